@@ -90,7 +90,7 @@ export const AROUND_MUTATIONS: Mutations = {
   },
   'key-of-a-header-is-shown': {
     file: 'libs/ai/src/hidden.ts',
-    edits: [['  for (const word of value.split(/[\\s,;]+/)) add(known, word);\n', '']],
+    edits: [['  for (const word of value.split(/[\\s,;]+/)) known.add(word);\n', '']],
     caughtBy: 'libs/ai/src/hidden.test.ts',
     breaks: 'The key that a header has is hidden wherever it occurs.',
   },

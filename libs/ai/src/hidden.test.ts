@@ -52,6 +52,16 @@ test.each([
   const hidden = await hiddenOf(model, headers, secrets);
   expect(hidden.excerpt(text)).toBe('the word is [hidden]');
   expect(hidden.clean({ deep: [text], count: 1 })).toEqual({ deep: ['the word is [hidden]'], count: 1 });
+  // Providers quote it as they like.
+  for (const quoted of [
+    encodeURIComponent('pa/ss word'),
+    '"pa\\/ss word"',
+    Buffer.from('pa/ss word').toString('base64'),
+  ]) {
+    const shown = (await hiddenOf({}, { 'x-key': 'pa/ss word' }, [])).excerpt(`bad key ${quoted}`);
+    expect(shown).toContain('[hidden]');
+    expect(shown).not.toContain(quoted);
+  }
 });
 
 test('what a header says to everyone, and the model’s own name, are no secrets', async () => {

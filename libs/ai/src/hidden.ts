@@ -4,8 +4,8 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import { maskSecrets } from '@tidemark/secrets';
-import { EXCERPT_MAX_CHARS, HEADERS_WAIT_MS, PROVIDER_TEXT_MAX_CHARS, SECRET_MIN_CHARS } from './limits.ts';
+import { EchoMask, maskSecrets } from '@tidemark/secrets';
+import { EXCERPT_MAX_CHARS, HEADERS_WAIT_MS, PROVIDER_TEXT_MAX_CHARS } from './limits.ts';
 
 /** What is hidden of one call. */
 export interface Hidden {
@@ -27,19 +27,21 @@ export async function hiddenOf(
   secrets: readonly string[],
 ): Promise<Hidden> {
   const known = new Set<string>();
-  for (const value of [...secrets, ...secretEnvironment()]) add(known, value);
+  for (const value of [...secrets, ...secretEnvironment()]) known.add(value);
   for (const each of [headers ?? {}, await configuredHeaders(model)]) {
     for (const [name, value] of Object.entries(each)) {
       if (!HARMLESS.test(name) && typeof value === 'string') addHeader(known, value);
     }
   }
-  // Longest first, so that no part of one is left standing. The model's own name is a header of some gateways.
+  // The model's own name is a header of some gateways.
   const names = namesOf(model);
-  const values = [...known].filter((value) => !names.includes(value)).sort((a, b) => b.length - a.length);
-  const blacken = (text: string): string => values.reduce((rest, value) => rest.replaceAll(value, MARK), text);
+  const mask = new EchoMask(
+    [...known].filter((value) => !names.includes(value)),
+    MARK,
+  );
   return {
-    excerpt: (text) => excerpt(blacken(text.slice(0, PROVIDER_TEXT_MAX_CHARS))),
-    clean: (value) => (values.length === 0 ? value : (mapTexts(value, blacken) as typeof value)),
+    excerpt: (text) => excerpt(mask.text(text.slice(0, PROVIDER_TEXT_MAX_CHARS))),
+    clean: (value) => (mask.isEmpty ? value : (mapTexts(value, (text) => mask.text(text)) as typeof value)),
   };
 }
 
@@ -48,14 +50,10 @@ const MARK = '[hidden]';
 const HARMLESS = /^(?:content-type|accept|user-agent)$/i;
 const SECRET_NAME = /(?:key|token|secret|password|passwd|credentials?)$/i;
 
-function add(known: Set<string>, value: string): void {
-  if (value.length >= SECRET_MIN_CHARS) known.add(value);
-}
-
 /** `Bearer KEY`: the key alone is as secret. */
 function addHeader(known: Set<string>, value: string): void {
-  add(known, value);
-  for (const word of value.split(/[\s,;]+/)) add(known, word);
+  known.add(value);
+  for (const word of value.split(/[\s,;]+/)) known.add(word);
 }
 
 const secretEnvironment = (): string[] =>

@@ -34,8 +34,6 @@ export const FOLDED_MIN_CHARS = 256;
 export const EXCERPT_MAX_CHARS = 300;
 /** Characters of a provider's own words that are read for that. */
 export const PROVIDER_TEXT_MAX_CHARS = 4_000;
-/** Shortest text that is blacked out wherever it occurs, in characters; a shorter one is no secret. */
-export const SECRET_MIN_CHARS = 6;
 /** Longest wait for a provider to tell its headers, so that they can be blacked out, in milliseconds. */
 export const HEADERS_WAIT_MS = 1_000;
 

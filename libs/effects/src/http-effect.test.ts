@@ -226,6 +226,43 @@ describe('secrets', () => {
     expect(await plain.text()).toContain('sk-live');
   });
 
+  test('also in what is made of an answer, body and headers, in the forms that receivers write', async () => {
+    const password = 'pa/ss "word" & more';
+    const basic = `Basic ${Buffer.from(`ana:${password}`).toString('base64')}`;
+    const send: Spec['send'] = () => ({
+      url: `${here.url}/charges?api_key=key+of+ana&page=seventh`,
+      json: 1,
+      headers: {
+        authorization: basic,
+        cookie: 'session=0123456789',
+        'x-tenant': 'acme-corp',
+        'x-auth-token': 'tok-of-ana',
+      },
+    });
+    const echoed = {
+      ...{ basic, password, form: encodeURIComponent(password), session: '0123456789', token: 'tok-of-ana' },
+      ...{ key: 'key of ana', page: 'seventh', tenant: 'acme-corp', word: 'session' },
+    };
+    handler = (_one, response) =>
+      response.writeHead(200, { 'x-echo': 'tok-of-ana', 'x-other': 'kept' }).end(JSON.stringify(echoed));
+    const receive: Spec['receive'] = (answered) => ({
+      id: JSON.stringify([answered.json(), [...answered.headers], answered.text]),
+    });
+    const { id } = (await call({ send, receive })) as { id: string };
+    const [body, headers, text] = JSON.parse(id) as [typeof echoed, [string, string][], string];
+    const gone = '[redacted]';
+    expect(body).toEqual({
+      ...{ basic: gone, password: gone, form: gone, session: gone, token: gone, key: gone },
+      // What is no credential stays, or answers would be worth nothing.
+      ...{ page: 'seventh', tenant: 'acme-corp', word: 'session' },
+    });
+    expect(Object.fromEntries(headers)).toMatchObject({ 'x-echo': gone, 'x-other': 'kept' });
+    expect(text).not.toContain('of-ana');
+    handler = (_one, response) => response.writeHead(400).end(JSON.stringify(echoed));
+    const error = await failure(call({ send }));
+    expect(JSON.stringify([error.message, error.stack, error.details])).not.toMatch(/of.ana|pa\/ss|pa%2Fss|0123456789/);
+  });
+
   test('also where the excerpt was cut through one', async () => {
     const token = `tok-${'s'.repeat(EXCERPT_MAX_BYTES / 2 + 200)}`;
     handler = answer(400, `${token} ${token}`);

@@ -18,9 +18,10 @@ import {
   type ProbeResult,
   type Schema,
 } from '@tidemark/sdk';
+import { echoOf } from './http-echo.ts';
 import { readExcerpt, readWhole, send } from './http-exchange.ts';
 import { type HttpOutcome, outcomeError, outcomeOf } from './http-outcome.ts';
-import { type HttpRequest, type ReadyRequest, ready, withoutSecrets } from './http-request.ts';
+import { type HttpRequest, type ReadyRequest, ready } from './http-request.ts';
 import { type KeyFormat, keyHeaderValue, sentKey } from './key-header.ts';
 import { REASON_MAX_CHARS, RESPONSE_MAX_BYTES } from './limits.ts';
 import { question } from './question.ts';
@@ -28,7 +29,7 @@ import { finalWhenRefused } from './refused-error.ts';
 
 type Awaitable<T> = T | Promise<T>;
 
-/** What came back. */
+/** What came back; credentials that were sent read `[redacted]` in it. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -120,14 +121,14 @@ class Exchange {
     const response = await send(this.#operation, request, signal);
     const outcome = outcomeOf(response.status, this.#outcomes);
     if (outcome !== 'done') throw await this.#unwelcome(outcome, request, response);
-    return this.#answer(response, signal);
+    return this.#answer(request, response, signal);
   }
 
   async ask(make: () => Awaitable<HttpRequest>, signal: AbortSignal): Promise<HttpAnswer> {
     const request = ready(this.#operation, await this.#made(make), undefined);
     const response = await send(this.#operation, request, signal);
     if (response.status >= 500 || response.status === 429) throw await this.#unwelcome('unknown', request, response);
-    return this.#answer(response, signal);
+    return this.#answer(request, response, signal);
   }
 
   async #made(make: () => Awaitable<HttpRequest>): Promise<HttpRequest> {
@@ -143,14 +144,15 @@ class Exchange {
     }
   }
 
-  async #answer(response: Response, signal: AbortSignal): Promise<HttpAnswer> {
-    const { status, headers } = response;
-    const text = await readWhole(this.#operation, response, this.#maxBytes, signal);
-    return { status, headers, text, json: () => parse(this.#operation, status, text) };
+  async #answer(request: ReadyRequest, response: Response, signal: AbortSignal): Promise<HttpAnswer> {
+    const { status } = response;
+    const echo = echoOf(request, this.#keyHeader);
+    const text = echo.text(await readWhole(this.#operation, response, this.#maxBytes, signal));
+    return { status, headers: echo.headers(response.headers), text, json: () => parse(this.#operation, status, text) };
   }
 
   async #unwelcome(outcome: Exclude<HttpOutcome, 'done'>, request: ReadyRequest, response: Response): Promise<Error> {
-    const excerpt = withoutSecrets(await readExcerpt(response), request.headers, this.#keyHeader);
+    const excerpt = echoOf(request, this.#keyHeader).excerpt(await readExcerpt(response));
     return outcomeError(this.#operation, outcome, response, excerpt);
   }
 }

@@ -5,7 +5,6 @@
  */
 
 import { NotDoneError } from '@tidemark/sdk';
-import { SECRET_MIN_CHARS } from './limits.ts';
 
 /** A request as a user describes it. */
 export interface HttpRequest {
@@ -70,23 +69,4 @@ function headersOf(request: HttpRequest, refuse: (problem: string) => never): He
     }
   }
   return headers;
-}
-
-/** `text`, which may be cut off, without the values of the request's headers: some receivers echo what they were sent. */
-export function withoutSecrets(text: string, headers: Headers, keyHeader: string): string {
-  const secrets = [...headers]
-    .filter(([name]) => name !== 'content-type' && name !== 'accept' && name !== keyHeader.toLowerCase())
-    // `Bearer abc` and `session=abc; other=def` are echoed in parts as well.
-    .flatMap(([, value]) => [value, ...value.split(/[\s;,=]+/)])
-    .filter((value) => value.length >= SECRET_MIN_CHARS)
-    .sort((a, b) => b.length - a.length);
-  return secrets.reduce((shown, secret) => withoutStart(shown.replaceAll(secret, '[redacted]'), secret), text);
-}
-
-/** Without the beginning of a secret that the cut went through. */
-function withoutStart(text: string, secret: string): string {
-  for (let length = secret.length - 1; length >= SECRET_MIN_CHARS; length -= 1) {
-    if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length);
-  }
-  return text;
 }

@@ -6,8 +6,6 @@ export const RESPONSE_MAX_BYTES = 1_024 * 1_024;
 export const EXCERPT_MAX_BYTES = 2_048;
 /** Characters of that body which the error's message shows. */
 export const EXCERPT_MAX_CHARS = 300;
-/** Shortest header value that is blacked out where a receiver echoes it; a shorter one is no secret. */
-export const SECRET_MIN_CHARS = 6;
 /** Redirects of one GET or HEAD that are followed. */
 export const REDIRECTS_MAX_COUNT = 5;
 /** Characters of a message by the outside (a database, a network stack) that an error shows. */

@@ -4,10 +4,10 @@
  */
 
 import { fileURLToPath } from 'node:url';
-import { DEFAULT_TENANT, type Json } from '@tidemark/core';
+import { DEFAULT_TENANT, type Json, workflowId } from '@tidemark/core';
 import { openFileKeys } from '@tidemark/keys-file';
 import { forget } from '@tidemark/runtime';
-import { defineEffect, defineWorkflow, FatalError, secret, task } from '@tidemark/sdk';
+import { defineEffect, defineWorkflow, FatalError, NotDoneError, secret, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { FolderFixture } from './folder-fixture.ts';
@@ -18,12 +18,16 @@ const CARD = 'card-4111-1111';
 const RECEIPT = 'receipt-of-ana';
 
 const calls: string[] = [];
+/** How often the receiver refuses, quoting what it was sent. */
+let refusals = 0;
 const charge = defineEffect({
   operation: 'charge',
   kind: 'idempotent',
   request: z.object({ card: secret(z.string().max(20)), cents: z.number() }),
   response: z.object({ receipt: secret(z.string()), ok: z.boolean() }),
+  retry: { firstDelayMs: 1 },
   call: ({ card, cents }) => {
+    if (refusals-- > 0) throw new NotDoneError(`status 422: {"card":"${card}"} is unknown`);
     calls.push(`charge ${card} ${cents}`);
     return { receipt: RECEIPT, ok: true };
   },
@@ -85,6 +89,7 @@ let at: FolderFixture;
 beforeEach(async () => {
   at = await FolderFixture.make();
   calls.length = 0;
+  refusals = 0;
 });
 afterEach(() => at.end());
 
@@ -104,11 +109,18 @@ const beliefOf = async (host: Host, id: string): Promise<Json> => {
 
 describe('secret fields', () => {
   it('are given to steps and effects, and stored for nobody else', async () => {
+    refusals = 1;
     const host = await open();
     await work(host);
     const run = await host.client.start(paying, INPUT, { id: 'w', session: 's', user: 'ana' });
     expect(await run.result()).toEqual({ receipt: RECEIPT, cents: 700 });
     expect(calls).toEqual([`charge ${CARD} 700`]);
+    // What the receiver quoted in its refusal is told without it.
+    const events = (await host.ports.store.events(workflowId('w'), 100)).map(({ payload }) => payload);
+    expect(events.find((payload) => payload.includes('status 422'))).toContain(
+      '{\\"card\\":\\"[masked]\\"} is unknown',
+    );
+    expect(events.join()).not.toContain(CARD);
     // What the session leaves is told to others, and to models.
     const left = { tenant: DEFAULT_TENANT, subject: 'user:ana', kind: 'summary', limit: 10 } as const;
     const [summary] = await host.ports.store.memories(left);

@@ -22,6 +22,7 @@ import type {
 } from './definition.ts';
 import { originOf } from './lineage.ts';
 import type { Ports } from './ports.ts';
+import { openedUndo, sealedEffect } from './secret-calls.ts';
 import { Vault } from './secret-vault.ts';
 import { type Turning, turnedStore } from './turned-store.ts';
 import type { UndoneDefinition } from './undo-definition.ts';
@@ -170,11 +171,6 @@ function sealedStep(
   };
 }
 
-const openedUndo = ({ name, compensate }: StepDefinition, { open }: Vault): StepDefinition['compensate'] =>
-  compensate &&
-  (({ input, output }, context) =>
-    compensate({ input: open(input, `task ${name}`), output: open(output, `step output ${name}`) }, context));
-
 /** Sealed before anything is made of it, such as the session's summary. The belief of the commit is given as it is, and sealed after. */
 function sealedResult(result: StepResult, { parseOutput, parseDone }: Parsers, { open }: Vault): StepResult {
   const { belief, output, done } = result;
@@ -219,21 +215,6 @@ const openedContext = (
   progress: (progress) => context.progress(progress),
   outputs: async (step) => (await context.outputs(step)).map((output) => open(output, `step output ${step}`)),
 });
-
-function sealedEffect(effect: EffectDefinition, { open, sealing }: Vault): EffectDefinition {
-  const { probe, compensate, compensateUnknown, spentOf } = effect;
-  const [asked, answered] = [`request ${effect.operation}`, `response ${effect.operation}`] as const;
-  return {
-    ...effect,
-    parseRequest: sealing(effect.parseRequest, asked),
-    parseResponse: sealing(effect.parseResponse, answered),
-    call: (request, context) => effect.call(open(request, asked), context),
-    probe: probe && ((key, context) => probe(key, { ...context, request: open(context.request, asked) })),
-    compensate: compensate && ((response, context) => compensate(open(response, answered), context)),
-    compensateUnknown: compensateUnknown && ((request, context) => compensateUnknown(open(request, asked), context)),
-    spentOf: spentOf && ((response) => spentOf(open(response, answered))),
-  };
-}
 
 const openedUpcaster = ({ input, belief, task }: Upcaster, { open }: Vault): Upcaster => ({
   input: input && ((value) => input(open(value, 'input'))),

@@ -30,3 +30,7 @@ export const FOUND_MAX_COUNT = 1_000;
 export const PLACE_KEY_MAX_CHARS = 128;
 /** Characters at the end of a name that say whether its value is a secret: the longest such word has fewer. */
 export const NAME_END_CHARS = 32;
+/** Shortest secret that is masked where it comes back from outside: a shorter one would mask half of every text. */
+export const ECHO_MIN_CHARS = 6;
+/** Levels of nesting in which it is masked: deeper data is stored nowhere. */
+export const ECHO_DEPTH_MAX = 1_000;

@@ -1,0 +1,143 @@
+/**
+ * Owns masking of known secrets in what comes back from outside: receivers and providers quote what they were sent, in answers and in
+ * errors. A secret is found as it is, and in these forms: as JSON writes it in a string (once and twice; `/` and what is not ASCII as it
+ * is or escaped), percent-encoded (as a part of an address and as a form), HTML-escaped, base64 and base64url (wherever it stands in what
+ * was encoded), and hexadecimal. Not found are others (compressed, split, hashed, turned around), and a secret that is shorter than
+ * `ECHO_MIN_CHARS`, which would mask half of every text. Takes time in proportion to the text. Must never tell what it knows. Pure.
+ */
+
+import { ECHO_DEPTH_MAX, ECHO_MIN_CHARS } from './limits.ts';
+
+export class EchoMask {
+  readonly #mark: string;
+  /** By their first characters; the longest first, so that no part of one is left standing. */
+  readonly #forms = new Map<string, string[]>();
+
+  constructor(secrets: Iterable<string>, mark: string) {
+    this.#mark = mark;
+    for (const form of new Set([...secrets].flatMap(formsOf))) {
+      const start = form.slice(0, ECHO_MIN_CHARS);
+      const others = this.#forms.get(start);
+      if (others === undefined) this.#forms.set(start, [form]);
+      else others.push(form);
+    }
+    for (const forms of this.#forms.values()) forms.sort((a, b) => b.length - a.length);
+  }
+
+  get isEmpty(): boolean {
+    return this.#forms.size === 0;
+  }
+
+  text(text: string): string {
+    if (this.isEmpty) return text;
+    let masked = '';
+    let from = 0;
+    for (let at = 0; at + ECHO_MIN_CHARS <= text.length; ) {
+      const forms = this.#forms.get(text.slice(at, at + ECHO_MIN_CHARS));
+      const found = forms?.find((form) => text.startsWith(form, at));
+      if (found === undefined) {
+        at += 1;
+        continue;
+      }
+      masked += text.slice(from, at) + this.#mark;
+      at += found.length;
+      from = at;
+    }
+    return from === 0 ? text : masked + text.slice(from);
+  }
+
+  /** A text that was cut off: the beginning of a secret that the cut went through goes as well. */
+  cutText(text: string): string {
+    const masked = this.text(text);
+    for (const form of [...this.#forms.values()].flat()) {
+      for (let length = Math.min(form.length - 1, masked.length); length >= ECHO_MIN_CHARS; length -= 1) {
+        if (masked.endsWith(form.slice(0, length))) return masked.slice(0, -length);
+      }
+    }
+    return masked;
+  }
+
+  /**
+   * JSON, with the names of members: every text but those that are `kept`, and 0 for a number that is a secret. What is no plain data
+   * stays as it is.
+   */
+  value<T>(value: T, kept: (text: string) => boolean = () => false): T {
+    return this.isEmpty ? value : (this.#value(value, kept, 0) as T);
+  }
+
+  #value(value: unknown, kept: (text: string) => boolean, depth: number): unknown {
+    if (typeof value === 'string') return kept(value) ? value : this.text(value);
+    if (typeof value === 'number') return this.text(String(value)) === String(value) ? value : 0;
+    if (typeof value !== 'object' || value === null || depth > ECHO_DEPTH_MAX) return value;
+    if (Array.isArray(value)) return value.map((each) => this.#value(each, kept, depth + 1));
+    if (!isPlain(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [this.text(name), this.#value(each, kept, depth + 1)]),
+    );
+  }
+
+  /** The same error, with all of its texts masked, and its causes; what else was thrown as a value. */
+  error(error: unknown): unknown {
+    return this.isEmpty ? error : this.#error(error, new Set());
+  }
+
+  #error(error: unknown, seen: Set<unknown>): unknown {
+    if (!(error instanceof Error)) return this.value(error);
+    if (seen.has(error)) return error;
+    seen.add(error);
+    // The message first: a stack that isn't made yet is made of it.
+    for (const name of new Set(['message', 'stack', ...Object.getOwnPropertyNames(error)])) {
+      const value: unknown = error[name as keyof Error];
+      const masked = Array.isArray(value) ? value.map((each) => this.#error(each, seen)) : this.#error(value, seen);
+      if (masked !== value) redefine(error, name, masked);
+    }
+    return error;
+  }
+}
+
+const isPlain = (value: object): boolean => {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+};
+
+/** Throws where the error is frozen: then nothing of it may be passed on. */
+function redefine(error: Error, name: string, value: unknown): void {
+  const enumerable = Object.getOwnPropertyDescriptor(error, name)?.enumerable ?? false;
+  Object.defineProperty(error, name, { value, configurable: true, writable: true, enumerable });
+}
+
+function formsOf(given: string): readonly string[] {
+  if (given.length < ECHO_MIN_CHARS) return [];
+  const secret = given.toWellFormed();
+  const json = JSON.stringify(secret).slice(1, -1);
+  const slashes = json.replaceAll('/', '\\/');
+  const escaped = [json, slashes, inAscii(json), inAscii(slashes)];
+  const part = encodeURIComponent(secret);
+  const strict = part.replaceAll(/[!'()*]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`);
+  const encoded = [part, strict, part.replaceAll('%20', '+'), strict.replaceAll('%20', '+'), encodeURI(secret)];
+  const bytes = Buffer.from(secret);
+  const hex = bytes.toString('hex');
+  const base64 = [0, 1, 2].flatMap((before) => base64At(bytes, before));
+  const forms = [
+    ...[given, secret, htmlOf(secret), hex, hex.toUpperCase()],
+    ...[...escaped, ...escaped.map((each) => JSON.stringify(each).slice(1, -1))],
+    ...[...encoded, ...encoded.map((each) => each.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()))],
+    ...[...base64, ...base64.map((each) => each.replaceAll('+', '-').replaceAll('/', '_'))],
+  ];
+  return forms.filter((form) => form.length >= ECHO_MIN_CHARS);
+}
+
+const inAscii = (text: string): string =>
+  text.replaceAll(/[^ -~]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const htmlOf = (text: string): string => text.replaceAll(/[&<>"']/g, (each) => HTML[each]!);
+
+/** Its characters that are the same whatever stands around these bytes, with `before` bytes in front, modulo 3; alone also its last one. */
+function base64At(bytes: Buffer, before: number): readonly string[] {
+  const text = Buffer.concat([Buffer.alloc(before), bytes])
+    .toString('base64')
+    .replaceAll('=', '');
+  const sure = text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
+  return before === 0 ? [text, sure] : [sure];
+}
