@@ -101,6 +101,43 @@ export const SEALING_MUTATIONS: Mutations = {
     caughtBy: 'libs/runtime/src/secret-vault.test.ts',
     breaks: 'A text without a place is taken only where the field is secret.',
   },
+  'callers-give-sealed-texts': {
+    file: 'libs/runtime/src/caller-content.ts',
+    edits: [
+      ["    if (typeof each === 'string' && sealedSecret(each) !== undefined) throw sealed(field, place);\n", ''],
+    ],
+    caughtBy: 'libs/runtime/src/caller-content.test.ts',
+    breaks: 'No caller gives the text of a sealed secret field.',
+  },
+  'errors-quote-secrets': {
+    file: 'libs/runtime/src/secret-calls.ts',
+    edits: [['    throw mask.error(error);\n', '    throw error;\n']],
+    caughtBy: 'libs/runtime/src/secret-calls.test.ts',
+    breaks: 'The error of a call names no secret that it was given.',
+  },
+  'answers-quote-secrets': {
+    file: 'libs/runtime/src/secret-calls.ts',
+    edits: [['        return mask.value(parseResponse(answer), isSealed);\n', '        return answer;\n']],
+    caughtBy: 'libs/runtime/src/secret-calls.test.ts',
+    breaks: 'A secret that was sent stands in no field of the answer that is not secret itself.',
+  },
+  'answers-quote-credentials': {
+    file: 'libs/effects/src/http-effect.ts',
+    edits: [
+      [
+        'echo.text(await readWhole(this.#operation, response, this.#maxBytes, signal));',
+        'await readWhole(this.#operation, response, this.#maxBytes, signal);',
+      ],
+    ],
+    caughtBy: 'libs/effects/src/http-effect.test.ts',
+    breaks: 'Credentials that were sent are masked in what is made of an answer.',
+  },
+  'search-without-a-bound': {
+    file: 'libs/secrets/src/find-secrets.ts',
+    edits: [['    if (this.#leftChars < 0) this.#end(place);\n', '']],
+    caughtBy: 'libs/secrets/src/find-secrets.test.ts',
+    breaks: 'A search for secrets has a bound, and says where it stopped.',
+  },
   'nonce-ignores-the-value': {
     file: 'libs/codec/src/secret-fields.ts',
     edits: [['.update(bound).update(plain).digest();', '.update(bound).digest();']],

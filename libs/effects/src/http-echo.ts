@@ -11,7 +11,7 @@ const MARK = '[redacted]';
 const HARMLESS: ReadonlySet<string> = new Set(['content-type', 'accept']);
 /** Headers and parameters of an address that hold credentials. */
 const CREDENTIAL =
-  /^(?:(?:proxy-)?authorization|cookie|key|sig|signature)$|(?:api|auth|access|secret|private|signing|session)[-_]?(?:key|token)|(?:^|[-_])token$|secret|passw|credential/i;
+  /^(?:(?:proxy-)?authorization|cookie|sig|signature)$|(?:api|auth|access|secret|private|signing|session)[-_]?(?:key|token)|(?:^|[-_])token$|secret|passw|credential/i;
 const SCHEME = /^(?:bearer|basic|digest|token|apikey|negotiate)$/i;
 
 export interface HttpEcho {
