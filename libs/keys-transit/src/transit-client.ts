@@ -1,10 +1,12 @@
 /**
  * Owns the requests to the server: token, time-outs, tries. Whoever asks judges a refusal that no waiting mends. Answers are checked
- * before anything of them is used; what is unreadable is told without being quoted, since it may hold a data key.
+ * before anything of them is used; what is unreadable is told without being quoted, since it may hold a data key. What was sent, token and
+ * data key among it, is masked in the server's own words.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { ConfigError, TidemarkError, type UnavailableError } from '@tidemark/core';
+import { EchoMask } from '@tidemark/secrets';
 import { z } from 'zod';
 import { ATTEMPTS_MAX, PAUSE_FIRST_MS, PAUSE_MAX_MS, REQUEST_TIMEOUT_MS, REQUESTS_AT_ONCE } from './limits.ts';
 import { isPassing, type Refusal, unavailable, unreachable } from './transit-faults.ts';
@@ -121,7 +123,10 @@ export class TransitClient {
     } catch (error) {
       return unreachable(request.where, reasonOf(error), error);
     }
-    if (status < 200 || status >= 300) return refusalOf(request.where, status, text);
+    if (status < 200 || status >= 300) {
+      const sent = new EchoMask([token, ...Object.values(request.body ?? {})], '[masked]');
+      return refusalOf(request.where, status, sent.text(text));
+    }
     const answer = request.answer.safeParse(json(text));
     if (answer.success) return { data: answer.data };
     return unreachable(request.where, 'what answers there is no OpenBao or Vault, or not one that is known');

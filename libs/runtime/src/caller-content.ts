@@ -3,9 +3,8 @@
  * field is none that a caller has, so it is refused here, before anything could open it. Pure.
  */
 
-import { sealedSecret } from '@tidemark/codec';
+import { NAME_MAX_CHARS, sealedSecret } from '@tidemark/codec';
 import { InvalidError } from '@tidemark/core';
-import { PLACE_SHOWN_MAX_CHARS } from './limits.ts';
 
 /** Throws `InvalidError` (`secret-sealed`), which names the field and the place within it. Members that JSON leaves out are looked at too. */
 export function refuseSealed(field: string, value: unknown): void {
@@ -21,7 +20,7 @@ export function refuseSealed(field: string, value: unknown): void {
 }
 
 const sealed = (field: string, place: string): InvalidError => {
-  const shown = place.slice(0, PLACE_SHOWN_MAX_CHARS);
+  const shown = place.slice(0, NAME_MAX_CHARS);
   return new InvalidError(
     'secret-sealed',
     `${field}${shown}: this is the text of a sealed secret field, which nobody can give. Give the value itself.`,

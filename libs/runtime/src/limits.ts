@@ -398,5 +398,3 @@ export const PASSED_OVER_PAGE_COUNT = 1_000;
 export const PARKED_LOOK_PERIOD_MS = 15_000;
 export const PARKED_REASONS_READ_MAX = 1_000;
 export const PARKED_REASONS_MAX = 20;
-/** Characters of a place in a value that an error tells. */
-export const PLACE_SHOWN_MAX_CHARS = 200;

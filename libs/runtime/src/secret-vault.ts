@@ -9,6 +9,7 @@ import { type KeyObject, randomUUID } from 'node:crypto';
 import {
   mapSecrets,
   mapTexts,
+  NAME_MAX_CHARS,
   openSecret,
   SECRET_MASK,
   type SealingKey,
@@ -20,7 +21,6 @@ import {
 import { CorruptError, InvalidError, type Json } from '@tidemark/core';
 import type { RecordOwner } from '@tidemark/ports';
 import type { Parse } from './definition.ts';
-import { PLACE_SHOWN_MAX_CHARS } from './limits.ts';
 
 const secretMasked = (): InvalidError =>
   new InvalidError(
@@ -44,7 +44,7 @@ const misplaced = (purpose: string, path: SecretPath): InvalidError =>
 
 const pointer = (path: SecretPath): string => path.map((part) => `/${part}`).join('');
 
-const shown = (path: SecretPath): string => pointer(path).slice(0, PLACE_SHOWN_MAX_CHARS);
+const shown = (path: SecretPath): string => pointer(path).slice(0, NAME_MAX_CHARS);
 
 /** What a value is for: a part of what a text is bound to. Names of steps and operations are part of it. */
 export type Purpose = 'input' | 'belief' | 'output' | `${'task' | 'step output' | 'request' | 'response'} ${string}`;

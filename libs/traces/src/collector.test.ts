@@ -81,6 +81,17 @@ describe('a request', () => {
     );
   });
 
+  test('of a header that can not be sent the error tells no value', async () => {
+    const headers = { authorization: 'Bearer of-ours\nx' };
+    const collector = { ...collectorOf({}, receiver.endpoint)!, headers };
+    const failed: unknown = await sendSpans(collector, [packSpan(span(0), 'protobuf')]).catch(
+      (error: unknown) => error,
+    );
+    const { message, stack, cause } = failed as Error;
+    expect(message).toContain('does not answer');
+    expect([message, stack, String(cause), (cause as Error).stack].join()).not.toContain('of-ours');
+  });
+
   test('that nobody answers fails in time', async () => {
     receiver.answer(undefined);
     const env = { OTEL_EXPORTER_OTLP_TIMEOUT: '50' };

@@ -4,6 +4,7 @@
  */
 
 import { ConfigError, UnavailableError } from '@tidemark/core';
+import { EchoMask } from '@tidemark/secrets';
 import { REQUEST_TIMEOUT_MS, SPANS_PER_REQUEST_MAX } from './limits.ts';
 import { type OtlpForm, otlpRequest, type PackedSpan, packSpan, traceResource } from './otlp.ts';
 import type { SpanAttributes, TraceSpan } from './span.ts';
@@ -111,7 +112,11 @@ export async function sendBody(
     signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
   }).catch((cause: unknown) => {
     const why = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause);
-    throw new UnavailableError('collector-away', `The collector at ${hostOf(url)} does not answer: ${why}.`, { cause });
+    const message = `The collector at ${hostOf(url)} does not answer: ${why}.`;
+    // A header that can't be sent is quoted.
+    throw new EchoMask(Object.values(headers), '[masked]').error(
+      new UnavailableError('collector-away', message, { cause }),
+    );
   });
   await response.arrayBuffer().catch(() => undefined);
   if (response.ok) return;
