@@ -17,6 +17,7 @@ export interface SlowFile {
 
 export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
   'examples/patterns/src/crash.test.ts': { seconds: 6, why: 'Patterns as real processes, killed at each step.' },
+  'libs/blob-s3/src/s3-blobs.s3.test.ts': { seconds: 7, why: 'The whole contract over a real S3 server.' },
   'libs/blob-s3/src/s3-objects.s3.test.ts': {
     seconds: 6,
     why: 'The whole contract over a real S3 server, with more than a page of objects and servers that do not answer.',
@@ -82,16 +83,19 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
   },
   'libs/log-kafka/src/key-topic.kafka.test.ts': { seconds: 7, why: 'Kafka compacts a topic when it does.' },
   'libs/mcp/src/stdio.test.ts': { seconds: 10, why: 'Real processes, killed.' },
-  'libs/memory/src/embedders.test.ts': { seconds: 11, why: 'A model is loaded.' },
   'libs/queue-bullmq/src/redis-faults.redis.test.ts': {
     seconds: 12,
     why: 'A Redis of its own that is killed, hung and flushed.',
   },
-  'libs/store-postgres/src/key-index.test.ts': { seconds: 11, why: 'The whole contract over a database in memory.' },
+  'libs/store-postgres/src/own-vectors.test.ts': {
+    seconds: 6,
+    why: 'The whole contract over a database without pgvector.',
+  },
   'libs/store-postgres/src/pglite-faults.test.ts': {
     seconds: 21,
     why: 'Processes that are killed while they write to a folder.',
   },
+  'libs/store-postgres/src/pglite-store.test.ts': { seconds: 12, why: 'The whole contract over a database in memory.' },
   'libs/store-postgres/src/schema-rebuild.postgres.test.ts': {
     seconds: 9,
     why: 'Locks that time out on a real Postgres.',
@@ -100,12 +104,17 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 8,
     why: 'The grace of a step that does not heed a cancellation is ten seconds.',
   },
+  'libs/testkit/src/model-limits.test.ts': {
+    seconds: 7,
+    why: 'Calls that wait for their turn, for as long as providers ask.',
+  },
   'libs/testkit/src/schedules.test.ts': { seconds: 9, why: 'Days of schedules in worlds whose clock is moved on.' },
   'libs/testkit/src/servers/servers.cluster.test.ts': {
     seconds: 12,
     why: 'Servers of its own that are killed and started again.',
   },
   'libs/traces/src/live-traces.test.ts': { seconds: 6, why: 'Spans leave once a second.' },
+  'test/api/access-matrix.test.ts': { seconds: 7, why: 'Every route by every role of every tenant.' },
   'test/api/follow.test.ts': { seconds: 12, why: 'A follower that reads nothing is cut off after a time.' },
   'test/api/queues.test.ts': { seconds: 6, why: 'Rows that are dropped below a host that is opened again.' },
   'test/bench/tiers/tiers.test.ts': { seconds: 7, why: 'A benchmark in small.' },
