@@ -11,6 +11,12 @@ const FORGETTING_TEST = 'libs/runtime/src/forgetting.test.ts';
 const FORGETTING = 'libs/runtime/src/forgetting.ts';
 
 export const SEALING_MUTATIONS: Mutations = {
+  'echoes-searched-without-end': {
+    file: 'libs/secrets/src/echo-mask.ts',
+    edits: [['workChars -= form.length;', 'workChars -= 0;']],
+    caughtBy: 'libs/secrets/src/echo-mask.test.ts',
+    breaks: 'No answer stalls the worker that masks it.',
+  },
   'words-of-the-forgotten-stay': {
     file: FORGETTING,
     edits: [

@@ -23,6 +23,16 @@ describe('a secret that comes back', () => {
     ['in HTML', 'pa/ss &quot;wörd&quot; &amp; &lt;42&gt;'],
     ['in base64', base64(SECRET).replaceAll('=', '')],
     ['in base64url', Buffer.from(SECRET).toString('base64url')],
+    ['in JSON as Go writes it', json.replace('&', '\\u0026').replace('<', '\\u003c').replace('>', '\\u003e')],
+    ['in JSON of ASCII, in capitals', json.replace('ö', '\\u00F6')],
+    [
+      'in an address, each byte',
+      Buffer.from(SECRET)
+        .toString('hex')
+        .replaceAll(/../g, (code) => `%${code}`),
+    ],
+    ['in HTML by number', 'pa/ss &#34;wörd&#34; &amp; &lt;42&gt;'],
+    ['in HTML by number in hexadecimal', 'pa/ss &#x22;wörd&#x22; &amp; &lt;42&gt;'],
     ['in hexadecimal', Buffer.from(SECRET).toString('hex')],
     ['in hexadecimal, in capitals', Buffer.from(SECRET).toString('hex').toUpperCase()],
   ])('is masked %s', (_form, text) => {
@@ -36,6 +46,14 @@ describe('a secret that comes back', () => {
       expect(masked).toContain('[masked]');
       expect(masked.replace('[masked]', '').length).toBeLessThan(encoded.length - base64(SECRET).length + 4);
     }
+  });
+
+  it('is masked with all around it where finding it would take long', () => {
+    const mask = new EchoMask([`${'a'.repeat(100_000)}b`], '[masked]');
+    const before = process.cpuUsage().user;
+    expect(mask.text('a'.repeat(300_000))).toBe('[masked]');
+    expect(process.cpuUsage().user - before).toBeLessThan(2_000_000);
+    expect(mask.text('a'.repeat(1_000))).toBe('a'.repeat(1_000));
   });
 
   it('is masked in values, names of members and numbers among them, and nothing else is', () => {

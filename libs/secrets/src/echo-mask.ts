@@ -1,12 +1,14 @@
 /**
  * Owns masking of known secrets in what comes back from outside: receivers and providers quote what they were sent, in answers and in
  * errors. A secret is found as it is, and in these forms: as JSON writes it in a string (once and twice; `/` and what is not ASCII as it
- * is or escaped), percent-encoded (as a part of an address and as a form), HTML-escaped, base64 and base64url (wherever it stands in what
+ * is or escaped, and `&`, `<` and `>` as Go does), percent-encoded (as a part of an address, as a form, and each byte), HTML-escaped (by name
+ * or number), base64 and base64url (wherever it stands in what
  * was encoded), and hexadecimal. Not found are others (compressed, split, hashed, turned around), and a secret that is shorter than
- * `ECHO_MIN_CHARS`, which would mask half of every text. Takes time in proportion to the text. Must never tell what it knows. Pure.
+ * `ECHO_MIN_CHARS`, which would mask half of every text. Takes time in proportion to the text: one in which very much looks like the
+ * beginning of a secret is masked whole. Must never tell what it knows. Pure.
  */
 
-import { ECHO_DEPTH_MAX, ECHO_MIN_CHARS } from './limits.ts';
+import { ECHO_DEPTH_MAX, ECHO_MIN_CHARS, ECHO_WORK_FACTOR, ECHO_WORK_MIN_CHARS } from './limits.ts';
 
 export class EchoMask {
   readonly #mark: string;
@@ -32,9 +34,15 @@ export class EchoMask {
     if (this.isEmpty) return text;
     let masked = '';
     let from = 0;
+    let workChars = ECHO_WORK_MIN_CHARS + text.length * ECHO_WORK_FACTOR;
     for (let at = 0; at + ECHO_MIN_CHARS <= text.length; ) {
       const forms = this.#forms.get(text.slice(at, at + ECHO_MIN_CHARS));
-      const found = forms?.find((form) => text.startsWith(form, at));
+      const found = forms?.find((form) => {
+        if (form.length > text.length - at) return false;
+        workChars -= form.length;
+        return workChars >= 0 && text.startsWith(form, at);
+      });
+      if (workChars < 0) return this.#mark;
       if (found === undefined) {
         at += 1;
         continue;
@@ -111,15 +119,28 @@ function formsOf(given: string): readonly string[] {
   const secret = given.toWellFormed();
   const json = JSON.stringify(secret).slice(1, -1);
   const slashes = json.replaceAll('/', '\\/');
-  const escaped = [json, slashes, inAscii(json), inAscii(slashes)];
-  const part = encodeURIComponent(secret);
-  const strict = part.replaceAll(/[!'()*]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`);
-  const encoded = [part, strict, part.replaceAll('%20', '+'), strict.replaceAll('%20', '+'), encodeURI(secret)];
+  const plain = [json, slashes, json.replaceAll(/[&<>]/g, (each) => escapeOf(each))];
+  const small = [...plain, ...plain.map(inAscii)];
+  const escaped = [
+    ...small,
+    ...small.map((each) => each.replaceAll(/\\u[0-9a-f]{4}/g, (code) => `\\u${code.slice(2).toUpperCase()}`)),
+  ];
   const bytes = Buffer.from(secret);
   const hex = bytes.toString('hex');
+  const eachByte = hex.toUpperCase().replaceAll(/../g, (code) => `%${code}`);
+  const part = encodeURIComponent(secret);
+  const strict = part.replaceAll(/[!'()*]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`);
+  const encoded = [
+    part,
+    strict,
+    part.replaceAll('%20', '+'),
+    strict.replaceAll('%20', '+'),
+    encodeURI(secret),
+    eachByte,
+  ];
   const base64 = [0, 1, 2].flatMap((before) => base64At(bytes, before));
   const forms = [
-    ...[given, secret, htmlOf(secret), hex, hex.toUpperCase()],
+    ...[given, secret, htmlOf(secret), ...[10, 16].map((base) => htmlCodesOf(secret, base)), hex, hex.toUpperCase()],
     ...[...escaped, ...escaped.map((each) => JSON.stringify(each).slice(1, -1))],
     ...[...encoded, ...encoded.map((each) => each.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()))],
     ...[...base64, ...base64.map((each) => each.replaceAll('+', '-').replaceAll('/', '_'))],
@@ -127,11 +148,17 @@ function formsOf(given: string): readonly string[] {
   return forms.filter((form) => form.length >= ECHO_MIN_CHARS);
 }
 
-const inAscii = (text: string): string =>
-  text.replaceAll(/[^ -~]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const inAscii = (text: string): string => text.replaceAll(/[^ -~]/g, escapeOf);
+
+const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const htmlOf = (text: string): string => text.replaceAll(/[&<>"']/g, (each) => HTML[each]!);
+/** `&`, `<` and `>` by name and quotes by number, as templates write them. */
+const htmlCodesOf = (text: string, base: number): string =>
+  text
+    .replaceAll(/[&<>]/g, (each) => HTML[each]!)
+    .replaceAll(/["']/g, (each) => `&#${base === 16 ? 'x' : ''}${each.charCodeAt(0).toString(base)};`);
 
 /** Its characters that are the same whatever stands around these bytes, with `before` bytes in front, modulo 3; alone also its last one. */
 function base64At(bytes: Buffer, before: number): readonly string[] {

@@ -34,3 +34,6 @@ export const NAME_END_CHARS = 32;
 export const ECHO_MIN_CHARS = 6;
 /** Levels of nesting in which it is masked: deeper data is stored nowhere. */
 export const ECHO_DEPTH_MAX = 1_000;
+/** Characters of secrets that are compared with one text: so many for each of its own, and these besides. A text that would take more is masked whole. */
+export const ECHO_WORK_FACTOR = 64;
+export const ECHO_WORK_MIN_CHARS = 1_048_576;
