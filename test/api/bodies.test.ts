@@ -225,6 +225,7 @@ describe('a request that can be understood in two ways', () => {
     ['two hosts', 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n'],
     ['the same host twice', 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nhost: localhost\r\n\r\n'],
     ['another host in its address', 'GET http://evil.example/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+    ['two slashes in front of its path', 'GET //evil.example/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'],
     ['two credentials', `${head('GET /v1/me', ADMIN, as('viewer acme'))}`],
     ['two types', head('POST /v1/jobs/count', ADMIN, 'Content-Type: text/plain', 'Content-Length: 2').concat('{}')],
     ['two lengths', head('POST /v1/jobs/count', ADMIN, 'Content-Length: 2', 'Content-Length: 30').concat(BODY)],
@@ -253,6 +254,9 @@ describe('a request that can be understood in two ways', () => {
     const { socket, answer } = dial('GET http://LOCALHOST:7070/healthz HTTP/1.1\r\nHost: localhost:7070\r\n\r\n');
     socket.end();
     expect(await answer).toMatchObject({ status: 200 });
+    const usual = dial('GET http://localhost:80/healthz HTTP/1.1\r\nHost: localhost:80\r\n\r\n');
+    usual.socket.end();
+    expect(await usual.answer).toMatchObject({ status: 200 });
   });
 });
 

@@ -81,6 +81,13 @@ describe('a body', () => {
     expect((await send('{"__proto__":')).detail).toMatch(/not valid JSON/);
   });
 
+  it('is not given back by the answer, whatever is wrong with it', async () => {
+    const unknown = Object.fromEntries(Array.from({ length: 9_000 }, (_, at) => [`${'k'.repeat(400)}${at}`, 0]));
+    const answer = await send(JSON.stringify({ definition: 'patient', ...unknown }));
+    expect(answer).toMatchObject({ status: 400, code: 'request-invalid' });
+    expect(JSON.stringify(answer).length).toBeLessThan(8_192);
+  });
+
   it('of another type is refused', async () => {
     for (const type of ['text/plain', 'application/xml', 'multipart/form-data; boundary=x']) {
       expect(await send('{}', { 'content-type': type })).toMatchObject({ status: 415, code: 'body-type-unknown' });

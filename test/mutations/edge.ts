@@ -22,7 +22,7 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'numbers-rounded': {
     file: 'libs/core/src/json-bounds.ts',
-    edits: [['|| String(value) === number);', '|| value !== 0);']],
+    edits: [['digits === digitsOf(String(value))', "digits !== ''"]],
     caughtBy: 'libs/core/src/json-bounds.test.ts',
     breaks: 'No number is rounded in silence.',
   },

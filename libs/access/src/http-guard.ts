@@ -54,11 +54,14 @@ export function ambiguityOf({
     return ambiguous('of transfer encodings chunked alone is served');
   }
   // RFC 9112, section 3.2.2: the address has it where it is a whole one, whatever the header says.
-  if (!url.startsWith('/') && URL.parse(url)?.host !== (headers.host ?? '').toLowerCase() && url !== '*') {
+  if (url !== '*' && !isPath(url) && URL.parse(url)?.host !== URL.parse(`http://${headers.host}`)?.host) {
     return ambiguous('its address and its header host name different servers');
   }
   return undefined;
 }
+
+/** Two slashes in front would be an address to whoever resolves it. */
+const isPath = (url: string): boolean => url.startsWith('/') && !url.startsWith('//');
 
 const ambiguous = (what: string): InvalidError =>
   new InvalidError('request-ambiguous', `The request can be understood in two ways: ${what}.`);

@@ -127,3 +127,7 @@ export const CONSOLE_BUILD_TIMEOUT_MS = 120_000;
 
 /** Workflows that are looked at to count what a job would find. */
 export const JOB_COUNT_MAX_COUNT = 10_000;
+
+/** Wrong fields that an answer names, and characters of a field's place and of what is wrong with it: both may quote the request. */
+export const PROBLEM_FIELDS_MAX_COUNT = 20;
+export const PROBLEM_FIELD_MAX_CHARS = 200;

@@ -6,7 +6,7 @@
 
 import { AccessError, ConflictError, InvalidError, LimitError, TidemarkError, UnavailableError } from '@tidemark/core';
 import { z } from 'zod';
-import { HEADERS_MAX_BYTES, RETRY_AFTER_S } from './limits.ts';
+import { HEADERS_MAX_BYTES, PROBLEM_FIELD_MAX_CHARS, PROBLEM_FIELDS_MAX_COUNT, RETRY_AFTER_S } from './limits.ts';
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
@@ -119,13 +119,13 @@ export const invalidField = (field: string, problem: string): InvalidError =>
 
 /** Wrong input as an error of ours, each field named by its place. */
 export function invalidRequest(part: string, error: z.ZodError): InvalidError {
-  const fields = error.issues.map((issue) => ({
-    field: [part, ...issue.path.map(String)].join('.'),
-    problem: issue.message,
+  const fields = error.issues.slice(0, PROBLEM_FIELDS_MAX_COUNT).map((issue) => ({
+    field: [part, ...issue.path.map(String)].join('.').slice(0, PROBLEM_FIELD_MAX_CHARS),
+    problem: issue.message.slice(0, PROBLEM_FIELD_MAX_CHARS),
   }));
   const list = fields.map(({ field, problem: what }) => `${field}: ${what}`).join('; ');
   return new InvalidError('request-invalid', `The request is wrong: ${list.slice(0, 2_000)}.`, {
-    fields: fields.slice(0, 20),
+    fields,
   });
 }
 

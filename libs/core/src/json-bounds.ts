@@ -12,7 +12,7 @@ import { InvalidError, LimitError } from './errors.ts';
 export const JSON_DEPTH_MAX = 64;
 /** Values in one text: members, elements, objects and arrays. Parsed they take 10 MB, and some 10 ms. */
 export const JSON_VALUES_MAX_COUNT = 100_000;
-/** One key, in characters as they are written. */
+/** One key, in characters as they are written; in bytes of UTF-8 where it comes as such. */
 export const JSON_KEY_MAX_CHARS = 1_024;
 /** Members of one object: engines look long for a place among very many keys. */
 export const JSON_MEMBERS_MAX_COUNT = 10_000;
@@ -156,7 +156,11 @@ export class JsonScanner {
       this.#keyChars += end - from;
       const { keyMaxChars } = this.#bounds;
       if (this.#keyChars > keyMaxChars)
-        this.#refuse(from, 'json-key-too-long', `a key longer than ${keyMaxChars} characters`);
+        this.#refuse(
+          from,
+          'json-key-too-long',
+          `a key longer than ${keyMaxChars} ${typeof piece === 'string' ? 'characters' : 'bytes'}`,
+        );
     }
     if (quote === -1) {
       this.#isEscaped = this.#isEscapedAt(piece, end, from);
@@ -263,13 +267,26 @@ export class JsonScanner {
   }
 }
 
-/** Whether a whole number reads back digit by digit, and any other is finite. What is no number at all, the parser refuses. */
+/**
+ * Whether a number keeps its value: one beyond 2^53 keeps its digits, one below is not lost to 0. Fractions are the nearest that there
+ * are, as in every program that reads JSON. What is no number at all, the parser refuses.
+ */
 function isExact(number: string): boolean {
   if (number.length <= EXACT_DIGITS && !/e/i.test(number)) return true;
   const value = Number(number);
   if (Number.isNaN(value)) return true;
-  return Number.isFinite(value) && (!/^-?\d+$/.test(number) || String(value) === number);
+  if (!Number.isFinite(value)) return false;
+  const digits = digitsOf(number);
+  return Math.abs(value) > Number.MAX_SAFE_INTEGER ? digits === digitsOf(String(value)) : value !== 0 || digits === '';
 }
+
+/** Those that count: without point, exponent, and zeros around them. */
+const digitsOf = (number: string): string =>
+  number
+    .split(/e/i, 1)[0]!
+    .replaceAll(/[-+.]/g, '')
+    .replace(/^0+/, '')
+    .replace(/(?<=[1-9])0+$/, '');
 
 /** Throws as `JsonScanner` does, of a text that is there whole. */
 export function checkJson(text: Uint8Array | string, what: string, bounds: JsonBounds = JSON_BOUNDS): void {

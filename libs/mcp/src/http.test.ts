@@ -134,6 +134,9 @@ it('keeps sessions apart, ends them, and makes room for new ones', async () => {
   expect((await send(url, {}, { body: list })).status).toBe(400);
   expect((await send(url, {}, { body: 'x'.repeat(5_000_000) })).status).toBe(413);
   expect((await send(`${url}/other`)).status).toBe(404);
+  // An address with two hosts, to whoever resolves it.
+  expect((await send(url.replace('/mcp', '//other/mcp'))).status).toBe(400);
+  expect((await send(url.replace('/mcp', '//'))).status).toBe(400);
   expect((await send(url, {}, { method: 'PUT' })).status).toBe(405);
   expect(running.sessionCount).toBe(1);
 });

@@ -127,7 +127,7 @@ async function answer(
     response.setHeader('WWW-Authenticate', 'Bearer');
     return refuse(response, 401, 'Show the token of this server: Authorization: Bearer …');
   }
-  if (new URL(request.url ?? '/', 'http://localhost').pathname !== PATH) {
+  if (request.url?.split('?', 1)[0] !== PATH) {
     return refuse(response, 404, `There is nothing here; the server is at ${PATH}.`);
   }
   let message: Json | undefined;

@@ -32,3 +32,6 @@ export const VALUE_MAX_CHARS = 65_536;
 export const VALUE_CUT_CHARS = 4_096;
 /** Characters of a value within the text of an answer; all of it is in the structured part. */
 export const TEXT_VALUE_MAX_CHARS = 2_000;
+/** Wrong arguments that an answer names, and characters of a place and of what is wrong with it: both may quote the call. */
+export const ISSUES_TOLD_MAX_COUNT = 20;
+export const ISSUE_TOLD_MAX_CHARS = 200;
