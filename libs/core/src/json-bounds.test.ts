@@ -134,7 +134,7 @@ describe('bounds of JSON', () => {
 
   it('name what was given, the bound and the place, and no word of the value', () => {
     expect(() => checkJson('{"a":[123456789012345678901]}', 'The signal go')).toThrow(
-      'The signal go: a number of 21 characters (at 6) would be rounded.',
+      "The signal go: a number of 21 characters (at 6) can't be kept as it is written.",
     );
     expect(() => parseJson('{"password": hunter2}', 'The file')).toThrow(
       /^The file is no JSON( at position \d+.*)?\.$/,

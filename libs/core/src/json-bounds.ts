@@ -250,7 +250,7 @@ export class JsonScanner {
     if (code === 'json-number-too-long') this.#refuse(at, code, `a number of more than ${NUMBER_MAX_CHARS} characters`);
     throw new InvalidError(
       code,
-      `${this.#what}: a number of ${this.#number.length} characters (at ${place}) would be rounded. Send it as a text, or with fewer digits.`,
+      `${this.#what}: a number of ${this.#number.length} characters (at ${place}) can't be kept as it is written. Send it as a text.`,
       { at: place },
     );
   }
