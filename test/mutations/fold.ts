@@ -216,6 +216,18 @@ export const FOLD_MUTATIONS: Mutations = {
     caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
     breaks: 'Nobody without keys goes over a record that cannot be read.',
   },
+  'forgotten-judgement-counts': {
+    file: 'libs/codec/src/record.ts',
+    edits: [["withSeal(entry, 'forgotten', false)", "withSeal(entry, 'sealed', false)"]],
+    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    breaks: 'A seal whose key was destroyed proves nothing.',
+  },
+  'odd-seal-stops-all': {
+    file: 'libs/codec/src/record.ts',
+    edits: [["  if (isClosed && !isAsWritten(bytes)) return { ...entry, payload, problem: 'sealed-wrong' };\n", '']],
+    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    breaks: 'A record that only looks sealed stops its own workflow alone.',
+  },
   'payload-is-unbounded': {
     file: 'libs/codec/src/record.ts',
     edits: [['const problem = isClosed ? undefined : overBounds(entry.payload);', 'const problem = undefined;']],

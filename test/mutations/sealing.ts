@@ -200,7 +200,7 @@ export const SEALING_MUTATIONS: Mutations = {
   },
   'plain-workflows-begin': {
     file: 'libs/runtime/src/sealed-log.ts',
-    edits: [['          if (this.#refusesPlain && hasPayload(record)) plain.push(record);\n', '']],
+    edits: [['          if (this.#refusesPlain) plain.push(record);\n', '']],
     caughtBy: 'libs/runtime/src/sealed-log.test.ts',
     breaks: 'No workflow begins unencrypted where all are to be encrypted.',
   },

@@ -19,6 +19,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import { BLOB_REFERENCE_MAX_BYTES, blobReferenceOf, type StoredRecord } from '@tidemark/ports';
+import { recordBlob } from './blob-records.ts';
 import type { Payloads } from './payloads.ts';
 import { plainEnvelope } from './plain-header.ts';
 import {
@@ -30,7 +31,7 @@ import {
   SEALED_VERSION,
   sealedEnvelope,
 } from './schema.ts';
-import { namesKey, textSealedWith } from './sealing.ts';
+import { namesKey, sealedWith, textSealedWith } from './sealing.ts';
 
 const LINE_FEED = 0x0a;
 /** A parser in front of a broker must not be led to parse without bound. */
@@ -114,7 +115,7 @@ function checkReadable(header: string, { type, workflow }: Envelope): void {
 
 const malformed = (problem: string): LogEntry => ({ kind: 'malformed', problem });
 
-/** What the bytes say. `payload` is a view of `bytes`. */
+/** What the bytes say; an event of the later version that nobody wrote so has a problem. `payload` is a view of `bytes`. */
 export function decodeRecord(bytes: Uint8Array): LogEntry {
   const end = bytes.indexOf(LINE_FEED);
   if (end < 0 || end > HEADER_MAX_BYTES) return malformed('no header line');
@@ -127,22 +128,28 @@ export function decodeRecord(bytes: Uint8Array): LogEntry {
   const entry = decodeHeader(header);
   if (entry.kind !== 'event') return entry;
   const payload = bytes.subarray(end + 1);
-  if (entry.envelope.v === SEALED_VERSION && isSealed(payload)) return { ...entry, payload };
+  const isClosed = entry.envelope.v === SEALED_VERSION;
   // Text columns can't hold it, and JSON never has it unescaped.
-  if (payload.includes(0)) return malformed('the payload holds a NUL byte');
+  if (!(isClosed && isSealed(payload)) && payload.includes(0)) return malformed('the payload holds a NUL byte');
+  // Whoever opens what is sealed, or brings it back, would pass it over.
+  if (isClosed && !isAsWritten(bytes)) return { ...entry, payload, problem: 'sealed-wrong' };
   return { ...entry, payload };
 }
+
+/** Whether a record of the later version is one, byte for byte, as sealing and blobs make it. */
+const isAsWritten = (bytes: Uint8Array): boolean => sealedWith(bytes) !== undefined || recordBlob(bytes) !== undefined;
 
 /**
  * What a stored record says, and whether its payload may be read: whoever folds what stands in the log reads it by this. A payload that
  * is over the bounds of JSON is a problem of its stream, and is never parsed.
  */
-export function entryOf({ value, isOpened, problem }: Omit<StoredRecord, 'offset'>): LogEntry {
+export function entryOf({ value, isOpened, isForgotten, problem }: Omit<StoredRecord, 'offset'>): LogEntry {
   const entry = decodeRecord(value);
-  if (entry.kind !== 'event') return entry;
+  if (entry.kind !== 'event' || entry.problem !== undefined) return entry;
   if (problem !== undefined) return { ...entry, problem };
   const { payload, envelope } = entry;
   const isClosed = envelope.v === SEALED_VERSION;
+  if (isForgotten === true) return withSeal(entry, 'forgotten', false);
   if (isOpened === true || (isClosed && namesKey(value))) return withSeal(entry, 'sealed', isClosed);
   return isNull(payload) ? entry : withSeal(entry, 'plain', isClosed);
 }

@@ -381,8 +381,8 @@ export type LogEntry =
       readonly kind: 'event';
       readonly envelope: Envelope;
       readonly payload: Uint8Array;
-      /** How the log holds its payload; absent: it says nothing (null), or nobody looked. */
-      readonly seal?: 'sealed' | 'plain' | undefined;
+      /** How the log holds its payload; `forgotten`: its key was destroyed, so nothing proves it. Absent: it says nothing (null), or nobody looked. */
+      readonly seal?: 'sealed' | 'forgotten' | 'plain' | undefined;
       /** Why the payload can't be read, as a code; absent: it can. Known for good: what may change by waiting is no entry yet. */
       readonly problem?: string | undefined;
     }

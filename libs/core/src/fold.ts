@@ -62,10 +62,16 @@ export function foldRecord(
       verdict: { kind: 'unreadable' },
     };
   }
-  return { stream: seal === 'sealed' && stream.sealed !== true ? { ...stream, sealed: true } : stream, verdict };
+  return { stream: isSealed(seal) && stream.sealed !== true ? { ...stream, sealed: true } : stream, verdict };
 }
 
-/** Notes what a person decided of the record at which the stream stands. A workflow can't do without its opening. */
+/** Before its key was destroyed as after: rows made anew are the same. */
+const isSealed = (seal: EventEntry['seal']): boolean => seal === 'sealed' || seal === 'forgotten';
+
+/**
+ * Notes what a person decided of the record at which the stream stands. Where a seal is asked for, one whose key was destroyed is none:
+ * anybody could have written it. A workflow can't do without its opening.
+ */
 function judged(stream: StreamState, envelope: Envelope, seal: EventEntry['seal']): StreamState {
   const { unreadable } = stream;
   if (envelope.type !== 'RecordJudged' || unreadable?.problem === undefined) return stream;
@@ -152,7 +158,7 @@ function foldOpened(
   };
   streams.set(envelope.workflow, {
     ...opened,
-    ...(seal === 'sealed' && { sealed: true }),
+    ...(isSealed(seal) && { sealed: true }),
     ...(problem !== undefined && { unreadable }),
   });
   return {

@@ -38,6 +38,8 @@ export interface StoredRecord {
   readonly value: Uint8Array;
   /** It was sealed below, and was opened on its way up. */
   readonly isOpened?: true;
+  /** It names a key of its own workflow that was destroyed, and has an empty payload now: nothing says who wrote it. */
+  readonly isForgotten?: true;
   /** Why it can never be read, as a code: its value is as it is stored then. */
   readonly problem?: string;
 }

@@ -231,7 +231,7 @@ describe('what is read', () => {
     const view = viewOf([forged, stored()[1]!]);
     expect(await recordsBy(view)).toEqual([
       { offset: 0, value: forged, problem: 'sealed-wrong' },
-      { offset: 1, value: expect.anything(), isOpened: true },
+      { offset: 1, value: expect.anything(), isForgotten: true },
     ]);
   });
 
@@ -243,6 +243,9 @@ describe('what is read', () => {
     expect(records.map((record) => entryOf(record))).toMatchObject(plain.map(() => ({ seal: 'plain' })));
     const strict = viewOf(plain, { refusesPlain: true });
     expect((await recordsBy(strict)).map(({ problem }) => problem)).toEqual([PLAIN_REFUSED, undefined, PLAIN_REFUSED]);
+    // One that says nothing is an opening all the same.
+    const empty = Buffer.from(Buffer.from(plain[0]!).toString().replace(/\n.*$/, '\nnull'));
+    expect(await recordsBy(viewOf([empty], { refusesPlain: true }))).toMatchObject([{ problem: PLAIN_REFUSED }]);
     const keys = new WorkflowKeys(data, store);
     const old = { tenant: TENANT, workflow: 'old' as WorkflowId, user: null };
     // A key that it has for any other reason takes nothing.

@@ -92,7 +92,7 @@ export class SealedLog extends PreparedLog {
         if (record.problem !== undefined) continue;
         const id = sealedWith(record.value);
         if (id === undefined) {
-          if (this.#refusesPlain && hasPayload(record)) plain.push(record);
+          if (this.#refusesPlain) plain.push(record);
           continue;
         }
         const workflow = workflowOf(record.value);
@@ -116,7 +116,7 @@ export class SealedLog extends PreparedLog {
     }));
   }
 
-  /** Openings with plain payloads, of workflows whose plain history nobody has taken. */
+  /** Openings that aren't sealed, even where they say nothing, of workflows whose plain history nobody has taken. */
   async #refused(plain: readonly StoredRecord[]): Promise<ReadonlySet<StoredRecord>> {
     const refused = new Set<StoredRecord>();
     for (const record of plain) {
@@ -157,7 +157,7 @@ function opened(record: StoredRecord, { id, workflow }: Sealed, keys: OpeningKey
   try {
     const key = keys.of(id, workflow);
     invariant(key !== undefined, 'the key of a record that was looked at is held until it is opened', { key: id });
-    return { offset, value: openRecord(value, key), isOpened: true };
+    return { offset, value: openRecord(value, key), ...(key === null ? { isForgotten: true } : { isOpened: true }) };
   } catch (error) {
     if (!(error instanceof CorruptError)) throw error;
     return { ...record, problem: error.code };

@@ -3,6 +3,7 @@
  * opens the log again agree on it (I5). What may change by waiting stops nobody. A person judges it, and what came meanwhile counts.
  */
 
+import { sealedWith } from '@tidemark/codec';
 import {
   type Offset,
   type Partition,
@@ -39,12 +40,13 @@ let errors: unknown[];
 let topic: MemoryKeyTopic;
 let index: MemoryKeyIndex;
 let keys: WorkflowKeys;
+let data: DataKeys;
 const projectors: Projector[] = [];
 
 /** What a process has that was just started; `refusesPlain`: new workflows must be sealed. */
 function process(refusesPlain = false): SealedLog {
   const store: KeyStore = new ProjectedKeyStore(topic, index);
-  const data = new DataKeys({ provider: plainKeyProvider, store, prng: systemPrng, clock: new SimulatedClock() });
+  data = new DataKeys({ provider: plainKeyProvider, store, prng: systemPrng, clock: new SimulatedClock() });
   keys = new WorkflowKeys(data, store);
   return new SealedLog(inner, keys, { refusesPlain });
 }
@@ -125,12 +127,22 @@ describe('a record', () => {
     return Buffer.from(text, 'latin1');
   };
   const unknownKey = () => remade(0, [/"key":"[^"]*"/, '"key":"00000000-0000-7000-8000-000000000000"']);
+  const asWritten = /"payload":"sealed",("key":"[^"]*")\}\n[\s\S]*$/;
   const moved = () => remade(1, [/"workflow":"b"/, '"workflow":"a"'], [/"generation":2/, '"generation":1']);
 
   it.each([
     ['that is plain where its workflow has sealed ones', 'sealed-wrong', () => signalTo('a', 'forged')],
     ['that names a key which never was', 'key-missing', unknownKey],
     ['that was moved to another workflow', 'sealed-wrong', moved],
+    ['whose key comes first', 'sealed-wrong', () => remade(0, [asWritten, '$1,"payload":"sealed"}\nnull'])],
+    ['with a space behind its header', 'sealed-wrong', () => remade(0, [/\}\n[\s\S]*$/, '} \nnull'])],
+    ['with nothing sealed in it', 'sealed-wrong', () => remade(0, [/\n[\s\S]*$/, '\nnull'])],
+    ['in a blob that it doesn’t name', 'sealed-wrong', () => remade(0, [asWritten, '"payload":"blob"}\nnull'])],
+    [
+      'in a sealed blob that it doesn’t name',
+      'sealed-wrong',
+      () => remade(0, [asWritten, '"payload":"sealed-blob",$1}\nnull']),
+    ],
   ])('%s stops it and no other; a person skips it, and what came meanwhile counts', async (_, problem, forged) => {
     const at = await forge(forged());
     await append('a', signalTo('a', 's1'));
@@ -166,6 +178,26 @@ describe('a record', () => {
     await append('a', signalTo('a', 's1'));
     await project();
     expect(row('a')).toMatchObject({ position: 2, status: 'open' });
+  });
+
+  it('under a destroyed key of its own workflow is forgotten, whatever it holds, and judges nothing', async () => {
+    const at = await forge(signalTo('a', 'forged'));
+    await data.destroy({ workflow: 'a' as WorkflowId });
+    log = process();
+    const id = sealedWith(stored()[0]!);
+    const decided = Buffer.from(judgement('a', at, 'skip').value).toString();
+    const head = decided.split('\n')[0]!.replace('"v":1', '"v":2');
+    await forge(
+      Buffer.from(`${head.replace('"payload":"json"', `"payload":"sealed","key":"${id}"`)}\n\u0000${'x'.repeat(40)}`),
+    );
+    await project();
+    expect(row('a')).toMatchObject({ position: 1, status: 'parked', reason: 'sealed-wrong' });
+    expect(JSON.parse(row('a')!.state).unreadable).not.toHaveProperty('judgement');
+    // The control: a key that is there says who decided.
+    await append('a', judgement('a', at, 'skip').value);
+    await project();
+    expect(row('a')).toMatchObject({ status: 'open', reason: null });
+    expect((await fromNothing()).get('a' as WorkflowId)?.stream).toEqual(row('a'));
   });
 
   it('that is rejected anyway stops nobody, sealed or not', async () => {
