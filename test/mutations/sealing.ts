@@ -210,6 +210,12 @@ export const SEALING_MUTATIONS: Mutations = {
     caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
     breaks: 'A record under an unknown key stops its own workflow alone.',
   },
+  'forged-seal-stops-all': {
+    file: 'libs/runtime/src/keyless-log.ts',
+    edits: [["? { ...record, problem: 'key-missing' }", '? record']],
+    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    breaks: 'Where no key ever was, a record that says it is sealed stops its own workflow alone.',
+  },
   'plain-text-is-written': {
     file: 'libs/runtime/src/sealed-log.ts',
     edits: [

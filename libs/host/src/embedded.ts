@@ -15,7 +15,7 @@ import { lostTail, sessionMemory, sha256Digest, systemClock, systemPrng } from '
 import { openPgliteRebuild, openPgliteStore, type RebuildPurpose } from '@tidemark/store-postgres';
 import type { MetricsSettings, TraceSettings } from '@tidemark/traces';
 import { Host } from './host.ts';
-import { type FolderKeys, openKeys, refuseWithoutKey } from './keys.ts';
+import { type FolderKeys, historyKeyCount, openKeys, refuseWithoutKey } from './keys.ts';
 import { Opened } from './opened.ts';
 import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
 import { sentMetrics } from './sent-metrics.ts';
@@ -125,21 +125,33 @@ async function openBelow(options: EmbeddedOptions, log: EventLog, opened: Opened
   const { folder, inlineMaxBytes, secretsUrl } = options;
   const warm = await opened.add(openFsObjects({ folder: path.join(folder, 'archive') }));
   const blobs = await opened.add(openBlobFolders(folder));
+  const isKeyless = keyOf(options) === '' && (await hasNoKeys(options));
   // Wrapped data keys are beside the log, in a file of their own.
   const keys = await openKeys({ keysUrl: keyOf(options), secretsUrl }, opened, async () => {
     const store = await openKeyStore(options);
     return { store, all: () => store.list({}) };
   });
   const refusesPlain = options.encryption === 'on';
-  return { log, clock: systemClock, archive: { warm }, ...keys, refusesPlain, blobs, inlineMaxBytes };
+  const views = { refusesPlain, isKeyless, blobs, inlineMaxBytes };
+  return { log, clock: systemClock, archive: { warm }, ...keys, ...views };
 }
 
+const refuseSealed = (options: EmbeddedOptions): Promise<void> =>
+  inKeyStore(options, { absent: undefined, use: refuseWithoutKey });
+
+/** Nobody else writes to the folder meanwhile. */
+const hasNoKeys = async (options: EmbeddedOptions): Promise<boolean> =>
+  (await inKeyStore(options, { absent: 0, use: historyKeyCount })) === 0;
+
 /** A store of keys that isn't there is not made for this. */
-async function refuseSealed(options: EmbeddedOptions): Promise<void> {
-  if (!existsSync(path.join(options.folder, 'log', KEYS_FILE))) return;
+async function inKeyStore<T>(
+  options: EmbeddedOptions,
+  { absent, use }: { readonly absent: T; readonly use: (store: KeyStore) => Promise<T> },
+): Promise<T> {
+  if (!existsSync(path.join(options.folder, 'log', KEYS_FILE))) return absent;
   const store = await openKeyStore(options);
   try {
-    await refuseWithoutKey(store);
+    return await use(store);
   } finally {
     await store.close();
   }

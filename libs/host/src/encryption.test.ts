@@ -144,6 +144,19 @@ describe('with a key', () => {
     expect(await at.filesWith(SECRET)).not.toEqual([]);
   });
 
+  it('and where none ever was, a forged seal stops its own workflow alone', async () => {
+    const host = await at.openIdle({ encryption: 'off' });
+    const told: unknown[] = [];
+    const control = `"control":{"definition":"d","version":1,"rules":2,"partition":0,"placement":"shared","inputDigest":"${'ab'.repeat(32)}","tasks":[]}`;
+    const place = `"tenant":"${DEFAULT_TENANT}","workflow":"forged","generation":1,"lamport":1,"epoch":0,"holder":"","ordinal":0,"atMs":1`;
+    const header = `{"v":2,"id":"o",${place},"type":"WorkflowOpened",${control},"payload":"sealed","key":"${'0'.repeat(36)}"}`;
+    await host.ports.log.append(0 as never, [{ value: Buffer.from(`${header}\n\u0000x`), type: 'WorkflowOpened' }]);
+    await host.startCoordinator({ onError: (_, error) => told.push(error) });
+    const forged = () => host.ports.store.workflow(workflowId('forged'));
+    await expect.poll(forged, { timeout: 20_000 }).toMatchObject({ status: 'parked', reason: 'key-missing' });
+    expect(told).not.toContainEqual(expect.objectContaining({ code: 'history-sealed' }));
+  });
+
   it('what it wrote is missing, and not forgotten, while its key store is away; put back, it is read again', async () => {
     const host = await open();
     await run(host);

@@ -109,12 +109,15 @@ export function folderKeysFromEnv(env: Readonly<Record<string, string | undefine
   return { encryption, keysUrl, secretsUrl };
 }
 
+/** How many keys of histories the store holds. */
+export const historyKeyCount = (store: KeyStore): Promise<number> => count(store.list({}), (key) => !isForSecrets(key));
+
 /**
  * Throws `ConfigError` (`keys-missing`) where the store holds keys of histories: what is written without one would be plain text beside
  * what is sealed.
  */
 export async function refuseWithoutKey(store: KeyStore): Promise<void> {
-  const found = await count(store.list({}), (key) => !isForSecrets(key));
+  const found = await historyKeyCount(store);
   if (found === 0) return;
   const keys = found === 1 ? '1 data key' : `${found} data keys`;
   throw new ConfigError(

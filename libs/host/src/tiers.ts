@@ -13,6 +13,7 @@ import {
   Archive,
   BlobLog,
   Blobs,
+  KeylessLog,
   Restorer,
   SealedLog,
   sealedStore,
@@ -113,6 +114,8 @@ export interface Below {
   readonly archive?: { readonly warm: ObjectStore; readonly cold?: ObjectStore | undefined } | undefined;
   /** Absent: nothing is encrypted. */
   readonly keys?: Keys | undefined;
+  /** No key was ever made for a history, nor is one made while it is open: whatever says that it is sealed stops its workflow alone. */
+  readonly isKeyless?: boolean | undefined;
   /** Workflows that begin unencrypted are refused, unless a person has taken their plain history. */
   readonly refusesPlain?: boolean | undefined;
   /** Absent: fields that are marked as secret can neither be written nor read. */
@@ -132,7 +135,8 @@ export function viewsOver(below: Below): Views {
   const archive = stores && new Archive(stores);
   const whole = archive === undefined ? hot : new TieredLog(hot, archive);
   const named = blobs === undefined ? whole : new BlobLog(whole, { blobs, clock, inlineMaxBytes });
-  const log = keys === undefined ? named : new SealedLog(named, keys.workflows, { refusesPlain: below.refusesPlain });
+  const plain = below.isKeyless === true ? new KeylessLog(named) : named;
+  const log = keys === undefined ? plain : new SealedLog(named, keys.workflows, { refusesPlain: below.refusesPlain });
   const store = blobs === undefined ? below.store : storeWithBlobs(below.store, { blobs, inlineMaxBytes });
   const rows = keys === undefined ? store : sealedStore(store, keys.workflows);
   if (archive === undefined) return { log, store: rows };

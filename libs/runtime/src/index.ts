@@ -76,6 +76,7 @@ export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.
 export { check, type Health, type HealthCheck, recentCheck } from './health.ts';
 export { type HeldQueue, HeldQueues, HeldSet, type Queued } from './held-queues.ts';
 export { type Draft, HeldStream, type HeldStreamOptions } from './held-stream.ts';
+export { KeylessLog } from './keyless-log.ts';
 export {
   LIFECYCLE_ACTS,
   type LifecycleAct,

@@ -18,6 +18,7 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DataKeys } from './data-keys.ts';
 import { inboxRecord as recordOf } from './inbox.ts';
+import { KeylessLog } from './keyless-log.ts';
 import { EVENT_MAX_BYTES } from './limits.ts';
 import { LamportClock } from './ports.ts';
 import { ProjectedKeyStore } from './projected-keys.ts';
@@ -268,6 +269,34 @@ it('of workflows that begin unencrypted a person takes those from before, where 
   await forge(signalTo('old', 'forged'));
   await project();
   expect(row('old')).toMatchObject({ position: 3, status: 'parked', reason: 'sealed-wrong' });
+});
+
+it('in a log of which no key was ever made, what says that it is sealed stops its own workflow', async () => {
+  const opening = Buffer.from(stored()[0]!).toString('latin1');
+  const forged = opening.replace('"workflow":"a"', '"workflow":"c"').replace('"generation":1', '"generation":3');
+  inner = new SimulatedLog(1);
+  log = new KeylessLog(inner);
+  ports = simulatedPorts(log, 1);
+  await open('a');
+  await open('b');
+  await project();
+  const signal = Buffer.from(signalTo('a', 'x')).toString();
+  const [head] = signal.split('\n');
+  const tail = `"payload":"sealed","key":"${'0'.repeat(36)}"}`;
+  const at = await forge(Buffer.from(`${head!.replace('"v":1', '"v":2').replace('"payload":"json"}', tail)}\n\u0000x`));
+  await forge(Buffer.from(forged, 'latin1'));
+  await append('b', signalTo('b', 's1'));
+  await project();
+  expect(errors).toEqual([]);
+  for (const id of ['a', 'c']) expect(row(id)).toMatchObject({ status: 'parked', reason: 'key-missing' });
+  expect(row('b')).toMatchObject({ position: 2, status: 'open' });
+  await append('a', judgement('a', at, 'skip').value);
+  await project();
+  expect(row('a')).toMatchObject({ status: 'open' });
+  expect(ports.store.rows).toEqual(await fromNothing());
+  // The control: where keys are only lacking, the read fails.
+  await project(simulatedPorts(inner, 1), inner);
+  expect(errors).toMatchObject([{ code: 'history-sealed' }]);
 });
 
 it('a payload over the bounds of JSON is never parsed: its workflow stops, with keys and without', async () => {
