@@ -186,11 +186,15 @@ export const SEALING_MUTATIONS: Mutations = {
   },
   'any-key-explains': {
     file: 'libs/runtime/src/workflow-keys.ts',
-    edits: [
-      ['    if (workflow !== undefined && !this.#keys.isOf(id, workflow)) throw foreignKey(id, workflow);\n', ''],
-    ],
+    edits: [['    if (workflow !== undefined && !isKeyOf(id, workflow)) throw foreignKey(id, workflow);\n', '']],
     caughtBy: 'libs/runtime/src/sealed-log.test.ts',
     breaks: 'A key opens and explains the content of its own workflow alone.',
+  },
+  'any-use-is-unwrapped': {
+    file: DATA_KEYS,
+    edits: [['isForSecrets(stored) !== this.isForSecrets || ', '']],
+    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    breaks: 'A record that names a key for secret fields stops its own workflow alone.',
   },
   'plain-rows-are-taken': {
     file: 'libs/runtime/src/sealed-store.ts',
@@ -206,7 +210,7 @@ export const SEALING_MUTATIONS: Mutations = {
   },
   'lost-key-stops-all': {
     file: 'libs/runtime/src/workflow-keys.ts',
-    edits: [["  if (error instanceof CorruptError && error.code === 'key-missing') return error;\n", '']],
+    edits: [['  if (error instanceof CorruptError && NEVER.has(error.code)) return error;\n', '']],
     caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
     breaks: 'A record under an unknown key stops its own workflow alone.',
   },

@@ -187,7 +187,11 @@ describe('a key', () => {
 
   test('of the wrong length is wrong', async () => {
     const { tenant, workflow } = context;
-    const short = { ...storedKey(), ...(await provider.wrap(new Uint8Array(16), { tenant, workflow })) };
+    const { id } = await open().create(context);
+    const short = {
+      ...storedKey({ id, workflow }),
+      ...(await provider.wrap(new Uint8Array(16), { tenant, workflow })),
+    };
     await store.put([short]);
     await expect(open().key(short.id)).rejects.toMatchObject({ name: 'CorruptError', code: 'key-wrong' });
   });

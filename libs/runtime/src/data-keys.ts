@@ -131,8 +131,9 @@ export class DataKeys {
   }
 
   /**
-   * Null: it was destroyed. Those who ask at once share the work. Throws as `get` and `unwrap` do, and `CorruptError` (`key-missing`)
-   * where the store doesn't know it; `workflow`: what it is wanted for, to be named then.
+   * Null: it was destroyed. Those who ask at once share the work. Throws as `get` and `unwrap` do, and `CorruptError`: `key-missing`
+   * where the store doesn't know it; `sealed-wrong` where it is of another use, or its id isn't its workflow's: the provider isn't asked
+   * then. `workflow`: what it is wanted for, to be named where it is missing.
    */
   async key(id: string, workflow?: WorkflowId): Promise<KeyObject | null> {
     const held = this.#fresh(id);
@@ -158,11 +159,6 @@ export class DataKeys {
   /** Whose key it is, as the store has it; undefined: it is not at hand, or there is none. */
   workflowOf(id: string): WorkflowId | undefined {
     return this.#fresh(id)?.workflow;
-  }
-
-  /** Whether the key, which is at hand or was destroyed, is the workflow's: a key opens and explains nobody else's content. */
-  isOf(id: string, workflow: WorkflowId): boolean {
-    return isKeyOf(id, workflow) ?? (this.workflowOf(id) ?? workflow) === workflow;
   }
 
   /**
@@ -242,6 +238,7 @@ export class DataKeys {
     const { provider } = this.#options;
     const stored = await this.#stored(id);
     if (stored === undefined || stored === null) return { key: stored };
+    if (isForSecrets(stored) !== this.isForSecrets || !isKeyOf(id, stored.workflow)) throw keyOfAnotherUse(id);
     const key = await provider.unwrap(stored, stored);
     if (key.length !== DATA_KEY_BYTES) throw keyWrong(stored, stored, `has ${key.length} bytes, not ${DATA_KEY_BYTES}`);
     return { key: keyObjectOf(key), workflow: stored.workflow };
@@ -285,6 +282,13 @@ const keyMissing = (id: string, workflow: WorkflowId | undefined, place: string)
     'key-missing',
     `The data key ${id}${workflow === undefined ? '' : ` of workflow ${workflow}`} is not in ${place}, and was not destroyed: the store of keys was lost, emptied or replaced. Put a copy of it back and start again. What the key has sealed was left as it is.`,
     { key: id, place, ...(workflow !== undefined && { workflow }) },
+  );
+
+const keyOfAnotherUse = (id: string): CorruptError =>
+  new CorruptError(
+    'sealed-wrong',
+    `What is stored names the data key ${id}, which is for something else: it was changed. Nothing was taken from it.`,
+    { key: id },
   );
 
 /** One rotation under way. */

@@ -6,9 +6,9 @@
 import { createHash } from 'node:crypto';
 import type { WorkflowId } from '@tidemark/core';
 
-/** A UUID of version 8 (RFC 9562, section 5.8) is ours; of version 7 it is of a release that bound ids to nobody. */
+/** A UUID of version 8 (RFC 9562, section 5.8). */
 const VERSION_AT = 14;
-const BOUND = '8';
+const VERSION = '8';
 const DIGITS = 8;
 
 /** `plain`: its workflow's history before it, which was written without encryption, is taken by a person's word. */
@@ -19,19 +19,15 @@ const digitsOf = (start: string, workflow: WorkflowId, use: KeyUse): string =>
 
 /** `uuid`: of version 7. Its time and 42 random bits stay. */
 export function boundKeyId(uuid: string, workflow: WorkflowId, use: KeyUse): string {
-  const start = `${uuid.slice(0, VERSION_AT)}${BOUND}${uuid.slice(VERSION_AT + 1, -DIGITS)}`;
+  const start = `${uuid.slice(0, VERSION_AT)}${VERSION}${uuid.slice(VERSION_AT + 1, -DIGITS)}`;
   return start + digitsOf(start, workflow, use);
 }
 
-/** Undefined: the id doesn't say whose it is. */
-export function isKeyOf(id: string, workflow: WorkflowId): boolean | undefined {
-  if (id[VERSION_AT] !== BOUND) return undefined;
-  return isFor(id, workflow, 'sealing') || isFor(id, workflow, 'plain');
-}
+export const isKeyOf = (id: string, workflow: WorkflowId): boolean =>
+  isFor(id, workflow, 'sealing') || isFor(id, workflow, 'plain');
 
 /** Whether it is the workflow's key, and takes its plain history. */
-export const takesPlain = (id: string, workflow: WorkflowId): boolean =>
-  id[VERSION_AT] === BOUND && isFor(id, workflow, 'plain');
+export const takesPlain = (id: string, workflow: WorkflowId): boolean => isFor(id, workflow, 'plain');
 
 const isFor = (id: string, workflow: WorkflowId, use: KeyUse): boolean =>
   digitsOf(id.slice(0, -DIGITS), workflow, use) === id.slice(-DIGITS);

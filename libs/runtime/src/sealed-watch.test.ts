@@ -6,10 +6,12 @@ import { type WorkflowId, workflowId } from '@tidemark/core';
 import type { WatchBus } from '@tidemark/ports';
 import { eventually } from '@tidemark/testkit/eventually';
 import { beforeEach, expect, it } from 'vitest';
+import { boundKeyId } from './key-owner.ts';
 import { SealedWatch } from './sealed-watch.ts';
 
 const W = workflowId('w');
-const KEY = { id: '019abcde-0000-7000-8000-000000000001', key: createSecretKey(Buffer.alloc(32, 7)) };
+const ID = boundKeyId('019abcde-0000-7000-8000-000000000001', W, 'sealing');
+const KEY = { id: ID, key: createSecretKey(Buffer.alloc(32, 7)) };
 
 /** What went over the wire. */
 let sent: string[];

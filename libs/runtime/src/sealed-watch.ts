@@ -7,6 +7,7 @@ import { KeyObject } from 'node:crypto';
 import { openText, type SealingKey, sealText, textSealedWith } from '@tidemark/codec';
 import type { WorkflowId } from '@tidemark/core';
 import type { WatchBus } from '@tidemark/ports';
+import { isKeyOf } from './key-owner.ts';
 import type { WorkflowKeys } from './workflow-keys.ts';
 
 type Keys = Pick<WorkflowKeys, 'peek' | 'inUse' | 'opening'>;
@@ -55,10 +56,10 @@ export class SealedWatch implements WatchBus {
     });
   }
 
-  /** Undefined: it wasn't sealed, or its key is gone. */
+  /** Undefined: it wasn't sealed, its key is gone, or isn't the workflow's. */
   async #opened(workflow: WorkflowId, message: string): Promise<string | undefined> {
     const id = textSealedWith(message);
-    if (id === undefined) return undefined;
+    if (id === undefined || !isKeyOf(id, workflow)) return undefined;
     const key = (await this.#keys.opening(new Map([[id, workflow]]))).get(id);
     return key instanceof KeyObject ? openText(message, placeOf(workflow), key) : undefined;
   }

@@ -12,13 +12,14 @@ import {
   type WorkflowId,
   workflowId,
 } from '@tidemark/core';
-import { type EventLog, type KeyStore, RANGE_COUNT } from '@tidemark/ports';
+import { type EventLog, forSecrets, type KeyProvider, type KeyStore, RANGE_COUNT } from '@tidemark/ports';
 import { MemoryKeyIndex, MemoryKeyTopic, plainKeyProvider } from '@tidemark/testkit/contracts/memory-keys';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DataKeys } from './data-keys.ts';
 import { inboxRecord as recordOf } from './inbox.ts';
 import { KeylessLog } from './keyless-log.ts';
+import { boundKeyId } from './key-owner.ts';
 import { EVENT_MAX_BYTES } from './limits.ts';
 import { LamportClock } from './ports.ts';
 import { ProjectedKeyStore } from './projected-keys.ts';
@@ -40,14 +41,25 @@ let ports: SimulatedPorts;
 let errors: unknown[];
 let topic: MemoryKeyTopic;
 let index: MemoryKeyIndex;
+let store: KeyStore;
 let keys: WorkflowKeys;
 let data: DataKeys;
+/** Of the provider. */
+let unwrapCount: number;
 const projectors: Projector[] = [];
+
+const counted: KeyProvider = {
+  ...plainKeyProvider,
+  unwrap(...of) {
+    unwrapCount++;
+    return plainKeyProvider.unwrap(...of);
+  },
+};
 
 /** What a process has that was just started; `refusesPlain`: new workflows must be sealed. */
 function process(refusesPlain = false): SealedLog {
-  const store: KeyStore = new ProjectedKeyStore(topic, index);
-  data = new DataKeys({ provider: plainKeyProvider, store, prng: systemPrng, clock: new SimulatedClock() });
+  store = new ProjectedKeyStore(topic, index);
+  data = new DataKeys({ provider: counted, store, prng: systemPrng, clock: new SimulatedClock() });
   keys = new WorkflowKeys(data, store);
   return new SealedLog(inner, keys, { refusesPlain });
 }
@@ -108,6 +120,7 @@ beforeEach(async () => {
   log = process();
   ports = simulatedPorts(log, 1);
   errors = [];
+  unwrapCount = 0;
   await open('a');
   await open('b');
   await project();
@@ -127,13 +140,28 @@ describe('a record', () => {
     for (const [what, by] of [...asSignal, ...changes]) text = text.replace(what, by);
     return Buffer.from(text, 'latin1');
   };
-  const unknownKey = () => remade(0, [/"key":"[^"]*"/, '"key":"00000000-0000-7000-8000-000000000000"']);
+  const UUID = '0190a0a0-0000-7000-8000-000000000000';
+  const naming = (key: string) => remade(0, [/"key":"[^"]*"/, `"key":"${key}"`]);
+  const unknownKey = () => naming(boundKeyId(UUID, 'a' as WorkflowId, 'sealing'));
+  const keyOfAnother = async () => naming((await keys.find(owner('b'))).id);
+  const secretsKey = async () => {
+    const provider = forSecrets(plainKeyProvider);
+    const secrets = new DataKeys({ provider, store, prng: systemPrng, clock: new SimulatedClock() });
+    return naming((await secrets.create(owner('a'))).id);
+  };
+  const destroyedKey = (id: string) => async () => {
+    await store.destroy([id]);
+    return naming(id);
+  };
   const asWritten = /"payload":"sealed",("key":"[^"]*")\}\n[\s\S]*$/;
   const moved = () => remade(1, [/"workflow":"b"/, '"workflow":"a"'], [/"generation":2/, '"generation":1']);
 
   it.each([
     ['that is plain where its workflow has sealed ones', 'sealed-wrong', () => signalTo('a', 'forged')],
     ['that names a key which never was', 'key-missing', unknownKey],
+    ['that names another workflow’s key', 'sealed-wrong', keyOfAnother],
+    ['that names a key for secret fields', 'sealed-wrong', secretsKey],
+    ['that names a destroyed key which says nobody’s', 'sealed-wrong', destroyedKey(UUID)],
     ['that was moved to another workflow', 'sealed-wrong', moved],
     ['whose key comes first', 'sealed-wrong', () => remade(0, [asWritten, '$1,"payload":"sealed"}\nnull'])],
     ['with a space behind its header', 'sealed-wrong', () => remade(0, [/\}\n[\s\S]*$/, '} \nnull'])],
@@ -145,7 +173,7 @@ describe('a record', () => {
       () => remade(0, [asWritten, '"payload":"sealed-blob",$1}\nnull']),
     ],
   ])('%s stops it and no other; a person skips it, and what came meanwhile counts', async (_, problem, forged) => {
-    const at = await forge(forged());
+    const at = await forge(await forged());
     await append('a', signalTo('a', 's1'));
     await append('b', signalTo('b', 's2'));
     await project();
@@ -171,6 +199,32 @@ describe('a record', () => {
     expect(row('a')).toMatchObject({ position: 5, status: 'open', reason: null, runnable: true });
     expect(ports.store.rows).toEqual(await fromNothing());
     expect(errors).toEqual([]);
+  });
+
+  it('that names a key which isn’t its workflow’s buys no call of the provider', async () => {
+    await forge(await keyOfAnother());
+    await forge(await secretsKey());
+    log = process();
+    unwrapCount = 0;
+    await log.read([{ partition: P0, from: 2 as Offset }]);
+    expect(unwrapCount).toBe(0);
+    await log.read([{ partition: P0, from: 0 as Offset }]);
+    expect(unwrapCount).toBe(2); // the control
+  });
+
+  it('whose own key the provider can’t unwrap is waited for', async () => {
+    await append('a', signalTo('a', 's1'));
+    const { id } = await keys.find(owner('a'));
+    const kept = (await store.get([id])).get(id)!;
+    await store.put([{ ...kept, provider: 'another' }]);
+    log = process();
+    await project();
+    expect(errors).toMatchObject([{ code: 'key-wrong' }]);
+    expect(row('a')).toMatchObject({ position: 1, status: 'open' });
+    await store.put([kept]);
+    log = process();
+    await project();
+    expect(row('a')).toMatchObject({ position: 2, status: 'open' });
   });
 
   it('with a null payload needs no seal: the control', async () => {

@@ -10,7 +10,7 @@ import { CorruptError, type TenantId, type WorkflowId } from '@tidemark/core';
 import { isForSecrets, type KeyStore, type RecordOwner } from '@tidemark/ports';
 import { batched } from './batcher.ts';
 import type { DataKeys } from './data-keys.ts';
-import { takesPlain } from './key-owner.ts';
+import { isKeyOf, takesPlain } from './key-owner.ts';
 import { DATA_KEYS_AT_ONCE, WORKFLOW_KEYS_MAX_COUNT } from './limits.ts';
 
 export class WorkflowKeys {
@@ -22,7 +22,7 @@ export class WorkflowKeys {
   /** The keys of one of a batch of workflows, by id. */
   readonly #idsOf: (owner: RecordOwner) => Promise<readonly string[]>;
 
-  /** `keys` and `store`: of one use, and of all; keys of another use are passed over. */
+  /** `keys` and `store`: of one use, and of all; keys of another use are passed over, and those whose ids aren't their workflows'. */
   constructor(keys: DataKeys, store: Pick<KeyStore, 'list'>) {
     this.#keys = keys;
     this.#store = store;
@@ -70,7 +70,8 @@ export class WorkflowKeys {
     for (const [tenant, own] of Map.groupBy(owners, (owner) => owner.tenant)) {
       const workflow = [...new Set(own.map((owner) => owner.workflow))];
       for await (const key of this.#store.list({ tenant, workflow })) {
-        if (isForSecrets(key) === this.#keys.isForSecrets) ids.get(nameOf(tenant, key.workflow))!.push(key.id);
+        const isOurs = isForSecrets(key) === this.#keys.isForSecrets && isKeyOf(key.id, key.workflow);
+        if (isOurs) ids.get(nameOf(tenant, key.workflow))!.push(key.id);
       }
     }
     return owners.map(({ tenant, workflow }) => ids.get(nameOf(tenant, workflow))!);
@@ -121,7 +122,7 @@ export class WorkflowKeys {
   }
 
   /**
-   * What opens each, by the workflow that names it; null: it was destroyed; `key-missing`: the store has no such key. Throws as
+   * What opens each, by the workflow that names it; null: it was destroyed; `key-missing`, `sealed-wrong`: it never will. Throws as
    * `DataKeys.key` does otherwise.
    */
   async opening(
@@ -130,17 +131,12 @@ export class WorkflowKeys {
     return new Map(
       await Promise.all(
         Array.from(wanted, async ([id, workflow]) => {
-          const key = await this.#keys.key(id, workflow).catch(orMissing);
+          const key = await this.#keys.key(id, workflow).catch(orNever);
           if (key !== null && !(key instanceof CorruptError)) this.#meet(id, key);
           return [id, key] as const;
         }),
       ),
     );
-  }
-
-  /** Whether the key is the workflow's; it is at hand, or was destroyed. */
-  isOf(id: string, workflow: WorkflowId): boolean {
-    return this.#keys.isOf(id, workflow);
   }
 
   /**
@@ -155,8 +151,11 @@ export class WorkflowKeys {
 
 const nameOf = (tenant: TenantId, workflow: WorkflowId): string => JSON.stringify([tenant, workflow]);
 
-function orMissing(error: unknown): CorruptError {
-  if (error instanceof CorruptError && error.code === 'key-missing') return error;
+const NEVER: ReadonlySet<string> = new Set(['key-missing', 'sealed-wrong']);
+
+/** A key that the provider can't unwrap (`key-wrong`) may be for one that is named later: the read fails. */
+function orNever(error: unknown): CorruptError {
+  if (error instanceof CorruptError && NEVER.has(error.code)) return error;
   throw error;
 }
 
@@ -166,26 +165,27 @@ function orMissing(error: unknown): CorruptError {
  * by another's key.
  */
 export class OpeningKeys {
-  readonly #keys: Pick<WorkflowKeys, 'peekOpening' | 'opening' | 'isOf'>;
+  readonly #keys: Pick<WorkflowKeys, 'peekOpening' | 'opening'>;
   readonly #found = new Map<string, KeyObject | null | CorruptError>();
   readonly #wanted = new Map<string, WorkflowId | undefined>();
 
-  constructor(keys: Pick<WorkflowKeys, 'peekOpening' | 'opening' | 'isOf'>) {
+  constructor(keys: Pick<WorkflowKeys, 'peekOpening' | 'opening'>) {
     this.#keys = keys;
   }
 
   /**
    * For content of the workflow; undefined: of one that only compares, and isn't told whose it is. Null: it was destroyed. Undefined: it must be fetched, and will be by `fetched`. Throws `CorruptError`
-   * (`key-missing`; `sealed-wrong`: it is another workflow's).
+   * (`key-missing`; `sealed-wrong`: it is another workflow's, or for something else).
    */
   of(id: string, workflow: WorkflowId | undefined): KeyObject | null | undefined {
+    // Before anybody is asked for it: whoever forges an id buys no call with it.
+    if (workflow !== undefined && !isKeyOf(id, workflow)) throw foreignKey(id, workflow);
     const key = this.#found.get(id) ?? (this.#found.has(id) ? null : this.#keys.peekOpening(id));
     if (key instanceof CorruptError) throw key;
     if (key === undefined) {
       if (!this.#wanted.has(id)) this.#wanted.set(id, workflow);
       return undefined;
     }
-    if (workflow !== undefined && !this.#keys.isOf(id, workflow)) throw foreignKey(id, workflow);
     this.#found.set(id, key);
     return key;
   }
@@ -203,6 +203,6 @@ export class OpeningKeys {
 const foreignKey = (id: string, workflow: WorkflowId): CorruptError =>
   new CorruptError(
     'sealed-wrong',
-    `What is stored of workflow ${workflow} names the data key ${id}, which is another workflow's: it was changed. Nothing was taken from it.`,
+    `What is stored of workflow ${workflow} names the data key ${id}, which isn't its own: it was changed. Nothing was taken from it.`,
     { workflow, key: id },
   );

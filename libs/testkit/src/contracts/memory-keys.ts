@@ -4,17 +4,18 @@
  */
 
 import { type Offset, type Partition, partition, UnavailableError } from '@tidemark/core';
-import type {
-  AppliedBatch,
-  KeyBatch,
-  KeyChange,
-  KeyFilter,
-  KeyIndex,
-  KeyOffsets,
-  KeyPage,
-  KeyProvider,
-  KeyTopic,
-  StoredKey,
+import {
+  type AppliedBatch,
+  type KeyBatch,
+  type KeyChange,
+  type KeyFilter,
+  type KeyIndex,
+  type KeyOffsets,
+  type KeyPage,
+  type KeyProvider,
+  type KeyTopic,
+  keyWrong,
+  type StoredKey,
 } from '@tidemark/ports';
 
 const P0 = partition(0);
@@ -183,11 +184,14 @@ export class MemoryKeyIndex implements KeyIndex {
   }
 }
 
-/** Hides nothing. */
+/** Hides nothing, and refuses what another provider wrapped, as they all do. */
 export const plainKeyProvider: KeyProvider = {
   name: 'plain',
   current: async () => 'plain',
   wrap: async (key) => ({ provider: 'plain', wrappedBy: 'plain', wrapped: Buffer.from(key).toString('base64') }),
-  unwrap: async ({ wrapped }) => new Uint8Array(Buffer.from(wrapped, 'base64')),
+  async unwrap(key, context) {
+    if (key.provider !== 'plain') throw keyWrong(key, context, 'is not for this provider');
+    return new Uint8Array(Buffer.from(key.wrapped, 'base64'));
+  },
   close: async () => {},
 };
