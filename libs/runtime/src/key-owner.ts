@@ -1,6 +1,7 @@
 /**
  * Owns whose data key an id names. The id itself says it: its last digits follow from the others and the workflow. So a key that was
  * destroyed, of which its id alone is left, still explains its own workflow's content and nobody else's, with nothing kept for it.
+ * The digest has no key: who may write to the store of keys can make an id for any workflow.
  */
 
 import { createHash } from 'node:crypto';
@@ -9,7 +10,9 @@ import type { WorkflowId } from '@tidemark/core';
 /** A UUID of version 8 (RFC 9562, section 5.8). */
 const VERSION_AT = 14;
 const VERSION = '8';
-const DIGITS = 8;
+const ID = /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+/** 48 bits: the last group. A million destroyed keys and a million workflows make some pair that fits in one of 140 such installations. */
+const DIGITS = 12;
 
 /** `plain`: its workflow's history before it, which was written without encryption, is taken by a person's word. */
 export type KeyUse = 'sealing' | 'plain';
@@ -17,7 +20,7 @@ export type KeyUse = 'sealing' | 'plain';
 const digitsOf = (start: string, workflow: WorkflowId, use: KeyUse): string =>
   createHash('sha256').update(`${start}\n${use}\n${workflow}`).digest('hex').slice(0, DIGITS);
 
-/** `uuid`: of version 7. Its time and 42 random bits stay. */
+/** `uuid`: of version 7. Its time and 26 random bits stay: of two keys that are made for one workflow in one millisecond, once in 67 million they are the same. */
 export function boundKeyId(uuid: string, workflow: WorkflowId, use: KeyUse): string {
   const start = `${uuid.slice(0, VERSION_AT)}${VERSION}${uuid.slice(VERSION_AT + 1, -DIGITS)}`;
   return start + digitsOf(start, workflow, use);
@@ -30,4 +33,4 @@ export const isKeyOf = (id: string, workflow: WorkflowId): boolean =>
 export const takesPlain = (id: string, workflow: WorkflowId): boolean => isFor(id, workflow, 'plain');
 
 const isFor = (id: string, workflow: WorkflowId, use: KeyUse): boolean =>
-  digitsOf(id.slice(0, -DIGITS), workflow, use) === id.slice(-DIGITS);
+  ID.test(id) && digitsOf(id.slice(0, -DIGITS), workflow, use) === id.slice(-DIGITS);
