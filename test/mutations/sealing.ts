@@ -186,7 +186,7 @@ export const SEALING_MUTATIONS: Mutations = {
   },
   'any-key-explains': {
     file: 'libs/runtime/src/workflow-keys.ts',
-    edits: [['    if (workflow !== undefined && !isKeyOf(id, workflow)) throw foreignKey(id, workflow);\n', '']],
+    edits: [['    if (isOwn === false) throw foreignKey(id, workflow!);\n', '']],
     caughtBy: 'libs/runtime/src/sealed-log.test.ts',
     breaks: 'A key opens and explains the content of its own workflow alone.',
   },

@@ -26,8 +26,9 @@ export function boundKeyId(uuid: string, workflow: WorkflowId, use: KeyUse): str
   return start + digitsOf(start, workflow, use);
 }
 
-export const isKeyOf = (id: string, workflow: WorkflowId): boolean =>
-  isFor(id, workflow, 'sealing') || isFor(id, workflow, 'plain');
+/** Undefined: the id doesn't say, being older; the store knows as long as the key lives. */
+export const isKeyOf = (id: string, workflow: WorkflowId): boolean | undefined =>
+  ID.test(id) ? isFor(id, workflow, 'sealing') || isFor(id, workflow, 'plain') : undefined;
 
 /** Whether it is the workflow's key, and takes its plain history. */
 export const takesPlain = (id: string, workflow: WorkflowId): boolean => isFor(id, workflow, 'plain');

@@ -70,7 +70,7 @@ export class WorkflowKeys {
     for (const [tenant, own] of Map.groupBy(owners, (owner) => owner.tenant)) {
       const workflow = [...new Set(own.map((owner) => owner.workflow))];
       for await (const key of this.#store.list({ tenant, workflow })) {
-        const isOurs = isForSecrets(key) === this.#keys.isForSecrets && isKeyOf(key.id, key.workflow);
+        const isOurs = isForSecrets(key) === this.#keys.isForSecrets && isKeyOf(key.id, key.workflow) !== false;
         if (isOurs) ids.get(nameOf(tenant, key.workflow))!.push(key.id);
       }
     }
@@ -139,6 +139,11 @@ export class WorkflowKeys {
     );
   }
 
+  /** Whose a key at hand is, as the store says. */
+  workflowOf(id: string): WorkflowId | undefined {
+    return this.#keys.workflowOf(id);
+  }
+
   /**
    * Whoever reads a workflow mostly writes next: it needn't look for the key. Whose it is the store says, not what names it, which could
    * be forged.
@@ -165,11 +170,11 @@ function orNever(error: unknown): CorruptError {
  * by another's key.
  */
 export class OpeningKeys {
-  readonly #keys: Pick<WorkflowKeys, 'peekOpening' | 'opening'>;
+  readonly #keys: Pick<WorkflowKeys, 'peekOpening' | 'opening' | 'workflowOf'>;
   readonly #found = new Map<string, KeyObject | null | CorruptError>();
   readonly #wanted = new Map<string, WorkflowId | undefined>();
 
-  constructor(keys: Pick<WorkflowKeys, 'peekOpening' | 'opening'>) {
+  constructor(keys: Pick<WorkflowKeys, 'peekOpening' | 'opening' | 'workflowOf'>) {
     this.#keys = keys;
   }
 
@@ -179,15 +184,22 @@ export class OpeningKeys {
    */
   of(id: string, workflow: WorkflowId | undefined): KeyObject | null | undefined {
     // Before anybody is asked for it: whoever forges an id buys no call with it.
-    if (workflow !== undefined && !isKeyOf(id, workflow)) throw foreignKey(id, workflow);
+    const isOwn = workflow === undefined || isKeyOf(id, workflow);
+    if (isOwn === false) throw foreignKey(id, workflow!);
     const key = this.#found.get(id) ?? (this.#found.has(id) ? null : this.#keys.peekOpening(id));
     if (key instanceof CorruptError) throw key;
     if (key === undefined) {
       if (!this.#wanted.has(id)) this.#wanted.set(id, workflow);
       return undefined;
     }
+    if (isOwn === undefined && !this.#mayBeOf(id, workflow!, key)) throw foreignKey(id, workflow!);
     this.#found.set(id, key);
     return key;
+  }
+
+  /** Of an id that doesn't say: a destroyed key explains nothing, since nobody knows whose it was. */
+  #mayBeOf(id: string, workflow: WorkflowId, key: KeyObject | null): boolean {
+    return key !== null && (this.#keys.workflowOf(id) ?? workflow) === workflow;
   }
 
   /** Fetches what was lacking; false: nothing was. Throws as `DataKeys.key` does. */
