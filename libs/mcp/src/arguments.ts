@@ -9,7 +9,9 @@ import { InvalidError, JSON_BOUNDS, LimitError } from '@tidemark/core';
 export function checkArguments(given: unknown): void {
   const { valuesMaxCount, depthMax, keyMaxChars } = JSON_BOUNDS;
   let count = 0;
-  const check = (value: unknown, path: readonly string[]): void => {
+  /** Where the walk is: one list for all of it, since each value of many would copy a long one. */
+  const path: string[] = [];
+  const check = (value: unknown): void => {
     if (++count > valuesMaxCount) {
       throw new LimitError('arguments-too-many', `The arguments have more than ${valuesMaxCount} values.`);
     }
@@ -33,10 +35,12 @@ export function checkArguments(given: unknown): void {
           field,
         });
       }
-      check(each, [...path, key]);
+      path.push(key);
+      check(each);
+      path.pop();
     }
   };
-  check(given, []);
+  check(given);
 }
 
 /** Whole numbers beyond these are read as others that are near. */
