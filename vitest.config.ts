@@ -1,6 +1,7 @@
 /**
- * Owns how the tests run: which files, in which order, with which servers. Test files are isolated from each other but share one
- * Kafka, one Redis and one Postgres (see libs/testkit/src/servers/global-setup.ts).
+ * Owns how the tests run: which files, in which order, with which servers. Test files share three processes, whose modules are
+ * loaded once, and one Kafka, one Redis and one Postgres (see libs/testkit/src/servers/global-setup.ts). So a test puts back what it
+ * changes of its process.
  */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
@@ -27,6 +28,11 @@ export default defineConfig({
     globalSetup: ['libs/testkit/src/servers/global-setup.ts'],
     setupFiles: ['libs/testkit/src/servers/print-evidence.ts'],
     pool: 'forks',
+    // Half of the time of 400 files was that of loading the same modules; what a file leaves behind in modules is a fault of theirs.
+    isolate: false,
+    restoreMocks: true,
+    unstubEnvs: true,
+    unstubGlobals: true,
     sequence: { sequencer: LongestFirst },
     // On two cores: many files wait for servers, processes and disks.
     maxWorkers: 3,

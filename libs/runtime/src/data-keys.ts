@@ -116,7 +116,8 @@ export class DataKeys {
     use: KeyUse = 'sealing',
   ): Promise<DataKey> {
     const { provider, prng, clock } = this.#options;
-    const id = boundKeyId(uuidv7(clock.nowMs(), prng.bytes(10)), workflow, use);
+    // No time: the bits that an id keeps are 74 random ones.
+    const id = boundKeyId(uuidv7(Buffer.from(prng.bytes(6)).readUIntBE(0, 6), prng.bytes(10)), workflow, use);
     const bytes = prng.bytes(DATA_KEY_BYTES);
     const sinceMs = clock.monotonicMs();
     try {

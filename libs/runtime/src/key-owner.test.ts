@@ -8,7 +8,7 @@ const UUID = '0190a0a0-1234-7567-89ab-0123456789ab';
 const [A, B] = [workflowId('a'), workflowId('b')];
 const id = boundKeyId(UUID, A, 'sealing');
 
-it('follows from an id of version 8, which keeps time and random bits', () => {
+it('follows from an id of version 8, which keeps all but the last group', () => {
   expect(id).toMatch(/^0190a0a0-1234-8567-89ab-[0-9a-f]{12}$/);
   expect([isKeyOf(id, A), isKeyOf(id, B), takesPlain(id, A)]).toEqual([true, false, false]);
   const plain = boundKeyId(UUID, A, 'plain');

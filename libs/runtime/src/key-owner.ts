@@ -20,7 +20,7 @@ export type KeyUse = 'sealing' | 'plain';
 const digitsOf = (start: string, workflow: WorkflowId, use: KeyUse): string =>
   createHash('sha256').update(`${start}\n${use}\n${workflow}`).digest('hex').slice(0, DIGITS);
 
-/** `uuid`: of version 7. Its time and 26 random bits stay: of two keys that are made for one workflow in one millisecond, once in 67 million they are the same. */
+/** `uuid`: all of it but its last group stays, which has to be random: two keys with one id would be one key. */
 export function boundKeyId(uuid: string, workflow: WorkflowId, use: KeyUse): string {
   const start = `${uuid.slice(0, VERSION_AT)}${VERSION}${uuid.slice(VERSION_AT + 1, -DIGITS)}`;
   return start + digitsOf(start, workflow, use);
