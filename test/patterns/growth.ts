@@ -10,12 +10,11 @@ const SMALL_CHARS = 8_192;
 const SUSPECT_MS = 1;
 const LARGE_MIN_MS = 10;
 const LARGE_CHARS = 4 * SMALL_CHARS;
+const LONGEST_CHARS = 4 * LARGE_CHARS;
 /** Four times the text takes a linear pattern four times as long, one of the second degree sixteen times. */
 const GROWTH_MAX = 9;
 /** The least of them counts: whatever else the machine does only adds. */
 const ROUNDS = 3;
-/** Of what decides: this process has also been collecting the garbage of other tests. */
-const LAST_ROUNDS = 10;
 
 export interface Slow {
   readonly text: string;
@@ -42,17 +41,22 @@ function growthOver(pump: (chars: number) => string, search: (text: string) => v
   if (small < SUSPECT_MS) return undefined;
   const longer = pump(LARGE_CHARS);
   const linear = Math.max(small * GROWTH_MAX, LARGE_MIN_MS);
-  const large = leastMs(() => search(longer), linear, LAST_ROUNDS);
-  return large > linear ? `${small.toFixed(0)} ms, of four times the text ${large.toFixed(0)} ms` : undefined;
+  const large = leastMs(() => search(longer), linear);
+  if (large <= linear) return undefined;
+  // What reads on as far as its own bound grows so too, up to there.
+  const longest = pump(LONGEST_CHARS);
+  const largest = leastMs(() => search(longest), large * GROWTH_MAX);
+  if (largest <= large * GROWTH_MAX) return undefined;
+  return `${[small, large, largest].map((ms) => ms.toFixed(0)).join(', ')} ms, each of four times the text before`;
 }
 
 const searchWith = (form: RegExp): ((text: string) => void) =>
   form.global ? (text) => Array.from(text.matchAll(form)) : (text) => form.exec(text);
 
 /** Of several rounds; once it is below `enoughMs`, no more are needed. */
-function leastMs(work: () => void, enoughMs: number, rounds = ROUNDS): number {
+function leastMs(work: () => void, enoughMs: number): number {
   let least = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < rounds && least > enoughMs; round += 1) {
+  for (let round = 0; round < ROUNDS && least > enoughMs; round += 1) {
     const before = process.threadCpuUsage();
     work();
     const { user, system } = process.threadCpuUsage(before);

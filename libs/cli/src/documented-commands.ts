@@ -27,7 +27,7 @@ export interface Called {
 }
 
 export function commandsIn(text: string): readonly Called[] {
-  const blocks = [...text.matchAll(/^```console\n([\s\S]*?)^```$/gm)].map(([, block]) => block!);
+  const blocks = [...text.matchAll(/^```console\n((?:(?!```).*\n)*)```$/gm)].map(([, block]) => block!);
   return blocks.flatMap((block) =>
     block
       .split(/^\$ /m)
