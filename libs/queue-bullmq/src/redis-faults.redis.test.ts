@@ -90,7 +90,7 @@ function defineFaults(server: NativeServer): void {
   });
 
   test('killed and started again: enqueue fails in bounded time, then all goes on; what runs is not disturbed', async () => {
-    const queue = openQueue({ connectTimeoutMs: 200, commandTimeoutMs: 500 });
+    const queue = openQueue({ connectTimeoutMs: 10_000, commandTimeoutMs: 1_500 });
     const got = await collect(queue);
     let letGo: (() => void) | undefined;
     let ended = false;
@@ -134,10 +134,10 @@ function defineFaults(server: NativeServer): void {
   });
 
   test('a server that does not answer: enqueue and depth end in time, and work again afterwards', async () => {
-    const queue = openQueue({ connectTimeoutMs: 300, commandTimeoutMs: 300 });
+    const queue = openQueue({ connectTimeoutMs: 10_000, commandTimeoutMs: 1_000 });
     const got = await collect(queue);
     await queue.enqueue([some('before')]);
-    await admin.client('PAUSE', 1_500, 'ALL');
+    await admin.client('PAUSE', 4_000, 'ALL');
     await expect(queue.enqueue([some('stuck')])).rejects.toMatchObject({ name: 'UnavailableError' });
     await expect(queue.depth([definition])).rejects.toMatchObject({ name: 'UnavailableError' });
     await eventually(() => queue.enqueue([some('after')]).then(() => true), RECOVERY);
