@@ -202,6 +202,23 @@ export const SEALING_MUTATIONS: Mutations = {
     caughtBy: 'libs/runtime/src/sealed-store.test.ts',
     breaks: 'Plain text of a workflow that has a key is refused in rows.',
   },
+  'row-brings-any-record': {
+    file: 'libs/runtime/src/logged-store.ts',
+    edits: [['if (entry === undefined || !fits(entry.envelope)) throw', 'if (entry === undefined) throw']],
+    caughtBy: 'libs/runtime/src/logged-store.test.ts',
+    breaks: 'A row that was changed brings no other workflow’s record.',
+  },
+  'live-history-cools': {
+    file: 'libs/runtime/src/retention.ts',
+    edits: [
+      [
+        '    if (!(await ports.store.isPast(segment, beforeMs))) return;\n    const { warm, cold }',
+        '    const { warm, cold }',
+      ],
+    ],
+    caughtBy: 'libs/runtime/src/retention.test.ts',
+    breaks: 'What a live workflow goes on from stays warm.',
+  },
   'plain-workflows-begin': {
     file: 'libs/runtime/src/sealed-log.ts',
     edits: [['          if (this.#refusesPlain) plain.push(record);\n', '']],

@@ -26,7 +26,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   epoch: {
     file: HOLDER,
     edits: [["if (envelope.epoch < lease.epoch) return 'stale-epoch';", '']],
-    seed: 36,
+    seed: 10,
     faults: FORGED,
   },
   holder: {
@@ -49,7 +49,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     edits: [
       ["if (control.parent !== head.checkpoint || control.sequence !== head.sequence + 1) return 'wrong-parent';", ''],
     ],
-    seed: 11,
+    seed: 37,
     faults: FORGED,
   },
   generation: {
@@ -108,14 +108,14 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'call-window': {
     file: 'libs/runtime/src/effect-journal.ts',
     edits: [['if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (mayCall) break;']],
-    seed: 11,
+    seed: 17,
     faults: ['late-call'],
     workloads: MONEY,
   },
   'late-probe-wait': {
     file: 'libs/runtime/src/effect-recovery.ts',
     edits: [['await host.ports.clock.sleep(waitMs, signal);', '']],
-    seed: 10,
+    seed: 8,
     faults: ['lost-caller'],
     workloads: MONEY,
   },
@@ -139,7 +139,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
          });`,
       ],
     ],
-    seed: 46,
+    seed: 32,
     faults: ['signal', 'slow', 'crash'],
   },
   'start-accepted': {
@@ -244,7 +244,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'redis-marker': {
     file: 'libs/testkit/src/simulation/redis-views.ts',
     edits: [['trusted: askedMs - standing.sinceMs >= markerAgeMs', 'trusted: askedMs >= 0']],
-    seed: 12,
+    seed: 7,
     faults: ['flush'],
   },
 };

@@ -164,14 +164,12 @@ describe('with a key', () => {
     const keys = path.join(at.state, 'log', 'keys.sqlite');
     await rename(keys, path.join(at.root, 'copy.sqlite'));
     const without = await open();
-    for (const look of [without.ports.store.workflow(ID), outputOf(without)]) {
-      await expect(look).rejects.toMatchObject({
-        name: 'CorruptError',
-        code: 'key-missing',
-        message: expect.stringContaining(keys),
-        details: { key: expect.any(String), workflow: ID },
-      });
-    }
+    const missing = { name: 'CorruptError', code: 'key-missing', details: { workflow: ID } };
+    await expect(without.ports.store.workflow(ID)).rejects.toMatchObject({
+      ...missing,
+      message: expect.stringContaining(keys),
+    });
+    await expect(outputOf(without)).rejects.toMatchObject(missing);
     await at.close(without);
     await rename(path.join(at.root, 'copy.sqlite'), keys);
     expect(await outputOf(await open())).toEqual(WHOLE);

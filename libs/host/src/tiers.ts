@@ -14,6 +14,7 @@ import {
   BlobLog,
   Blobs,
   KeylessLog,
+  loggedStore,
   Restorer,
   SealedLog,
   sealedStore,
@@ -137,7 +138,8 @@ export function viewsOver(below: Below): Views {
   const named = blobs === undefined ? whole : new BlobLog(whole, { blobs, clock, inlineMaxBytes });
   const plain = below.isKeyless === true ? new KeylessLog(named) : named;
   const log = keys === undefined ? plain : new SealedLog(named, keys.workflows, { refusesPlain: below.refusesPlain });
-  const store = blobs === undefined ? below.store : storeWithBlobs(below.store, { blobs, inlineMaxBytes });
+  const logged = loggedStore(below.store, log);
+  const store = blobs === undefined ? logged : storeWithBlobs(logged, { blobs, inlineMaxBytes });
   const rows = keys === undefined ? store : sealedStore(store, keys.workflows);
   if (archive === undefined) return { log, store: rows };
   const restorer = new Restorer({ log, store: rows, clock }, archive);

@@ -36,6 +36,7 @@ export interface ReaderOptions {
 interface Wanted {
   readonly partition: number;
   readonly from: number;
+  readonly to: number | undefined;
   records: readonly StoredRecord[];
   end: number;
 }
@@ -60,7 +61,13 @@ export class Reader {
   }
 
   async read(requests: readonly ReadRequest[], maxBytes: number): Promise<readonly ReadResult[]> {
-    const wanted: Wanted[] = requests.map(({ partition, from }) => ({ partition, from, records: [], end: from }));
+    const wanted: Wanted[] = requests.map(({ partition, from, to }) => ({
+      partition,
+      from,
+      to,
+      records: [],
+      end: from,
+    }));
     const budget: Budget = { leftBytes: maxBytes };
     const targets = new Map<number, Wanted>();
     for (const want of wanted) {
@@ -290,9 +297,9 @@ export class Reader {
 function take(want: Wanted, answer: FetchAnswer, budget: Budget): boolean {
   // A new leader may tell an older end than the one that gave the offset.
   want.end = Math.max(want.from, answer.highWatermark);
-  const sink: RecordSink = { records: [], leftBytes: budget.leftBytes };
+  const sink: RecordSink = { records: [], leftBytes: budget.leftBytes, to: want.to };
   decodeBatches(answer.records, want.from, sink);
   want.records = sink.records;
   budget.leftBytes = sink.leftBytes;
-  return sink.records.length > 0 || want.end === want.from;
+  return sink.records.length > 0 || Math.min(want.end, want.to ?? want.end) <= want.from;
 }

@@ -158,6 +158,8 @@ export interface RecordSink {
   readonly records: StoredRecord[];
   /** Value bytes that may still be taken; below zero nothing more is. */
   leftBytes: number;
+  /** No record from this offset on is taken; absent: all are. */
+  readonly to?: number | undefined;
 }
 
 /** A place in a buffer while varints are read. */
@@ -196,7 +198,7 @@ export function decodeBatches(bytes: Buffer, from: number, sink: RecordSink): vo
   }
 }
 
-/** Returns false when the budget is used up. */
+/** Returns false when the budget is used up, or no more is wanted. */
 function decodeBatch(batch: Buffer, base: number, from: number, sink: RecordSink): boolean {
   if (batch[16] !== MAGIC) {
     throw new CorruptError('log-damaged', `Offset ${base} has record format ${batch[16]}; only format 2 is read.`);
@@ -215,6 +217,7 @@ function decodeBatch(batch: Buffer, base: number, from: number, sink: RecordSink
     cursor.at++; // attributes
     readVarint(body, cursor); // timestamp
     const offset = base + readVarint(body, cursor);
+    if (sink.to !== undefined && offset >= sink.to) return false;
     if (offset >= from) {
       const value = isControl ? NOTHING : readValue(body, cursor);
       if (sink.records.length > 0 && value.length > sink.leftBytes) return false;

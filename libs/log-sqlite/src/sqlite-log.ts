@@ -128,7 +128,7 @@ export class SqliteLog implements EventLog {
     this.#checkOpen();
     const budget = { leftBytes: options?.maxBytes ?? this.#parts.limits.readMaxBytes };
     const seen = new Set<number>();
-    return requests.map(({ partition, from }) => {
+    return requests.map(({ partition, from, to }) => {
       if (seen.has(partition)) {
         throw new InvalidError('read-repeated', `Partition ${partition} stands twice in one read.`, { partition });
       }
@@ -146,7 +146,7 @@ export class SqliteLog implements EventLog {
         const message = `Partition ${partition} ends at ${end}, before ${from}: the log was replaced.`;
         throw new CorruptError('log-past-end', message, details);
       }
-      const records = from === end ? [] : this.#records(partition, from, budget);
+      const records = from >= Math.min(end, to ?? end) ? [] : this.#records(partition, from, budget, to);
       return { partition, records, end: end as Offset };
     });
   }
@@ -259,10 +259,16 @@ export class SqliteLog implements EventLog {
     }
   }
 
-  #records(partition: number, from: number, budget: { leftBytes: number }): readonly StoredRecord[] {
+  #records(
+    partition: number,
+    from: number,
+    budget: { leftBytes: number },
+    to = Number.POSITIVE_INFINITY,
+  ): readonly StoredRecord[] {
     const records: StoredRecord[] = [];
     try {
       for (const row of this.#select.iterate(partition, from)) {
+        if (from + records.length >= to) break;
         const value = this.#valueOf(partition, from + records.length, row as unknown as Row);
         if (records.length > 0 && value.byteLength > budget.leftBytes) break;
         const offset = from + records.length;

@@ -136,6 +136,7 @@ export type {
   WorkflowQuery,
   WorkflowSummary,
 } from './projection-store.ts';
+export { placeOf, placeText, type RecordPlace } from './record-place.ts';
 export { Room } from './room.ts';
 export {
   type ParkedCount,

@@ -2,7 +2,7 @@
  * The view of rows that keeps large texts in blobs: rows hold names, readers get texts, and nobody names a blob by saying so (B2).
  */
 
-import { type Generation, type Offset, type Sequence, taskId } from '@tidemark/core';
+import type { Generation, Offset, Sequence } from '@tidemark/core';
 import { blobReferenceOf, blobReferenceText, type ProjectionBatch, type ProjectionStore } from '@tidemark/ports';
 import { memoryRow } from '@tidemark/testkit/contracts/projection-store-memories';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
@@ -39,9 +39,6 @@ function batchOf(text: (place: string) => string): ProjectionBatch {
     partitions: [rows.advance(0, 0, 4)],
     opened: opening.opened,
     closed: [rows.closed('w', 0, text('result'))],
-    checkpoints: [{ ...opening.checkpoints[0]!, payload: text('opening') }],
-    effects: [rows.effectRow('w', taskId(0, 0), 'one', { payload: text('effect'), request: text('request') })],
-    events: [rows.eventRow('w', 3, { payload: text('event') })],
     memories: [memoryRow('k', { value: text('memory'), workflow: ID })],
     context: {
       fragments: [{ ...fragment, digest: 'b'.repeat(64), call: null, tool: null, covers: null }],
@@ -78,7 +75,7 @@ describe('rows', () => {
     expect(await seen(view)).toEqual(await seen(plain));
     const raw = JSON.stringify(await seen(below));
     expect(raw).not.toContain('üü');
-    expect(live.digests()).toHaveLength(8);
+    expect(live.digests()).toHaveLength(4);
     expect((await view.blobReferences(null, 100)).map((name) => blobReferenceOf(name)?.digest)).toEqual(live.digests());
   });
 
@@ -101,8 +98,8 @@ describe('rows', () => {
         const blobs = new Blobs({ live, aside: new MemoryBlobs() }, new SimulatedClock());
         const own = storeWithBlobs(store, { blobs, inlineMaxBytes });
         await own.apply(batchOf(() => said));
-        const { checkpoints, workflow } = await seen(own);
-        expect([checkpoints[0]?.payload, workflow?.result]).toEqual([said, said]);
+        const { scopes, workflow } = await seen(own);
+        expect([scopes[0]?.change, workflow?.result]).toEqual([said, said]);
       }),
       { numRuns: 60 },
     );
@@ -140,15 +137,15 @@ describe('a name', () => {
 
   it('of a blob that is gone or damaged is told with its place', async () => {
     await applied((place) => JSON.stringify({ [place]: 'x'.repeat(1_000) }));
-    const [row] = await below.checkpoints(ID, everything);
-    const { digest } = blobReferenceOf(row!.payload)!;
+    const [row] = await below.scopes(ID, 9 as Sequence);
+    const { digest } = blobReferenceOf(row!.change)!;
     live.damage(digest);
-    const details = { place: 'checkpoints/w/0', digest };
-    await expect(view.checkpoints(ID, everything)).rejects.toMatchObject({ code: 'blob-damaged', details });
+    const details = { place: 'scopes/w/1', digest };
+    await expect(view.scopes(ID, 9 as Sequence)).rejects.toMatchObject({ code: 'blob-damaged', details });
     live.lose(digest);
-    await expect(view.checkpoints(ID, everything)).rejects.toMatchObject({ code: 'blob-missing', details });
+    await expect(view.scopes(ID, 9 as Sequence)).rejects.toMatchObject({ code: 'blob-missing', details });
     // The others are there all the same.
-    expect(await view.events(ID, 10)).toEqual(await plain.events(ID, 10));
+    expect(await view.workflow(ID)).toEqual(await plain.workflow(ID));
   });
 
   it('is in no row while blobs are away: nothing was written, and may be written later', async () => {

@@ -3,7 +3,7 @@
  * and causes, wherever the rows stand.
  */
 
-import { encodePayload } from '@tidemark/codec';
+import { encodePayload, encodeRecord } from '@tidemark/codec';
 import {
   diff,
   type EffectKey,
@@ -22,12 +22,13 @@ import {
   type TaskId,
   type WorkflowId,
 } from '@tidemark/core';
-import type { StreamSnapshot } from '@tidemark/ports';
+import type { EventLog, StreamSnapshot } from '@tidemark/ports';
 import { type Act, type Choice, HISTORY_PARTITION, historyOf } from '@tidemark/testkit/naive/history';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { StreamContent } from './content.ts';
 import { ProjectionBuilder } from './projection.ts';
+import { logged } from './simulated-ports.ts';
 import { SimulatedStore } from './simulated-store.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
@@ -91,6 +92,19 @@ function withPayloads(entries: readonly LogEntry[]): { readonly entries: LogEntr
   return { entries: written, accepted };
 }
 
+/** A log of one partition that holds them. */
+const logOf = (entries: readonly LogEntry[]): Pick<EventLog, 'read'> => ({
+  read: async (requests) =>
+    requests.map(({ partition, from, to = entries.length }) => ({
+      partition,
+      end: entries.length as Offset,
+      records: entries.slice(from, to).map((entry, index) => ({
+        offset: (from + index) as Offset,
+        value: entry.kind === 'event' ? encodeRecord(entry, 1_000_000) : new Uint8Array(),
+      })),
+    })),
+});
+
 /** All that a runner may ask of the content, for what is pending. */
 const view = (content: StreamContent, state: StreamState) => ({
   input: content.input,
@@ -134,7 +148,7 @@ describe('content', () => {
         const cut = cutAt % (entries.length + 1);
         const builder = new ProjectionBuilder();
         builder.fold(emptyPartition(HERE, 0 as Offset), entries.slice(0, cut));
-        const store = new SimulatedStore(HERE + 1);
+        const store = logged(new SimulatedStore(HERE + 1), logOf(entries));
         await store.apply(builder.batch());
         for (const snapshot of await store.loadStreams([...store.rows.keys()])) {
           compare(snapshot, entries, accepted, cut);

@@ -85,6 +85,7 @@ export {
 } from './lifecycle.ts';
 export { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS } from './limits.ts';
 export { readsOf } from './lineage.ts';
+export { loggedStore } from './logged-store.ts';
 export { type LostTail, lostTail } from './lost-tail.ts';
 export { memoryWorkflow } from './memory-streams.ts';
 export type {

@@ -271,12 +271,13 @@ export const FORK_DEPTH_MAX = 32;
 export const FORK_HISTORIES_MAX_COUNT = 1_000;
 /** Bytes of one read of a workflow's history from log and segments. */
 export const HISTORY_READ_MAX_BYTES = 4 * 1024 * 1024;
-
+/** What a record is likely to take beside what it says; and records that are read with two that they lie between. */
+export const RECORD_LIKELY_BYTES = 2 * 1024;
+export const RECORDS_BETWEEN_MAX = 32;
 /** Times that others may move the index of keys while one process catches it up, before that one gives up. */
 export const INDEX_MOVES_MAX = 100;
 /** Legal holds that one tenant may have. */
 export const HOLDS_MAX_COUNT = 10_000;
-
 /** Data keys that a process holds unwrapped, the last used. */
 export const DATA_KEYS_MAX_COUNT = 10_000;
 /** Longest time, in milliseconds, that one is used without asking again; so long a process may go on with one that another destroyed. */
@@ -393,7 +394,6 @@ export const READY_COMPACTION_FAILING_MS = 2 * COMPACTOR_PERIOD_MS;
 export const DUTY_UNMOVED_MAX_MS = 600_000;
 /** Workflows at which another release stopped, in one page of a look for them. */
 export const PASSED_OVER_PAGE_COUNT = 1_000;
-
 /** Period of a coordinator's count of what waits for a person, in milliseconds; so many reasons are asked for, and so many told apart. */
 export const PARKED_LOOK_PERIOD_MS = 15_000;
 export const PARKED_REASONS_READ_MAX = 1_000;

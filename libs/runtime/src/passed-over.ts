@@ -220,7 +220,8 @@ class Pass {
     const streams = new Map(Array.from(begun, ([workflow, { stream }]) => [workflow, stream]));
     const rows = new ProjectionBuilder();
     for (const { stream, from: at, opening } of begun.values()) {
-      if (opening !== undefined) rows.readAtLast(stream, opening, (at - 1) as Offset);
+      if (opening !== undefined)
+        rows.readAtLast(stream, opening, { partition: this.state.partition, offset: (at - 1) as Offset });
     }
     const folded = rows.fold({ ...this.state, next: from, streams }, own, new Others(others), inRows);
     const isEnd = to >= this.state.next;

@@ -1,6 +1,6 @@
 /**
  * Owns what rows follow from folding a stretch of the log: pure, so the same prefix gives the same rows on every adapter and
- * in any batching (I5). Payloads are passed through unopened. Must not read or write anything.
+ * in any batching (I5). What records say stays in the log: rows have their places. Must not read or write anything.
  */
 
 import { historyClosed, payloadText, recordUnreadable, SEALED_VERSION } from '@tidemark/codec';
@@ -22,18 +22,20 @@ import {
   type Verdict,
   type WorkflowId,
 } from '@tidemark/core';
-import type {
-  CheckpointRow,
-  Digest,
-  EffectRow,
-  EventRow,
-  OpenedRow,
-  PartitionAdvance,
-  ProjectionBatch,
-  RejectedRow,
-  StreamRow,
-  TaskRow,
-  TimerRow,
+import {
+  type CheckpointRow,
+  type Digest,
+  type EffectRow,
+  type EventRow,
+  type OpenedRow,
+  type PartitionAdvance,
+  type ProjectionBatch,
+  placeText,
+  type RecordPlace,
+  type RejectedRow,
+  type StreamRow,
+  type TaskRow,
+  type TimerRow,
 } from '@tidemark/ports';
 import type { ArchivedWorkflow } from '@tidemark/segments';
 import { ContextRows } from './context-rows.ts';
@@ -60,6 +62,8 @@ function changedStream(before: PartitionState, after: PartitionState, entry: Log
 }
 
 type Event = LogEntry & { readonly kind: 'event' };
+type Opening = Event & { readonly envelope: Envelope<'WorkflowOpened'> };
+type Place = Omit<RecordPlace, 'bytes'>;
 
 interface Folded {
   readonly entry: LogEntry;
@@ -158,9 +162,9 @@ export class ProjectionBuilder {
   }
 
   /** An opening that can be read by now, of a stream that has its row already. */
-  readAtLast(stream: StreamState, entry: Event & { readonly envelope: Envelope<'WorkflowOpened'> }, at: Offset): void {
+  readAtLast(stream: StreamState, entry: Opening, place: Place): void {
     this.#context.add(stream, entry, false);
-    this.#first(entry.envelope, entry.payload, at);
+    this.#first(entry, place);
   }
 
   batch(): ProjectionBatch {
@@ -260,23 +264,25 @@ export class ProjectionBuilder {
     if (problem !== undefined && offset === at) this.#rejected.push(rejectedRow(state.partition, entry, problem, at));
   }
 
-  #history(before: PartitionState, state: PartitionState, { envelope, payload }: Event, position: Position): void {
+  #history(before: PartitionState, state: PartitionState, entry: Event, position: Position): void {
+    const { envelope, payload } = entry;
     const at = before.next;
+    const place = placeText({ partition: state.partition, offset: at, bytes: payload.length });
     switch (envelope.type) {
       case 'WorkflowOpened':
-        this.#first(envelope, payload, at);
+        this.#first({ ...entry, envelope }, { partition: state.partition, offset: at });
         return;
       case 'CheckpointCommitted':
-        this.#checkpoint(envelope, position, at, payloadText(payload));
+        this.#checkpoint(envelope, position, at, place);
         return;
       case 'EffectIntended':
       case 'EffectPending':
       case 'EffectResolved':
-        this.#effect(state, envelope, position, payloadText(payload));
+        this.#effect(state, envelope, position, place);
         return;
       case 'EffectConfirmed':
       case 'ApprovalDecided':
-        this.#effect(before, envelope, position, payloadText(payload));
+        this.#effect(before, envelope, position, place);
         break;
       case 'PartitionFenced':
       case 'LeaseClaimed':
@@ -284,7 +290,7 @@ export class ProjectionBuilder {
       case 'CheckpointReserved':
         return;
     }
-    this.#event(envelope, position, at, payloadText(payload));
+    this.#event(envelope, position, at, place);
   }
 
   #open(
@@ -298,15 +304,12 @@ export class ProjectionBuilder {
     this.#closed.push({ workflow, partition, result: payloadText(payload) });
   }
 
-  #first(envelope: Envelope<'WorkflowOpened'>, payload: Uint8Array, offset: Offset): void {
+  #first({ envelope, payload }: Opening, place: Place): void {
     const { workflow } = envelope;
     this.#checkpoints.push({
       workflow,
       sequence: 0 as Sequence,
-      checkpoint: null,
-      parent: null,
-      task: null,
-      step: null,
+      ...{ checkpoint: null, parent: null, task: null, step: null },
       stepVersion: envelope.control.version,
       inputDigest: envelope.control.inputDigest,
       belief: 'snapshot',
@@ -317,10 +320,10 @@ export class ProjectionBuilder {
       epoch: envelope.epoch,
       holder: envelope.holder,
       position: 1 as CheckpointRow['position'],
-      offset,
+      offset: place.offset,
       lamport: envelope.lamport,
       atMs: envelope.atMs,
-      payload: payloadText(payload),
+      payload: placeText({ ...place, bytes: payload.length }),
     });
   }
 

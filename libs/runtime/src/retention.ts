@@ -95,7 +95,7 @@ export class Retention {
     }
     if (this.#options.archive.cold === undefined) return;
     await this.#each({ tenant, tier: 'warm', beforeMs: nowMs - warmMs }, isOwn, (segment) =>
-      this.#cool(segment, report),
+      this.#cool(segment, nowMs - warmMs, report),
     );
   }
 
@@ -143,9 +143,10 @@ export class Retention {
     }
   }
 
-  /** T1. */
-  async #cool(segment: SegmentRow, report: Growing): Promise<void> {
+  /** T1. What a live workflow, or a fork, goes on from is read at any moment: it stays warm. */
+  async #cool(segment: SegmentRow, beforeMs: number, report: Growing): Promise<void> {
     const { archive, ports } = this.#options;
+    if (!(await ports.store.isPast(segment, beforeMs))) return;
     const { warm, cold } = archive;
     const { object, digest } = segment;
     const bytes = await warm.read(object);

@@ -4,21 +4,11 @@
  */
 
 import { textSealedWith } from '@tidemark/codec';
-import {
-  CorruptError,
-  type EffectKey,
-  type EventId,
-  type Sequence,
-  type TenantId,
-  type WorkflowId,
-} from '@tidemark/core';
+import { CorruptError, type Sequence, type TenantId, type WorkflowId } from '@tidemark/core';
 import {
   blobReferenceOf,
-  type CheckpointRow,
   type ClosedTexts,
   type CompareContents,
-  type EffectRow,
-  type EventRow,
   type MemoryKind,
   type MemoryRow,
   type ProjectionStore,
@@ -50,29 +40,6 @@ const OPENERS: Readonly<Record<string, Opener>> = {
     const given = rows.map((row) => ({ workflow: workflowOf(row), result: row.texts.result }) as WorkflowSummary);
     const opened = await viewOf(having({ workflows: async () => given })).workflows(ALL);
     return opened.map(({ result }) => ({ result }));
-  },
-  checkpoints: async (viewOf, rows) => {
-    const given = rows.map(
-      (row) => ({ workflow: workflowOf(row), sequence: sequenceOf(row), payload: row.texts.payload }) as CheckpointRow,
-    );
-    const from = 0 as Sequence;
-    const opened = await viewOf(having({ checkpoints: async () => given })).checkpoints(NOBODY, { from, ...ALL });
-    return opened.map(({ payload }) => ({ payload }));
-  },
-  effects: async (viewOf, rows) => {
-    const given = rows.map((row) => {
-      const { payload, request } = row.texts;
-      return { workflow: workflowOf(row), key: row.key.key as EffectKey, payload, request } as EffectRow;
-    });
-    const opened = await viewOf(having({ effects: async () => given })).effects(NOBODY);
-    return opened.map(({ payload, request }) => ({ payload, request }));
-  },
-  events: async (viewOf, rows) => {
-    const given = rows.map(
-      (row) => ({ workflow: workflowOf(row), event: row.key.event as EventId, payload: row.texts.payload }) as EventRow,
-    );
-    const opened = await viewOf(having({ events: async () => given })).events(NOBODY, ALL.limit);
-    return opened.map(({ payload }) => ({ payload }));
   },
   scopes: async (viewOf, rows) => {
     const given = rows.map(

@@ -6,16 +6,12 @@
 
 import type { WorkflowId } from '@tidemark/core';
 import type {
-  CheckpointRow,
   ContextBatch,
-  EffectRow,
-  EventRow,
   MemoryRow,
   Placed,
   PlacementRequest,
   ProjectionBatch,
   ScopeRow,
-  StreamSnapshot,
   TextRow,
   WorkflowSummary,
 } from '@tidemark/ports';
@@ -23,32 +19,11 @@ import type {
 /** Changes one text at its place: seals it with its workflow's key, puts it into a blob, or brings it back. */
 export type Turn = (text: string, place: string, workflow: WorkflowId) => string;
 
-const inCheckpoint = (row: Pick<CheckpointRow, 'sequence'>, workflow: WorkflowId) =>
-  `checkpoints/${workflow}/${row.sequence}`;
-const inEffect = (row: Pick<EffectRow, 'key'>, workflow: WorkflowId) => `effects/${workflow}/${row.key}`;
-const inRequest = (row: Pick<EffectRow, 'key'>, workflow: WorkflowId) => `requests/${workflow}/${row.key}`;
-const inEvent = (row: Pick<EventRow, 'event'>, workflow: WorkflowId) => `events/${workflow}/${row.event}`;
 const inMemory = ({ tenant, subject, kind, key }: MemoryRow) =>
   `memories/${JSON.stringify([tenant, subject, kind, key])}`;
 const inText = (digest: string, workflow: WorkflowId) => `texts/${workflow}/${digest}`;
 const inResult = (workflow: WorkflowId) => `results/${workflow}`;
 const inOpening = (workflow: WorkflowId) => `openings/${workflow}`;
-
-export const turnCheckpoint = (row: CheckpointRow, turn: Turn): CheckpointRow => ({
-  ...row,
-  payload: turn(row.payload, inCheckpoint(row, row.workflow), row.workflow),
-});
-
-export const turnEffect = (row: EffectRow, turn: Turn): EffectRow => ({
-  ...row,
-  payload: turn(row.payload, inEffect(row, row.workflow), row.workflow),
-  request: row.request === null ? null : turn(row.request, inRequest(row, row.workflow), row.workflow),
-});
-
-export const turnEvent = (row: EventRow, turn: Turn): EventRow => ({
-  ...row,
-  payload: turn(row.payload, inEvent(row, row.workflow), row.workflow),
-});
 
 export const turnScope = (row: ScopeRow, turn: Turn): ScopeRow => ({
   ...row,
@@ -59,19 +34,6 @@ export const turnMemory = <R extends MemoryRow>(row: R, turn: Turn): R => ({
   ...row,
   value: turn(row.value, inMemory(row), row.workflow),
 });
-
-export const turnSnapshot = (snapshot: StreamSnapshot, turn: Turn): StreamSnapshot => {
-  const { workflow, checkpoints, effects, causes } = snapshot;
-  return {
-    ...snapshot,
-    checkpoints: checkpoints.map((row) => ({
-      ...row,
-      payload: turn(row.payload, inCheckpoint(row, workflow), workflow),
-    })),
-    effects: effects.map((row) => ({ ...row, payload: turn(row.payload, inEffect(row, workflow), workflow) })),
-    causes: causes.map((row) => ({ ...row, payload: turn(row.payload, inEvent(row, workflow), workflow) })),
-  };
-};
 
 /** A text of the workflow that goes by its digest. */
 export const turnNamed =
@@ -100,9 +62,6 @@ const turnContext = (context: ContextBatch, turn: Turn): ContextBatch => ({
 export const turnBatch = (batch: ProjectionBatch, turn: Turn): ProjectionBatch => ({
   ...batch,
   closed: batch.closed.map((row) => ({ ...row, result: turn(row.result, inResult(row.workflow), row.workflow) })),
-  checkpoints: batch.checkpoints.map((row) => turnCheckpoint(row, turn)),
-  effects: batch.effects.map((row) => turnEffect(row, turn)),
-  events: batch.events.map((row) => turnEvent(row, turn)),
   memories: batch.memories?.map((row) => turnMemory(row, turn)),
   context: batch.context && turnContext(batch.context, turn),
 });

@@ -2,12 +2,12 @@
 
 import { sealText, textSealedWith } from '@tidemark/codec';
 import type { WorkflowId } from '@tidemark/core';
-import type { EventRow, ProjectionBatch, ProjectionStore } from '@tidemark/ports';
+import type { ProjectionBatch, ProjectionStore, ScopeRow } from '@tidemark/ports';
 import { MemoryKeyIndex, MemoryKeyTopic, plainKeyProvider } from '@tidemark/testkit/contracts/memory-keys';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DataKeys, type DataKeysOptions } from './data-keys.ts';
 import { ProjectedKeyStore } from './projected-keys.ts';
-import { turnEvent } from './row-texts.ts';
+import { turnScope } from './row-texts.ts';
 import { sealedStore } from './sealed-store.ts';
 import { TENANT } from './simulated-definition.ts';
 import { SimulatedClock } from './simulated-ports.ts';
@@ -19,7 +19,7 @@ const said = (workflow: WorkflowId): string => JSON.stringify({ value: `said by 
 
 let topic: MemoryKeyTopic;
 let index: MemoryKeyIndex;
-let rows: readonly EventRow[];
+let rows: readonly ScopeRow[];
 let maker: DataKeys;
 
 function keysOf(more: Partial<DataKeysOptions> = {}): WorkflowKeys {
@@ -43,35 +43,35 @@ beforeEach(async () => {
   rows = await Promise.all(
     WORKFLOWS.map(async (workflow) => {
       const key = await keys.find({ workflow, tenant: TENANT, user: null });
-      const row = { workflow, event: 'e', payload: said(workflow) } as unknown as EventRow;
-      return turnEvent(row, (text, place) => sealText(text, place, key));
+      const row = { workflow, sequence: 1, change: said(workflow) } as unknown as ScopeRow;
+      return turnScope(row, (text, place) => sealText(text, place, key));
     }),
   );
 });
 
 /** Reads all rows through the sealed view. */
 async function read(keys: WorkflowKeys): Promise<readonly string[]> {
-  const inner = { events: async () => rows } as unknown as ProjectionStore;
-  return (await sealedStore(inner, keys).events(WORKFLOWS[0]!, 10)).map(({ payload }) => payload);
+  const inner = { scopes: async () => rows } as unknown as ProjectionStore;
+  return (await sealedStore(inner, keys).scopes(WORKFLOWS[0]!, 10 as never)).map(({ change }) => change);
 }
 
 describe('rows', () => {
   it('are opened, and sealed below: the control', async () => {
-    expect(rows.every(({ payload }) => textSealedWith(payload) !== undefined)).toBe(true);
+    expect(rows.every(({ change }) => textSealedWith(change) !== undefined)).toBe(true);
     expect(await read(keysOf())).toEqual(WORKFLOWS.map(said));
   });
 
   it('are written sealed, whether keys are at hand for none, some or all of them', async () => {
     const keys = keysOf();
     const streams = WORKFLOWS.map((workflow) => ({ workflow, tenant: TENANT, state: '' }));
-    const events = WORKFLOWS.map((workflow) => ({ workflow, event: 'e', payload: said(workflow) }));
+    const scopes = WORKFLOWS.map((workflow) => ({ workflow, sequence: 1, change: said(workflow) }));
     const written: ProjectionBatch[] = [];
     const inner = { apply: async (batch: ProjectionBatch) => void written.push(batch) } as unknown as ProjectionStore;
     for (const count of [1, 2, WORKFLOWS.length, WORKFLOWS.length]) {
-      const batch = { closed: [], checkpoints: [], effects: [], streams, events: events.slice(0, count) };
+      const batch = { closed: [], streams, context: { texts: [], scopes: scopes.slice(0, count) } };
       await sealedStore(inner, keys).apply(batch as unknown as ProjectionBatch);
-      rows = written.at(-1)!.events;
-      expect(rows.map(({ payload }) => textSealedWith(payload) !== undefined)).toEqual(Array(count).fill(true));
+      rows = written.at(-1)!.context!.scopes;
+      expect(rows.map(({ change }) => textSealedWith(change) !== undefined)).toEqual(Array(count).fill(true));
       expect(await read(keysOf())).toEqual(WORKFLOWS.slice(0, count).map(said));
     }
   });
@@ -96,12 +96,12 @@ describe('rows', () => {
 describe('what somebody changed who may write to the rows and has no keys', () => {
   it('is not taken for what the workflow said: plain text where it has a key', async () => {
     const [first, ...rest] = rows;
-    rows = [{ ...first!, payload: said('somebody' as WorkflowId) }, ...rest];
+    rows = [{ ...first!, change: said('somebody' as WorkflowId) }, ...rest];
     await expect(read(keysOf())).rejects.toMatchObject({ code: 'sealed-wrong', details: { workflow: WORKFLOWS[0] } });
     // The controls: null says nothing, and a workflow without a key is read as it was written.
     rows = [
-      { ...first!, payload: 'null' },
-      { ...first!, workflow: 'old' as WorkflowId, payload: said('old' as WorkflowId) },
+      { ...first!, change: 'null' },
+      { ...first!, workflow: 'old' as WorkflowId, change: said('old' as WorkflowId) },
     ];
     expect(await read(keysOf())).toEqual(['null', said('old' as WorkflowId)]);
   });
@@ -109,16 +109,10 @@ describe('what somebody changed who may write to the rows and has no keys', () =
   it('reads as forgotten by no key but the workflow’s own', async () => {
     const [first, second, third] = rows;
     await maker.destroy({ workflow: WORKFLOWS[1]! });
-    const [mine, gone] = [first!, second!].map(({ payload }) => textSealedWith(payload)!);
-    rows = [{ ...first!, payload: first!.payload.replace(mine!, gone!) }];
+    const [mine, gone] = [first!, second!].map(({ change }) => textSealedWith(change)!);
+    rows = [{ ...first!, change: first!.change.replace(mine!, gone!) }];
     await expect(read(keysOf())).rejects.toMatchObject({ code: 'sealed-wrong', details: { workflow: WORKFLOWS[0] } });
     rows = [second!, third!];
     expect(await read(keysOf())).toEqual(['{}', said(WORKFLOWS[2]!)]);
-    // An empty checkpoint is no forgotten one either.
-    const inner = { checkpoints: async () => [{ workflow: WORKFLOWS[0], sequence: 0, payload: '{}' }] };
-    const view = sealedStore(inner as unknown as ProjectionStore, keysOf());
-    await expect(view.checkpoints(WORKFLOWS[0]!, { from: 0 as never, limit: 1 })).rejects.toMatchObject({
-      code: 'sealed-wrong',
-    });
   });
 });

@@ -6,7 +6,6 @@
 import { openText, type SealingKey, sealText, textSealedWith } from '@tidemark/codec';
 import { CorruptError, type WorkflowId } from '@tidemark/core';
 import type { ProjectionStore, RecordOwner } from '@tidemark/ports';
-import { isMemoryStream } from './memory-streams.ts';
 import type { Turn } from './row-texts.ts';
 import { type Owners, type Turning, turnedStore } from './turned-store.ts';
 import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
@@ -55,7 +54,7 @@ class Sealing implements Turning {
     const open: Turn = (text, place, workflow) => {
       const id = textSealedWith(text);
       if (id === undefined) {
-        if (workflow !== undefined && saysSomething(text, place, workflow)) plain.set(workflow, place);
+        if (workflow !== undefined && !isEmpty(text)) plain.set(workflow, place);
         return text;
       }
       const key = keys.of(id, workflow);
@@ -76,13 +75,6 @@ class Sealing implements Turning {
       throw plainText(workflow, plain.get(workflow)!);
   }
 }
-
-/**
- * What was said under keys that were destroyed is written as `{}`, and so is an end without an error. A checkpoint of a workflow that has a
- * key is neither, except where a stream of memories was forgotten and goes on with a new one.
- */
-const saysSomething = (text: string, place: string, workflow: WorkflowId): boolean =>
-  !isEmpty(text) || (text === '{}' && place.startsWith('checkpoints/') && !isMemoryStream(workflow));
 
 const plainText = (workflow: WorkflowId, place: string): CorruptError =>
   new CorruptError(

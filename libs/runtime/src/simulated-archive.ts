@@ -85,7 +85,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
   }
 
   #portsOf(log: MemoryLog): SimulatedPorts {
-    const ports = simulatedPorts(log, 1);
+    const ports = simulatedPorts(log, 1, { read: (...of) => this.tiered().read(...of) });
     ports.store.clock = () => ports.clock.nowMs();
     return ports;
   }

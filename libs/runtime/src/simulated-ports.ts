@@ -22,6 +22,7 @@ import {
   routeKey,
   type Telemetry,
 } from '@tidemark/ports';
+import { type LoggedReads, loggedReads } from './logged-store.ts';
 import type { Ports } from './ports.ts';
 import { SimulatedStore } from './simulated-store.ts';
 import { sha256Digest } from './system.ts';
@@ -269,10 +270,26 @@ export interface SimulatedPorts extends Ports {
   readonly clock: SimulatedClock;
 }
 
-/** All ports on one clock; the log is the test's, since its faults are. */
-export const simulatedPorts = (log: EventLog, partitionCount = 1): SimulatedPorts => ({
+/** The same store, whose reads bring what records say. */
+export function logged(store: SimulatedStore, history: Pick<EventLog, 'read'>): SimulatedStore {
+  const below: LoggedReads = {
+    loadStreams: store.loadStreams.bind(store),
+    checkpoints: store.checkpoints.bind(store),
+    effects: store.effects.bind(store),
+    effectPage: store.effectPage.bind(store),
+    events: store.events.bind(store),
+  };
+  return Object.assign(store, loggedReads(below, history));
+}
+
+/** All ports on one clock; the log is the test's, since its faults are. `history`: where rows find what records say. */
+export const simulatedPorts = (
+  log: EventLog,
+  partitionCount = 1,
+  history: Pick<EventLog, 'read'> = log,
+): SimulatedPorts => ({
   log,
-  store: new SimulatedStore(partitionCount),
+  store: logged(new SimulatedStore(partitionCount), history),
   queue: new SimulatedQueue(),
   hints: new SimulatedHints(),
   liveness: new SimulatedLiveness(),

@@ -109,9 +109,10 @@ export class TieredLog implements EventLog {
       const segments = await Promise.all(
         wanted.map(({ partition }) => this.archive.records(manifests.get(partition)!)),
       );
-      for (const [index, { partition, from }] of wanted.entries()) {
+      for (const [index, { partition, from, to = manifests.get(partition)!.to }] of wanted.entries()) {
         if (found.size > 0 && leftBytes <= 0) break;
-        const records = recordsFrom(segments[index]!, from - manifests.get(partition)!.from, leftBytes);
+        const first = manifests.get(partition)!.from;
+        const records = recordsFrom(segments[index]!.slice(0, Math.max(0, to - first)), from - first, leftBytes);
         for (const { value } of records) leftBytes -= value.length;
         found.set(partition, records);
       }

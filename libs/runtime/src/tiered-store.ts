@@ -6,8 +6,8 @@
 import { UnavailableError, type WorkflowId } from '@tidemark/core';
 import type { ProjectionStore, StreamSnapshot } from '@tidemark/ports';
 import { RESTORES_PER_READ_MAX } from './limits.ts';
+import { overridden } from './overridden.ts';
 import type { Restorer } from './restorer.ts';
-import { overridden } from './turned-store.ts';
 
 /** Reads of a workflow's history by its id. An empty answer may mean that the rows are gone. */
 const READS = [

@@ -12,6 +12,7 @@ import type {
   RecordOwner,
   StreamRow,
 } from '@tidemark/ports';
+import { overridden } from './overridden.ts';
 import * as rows from './row-texts.ts';
 
 export type Owners = ReadonlyMap<WorkflowId, RecordOwner>;
@@ -22,21 +23,6 @@ export interface Turning {
   inward<T>(work: (turn: rows.Turn) => T, owners: () => Owners): Promise<T>;
   /** On their way out. */
   outward<T>(work: (turn: rows.Turn) => T): Promise<T>;
-}
-
-/** The store, but for these operations. */
-export function overridden(store: ProjectionStore, operations: Partial<ProjectionStore>): ProjectionStore {
-  const members = new Map<PropertyKey, unknown>(Object.entries(operations));
-  return new Proxy(store, {
-    get(target, name) {
-      if (members.has(name)) return members.get(name);
-      const member: unknown = Reflect.get(target, name);
-      if (typeof member !== 'function') return member;
-      const bound: unknown = member.bind(target);
-      members.set(name, bound);
-      return bound;
-    },
-  });
 }
 
 export function turnedStore(store: ProjectionStore, turning: Turning): ProjectionStore {
@@ -51,11 +37,6 @@ export function turnedStore(store: ProjectionStore, turning: Turning): Projectio
   return overridden(store, {
     apply: async (batch) => store.apply(await inward(batch)),
     restoreRows: async (batch, ...rest) => store.restoreRows(await inward(batch), ...rest),
-    loadStreams: async (workflows) => outward(await store.loadStreams(workflows), rows.turnSnapshot),
-    checkpoints: async (...of) => outward(await store.checkpoints(...of), rows.turnCheckpoint),
-    effects: async (...of) => outward(await store.effects(...of), rows.turnEffect),
-    effectPage: async (...of) => outward(await store.effectPage(...of), rows.turnEffect),
-    events: async (...of) => outward(await store.events(...of), rows.turnEvent),
     scopes: async (...of) => outward(await store.scopes(...of), rows.turnScope),
     texts: async (workflow, digests) => outward(await store.texts(workflow, digests), rows.turnNamed(workflow)),
     fragments: async (workflow, upTo) => outward(await store.fragments(workflow, upTo), rows.turnNamed(workflow)),

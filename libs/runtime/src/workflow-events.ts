@@ -122,7 +122,8 @@ export const historyDiffers = (workflow: WorkflowId, sequence: Sequence): Corrup
     { workflow, sequence },
   );
 
-const archived = (workflow: WorkflowId, cause: unknown): UnavailableError =>
+/** What is told of a workflow whose history is needed now. */
+export const archived = (workflow: WorkflowId, cause: unknown): UnavailableError =>
   new UnavailableError(
     'object-archived',
     `Events of workflow ${workflow} are in an archive class. Ask for them with \`tidemark restore ${workflow}\`, which tells when they are back.`,

@@ -162,7 +162,8 @@ test('of a database of the fifth version sessions have their places, and what wa
   const { store, client } = assemblePglite({ memory: true }, { useTemplate: false });
   await migrate(client, 'memory', { migrations: MIGRATIONS.slice(0, 5) });
   await client.script(BY_THE_FIFTH);
-  await store.ensure();
+  // The twentieth takes what was folded away, and it is made anew.
+  await migrate(client, 'memory', { migrations: MIGRATIONS.filter(({ name }) => name < '0020'), mayContract: true });
   expect(await store.place([rows.request('next', { session: 's' })])).toEqual([
     { workflow: 'next', takenBy: 'goes-on' },
   ]);

@@ -30,6 +30,7 @@ import * as continuations from './migrations/0016-continuations.ts';
 import * as ownersKnow from './migrations/0017-owners-know.ts';
 import * as parkedReasons from './migrations/0018-parked-reasons.ts';
 import * as unsampledWords from './migrations/0019-unsampled-words.ts';
+import * as contentInLog from './migrations/0020-content-in-log.ts';
 
 export type MigrationPhase = 'settled' | 'expand' | 'contract';
 
@@ -67,6 +68,7 @@ export const MIGRATIONS: readonly Migration[] = [
   phased('expand', ownersKnow),
   phased('expand', parkedReasons),
   phased('expand', unsampledWords),
+  phased('settled', contentInLog),
 ];
 
 /** The newest that this release knows: names rise, so it tells what a process knows. */

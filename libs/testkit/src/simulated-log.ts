@@ -88,7 +88,7 @@ export class SimulatedLog implements EventLog {
 
   /** What `read` answers now; at most so many records of each partition. */
   look(requests: readonly ReadRequest[], recordsMax = Number.POSITIVE_INFINITY): readonly ReadResult[] {
-    return requests.map(({ partition, from }) => {
+    return requests.map(({ partition, from, to = Number.POSITIVE_INFINITY }) => {
       const stored = this.#of(partition);
       const end = (stored.start + stored.values.length) as Offset;
       if (from < stored.start) {
@@ -101,7 +101,7 @@ export class SimulatedLog implements EventLog {
       if (from > end)
         throw new CorruptError('log-past-end', `Partition ${partition} ends at ${end}.`, { partition, from, end });
       const records: StoredRecord[] = stored.values
-        .slice(from - stored.start, from - stored.start + recordsMax)
+        .slice(from - stored.start, Math.min(from + recordsMax, Math.max(from, to)) - stored.start)
         .map((value, index) => ({ offset: (from + index) as Offset, value }));
       return { partition, records, end };
     });

@@ -11,10 +11,6 @@ import { quoted } from './switch-tables.ts';
 const COLUMNS = [
   ['placements', 'opening'],
   ['workflows', 'result'],
-  ['checkpoints', 'payload'],
-  ['effects', 'payload'],
-  ['effects', 'request'],
-  ['events', 'payload'],
   ['texts', 'text'],
   ['scopes', 'change'],
   ['memories', 'value'],

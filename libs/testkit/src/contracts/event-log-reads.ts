@@ -30,6 +30,20 @@ export function readTests(under: LogUnderTest): void {
     expect(texts(result!.records)).toEqual(['c', 'd']);
   });
 
+  test('ends where it is told to, and has nothing of what begins there', async () => {
+    const target = under.fresh();
+    await under.log.append(
+      target,
+      ['a', 'b', 'c', 'd'].map((text) => record(text)),
+    );
+    const read = async (from: number, to: number) =>
+      (await under.log.read([{ partition: target, from: offset(from), to: offset(to) }]))[0]!;
+    expect(texts((await read(1, 3)).records)).toEqual(['b', 'c']);
+    expect((await read(1, 3)).end).toBe(4);
+    expect(texts((await read(2, 9)).records)).toEqual(['c', 'd']);
+    expect((await read(2, 2)).records).toEqual([]);
+  });
+
   test('several partitions, each from its own offset, in the order asked for', async () => {
     const [one, two, three] = [under.fresh(), under.fresh(), under.fresh()];
     await under.log.append(one, [record('1a'), record('1b')]);

@@ -11,6 +11,7 @@ import {
   Compactor,
   Coordinator,
   LamportClock,
+  loggedStore,
   Pace,
   type Ports,
   Restorer,
@@ -336,11 +337,11 @@ export class Fleet {
   #tiers(process: SimulatedProcess): Pick<Ports, 'log' | 'store' | 'archive'> {
     const log = new LogView({ ...this.#servers(), process, ambiguous: () => this.ambiguous });
     const store = storeView(this.store, this.network, process);
-    if (this.options.archive === undefined) return { log, store };
+    if (this.options.archive === undefined) return { log, store: loggedStore(store, log) };
     const archive = new Archive({ warm: objectsView(this.objects, this.network, process) });
     const tiered = new TieredLog(log, archive);
     const restorer = new Restorer({ log: tiered, store, clock: process }, archive);
-    return { archive, log: tiered, store: tieredStore(store, restorer) };
+    return { archive, log: tiered, store: tieredStore(loggedStore(store, tiered), restorer) };
   }
 
   #servers() {

@@ -1,0 +1,162 @@
+/**
+ * Owns one view of rows that brings what records say: rows of history have each record's place, and the log has its payload (see
+ * record-place.ts of the ports). So what workflows say has one home, and is sealed, moved into blobs and archived there alone. Must not be
+ * laid over a log that leaves payloads in blobs, or sealed where there are keys.
+ */
+
+import { entryOf, historyClosed, payloadText, recordUnreadable, SEALED_VERSION } from '@tidemark/codec';
+import {
+  CorruptError,
+  type LogEntry,
+  type Offset,
+  type Partition,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
+import {
+  type EventLog,
+  type ProjectionStore,
+  placeOf,
+  type ReadRequest,
+  type RecordPlace,
+  type StoredRecord,
+} from '@tidemark/ports';
+import { HISTORY_READ_MAX_BYTES, RECORD_LIKELY_BYTES, RECORDS_BETWEEN_MAX } from './limits.ts';
+import { overridden } from './overridden.ts';
+import { isArchivedObject } from './recalls.ts';
+import * as rows from './row-places.ts';
+import { archived } from './workflow-events.ts';
+
+type Log = Pick<EventLog, 'read'>;
+type Event = LogEntry & { readonly kind: 'event' };
+
+/** The store, with what records say in place of where they are. */
+export const loggedStore = (store: ProjectionStore, log: Log): ProjectionStore =>
+  overridden(store, loggedReads(store, log));
+
+export type LoggedReads = Pick<ProjectionStore, 'loadStreams' | 'checkpoints' | 'effects' | 'effectPage' | 'events'>;
+
+/** The operations of the view. They read nothing of the log for rows that name no record. */
+export const loggedReads = (store: LoggedReads, log: Log): LoggedReads => ({
+  loadStreams: async (ids) => filled(log, await store.loadStreams(ids), rows.fillSnapshot),
+  checkpoints: async (id, of) => filledOf(log, id, await store.checkpoints(id, of), rows.fillCheckpoint),
+  effects: async (id, of) => filledOf(log, id, await store.effects(id, of), rows.fillEffect),
+  effectPage: async (id, of) => filledOf(log, id, await store.effectPage(id, of), rows.fillEffect),
+  events: async (id, ...of) => filledOf(log, id, await store.events(id, ...of), rows.fillEvent),
+});
+
+type Fill<R> = (row: R, payloadAt: rows.PayloadAt) => R;
+
+async function filled<R>(log: Log, found: readonly R[], fill: Fill<R>): Promise<readonly R[]> {
+  const places = new Map<string, RecordPlace>();
+  const note: rows.PayloadAt = (text) => {
+    const place = placeOf(text);
+    if (place === undefined) throw rowsWrong(text);
+    places.set(text, place);
+    return text;
+  };
+  for (const row of found) fill(row, note);
+  if (places.size === 0) return found;
+  const entries = await entriesAt(log, places.values());
+  const payloadAt: rows.PayloadAt = (text, fits) => {
+    const { partition, offset } = places.get(text)!;
+    const entry = entries.get(partition)?.get(offset);
+    if (entry === undefined || !fits(entry.envelope)) throw rowsWrong(text);
+    if (entry.problem !== undefined) throw recordUnreadable(entry);
+    if (entry.envelope.v === SEALED_VERSION) throw historyClosed(entry.envelope.type, entry.payload);
+    return payloadText(entry.payload);
+  };
+  return found.map((row) => fill(row, payloadAt));
+}
+
+async function filledOf<R>(log: Log, workflow: WorkflowId, found: readonly R[], fill: Fill<R>): Promise<readonly R[]> {
+  try {
+    return await filled(log, found, fill);
+  } catch (error) {
+    throw isArchivedObject(error) ? archived(workflow, error) : error;
+  }
+}
+
+/** What is wanted of one partition, by offset. */
+interface Wanted {
+  readonly places: readonly RecordPlace[];
+  /** How many of them have been read. */
+  doneCount: number;
+  readonly entries: Map<Offset, Event>;
+}
+
+/**
+ * Those of the places that are events, by partition and offset. What lies near each other is read in one stretch. Throws as `EventLog.read`
+ * does, and `UnavailableError` (`log-gap`).
+ */
+async function entriesAt(
+  log: Log,
+  places: Iterable<RecordPlace>,
+): Promise<ReadonlyMap<Partition, ReadonlyMap<Offset, Event>>> {
+  const wanted = wantedIn(places);
+  const found = new Map([...wanted].map(([partition, { entries }]) => [partition, entries]));
+  while (wanted.size > 0) {
+    const stretches = [...wanted].map(([partition, want]) => stretchOf(partition, want));
+    const results = await log.read(stretches, { maxBytes: likelyBytes(stretches) });
+    let isMoved = false;
+    for (const { partition, records } of results) {
+      const want = wanted.get(partition)!;
+      for (const record of records) isMoved = take(want, record) || isMoved;
+      if (want.doneCount === want.places.length) wanted.delete(partition);
+    }
+    if (!isMoved) throw logGap(stretches[0]!);
+  }
+  return found;
+}
+
+function wantedIn(places: Iterable<RecordPlace>): Map<Partition, Wanted> {
+  const byPartition = Map.groupBy(places, ({ partition }) => partition);
+  return new Map(
+    Array.from(byPartition, ([partition, own]) => [
+      partition,
+      { places: own.sort((a, b) => a.offset - b.offset), doneCount: 0, entries: new Map() },
+    ]),
+  );
+}
+
+/** True: the record is the next one that is wanted. */
+function take(want: Wanted, record: StoredRecord): boolean {
+  const before = want.doneCount;
+  // Two rows may name the same one.
+  while (want.places[want.doneCount]?.offset === record.offset) want.doneCount++;
+  if (want.doneCount === before) return false;
+  const entry = entryOf(record);
+  if (entry.kind === 'event') want.entries.set(record.offset, entry);
+  return true;
+}
+
+type Stretch = ReadRequest & { readonly bytes: number };
+
+/** From the next one that is wanted on. */
+function stretchOf(partition: Partition, { places, doneCount }: Wanted): Stretch {
+  const from = places[doneCount]!.offset;
+  let [last, bytes] = [from, 0];
+  for (const place of places.slice(doneCount)) {
+    if (place.offset - last > RECORDS_BETWEEN_MAX) break;
+    last = place.offset;
+    bytes += place.bytes;
+  }
+  return { partition, from, to: (last + 1) as Offset, bytes: bytes + (last + 1 - from) * RECORD_LIKELY_BYTES };
+}
+
+/** A broker sends as much as it may, also of what nobody asked for. */
+const likelyBytes = (stretches: readonly Stretch[]): number =>
+  Math.min(
+    stretches.reduce((sum, { bytes }) => sum + bytes, 0),
+    HISTORY_READ_MAX_BYTES,
+  );
+
+const rowsWrong = (place: string): CorruptError =>
+  new CorruptError(
+    'rows-wrong',
+    `A row names ${place.slice(0, 40)} as its record, which it isn't: the row was changed, or another log was put below it. Nothing was taken from it. Make the rows anew from the log: tidemark rebuild.`,
+    { place: place.slice(0, 40) },
+  );
+
+const logGap = ({ partition, from }: ReadRequest): UnavailableError =>
+  new UnavailableError('log-gap', `Partition ${partition} doesn't show what it holds at ${from}.`, { partition, from });
