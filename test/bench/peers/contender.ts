@@ -4,6 +4,7 @@ import type { Given, RunRequest } from './workspace/protocol.ts';
 
 export const contenderNames = [
   'tidemark',
+  'tidemark-plain',
   'tidemark-embedded',
   'restate',
   'dbos',

@@ -14,7 +14,7 @@ const NOT_COUNTED = 'client';
 /** Undefined is what was not measured. */
 export interface Summary {
   readonly name: ContenderName;
-  readonly sequential: { readonly medianMs: number; readonly p99Ms: number } | undefined;
+  readonly sequential: { readonly medianMs: number; readonly p99Ms: number; readonly p999Ms: number } | undefined;
   readonly stepsPerS: ReadonlyMap<number, number>;
   readonly cpuMsPerStep: ReadonlyMap<string, number>;
   readonly memoryMb: { readonly worker: number; readonly servers: number } | undefined;
@@ -31,7 +31,13 @@ export function summaryOf(name: ContenderName, passes: readonly Findings[]): Sum
   return {
     name,
     sequential:
-      sequentialMs.length === 0 ? undefined : { medianMs: median(sequentialMs), p99Ms: quantile(sequentialMs, 0.99) },
+      sequentialMs.length === 0
+        ? undefined
+        : {
+            medianMs: median(sequentialMs),
+            p99Ms: quantile(sequentialMs, 0.99),
+            p999Ms: quantile(sequentialMs, 0.999),
+          },
     stepsPerS: new Map(
       [...counts].map((count) => [count, median(passes.flatMap((pass) => pass.stepsPerS.get(count) ?? []))]),
     ),
@@ -78,7 +84,7 @@ export interface Line {
   readonly better: 'more' | 'less';
   readonly read: (summary: Summary) => number | undefined;
   /** Whose ratio it is: the cluster's, unless said otherwise. */
-  readonly ours?: 'tidemark' | 'tidemark-embedded';
+  readonly ours?: 'tidemark' | 'tidemark-plain' | 'tidemark-embedded';
   /** Beside all peers, unless said otherwise. */
   readonly among?: (traits: Entrant['traits']) => boolean;
 }
@@ -93,9 +99,13 @@ export function linesOf(counts: readonly number[]): readonly Line[] {
       ...{ name: 'sequential', better: 'less', read: ({ sequential }) => sequential?.medianMs },
       among: ({ sequentialWithheld }) => sequentialWithheld === undefined,
     },
-    ...counts.map(
-      (count): Line => ({ name: `c${count}`, better: 'more', read: ({ stepsPerS }) => stepsPerS.get(count) }),
-    ),
+    ...counts.flatMap((count): Line[] => {
+      const line = { better: 'more', read: ({ stepsPerS }: Summary) => stepsPerS.get(count) } as const;
+      return [
+        { name: `c${count}`, ...line },
+        { name: `plain_c${count}`, ...line, ours: 'tidemark-plain' },
+      ];
+    }),
     { name: 'cpu', better: 'less', read: cpuOf },
     { name: 'storage1000', better: 'less', read: (summary) => storedOf(summary)?.long },
     { name: 'kill', better: 'less', read: killMs, among: ({ death }) => death === 'noticed' },
@@ -167,6 +177,7 @@ function tellOne(summary: Summary, report: Report): void {
   if (sequential !== undefined) {
     add('sequential.median_ms', sequential.medianMs, 'ms');
     add('sequential.p99_ms', sequential.p99Ms, 'ms');
+    add('sequential.p99_9_ms', sequential.p999Ms, 'ms');
   }
   for (const [count, rate] of stepsPerS) add(`c${count}.steps_per_s`, rate, 'steps/s');
   for (const [name, ms] of cpuMsPerStep) add(`cpu.${name}_ms_per_step`, ms, 'ms');

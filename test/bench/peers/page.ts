@@ -165,7 +165,7 @@ function notesOf({ contenders, summaries, sizes }: Run): string {
       ];
     }),
     "No Node process here is given flags of its own. (Tidemark's services limit their heaps by default, so that they hold less memory and clear it more often.)",
-    "Tidemark's cluster encrypts payloads, as it does by default; embedded Tidemark does not, as by default, and no peer here does.",
+    "Tidemark's cluster encrypts payloads, as it does by default, and stands here a second time without that; embedded Tidemark does not, as by default, and no peer here does.",
     `Kill −9: one worker is killed, ${sizes.kills} times; n is the number of workflows that the killed ones ran, and the median is theirs. Some notice a death themselves, and a second worker stands by while workflows run, so that it may have run some (${those('noticed')}); others are told of it at once by the bench, and the successor is loaded and has run nothing (${those('told')}). The two kinds are not compared with each other.`,
   ].join('\n\n');
 }
@@ -198,9 +198,10 @@ function sentenceOf(
 }
 
 function wordsOf(name: string, { longSteps }: Sizes): readonly [what: string, relation: string] {
-  const count = /^c(\d+)$/.exec(name)?.[1];
+  const [, plain, count] = /^(plain_)?c(\d+)$/.exec(name) ?? [];
   if (count !== undefined) {
-    return [`${Number(count).toLocaleString('en-GB')} workflows at once`, 'times the steps/s of'];
+    const kind = plain === undefined ? '' : ', not encrypted';
+    return [`${Number(count).toLocaleString('en-GB')} workflows at once${kind}`, 'times the steps/s of'];
   }
   switch (name) {
     case 'sequential':

@@ -44,10 +44,19 @@ export const cluster: Contender = {
     'one coordinator and one worker on one Kafka broker (acks=all), Redis and Postgres (fsync on); 1,024 partitions; payloads encrypted with a key in a file; defaults otherwise, but for the flags of Node that the services have by default',
   takeOver:
     'a second worker stands by; the coordinator notices the closed connection by itself and another worker claims the workflow',
-  open: openClusterSystem,
+  open: (given) => openClusterSystem(given, true),
 };
 
-async function openClusterSystem({ dataIn, notesPort }: Surroundings): Promise<System> {
+/** Of the peers none encrypts. */
+export const plainCluster: Contender = {
+  ...cluster,
+  name: 'tidemark-plain',
+  title: 'Tidemark, cluster, not encrypted',
+  settings: 'as the cluster, with `TIDEMARK_ENCRYPTION=off`',
+  open: (given) => openClusterSystem(given, false),
+};
+
+async function openClusterSystem({ dataIn, notesPort }: Surroundings, isEncrypted: boolean): Promise<System> {
   const closings: (() => Promise<unknown>)[] = [];
   const close = (): Promise<void> => closeAll(closings);
   try {
@@ -62,7 +71,9 @@ async function openClusterSystem({ dataIn, notesPort }: Surroundings): Promise<S
       TIDEMARK_POSTGRES_URL: postgres!.address,
       TIDEMARK_TOPIC: 'bench-peers',
       TIDEMARK_PARTITIONS: '1024',
-      TIDEMARK_KEYS_URL: pathToFileURL(path.join(keys, 'keys.json')).href,
+      ...(isEncrypted
+        ? { TIDEMARK_KEYS_URL: pathToFileURL(path.join(keys, 'keys.json')).href }
+        : { TIDEMARK_ENCRYPTION: 'off' }),
       TIDEMARK_AUTH: 'off',
       TIDEMARK_API_HOST: '127.0.0.1',
       TIDEMARK_API_PORT: String(await freePort()),
