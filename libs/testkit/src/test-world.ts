@@ -26,6 +26,7 @@ import {
   type Definition,
   type EffectDefinition,
   LamportClock,
+  loggedStore,
   type Ports,
   type RebuiltCall,
   type Run,
@@ -102,15 +103,17 @@ export class TestWorld {
   #kill: (() => void) | undefined;
   #crashCount = 0;
 
-  constructor(options: TestWorldOptions, store: Ports['store']) {
+  constructor(options: TestWorldOptions, rows: Ports['store']) {
     this.#options = options;
+    const log = new SimulatedLog(PARTITIONS);
+    const store = loggedStore(rows, log);
     const clock: Clock = {
       ...systemClock,
       nowMs: () => Date.now() + this.#skippedMs,
       sleep: (ms, signal) => this.#sleep(ms, signal),
     };
     this.#ports = {
-      log: new SimulatedLog(PARTITIONS),
+      log,
       store,
       queue: createMemoryQueue(),
       hints: createMemoryHints(),
