@@ -14,13 +14,14 @@ export type SpanId = string;
 
 const TRACE_DIGITS = 32;
 const SPAN_DIGITS = 16;
+const ZEROS = '0'.repeat(TRACE_DIGITS);
 /** Ids may hold any character but this one. */
 const BETWEEN = '\0';
 
 /** Of zeros alone an id would be none (W3C trace context, 3.2.2.3). */
 const digits = (count: number, of: string): string => {
   const id = hash('sha256', of).slice(0, count);
-  return id === '0'.repeat(count) ? id.replace(/.$/, '1') : id;
+  return ZEROS.startsWith(id) ? id.replace(/.$/, '1') : id;
 };
 
 /** A workflow, its undo, its forks and its children have a trace each; links lead from one to another. */

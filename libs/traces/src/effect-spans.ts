@@ -33,7 +33,7 @@ export class EffectSpans {
   /** Those of each task: an attempt that fails must not be looked for among all. */
   readonly #ofTask = new Map<TaskId, Set<EffectKey>>();
   /** Intentions of each key under the lease. */
-  #counts = new Map<EffectKey, number>();
+  readonly #counts = new Map<EffectKey, number>();
 
   constructor(sheet: SpanSheet, options: DrawingOptions) {
     this.#sheet = sheet;
@@ -41,7 +41,7 @@ export class EffectSpans {
   }
 
   claimed(): void {
-    this.#counts = new Map();
+    this.#counts.clear();
   }
 
   intended({ envelope, payload }: TracedEvent, parent: Parent): void {

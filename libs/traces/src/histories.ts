@@ -36,6 +36,8 @@ interface Entry {
   readonly drawing: WorkflowTrace | undefined;
   /** Events before it are drawn. */
   upTo: Offset;
+  /** Since it was last looked at for eviction. */
+  isUsed: boolean;
 }
 
 /** A history that is to be read. */
@@ -48,7 +50,7 @@ interface Asked {
 
 export class Histories {
   readonly #options: HistoriesOptions;
-  /** Least recently used first. */
+  /** Those that were not looked at for eviction the longest come first. */
   readonly #entries = new Map<WorkflowId, Entry>();
   readonly #asked = new Map<WorkflowId, Asked>();
   #reading: Promise<void> = Promise.resolve();
@@ -80,7 +82,7 @@ export class Histories {
     // The system's own streams (memory, keys, tenants) do no work of anyone's.
     if (isSystemDefinition(event.after.definition)) return;
     const { workflow } = event.envelope;
-    const waiting = this.#asked.get(workflow);
+    const waiting = this.#asked.size === 0 ? undefined : this.#asked.get(workflow);
     if (waiting !== undefined) {
       if (waiting.events !== undefined && waiting.events.length < EVENTS_WAITING_MAX) waiting.events.push(event);
       else waiting.events = undefined;
@@ -93,13 +95,17 @@ export class Histories {
     }
     if (event.offset < entry.upTo) return;
     entry.upTo = (event.offset + 1) as Offset;
-    if (entry.drawing !== undefined) this.#options.onSpans(entry.drawing.add(event));
-    else if (isNotable(event.envelope, event.after)) {
+    entry.isUsed = true;
+    if (entry.drawing !== undefined) {
+      const spans = entry.drawing.add(event);
+      if (spans.length > 0) this.#options.onSpans(spans);
+    } else if (isNotable(event.envelope, event.after)) {
       this.#entries.delete(workflow);
       this.#ask(workflow, event.partition, 0 as Offset);
       return;
     }
-    this.#keep(workflow, isClosed(event.after) ? undefined : entry);
+    if (isClosed(event.after)) this.#entries.delete(workflow);
+    else if (event.before === undefined) this.#keep(workflow, entry);
   }
 
   /** Events that were folded elsewhere: whose they are, only the log tells. */
@@ -131,16 +137,19 @@ export class Histories {
 
   #begin({ envelope, partition, after, offset }: FoldedEvent): Entry {
     const isKept = isInShare(traceIdOf(envelope.workflow), this.#options.ratio) || after.compensates !== null;
-    return { partition, drawing: isKept ? new WorkflowTrace(this.#options) : undefined, upTo: offset };
+    return { partition, drawing: isKept ? new WorkflowTrace(this.#options) : undefined, upTo: offset, isUsed: true };
   }
 
-  #keep(workflow: WorkflowId, entry: Entry | undefined): void {
-    this.#entries.delete(workflow);
-    if (entry === undefined) return;
+  /** A full map lets go of the first that no event used since it was last looked at, so that an event moves nothing in it (the CLOCK of caches). */
+  #keep(workflow: WorkflowId, entry: Entry): void {
     this.#entries.set(workflow, entry);
     if (this.#entries.size <= OPEN_TRACES_MAX) return;
-    const oldest = this.#entries.keys().next().value;
-    if (oldest !== undefined) this.#entries.delete(oldest);
+    for (const [oldest, found] of this.#entries) {
+      this.#entries.delete(oldest);
+      if (!found.isUsed) return;
+      found.isUsed = false;
+      this.#entries.set(oldest, found);
+    }
   }
 
   #ask(workflow: WorkflowId, partition: Partition, threshold: Offset): void {
@@ -183,7 +192,7 @@ export class Histories {
       for (const event of asked.events) drawn.add(event.offset, event);
       this.#asked.delete(workflow);
       this.#options.onSpans(drawn.spansFrom(asked.threshold));
-      this.#keep(workflow, drawn.isClosed ? undefined : drawn.entry(partition));
+      if (!drawn.isClosed) this.#keep(workflow, drawn.entry(partition));
     } catch (error) {
       this.#asked.delete(workflow);
       // The rows were lost since.
@@ -225,6 +234,6 @@ class DrawnHistory {
 
   entry(partition: Partition): Entry {
     const isKept = this.#isInShare || this.#notableFrom !== undefined;
-    return { partition, drawing: isKept ? this.#drawing : undefined, upTo: this.#upTo };
+    return { partition, drawing: isKept ? this.#drawing : undefined, upTo: this.#upTo, isUsed: true };
   }
 }

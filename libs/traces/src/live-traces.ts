@@ -78,18 +78,18 @@ export class LiveTraces<Packed> implements TraceSink {
   }
 
   accept(events: readonly FoldedEvent[], advances: readonly PartitionAdvance[]): void {
-    const fresh = new Map<Partition, Offset>();
+    /** Partitions that were folded once more, since rows were lost or rebuilt: their events before these offsets are drawn. */
+    const drawnTo = new Map<Partition, Offset>();
     for (const { partition, from, to } of advances) {
       const at = this.#at.get(partition) ?? (0 as Offset);
-      fresh.set(partition, at);
+      if (from < at) drawnTo.set(partition, at);
       if (to <= at) continue;
       if (from > at) this.#histories.fill(partition, at, from);
       this.#at.set(partition, to);
       this.#pending.set(partition, to);
     }
     for (const event of events) {
-      // Folded once more, since rows were lost or made anew.
-      if (event.offset >= (fresh.get(event.partition) ?? 0)) this.#histories.add(event);
+      if (drawnTo.size === 0 || event.offset >= (drawnTo.get(event.partition) ?? 0)) this.#histories.add(event);
     }
   }
 

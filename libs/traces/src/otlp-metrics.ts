@@ -41,7 +41,7 @@ function protobuf(metrics: readonly MetricSnapshot[], resource: SpanAttributes, 
   writeAttributes(out, 1, resource);
   out.message(1, owner);
   out.message(1, 0);
-  return out.done();
+  return out.take();
 }
 
 /** Fields of `Metric` that hold the points of each kind. */

@@ -30,18 +30,14 @@ export const traceResource = (attributes: SpanAttributes = {}): SpanAttributes =
 /** A span as its request holds it. Small and plain, so that what waits for a collector costs whoever folds nothing. */
 export type PackedSpan = Uint8Array;
 
-let writer = new ProtobufWriter();
+const writer = new ProtobufWriter();
 
 export function packSpan(span: TraceSpan, form: OtlpForm): PackedSpan {
   if (form === 'json') return Buffer.from(JSON.stringify(jsonSpan(span)));
-  writer.clear();
-  try {
-    writeSpan(writer, span);
-    return Buffer.from(writer.done());
-  } catch (error) {
-    writer = new ProtobufWriter();
-    throw error;
-  }
+  // What a span that could not be written left.
+  writer.drop();
+  writeSpan(writer, span);
+  return writer.take();
 }
 
 /** One `ExportTraceServiceRequest`. */
@@ -66,7 +62,7 @@ function protobuf(spans: readonly PackedSpan[], resource: SpanAttributes): Uint8
   owner.message(1, 0);
   const inside = owner.mark + scope.mark + length;
   owner.opening(1, inside);
-  return Buffer.concat([owner.done(), scope.done(), ...spans]);
+  return Buffer.concat([owner.take(), scope.take(), ...spans]);
 }
 
 function writeSpan(out: ProtobufWriter, span: TraceSpan): void {

@@ -7,30 +7,36 @@ const VARINT = 0;
 const FIXED64 = 1;
 const BYTES = 2;
 const FIXED32 = 5;
-const FIRST_BYTES = 65_536;
+const SLAB_BYTES = 65_536;
 /** Longest varint of a number that a double holds exactly. */
 const VARINT_MAX_BYTES = 10;
 const ASCII_MAX_CHARS = 80;
+/** What a hex digit stands for, by its code. */
+const HALVES = new Uint8Array(128);
+for (let half = 0; half < 16; half++) HALVES[half.toString(16).charCodeAt(0)] = half;
 const [TWO_12, TWO_20, TWO_32] = [2 ** 12, 2 ** 20, 2 ** 32];
 
 export class ProtobufWriter {
-  #buffer = Buffer.allocUnsafe(FIRST_BYTES);
-  /** What is written begins here. */
-  #at = FIRST_BYTES;
+  #buffer = Buffer.allocUnsafe(SLAB_BYTES);
+  /** What is written begins and ends here; from there on is what was taken. */
+  #at = SLAB_BYTES;
+  #end = SLAB_BYTES;
 
   /** Where what is written now ends: for `message`. */
   get mark(): number {
-    return this.#buffer.length - this.#at;
+    return this.#end - this.#at;
   }
 
-  /** The bytes so far. */
-  done(): Uint8Array {
-    return this.#buffer.subarray(this.#at);
+  /** The bytes since the last time; the caller's own, though many lie in one piece of memory. */
+  take(): Uint8Array {
+    const taken = this.#buffer.subarray(this.#at, this.#end);
+    this.#end = this.#at;
+    return taken;
   }
 
-  /** Begins anew in the same memory: what `done` gave is written over. */
-  clear(): void {
-    this.#at = this.#buffer.length;
+  /** Forgets what was written since the last `take`. */
+  drop(): void {
+    this.#at = this.#end;
   }
 
   /** The tag and length of a message of this field that is put behind what is written now. */
@@ -74,11 +80,15 @@ export class ProtobufWriter {
     return length;
   }
 
+  /** Lower-case hex digits, an even number of them. */
   hex(field: number, digits: string): void {
     const length = digits.length / 2;
     this.#room(length);
     this.#at -= length;
-    this.#buffer.write(digits, this.#at, 'hex');
+    for (let index = 0; index < length; index++) {
+      const high = HALVES[digits.charCodeAt(index * 2)]!;
+      this.#buffer[this.#at + index] = high * 16 + HALVES[digits.charCodeAt(index * 2 + 1)]!;
+    }
     this.#varint(length);
     this.#varint(field * 8 + BYTES);
   }
@@ -160,10 +170,11 @@ export class ProtobufWriter {
 
   #room(bytes: number): void {
     if (this.#at >= bytes) return;
-    const held = this.#buffer.length - this.#at;
-    const larger = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, held + bytes));
-    this.#buffer.copy(larger, larger.length - held, this.#at);
-    this.#at = larger.length - held;
-    this.#buffer = larger;
+    const held = this.mark;
+    const next = Buffer.allocUnsafe(Math.max(SLAB_BYTES, (held + bytes) * 2));
+    this.#buffer.copy(next, next.length - held, this.#at, this.#end);
+    this.#at = next.length - held;
+    this.#end = next.length;
+    this.#buffer = next;
   }
 }

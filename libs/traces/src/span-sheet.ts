@@ -17,6 +17,9 @@ export interface OpenSpan {
   readonly events: SpanEvent[];
 }
 
+/** Undefined: not known. */
+export type KnownAttributes = Readonly<Record<string, SpanAttributes[string] | undefined>>;
+
 export interface Beginning {
   readonly spanId: SpanId;
   /** The workflow's own span by default. */
@@ -32,7 +35,7 @@ export class SpanSheet {
   readonly workflow: WorkflowId;
   readonly #traceId: string;
   readonly #root: SpanId;
-  #ended: TraceSpan[] = [];
+  #ended: TraceSpan[] | undefined;
 
   constructor(workflow: WorkflowId) {
     this.workflow = workflow;
@@ -54,8 +57,12 @@ export class SpanSheet {
     }
   }
 
-  end(span: OpenSpan, endMs: number, attributes?: SpanAttributes, error?: string): void {
-    this.#ended.push(this.#drawn(span, endMs, attributes, error, false));
+  /** Attributes that are undefined are left out. */
+  end(span: OpenSpan, endMs: number, attributes?: KnownAttributes, error?: string): void {
+    const ended = this.#drawn(span, endMs, attributes, error, false);
+    // Most events end one span: an array that grows from nothing takes room for seventeen.
+    if (this.#ended === undefined) this.#ended = [ended];
+    else this.#ended.push(ended);
   }
 
   /** The span as far as it is known. */
@@ -65,9 +72,8 @@ export class SpanSheet {
 
   /** What has ended since the last call. */
   take(): readonly TraceSpan[] {
-    if (this.#ended.length === 0) return NONE;
-    const ended = this.#ended;
-    this.#ended = [];
+    const ended = this.#ended ?? NONE;
+    this.#ended = undefined;
     return ended;
   }
 
@@ -75,12 +81,15 @@ export class SpanSheet {
   #drawn(
     span: OpenSpan,
     endMs: number,
-    more: SpanAttributes | undefined,
+    more: KnownAttributes | undefined,
     error: string | undefined,
     isOpen: boolean,
   ): TraceSpan {
     const attributes: Record<string, SpanAttributes[string]> = { ...span.attributes };
-    for (const name in more) attributes[name] = more[name]!;
+    for (const name in more) {
+      const value = more[name];
+      if (value !== undefined) attributes[name] = value;
+    }
     if (error !== undefined) attributes['error.type'] = error;
     return {
       traceId: this.#traceId,

@@ -6,7 +6,7 @@
 import { type Envelope, type Epoch, firstUnblocked, type TaskId, type TaskState } from '@tidemark/core';
 import { leaseSpan, type SpanId, stepSpan } from '@tidemark/runtime';
 import { EffectSpans } from './effect-spans.ts';
-import { planSpan, present } from './gen-ai.ts';
+import { planSpan } from './gen-ai.ts';
 import type { SpanAttributes } from './span.ts';
 import type { OpenSpan, SpanSheet } from './span-sheet.ts';
 import type { DrawingOptions, TracedEvent } from './traced-event.ts';
@@ -100,16 +100,29 @@ export class StepSpans {
   }
 
   /** The attempt under way at the task; one that nobody knew of begins here. */
-  #attempt({ before }: TracedEvent, id: TaskId, sinceMs: number): OpenSpan {
-    const known = this.#attempts.get(id);
-    if (known !== undefined) {
-      known.startMs = Math.min(known.startMs, sinceMs);
-      return known;
-    }
-    const task = before?.frontier.tasks.get(id);
-    const span = this.#begin(id, task?.step ?? 'unknown', (task?.failureCount ?? 0) + 1, sinceMs);
+  #attempt(event: TracedEvent, id: TaskId, sinceMs: number): OpenSpan {
+    const span = this.#known(id, sinceMs) ?? this.#unknown(event, id, sinceMs);
     this.#attempts.set(id, span);
     return span;
+  }
+
+  /** The same for one that ends with this event: most are only known of by their end. */
+  #ended(event: TracedEvent, id: TaskId, sinceMs: number): OpenSpan {
+    const known = this.#known(id, sinceMs);
+    if (known === undefined) return this.#unknown(event, id, sinceMs);
+    this.#attempts.delete(id);
+    return known;
+  }
+
+  #known(id: TaskId, sinceMs: number): OpenSpan | undefined {
+    const span = this.#attempts.size === 0 ? undefined : this.#attempts.get(id);
+    if (span !== undefined) span.startMs = Math.min(span.startMs, sinceMs);
+    return span;
+  }
+
+  #unknown({ before }: TracedEvent, id: TaskId, sinceMs: number): OpenSpan {
+    const task = before?.frontier.tasks.get(id);
+    return this.#begin(id, task?.step ?? 'unknown', (task?.failureCount ?? 0) + 1, sinceMs);
   }
 
   #begin(task: TaskId, step: string, attempt: number, startMs: number): OpenSpan {
@@ -121,36 +134,30 @@ export class StepSpans {
       parentSpanId: this.#parentSpanId,
       name: plan?.name ?? `step ${step}`,
       startMs,
-      attributes: { ...stepAttributes(task, step, attempt, this.#epoch), ...plan?.attributes },
+      attributes: stepAttributes(task, step, attempt, this.#epoch, plan?.attributes),
     });
   }
 
   #committed(event: TracedEvent, { control, atMs }: Envelope<'CheckpointCommitted'>): void {
     const { task, startedAtMs = this.#attempts.has(task) ? atMs : this.#idleSinceMs } = control;
-    const span = this.#attempt(event, task, Math.min(startedAtMs, atMs));
-    this.#attempts.delete(task);
+    const span = this.#ended(event, task, Math.min(startedAtMs, atMs));
     this.#idleSinceMs = atMs;
-    this.#sheet.end(
-      span,
-      atMs,
-      present({
-        'tidemark.step.outcome': 'committed',
-        'tidemark.checkpoint.id': control.checkpoint,
-        'tidemark.checkpoint.sequence': control.sequence,
-        'tidemark.step.version': control.stepVersion,
-        'tidemark.tokens': control.tokens > 0 ? control.tokens : undefined,
-        'tidemark.cost_micros': control.costMicros > 0 ? control.costMicros : undefined,
-        'tidemark.tasks_added': control.tasks.length > 0 ? control.tasks.length : undefined,
-        'tidemark.checkpoint.supersedes': control.supersedes ?? undefined,
-      }),
-    );
+    this.#sheet.end(span, atMs, {
+      'tidemark.step.outcome': 'committed',
+      'tidemark.checkpoint.id': control.checkpoint,
+      'tidemark.checkpoint.sequence': control.sequence,
+      'tidemark.step.version': control.stepVersion,
+      'tidemark.tokens': control.tokens > 0 ? control.tokens : undefined,
+      'tidemark.cost_micros': control.costMicros > 0 ? control.costMicros : undefined,
+      'tidemark.tasks_added': control.tasks.length > 0 ? control.tasks.length : undefined,
+      'tidemark.checkpoint.supersedes': control.supersedes ?? undefined,
+    });
   }
 
   #failed(event: TracedEvent, { control, atMs }: Envelope<'StepFailed'>): void {
     const { task, code, retry, startedAtMs = this.#attempts.has(task) ? atMs : this.#idleSinceMs } = control;
     this.#effects.attemptEnded(task, atMs, 'outcome-unknown');
-    const span = this.#attempt(event, task, Math.min(startedAtMs, atMs));
-    this.#attempts.delete(task);
+    const span = this.#ended(event, task, Math.min(startedAtMs, atMs));
     this.#idleSinceMs = atMs;
     this.#justFailed = task;
     this.#sheet.end(span, atMs, { 'tidemark.step.outcome': retry === null ? 'failed' : 'retried' }, code);
@@ -163,9 +170,7 @@ export class StepSpans {
   }
 }
 
-const stepAttributes = (task: TaskId, step: string, attempt: number, epoch: Epoch): SpanAttributes => ({
-  'tidemark.step': step,
-  'tidemark.task': task,
-  'tidemark.attempt': attempt,
-  'tidemark.epoch': epoch,
-});
+function stepAttributes(task: TaskId, step: string, attempt: number, epoch: Epoch, more?: SpanAttributes) {
+  const own = { 'tidemark.step': step, 'tidemark.task': task, 'tidemark.attempt': attempt, 'tidemark.epoch': epoch };
+  return more === undefined ? own : { ...own, ...more };
+}
