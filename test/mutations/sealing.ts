@@ -65,11 +65,23 @@ export const SEALING_MUTATIONS: Mutations = {
   'sealed-text-is-not-bound': {
     file: SEALING,
     edits: [
-      ['  cipher.setAAD(bound).setAAD(form);\n', '  cipher.setAAD(form);\n'],
+      ['  cipher.setAAD(bound).setAAD(FORMS[form]);\n', '  cipher.setAAD(FORMS[form]);\n'],
       ['  decipher.setAAD(bound).setAAD(sealed.subarray(0, 1));\n', '  decipher.setAAD(sealed.subarray(0, 1));\n'],
     ],
     caughtBy: SEALING_TEST,
     breaks: 'What is sealed opens at its own place only.',
+  },
+  'unknown-form-is-plain': {
+    file: SEALING,
+    edits: [['  if (form === PLAIN) return bytes;\n', '  if (form === PLAIN || (form ?? 0) > SNAPPY) return bytes;\n']],
+    caughtBy: SEALING_TEST,
+    breaks: 'What a later release packed in its own way is not taken for what it says.',
+  },
+  'snappy-claims-any-length': {
+    file: SEALING,
+    edits: [['  if (bytes[0]! > 0x7f && bytes[1]! > 0x7f)', '  if (bytes.length < 0)']],
+    caughtBy: SEALING_TEST,
+    breaks: 'A small record cannot fill the memory of its reader.',
   },
   'nonce-is-repeated': {
     file: SEALING,
