@@ -2,7 +2,7 @@
 
 import type { ProjectionStore } from '@tidemark/ports';
 
-/** The store, but for these operations. */
+/** The store, but for these operations, and for those that are assigned to what is returned. */
 export function overridden(store: ProjectionStore, operations: Partial<ProjectionStore>): ProjectionStore {
   const members = new Map<PropertyKey, unknown>(Object.entries(operations));
   return new Proxy(store, {
@@ -13,6 +13,10 @@ export function overridden(store: ProjectionStore, operations: Partial<Projectio
       const bound: unknown = member.bind(target);
       members.set(name, bound);
       return bound;
+    },
+    set(_, name, member) {
+      members.set(name, member);
+      return true;
     },
   });
 }
