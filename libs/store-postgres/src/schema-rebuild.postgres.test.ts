@@ -3,7 +3,7 @@
  * is carried over (R2), what of others' stays (R4), and what is left when a process dies. The log is a list of batches here.
  */
 
-import type { WorkflowId } from '@tidemark/core';
+import type { Sequence, WorkflowId } from '@tidemark/core';
 import type { ClosedTexts, ProjectionBatch, ProjectionStore, StoreRebuild } from '@tidemark/ports';
 import { memoryRow } from '@tidemark/testkit/contracts/projection-store-memories';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
@@ -340,11 +340,10 @@ describeServers('rows made anew on a server', ['postgres'], (servers) => {
   });
 
   it('names as many differences as are asked for, and counts texts that it can not open', async () => {
-    await sql(`insert into events select 'first', n, 'no event', 'SignalReceived', 0, '', 0, 0, 0, '{}', 'sealed:x'
-      from generate_series(101, 2600) n`);
+    await sql(`insert into scopes select 'first', n, true, 'sealed:x' from generate_series(101, 2600) n`);
     const some = await compared(3);
     expect(some).toMatchObject({ differenceCount: 2_500, unopenedCount: 2_500 });
-    expect(some.differences.map(({ key }) => key.position)).toEqual(['101', '102', '103']);
+    expect(some.differences.map(({ key }) => key.sequence)).toEqual(['101', '102', '103']);
     expect((await compared(Number.POSITIVE_INFINITY)).differences).toHaveLength(2_500);
   });
 
@@ -352,29 +351,37 @@ describeServers('rows made anew on a server', ['postgres'], (servers) => {
     await happens(
       rows.batch({
         partitions: [rows.advance(0, 1, 2)],
-        events: [101, 102, 103].map((position) => rows.eventRow('first', position, { payload: `sealed:${position}` })),
+        context: {
+          ...{ fragments: [], texts: [], spends: [], sessions: [] },
+          scopes: [101, 102, 103].map((sequence) => ({
+            workflow: rows.workflowNamed('first'),
+            sequence: sequence as Sequence,
+            isWhole: true,
+            change: `sealed:${sequence}`,
+          })),
+        },
       }),
     );
-    await sql(`update events set payload = 'sealed:x' || position where position > 101`);
+    await sql(`update scopes set change = 'sealed:x' || sequence where sequence > 101`);
     const rebuild = await folded('compare');
     const asked: ClosedTexts[] = [];
     const comparison = await rebuild.compare(met, {
       limit: 10,
       contents: async (closed) => {
         asked.push(...closed);
-        return closed.map(({ key }) => (key.position === '102' ? ['payload'] : undefined));
+        return closed.map(({ key }) => (key.sequence === '102' ? ['change'] : undefined));
       },
     });
-    const key = { workflow: 'first', position: '102' };
+    const key = { workflow: 'first', sequence: '102' };
     expect(asked[0]).toEqual({
-      table: 'events',
-      key: { ...key, event: 'first-102' },
-      inUse: { payload: 'sealed:x102' },
-      made: { payload: 'sealed:102' },
+      table: 'scopes',
+      key,
+      inUse: { change: 'sealed:x102' },
+      made: { change: 'sealed:102' },
     });
     expect(asked).toHaveLength(2);
     expect(comparison).toMatchObject({
-      differences: [{ table: 'events', key, what: 'different', columns: ['payload'] }],
+      differences: [{ table: 'scopes', key, what: 'different', columns: ['change'] }],
       differenceCount: 1,
       unopenedCount: 1,
     });
