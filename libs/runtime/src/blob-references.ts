@@ -197,5 +197,6 @@ const chainBroken = ({ partition, from, to }: KnownManifest): CorruptError =>
     { partition, from, to },
   );
 
-const logGap = (partition: Partition, from: Offset): UnavailableError =>
+/** A read that shows less than the log has said it holds: it may show it later. */
+export const logGap = (partition: Partition, from: Offset): UnavailableError =>
   new UnavailableError('log-gap', `Partition ${partition} doesn't show what it holds at ${from}.`, { partition, from });

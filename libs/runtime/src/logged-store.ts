@@ -5,14 +5,7 @@
  */
 
 import { entryOf, historyClosed, payloadText, recordUnreadable, SEALED_VERSION } from '@tidemark/codec';
-import {
-  CorruptError,
-  type LogEntry,
-  type Offset,
-  type Partition,
-  UnavailableError,
-  type WorkflowId,
-} from '@tidemark/core';
+import { CorruptError, type LogEntry, type Offset, type Partition, type WorkflowId } from '@tidemark/core';
 import {
   type EventLog,
   type ProjectionStore,
@@ -21,6 +14,7 @@ import {
   type RecordPlace,
   type StoredRecord,
 } from '@tidemark/ports';
+import { logGap } from './blob-references.ts';
 import { HISTORY_READ_MAX_BYTES, RECORD_LIKELY_BYTES, RECORDS_BETWEEN_MAX } from './limits.ts';
 import { overridden } from './overridden.ts';
 import { isArchivedObject } from './recalls.ts';
@@ -104,7 +98,7 @@ async function entriesAt(
       for (const record of records) isMoved = take(want, record) || isMoved;
       if (want.doneCount === want.places.length) wanted.delete(partition);
     }
-    if (!isMoved) throw logGap(stretches[0]!);
+    if (!isMoved) throw logGap(stretches[0]!.partition, stretches[0]!.from);
   }
   return found;
 }
@@ -157,6 +151,3 @@ const rowsWrong = (place: string): CorruptError =>
     `A row names ${place.slice(0, 40)} as its record, which it isn't: the row was changed, or another log was put below it. Nothing was taken from it. Make the rows anew from the log: tidemark rebuild.`,
     { place: place.slice(0, 40) },
   );
-
-const logGap = ({ partition, from }: ReadRequest): UnavailableError =>
-  new UnavailableError('log-gap', `Partition ${partition} doesn't show what it holds at ${from}.`, { partition, from });

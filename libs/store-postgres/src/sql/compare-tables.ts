@@ -15,8 +15,6 @@ interface Compared {
   readonly ignored?: readonly string[];
   /** Columns whose text may be sealed, or in a blob. */
   readonly texts?: readonly string[];
-  /** What such a text is bound to, besides the key. */
-  readonly bound?: readonly string[];
   /** Which rows `r` of either schema (`HERE`) are compared; all by default. */
   readonly where?: string;
   /** Stands for the table of either schema (`HERE`), where rows of several make one. */
@@ -62,16 +60,10 @@ const IN_BOTH = (starts: string): string => `exists (
   select from LIVE.segments a join FRESH.segments b on b.partition = a.partition and b.starts = a.starts
   where a.partition = r.partition and a.starts = r.${starts})`;
 
-const history = (
-  table: string,
-  key: readonly string[],
-  texts: readonly string[] = [],
-  bound: readonly string[] = [],
-): Compared => ({
+const history = (table: string, key: readonly string[], texts: readonly string[] = []): Compared => ({
   table,
   key,
   texts,
-  bound,
   where: HAS_ROWS,
 });
 
@@ -144,30 +136,24 @@ export interface Comparing {
   readonly count: string;
   /** All differences, by key. */
   readonly find: string;
-  /** Rows that agree but for what closed texts say, by key: key and bound columns, then the texts of either side. */
+  /** Rows that agree but for what closed texts say, by key: its columns, then the texts of either side. */
   readonly findClosed: string | undefined;
   readonly texts: readonly string[];
-  readonly bound: readonly string[];
 }
 
 export function comparisons(schemas: Schemas): readonly Comparing[] {
   return COMPARED.map((compared) => {
-    const { table, key, texts = [], bound = [] } = compared;
+    const { table, key, texts = [] } = compared;
     const joined = `(${rowsOf(compared, 'LIVE')}) a full join (${rowsOf(compared, 'FRESH')}) b on ${key.map((_, at) => `a.k${at} = b.k${at}`).join(' and ')}`;
     const keys = key.map((_, at) => `coalesce(a.k${at}, b.k${at})`);
     const changed = `(select string_agg(name, ',' order by name) from jsonb_object_keys(a.whole) name where a.whole -> name is distinct from b.whole -> name)`;
     const sides = ['a', 'b'].map((side) => texts.map((_, at) => `${side}.t${at}`));
-    const closed = [
-      ...keys.map((each) => `${each}::text`),
-      ...bound.map((_, at) => `a.b${at}::text`),
-      ...sides.flat(),
-    ].join(', ');
+    const closed = [...keys.map((each) => `${each}::text`), ...sides.flat()].join(', ');
     const isOther = texts.map((_, at) => `a.t${at} is distinct from b.t${at}`).join(' or ');
     return {
       table,
       key,
       texts,
-      bound,
       findClosed:
         texts.length === 0
           ? undefined
@@ -190,7 +176,7 @@ from ${joined} where a.whole is distinct from b.whole order by ${keys.join(', ')
 
 /** Rows of one side: key columns, and all that is compared. */
 function rowsOf(compared: Compared, schema: 'LIVE' | 'FRESH'): string {
-  const { table, key, ignored = [], texts = [], bound = [], where = 'true', from, fresh = from } = compared;
+  const { table, key, ignored = [], texts = [], where = 'true', from, fresh = from } = compared;
   const made = schema === 'LIVE' ? from : fresh;
   const rows = made === undefined ? `${schema}.${table}` : `(${made.replaceAll('HERE', schema)})`;
   const columns = key.map((column, at) => `r."${column}" as k${at}`).join(', ');
@@ -198,10 +184,7 @@ function rowsOf(compared: Compared, schema: 'LIVE' | 'FRESH'): string {
   const masks = texts.map((column) => `'${column}', ${masked(column)}`).join(', ');
   const whole = `to_jsonb(r)${without}${masks === '' ? '' : ` || jsonb_build_object(${masks})`}`;
   const unopened = texts.map((column) => `(${isUnopened(column)} is true)::int`).join(' + ') || '0';
-  const raw = [
-    ...texts.map((column, at) => `, r."${column}" as t${at}`),
-    ...bound.map((column, at) => `, r."${column}" as b${at}`),
-  ].join('');
+  const raw = texts.map((column, at) => `, r."${column}" as t${at}`).join('');
   return `select ${columns}, ${whole} as whole, ${unopened} as unopened${raw} from ${rows} r where ${where}`;
 }
 
@@ -221,13 +204,12 @@ export const differenceOf = ({ table, key }: Pick<Comparing, 'table' | 'key'>, r
   };
 };
 
-export const closedOf = ({ table, key, texts, bound }: Comparing, row: Row): ClosedTexts => {
-  const names = [...key, ...bound];
+export const closedOf = ({ table, key, texts }: Comparing, row: Row): ClosedTexts => {
   const side = (from: number) => Object.fromEntries(texts.map((column, at) => [column, nullableText(row, from + at)]));
   return {
     table,
-    key: Object.fromEntries(names.map((column, at) => [column, textAt(row, at)])),
-    inUse: side(names.length),
-    made: side(names.length + texts.length),
+    key: Object.fromEntries(key.map((column, at) => [column, textAt(row, at)])),
+    inUse: side(key.length),
+    made: side(key.length + texts.length),
   };
 };
