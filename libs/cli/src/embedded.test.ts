@@ -1,9 +1,10 @@
 /** The real command on a folder, spawned where it is killed or interrupted: what it prints, what it exits with, and what survives whom. */
 
+import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { AGENTS, cliFolder, type Ended } from './spawned-cli.ts';
 
 const lines = (text: string): Record<string, unknown>[] =>
@@ -169,11 +170,13 @@ describe('dev', () => {
   it('says what it resumes; a second Ctrl-C leaves at once; a run that it ran goes on elsewhere', async (context) => {
     const { folder, start, begin, here } = await cliFolder(context);
     const input = JSON.stringify({ to: 400, journal: path.join(folder, 'journal'), pauseMs: 100 });
-    // Whether this test has the usual port of its API or anybody else.
-    const other = createServer()
-      .on('error', () => {})
-      .listen(7_070, '127.0.0.1');
+    const other = createServer();
     context.onTestFinished(() => void other.close());
+    // Another run of these tests may have the usual port for a while.
+    await vi.waitFor(async () => once(other.listen(7_070, '127.0.0.1'), 'listening'), {
+      timeout: 60_000,
+      interval: 100,
+    });
     const first = start('dev', '--workflows', AGENTS);
     await first.says(/another process has the usual port: the API is at http:\S+ instead/);
     await first.says(/stop +Ctrl-C/);

@@ -3,7 +3,7 @@
 import { type Offset, partition } from '@tidemark/core';
 import { type LogRecord, noTelemetry } from '@tidemark/ports';
 import { eventually } from '@tidemark/testkit/eventually';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type AppendAnswer, answerOf, noAnswer } from './answers.ts';
 import type { AppendClient, LaneKind, PartitionBatch } from './append-client.ts';
 import { Appender, type Leaders } from './appender.ts';
@@ -105,9 +105,12 @@ describe('group commit', () => {
   });
 
   test('where many workflows append, what comes within some milliseconds of a request goes out together with the next', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
     const { client, append } = setUp({ gatherMs: 20, gatherPartitionsMin: 8, spreadWindowMs: 60_000 });
     for (let to = 0; to < 8; to++) void append(to, 'x');
-    const first = await client.sent(0);
+    await turn();
+    const first = client.requests[0]!;
     first.answer(...first.batches.map(() => stored(0)));
     // One by one, each in a turn of its own.
     for (const to of [8, 9, 10]) {
@@ -115,7 +118,8 @@ describe('group commit', () => {
       await turn();
     }
     expect(client.requests.length).toBe(1);
-    expect((await client.sent(1)).batches.map((batch) => batch.partition)).toEqual([8, 9, 10]);
+    vi.advanceTimersByTime(20);
+    expect(client.requests[1]!.batches.map((batch) => batch.partition)).toEqual([8, 9, 10]);
   });
 
   test('where one goes on step by step, nothing is waited for', async () => {
