@@ -48,7 +48,7 @@ export const DISPATCH_MUTATIONS: Mutations = {
   },
   'lost-jobs-are-not-found': {
     file: DISPATCHER,
-    edits: [['        else if (isSuspect) suspected.push(stream);\n', '']],
+    edits: [['        else if (isSame || this.#suspects === undefined) suspected.push(stream);\n', '']],
     caughtBy: DISPATCHER_TEST,
     breaks: 'A job that the queue lost is sent again.',
   },

@@ -95,11 +95,23 @@ export const LEASE_MUTATIONS: Mutations = {
     caughtBy: LEASE_KEEPER_TEST,
     breaks: 'A holder has a grace in which to list a lease that it has just claimed.',
   },
-  'dead-are-looked-at-once': {
+  'claims-of-the-dead-wait': {
     file: LEASE_KEEPER,
-    edits: [['    this.#wantedCount = SUSPECT_LOOKS;', '    this.#wantedCount = 1;']],
+    edits: [['if (holder !== null) this.#expected.add(holder);', '']],
     caughtBy: LEASE_KEEPER_TEST,
-    breaks: 'A claim that a dead holder wrote last is found.',
+    breaks: 'A claim that a dead holder wrote last is found when it comes to the rows, and not a period later.',
+  },
+  'claims-during-a-look-wait': {
+    file: LEASE_KEEPER,
+    edits: [
+      ['    this.#expected = new Set();\n', ''],
+      [
+        'for (const holder of view.holders.keys()) this.#expected.add(holder);',
+        'this.#expected = new Set(view.holders.keys());',
+      ],
+    ],
+    caughtBy: LEASE_KEEPER_TEST,
+    breaks: 'A claim of a dead holder that comes to the rows during a look is found by the next check.',
   },
   'holders-before-leases': {
     file: LEASE_KEEPER,

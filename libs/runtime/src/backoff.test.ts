@@ -16,7 +16,7 @@ describe('a loop', () => {
     failures = [];
   });
 
-  const start = (body: () => Promise<void>, options: Partial<Pick<LoopOptions, 'periodMs' | 'immediately'>> = {}) =>
+  const start = (body: () => Promise<void>, options: Partial<Pick<LoopOptions, 'periodMs' | 'firstMs'>> = {}) =>
     startLoop(
       () => {
         runs++;
@@ -48,18 +48,26 @@ describe('a loop', () => {
     await loop.stop();
   });
 
-  it('waits for its period, or for a wake, when told to', async () => {
-    const loop = start(nothing, { immediately: false });
-    await clock.run(500);
+  it('begins after another time than its period, or with a wake, when told to', async () => {
+    const loop = start(nothing, { firstMs: 50 });
+    await clock.run(49);
     expect(runs).toBe(0);
-    loop.wake();
-    await quiet();
+    await clock.run(1);
     expect(runs).toBe(1);
+    await clock.run(999);
+    expect(runs).toBe(1);
+    await clock.run(1);
+    expect(runs).toBe(2);
     await loop.stop();
+    const woken = start(nothing, { firstMs: 50 });
+    woken.wake();
+    await quiet();
+    expect(runs).toBe(3);
+    await woken.stop();
   });
 
   it('runs only when woken when its period is infinite', async () => {
-    const loop = start(nothing, { periodMs: Number.POSITIVE_INFINITY, immediately: false });
+    const loop = start(nothing, { firstMs: Number.POSITIVE_INFINITY });
     await clock.run(1e9);
     expect(runs).toBe(0);
     loop.wake();

@@ -27,8 +27,8 @@ export interface LoopOptions {
   readonly periodMs: number | ((tookMs: number) => number);
   /** Called for each failure; unless it throws, the loop goes on after a back-off. */
   readonly onError: (error: unknown) => void;
-  /** False: the first run waits for a wake or for the period. */
-  readonly immediately?: boolean;
+  /** Pause before the first run, in milliseconds; a wake cuts it short. Default: none. */
+  readonly firstMs?: number;
 }
 
 /** A reason that is at hand: by default each abort would make an error with a stack. */
@@ -44,7 +44,8 @@ export function startLoop(
 ): Loop {
   const { clock, onError } = options;
   const stopped = new AbortController();
-  let wanted = options.immediately !== false;
+  let wanted = options.firstMs === undefined;
+  let firstMs = options.firstMs;
   let resume = (): void => {};
   let movedMs: number | undefined;
   let failedMs: number | undefined;
@@ -53,7 +54,8 @@ export function startLoop(
     movedMs = clock.monotonicMs();
   };
   const pause = async (): Promise<void> => {
-    const periodMs = typeof options.periodMs === 'number' ? options.periodMs : options.periodMs(tookMs);
+    const periodMs = firstMs ?? (typeof options.periodMs === 'number' ? options.periodMs : options.periodMs(tookMs));
+    firstMs = undefined;
     if (periodMs === Number.POSITIVE_INFINITY) {
       await new Promise<void>((resolve) => {
         resume = resolve;

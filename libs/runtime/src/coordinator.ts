@@ -27,6 +27,7 @@ import {
   CONTINUATION_PERIOD_MS,
   DEMAND_TOLD_PERIOD_MS,
   LEASE_CHECK_PERIOD_MS,
+  LOOKS_BEGIN_MS,
   PARKED_LOOK_PERIOD_MS,
   PASSED_OVER_PAGE_COUNT,
   PROJECTION_GATHERING,
@@ -79,6 +80,7 @@ export class Coordinator {
   readonly #children: Children;
   readonly #continuations: Continuations;
   readonly #budgets: BudgetRoom;
+  #revoking: Loop | undefined;
   #undoing: Loop | undefined;
   #parenting: Loop | undefined;
   #continuing: Loop | undefined;
@@ -113,6 +115,7 @@ export class Coordinator {
       onApplied: (streams, next) => {
         this.demand.applied(streams);
         this.#dispatcher.applied(streams, next);
+        if (this.#leases.applied(streams)) this.#revoking?.wake();
         if (this.#compensations.applied(streams)) this.#undoing?.wake();
         if (streams.some(({ state }) => mayOwe(state))) this.#parenting?.wake();
         if (this.#continuations.applied(streams)) this.#continuing?.wake();
@@ -142,33 +145,32 @@ export class Coordinator {
     this.#projector.start();
     this.#unsubscribe = await ports.hints.subscribe('appended', (partitions) => this.#projector.hint(partitions));
     await this.#sweepLog();
-    const leases = this.#loop('leases', LEASE_CHECK_PERIOD_MS, () => this.#leases.check());
-    const sweep = this.#loop('sweep', SWEEP_PERIOD_MS, () => this.#sweepLog());
-    this.#undoing = this.#loop('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.look());
-    this.#parenting = this.#loop('children', CHILD_PERIOD_MS, () => this.#children.look());
-    this.#continuing = this.#loop('continuations', CONTINUATION_PERIOD_MS, () => this.#continuations.look());
-    const dispatch = this.#loop(
-      'dispatch',
-      (tookMs) => lookRestMs(tookMs, REDISPATCH_PERIOD_MS),
-      () => this.#dispatcher.sweep(),
-    );
-    this.#loop('budgets', BUDGET_ROOM_PERIOD_MS, () => this.#budgets.look());
-    this.#loop('demand', DEMAND_TOLD_PERIOD_MS, async () => tellDemand(this.demand, ports.telemetry));
-    this.#loop('queues', QUEUES_PERIOD_MS, async () => {
+    this.#revoking = this.#loop('leases', { periodMs: LEASE_CHECK_PERIOD_MS }, () => this.#leases.check());
+    const dispatchMs = (tookMs: number): number => lookRestMs(tookMs, REDISPATCH_PERIOD_MS);
+    const dispatch = this.#loop('dispatch', { periodMs: dispatchMs }, () => this.#dispatcher.sweep());
+    const sweep = this.#loop('sweep', { periodMs: SWEEP_PERIOD_MS, firstMs: SWEEP_PERIOD_MS }, () => this.#sweepLog());
+    const later = (where: string, periodMs: number, body: () => Promise<void>): Loop =>
+      this.#loop(where, { periodMs, firstMs: LOOKS_BEGIN_MS }, body);
+    this.#undoing = later('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.look());
+    this.#parenting = later('children', CHILD_PERIOD_MS, () => this.#children.look());
+    this.#continuing = later('continuations', CONTINUATION_PERIOD_MS, () => this.#continuations.look());
+    later('budgets', BUDGET_ROOM_PERIOD_MS, () => this.#budgets.look());
+    later('demand', DEMAND_TOLD_PERIOD_MS, async () => tellDemand(this.demand, ports.telemetry));
+    later('queues', QUEUES_PERIOD_MS, async () => {
       if (await this.#held.look()) dispatch.wake();
     });
     const parked = new ParkedGauges(ports);
-    this.#loop('parked', PARKED_LOOK_PERIOD_MS, () => parked.look());
-    this.#loop('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges());
+    later('parked', PARKED_LOOK_PERIOD_MS, () => parked.look());
+    later('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges());
     // Always asked: another process may have made the rows anew, and died before they were complete.
-    this.#loop('readiness', LEASE_CHECK_PERIOD_MS, async () => {
+    this.#loop('readiness', { periodMs: LEASE_CHECK_PERIOD_MS }, async () => {
       this.#isStoreReady = await ports.store.markReady();
     });
-    this.#loop('timers', TIMER_PERIOD_MS, () => this.#timers.fire());
-    this.#loop('openings', UNAPPENDED_AGE_MS, () => this.#appendOpenings());
+    later('timers', TIMER_PERIOD_MS, () => this.#timers.fire());
+    later('openings', UNAPPENDED_AGE_MS, () => this.#appendOpenings());
     this.#unwatch = await ports.liveness.watch(() => {
       this.#leases.suspect();
-      leases.wake();
+      this.#revoking?.wake();
       // It may have died before it could tell of its last append, which may be a claim.
       sweep.wake();
     });
@@ -204,9 +206,9 @@ export class Coordinator {
     await this.#options.ports.store.releaseRanges(this.#options.name).catch(() => {});
   }
 
-  #loop(where: string, periodMs: LoopOptions['periodMs'], body: () => Promise<void>): Loop {
+  #loop(where: string, times: Pick<LoopOptions, 'periodMs' | 'firstMs'>, body: () => Promise<void>): Loop {
     const { clock } = this.#options.ports;
-    const loop = startLoop(body, { clock, periodMs, onError: (error) => this.#failed(where, error) });
+    const loop = startLoop(body, { ...times, clock, onError: (error) => this.#failed(where, error) });
     this.#loops.set(where, loop);
     return loop;
   }

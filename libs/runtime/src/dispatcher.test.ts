@@ -69,7 +69,7 @@ describe('a dispatcher', () => {
     };
     for (let sweep = 0; sweep < 3; sweep++) await dispatcher.sweep();
     expect(known).toEqual([[], ['a'], ['a']]);
-    expect(ports.queue.enqueued.map((job) => job.dispatch)).toEqual([dispatch, dispatch]);
+    expect(ports.queue.enqueued.map((job) => job.dispatch)).toEqual([dispatch, dispatch, dispatch]);
   });
 
   it('says how it stands among others; what began before counts against no rate again', async () => {
@@ -139,6 +139,19 @@ describe('a dispatcher', () => {
     const moving = (count: number) => named('m', count, { tenant: other, lamport: ++moves as Lamport });
     let moves = 100;
 
+    // Nothing stood there when it started.
+    beforeEach(() => dispatcher.sweep());
+
+    it('sends at its first sweep what stood there before it, once the queue answers', async () => {
+      dispatcher = new Dispatcher({ ports, onError: (error) => errors.push(error) });
+      runnable = [stream('a')];
+      ports.queue.failure = away;
+      await expect(dispatcher.sweep()).rejects.toBe(away);
+      ports.queue.failure = undefined;
+      await dispatcher.sweep();
+      expect(sent()).toEqual(['a']);
+    });
+
     it('sends some of a backlog again, in turn: never the whole, and each within as many sweeps as it has such parts', async () => {
       const parts = 4;
       runnable = named('w', parts * REDISPATCH_DOUBTED_COUNT);
@@ -193,6 +206,7 @@ describe('a dispatcher', () => {
         held = heldBy;
         const looks = { known: async () => held, look: async () => held };
         dispatcher = new Dispatcher({ ports, onError: (error) => errors.push(error), held: looks });
+        await dispatcher.sweep();
         waiting(3_000);
         runnable = [...named('a', 2 * REDISPATCH_DOUBTED_COUNT), ...moving(50)];
         await dispatcher.sweep();

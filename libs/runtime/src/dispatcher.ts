@@ -23,8 +23,11 @@ export interface DispatcherOptions {
 
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  /** Runnable in the last sweep and not seen to run since: enqueued again only when they still are in the next. */
-  #suspects = new Map<WorkflowId, Suspect>();
+  /**
+   * Runnable in the last sweep and not seen to run since: enqueued again only when they still are in the next. Undefined before the first, to
+   * which all are suspects: who sent their jobs may have died, and the queue with it.
+   */
+  #suspects: Map<WorkflowId, Suspect> | undefined;
   /** Numbers the sweeps: whose turn is the oldest is sent first. */
   #sweepCount = 0;
   /** The newest job of each workflow that isn't sent yet: a queue that doesn't answer holds no more than that. */
@@ -67,7 +70,7 @@ export class Dispatcher {
 
   /**
    * Enqueues what was left out of queues that aren't held any more, and streams that were runnable, and unchanged, at the last sweep and
-   * still are. Of a definition of which at least as many jobs wait, only some of those, in turn: that may be a backlog, which is no loss,
+   * still are, or stand there at the first. Of a definition of which at least as many jobs wait, only some of those, in turn: that may be a backlog, which is no loss,
    * and to send ten thousand jobs again every other second would delay everybody. But it may be the jobs of others that wait, so that
    * each is sent again at some time. The queue refuses those that it has.
    */
@@ -101,12 +104,12 @@ export class Dispatcher {
       if (look !== undefined) found.push(...page);
       for (const stream of page) {
         const { workflow, lamport, dispatch } = stream;
-        const known = this.#suspects.get(workflow);
-        const isSuspect = known?.lamport === lamport;
-        seen.set(workflow, isSuspect ? known : { lamport, turn, dispatch });
+        const known = this.#suspects?.get(workflow);
+        const isSame = known?.lamport === lamport;
+        seen.set(workflow, isSame ? known : { lamport, turn, dispatch });
         if (held.has(stream)) continue;
         if (leftOut.has(stream)) left.push(stream);
-        else if (isSuspect) suspected.push(stream);
+        else if (isSame || this.#suspects === undefined) suspected.push(stream);
       }
       if (page.length < REDISPATCH_PAGE_COUNT) break;
       after = page.at(-1)!.workflow;

@@ -7,10 +7,10 @@
  */
 
 import { eventId, type HolderId, type RevokeReason } from '@tidemark/core';
-import type { LeaseRow, LivenessView } from '@tidemark/ports';
+import type { LeaseRow, LivenessView, StreamRow } from '@tidemark/ports';
 import type { Demand } from './demand.ts';
 import type { Inbox } from './inbox.ts';
-import { GHOST_GRACE_MS, LEASE_LOOK_PERIOD_MS, MARKER_AGE_MS, SUSPECT_LOOKS } from './limits.ts';
+import { GHOST_GRACE_MS, LEASE_LOOK_PERIOD_MS, MARKER_AGE_MS } from './limits.ts';
 import { lookRestMs } from './look-rest.ts';
 import type { Ports } from './ports.ts';
 
@@ -24,11 +24,10 @@ export class LeaseKeeper {
   #ghosts = new Map<string, number>();
   /** Leases whose revocation is in the log, until the rows say so. */
   #revoked = new Set<string>();
-
-  /** Who lived at the last look at the leases. */
-  #living: ReadonlySet<HolderId> = new Set();
-  /** Checks to come that look at the leases whether it is time or not. */
-  #wantedCount = 1;
+  /** Whose absence is a reason to look: who lived at the last look, and whose leases came to the rows since it began. */
+  #expected = new Set<HolderId>();
+  /** The next check looks at the leases whether it is time or not. */
+  #isWanted = true;
   /** When it is time, on the monotonic clock. */
   #dueMs = 0;
 
@@ -43,39 +42,44 @@ export class LeaseKeeper {
     this.#demand = demand;
   }
 
-  /**
-   * Someone may have died: the next checks look at the leases. More than one, since a claim that the dead one wrote last may
-   * not be in the rows yet.
-   */
+  /** Someone may have died: the next check looks at the leases. */
   suspect(): void {
-    this.#wantedCount = SUSPECT_LOOKS;
+    this.#isWanted = true;
+  }
+
+  /**
+   * True when written rows give a lease to someone who wasn't known to live, which a check finds out: a worker that has just come, or one that
+   * died before its claim was in the rows. All have when the coordinator died with them.
+   */
+  applied(streams: readonly Pick<StreamRow, 'holder'>[]): boolean {
+    const before = this.#expected.size;
+    for (const { holder } of streams) if (holder !== null) this.#expected.add(holder);
+    return this.#expected.size > before;
   }
 
   /** Looks once at who lives, and at all live leases when someone doesn't any more or it is time. */
   async check(): Promise<void> {
-    if (this.#wantedCount === 0 && this.#ports.clock.monotonicMs() < this.#dueMs) {
+    if (!this.#isWanted && this.#ports.clock.monotonicMs() < this.#dueMs) {
       const { trusted, holders } = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });
       if (!trusted) this.#ghosts.clear();
-      const isAllThere = [...this.#living].every((holder) => holders.has(holder));
+      const isAllThere = [...this.#expected].every((holder) => holders.has(holder));
       // Who came since is watched as well.
-      if (trusted && isAllThere) this.#living = new Set(holders.keys());
+      if (trusted && isAllThere) this.#expected = new Set(holders.keys());
       if (!trusted || isAllThere) return;
     }
-    this.#wantedCount = Math.max(this.#wantedCount - 1, 0);
+    this.#isWanted = false;
     try {
       await this.#look();
     } catch (error) {
-      this.#want();
+      this.#isWanted = true;
       throw error;
     }
   }
 
-  #want(): void {
-    this.#wantedCount = Math.max(this.#wantedCount, 1);
-  }
-
   async #look(): Promise<void> {
     const beganMs = this.#ports.clock.monotonicMs();
+    // What comes to the rows from here on may not be among the leases.
+    this.#expected = new Set();
     // Leases first: a holder that claims while this runs must not be missed in an older view of the living.
     const { leases, view } = await this.#leasesAndHolders();
     const nowMs = this.#ports.clock.monotonicMs();
@@ -83,16 +87,16 @@ export class LeaseKeeper {
     if (!view.trusted) {
       this.#ghosts.clear();
       // As soon as the view proves something.
-      this.#want();
+      this.#isWanted = true;
       return;
     }
-    this.#living = new Set(view.holders.keys());
+    for (const holder of view.holders.keys()) this.#expected.add(holder);
     const ghosts = new Map<string, number>();
     const due: { lease: LeaseRow; reason: RevokeReason }[] = [];
     for (const lease of leases) {
       const reason = this.#reasonToRevoke(lease, view, ghosts);
       // Until the rows show its end: another claim of a dead holder may be on its way.
-      if (reason !== undefined) this.#want();
+      if (reason !== undefined) this.#isWanted = true;
       if (reason !== undefined && !this.#revoked.has(leaseName(lease))) due.push({ lease, reason });
     }
     this.#ghosts = ghosts;

@@ -122,6 +122,8 @@ export const GHOST_GRACE_MS = 2_000;
 export const DEMAND_STALE_MS = 15_000;
 export const DEMAND_MISSES = 2;
 export const DEMAND_TOLD_PERIOD_MS = 2_000;
+/** A starting coordinator's looks, but for leases and dispatch, begin after this time, in milliseconds: a store with one session serves in turn. */
+export const LOOKS_BEGIN_MS = 250;
 /** Period of the coordinators' look at who lives, in milliseconds. */
 export const LEASE_CHECK_PERIOD_MS = 250;
 /** Of their look at all leases, in milliseconds: for ghosts, and for claims that land after their writer's death, which is acted on at once. */
@@ -206,9 +208,6 @@ export const BACKOFF_MAX_MS = 2_000;
 
 /** Failures in a row with the same code after which a step counts as poison and a person is asked. */
 export const SAME_FAILURES_MAX = 20;
-
-/** Looks at the leases in a row after a death: a claim may land and be projected after the first. */
-export const SUSPECT_LOOKS = 3;
 
 /** Longest text of an error that is stored, in characters. */
 export const ERROR_TEXT_MAX_CHARS = 8_000;

@@ -94,7 +94,7 @@ export class Projector {
       clock: this.#options.ports.clock,
       periodMs: Number.POSITIVE_INFINITY,
       onError: (error) => this.#recover(error),
-      immediately: false,
+      firstMs: Number.POSITIVE_INFINITY,
     });
   }
 
