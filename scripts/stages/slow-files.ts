@@ -76,6 +76,7 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 13,
     why: 'Rows are rebuilt again and again, each time from a folder that was filled and closed.',
   },
+  'libs/host/src/reopened.test.ts': { seconds: 6, why: 'Four hosts, each on a folder.' },
   'libs/host/src/secrets.test.ts': { seconds: 9, why: 'Hosts under changing keys, each opening the folder.' },
   'libs/log-kafka/src/doubt.kafka.test.ts': {
     seconds: 18,

@@ -22,6 +22,8 @@ export const STATEMENT_MAX_BYTES = 4 * 1024 * 1024;
 export const EVIDENCE_MAX_CHARS = 2_000;
 /** Memory of one sort or hash of a statement, before Postgres goes to disk. */
 export const WORK_MEM_KB = 32 * 1024;
+/** Pages that PGlite keeps in its memory, all of which it writes to when it starts; the system's cache holds the files. */
+export const PGLITE_BUFFERS_KB = 16 * 1024;
 /** PGlite has no background processes: after this many bytes of statements it vacuums and writes a checkpoint itself. */
 export const PGLITE_UPKEEP_BYTES = 64 * 1024 * 1024;
 /** Rows that the rarest words of a query name as candidates; the other words only add to their scores. */

@@ -58,6 +58,8 @@ export function assemblePglite(
     user: 'postgres',
     database: 'postgres',
     ssl: false,
+    // PGlite has no process that writes its log now and then: what a kill takes from the rows would be folded again. A commit waits for no disk.
+    synchronousCommit: 'on',
     stream: () => new PgliteWire(thread),
     // The session is still there when its connection was given up.
     onOpen: async (connection) => {

@@ -26,7 +26,7 @@ import { BEGIN, ROLLBACK, type Rows, type SqlClient, type SqlRunner, type Statem
  * Plans are made once per connection, perhaps while the tables are empty, and must hold when they are large. So the choice
  * is left to nobody: every statement finds its rows by an index, row by row, and the plans that suit small tables are off.
  */
-const SETTINGS = `set synchronous_commit = off; set plan_cache_mode = force_generic_plan; set jit = off;
+const SETTINGS = `set plan_cache_mode = force_generic_plan; set jit = off;
   set enable_seqscan = off; set enable_bitmapscan = off; set enable_hashjoin = off; set enable_mergejoin = off;
   set work_mem = '${WORK_MEM_KB}kB'; set client_min_messages = error; set timezone = 'UTC'`;
 
@@ -38,6 +38,8 @@ export const CLIENT_NAME = 'tidemark';
 
 export interface PoolClientOptions extends pg.PoolConfig {
   readonly max: number;
+  /** `on`: what was answered is in Postgres's files. Default: `off`, since rows are derived. */
+  readonly synchronousCommit?: 'on' | 'off';
   /** Run on every new connection, before its settings. */
   readonly onOpen?: (client: pg.ClientBase) => Promise<void>;
   /** Longest wait for the answer to one round trip. */
@@ -47,7 +49,12 @@ export interface PoolClientOptions extends pg.PoolConfig {
 export class PoolClient implements SqlClient {
   readonly #pool: pg.Pool;
 
-  constructor({ onOpen, answerTimeoutMs = ANSWER_TIMEOUT_MS, ...options }: PoolClientOptions) {
+  constructor({
+    onOpen,
+    synchronousCommit = 'off',
+    answerTimeoutMs = ANSWER_TIMEOUT_MS,
+    ...options
+  }: PoolClientOptions) {
     this.#pool = new pg.Pool({
       idleTimeoutMillis: IDLE_CONNECTION_MS,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -58,7 +65,7 @@ export class PoolClient implements SqlClient {
       onConnect: async (client) => {
         client.on('error', ignore);
         await onOpen?.(client);
-        await client.query(SETTINGS);
+        await client.query(`set synchronous_commit = ${synchronousCommit}; ${SETTINGS}`);
       },
     });
     // An idle connection that breaks has left the pool already; the next operation opens another or reports the fault.

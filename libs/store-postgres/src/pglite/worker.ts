@@ -9,7 +9,7 @@ import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
-import { PGLITE_UPKEEP_BYTES } from '../limits.ts';
+import { PGLITE_BUFFERS_KB, PGLITE_UPKEEP_BYTES } from '../limits.ts';
 import { OTHER_TABLES, RENAME_TABLES } from '../sql/empty-tables.ts';
 import { forgetTemplate, keepTemplate, readTemplate } from './template.ts';
 import type { FromThread, ThreadData, ToThread } from './thread.ts';
@@ -24,6 +24,8 @@ const UPKEEP = [
  * was deleted would lie in it until it is written over (see scrub-tables.ts).
  */
 const CREATE = ['--wal-segsize=1', '--no-sync', '--set=wal_recycle=off'];
+/** PGlite's own, with fewer shared buffers: it writes to all of them when it starts (128 MB by default). */
+const START = [...PGlite.defaultStartParams, '-c', `shared_buffers=${PGLITE_BUFFERS_KB}kB`];
 /** The last byte of an answer outside of a transaction: `ReadyForQuery` with status idle. */
 const IDLE = 'I'.charCodeAt(0);
 /** What PGlite prints while it starts, for the error when it doesn't; the last lines. */
@@ -92,6 +94,7 @@ async function start(dataFolder: string | null, template: Blob | undefined): Pro
     extensions: { vector },
     relaxedDurability: true,
     initDbStartParams: CREATE,
+    startParams: START,
     onStdout: print,
     onStderr: print,
   });
