@@ -26,13 +26,13 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   epoch: {
     file: HOLDER,
     edits: [["if (envelope.epoch < lease.epoch) return 'stale-epoch';", '']],
-    seed: 33,
+    seed: 10,
     faults: FORGED,
   },
   holder: {
     file: HOLDER,
     edits: [["if (envelope.epoch > lease.epoch || envelope.holder !== lease.holder) return 'wrong-holder';", '']],
-    seed: 4,
+    seed: 10,
     faults: FORGED,
   },
   ordinal: {
@@ -41,7 +41,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       ["if (envelope.ordinal <= lease.ordinal) return 'duplicate';", ''],
       ["if (envelope.ordinal > lease.ordinal + 1) return 'ordinal-gap';", ''],
     ],
-    seed: 5,
+    seed: 3,
     faults: FORGED,
   },
   parent: {
@@ -49,7 +49,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     edits: [
       ["if (control.parent !== head.checkpoint || control.sequence !== head.sequence + 1) return 'wrong-parent';", ''],
     ],
-    seed: 10,
+    seed: 7,
     faults: FORGED,
   },
   generation: {
@@ -102,20 +102,20 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'clock-check': {
     file: HOLDER,
     edits: [["if (envelope.atMs < head.atMs - CLOCK_REGRESSION_MAX_MS) return 'clock-regression';", '']],
-    seed: 10,
+    seed: 11,
     faults: FORGED,
   },
   'call-window': {
     file: 'libs/runtime/src/effect-journal.ts',
     edits: [['if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (mayCall) break;']],
-    seed: 11,
+    seed: 17,
     faults: ['late-call'],
     workloads: MONEY,
   },
   'late-probe-wait': {
     file: 'libs/runtime/src/effect-recovery.ts',
     edits: [['await host.ports.clock.sleep(waitMs, signal);', '']],
-    seed: 10,
+    seed: 8,
     faults: ['lost-caller'],
     workloads: MONEY,
   },
@@ -139,7 +139,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
          });`,
       ],
     ],
-    seed: 25,
+    seed: 32,
     faults: ['signal', 'slow', 'crash'],
   },
   'start-accepted': {
@@ -175,7 +175,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         "if (question === null) return 'not-asked';",
       ],
     ],
-    seed: 11,
+    seed: 18,
     faults: FORGED,
     workloads: ['fickle', 'await'],
   },
@@ -237,14 +237,14 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         'segment.workflows.map(({ workflow }) => workflow)',
       ],
     ],
-    seed: 13,
+    seed: 5,
     faults: ['slow'],
     archives: true,
   },
   'redis-marker': {
     file: 'libs/testkit/src/simulation/redis-views.ts',
     edits: [['trusted: askedMs - standing.sinceMs >= markerAgeMs', 'trusted: askedMs >= 0']],
-    seed: 4,
+    seed: 11,
     faults: ['flush'],
   },
 };
