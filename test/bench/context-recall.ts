@@ -26,7 +26,7 @@ import {
   summaryWords,
   userSubject,
 } from '@tidemark/memory';
-import type { MemoryRow, ProjectionStore } from '@tidemark/ports';
+import type { MemoryRow, RowStore } from '@tidemark/ports';
 import { openPgliteStore, openPostgresStore } from '@tidemark/store-postgres';
 import { sentenceModel } from '@tidemark/testkit/servers';
 import { type LabelledQuery, type LabelledSet, readLabelledSet } from './recall/labelled-set.ts';
@@ -71,7 +71,7 @@ export async function measureRecall(report: Report, options: RecallBenchOptions 
 
 async function measurePrecision(
   report: Report,
-  store: ProjectionStore,
+  store: RowStore,
   embedder: Embedder,
   { summaries, queries }: LabelledSet,
 ): Promise<void> {
@@ -109,7 +109,7 @@ const holdsFact = ({ fact }: LabelledQuery, summaries: readonly SessionSummary[]
 
 async function measureTimes(
   report: Report,
-  store: ProjectionStore,
+  store: RowStore,
   embedder: Embedder,
   { summaries, queries }: LabelledSet,
   write: (rows: readonly MemoryRow[]) => Promise<void>,
@@ -183,11 +183,7 @@ function mix(sources: readonly SessionSummary[], at: number, chance: () => numbe
   return { summary, from };
 }
 
-async function embedMixed(
-  store: ProjectionStore,
-  model: string,
-  vector: (words: string) => Float32Array,
-): Promise<void> {
+async function embedMixed(store: RowStore, model: string, vector: (words: string) => Float32Array): Promise<void> {
   for (let mark = 0; ; ) {
     const rows = await store.unembedded(model, ROWS_PER_BATCH, mark);
     if (rows.length === 0) return;
@@ -208,7 +204,7 @@ function vectorOf(
 }
 
 /** Appends rows through the projection, as the projector does. */
-function rowWriter(store: ProjectionStore, partition: Partition): (rows: readonly MemoryRow[]) => Promise<void> {
+function rowWriter(store: RowStore, partition: Partition): (rows: readonly MemoryRow[]) => Promise<void> {
   let next = 0;
   const none = { opened: [], streams: [], closed: [], tasksPut: [], tasksGone: [], checkpoints: [], effects: [] };
   const nothing = { ...none, events: [], timersPut: [], timersGone: [], rejected: [] };

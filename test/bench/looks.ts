@@ -4,7 +4,7 @@
  */
 
 import type { HolderId, Offset, Partition, WorkflowId } from '@tidemark/core';
-import type { ProjectionStore, RunnableStream } from '@tidemark/ports';
+import type { RowStore, RunnableStream } from '@tidemark/ports';
 import { Demand, HeldSet } from '@tidemark/runtime';
 import { openPostgresStore } from '@tidemark/store-postgres';
 import { isUnavailable, startServer } from '@tidemark/testkit/servers';
@@ -52,7 +52,7 @@ export async function measureLooks(counts: readonly number[], report: Report): P
   }
 }
 
-async function measureCount(count: number, store: ProjectionStore, sql: pg.Client, report: Report): Promise<void> {
+async function measureCount(count: number, store: RowStore, sql: pg.Client, report: Report): Promise<void> {
   const demand = new Demand({ monotonicMs: () => performance.now() });
   const tell = (name: string, { tookMs, cpuMs }: Taken): void => {
     report.add(`looks.${count}.${name}_ms`, tookMs, 'ms');
@@ -83,7 +83,7 @@ async function measureCount(count: number, store: ProjectionStore, sql: pg.Clien
 }
 
 async function allRunnable(
-  store: ProjectionStore,
+  store: RowStore,
   known: ReadonlyMap<WorkflowId, RunnableStream>,
 ): Promise<readonly RunnableStream[]> {
   const found: RunnableStream[] = [];

@@ -4,14 +4,7 @@
  */
 
 import { type KafkaSecurity, openKafkaKeyTopic, openKafkaLog } from '@tidemark/log-kafka';
-import {
-  type KeyIndex,
-  type KeyTopic,
-  noTelemetry,
-  type ProjectionStore,
-  type StoredKey,
-  type Telemetry,
-} from '@tidemark/ports';
+import { type KeyIndex, type KeyTopic, noTelemetry, type StoredKey, type Telemetry } from '@tidemark/ports';
 import {
   ProjectedKeyStore,
   SealedWatch,
@@ -111,11 +104,7 @@ export function openClusterRebuild(
 }
 
 /** Log, rows, archive and keys. */
-async function openBelow(
-  config: ClusterConfig,
-  opened: Opened,
-  options: OpenOptions = {},
-): Promise<Below & { readonly store: ProjectionStore }> {
+async function openBelow(config: ClusterConfig, opened: Opened, options: OpenOptions = {}): Promise<Below> {
   const { onWarning } = options;
   const log = await opened.add(
     openKafkaLog({

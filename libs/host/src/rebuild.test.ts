@@ -86,7 +86,13 @@ async function damage(host: Host): Promise<void> {
         to: next,
         generation: row!.generation,
       })),
-      checkpoints: [{ ...second!, sequence: 900 as Sequence }],
+      checkpoints: [
+        {
+          ...second!,
+          sequence: 900 as Sequence,
+          payload: { partition: row!.partition, offset: second!.offset, bytes: 0 },
+        },
+      ],
       tasksGone: [{ workflow: WAITING, task: pending!.task }],
     }),
   );

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { openFsBlobs, openFsObjects } from '@tidemark/blob-fs';
 import type { S3ObjectsOptions } from '@tidemark/blob-s3';
 import { ConfigError } from '@tidemark/core';
-import type { BlobStore, Clock, EventLog, ObjectStore, ProjectionStore } from '@tidemark/ports';
+import type { BlobStore, Clock, EventLog, ObjectStore, ProjectionStore, RowStore } from '@tidemark/ports';
 import {
   Archive,
   BlobLog,
@@ -109,7 +109,7 @@ const hasCredentials = (url: URL): boolean => {
 /** What views are laid over. */
 export interface Below {
   readonly log: EventLog;
-  readonly store: ProjectionStore;
+  readonly store: RowStore;
   readonly clock: Clock;
   /** Absent: all history is in the log. */
   readonly archive?: { readonly warm: ObjectStore; readonly cold?: ObjectStore | undefined } | undefined;

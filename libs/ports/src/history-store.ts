@@ -4,7 +4,7 @@
  */
 
 import type { EffectKey, EventId, Position, Sequence, TaskId, TenantId, WorkflowId } from '@tidemark/core';
-import type { CheckpointRow, EffectRow, EventRow, RejectedRow, TaskRow } from './projection-store.ts';
+import type { CheckpointRow, EffectRow, EventRow, JsonText, RejectedRow, TaskRow } from './projection-store.ts';
 
 /** An effect without what it asked and was answered. */
 export type EffectListing = Omit<EffectRow, 'payload' | 'request'>;
@@ -37,7 +37,7 @@ export interface EventQuery {
 /** Where a record is, and when it was written. */
 export type RejectedPlace = Pick<RejectedRow, 'atMs' | 'partition' | 'offset'>;
 
-export interface HistoryStore {
+export interface HistoryStore<Said = JsonText> {
   /** In the order of their creation; goes on after the given one. */
   tasks(workflow: WorkflowId, limit: number, after?: TaskId | null): Promise<readonly TaskRow[]>;
   /**
@@ -48,14 +48,17 @@ export interface HistoryStore {
   checkpoints(
     workflow: WorkflowId,
     options: { readonly from: Sequence; readonly limit: number; readonly step?: string; readonly since?: Position },
-  ): Promise<readonly CheckpointRow[]>;
+  ): Promise<readonly CheckpointRow<Said>[]>;
   /** All of them, by position; of one task where it is given. Throws `UnavailableError` (`store-rebuilding`) as `checkpoints` does. */
   effects(
     workflow: WorkflowId,
     options?: { readonly task?: TaskId; readonly since?: Position },
-  ): Promise<readonly EffectRow[]>;
+  ): Promise<readonly EffectRow<Said>[]>;
   /** In the order of their tasks, and of the bytes of their keys. Throws `UnavailableError` (`store-rebuilding`) before `ready`. */
-  effectPage(workflow: WorkflowId, query: EffectQuery & { readonly limit: number }): Promise<readonly EffectRow[]>;
+  effectPage(
+    workflow: WorkflowId,
+    query: EffectQuery & { readonly limit: number },
+  ): Promise<readonly EffectRow<Said>[]>;
   /** The same, and no text is read. Absent `limit`: all of them. */
   effectListings(
     workflow: WorkflowId,
@@ -64,7 +67,7 @@ export interface HistoryStore {
   /** Of those of the tasks that have been committed, by sequence. Reads no payload. */
   commits(workflow: WorkflowId, tasks: readonly TaskId[]): Promise<readonly TaskCommit[]>;
   /** The newest that fit, by position. */
-  events(workflow: WorkflowId, limit: number, query?: EventQuery): Promise<readonly EventRow[]>;
+  events(workflow: WorkflowId, limit: number, query?: EventQuery): Promise<readonly EventRow<Said>[]>;
   /** The newest first; goes on after the given place. */
   rejected(limit: number, tenant?: TenantId | null, after?: RejectedPlace | null): Promise<readonly RejectedRow[]>;
 }

@@ -128,6 +128,7 @@ export type {
   ProjectionBatch,
   ProjectionStore,
   RejectedRow,
+  RowStore,
   StreamRow,
   StreamSnapshot,
   TaskRow,
@@ -136,7 +137,7 @@ export type {
   WorkflowQuery,
   WorkflowSummary,
 } from './projection-store.ts';
-export { placeOf, placeText, type RecordPlace } from './record-place.ts';
+export { placeOf, placeText, type RecordPlace, rowsWrong } from './record-place.ts';
 export { Room } from './room.ts';
 export {
   type ParkedCount,

@@ -36,6 +36,7 @@ import type { ContextBatch, ContextStore } from './context-store.ts';
 import type { HistoryStore } from './history-store.ts';
 import type { MemoryRow, MemoryStore } from './memory-store.ts';
 import type { Placed, PlacedWorkflow, Placement, PlacementRequest, PlacementRules } from './placement.ts';
+import type { RecordPlace } from './record-place.ts';
 import type { SearchStore } from './search-store.ts';
 import type { DueTimer, KnownDispatches, LeaseRow, RangeRole, RunnableStream, StoreCounts } from './sweep-rows.ts';
 import type { TierStore } from './tier-store.ts';
@@ -43,6 +44,8 @@ import type { TraceStore } from './trace-store.ts';
 
 /** JSON as text, exactly as written; never parsed by the store. Holds no NUL character. */
 export type JsonText = string;
+
+// Rows that are about one record have `Said` for what that says: its text for whoever reads them, its place as they are stored.
 
 // --- What the projector writes -------------------------------------------------------------------------------------
 
@@ -118,7 +121,7 @@ export interface TaskRow {
 }
 
 /** Sequence 0 is the opening: its payload holds input, first belief and first tasks' inputs. */
-export interface CheckpointRow {
+export interface CheckpointRow<Said = JsonText> {
   readonly workflow: WorkflowId;
   readonly sequence: Sequence;
   readonly checkpoint: CheckpointId | null;
@@ -139,10 +142,10 @@ export interface CheckpointRow {
   readonly offset: Offset;
   readonly lamport: Lamport;
   readonly atMs: number;
-  readonly payload: JsonText;
+  readonly payload: Said;
 }
 
-export interface EffectRow {
+export interface EffectRow<Said = JsonText> {
   readonly workflow: WorkflowId;
   readonly key: EffectKey;
   readonly task: TaskId;
@@ -154,13 +157,13 @@ export interface EffectRow {
   readonly position: Position;
   readonly atMs: number;
   /** Of the newest event about it: resolution, confirmation, decision, or the intention while there is none. */
-  readonly payload: JsonText;
+  readonly payload: Said;
   /** Of its intention; null where none was written (pure ones), or none in this batch: what the row has then stays. */
-  readonly request: JsonText | null;
+  readonly request: Said | null;
 }
 
 /** Inbox payloads (signals) and failures, by position: what else a reader of the history wants. */
-export interface EventRow {
+export interface EventRow<Said = JsonText> {
   readonly workflow: WorkflowId;
   readonly position: Position;
   readonly event: EventId;
@@ -171,7 +174,7 @@ export interface EventRow {
   readonly offset: Offset;
   readonly atMs: number;
   readonly control: JsonText;
-  readonly payload: JsonText;
+  readonly payload: Said;
 }
 
 export interface TimerRow {
@@ -209,9 +212,9 @@ export interface ProjectionBatch {
   }[];
   readonly tasksPut: readonly TaskRow[];
   readonly tasksGone: readonly { readonly workflow: WorkflowId; readonly task: TaskId }[];
-  readonly checkpoints: readonly CheckpointRow[];
-  readonly effects: readonly EffectRow[];
-  readonly events: readonly EventRow[];
+  readonly checkpoints: readonly CheckpointRow<RecordPlace>[];
+  readonly effects: readonly EffectRow<RecordPlace>[];
+  readonly events: readonly EventRow<RecordPlace>[];
   readonly timersPut: readonly TimerRow[];
   readonly timersGone: readonly { readonly workflow: WorkflowId; readonly timer: string }[];
   readonly rejected: readonly RejectedRow[];
@@ -239,7 +242,7 @@ export interface FoldedPartition {
 }
 
 /** All that a worker needs to go on with a stream (P2). */
-export interface StreamSnapshot extends FoldedStream {
+export interface StreamSnapshot<Said = JsonText> extends FoldedStream {
   readonly workflow: WorkflowId;
   readonly partition: Partition;
   /** The partition's next offset in the same snapshot. */
@@ -248,12 +251,12 @@ export interface StreamSnapshot extends FoldedStream {
   readonly checkpoints: readonly {
     readonly sequence: Sequence;
     readonly stepVersion: number;
-    readonly payload: JsonText;
+    readonly payload: Said;
   }[];
   /** Journals of pending tasks, by position. */
-  readonly effects: readonly { readonly key: EffectKey; readonly status: string; readonly payload: JsonText }[];
+  readonly effects: readonly { readonly key: EffectKey; readonly status: string; readonly payload: Said }[];
   /** Payloads of inbox events that fulfilled a condition of a pending task, and of signals that nobody has waited for yet. */
-  readonly causes: readonly { readonly event: EventId; readonly payload: JsonText }[];
+  readonly causes: readonly { readonly event: EventId; readonly payload: Said }[];
 }
 
 // --- Reads -----------------------------------------------------------------------------------------------------------
@@ -289,9 +292,12 @@ export interface NewPartition {
   readonly rebuildTo: Offset;
 }
 
-export interface ProjectionStore
+/** Rows as an adapter stores them: what records say is in the log alone. */
+export type RowStore = ProjectionStore<RecordPlace>;
+
+export interface ProjectionStore<Said = JsonText>
   extends ContextStore,
-    HistoryStore,
+    HistoryStore<Said>,
     MemoryStore,
     TierStore,
     TraceStore,
@@ -333,7 +339,7 @@ export interface ProjectionStore
 
   // Claims
   /** Snapshots of those that exist; none for unknown ones. Throws `UnavailableError` (`store-rebuilding`) before `ready`. */
-  loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot[]>;
+  loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot<Said>[]>;
 
   // Placement
   /**

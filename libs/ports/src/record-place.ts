@@ -3,7 +3,7 @@
  * says. No JSON begins so. A record never moves (L1), so a name is good for ever.
  */
 
-import type { Offset, Partition } from '@tidemark/core';
+import { CorruptError, type Offset, type Partition } from '@tidemark/core';
 
 export interface RecordPlace {
   readonly partition: Partition;
@@ -16,9 +16,16 @@ const PLACE = /^@(\d{1,10}):(\d{1,16}):(\d{1,9})$/;
 
 export const placeText = ({ partition, offset, bytes }: RecordPlace): string => `@${partition}:${offset}:${bytes}`;
 
-/** Undefined: it is no such name. */
-export function placeOf(text: string): RecordPlace | undefined {
+/** Throws `CorruptError` (`rows-wrong`) where it is no such name. */
+export function placeOf(text: string): RecordPlace {
   const [, partition, offset, bytes] = PLACE.exec(text) ?? [];
-  if (bytes === undefined) return undefined;
+  if (bytes === undefined) throw rowsWrong(text);
   return { partition: Number(partition) as Partition, offset: Number(offset) as Offset, bytes: Number(bytes) };
 }
+
+export const rowsWrong = (place: string): CorruptError =>
+  new CorruptError(
+    'rows-wrong',
+    `A row names ${place.slice(0, 40)} as its record, which it isn't: the row was changed, or another log was put below it. Nothing was taken from it. Make the rows anew from the log: tidemark rebuild.`,
+    { place: place.slice(0, 40) },
+  );

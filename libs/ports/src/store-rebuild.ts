@@ -6,7 +6,7 @@
  */
 
 import type { Offset, Partition } from '@tidemark/core';
-import type { ProjectionStore } from './projection-store.ts';
+import type { RowStore } from './projection-store.ts';
 
 /** A row that is not as folding the log makes it. Names, never values: those may be payloads. */
 export interface RowDifference {
@@ -63,7 +63,7 @@ export interface UnfinishedRebuild {
 
 export interface StoreRebuild {
   /** The new rows. `ensure` makes their tables, or goes on with those that an earlier process left unfinished. Call `begin` before. */
-  readonly store: ProjectionStore;
+  readonly store: RowStore;
   /**
    * Takes what an earlier process left, where the same version folded it; else, or from nothing, throws it away. Throws `ConfigError`
    * (`schema-foreign`: there is something that no rebuild made; `schema-name-long`).

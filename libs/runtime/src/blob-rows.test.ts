@@ -3,7 +3,7 @@
  */
 
 import type { Generation, Offset, Sequence } from '@tidemark/core';
-import { blobReferenceOf, blobReferenceText, type ProjectionBatch, type ProjectionStore } from '@tidemark/ports';
+import { blobReferenceOf, blobReferenceText, type ProjectionBatch, type RowStore } from '@tidemark/ports';
 import { memoryRow } from '@tidemark/testkit/contracts/projection-store-memories';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
 import { MemoryBlobs } from '@tidemark/testkit/memory-blobs';
@@ -21,7 +21,7 @@ const everything = { from: 0 as Sequence, limit: 100 };
 let plain: SimulatedStore;
 let below: SimulatedStore;
 let live: MemoryBlobs;
-let view: ProjectionStore;
+let view: RowStore;
 
 beforeEach(() => {
   [plain, below] = [new SimulatedStore(2), new SimulatedStore(2)];
@@ -50,7 +50,7 @@ function batchOf(text: (place: string) => string): ProjectionBatch {
   });
 }
 
-const seen = async (store: ProjectionStore) => ({
+const seen = async (store: RowStore) => ({
   streams: await store.loadStreams([ID]),
   checkpoints: await store.checkpoints(ID, everything),
   effects: await store.effects(ID),

@@ -25,7 +25,7 @@ export interface BlobRowsOptions {
   readonly inlineMaxBytes?: number | undefined;
 }
 
-export const storeWithBlobs = (store: ProjectionStore, options: BlobRowsOptions): ProjectionStore =>
+export const storeWithBlobs = <Said>(store: ProjectionStore<Said>, options: BlobRowsOptions): ProjectionStore<Said> =>
   turnedStore(store, new Blobbing(options));
 
 /** Bytes of UTF-8 for one unit of a string, at most. */

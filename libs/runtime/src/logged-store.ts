@@ -5,13 +5,16 @@
  */
 
 import { entryOf, historyClosed, payloadText, recordUnreadable, SEALED_VERSION } from '@tidemark/codec';
-import { CorruptError, type LogEntry, type Offset, type Partition, type WorkflowId } from '@tidemark/core';
+import type { LogEntry, Offset, Partition, WorkflowId } from '@tidemark/core';
 import {
   type EventLog,
+  type JsonText,
   type ProjectionStore,
-  placeOf,
+  placeText,
   type ReadRequest,
   type RecordPlace,
+  type RowStore,
+  rowsWrong,
   type StoredRecord,
 } from '@tidemark/ports';
 import { logGap } from './blob-references.ts';
@@ -25,13 +28,17 @@ type Log = Pick<EventLog, 'read'>;
 type Event = LogEntry & { readonly kind: 'event' };
 
 /** The store, with what records say in place of where they are. */
-export const loggedStore = (store: ProjectionStore, log: Log): ProjectionStore =>
-  overridden(store, loggedReads(store, log));
+export const loggedStore = (store: RowStore, log: Log): ProjectionStore => overridden(store, loggedReads(store, log));
 
-export type LoggedReads = Pick<ProjectionStore, 'loadStreams' | 'checkpoints' | 'effects' | 'effectPage' | 'events'>;
+/** The reads of rows that name records: all of them, by their types. */
+type NamingReads = keyof {
+  [K in keyof RowStore as RowStore[K] extends ProjectionStore[K] ? never : K]: unknown;
+} &
+  keyof RowStore;
+export type Reads<Said> = Pick<ProjectionStore<Said>, NamingReads>;
 
-/** The operations of the view. They read nothing of the log for rows that name no record. */
-export const loggedReads = (store: LoggedReads, log: Log): LoggedReads => ({
+/** The operations of the view. They read nothing of the log where there are no rows. */
+export const loggedReads = (store: Reads<RecordPlace>, log: Log): Reads<JsonText> => ({
   loadStreams: async (ids) => filled(log, await store.loadStreams(ids), rows.fillSnapshot),
   checkpoints: async (id, of) => filledOf(log, id, await store.checkpoints(id, of), rows.fillCheckpoint),
   effects: async (id, of) => filledOf(log, id, await store.effects(id, of), rows.fillEffect),
@@ -39,31 +46,33 @@ export const loggedReads = (store: LoggedReads, log: Log): LoggedReads => ({
   events: async (id, ...of) => filledOf(log, id, await store.events(id, ...of), rows.fillEvent),
 });
 
-type Fill<R> = (row: R, payloadAt: rows.PayloadAt) => R;
+type Fill<From, To> = (row: From, payloadAt: rows.PayloadAt) => To;
 
-async function filled<R>(log: Log, found: readonly R[], fill: Fill<R>): Promise<readonly R[]> {
-  const places = new Map<string, RecordPlace>();
-  const note: rows.PayloadAt = (text) => {
-    const place = placeOf(text);
-    if (place === undefined) throw rowsWrong(text);
-    places.set(text, place);
-    return text;
+async function filled<From, To>(log: Log, found: readonly From[], fill: Fill<From, To>): Promise<readonly To[]> {
+  const places = new Set<RecordPlace>();
+  const note: rows.PayloadAt = (place) => {
+    places.add(place);
+    return '';
   };
   for (const row of found) fill(row, note);
-  if (places.size === 0) return found;
-  const entries = await entriesAt(log, places.values());
-  const payloadAt: rows.PayloadAt = (text, fits) => {
-    const { partition, offset } = places.get(text)!;
-    const entry = entries.get(partition)?.get(offset);
-    if (entry === undefined || !fits(entry.envelope)) throw rowsWrong(text);
-    if (entry.problem !== undefined) throw recordUnreadable(entry);
-    if (entry.envelope.v === SEALED_VERSION) throw historyClosed(entry.envelope.type, entry.payload);
-    return payloadText(entry.payload);
-  };
-  return found.map((row) => fill(row, payloadAt));
+  const entries = await entriesAt(log, places);
+  return found.map((row) =>
+    fill(row, (place, fits) => {
+      const entry = entries.get(place.partition)?.get(place.offset);
+      if (entry === undefined || !fits(entry.envelope)) throw rowsWrong(placeText(place));
+      if (entry.problem !== undefined) throw recordUnreadable(entry);
+      if (entry.envelope.v === SEALED_VERSION) throw historyClosed(entry.envelope.type, entry.payload);
+      return payloadText(entry.payload);
+    }),
+  );
 }
 
-async function filledOf<R>(log: Log, workflow: WorkflowId, found: readonly R[], fill: Fill<R>): Promise<readonly R[]> {
+async function filledOf<From, To>(
+  log: Log,
+  workflow: WorkflowId,
+  found: readonly From[],
+  fill: Fill<From, To>,
+): Promise<readonly To[]> {
   try {
     return await filled(log, found, fill);
   } catch (error) {
@@ -143,11 +152,4 @@ const likelyBytes = (stretches: readonly Stretch[]): number =>
   Math.min(
     stretches.reduce((sum, { bytes }) => sum + bytes, 0),
     HISTORY_READ_MAX_BYTES,
-  );
-
-const rowsWrong = (place: string): CorruptError =>
-  new CorruptError(
-    'rows-wrong',
-    `A row names ${place.slice(0, 40)} as its record, which it isn't: the row was changed, or another log was put below it. Nothing was taken from it. Make the rows anew from the log: tidemark rebuild.`,
-    { place: place.slice(0, 40) },
   );

@@ -1,9 +1,9 @@
 /** Owns laying operations over a store. */
 
-import type { ProjectionStore } from '@tidemark/ports';
-
 /** The store, but for these operations, and for those that are assigned to what is returned. */
-export function overridden(store: ProjectionStore, operations: Partial<ProjectionStore>): ProjectionStore {
+export function overridden<S extends object>(store: S, operations: Partial<S>): S;
+export function overridden<S extends object, O extends object>(store: S, operations: O): Omit<S, keyof O> & O;
+export function overridden(store: object, operations: object): object {
   const members = new Map<PropertyKey, unknown>(Object.entries(operations));
   return new Proxy(store, {
     get(target, name) {

@@ -16,7 +16,7 @@ import {
   type TaskState,
   type WorkflowId,
 } from '@tidemark/core';
-import { placeOf, type SegmentRow } from '@tidemark/ports';
+import type { SegmentRow } from '@tidemark/ports';
 import { declared, entryOf, holderEvent, inboxEvent, signalNamed, timerNamed } from '@tidemark/testkit/naive/events';
 import { ACTS, type Choice, HISTORY_PARTITION, historyOf } from '@tidemark/testkit/naive/history';
 import { TWISTS, type Twist } from '@tidemark/testkit/naive/twists';
@@ -225,7 +225,7 @@ describe('any history', () => {
               const row = [...effects.values()].find((one) => one.key === key && one.task === task.id);
               expect(row).toMatchObject({ key, kind, status, requestDigest, responseDigest });
               // Only what was never intended has no time-out, and no request.
-              const intention = row?.request == null ? undefined : entries[placeOf(row.request)!.offset];
+              const intention = row?.request == null ? undefined : entries[row.request.offset];
               const type = intention?.kind === 'event' ? intention.envelope.type : undefined;
               expect(type).toBe(timeoutMs === 0 ? undefined : 'EffectIntended');
               comparedCount++;

@@ -22,20 +22,19 @@ import {
   type Verdict,
   type WorkflowId,
 } from '@tidemark/core';
-import {
-  type CheckpointRow,
-  type Digest,
-  type EffectRow,
-  type EventRow,
-  type OpenedRow,
-  type PartitionAdvance,
-  type ProjectionBatch,
-  placeText,
-  type RecordPlace,
-  type RejectedRow,
-  type StreamRow,
-  type TaskRow,
-  type TimerRow,
+import type {
+  CheckpointRow,
+  Digest,
+  EffectRow,
+  EventRow,
+  OpenedRow,
+  PartitionAdvance,
+  ProjectionBatch,
+  RecordPlace,
+  RejectedRow,
+  StreamRow,
+  TaskRow,
+  TimerRow,
 } from '@tidemark/ports';
 import type { ArchivedWorkflow } from '@tidemark/segments';
 import { ContextRows } from './context-rows.ts';
@@ -85,9 +84,9 @@ export class ProjectionBuilder {
   readonly #closed: { workflow: WorkflowId; partition: StreamRow['partition']; result: string }[] = [];
   readonly #tasksPut: TaskRow[] = [];
   readonly #tasksGone: { workflow: WorkflowId; task: TaskState['id'] }[] = [];
-  readonly #checkpoints: CheckpointRow[] = [];
-  readonly #effects = new Map<string, EffectRow>();
-  readonly #events: EventRow[] = [];
+  readonly #checkpoints: CheckpointRow<RecordPlace>[] = [];
+  readonly #effects = new Map<string, EffectRow<RecordPlace>>();
+  readonly #events: EventRow<RecordPlace>[] = [];
   readonly #timersPut = new Map<string, TimerRow>();
   readonly #timersGone: { workflow: WorkflowId; timer: string }[] = [];
   readonly #rejected: RejectedRow[] = [];
@@ -267,10 +266,10 @@ export class ProjectionBuilder {
   #history(before: PartitionState, state: PartitionState, entry: Event, position: Position): void {
     const { envelope, payload } = entry;
     const at = before.next;
-    const place = placeText({ partition: state.partition, offset: at, bytes: payload.length });
+    const place = { partition: state.partition, offset: at, bytes: payload.length };
     switch (envelope.type) {
       case 'WorkflowOpened':
-        this.#first({ ...entry, envelope }, { partition: state.partition, offset: at });
+        this.#first({ ...entry, envelope }, place);
         return;
       case 'CheckpointCommitted':
         this.#checkpoint(envelope, position, at, place);
@@ -323,7 +322,7 @@ export class ProjectionBuilder {
       offset: place.offset,
       lamport: envelope.lamport,
       atMs: envelope.atMs,
-      payload: placeText({ ...place, bytes: payload.length }),
+      payload: { ...place, bytes: payload.length },
     });
   }
 
@@ -331,7 +330,7 @@ export class ProjectionBuilder {
     envelope: Envelope<'CheckpointCommitted'>,
     position: CheckpointRow['position'],
     offset: Offset,
-    payload: string,
+    payload: RecordPlace,
   ): void {
     const { control } = envelope;
     this.#checkpoints.push({
@@ -359,7 +358,7 @@ export class ProjectionBuilder {
   }
 
   /** `at`: the partition in which the effect that the event is about can be found. */
-  #effect(at: PartitionState, envelope: EffectEnvelope, position: EffectRow['position'], payload: string): void {
+  #effect(at: PartitionState, envelope: EffectEnvelope, position: EffectRow['position'], payload: RecordPlace): void {
     const stream = at.streams.get(envelope.workflow);
     const found = stream === undefined ? undefined : effectOf(stream, envelope);
     if (found === undefined) return;
@@ -381,7 +380,7 @@ export class ProjectionBuilder {
     });
   }
 
-  #event(envelope: Envelope, position: EventRow['position'], offset: Offset, payload: string): void {
+  #event(envelope: Envelope, position: EventRow['position'], offset: Offset, payload: RecordPlace): void {
     this.#events.push({
       workflow: envelope.workflow,
       position,

@@ -5,7 +5,7 @@
 
 import { entryOf } from '@tidemark/codec';
 import { CorruptError, emptyPartition, type PartitionState, type WorkflowId } from '@tidemark/core';
-import type { SegmentRow } from '@tidemark/ports';
+import type { ProjectionStore, SegmentRow } from '@tidemark/ports';
 import { type Archive, archiveGap } from './archive.ts';
 import { stateAfter } from './archived-state.ts';
 import { HISTORY_READ_MAX_BYTES, WORKFLOW_SEGMENTS_MAX_COUNT } from './limits.ts';
@@ -22,13 +22,17 @@ export type RestoreState =
   /** Objects of an archive class were asked for. `expectedAtMs`: when the last is likely to be there; null: nobody says. */
   | { readonly state: 'recalling'; readonly segmentCount: number; readonly expectedAtMs: number | null };
 
+export interface RestorerPorts extends Pick<Ports, 'log' | 'clock'> {
+  readonly store: Pick<ProjectionStore, 'workflow' | 'segments' | 'withoutRows' | 'recordSegments' | 'restoreRows'>;
+}
+
 export class Restorer {
-  readonly #ports: Pick<Ports, 'log' | 'store' | 'clock'>;
+  readonly #ports: RestorerPorts;
   readonly #archive: Archive;
   readonly #underWay = new Map<WorkflowId, Promise<void>>();
 
   /** `log`: a view of all tiers. */
-  constructor(ports: Pick<Ports, 'log' | 'store' | 'clock'>, archive: Archive) {
+  constructor(ports: RestorerPorts, archive: Archive) {
     this.#ports = ports;
     this.#archive = archive;
   }

@@ -12,12 +12,13 @@ import {
   type MemoryKind,
   type MemoryRow,
   type ProjectionStore,
+  type RowStore,
   type ScopeRow,
   type WorkflowSummary,
 } from '@tidemark/ports';
 
 /** A view of rows that opens what it is laid over. */
-export type ViewOf = (rows: ProjectionStore) => ProjectionStore;
+export type ViewOf = (rows: RowStore) => Pick<ProjectionStore, 'workflows' | 'scopes' | 'texts' | 'memories'>;
 
 type Texts = Readonly<Record<string, string | null>>;
 type Named = Pick<ClosedTexts, 'key'> & { readonly texts: Texts };
@@ -30,7 +31,7 @@ const ALL = { limit: Number.MAX_SAFE_INTEGER };
 const NOBODY = '' as WorkflowId;
 
 /** A store that has these rows, and answers this one question. */
-const having = (reads: Partial<ProjectionStore>): ProjectionStore => reads as ProjectionStore;
+const having = (reads: Partial<RowStore>): RowStore => reads as RowStore;
 
 const workflowOf = ({ key }: Named): WorkflowId => key.workflow as WorkflowId;
 const sequenceOf = ({ key }: Named): Sequence => Number(key.sequence) as Sequence;

@@ -4,14 +4,14 @@
  */
 
 import type { Envelope, WorkflowId } from '@tidemark/core';
-import type { CheckpointRow, EffectRow, EventRow, JsonText, StreamSnapshot } from '@tidemark/ports';
+import type { CheckpointRow, EffectRow, EventRow, JsonText, RecordPlace, StreamSnapshot } from '@tidemark/ports';
 
 /** Whether a record is the one that the row is about. */
 export type Fits = (envelope: Envelope) => boolean;
 /** What the record at the place says. */
-export type PayloadAt = (place: string, fits: Fits) => JsonText;
+export type PayloadAt = (place: RecordPlace, fits: Fits) => JsonText;
 
-type Placed = { readonly payload: string };
+type Placed = { readonly payload: RecordPlace };
 
 const isCheckpoint =
   ({ sequence }: Pick<CheckpointRow, 'sequence'>, of: WorkflowId): Fits =>
@@ -33,23 +33,23 @@ const isEvent =
   ({ workflow, id }) =>
     workflow === of && id === event;
 
-const filled = <R extends Placed>(row: R, payloadAt: PayloadAt, fits: Fits): R => ({
+const filled = <R extends Placed>(row: R, payloadAt: PayloadAt, fits: Fits) => ({
   ...row,
   payload: payloadAt(row.payload, fits),
 });
 
-export const fillCheckpoint = (row: CheckpointRow, payloadAt: PayloadAt): CheckpointRow =>
+export const fillCheckpoint = (row: CheckpointRow<RecordPlace>, payloadAt: PayloadAt): CheckpointRow =>
   filled(row, payloadAt, isCheckpoint(row, row.workflow));
 
-export const fillEvent = (row: EventRow, payloadAt: PayloadAt): EventRow =>
+export const fillEvent = (row: EventRow<RecordPlace>, payloadAt: PayloadAt): EventRow =>
   filled(row, payloadAt, isEvent(row, row.workflow));
 
-export function fillEffect(row: EffectRow, payloadAt: PayloadAt): EffectRow {
+export function fillEffect(row: EffectRow<RecordPlace>, payloadAt: PayloadAt): EffectRow {
   const fits = isOfEffect(row, row.workflow);
   return { ...filled(row, payloadAt, fits), request: row.request === null ? null : payloadAt(row.request, fits) };
 }
 
-export function fillSnapshot(snapshot: StreamSnapshot, payloadAt: PayloadAt): StreamSnapshot {
+export function fillSnapshot(snapshot: StreamSnapshot<RecordPlace>, payloadAt: PayloadAt): StreamSnapshot {
   const { workflow, checkpoints, effects, causes } = snapshot;
   return {
     ...snapshot,

@@ -15,6 +15,7 @@ import type { CatchUp, EventLog, RowComparison, StoreRebuild } from '@tidemark/p
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loggedStore } from './logged-store.ts';
 import { memoryWorkflow } from './memory-streams.ts';
 import { LamportClock } from './ports.ts';
 import { type RebuildProgress, RowsRebuild, type RowsRebuildOptions } from './rows-rebuild.ts';
@@ -26,17 +27,19 @@ import { Starter } from './starter.ts';
 
 const P1 = 1 as Partition;
 
+type Live = SimulatedPorts['store'];
+
 /** The store's part: rows in use, new ones, and what the switch is to fail with. */
 class SimulatedTarget implements StoreRebuild {
   readonly store = new SimulatedStore();
-  readonly #live: SimulatedStore;
+  readonly #live: Live;
   readonly failures: unknown[] = [];
   readonly begun: (readonly [string, boolean])[] = [];
   switchCount = 0;
   placedAnewCount = 0;
   isDropped = false;
 
-  constructor(live: SimulatedStore) {
+  constructor(live: Live) {
     this.#live = live;
   }
 
@@ -102,7 +105,7 @@ describe('rows made anew', () => {
   const rebuildOf = (part: Partial<RowsRebuildOptions> = {}): RowsRebuild =>
     new RowsRebuild({
       target,
-      rows: target.store,
+      rows: loggedStore(target.store, log),
       log,
       clock: ports.clock,
       onProgress: (each) => progress.push(each),
@@ -237,7 +240,7 @@ describe('rows made anew from archived history', () => {
     let isOver = false;
     const rebuild = new RowsRebuild({
       target,
-      rows: target.store,
+      rows: loggedStore(target.store, at.tiered()),
       log: at.tiered(),
       archived: { hot: at.log as EventLog, archive: at.archive() },
       clock: at.ports.clock,

@@ -13,7 +13,7 @@ import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
 /** What needs no key to be known. */
 const isEmpty = (text: string): boolean => text === 'null' || text === '{}' || text === '';
 
-export const sealedStore = (store: ProjectionStore, keys: WorkflowKeys): ProjectionStore =>
+export const sealedStore = <Said>(store: ProjectionStore<Said>, keys: WorkflowKeys): ProjectionStore<Said> =>
   turnedStore(store, new Sealing(keys));
 
 class Sealing implements Turning {

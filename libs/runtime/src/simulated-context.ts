@@ -19,9 +19,10 @@ import type {
   MemoryQuery,
   MemoryRow,
   NamedText,
-  ProjectionStore,
   RecalledMemory,
   RecallQuery,
+  RecordPlace,
+  RowStore,
   ScopeRow,
   SessionRow,
   SessionWorkflow,
@@ -50,9 +51,9 @@ export abstract class SimulatedContext implements ContextStore {
   abstract checkpoints(
     workflow: WorkflowId,
     options: { readonly from: Sequence; readonly limit: number },
-  ): Promise<readonly CheckpointRow[]>;
+  ): Promise<readonly CheckpointRow<RecordPlace>[]>;
   /** Runs before each operation: it may wait, or throw. */
-  protected abstract enter(operation: keyof ProjectionStore): Promise<void>;
+  protected abstract enter(operation: keyof RowStore): Promise<void>;
   abstract workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined>;
   abstract userWorkflows(
     tenant: TenantId,

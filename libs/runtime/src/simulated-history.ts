@@ -17,6 +17,7 @@ import type {
   EventQuery,
   EventRow,
   HistoryStore,
+  RecordPlace,
   RejectedPlace,
   RejectedRow,
   TaskCommit,
@@ -24,7 +25,7 @@ import type {
 } from '@tidemark/ports';
 import { SimulatedSearch } from './simulated-search.ts';
 
-export abstract class SimulatedHistory extends SimulatedSearch implements HistoryStore {
+export abstract class SimulatedHistory extends SimulatedSearch implements HistoryStore<RecordPlace> {
   protected abstract mustBeReady(): void;
 
   #mustHold(workflow: WorkflowId, since: Position | undefined): void {
@@ -48,7 +49,7 @@ export abstract class SimulatedHistory extends SimulatedSearch implements Histor
       step,
       since,
     }: { readonly from: Sequence; readonly limit: number; readonly step?: string; readonly since?: Position },
-  ): Promise<readonly CheckpointRow[]> {
+  ): Promise<readonly CheckpointRow<RecordPlace>[]> {
     await this.enter('checkpoints');
     this.mustBeReady();
     this.#mustHold(workflow, since);
@@ -60,7 +61,7 @@ export abstract class SimulatedHistory extends SimulatedSearch implements Histor
   async effects(
     workflow: WorkflowId,
     { task, since }: { readonly task?: TaskId; readonly since?: Position } = {},
-  ): Promise<readonly EffectRow[]> {
+  ): Promise<readonly EffectRow<RecordPlace>[]> {
     await this.enter('effects');
     this.mustBeReady();
     this.#mustHold(workflow, since);
@@ -71,7 +72,7 @@ export abstract class SimulatedHistory extends SimulatedSearch implements Histor
   async effectPage(
     workflow: WorkflowId,
     query: EffectQuery & { readonly limit: number },
-  ): Promise<readonly EffectRow[]> {
+  ): Promise<readonly EffectRow<RecordPlace>[]> {
     await this.enter('effectPage');
     return this.#effectsIn(workflow, query).slice(0, query.limit);
   }
@@ -85,7 +86,7 @@ export abstract class SimulatedHistory extends SimulatedSearch implements Histor
     return found.map(({ payload: _, request: __, ...listing }) => listing);
   }
 
-  #effectsIn(workflow: WorkflowId, { tasks, operation, key, after }: EffectQuery): readonly EffectRow[] {
+  #effectsIn(workflow: WorkflowId, { tasks, operation, key, after }: EffectQuery): readonly EffectRow<RecordPlace>[] {
     this.mustBeReady();
     return [...(this.rows.get(workflow)?.effects.values() ?? [])]
       .filter((row) => tasks === undefined || tasks.includes(row.task))
@@ -107,7 +108,7 @@ export abstract class SimulatedHistory extends SimulatedSearch implements Histor
     workflow: WorkflowId,
     limit: number,
     { event, position, before }: EventQuery = {},
-  ): Promise<readonly EventRow[]> {
+  ): Promise<readonly EventRow<RecordPlace>[]> {
     await this.enter('events');
     return (this.rows.get(workflow)?.events ?? [])
       .filter((row) => event === undefined || row.event === event)

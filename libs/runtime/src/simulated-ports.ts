@@ -14,15 +14,17 @@ import {
   type HintTopic,
   type Job,
   type JobQueue,
+  type JsonText,
   type Liveness,
   type LivenessView,
   type MetricName,
   noTelemetry,
   type Prng,
+  type RecordPlace,
   routeKey,
   type Telemetry,
 } from '@tidemark/ports';
-import { type LoggedReads, loggedReads } from './logged-store.ts';
+import { loggedReads, type Reads } from './logged-store.ts';
 import type { Ports } from './ports.ts';
 import { SimulatedStore } from './simulated-store.ts';
 import { sha256Digest } from './system.ts';
@@ -262,7 +264,7 @@ export class SimulatedTelemetry implements Telemetry {
 }
 
 export interface SimulatedPorts extends Ports {
-  readonly store: SimulatedStore;
+  readonly store: LoggedStore;
   readonly queue: SimulatedQueue;
   readonly hints: SimulatedHints;
   readonly liveness: SimulatedLiveness;
@@ -270,16 +272,22 @@ export interface SimulatedPorts extends Ports {
   readonly clock: SimulatedClock;
 }
 
-/** The same store, whose reads bring what records say. */
-export function logged(store: SimulatedStore, history: Pick<EventLog, 'read'>): SimulatedStore {
-  const below: LoggedReads = {
+/** A store whose reads bring what records say. */
+export type LoggedStore = Omit<SimulatedStore, keyof Reads<JsonText>> & Reads<JsonText>;
+
+/** The same store. */
+export function logged(store: SimulatedStore, history: Pick<EventLog, 'read'>): LoggedStore {
+  const below: Reads<RecordPlace> = {
     loadStreams: store.loadStreams.bind(store),
     checkpoints: store.checkpoints.bind(store),
     effects: store.effects.bind(store),
     effectPage: store.effectPage.bind(store),
     events: store.events.bind(store),
   };
-  return Object.assign(store, loggedReads(below, history));
+  return Object.assign<Omit<SimulatedStore, keyof Reads<JsonText>>, Reads<JsonText>>(
+    store,
+    loggedReads(below, history),
+  );
 }
 
 /** All ports on one clock; the log is the test's, since its faults are. `history`: where rows find what records say. */

@@ -8,6 +8,7 @@ import type {
   EventRow,
   Placement,
   ProjectionBatch,
+  RecordPlace,
   StreamRow,
   StreamSnapshot,
   TaskRow,
@@ -19,9 +20,9 @@ export interface Rows {
   stream: StreamRow;
   result: string | null;
   readonly tasks: Map<string, TaskRow>;
-  readonly checkpoints: CheckpointRow[];
-  readonly effects: Map<string, EffectRow>;
-  readonly events: EventRow[];
+  readonly checkpoints: CheckpointRow<RecordPlace>[];
+  readonly effects: Map<string, EffectRow<RecordPlace>>;
+  readonly events: EventRow<RecordPlace>[];
   readonly timers: Map<string, TimerRow>;
   hasRows: boolean;
   restoredAtMs: number | null;
@@ -46,7 +47,10 @@ export function summaryOf({ stream: { state, ...row }, result }: Rows): Workflow
 }
 
 /** What a claim reads: as few payloads as the contract promises, so that whoever needs more is found out. */
-export function snapshotOf({ stream, tasks, checkpoints, effects, events }: Rows, next: Offset): StreamSnapshot {
+export function snapshotOf(
+  { stream, tasks, checkpoints, effects, events }: Rows,
+  next: Offset,
+): StreamSnapshot<RecordPlace> {
   const pending = [...tasks.values()];
   const creators = new Set(pending.map(({ task }) => taskOrder(task)[0]));
   const { signals = [] } = JSON.parse(stream.state || '{}') as {
@@ -164,14 +168,6 @@ export function putHistory(
   }
   for (const row of events) all.get(row.workflow)?.events.push(row);
 }
-
-/** What it holds of what the workflow said. */
-export const textsOf = ({ result, checkpoints, effects, events }: Rows): readonly string[] => [
-  result ?? '',
-  ...checkpoints.map(({ payload }) => payload),
-  ...[...effects.values()].flatMap(({ payload, request }) => [payload, request ?? '']),
-  ...events.map(({ payload }) => payload),
-];
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 /** As the store tells them. */

@@ -26,8 +26,9 @@ import {
   type PlacementRequest,
   type PlacementRules,
   type ProjectionBatch,
-  type ProjectionStore,
   RANGE_COUNT,
+  type RecordPlace,
+  type RowStore,
   type RunnableStream,
   type StoreCounts,
   type StreamRow,
@@ -42,10 +43,10 @@ import { partitionFor, refusalOf } from './simulated-placing.ts';
 import { byDue, putRows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
 import { newestFirst } from './simulated-search.ts';
 
-type Operation = Exclude<keyof ProjectionStore, 'kind'>;
+type Operation = Exclude<keyof RowStore, 'kind'>;
 type Hook = () => unknown;
 
-export class SimulatedStore extends SimulatedHistory implements ProjectionStore {
+export class SimulatedStore extends SimulatedHistory implements RowStore {
   readonly kind = 'pglite';
   readonly batches: ProjectionBatch[] = [];
   /** Calls of each operation. */
@@ -218,7 +219,7 @@ export class SimulatedStore extends SimulatedHistory implements ProjectionStore 
     }
   }
 
-  async loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot[]> {
+  async loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot<RecordPlace>[]> {
     await this.#enter('loadStreams');
     this.mustBeReady();
     return workflows.flatMap((workflow) => {

@@ -16,7 +16,7 @@ import {
   type UserWorkflow,
 } from '@tidemark/ports';
 import { SimulatedContext } from './simulated-context.ts';
-import { type PartitionRow, type PlacedRow, putHistory, type Rows, textsOf } from './simulated-rows.ts';
+import { type PartitionRow, type PlacedRow, putHistory, type Rows } from './simulated-rows.ts';
 
 export abstract class SimulatedTiers extends SimulatedContext implements TierStore, TraceStore {
   readonly partitions = new Map<Partition, PartitionRow>();
@@ -227,7 +227,7 @@ export abstract class SimulatedTiers extends SimulatedContext implements TierSto
   async blobReferences(after: string | null, limit: number): Promise<readonly string[]> {
     await this.enter('blobReferences');
     const texts = [
-      ...[...this.rows.values()].flatMap(textsOf),
+      ...[...this.rows.values()].map(({ result }) => result ?? ''),
       ...[...this.placements.values()].map(({ opening }) => opening),
       ...this.seenTexts(),
       ...this.memory.values(),

@@ -25,7 +25,7 @@ export interface Turning {
   outward<T>(work: (turn: rows.Turn) => T): Promise<T>;
 }
 
-export function turnedStore(store: ProjectionStore, turning: Turning): ProjectionStore {
+export function turnedStore<Said>(store: ProjectionStore<Said>, turning: Turning): ProjectionStore<Said> {
   const inward = (batch: ProjectionBatch): Promise<ProjectionBatch> =>
     turning.inward(
       (turn) => rows.turnBatch(batch, turn),
@@ -34,7 +34,7 @@ export function turnedStore(store: ProjectionStore, turning: Turning): Projectio
   /** Rows of one kind. */
   const outward = <R>(found: readonly R[], turnRow: (row: R, turn: rows.Turn) => R): Promise<readonly R[]> =>
     turning.outward((turn) => found.map((row) => turnRow(row, turn)));
-  return overridden(store, {
+  return overridden<ProjectionStore<Said>>(store, {
     apply: async (batch) => store.apply(await inward(batch)),
     restoreRows: async (batch, ...rest) => store.restoreRows(await inward(batch), ...rest),
     scopes: async (...of) => outward(await store.scopes(...of), rows.turnScope),

@@ -150,9 +150,9 @@ const eventStatements = ({
   effects,
   events,
 }: Pick<ProjectionBatch, 'checkpoints' | 'effects' | 'events'>): readonly Statement[] => [
-  ...split(checkpoints, insertCheckpoints, (row) => row.payload.length),
-  ...split(effects, putEffects, (row) => row.payload.length + (row.request?.length ?? 0)),
-  ...split(events, insertEvents, (row) => row.payload.length + row.control.length),
+  ...split(checkpoints, insertCheckpoints, () => 0),
+  ...split(effects, putEffects, () => 0),
+  ...split(events, insertEvents, (row) => row.control.length),
 ];
 
 function memoryStatements(rows: readonly MemoryRow[]): readonly Statement[] {

@@ -4,7 +4,7 @@
  */
 
 import type { Generation, Position } from '@tidemark/core';
-import type { Placement, ProjectionStore } from '@tidemark/ports';
+import type { Placement, RowStore } from '@tidemark/ports';
 import { dump } from '@tidemark/testkit/contracts/projection-store';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -50,7 +50,7 @@ const older = assemblePglite({ memory: true }, { useTemplate: false });
 const fresh = assemblePglite({ memory: true });
 
 /** What the log holds: the same three events. */
-async function refold(store: ProjectionStore): Promise<void> {
+async function refold(store: RowStore): Promise<void> {
   await store.apply(rows.openingBatch('first', 0, 0, 1));
   await store.apply(rows.closingBatch('first', 0, 1, 1));
   await store.apply(rows.openingBatch('second', 0, 2, 2));

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
+import { noTelemetry, type RowStore, type Telemetry } from '@tidemark/ports';
 import { PGLITE_START_TIMEOUT_MS } from './limits.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
@@ -26,7 +26,7 @@ export type PgliteStoreOptions = (
 ) & { readonly telemetry?: Telemetry };
 
 /** Throws `ConfigError` (`store-locked`, `store-newer`, `store-older`, `store-folder`), `CorruptError` (`store-damaged`). */
-export const openPgliteStore = (options: PgliteStoreOptions): ProjectionStore => assemblePglite(options).store;
+export const openPgliteStore = (options: PgliteStoreOptions): RowStore => assemblePglite(options).store;
 
 export interface PgliteParts {
   readonly answerTimeoutMs?: number;
@@ -41,7 +41,7 @@ export function assemblePglite(
   options: PgliteStoreOptions,
   { answerTimeoutMs, usePgvector = true, useTemplate = true }: PgliteParts = {},
 ): {
-  readonly store: ProjectionStore;
+  readonly store: RowStore;
   readonly client: PoolClient;
   readonly thread: PgliteThread;
 } {

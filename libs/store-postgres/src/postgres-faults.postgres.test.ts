@@ -1,6 +1,6 @@
 /** What a server does to the store: absent, wrong, dropped, restarted, crashed; concurrent creation; newer migrations. */
 
-import type { ProjectionStore } from '@tidemark/ports';
+import type { RowStore } from '@tidemark/ports';
 import { dump } from '@tidemark/testkit/contracts/projection-store';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
 import { isUnavailable, type NativeServer, startServer } from '@tidemark/testkit/servers';
@@ -12,8 +12,8 @@ import type { Migration } from './migrations.ts';
 import { assemblePostgres, openPostgresStore } from './postgres-store.ts';
 import { BEGIN, COMMIT, once } from './sql-client.ts';
 
-const stores: ProjectionStore[] = [];
-const open = (url: string): ProjectionStore => {
+const stores: RowStore[] = [];
+const open = (url: string): RowStore => {
   const store = openPostgresStore({ url });
   stores.push(store);
   return store;

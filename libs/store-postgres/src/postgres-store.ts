@@ -4,7 +4,7 @@
  */
 
 import type { ConnectionOptions } from 'node:tls';
-import { type KeyIndex, noTelemetry, type ProjectionStore, type Telemetry } from '@tidemark/ports';
+import { type KeyIndex, noTelemetry, type RowStore, type Telemetry } from '@tidemark/ports';
 import { connectionOf, parseAddress } from './address.ts';
 import { POOL_MAX } from './limits.ts';
 import { migrate } from './migrate.ts';
@@ -25,7 +25,7 @@ export interface PostgresStoreOptions {
 }
 
 /** The index of data keys is in the same database. */
-export interface PostgresStore extends ProjectionStore {
+export interface PostgresStore extends RowStore {
   readonly keyIndex: KeyIndex;
 }
 
@@ -40,7 +40,7 @@ export function assemblePostgres(
   options: PostgresStoreOptions,
   answerTimeoutMs?: number,
 ): {
-  readonly store: ProjectionStore;
+  readonly store: RowStore;
   readonly client: PoolClient;
   /** The address without credentials. */
   readonly shown: string;

@@ -4,7 +4,7 @@
  */
 
 import type { Sequence, WorkflowId } from '@tidemark/core';
-import type { ClosedTexts, ProjectionBatch, ProjectionStore, StoreRebuild } from '@tidemark/ports';
+import type { ClosedTexts, ProjectionBatch, RowStore, StoreRebuild } from '@tidemark/ports';
 import { memoryRow } from '@tidemark/testkit/contracts/projection-store-memories';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
 import { eventually } from '@tidemark/testkit/eventually';
@@ -25,7 +25,7 @@ const MODEL = 'test-model';
 
 describeServers('rows made anew on a server', ['postgres'], (servers) => {
   let url: string;
-  let store: ProjectionStore;
+  let store: RowStore;
   let admin: pg.Client;
   let log: ProjectionBatch[];
   let opened: StoreRebuild[];

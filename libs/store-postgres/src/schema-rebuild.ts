@@ -16,9 +16,9 @@ import {
   type CompareOptions,
   noTelemetry,
   type ProjectionBatch,
-  type ProjectionStore,
   type RowComparison,
   type RowDifference,
+  type RowStore,
   type StoreRebuild,
   type UnfinishedRebuild,
 } from '@tidemark/ports';
@@ -65,7 +65,7 @@ import {
 import { SqlProjectionStore, type SqlProjectionStoreOptions } from './sql-projection-store.ts';
 
 export interface SchemaRebuildOptions {
-  readonly kind: ProjectionStore['kind'];
+  readonly kind: RowStore['kind'];
   /** Of the rows in use. */
   readonly live: SqlClient;
   /** Of the new ones: it looks for names in their schema alone, so that nothing of theirs can reach the rows in use. */
@@ -87,7 +87,7 @@ interface Held {
 }
 
 export class SchemaRebuild implements StoreRebuild {
-  readonly store: ProjectionStore;
+  readonly store: RowStore;
   readonly #options: SchemaRebuildOptions;
   readonly #schema: RebuildSchema;
 

@@ -4,7 +4,7 @@
  */
 
 import { UnavailableError } from '@tidemark/core';
-import { noTelemetry, type ProjectionStore } from '@tidemark/ports';
+import { noTelemetry, type RowStore } from '@tidemark/ports';
 import { assemblePglite } from './pglite-store.ts';
 import { EMPTY_TABLES } from './sql/empty-tables.ts';
 import type { SqlClient, SqlRunner } from './sql-client.ts';
@@ -15,7 +15,7 @@ type Engine = ReturnType<typeof assemblePglite>;
 let idle: Engine | undefined;
 
 /** An empty store of one's own. Close it; whoever still calls it then is refused. */
-export function openScratchStore(): ProjectionStore {
+export function openScratchStore(): RowStore {
   const engine = idle ?? assemblePglite({ memory: true });
   idle = undefined;
   engine.thread.ref();

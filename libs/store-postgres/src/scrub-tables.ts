@@ -8,7 +8,7 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ProjectionStore, UnscrubbedTable } from '@tidemark/ports';
+import type { RowStore, UnscrubbedTable } from '@tidemark/ports';
 import pg from 'pg';
 import {
   SCRUB_LOCK_TIMEOUT_MS,
@@ -49,7 +49,7 @@ const BOUNDS: ScrubBounds = {
 
 export function scrubTables(
   client: SqlClient,
-  kind: ProjectionStore['kind'],
+  kind: RowStore['kind'],
   bounds = BOUNDS,
 ): Promise<readonly UnscrubbedTable[]> {
   return client.session(async (runner) => {

@@ -3,6 +3,8 @@
  * table and no driver.
  */
 
+import { placeOf, type RecordPlace } from '@tidemark/ports';
+
 /** Text as Postgres writes it, or a value in binary form (see binary-array.ts). */
 export type Value = string | Buffer | null;
 
@@ -52,6 +54,9 @@ export function textAt(row: Row, column: number): string {
   if (value === null || value === undefined) throw new TypeError(`Column ${column} is null`);
   return value;
 }
+
+/** Throws `CorruptError` (`rows-wrong`). */
+export const placeAt = (row: Row, column: number): RecordPlace => placeOf(textAt(row, column));
 
 export const numberAt = (row: Row, column: number): number => Number(textAt(row, column));
 export const booleanAt = (row: Row, column: number): boolean => row[column] === 't';

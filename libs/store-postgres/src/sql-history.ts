@@ -9,6 +9,7 @@ import type {
   EventQuery,
   EventRow,
   HistoryStore,
+  RecordPlace,
   RejectedPlace,
   RejectedRow,
   TaskCommit,
@@ -18,7 +19,7 @@ import * as effects from './sql/read-effects.ts';
 import * as history from './sql/read-history.ts';
 import { readyOr, SqlContext } from './sql-context.ts';
 
-export abstract class SqlHistory extends SqlContext implements HistoryStore {
+export abstract class SqlHistory extends SqlContext implements HistoryStore<RecordPlace> {
   async tasks(workflow: WorkflowId, limit: number, after: TaskId | null = null): Promise<readonly TaskRow[]> {
     return (await this.read(history.readTasks(workflow, limit, after))).map(history.taskOf);
   }
@@ -26,7 +27,7 @@ export abstract class SqlHistory extends SqlContext implements HistoryStore {
   async checkpoints(
     workflow: WorkflowId,
     options: { readonly from: Sequence; readonly limit: number; readonly step?: string; readonly since?: Position },
-  ): Promise<readonly CheckpointRow[]> {
+  ): Promise<readonly CheckpointRow<RecordPlace>[]> {
     return readyOr(
       history.whenReady(await this.read(history.readCheckpoints(workflow, options)), history.checkpointOf),
     );
@@ -35,14 +36,14 @@ export abstract class SqlHistory extends SqlContext implements HistoryStore {
   async effects(
     workflow: WorkflowId,
     options: { readonly task?: TaskId; readonly since?: Position } = {},
-  ): Promise<readonly EffectRow[]> {
+  ): Promise<readonly EffectRow<RecordPlace>[]> {
     return readyOr(history.whenReady(await this.read(effects.readEffects(workflow, options)), effects.effectOf));
   }
 
   async effectPage(
     workflow: WorkflowId,
     query: EffectQuery & { readonly limit: number },
-  ): Promise<readonly EffectRow[]> {
+  ): Promise<readonly EffectRow<RecordPlace>[]> {
     return readyOr(history.whenReady(await this.read(effects.readEffectPage(workflow, query)), effects.effectOf));
   }
 
@@ -58,7 +59,7 @@ export abstract class SqlHistory extends SqlContext implements HistoryStore {
     return readyOr(history.whenReady(await this.read(effects.readCommits(workflow, tasks)), effects.commitOf));
   }
 
-  async events(workflow: WorkflowId, limit: number, query: EventQuery = {}): Promise<readonly EventRow[]> {
+  async events(workflow: WorkflowId, limit: number, query: EventQuery = {}): Promise<readonly EventRow<RecordPlace>[]> {
     return (await this.read(history.readEvents(workflow, limit, query))).map(history.eventOf);
   }
 

@@ -25,10 +25,11 @@ import type {
   PlacementRequest,
   PlacementRules,
   ProjectionBatch,
-  ProjectionStore,
   RangeRole,
   RecalledMemory,
   RecallQuery,
+  RecordPlace,
+  RowStore,
   RunnableStream,
   SegmentQuery,
   SegmentRow,
@@ -70,7 +71,7 @@ import { SqlSearch } from './sql-search.ts';
 import { SqlTiers } from './sql-tiers.ts';
 
 export interface SqlProjectionStoreOptions {
-  readonly kind: ProjectionStore['kind'];
+  readonly kind: RowStore['kind'];
   readonly client: SqlClient;
   /** How the store is named in errors; without credentials. */
   readonly address: string;
@@ -81,8 +82,8 @@ export interface SqlProjectionStoreOptions {
   closed(): Promise<void>;
 }
 
-export class SqlProjectionStore extends SqlHistory implements ProjectionStore {
-  readonly kind: ProjectionStore['kind'];
+export class SqlProjectionStore extends SqlHistory implements RowStore {
+  readonly kind: RowStore['kind'];
   readonly #client: SqlClient;
   readonly #memories: SqlMemories;
   readonly #searching: SqlSearch;
@@ -156,7 +157,7 @@ export class SqlProjectionStore extends SqlHistory implements ProjectionStore {
     await this.#named('apply', () => applyBatch(this.#client, batch, this.#shard));
   }
 
-  async loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot[]> {
+  async loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot<RecordPlace>[]> {
     const distinct = [...new Set(workflows)];
     const snapshots = readyOr(snapshotsOf(distinct, await this.read(loadStreams(distinct))));
     const signals = signalsOf(snapshots);
@@ -215,7 +216,7 @@ export class SqlProjectionStore extends SqlHistory implements ProjectionStore {
     return this.#named('search', () => this.#searching.search(query));
   }
 
-  statusCounts(...of: Parameters<ProjectionStore['statusCounts']>) {
+  statusCounts(...of: Parameters<RowStore['statusCounts']>) {
     return this.#named('status-counts', () => this.#searching.statusCounts(...of));
   }
 
@@ -223,19 +224,19 @@ export class SqlProjectionStore extends SqlHistory implements ProjectionStore {
     return this.#named('parked-counts', () => this.#searching.parkedCounts(limit));
   }
 
-  queueCounts(...of: Parameters<ProjectionStore['queueCounts']>) {
+  queueCounts(...of: Parameters<RowStore['queueCounts']>) {
     return this.#named('queue-counts', () => this.#searching.queueCounts(...of));
   }
 
-  generations(...of: Parameters<ProjectionStore['generations']>) {
+  generations(...of: Parameters<RowStore['generations']>) {
     return this.#named('generations', () => this.#searching.generations(...of));
   }
 
-  moving(...of: Parameters<ProjectionStore['moving']>) {
+  moving(...of: Parameters<RowStore['moving']>) {
     return this.#named('moving', () => this.#searching.moving(...of));
   }
 
-  spentHours(...of: Parameters<ProjectionStore['spentHours']>) {
+  spentHours(...of: Parameters<RowStore['spentHours']>) {
     return this.#named('spent-hours', () => this.#searching.spentHours(...of));
   }
 
@@ -296,7 +297,7 @@ export class SqlProjectionStore extends SqlHistory implements ProjectionStore {
     return this.#named('now', () => this.#tiers.nowMs());
   }
 
-  floors(...of: Parameters<ProjectionStore['floors']>): Promise<readonly PartitionFloor[]> {
+  floors(...of: Parameters<RowStore['floors']>): Promise<readonly PartitionFloor[]> {
     return this.#named('floors', () => this.#tiers.floors(...of));
   }
 
@@ -304,7 +305,7 @@ export class SqlProjectionStore extends SqlHistory implements ProjectionStore {
     return this.#named('record-segments', () => this.#tiers.recordSegments(segments));
   }
 
-  setTier(...of: Parameters<ProjectionStore['setTier']>): Promise<void> {
+  setTier(...of: Parameters<RowStore['setTier']>): Promise<void> {
     return this.#named('set-tier', () => this.#tiers.setTier(...of));
   }
 
@@ -316,11 +317,11 @@ export class SqlProjectionStore extends SqlHistory implements ProjectionStore {
     return this.#named('segment-tenants', () => this.#tiers.segmentTenants());
   }
 
-  forksOf(...of: Parameters<ProjectionStore['forksOf']>): Promise<readonly WorkflowId[]> {
+  forksOf(...of: Parameters<RowStore['forksOf']>): Promise<readonly WorkflowId[]> {
     return this.#named('forks', () => this.#tiers.forksOf(...of));
   }
 
-  isPast(...of: Parameters<ProjectionStore['isPast']>): Promise<boolean> {
+  isPast(...of: Parameters<RowStore['isPast']>): Promise<boolean> {
     return this.#named('is-past', () => this.#tiers.isPast(...of));
   }
 
@@ -328,7 +329,7 @@ export class SqlProjectionStore extends SqlHistory implements ProjectionStore {
     return this.#named('segments', () => this.#tiers.segments(query));
   }
 
-  dropRows(...of: Parameters<ProjectionStore['dropRows']>): Promise<void> {
+  dropRows(...of: Parameters<RowStore['dropRows']>): Promise<void> {
     return this.#named('drop-rows', () => this.#tiers.dropRows(...of));
   }
 
@@ -336,19 +337,19 @@ export class SqlProjectionStore extends SqlHistory implements ProjectionStore {
     return this.#named('without-rows', () => this.#tiers.withoutRows(workflows));
   }
 
-  endedInSegments(...of: Parameters<ProjectionStore['endedInSegments']>): Promise<readonly StreamPlace[]> {
+  endedInSegments(...of: Parameters<RowStore['endedInSegments']>): Promise<readonly StreamPlace[]> {
     return this.#named('ended-in-segments', () => this.#tiers.endedInSegments(...of));
   }
 
-  restoreRows(...of: Parameters<ProjectionStore['restoreRows']>): Promise<void> {
+  restoreRows(...of: Parameters<RowStore['restoreRows']>): Promise<void> {
     return this.#named('restore-rows', () => this.#tiers.restoreRows(...of));
   }
 
-  storage(...of: Parameters<ProjectionStore['storage']>): Promise<readonly StorageUse[]> {
+  storage(...of: Parameters<RowStore['storage']>): Promise<readonly StorageUse[]> {
     return this.#named('storage', () => this.#tiers.storage(...of));
   }
 
-  blobReferences(...of: Parameters<ProjectionStore['blobReferences']>): Promise<readonly string[]> {
+  blobReferences(...of: Parameters<RowStore['blobReferences']>): Promise<readonly string[]> {
     return this.#named('blob-references', () => this.#tiers.blobReferences(...of));
   }
 

@@ -20,7 +20,7 @@ import {
   taskRank,
   type WorkflowId,
 } from '@tidemark/core';
-import type { CheckpointRow, ProjectionBatch, ProjectionStore, StreamRow, TaskRow } from '@tidemark/ports';
+import type { CheckpointRow, ProjectionBatch, RecordPlace, RowStore, StreamRow, TaskRow } from '@tidemark/ports';
 import { openPgliteStore } from './pglite-store.ts';
 import { openPostgresStore } from './postgres-store.ts';
 
@@ -81,7 +81,7 @@ const task = (index: number, sequence: number): TaskRow => ({
   state: taskState,
 });
 
-const checkpoint = (index: number, sequence: number): CheckpointRow => ({
+const checkpoint = (index: number, sequence: number): CheckpointRow<RecordPlace> => ({
   workflow: workflowAt(index),
   sequence: sequence as Sequence,
   checkpoint: `0190b7a2-0000-7000-8000-${sequence}` as CheckpointId,
@@ -101,7 +101,7 @@ const checkpoint = (index: number, sequence: number): CheckpointRow => ({
   offset: (sequence + OPENING_EVENTS) as Offset,
   lamport: (sequence + OPENING_EVENTS) as Lamport,
   atMs: 1_732_000_000_000,
-  payload,
+  payload: { partition: index as Partition, offset: sequence as Offset, bytes: 1_000 },
 });
 
 const empty: ProjectionBatch = {
@@ -174,7 +174,7 @@ const median = (values: readonly number[]): number => values.toSorted((a, b) => 
 /** How far each workflow is. */
 const sequences = new Array<number>(WORKFLOWS).fill(0);
 
-async function measureApply(store: ProjectionStore): Promise<void> {
+async function measureApply(store: RowStore): Promise<void> {
   const round = async (size: number, steps: number, start: number): Promise<number> => {
     const indexes = Array.from({ length: size }, (_, n) => (start + n) % WORKFLOWS);
     const from = sequences[indexes[0]!]!;
@@ -204,7 +204,7 @@ async function measureApply(store: ProjectionStore): Promise<void> {
   say('apply one stream with one checkpoint: fastest', Math.min(...single), 'ms');
 }
 
-async function measureClaims(store: ProjectionStore): Promise<void> {
+async function measureClaims(store: RowStore): Promise<void> {
   for (const count of [1, 100, 1000]) {
     const spent: number[] = [];
     for (let n = 0; n < 20; n += 1) {
@@ -218,7 +218,7 @@ async function measureClaims(store: ProjectionStore): Promise<void> {
   say('loadPartitions of 1000', await timed(() => store.loadPartitions(partitions)), 'ms');
 }
 
-async function measurePlacing(store: ProjectionStore): Promise<void> {
+async function measurePlacing(store: RowStore): Promise<void> {
   for (const count of [1, 100, 1000]) {
     const requests = Array.from({ length: count }, (_, n) => ({
       workflow: `placed-${count}-${n}` as WorkflowId,
@@ -233,7 +233,7 @@ async function measurePlacing(store: ProjectionStore): Promise<void> {
 }
 
 /** How long this thread can't do anything else, at most, while batches are applied. */
-async function measureBlocking(store: ProjectionStore): Promise<void> {
+async function measureBlocking(store: RowStore): Promise<void> {
   const indexes = Array.from({ length: 500 }, (_, n) => n + 400);
   let from = sequences[indexes[0]!]!;
   const gaps: number[] = [];

@@ -4,7 +4,7 @@
  */
 
 import type { Lamport, TenantId } from '@tidemark/core';
-import type { ProjectionStore, RecallQuery } from '@tidemark/ports';
+import type { RecallQuery, RowStore } from '@tidemark/ports';
 import { memoryRow } from '@tidemark/testkit/contracts/projection-store-memories';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -36,7 +36,7 @@ const query = (n: number, part: Partial<RecallQuery> = {}): RecallQuery => ({
   ...part,
 });
 
-async function fill(store: ProjectionStore): Promise<void> {
+async function fill(store: RowStore): Promise<void> {
   await store.ensure();
   await store.addPartitions([{ partition: rows.partitionAt(0), start: rows.at(0), rebuildTo: rows.at(0) }]);
   const memories = Array.from({ length: COUNT }, (_, n) =>
@@ -46,14 +46,14 @@ async function fill(store: ProjectionStore): Promise<void> {
   await embed(store);
 }
 
-async function embed(store: ProjectionStore): Promise<number> {
+async function embed(store: RowStore): Promise<number> {
   const found = await store.unembedded(model, COUNT * 2);
   const number = (words: string): number => Number(words.split(' ').at(-1));
   await store.putEmbeddings(found.map(({ id, mark, words }) => ({ id, mark, model, vector: vectorOf(number(words)) })));
   return found.length;
 }
 
-const answers = async (store: ProjectionStore, asked: RecallQuery): Promise<readonly string[]> =>
+const answers = async (store: RowStore, asked: RecallQuery): Promise<readonly string[]> =>
   (await store.recall(asked)).map(({ memory, score }) => `${memory.key} ${score.toFixed(3)}`);
 
 const withPgvector = assemblePglite({ memory: true });

@@ -16,7 +16,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import { Host } from '@tidemark/host';
-import { type Clock, type EventLog, type LogRecord, noTelemetry } from '@tidemark/ports';
+import { type Clock, type EventLog, type LogRecord, noTelemetry, type RowStore } from '@tidemark/ports';
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue } from '@tidemark/queue-memory';
 import {
   bulkHost,
@@ -103,7 +103,7 @@ export class TestWorld {
   #kill: (() => void) | undefined;
   #crashCount = 0;
 
-  constructor(options: TestWorldOptions, rows: Ports['store']) {
+  constructor(options: TestWorldOptions, rows: RowStore) {
     this.#options = options;
     const log = new SimulatedLog(PARTITIONS);
     const store = loggedStore(rows, log);

@@ -7,7 +7,7 @@
  */
 
 import { type Generation, isSystemDefinition, type Partition, type TenantId, type WorkflowId } from '@tidemark/core';
-import type { WorkflowListing } from '@tidemark/ports';
+import type { ProjectionStore, WorkflowListing } from '@tidemark/ports';
 import type { Ports } from '@tidemark/runtime';
 import {
   CHANGES_BEGINNING_ROWS_MAX_COUNT,
@@ -33,7 +33,9 @@ export interface ListFollower {
   readonly sight: Sight;
 }
 
-type ChangesPorts = Pick<Ports, 'store' | 'hints' | 'clock'>;
+type ChangesPorts = Pick<Ports, 'hints' | 'clock'> & {
+  readonly store: Pick<ProjectionStore, 'generations' | 'moving'>;
+};
 
 /** What the last look at a partition found: its generation, and the positions of what has not closed before that. */
 interface Seen {

@@ -4,7 +4,7 @@
  * Cost: 15 ms for 1,000 with 1 KB of payload.
  */
 
-import type { CheckpointRow } from '@tidemark/ports';
+import { type CheckpointRow, placeText, type RecordPlace } from '@tidemark/ports';
 import { float8s, int8s, texts } from '../binary-array.ts';
 import type { Statement } from '../sql-client.ts';
 
@@ -17,7 +17,7 @@ select unnest($1::text[]), unnest($2::int8[]), unnest($3::text[]), unnest($4::te
   unnest($16::int8[]), unnest($17::int8[]), unnest($18::float8[]), unnest($19::text[]),
   unnest($20::int8[])`;
 
-export function insertCheckpoints(rows: readonly CheckpointRow[]): Statement {
+export function insertCheckpoints(rows: readonly CheckpointRow<RecordPlace>[]): Statement {
   return {
     name: 'insert-checkpoints',
     text,
@@ -40,7 +40,7 @@ export function insertCheckpoints(rows: readonly CheckpointRow[]): Statement {
       int8s(rows, (row) => row.offset),
       int8s(rows, (row) => row.lamport),
       float8s(rows, (row) => row.atMs),
-      texts(rows, (row) => row.payload),
+      texts(rows, (row) => placeText(row.payload)),
       int8s(rows, (row) => row.supersedes),
     ],
   };

@@ -3,7 +3,7 @@
  * events_inbox for those of epoch 0, by which a task's cause is found. Cost: 12 ms for 1,000 with 300 bytes of payload.
  */
 
-import type { EventRow } from '@tidemark/ports';
+import { type EventRow, placeText, type RecordPlace } from '@tidemark/ports';
 import { float8s, int8s, texts } from '../binary-array.ts';
 import type { Statement } from '../sql-client.ts';
 
@@ -13,7 +13,7 @@ select unnest($1::text[]), unnest($2::int8[]), unnest($3::text[]), unnest($4::te
   unnest($6::text[]), unnest($7::int8[]), unnest($8::int8[]), unnest($9::float8[]), unnest($10::text[]),
   unnest($11::text[])`;
 
-export function insertEvents(rows: readonly EventRow[]): Statement {
+export function insertEvents(rows: readonly EventRow<RecordPlace>[]): Statement {
   return {
     name: 'insert-events',
     text,
@@ -28,7 +28,7 @@ export function insertEvents(rows: readonly EventRow[]): Statement {
       int8s(rows, (row) => row.offset),
       float8s(rows, (row) => row.atMs),
       texts(rows, (row) => row.control),
-      texts(rows, (row) => row.payload),
+      texts(rows, (row) => placeText(row.payload)),
     ],
   };
 }

@@ -5,9 +5,9 @@
  */
 
 import type { EventId, WorkflowId } from '@tidemark/core';
-import type { StreamSnapshot } from '@tidemark/ports';
+import type { RecordPlace, StreamSnapshot } from '@tidemark/ports';
 import { texts } from '../binary-array.ts';
-import { type Rows, type Statement, textAt } from '../sql-client.ts';
+import { placeAt, type Rows, type Statement, textAt } from '../sql-client.ts';
 
 const text = `
 select wanted.workflow, wanted.event, e.payload
@@ -25,7 +25,7 @@ interface Waiting {
 }
 
 /** Signals that the snapshots' states say are waiting. */
-export const signalsOf = (snapshots: readonly StreamSnapshot[]): readonly Waiting[] =>
+export const signalsOf = (snapshots: readonly StreamSnapshot<RecordPlace>[]): readonly Waiting[] =>
   snapshots.flatMap(({ workflow, state }) => {
     if (!state.includes('"signals":[{')) return [];
     const { signals } = JSON.parse(state) as { readonly signals: readonly Pick<Waiting, 'event'>[] };
@@ -39,12 +39,15 @@ export const loadSignals = (signals: readonly Waiting[]): Statement => ({
 });
 
 /** The snapshots with those payloads among their causes. */
-export function withSignals(snapshots: readonly StreamSnapshot[], rows: Rows): readonly StreamSnapshot[] {
-  const found = new Map<string, StreamSnapshot['causes'][number][]>();
+export function withSignals(
+  snapshots: readonly StreamSnapshot<RecordPlace>[],
+  rows: Rows,
+): readonly StreamSnapshot<RecordPlace>[] {
+  const found = new Map<string, StreamSnapshot<RecordPlace>['causes'][number][]>();
   for (const row of rows) {
     const workflow = textAt(row, 0);
     const causes = found.get(workflow) ?? [];
-    causes.push({ event: textAt(row, 1) as EventId, payload: textAt(row, 2) });
+    causes.push({ event: textAt(row, 1) as EventId, payload: placeAt(row, 2) });
     found.set(workflow, causes);
   }
   return snapshots.map((one) => {

@@ -6,9 +6,9 @@
  */
 
 import type { EffectKey, EventId, Offset, Partition, Sequence, WorkflowId } from '@tidemark/core';
-import type { JsonText, StreamSnapshot } from '@tidemark/ports';
+import type { JsonText, RecordPlace, StreamSnapshot } from '@tidemark/ports';
 import { textArray } from '../binary-array.ts';
-import { numberAt, type Row, type Rows, type Statement, textAt } from '../sql-client.ts';
+import { numberAt, placeAt, type Row, type Rows, type Statement, textAt } from '../sql-client.ts';
 
 /** Rows are `(kind, workflow, order, name, text)`; what they mean depends on the kind. */
 const KIND = {
@@ -94,7 +94,10 @@ interface Gathered {
 }
 
 /** The snapshots in the order of the request, or undefined when the store is not ready. */
-export function snapshotsOf(workflows: readonly WorkflowId[], rows: Rows): readonly StreamSnapshot[] | undefined {
+export function snapshotsOf(
+  workflows: readonly WorkflowId[],
+  rows: Rows,
+): readonly StreamSnapshot<RecordPlace>[] | undefined {
   let ready = false;
   const gathered = new Map<string, Gathered>();
   for (const row of rows) {
@@ -124,16 +127,17 @@ export function snapshotsOf(workflows: readonly WorkflowId[], rows: Rows): reado
 
 const byOrder = (a: Row, b: Row): number => Number(a[2]) - Number(b[2]);
 const nameOf = (row: Row): string => textAt(row, 3);
-const payloadOf = (row: Row): JsonText => textAt(row, 4);
+const stateOf = (row: Row): JsonText => textAt(row, 4);
+const payloadOf = (row: Row): RecordPlace => placeAt(row, 4);
 
-function snapshot(workflow: WorkflowId, stream: Row, parts: Gathered): StreamSnapshot {
+function snapshot(workflow: WorkflowId, stream: Row, parts: Gathered): StreamSnapshot<RecordPlace> {
   const { tasks, checkpoints, effects, causes } = parts;
   return {
     workflow,
     partition: Number(nameOf(stream)) as Partition,
     next: numberAt(stream, 2) as Offset,
-    state: payloadOf(stream),
-    tasks: tasks.sort(byOrder).map(payloadOf),
+    state: stateOf(stream),
+    tasks: tasks.sort(byOrder).map(stateOf),
     checkpoints: checkpoints.sort(byOrder).map((row) => ({
       sequence: numberAt(row, 2) as Sequence,
       stepVersion: Number(nameOf(row)),

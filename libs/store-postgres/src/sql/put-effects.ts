@@ -4,7 +4,7 @@
  */
 
 import { taskRank } from '@tidemark/core';
-import type { EffectRow } from '@tidemark/ports';
+import { type EffectRow, placeText, type RecordPlace } from '@tidemark/ports';
 import { float8s, int8s, texts } from '../binary-array.ts';
 import type { Statement } from '../sql-client.ts';
 
@@ -20,7 +20,7 @@ on conflict (workflow, task_rank, hashtextextended(key, 0), hashtextextended(key
   at_ms = excluded.at_ms, payload = excluded.payload,
   request = coalesce(excluded.request, effects.request)`;
 
-export function putEffects(rows: readonly EffectRow[]): Statement {
+export function putEffects(rows: readonly EffectRow<RecordPlace>[]): Statement {
   return {
     name: 'put-effects',
     text,
@@ -35,8 +35,8 @@ export function putEffects(rows: readonly EffectRow[]): Statement {
       texts(rows, (row) => row.responseDigest),
       int8s(rows, (row) => row.position),
       float8s(rows, (row) => row.atMs),
-      texts(rows, (row) => row.payload),
-      texts(rows, (row) => row.request),
+      texts(rows, (row) => placeText(row.payload)),
+      texts(rows, ({ request }) => request && placeText(request)),
     ],
   };
 }

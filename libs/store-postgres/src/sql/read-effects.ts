@@ -14,9 +14,9 @@ import {
   taskRank,
   type WorkflowId,
 } from '@tidemark/core';
-import type { EffectListing, EffectQuery, EffectRow, TaskCommit } from '@tidemark/ports';
+import type { EffectListing, EffectQuery, EffectRow, RecordPlace, TaskCommit } from '@tidemark/ports';
 import { int8s, storable, textArray } from '../binary-array.ts';
-import { nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
+import { nullableText, numberAt, placeAt, type Row, type Statement, textAt } from '../sql-client.ts';
 import { taskOfRank, textOf } from './read-history.ts';
 
 const all = `
@@ -76,10 +76,10 @@ export const readEffectPage = (workflow: WorkflowId, query: PageQuery): Statemen
 export const readEffectListings = (workflow: WorkflowId, query: PageQuery): Statement =>
   page('read-effect-listings', listed, workflow, query);
 
-export const effectOf = (row: Row): EffectRow => ({
+export const effectOf = (row: Row): EffectRow<RecordPlace> => ({
   ...effectListingOf(row),
-  payload: textAt(row, LISTED_COUNT),
-  request: nullableText(row, LISTED_COUNT + 1),
+  payload: placeAt(row, LISTED_COUNT),
+  request: row[LISTED_COUNT + 1] == null ? null : placeAt(row, LISTED_COUNT + 1),
 });
 
 export const effectListingOf = (row: Row): EffectListing => ({

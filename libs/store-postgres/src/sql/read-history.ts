@@ -20,13 +20,22 @@ import {
   taskRank,
   type WorkflowId,
 } from '@tidemark/core';
-import type { CheckpointRow, EventQuery, EventRow, RejectedPlace, RejectedRow, TaskRow } from '@tidemark/ports';
+import type {
+  CheckpointRow,
+  EventQuery,
+  EventRow,
+  RecordPlace,
+  RejectedPlace,
+  RejectedRow,
+  TaskRow,
+} from '@tidemark/ports';
 import { storable } from '../binary-array.ts';
 import {
   booleanAt,
   nullableNumber,
   nullableText,
   numberAt,
+  placeAt,
   type Row,
   type Rows,
   type Statement,
@@ -92,7 +101,7 @@ export const readCheckpoints = (
   values: [workflow, String(options.from), options.step ?? null, String(options.limit), textOf(options.since)],
 });
 
-export const checkpointOf = (row: Row): CheckpointRow => ({
+export const checkpointOf = (row: Row): CheckpointRow<RecordPlace> => ({
   workflow: textAt(row, 0) as WorkflowId,
   sequence: numberAt(row, 1) as Sequence,
   checkpoint: nullableText(row, 2) as CheckpointId | null,
@@ -111,7 +120,7 @@ export const checkpointOf = (row: Row): CheckpointRow => ({
   offset: numberAt(row, 15) as Offset,
   lamport: numberAt(row, 16) as Lamport,
   atMs: numberAt(row, 17),
-  payload: textAt(row, 18),
+  payload: placeAt(row, 18),
   supersedes: nullableNumber(row, 19) as Sequence | null,
 });
 
@@ -135,7 +144,7 @@ export const readEvents = (workflow: WorkflowId, limit: number, query: EventQuer
   return { name, text: events(filters), values };
 };
 
-export const eventOf = (row: Row): EventRow => ({
+export const eventOf = (row: Row): EventRow<RecordPlace> => ({
   workflow: textAt(row, 0) as WorkflowId,
   position: numberAt(row, 1) as Position,
   event: textAt(row, 2) as EventId,
@@ -146,7 +155,7 @@ export const eventOf = (row: Row): EventRow => ({
   offset: numberAt(row, 7) as Offset,
   atMs: numberAt(row, 8),
   control: textAt(row, 9),
-  payload: textAt(row, 10),
+  payload: placeAt(row, 10),
 });
 
 const rejected = `

@@ -81,10 +81,11 @@ export function testApplying(under: StoreUnderTest): void {
 
     test('keeps every column of every row exactly', async () => {
       await under.partitions(1);
-      const payload = JSON.stringify({
+      const text = JSON.stringify({
         text: 'quotes " \\ \n tab\t, {braces}, NULL, ünï, 漢字, 🌊',
         big: 'x'.repeat(3000),
       });
+      const farthest = { ...rows.said(Number.MAX_SAFE_INTEGER, 999_999_999), partition: rows.partitionAt(2 ** 31 - 1) };
       const task = taskId(3, 1);
       const stream = rows.streamRow('w', 0, {
         reason: 'because',
@@ -96,17 +97,19 @@ export function testApplying(under: StoreUnderTest): void {
         costMicros: 1.5e-7,
         openedAtMs: 1_700_000_000_000.25,
         lastAction: 'naïve "action" {}',
-        state: payload,
+        state: text,
       });
       const written = {
-        tasksPut: [rows.taskRow('w', task, { unblocked: false, cause: 'signal-1' as EventId, state: payload })],
+        tasksPut: [rows.taskRow('w', task, { unblocked: false, cause: 'signal-1' as EventId, state: text })],
         checkpoints: [
           rows.checkpointRow('w', 0),
-          rows.checkpointRow('w', 1, { payload, belief: 'delta', tokens: 2.5 }),
+          rows.checkpointRow('w', 1, { payload: farthest, belief: 'delta', tokens: 2.5 }),
         ],
-        effects: [rows.effectRow('w', task, '1', { responseDigest: 'e'.repeat(64), status: 'done', payload })],
-        events: [rows.eventRow('w', 2, { control: payload, payload })],
-        rejected: [rows.rejectedRow(0, 3, { workflow: 'other', type: 'Odd', evidence: payload.slice(0, 1000) })],
+        effects: [
+          rows.effectRow('w', task, '1', { responseDigest: 'e'.repeat(64), status: 'done', payload: farthest }),
+        ],
+        events: [rows.eventRow('w', 2, { control: text, payload: farthest })],
+        rejected: [rows.rejectedRow(0, 3, { workflow: 'other', type: 'Odd', evidence: text.slice(0, 1000) })],
       };
       const batch = {
         partitions: [rows.advance(0, 0, 9)],
@@ -123,7 +126,7 @@ export function testApplying(under: StoreUnderTest): void {
       expect(await under.store.events(stream.workflow, 10)).toEqual(written.events);
       expect(await under.store.rejected(10)).toEqual(written.rejected);
       expect((await under.store.loadPartitions([rows.partitionAt(0)]))[0]?.streams).toEqual([
-        { state: payload, tasks: [payload] },
+        { state: text, tasks: [text] },
       ]);
     });
 
@@ -165,7 +168,7 @@ export function testApplying(under: StoreUnderTest): void {
       const done = rows.effectRow('w', first, '1', {
         status: 'done',
         position: 4 as Position,
-        payload: '{"response":2}',
+        payload: rows.said(2),
       });
       await under.store.apply(
         rows.batch({
@@ -246,13 +249,13 @@ export function testApplying(under: StoreUnderTest): void {
 
     test('large rows and many rows', async () => {
       await under.partitions(1);
-      const payload = JSON.stringify('p'.repeat(1_000_000));
-      const checkpoints = Array.from({ length: 20 }, (_, n) => rows.checkpointRow('w', n + 1, { payload }));
-      const small = Array.from({ length: 5000 }, (_, n) => rows.checkpointRow('w', n + 100));
-      await under.store.apply(rows.batch({ ...rows.openingBatch('w', 0), checkpoints: [...checkpoints, ...small] }));
-      const read = await under.store.checkpoints(rows.workflowNamed('w'), { ...all, limit: 10_000 });
+      const control = JSON.stringify('p'.repeat(1_000_000));
+      const events = Array.from({ length: 20 }, (_, n) => rows.eventRow('w', n + 1, { control }));
+      const small = Array.from({ length: 5000 }, (_, n) => rows.eventRow('w', n + 100));
+      await under.store.apply(rows.batch({ ...rows.openingBatch('w', 0), events: [...events, ...small] }));
+      const read = await under.store.events(rows.workflowNamed('w'), 10_000);
       expect(read).toHaveLength(5020);
-      expect(read[19]?.payload).toBe(payload);
+      expect(read[19]?.control).toBe(control);
     });
 
     test('one prefix of the log gives the same rows in any batching (I5)', async () => {
@@ -310,7 +313,7 @@ function story(partition: number): ProjectionBatch[] {
         tasksGone: [{ workflow, task: first }],
         tasksPut: [rows.taskRow(name, taskId(1, 0))],
         checkpoints: [rows.checkpointRow(name, 1)],
-        effects: [rows.effectRow(name, first, '1', { status: 'done', payload: '{"response":1}' })],
+        effects: [rows.effectRow(name, first, '1', { status: 'done', payload: rows.said(from + 2) })],
         events: [rows.eventRow(name, 3)],
       }),
       ...(generation === 3 ? [] : [rows.closingBatch(name, partition, from + 3, generation)]),

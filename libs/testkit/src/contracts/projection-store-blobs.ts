@@ -1,7 +1,7 @@
 /** Owns the part of the contract about texts that name blobs: each is told as long as a row has it, and none is overlooked. */
 
 import { type Lamport, type Offset, type Sequence, taskId } from '@tidemark/core';
-import { blobReferenceText, placeText, type SegmentRow } from '@tidemark/ports';
+import { blobReferenceText, type SegmentRow } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
 import type { StoreUnderTest } from './projection-store.ts';
 import { memoryRow } from './projection-store-memories.ts';
@@ -17,9 +17,7 @@ const SEGMENT: Pick<SegmentRow, 'partition' | 'from' | 'to'> = {
 const name = (number: number): string =>
   blobReferenceText({ digest: number.toString(16).padStart(64, '0'), bytes: 5_000_000 });
 
-/** A record that says so much. */
-const placed = (offset: number): string =>
-  placeText({ partition: SEGMENT.partition, offset: offset as Offset, bytes: 5_000_000 });
+const placed = (offset: number) => rows.said(offset, 5_000_000);
 
 export function testBlobs(under: StoreUnderTest): void {
   const named = (after: string | null = null, limit = 100): Promise<readonly string[]> =>

@@ -90,11 +90,11 @@ export function testClaims(under: StoreUnderTest): void {
             rows.effectRow('w', pending[0]!, '1', {
               position: 10 as Position,
               status: 'done',
-              payload: '{"response":1}',
+              payload: rows.said(10),
             }),
             rows.effectRow('w', taskId(2, 0), '1', { position: 5 as Position, status: 'done' }),
           ],
-          events: [rows.eventRow('w', 20, { payload: '{"value":"yes"}' }), rows.eventRow('w', 21)],
+          events: [rows.eventRow('w', 20, { payload: rows.said(20) }), rows.eventRow('w', 21)],
         }),
       );
       const [snapshot] = await under.other.loadStreams([rows.workflowNamed('w')]);
@@ -107,13 +107,13 @@ export function testClaims(under: StoreUnderTest): void {
         checkpoints: [0, 3, 5, 6, 8].map((sequence) => ({
           sequence,
           stepVersion: 1,
-          payload: `{"sequence":${sequence}}`,
+          payload: rows.said(sequence),
         })),
         effects: [
-          { key: 'w:3.0:pay:1', status: 'done', payload: '{"response":1}' },
-          { key: 'w:3.0:pay:2', status: 'intended', payload: '{"request":1}' },
+          { key: 'w:3.0:pay:1', status: 'done', payload: rows.said(10) },
+          { key: 'w:3.0:pay:2', status: 'intended', payload: rows.said(1) },
         ],
-        causes: [{ event: cause, payload: '{"value":"yes"}' }],
+        causes: [{ event: cause, payload: rows.said(20) }],
       });
     });
 
@@ -126,12 +126,12 @@ export function testClaims(under: StoreUnderTest): void {
           ...rows.openingBatch('w', 0),
           streams: [rows.streamRow('w', 0, { state })],
           tasksPut: [rows.taskRow('w', taskId(0, 0), { cause: given })],
-          events: [early, given].map((_, n) => rows.eventRow('w', 20 + n, { payload: `{"value":${n}}` })),
+          events: [early, given].map((_, n) => rows.eventRow('w', 20 + n, { payload: rows.said(n) })),
         }),
       );
       const [snapshot] = await under.other.loadStreams([rows.workflowNamed('w')]);
       const causes = new Map(snapshot!.causes.map(({ event, payload }) => [event, payload]));
-      expect(causes).toEqual(new Map([early, given].map((event, n) => [event, `{"value":${n}}`])));
+      expect(causes).toEqual(new Map([early, given].map((event, n) => [event, rows.said(n)])));
     });
 
     test('gives many at once, in the order asked for, and none for unknown ones', async () => {

@@ -12,8 +12,9 @@ import type {
   EventRow,
   FoldedPartition,
   LeaseRow,
-  ProjectionStore,
+  RecordPlace,
   RejectedRow,
+  RowStore,
   RunnableStream,
   StoreCounts,
   StreamSnapshot,
@@ -24,11 +25,11 @@ import type {
 export interface WorkflowDump {
   readonly workflow: WorkflowSummary;
   readonly tasks: readonly TaskRow[];
-  readonly checkpoints: readonly CheckpointRow[];
-  readonly effects: readonly EffectRow[];
-  readonly events: readonly EventRow[];
+  readonly checkpoints: readonly CheckpointRow<RecordPlace>[];
+  readonly effects: readonly EffectRow<RecordPlace>[];
+  readonly events: readonly EventRow<RecordPlace>[];
   /** What a claim would read; absent where none is possible. */
-  readonly snapshot: StreamSnapshot | undefined;
+  readonly snapshot: StreamSnapshot<RecordPlace> | undefined;
 }
 
 export interface ProjectionDump {
@@ -45,7 +46,7 @@ export interface ProjectionDump {
 const EVERYTHING = 1_000_000;
 
 /** The store must be ready. */
-export async function dump(store: ProjectionStore): Promise<ProjectionDump> {
+export async function dump(store: RowStore): Promise<ProjectionDump> {
   const positions = [...(await store.positions())].sort(([a], [b]) => a - b);
   const workflows = (await store.workflows({ limit: EVERYTHING })).toSorted((a, b) => byText(a.workflow, b.workflow));
   return {
@@ -60,7 +61,7 @@ export async function dump(store: ProjectionStore): Promise<ProjectionDump> {
   };
 }
 
-async function dumpWorkflow(store: ProjectionStore, workflow: WorkflowSummary): Promise<WorkflowDump> {
+async function dumpWorkflow(store: RowStore, workflow: WorkflowSummary): Promise<WorkflowDump> {
   const id: WorkflowId = workflow.workflow;
   const [snapshot] = await store.loadStreams([id]);
   return {

@@ -1,7 +1,7 @@
 /** Owns the part of the contract about what became of calls, what people are asked, and which version a workflow keeps to. */
 
 import { type EventId, type Position, type Question, type Sequence, type StreamStatus, taskId } from '@tidemark/core';
-import type { EffectRow } from '@tidemark/ports';
+import type { EffectRow, RecordPlace } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
 import type { StoreUnderTest } from './projection-store.ts';
 import * as rows from './projection-store-rows.ts';
@@ -22,24 +22,24 @@ export function testOutcomes(under: StoreUnderTest): void {
   };
 
   describe('effects', () => {
-    const effect = (position: number, part: Partial<EffectRow>) =>
+    const effect = (position: number, part: Partial<EffectRow<RecordPlace>>) =>
       rows.effectRow('w', first, '1', { position: position as Position, ...part });
-    const called = effect(2, { payload: '{"request":7}', request: '{"request":7}' });
-    const accepted = effect(3, { status: 'pending', payload: '{"detail":"slip"}', request: null });
+    const called = effect(2, { payload: rows.said(7), request: rows.said(7) });
+    const accepted = effect(3, { status: 'pending', payload: rows.said(3), request: null });
     const confirmed = effect(4, {
       status: 'done',
       responseDigest: 'e'.repeat(64),
-      payload: '{"response":1}',
+      payload: rows.said(4),
       request: null,
     });
 
     test('keep the request of their intention beside whatever came of it, in later batches too', async () => {
       await written({ effects: [called] }, { effects: [accepted] }, { effects: [confirmed] });
-      expect(await under.other.effects(workflow)).toEqual([{ ...confirmed, request: '{"request":7}' }]);
+      expect(await under.other.effects(workflow)).toEqual([{ ...confirmed, request: rows.said(7) }]);
     });
 
     test('that are intended afresh have the newer request; those that never were have none', async () => {
-      const again = effect(5, { payload: '{"request":8}', request: '{"request":8}' });
+      const again = effect(5, { payload: rows.said(8), request: rows.said(8) });
       const pure = rows.effectRow('w', first, '2', { kind: 'pure', status: 'done', request: null });
       await written({ effects: [called, pure] }, { effects: [again] });
       expect(await under.store.effects(workflow)).toEqual([pure, again]);
@@ -61,10 +61,10 @@ export function testOutcomes(under: StoreUnderTest): void {
       await written({ effects: [called, ...others.toReversed()] }, { effects: [accepted] });
       const [snapshot] = await under.store.loadStreams([workflow]);
       expect(snapshot?.effects.map(({ status, payload }) => [status, payload])).toEqual([
-        ['pending', '{"detail":"slip"}'],
-        ['failed', '{"request":1}'],
-        ['done', '{"request":1}'],
-        ['intended', '{"request":1}'],
+        ['pending', rows.said(3)],
+        ['failed', rows.said(1)],
+        ['done', rows.said(1)],
+        ['intended', rows.said(1)],
       ]);
     });
   });

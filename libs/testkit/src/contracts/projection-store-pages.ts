@@ -2,7 +2,7 @@
 
 import type { EffectKey, EventId, Position, Sequence, TaskId, TenantId } from '@tidemark/core';
 import { taskId } from '@tidemark/core';
-import type { EffectRow } from '@tidemark/ports';
+import type { EffectRow, RecordPlace } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
 import type { StoreUnderTest } from './projection-store.ts';
 import * as rows from './projection-store-rows.ts';
@@ -18,7 +18,7 @@ export function testPages(under: StoreUnderTest): void {
   };
 
   describe('pages of effects', () => {
-    const of = (sequence: number, name: string, part: Partial<EffectRow> = {}) =>
+    const of = (sequence: number, name: string, part: Partial<EffectRow<RecordPlace>> = {}) =>
       rows.effectRow('w', taskId(sequence, 0), name, part);
     /** In the order of pages; written in another, and with positions in another. */
     const ordered = [
@@ -28,7 +28,7 @@ export function testPages(under: StoreUnderTest): void {
       of(2, '1', { position: 4 as Position, operation: 'model' }),
       of(10, '1', { position: 5 as Position }),
     ];
-    const listingOf = ({ payload: _, request: __, ...listing }: EffectRow) => listing;
+    const listingOf = ({ payload: _, request: __, ...listing }: EffectRow<RecordPlace>) => listing;
     const written = () => opened({ effects: ordered.toReversed() });
 
     test('hold as many as they may, by task and key, and the next goes on after the last', async () => {
@@ -49,7 +49,7 @@ export function testPages(under: StoreUnderTest): void {
         ...row,
         status: 'done' as const,
         position: (20 + n) as Position,
-        payload: '{"response":1}',
+        payload: rows.said(20 + n),
       }));
       await under.store.apply(rows.batch({ partitions: [rows.advance(0, 2, 3)], effects: resolved }));
       const second = await under.other.effectPage(workflow, { after: first[1]!, limit: 9 });
@@ -109,7 +109,7 @@ export function testPages(under: StoreUnderTest): void {
 
   test('events are the newest before the one that a page began with, or one by its id', async () => {
     const events = [3, 4, 5, 6].map((position) => rows.eventRow('w', position));
-    const parked = rows.eventRow('w', 7, { event: 'asks' as EventId, type: 'WorkflowParked', payload: '{"x":1}' });
+    const parked = rows.eventRow('w', 7, { event: 'asks' as EventId, type: 'WorkflowParked' });
     const later = [8, 9].map((position) => rows.eventRow('w', position));
     await opened({ events: [...events, parked, ...later] });
     const { store, other } = under;

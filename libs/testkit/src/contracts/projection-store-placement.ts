@@ -1,13 +1,13 @@
 /** Owns the part of the contract about readiness (P3) and placement (architecture.md, sections 2 and 10, case 2). */
 
 import type { Generation, TenantId, WorkflowId } from '@tidemark/core';
-import type { Placement, ProjectionStore } from '@tidemark/ports';
+import type { Placement, RowStore } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
 import type { StoreUnderTest } from './projection-store.ts';
 import * as rows from './projection-store-rows.ts';
 
 const rebuilding = { name: 'UnavailableError', code: 'store-rebuilding' };
-const places = (placed: Awaited<ReturnType<ProjectionStore['place']>>): unknown[] =>
+const places = (placed: Awaited<ReturnType<RowStore['place']>>): unknown[] =>
   placed.map((each) =>
     'takenBy' in each
       ? [each.workflow, 'taken by', each.takenBy]

@@ -26,6 +26,7 @@ import type {
   PartitionAdvance,
   PlacementRequest,
   ProjectionBatch,
+  RecordPlace,
   RejectedRow,
   StreamRow,
   TaskRow,
@@ -122,7 +123,18 @@ export function taskRow(workflow: string, task: TaskId, part: Partial<TaskRow> =
   };
 }
 
-export function checkpointRow(workflow: string, sequence: number, part: Partial<CheckpointRow> = {}): CheckpointRow {
+/** Where a record is that says so many bytes. */
+export const said = (offset: number, bytes = 100): RecordPlace => ({
+  partition: partitionAt(0),
+  offset: at(offset),
+  bytes,
+});
+
+export function checkpointRow(
+  workflow: string,
+  sequence: number,
+  part: Partial<CheckpointRow<RecordPlace>> = {},
+): CheckpointRow<RecordPlace> {
   return {
     workflow: workflowNamed(workflow),
     sequence: sequence as Sequence,
@@ -143,12 +155,17 @@ export function checkpointRow(workflow: string, sequence: number, part: Partial<
     offset: at(sequence),
     lamport: (sequence + 1) as Lamport,
     atMs: 1_700_000_000_000 + sequence,
-    payload: `{"sequence":${sequence}}`,
+    payload: said(sequence),
     ...part,
   };
 }
 
-export function effectRow(workflow: string, task: TaskId, name: string, part: Partial<EffectRow> = {}): EffectRow {
+export function effectRow(
+  workflow: string,
+  task: TaskId,
+  name: string,
+  part: Partial<EffectRow<RecordPlace>> = {},
+): EffectRow<RecordPlace> {
   return {
     workflow: workflowNamed(workflow),
     key: `${workflow}:${task}:pay:${name}` as EffectKey,
@@ -160,13 +177,17 @@ export function effectRow(workflow: string, task: TaskId, name: string, part: Pa
     responseDigest: null,
     position: 1 as Position,
     atMs: 1_700_000_000_000,
-    payload: '{"request":1}',
-    request: '{"request":1}',
+    payload: said(1),
+    request: said(1),
     ...part,
   };
 }
 
-export function eventRow(workflow: string, position: number, part: Partial<EventRow> = {}): EventRow {
+export function eventRow(
+  workflow: string,
+  position: number,
+  part: Partial<EventRow<RecordPlace>> = {},
+): EventRow<RecordPlace> {
   return {
     workflow: workflowNamed(workflow),
     position: position as Position,
@@ -178,7 +199,7 @@ export function eventRow(workflow: string, position: number, part: Partial<Event
     offset: at(position - 1),
     atMs: 1_700_000_000_000,
     control: '{"name":"approved"}',
-    payload: '{"value":true}',
+    payload: said(position - 1),
     ...part,
   };
 }

@@ -3,7 +3,7 @@
  * for each test; `other` is another process's view of the same tables (the same store, where there can be only one).
  */
 
-import type { ProjectionStore } from '@tidemark/ports';
+import type { RowStore } from '@tidemark/ports';
 import { afterEach, beforeEach, describe } from 'vitest';
 import { testApplying } from './projection-store-apply.ts';
 import { testApprovals } from './projection-store-approvals.ts';
@@ -23,15 +23,15 @@ import { testTiers } from './projection-store-tiers.ts';
 export { dump, type ProjectionDump, type WorkflowDump } from './projection-store-dump.ts';
 
 export interface OpenedProjectionStore {
-  readonly store: ProjectionStore;
-  readonly other: ProjectionStore;
+  readonly store: RowStore;
+  readonly other: RowStore;
   close(): Promise<void>;
 }
 
 /** What the parts of the suite see. */
 export interface StoreUnderTest {
-  readonly store: ProjectionStore;
-  readonly other: ProjectionStore;
+  readonly store: RowStore;
+  readonly other: RowStore;
   /** Adds empty partitions `[0, count)`; the store is ready then. */
   partitions(count: number): Promise<void>;
 }

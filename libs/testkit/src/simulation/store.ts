@@ -10,10 +10,9 @@ import {
   type PlacementRequest,
   type PlacementRules,
   type ProjectionBatch,
-  type ProjectionStore,
   RANGE_COUNT,
   type RangeRole,
-  type StreamSnapshot,
+  type RowStore,
 } from '@tidemark/ports';
 import { SimulatedStore } from '@tidemark/runtime/simulation';
 import type { Network } from './network.ts';
@@ -157,7 +156,7 @@ function lineOf(prototype: object): object[] {
 }
 
 /** One process's view of the store. */
-export function storeView(store: FleetStore, network: Network, process: SimulatedProcess): ProjectionStore {
+export function storeView(store: FleetStore, network: Network, process: SimulatedProcess): RowStore {
   const ask = <T>(operation: string, work: () => Promise<T>): Promise<T> =>
     network.call(process, 'store', operation, () => {
       if (store.isThere || operation === 'ensure') return work();
@@ -171,9 +170,9 @@ export function storeView(store: FleetStore, network: Network, process: Simulate
     view[operation] = (...args: unknown[]) => ask(operation, () => perform(...args));
   }
   // Rows and the partitions' offsets are read in one snapshot.
-  view.loadStreams = (workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot[]> =>
+  view.loadStreams = (workflows: readonly WorkflowId[]): ReturnType<RowStore['loadStreams']> =>
     ask('loadStreams', () => store.loadStreams(workflows));
-  return view as unknown as ProjectionStore;
+  return view as unknown as RowStore;
 }
 
 /** The rows of a partition in a plain shape, in an order of their own: what two stores have to agree on. */
