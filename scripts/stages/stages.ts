@@ -42,6 +42,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'libs/cli/src/unreadable.test.ts',
       'libs/cli/src/versions.test.ts',
       'libs/host/src/deletions.test.ts',
+      'libs/host/src/memory-words.test.ts',
       'libs/host/src/encryption.test.ts',
       'libs/host/src/forgetting-scan.test.ts',
       'libs/host/src/large-payloads.test.ts',

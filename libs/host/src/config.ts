@@ -103,6 +103,8 @@ const settings = {
   TIDEMARK_POOLS: z.string().regex(POOLS, 'expected NAME=MODULE[,MODULE…][;NAME=…]').default(''),
   /** Folder of a sentence model, by which memories are found by meaning; empty: by words alone. */
   TIDEMARK_EMBEDDER_FOLDER: z.string().default(''),
+  /** `off`: rows have no words of memories, nor vectors of them, so nothing is found by what it says. */
+  TIDEMARK_MEMORY_WORDS: z.enum(['on', 'off']).default('on'),
   /** Where history goes that is no longer hot, `s3://BUCKET/PREFIX` or `file:///FOLDER`; empty: it stays in the log for ever. */
   TIDEMARK_ARCHIVE_URL: z.union([z.literal(''), url('s3', 'file')]).default(''),
   /** Payloads that are larger, in KiB, are kept in blobs beside the archive; the log's own limit applies where it is lower. */
@@ -174,6 +176,7 @@ export interface ClusterConfig {
   readonly metrics: MetricsSettings | undefined;
   /** Empty: none. */
   readonly embedderFolder: string;
+  readonly memoryWords: 'on' | 'off';
   readonly tiers: TierConfig;
   /** What is larger, in bytes, is in blobs, where there is an archive. */
   readonly inlineMaxBytes: number;
@@ -252,6 +255,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
     traces: traceSettings(env),
     metrics: metricsSettings(env),
     embedderFolder: data.TIDEMARK_EMBEDDER_FOLDER,
+    memoryWords: data.TIDEMARK_MEMORY_WORDS,
     keysUrl: data.TIDEMARK_ENCRYPTION === 'on' ? data.TIDEMARK_KEYS_URL : '',
     secretsUrl: data.TIDEMARK_SECRETS_KEYS_URL,
     inlineMaxBytes: data.TIDEMARK_INLINE_MAX_KB * 1_024,

@@ -122,7 +122,7 @@ const openKeyStore = ({ folder }: EmbeddedOptions): Promise<KeyStore> =>
 
 /** Archive and keys. */
 async function openBelow(options: EmbeddedOptions, log: EventLog, opened: Opened): Promise<Omit<Below, 'store'>> {
-  const { folder, inlineMaxBytes, secretsUrl } = options;
+  const { folder, inlineMaxBytes, secretsUrl, memoryWords } = options;
   const warm = await opened.add(openFsObjects({ folder: path.join(folder, 'archive') }));
   const blobs = await opened.add(openBlobFolders(folder));
   const isKeyless = keyOf(options) === '' && (await hasNoKeys(options));
@@ -132,7 +132,7 @@ async function openBelow(options: EmbeddedOptions, log: EventLog, opened: Opened
     return { store, all: () => store.list({}) };
   });
   const refusesPlain = options.encryption === 'on';
-  const views = { refusesPlain, isKeyless, blobs, inlineMaxBytes };
+  const views = { refusesPlain, isKeyless, memoryWords, blobs, inlineMaxBytes };
   return { log, clock: systemClock, archive: { warm }, ...keys, ...views };
 }
 

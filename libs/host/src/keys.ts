@@ -98,15 +98,21 @@ export interface KeyAddresses {
 export interface FolderKeys extends KeyAddresses {
   /** `off`: without a key for histories, even where there are some that only a key can open. */
   readonly encryption?: 'on' | 'off' | undefined;
+  /** `off`: rows have no words of memories. */
+  readonly memoryWords?: 'on' | 'off' | undefined;
 }
 
 /** The settings of a folder's keys. Throws `ConfigError` (`setting-invalid`). */
 export function folderKeysFromEnv(env: Readonly<Record<string, string | undefined>>): FolderKeys {
-  const { TIDEMARK_ENCRYPTION: encryption, TIDEMARK_KEYS_URL: keysUrl, TIDEMARK_SECRETS_KEYS_URL: secretsUrl } = env;
-  if (encryption !== undefined && encryption !== 'on' && encryption !== 'off') {
-    throw new ConfigError('setting-invalid', 'TIDEMARK_ENCRYPTION must be on or off.');
-  }
-  return { encryption, keysUrl, secretsUrl };
+  const { TIDEMARK_KEYS_URL: keysUrl, TIDEMARK_SECRETS_KEYS_URL: secretsUrl } = env;
+  const [encryption, memoryWords] = [onOrOff('TIDEMARK_ENCRYPTION', env), onOrOff('TIDEMARK_MEMORY_WORDS', env)];
+  return { encryption, keysUrl, secretsUrl, memoryWords };
+}
+
+function onOrOff(setting: string, env: Readonly<Record<string, string | undefined>>): 'on' | 'off' | undefined {
+  const value = env[setting];
+  if (value === undefined || value === 'on' || value === 'off') return value;
+  throw new ConfigError('setting-invalid', `${setting} must be on or off.`);
 }
 
 /** How many keys of histories the store holds. */

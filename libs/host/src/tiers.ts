@@ -22,6 +22,7 @@ import {
   systemClock,
   TieredLog,
   tieredStore,
+  wordlessStore,
 } from '@tidemark/runtime';
 import type { Keys } from './keys.ts';
 
@@ -119,6 +120,8 @@ export interface Below {
   readonly isKeyless?: boolean | undefined;
   /** Workflows that begin unencrypted are refused, unless a person has taken their plain history. */
   readonly refusesPlain?: boolean | undefined;
+  /** `off`: rows have no words of memories. */
+  readonly memoryWords?: 'on' | 'off' | undefined;
   /** Absent: fields that are marked as secret can neither be written nor read. */
   readonly secrets?: Keys | undefined;
   /** Absent: large payloads are refused. */
@@ -140,7 +143,8 @@ export function viewsOver(below: Below): Views {
   const log = keys === undefined ? plain : new SealedLog(named, keys.workflows, { refusesPlain: below.refusesPlain });
   const logged = loggedStore(below.store, log);
   const store = blobs === undefined ? logged : storeWithBlobs(logged, { blobs, inlineMaxBytes });
-  const rows = keys === undefined ? store : sealedStore(store, keys.workflows);
+  const sealed = keys === undefined ? store : sealedStore(store, keys.workflows);
+  const rows = below.memoryWords === 'off' ? wordlessStore(sealed) : sealed;
   if (archive === undefined) return { log, store: rows };
   const restorer = new Restorer({ log, store: rows, clock }, archive);
   return { log, store: tieredStore(rows, restorer), tiers: { hot, archive, restorer, blobs } };

@@ -5,7 +5,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { TenantId } from '@tidemark/core';
-import { messageOf } from '@tidemark/core';
+import { ConfigError, messageOf } from '@tidemark/core';
 import type { MemoryKind, MemoryStore, RecalledMemory } from '@tidemark/ports';
 import type { Embedder } from './embedder.ts';
 import { QUERY_MAX_CHARS, RECALL_EMBED_TIMEOUT_MS, RECALL_LIMIT } from './limits.ts';
@@ -30,15 +30,24 @@ export interface Recalled {
   /** The best first. */
   readonly entries: readonly RecalledMemory[];
   readonly by: 'words' | 'words+meaning';
-  /** Why words decided alone although there is an embedder. */
-  readonly warning?: { readonly code: 'embedding-failed'; readonly message: string };
+  /** Why words decided alone although there is an embedder, or nothing could. */
+  readonly warning?: { readonly code: 'embedding-failed' | 'memory-words-off'; readonly message: string };
 }
 
 /** The subject of what is remembered about a user. */
 export const userSubject = (user: string): string => `user:${user}`;
 
-/** Rejects with the store's errors, and with the signal's reason; never for the embedder. */
+/** Rejects with the store's errors, and with the signal's reason; never for the embedder, nor where rows have no words. */
 export async function recall(options: RecallOptions): Promise<Recalled> {
+  try {
+    return await recallByWords(options);
+  } catch (error) {
+    if (!(error instanceof ConfigError) || error.code !== 'memory-words-off') throw error;
+    return { entries: [], by: 'words', warning: { code: 'memory-words-off', message: error.message } };
+  }
+}
+
+async function recallByWords(options: RecallOptions): Promise<Recalled> {
   const { store, embedder, tenant, user, limit = RECALL_LIMIT, kinds = ['summary'], signal } = options;
   const words = options.query.slice(0, QUERY_MAX_CHARS);
   const asked = { tenant, subject: userSubject(user), kinds, words, limit };

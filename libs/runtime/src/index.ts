@@ -166,6 +166,7 @@ export { sha256Digest, systemClock, systemPrng } from './system.ts';
 export { SystemStream, type SystemStreamName, SystemStreams, type SystemStreamsOptions } from './system-stream.ts';
 export { TieredLog } from './tiered-log.ts';
 export { tieredStore } from './tiered-store.ts';
+export { wordlessStore } from './wordless-store.ts';
 export type { ToldDelta } from './told-delta.ts';
 export {
   childSpan,
