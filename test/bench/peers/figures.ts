@@ -2,7 +2,7 @@
 
 import { median, quantile, type Report } from '../report.ts';
 import type { Contender, ContenderName } from './contender.ts';
-import type { Findings, Stored } from './measure.ts';
+import type { Findings, Large, Stored } from './measure.ts';
 import { STEP_BYTES } from './workspace/protocol.ts';
 
 const MEGABYTE = 1_048_576;
@@ -19,6 +19,7 @@ export interface Summary {
   readonly cpuMsPerStep: ReadonlyMap<string, number>;
   readonly memoryMb: { readonly worker: number; readonly servers: number } | undefined;
   readonly bytesPerStep: Stored | undefined;
+  readonly large: ReadonlyMap<number, Large>;
   readonly kill: { readonly medianMs: number; readonly maxMs: number; readonly count: number } | undefined;
 }
 
@@ -44,6 +45,7 @@ export function summaryOf(name: ContenderName, passes: readonly Findings[]): Sum
     cpuMsPerStep: together(passes.map((pass) => pass.cpuMsPerStep)),
     memoryMb: resident.size === 0 ? undefined : memoryOf(resident),
     bytesPerStep: passes.find((pass) => pass.bytesPerStep !== undefined)?.bytesPerStep,
+    large: new Map(passes.flatMap((pass) => [...pass.large])),
     kill:
       killMs.length === 0 ? undefined : { medianMs: median(killMs), maxMs: Math.max(...killMs), count: killMs.length },
   };
@@ -189,6 +191,10 @@ function tellOne(summary: Summary, report: Report): void {
     add('storage10.bytes_per_step', stored.short, 'bytes');
     add('storage1000.bytes_per_step', stored.long, 'bytes');
     add('storage.growth', stored.growth, 'ratio');
+  }
+  for (const [bytes, large] of summary.large) {
+    add(`kb${bytes / 1_024}.steps_per_s`, large.stepsPerS, 'steps/s');
+    add(`kb${bytes / 1_024}.bytes_per_step`, large.bytesPerStep, 'bytes');
   }
   if (kill !== undefined) {
     add('kill.median_ms', kill.medianMs, 'ms');

@@ -2,6 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { familyOf, livingCpuSeconds, residentBytes } from '../processes.ts';
+import { median } from '../report.ts';
 import type { System, Worker } from './contender.ts';
 import { EndedError, type Notes } from './process.ts';
 import { type Given, givenOf, type Mode, type Note } from './workspace/protocol.ts';
@@ -15,6 +16,9 @@ export interface Sizes {
   readonly rounds: number;
   readonly storageSteps: number;
   readonly longSteps: number;
+  /** Of the text of a step, beside the usual 1 KB. */
+  readonly largeBytes: readonly number[];
+  readonly largeWorkflows: number;
   readonly kills: number;
 }
 
@@ -26,6 +30,8 @@ export const fullSizes: Sizes = {
   rounds: 3,
   storageSteps: 10_000,
   longSteps: 1_000,
+  largeBytes: [10_240, 102_400],
+  largeWorkflows: 64,
   kills: 3,
 };
 
@@ -38,6 +44,8 @@ export const quickSizes: Sizes = {
   rounds: 1,
   storageSteps: 200,
   longSteps: 100,
+  largeBytes: [10_240],
+  largeWorkflows: 4,
   kills: 1,
 };
 
@@ -67,6 +75,12 @@ export interface Stored {
   readonly long: number;
 }
 
+/** Of steps with a large text. */
+export interface Large {
+  readonly stepsPerS: number;
+  readonly bytesPerStep: number;
+}
+
 /** What one pass over a system found. Values of the same kind are kept apart, so that passes can be put together. */
 export interface Findings {
   sequentialMs: number[];
@@ -76,6 +90,8 @@ export interface Findings {
   cpuMsPerStep: Map<string, number>;
   residentBytes: Map<string, number>;
   bytesPerStep: Stored | undefined;
+  /** Steps/s and bytes a step, by the bytes of its text. */
+  large: Map<number, Large>;
   killMs: number[];
 }
 
@@ -85,6 +101,7 @@ export const emptyFindings = (): Findings => ({
   cpuMsPerStep: new Map(),
   residentBytes: new Map(),
   bytesPerStep: undefined,
+  large: new Map(),
   killMs: [],
 });
 
@@ -102,9 +119,10 @@ export class Measurement {
     this.findings = findings;
   }
 
-  async #run(count: number, steps: number, mode: Mode = 'quiet', by: Worker = this.#system.worker): Promise<number> {
+  async #run(count: number, steps: number, mode: Mode = 'quiet', bytes?: number): Promise<number> {
     const start = performance.now();
-    await this.#system.run({ prefix: this.#prefix(), count, steps, mode }, by);
+    const request = { prefix: this.#prefix(), count, steps, mode, ...(bytes !== undefined && { bytes }) };
+    await this.#system.run(request, this.#system.worker);
     return performance.now() - start;
   }
 
@@ -173,6 +191,21 @@ export class Measurement {
     const short = await added(storageSteps / stepsEach, stepsEach);
     const long = await added(storageSteps / longSteps, longSteps);
     this.findings.bytesPerStep = { short, long };
+  }
+
+  async large(): Promise<void> {
+    const { largeBytes, largeWorkflows, stepsEach, rounds } = this.#sizes;
+    for (const bytes of largeBytes) {
+      const before = await this.#settledBytes();
+      const rates: number[] = [];
+      while (rates.length < rounds) {
+        const tookMs = await this.#run(largeWorkflows, stepsEach, 'quiet', bytes);
+        rates.push((largeWorkflows * stepsEach * 1_000) / tookMs);
+      }
+      const added = (await this.#settledBytes()) - before;
+      const bytesPerStep = added / (rounds * largeWorkflows * stepsEach);
+      this.findings.large.set(bytes, { stepsPerS: median(rates), bytesPerStep });
+    }
   }
 
   /** Stores that write in the background are given a moment: until two looks find about the same. */

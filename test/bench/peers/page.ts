@@ -89,6 +89,10 @@ function columnsOf(run: Run): readonly Column[] {
     [`bytes a step, of ${sizes.stepsEach}`, (summary) => storedOf(summary)?.short],
     [`of ${sizes.longSteps.toLocaleString('en-GB')}`, (summary) => storedOf(summary)?.long],
     ['growth', (summary) => storedOf(summary)?.growth],
+    ...sizes.largeBytes.flatMap((bytes): Column[] => [
+      [`steps/s of ${bytes / 1_024} KB`, ({ large }) => large.get(bytes)?.stepsPerS],
+      [`their bytes a step`, ({ large }) => large.get(bytes)?.bytesPerStep],
+    ]),
     [
       'kill −9 to next step, median ms (n)',
       ({ kill }) => kill?.medianMs,

@@ -161,16 +161,19 @@ describe('the page', () => {
 });
 
 describe('a step', () => {
-  it('makes 1 KB that depends on the workflow, on the last text and on its number', () => {
-    const first = nextPayload('a', '', 1);
+  const given = (id: string, bytes = 1_024) => ({ id, steps: 2, mode: 'quiet' as const, bytes });
+
+  it('makes as much as is asked for, that depends on the workflow, on the last text and on its number', () => {
+    const first = nextPayload(given('a'), '', 1);
     expect(first).toHaveLength(1_024);
-    expect(nextPayload('a', first, 2)).toBe(nextPayload('a', first, 2));
-    expect(nextPayload('a', first, 2)).not.toBe(nextPayload('a', first, 3));
-    expect(nextPayload('a', first, 2)).not.toBe(nextPayload('a', nextPayload('a', '', 7), 2));
-    expect(nextPayload('a', '', 1)).not.toBe(nextPayload('b', '', 1));
+    expect(nextPayload(given('a', 10_240), '', 1)).toHaveLength(10_240);
+    expect(nextPayload(given('a'), first, 2)).toBe(nextPayload(given('a'), first, 2));
+    expect(nextPayload(given('a'), first, 2)).not.toBe(nextPayload(given('a'), first, 3));
+    expect(nextPayload(given('a'), first, 2)).not.toBe(nextPayload(given('a'), nextPayload(given('a'), '', 7), 2));
+    expect(nextPayload(given('a'), '', 1)).not.toBe(nextPayload(given('b'), '', 1));
   });
 
   it('answers at once where nothing is told', () => {
-    expect(doStep({ id: 'a', steps: 2, mode: 'quiet' }, 1, '')).toBe(nextPayload('a', '', 1));
+    expect(doStep(given('a'), 1, '')).toBe(nextPayload(given('a'), '', 1));
   });
 });

@@ -22,7 +22,7 @@ const all: readonly Contender[] = [cluster, plainCluster, embedded, ...peers];
 /** A single look at how quick the machine is may meet a moment that says little of the minutes after it. */
 const LOOP_LOOKS = 5;
 
-export const peerParts = ['sequential', 'concurrent', 'storage', 'kill'] as const;
+export const peerParts = ['sequential', 'concurrent', 'storage', 'large', 'kill'] as const;
 export type PeerPart = (typeof peerParts)[number];
 
 export interface PeersOptions {
@@ -68,7 +68,7 @@ export async function measurePeers(report: Report, options: PeersOptions = {}): 
         const state = `loop ${loopNs!.at(-1)!.toFixed(2)} ns, load ${loads!.at(-1)!.toFixed(1)}`;
         report.note(`${contender.name}, pass ${pass + 1} of ${passes}: ${state}`);
         // What takes minutes is measured once.
-        const wanted = pass === 0 ? parts : parts.filter((part) => part !== 'storage' && part !== 'kill');
+        const wanted = pass === 0 ? parts : parts.filter((part) => part === 'sequential' || part === 'concurrent');
         const findings = emptyFindings();
         found.get(contender.name)!.push(findings);
         try {
@@ -124,6 +124,14 @@ async function measureOne(contender: Contender, plan: Plan, findings: Findings, 
       report.note(
         `  bytes a step: ${short.toFixed(0)} in workflows of ${sizes.stepsEach}, ${long.toFixed(0)} of ${sizes.longSteps}`,
       );
+    }
+    if (parts.includes('large')) {
+      await measurement.large();
+      for (const [bytes, { stepsPerS, bytesPerStep }] of findings.large) {
+        report.note(
+          `  ${bytes / 1_024} KB a step: ${stepsPerS.toFixed(0)} steps/s, ${bytesPerStep.toFixed(0)} bytes a step`,
+        );
+      }
     }
     if (parts.includes('kill')) {
       await measurement.kills();

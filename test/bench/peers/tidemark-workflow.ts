@@ -4,7 +4,12 @@ import { defineWorkflow, task } from '@tidemark/sdk';
 import { z } from 'zod';
 import { doStep } from './workspace/step.ts';
 
-const given = z.object({ id: z.string(), steps: z.int().positive(), mode: z.enum(['quiet', 'timed', 'paced']) });
+const given = z.object({
+  id: z.string(),
+  steps: z.int().positive(),
+  mode: z.enum(['quiet', 'timed', 'paced']),
+  bytes: z.int().positive(),
+});
 
 export const peersSteps = defineWorkflow({
   name: 'bench-peers',

@@ -13,6 +13,8 @@ export interface RunRequest {
   readonly count: number;
   readonly steps: number;
   readonly mode: Mode;
+  /** Of the text of a step; absent: `STEP_BYTES`. */
+  readonly bytes?: number;
 }
 
 /** What a workflow is given. */
@@ -20,6 +22,7 @@ export interface Given {
   readonly id: string;
   readonly steps: number;
   readonly mode: Mode;
+  readonly bytes: number;
 }
 
 export interface Command {
@@ -62,5 +65,5 @@ export const STEP_BYTES = 1_024;
 /** How long a paced step takes. */
 export const PACED_STEP_MS = 5;
 
-export const givenOf = ({ prefix, count, steps, mode }: RunRequest): readonly Given[] =>
-  Array.from({ length: count }, (_, n) => ({ id: `${prefix}-${n}`, steps, mode }));
+export const givenOf = ({ prefix, count, steps, mode, bytes = STEP_BYTES }: RunRequest): readonly Given[] =>
+  Array.from({ length: count }, (_, n) => ({ id: `${prefix}-${n}`, steps, mode, bytes }));
