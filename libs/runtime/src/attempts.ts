@@ -109,15 +109,16 @@ export class Attempts {
     return this.#underWay.size;
   }
 
-  async run<T>(task: TaskId, attempt: (ends: AttemptEnds) => Promise<T>): Promise<T> {
+  begin(task: TaskId): Ends {
     const ends = new Ends(task);
     this.#underWay.add(ends);
     if (this.#cancelled !== undefined) ends.tell(this.#cancelled);
-    try {
-      return await attempt(ends);
-    } finally {
-      this.#underWay.delete(ends);
-    }
+    return ends;
+  }
+
+  /** The attempt is over. Harmless when repeated. */
+  end(ends: Ends): void {
+    this.#underWay.delete(ends);
   }
 
   abort(reason: unknown): void {

@@ -106,10 +106,10 @@ export class EffectJournal {
 
   /**
    * The step has ended: resolves once no intention stands whose call was neither made nor known not to be, and no call is
-   * under way of which the step didn't wait for the outcome.
+   * under way of which the step didn't wait for the outcome. Undefined: it called nothing.
    */
-  async close(): Promise<void> {
-    await this.#made?.settled();
+  close(): Promise<void> | undefined {
+    return this.#made?.settled();
   }
 
   async run(name: string, body: (signal: AbortSignal) => unknown, options: RunOptions): Promise<Json> {

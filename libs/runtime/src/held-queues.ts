@@ -150,10 +150,26 @@ function heldOf({ key, value }: MemoryRow): HeldQueue {
   };
 }
 
+/** What tells a run that it is to start nothing further: asked before each task, so no signal, whose answer costs more. */
+class RunStop {
+  readonly queued: Queued;
+  readonly #stopping: AbortSignal;
+  isHeld = false;
+
+  constructor(queued: Queued, stopping: AbortSignal) {
+    this.queued = queued;
+    this.#stopping = stopping;
+  }
+
+  get aborted(): boolean {
+    return this.isHeld || this.#stopping.aborted;
+  }
+}
+
 /** The runs of one worker, each told when its queue is held: it starts nothing further and lets go. */
 export class HeldRuns {
   readonly #queues: Pick<HeldQueues, 'known' | 'isHeld'>;
-  readonly #runs = new Map<WorkflowId, { readonly queued: Queued; readonly stop: AbortController }>();
+  readonly #runs = new Map<WorkflowId, RunStop>();
 
   constructor(ports: Reads, queues: Pick<HeldQueues, 'known' | 'isHeld'> = new HeldQueues(ports)) {
     this.#queues = queues;
@@ -164,11 +180,11 @@ export class HeldRuns {
     await this.#queues.known().catch(() => {});
   }
 
-  /** Aborts when the run is to start nothing further. */
-  begin(queued: Queued & { readonly workflow: WorkflowId }, stopping: AbortSignal): AbortSignal {
-    const stop = new AbortController();
-    this.#runs.set(queued.workflow, { queued, stop });
-    return AbortSignal.any([stop.signal, stopping]);
+  /** Says whether the run is to start nothing further: its queue is held, or `stopping` has aborted. */
+  begin(queued: Queued & { readonly workflow: WorkflowId }, stopping: AbortSignal): Pick<AbortSignal, 'aborted'> {
+    const stop = new RunStop(queued, stopping);
+    this.#runs.set(queued.workflow, stop);
+    return stop;
   }
 
   end(workflow: WorkflowId): void {
@@ -180,13 +196,10 @@ export class HeldRuns {
     if (this.#runs.size === 0) return;
     const held = await this.#queues.known().catch(() => undefined);
     if (held === undefined || held.all.length === 0) return;
-    for (const { queued, stop } of this.#runs.values()) if (held.has(queued)) stop.abort(HELD);
+    for (const stop of this.#runs.values()) if (held.has(stop.queued)) stop.isHeld = true;
   }
 
   isHeld(queued: Queued): Promise<boolean> {
     return this.#queues.isHeld(queued);
   }
 }
-
-/** At hand: by default each abort would make an error with a stack. */
-const HELD = 'held';

@@ -4,7 +4,7 @@
  */
 
 import type { LogNote } from '@tidemark/codec';
-import { BUDGET_EXCEEDED, type TaskState } from '@tidemark/core';
+import type { TaskState } from '@tidemark/core';
 import type { AttemptEnds } from './attempts.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, PhaseMemory, Progress, StepContext, StepResult } from './definition.ts';
@@ -14,10 +14,8 @@ import type { HeldStream } from './held-stream.ts';
 import { hasOpen } from './journal-host.ts';
 import type { ModelCalls } from './model-calls.ts';
 import type { Ports } from './ports.ts';
-import { RUN_AWAY_LOOP } from './repeats.ts';
-import { EFFECT_NOT_RECORDED } from './replayed-effect.ts';
 import { stepContext } from './step-context.ts';
-import { ParkError } from './step-errors.ts';
+import { StepGuard } from './step-guard.ts';
 import { mayBringSummaries, withSummaries } from './summaries.ts';
 import type { ResolvedTask } from './versions.ts';
 import type { ContextReads } from './workflow-context.ts';
@@ -55,25 +53,22 @@ export async function attemptStep(
 ): Promise<PerformedStep> {
   const { definition, drain, onProgress, stream, ports } = around;
   const notes: LogNote[] = [];
+  const guard = new StepGuard(step.name);
   const attempt = drain?.begin(definition.name, step.name, {
     abandon: (reason) => ends.abort(reason),
     isCalling: () => hasOpen(stream.speculative, task.id),
   });
   const journal = new EffectJournal(host, task.id, ends);
   let isWhole = false;
-  let isOver = false;
-  const stops = heedStops();
   try {
     const memory = await phaseMemory(step.name, around);
-    const context = stepContext(step, task, {
-      ...around,
+    const context = stepContext(step, task, around, {
       state: stream.speculative,
       ends,
       journal,
       notes,
       memory,
-      isOver: () => isOver,
-      heeded: stops.heeded,
+      guard,
       onProgress: (progress) => {
         attempt?.progress(progress);
         onProgress?.(progress);
@@ -83,8 +78,8 @@ export async function attemptStep(
     const { within } = ports.telemetry;
     const running = within === undefined ? run() : within(() => context.traceparent, run);
     const result = await ends.unlessOver(Promise.resolve(running));
-    isOver = true;
-    stops.check();
+    guard.isOver = true;
+    guard.check();
     const own = result ?? {};
     const whole = mayBringSummaries(own)
       ? await withSummaries(own, task, journal, { ...around, signal: ends.over })
@@ -92,30 +87,11 @@ export async function attemptStep(
     isWhole = true;
     return { result: whole, notes, phase: memory.phase };
   } finally {
-    isOver = true;
+    guard.isOver = true;
     attempt?.end(isWhole);
-    await journal.close();
+    const closing = journal.close();
+    if (closing !== undefined) await closing;
   }
-}
-
-/** Pauses for want of budget or of a record, and stops of run-away agents: a step that catches all errors must not pass over them. */
-const STOPS: readonly string[] = [BUDGET_EXCEEDED, RUN_AWAY_LOOP, EFFECT_NOT_RECORDED];
-
-function heedStops() {
-  let stop: unknown;
-  return {
-    heeded: async <T>(work: () => Promise<T>): Promise<T> => {
-      try {
-        return await work();
-      } catch (error) {
-        if (error instanceof ParkError && STOPS.includes(error.code)) stop ??= error;
-        throw error;
-      }
-    },
-    check: (): void => {
-      if (stop !== undefined) throw stop;
-    },
-  };
 }
 
 const NO_PHASES: PhaseMemory = {

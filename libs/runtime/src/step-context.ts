@@ -1,7 +1,7 @@
 /** Owns what a step sees and may do while it runs. Must not commit anything: what a step returns is all that it changes. */
 
 import { type LogNote, toJson } from '@tidemark/codec';
-import { InvalidError, LimitError, type StreamState, type TaskState } from '@tidemark/core';
+import { LimitError, type StreamState, type TaskState } from '@tidemark/core';
 import type { Clock, Telemetry } from '@tidemark/ports';
 import type { AttemptEnds } from './attempts.ts';
 import type { StreamContent } from './content.ts';
@@ -10,37 +10,38 @@ import type { EffectJournal } from './effect-journal.ts';
 import { LOG_NOTES_MAX } from './limits.ts';
 import type { ModelAnswer } from './model.ts';
 import type { ModelCalls } from './model-calls.ts';
+import type { StepGuard } from './step-guard.ts';
 import { stepSpan, traceParentOf } from './trace-ids.ts';
 
 export interface StepSurroundings {
   readonly ports: { readonly clock: Clock; readonly telemetry: Pick<Telemetry, 'traceRatio'> };
-  readonly state: Pick<StreamState, 'workflow' | 'session' | 'user' | 'epoch'>;
   readonly content: StreamContent;
+  readonly readOutputs: StepContext['outputs'];
+  readonly readMemories: StepContext['memories'];
+  readonly models: ModelCalls;
+}
+
+/** What one attempt has of its own. */
+export interface StepOwn {
+  readonly state: Pick<StreamState, 'workflow' | 'session' | 'user' | 'epoch'>;
   readonly journal: EffectJournal;
   /** Where the step's log entries go. */
   readonly notes: LogNote[];
   /** `over` ends the attempt's calls; `told` is the step's own. */
   readonly ends: Pick<AttemptEnds, 'over' | 'told'>;
-  readonly onProgress?:
-    | ((progress: Progress & { readonly workflow: string; readonly step: string }) => void)
-    | undefined;
-  readonly readOutputs: StepContext['outputs'];
-  readonly readMemories: StepContext['memories'];
+  readonly onProgress: (progress: Progress & { readonly workflow: string; readonly step: string }) => void;
   readonly memory: PhaseMemory;
-  readonly models: ModelCalls;
-  /** The attempt has ended: what it was given is of no use any more. */
-  readonly isOver: () => boolean;
-  /** Does it, and remembers a stop that no step may pass over. */
-  readonly heeded: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly guard: StepGuard;
 }
 
-export function stepContext(step: StepDefinition, task: TaskState, around: StepSurroundings): StepContext {
-  const { ports, content, journal, notes, ends, onProgress, readOutputs, models } = around;
-  const { workflow, session, user, epoch } = around.state;
+export function stepContext(
+  step: StepDefinition,
+  task: TaskState,
+  { ports, content, readOutputs, readMemories, models }: StepSurroundings,
+  { state, journal, notes, ends, onProgress, memory, guard }: StepOwn,
+): StepContext {
+  const { workflow, session, user, epoch } = state;
   const attempt = task.failureCount + 1;
-  /** Kept by a closure, a context would be used where nobody records it: after the step, or inside a compensation. */
-  const underWay = <T>(work: () => Promise<T>): Promise<T> =>
-    around.isOver() ? Promise.reject(stepEnded(step.name)) : around.heeded(work);
   return {
     workflow,
     task: task.id,
@@ -58,16 +59,16 @@ export function stepContext(step: StepDefinition, task: TaskState, around: StepS
     },
     session,
     user,
-    memory: around.memory,
-    memories: around.readMemories,
-    run: (name, body, options = {}) => underWay(() => journal.run(name, body, options)),
+    memory,
+    memories: readMemories,
+    run: (name, body, options = {}) => guard.pass(() => journal.run(name, body, options)),
     effect: (effect, request, options = {}) => {
       const { question } = options;
       const called = question === undefined ? effect : models.counted(task.id, effect, question);
-      return underWay(() => journal.effect(called, request, options));
+      return guard.pass(() => journal.effect(called, request, options));
     },
     modelCall: (request) =>
-      underWay(async () => {
+      guard.pass(async () => {
         const { effect, asked } = models.effect(task.id, request, ends.over);
         const { name } = request;
         return (await journal.effect(effect, asked, name === undefined ? {} : { name })) as unknown as ModelAnswer;
@@ -79,14 +80,7 @@ export function stepContext(step: StepDefinition, task: TaskState, around: StepS
       const atMs = ports.clock.nowMs();
       notes.push(detail === undefined ? { atMs, action } : { atMs, action, detail: toJson(detail, 'log detail') });
     },
-    progress: (progress) => onProgress?.({ ...progress, workflow, step: step.name }),
+    progress: (progress) => onProgress({ ...progress, workflow, step: step.name }),
     outputs: readOutputs,
   };
 }
-
-const stepEnded = (step: string): InvalidError =>
-  new InvalidError(
-    'step-ended',
-    `Step ${step} has ended: its ctx records nothing any more. Await what it calls; a compensation has its own context, and asks no model.`,
-    { step },
-  );

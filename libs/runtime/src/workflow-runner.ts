@@ -49,8 +49,8 @@ export interface RunnerOptions {
   readonly definition: Definition;
   readonly stream: HeldStream;
   readonly content: StreamContent;
-  /** Aborts when the worker is to go: no further task is started. */
-  readonly stop: AbortSignal;
+  /** Aborted when the worker is to go: no further task is started. */
+  readonly stop: Pick<AbortSignal, 'aborted'>;
   /** Aborts when it must go now: steps under way are told, and count as never made. */
   readonly abandon: AbortSignal;
   readonly onProgress?:
@@ -244,19 +244,18 @@ export class WorkflowRunner {
     const { definition, content, ports } = this.#options;
     let step: StepDefinition | undefined;
     const startedAtMs = ports.clock.nowMs();
+    const ends = this.#attempts.begin(task.id);
     try {
       const resolved = resolveTask(definition, content.versionOf(task.id), task.step, content.inputOf(task.id));
       step = resolved.step;
-      const performed = await this.#perform(resolved, task);
+      const performed = await attemptStep(resolved, task, ends, this.#journalHost, this.#options);
+      this.#attempts.end(ends);
       this.#abort.signal.throwIfAborted();
       await this.#commit(resolved, task, performed, startedAtMs);
     } catch (error) {
+      this.#attempts.end(ends);
       await this.#failed(step, task, error, startedAtMs);
     }
-  }
-
-  #perform(resolved: ResolvedTask, task: TaskState): ReturnType<typeof attemptStep> {
-    return this.#attempts.run(task.id, (ends) => attemptStep(resolved, task, ends, this.#journalHost, this.#options));
   }
 
   async #commit(
@@ -271,16 +270,13 @@ export class WorkflowRunner {
     if (endsHistory(result) && !hasOpen(stream.speculative, task.id)) {
       await this.#gate.quiet(this.#abort.signal, () => mustBeDecided(stream.speculative, definition, task.id));
     }
-    const { reads } = this.#options;
-    const around = {
-      ...{ definition, context: content.context, reads, witness: this.#options.witness, phase },
-      state: () => stream.speculative,
-    };
     // With nothing to read, nothing else may come in between.
     let context: CommitContext = { ...NO_CONTEXT, spent: spentByTask(stream.speculative, task.id) };
     // Drawn up on the working memory of now: another task may have committed while rows were read.
     for (let at = -1; bringsContext(result) && at !== stream.speculative.head.sequence; ) {
       at = stream.speculative.head.sequence;
+      const { reads, witness } = this.#options;
+      const around = { definition, context: content.context, reads, witness, phase, state: () => stream.speculative };
       context = await commitContext(step.name, task.id, result, around);
     }
     this.#abort.signal.throwIfAborted();
