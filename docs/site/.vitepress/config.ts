@@ -66,9 +66,11 @@ export default defineConfig({
         items: pages({
           tutorial: 'First workflow in ten minutes',
           concepts: 'Concepts',
+          patterns: 'Patterns',
           guarantees: 'Guarantees',
           comparison: 'Compared with others',
           benchmarks: 'Benchmarks',
+          overview: 'All pages',
         }),
       },
       {
