@@ -166,7 +166,6 @@ export { sha256Digest, systemClock, systemPrng } from './system.ts';
 export { SystemStream, type SystemStreamName, SystemStreams, type SystemStreamsOptions } from './system-stream.ts';
 export { TieredLog } from './tiered-log.ts';
 export { tieredStore } from './tiered-store.ts';
-export { wordlessStore } from './wordless-store.ts';
 export type { ToldDelta } from './told-delta.ts';
 export {
   childSpan,
@@ -202,6 +201,7 @@ export {
   type PreflightVerdict,
   preflight,
 } from './versions-preflight.ts';
+export { wordlessStore } from './wordless-store.ts';
 export { type Uncheckpointed, Worker, type WorkerOptions } from './worker.ts';
 export { type PastWorkflow, workflowAt } from './workflow-at.ts';
 export {
