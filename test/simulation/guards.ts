@@ -241,6 +241,25 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     faults: ['slow'],
     archives: true,
   },
+  'claim-creators': {
+    file: 'libs/runtime/src/simulated-rows.ts',
+    edits: [['creators.has(sequence) || ', '']],
+    seed: 1,
+    faults: ['crash'],
+  },
+  'claim-journals': {
+    file: 'libs/runtime/src/simulated-rows.ts',
+    edits: [['effects: [...effects.values()].filter(({ task }) => tasks.has(task)),', 'effects: [],']],
+    seed: 1,
+    faults: ['crash'],
+    workloads: MONEY,
+  },
+  'claim-causes': {
+    file: 'libs/runtime/src/simulated-rows.ts',
+    edits: [['causes: events.filter(({ event }) => causes.has(event)),', 'causes: [],']],
+    seed: 1,
+    faults: ['crash'],
+  },
   'redis-marker': {
     file: 'libs/testkit/src/simulation/redis-views.ts',
     edits: [['trusted: askedMs - standing.sinceMs >= markerAgeMs', 'trusted: askedMs >= 0']],
