@@ -151,7 +151,8 @@ export function entryOf({ value, isOpened, isForgotten, problem }: Omit<StoredRe
   const isClosed = envelope.v === SEALED_VERSION;
   if (isForgotten === true) return withSeal(entry, 'forgotten', false);
   if (isOpened === true || (isClosed && namesKey(value))) return withSeal(entry, 'sealed', isClosed);
-  return isNull(payload) ? entry : withSeal(entry, 'plain', isClosed);
+  // Nobody seals what has nothing to say; one that has, and is null, was written by somebody without keys.
+  return isNull(payload) && envelope.type in WITHOUT_PAYLOAD ? entry : withSeal(entry, 'plain', isClosed);
 }
 
 type EventEntry = LogEntry & { readonly kind: 'event' };
@@ -181,6 +182,17 @@ function overBounds(payload: Uint8Array): string | undefined {
     throw error;
   }
 }
+
+/** Types whose payload is null, and so is not sealed. */
+const WITHOUT_PAYLOAD = {
+  PartitionFenced: true,
+  TimerFired: true,
+  LeaseRevoked: true,
+  LeaseClaimed: true,
+  RulesRaised: true,
+  LeaseReleased: true,
+  CheckpointReserved: true,
+} satisfies { readonly [T in keyof Payloads as Payloads[T] extends null ? T : never]: true };
 
 const isNull = (payload: Uint8Array): boolean =>
   payload.length === EMPTY_PAYLOAD.length && payload[0] === EMPTY_PAYLOAD[0];

@@ -254,7 +254,11 @@ export interface StreamSnapshot<Said = JsonText> extends FoldedStream {
     readonly payload: Said;
   }[];
   /** Journals of pending tasks, by position. */
-  readonly effects: readonly { readonly key: EffectKey; readonly status: string; readonly payload: Said }[];
+  readonly effects: readonly {
+    readonly key: EffectKey;
+    readonly status: EffectState['status'];
+    readonly payload: Said;
+  }[];
   /** Payloads of inbox events that fulfilled a condition of a pending task, and of signals that nobody has waited for yet. */
   readonly causes: readonly { readonly event: EventId; readonly payload: Said }[];
 }

@@ -3,8 +3,8 @@
  * workflow, nor another record of the same.
  */
 
-import { type Offset, type Partition, type Sequence, workflowId } from '@tidemark/core';
-import type { CheckpointRow, EventLog, ProjectionStore, RecordPlace, RowStore } from '@tidemark/ports';
+import { type EffectKey, type Offset, type Partition, type Sequence, workflowId } from '@tidemark/core';
+import type { CheckpointRow, EffectRow, EventLog, ProjectionStore, RecordPlace, RowStore } from '@tidemark/ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { loggedStore } from './logged-store.ts';
@@ -109,6 +109,21 @@ it('brings no other workflow’s record, nor another of the same, for a row that
   await expect(changed(() => ({ payload: opening!.payload }))).rejects.toMatchObject(wrong);
   // The control: as it was.
   expect(await changed(() => ({}))).toHaveLength(2);
+});
+
+it('brings no answer of another effect for one that was changed, nor what it was asked as what it answered', async () => {
+  const [own] = await below.effects(MINE);
+  const said = (change: Partial<EffectRow<RecordPlace>>) => {
+    const effects = async () => [{ ...own!, ...change }];
+    return loggedStore({ ...below, effects, loadStreams: async () => [] } as unknown as RowStore, log).effects(MINE);
+  };
+  const wrong = { code: 'rows-wrong' };
+  await expect(said({ payload: own!.request! })).rejects.toMatchObject(wrong);
+  await expect(said({ request: own!.payload })).rejects.toMatchObject(wrong);
+  await expect(said({ key: 'mine:0.0:look:other' as EffectKey })).rejects.toMatchObject(wrong);
+  await expect(said({ responseDigest: 'e'.repeat(64) })).rejects.toMatchObject(wrong);
+  // The control: as it was.
+  expect(await said({})).toMatchObject([{ payload: expect.stringContaining('seen') }]);
 });
 
 it('says so where a row names what the log doesn’t have', async () => {

@@ -13,20 +13,39 @@ export type PayloadAt = (place: RecordPlace, fits: Fits) => JsonText;
 
 type Placed = { readonly payload: RecordPlace };
 
+/** `checkpoint`: where the row has it. */
 const isCheckpoint =
-  ({ sequence }: Pick<CheckpointRow, 'sequence'>, of: WorkflowId): Fits =>
-  ({ workflow, type, control }) =>
-    workflow === of &&
-    (sequence === 0
-      ? type === 'WorkflowOpened'
-      : type === 'CheckpointCommitted' &&
-        (control as Envelope<'CheckpointCommitted'>['control']).sequence === sequence);
+  ({ sequence, checkpoint }: Pick<CheckpointRow, 'sequence'> & Partial<CheckpointRow<unknown>>, of: WorkflowId): Fits =>
+  ({ workflow, type, control }) => {
+    if (workflow !== of) return false;
+    if (sequence === 0) return type === 'WorkflowOpened';
+    if (type !== 'CheckpointCommitted') return false;
+    const committed = control as Envelope<'CheckpointCommitted'>['control'];
+    return committed.sequence === sequence && (checkpoint === undefined || committed.checkpoint === checkpoint);
+  };
 
-/** A confirmation names the receiver's token, and a decision no effect at all. */
+/** Events that leave an effect so. */
+const LEAVING: Readonly<Record<EffectRow['status'], readonly Envelope['type'][]>> = {
+  intended: ['EffectIntended'],
+  pending: ['EffectPending'],
+  done: ['EffectResolved', 'EffectConfirmed', 'ApprovalDecided'],
+  failed: ['EffectResolved', 'EffectConfirmed', 'ApprovalDecided'],
+};
+
+/**
+ * A confirmation names the receiver's token, and a decision no effect at all: of these the digest of the response tells which it is, where the
+ * row has that.
+ */
 const isOfEffect =
-  ({ key }: Pick<EffectRow, 'key'>, of: WorkflowId): Fits =>
-  ({ workflow, control }) =>
-    workflow === of && (!('key' in control) || control.key === key);
+  (
+    { key, status, responseDigest }: Pick<EffectRow, 'key' | 'status'> & Partial<EffectRow<unknown>>,
+    of: WorkflowId,
+  ): Fits =>
+  ({ workflow, type, control }) => {
+    if (workflow !== of || !LEAVING[status].includes(type)) return false;
+    if ('key' in control && control.key !== key) return false;
+    return responseDigest === undefined || !('responseDigest' in control) || control.responseDigest === responseDigest;
+  };
 
 const isEvent =
   ({ event }: Pick<EventRow, 'event'>, of: WorkflowId): Fits =>
@@ -45,8 +64,12 @@ export const fillEvent = (row: EventRow<RecordPlace>, payloadAt: PayloadAt): Eve
   filled(row, payloadAt, isEvent(row, row.workflow));
 
 export function fillEffect(row: EffectRow<RecordPlace>, payloadAt: PayloadAt): EffectRow {
-  const fits = isOfEffect(row, row.workflow);
-  return { ...filled(row, payloadAt, fits), request: row.request === null ? null : payloadAt(row.request, fits) };
+  const { workflow, request, key } = row;
+  const isIntention = isOfEffect({ key, status: 'intended' }, workflow);
+  return {
+    ...filled(row, payloadAt, isOfEffect(row, workflow)),
+    request: request === null ? null : payloadAt(request, isIntention),
+  };
 }
 
 export function fillSnapshot(snapshot: StreamSnapshot<RecordPlace>, payloadAt: PayloadAt): StreamSnapshot {

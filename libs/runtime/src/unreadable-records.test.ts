@@ -227,7 +227,15 @@ describe('a record', () => {
     expect(row('a')).toMatchObject({ position: 2, status: 'open' });
   });
 
-  it('with a null payload needs no seal: the control', async () => {
+  it('with a null payload stops its workflow where others of its type say something', async () => {
+    const { generation } = to('a');
+    const control = { code: 'cancelled', by: 'nobody' };
+    await forge(inboxRecord({ ...owner('a'), generation }, 'forged', 'CancelRequested', control, null as never));
+    await project();
+    expect(row('a')).toMatchObject({ status: 'parked', reason: 'sealed-wrong' });
+  });
+
+  it('with a null payload needs no seal where none of its type says anything: the control', async () => {
     const { generation } = to('a');
     await forge(inboxRecord({ ...owner('a'), generation }, 'timer', 'TimerFired', { timer: 'none' }, null));
     await append('a', signalTo('a', 's1'));

@@ -15,6 +15,8 @@ interface Compared {
   readonly ignored?: readonly string[];
   /** Columns whose text may be sealed, or in a blob. */
   readonly texts?: readonly string[];
+  /** Columns that name records. */
+  readonly places?: readonly string[];
   /** Which rows `r` of either schema (`HERE`) are compared; all by default. */
   readonly where?: string;
   /** Stands for the table of either schema (`HERE`), where rows of several make one. */
@@ -48,6 +50,9 @@ const masked = (column: string): string => `case
     when r.${column} like 'sealed:%' or r.${column} = '{}' then 'sealed'
     else regexp_replace(r.${column}, '^blob:[0-9a-f]{64}:', 'blob:') end`;
 
+/** What a record says is shorter once its key was destroyed. */
+const withoutSize = (column: string): string => `regexp_replace(r.${column}, ':[0-9]+$', '')`;
+
 const isUnopened = (column: string): string => `(r.${column} like 'sealed:%' or r.${column} like 'blob:%')`;
 
 /** History is compared where both have it. */
@@ -60,10 +65,10 @@ const IN_BOTH = (starts: string): string => `exists (
   select from LIVE.segments a join FRESH.segments b on b.partition = a.partition and b.starts = a.starts
   where a.partition = r.partition and a.starts = r.${starts})`;
 
-const history = (table: string, key: readonly string[], texts: readonly string[] = []): Compared => ({
+const history = (table: string, key: readonly string[], held: Pick<Compared, 'places' | 'texts'> = {}): Compared => ({
+  ...held,
   table,
   key,
-  texts,
   where: HAS_ROWS,
 });
 
@@ -98,12 +103,12 @@ const COMPARED: readonly Compared[] = [
     where: `${HAS_ROWS} and r.state <> ''`,
   },
   { table: 'tasks', key: ['workflow', 'rank'] },
-  history('checkpoints', ['workflow', 'sequence']),
-  history('effects', ['workflow', 'task_rank', 'key']),
-  history('events', ['workflow', 'position']),
+  history('checkpoints', ['workflow', 'sequence'], { places: ['payload'] }),
+  history('effects', ['workflow', 'task_rank', 'key'], { places: ['payload', 'request'] }),
+  history('events', ['workflow', 'position'], { places: ['payload'] }),
   history('fragments', ['workflow', 'sequence', 'index']),
-  history('texts', ['workflow', 'digest'], ['text']),
-  history('scopes', ['workflow', 'sequence'], ['change']),
+  history('texts', ['workflow', 'digest'], { texts: ['text'] }),
+  history('scopes', ['workflow', 'sequence'], { texts: ['change'] }),
   { table: 'timers', key: ['workflow', 'timer'] },
   {
     table: 'rejected',
@@ -176,12 +181,15 @@ from ${joined} where a.whole is distinct from b.whole order by ${keys.join(', ')
 
 /** Rows of one side: key columns, and all that is compared. */
 function rowsOf(compared: Compared, schema: 'LIVE' | 'FRESH'): string {
-  const { table, key, ignored = [], texts = [], where = 'true', from, fresh = from } = compared;
+  const { table, key, ignored = [], texts = [], places = [], where = 'true', from, fresh = from } = compared;
   const made = schema === 'LIVE' ? from : fresh;
   const rows = made === undefined ? `${schema}.${table}` : `(${made.replaceAll('HERE', schema)})`;
   const columns = key.map((column, at) => `r."${column}" as k${at}`).join(', ');
   const without = ignored.map((column) => ` - '${column}'`).join('');
-  const masks = texts.map((column) => `'${column}', ${masked(column)}`).join(', ');
+  const masks = [
+    ...texts.map((column) => `'${column}', ${masked(column)}`),
+    ...places.map((column) => `'${column}', ${withoutSize(column)}`),
+  ].join(', ');
   const whole = `to_jsonb(r)${without}${masks === '' ? '' : ` || jsonb_build_object(${masks})`}`;
   const unopened = texts.map((column) => `(${isUnopened(column)} is true)::int`).join(' + ') || '0';
   const raw = texts.map((column, at) => `, r."${column}" as t${at}`).join('');

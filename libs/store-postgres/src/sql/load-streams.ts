@@ -5,7 +5,7 @@
  * round. The cost follows what is pending and what belief has gained since its last snapshot, not the length of the history. Cost: 2.2 ms for 100 with two tasks and ten 1 KB checkpoints.
  */
 
-import type { EffectKey, EventId, Offset, Partition, Sequence, WorkflowId } from '@tidemark/core';
+import type { EffectKey, EffectState, EventId, Offset, Partition, Sequence, WorkflowId } from '@tidemark/core';
 import type { JsonText, RecordPlace, StreamSnapshot } from '@tidemark/ports';
 import { textArray } from '../binary-array.ts';
 import { numberAt, placeAt, type Row, type Rows, type Statement, textAt } from '../sql-client.ts';
@@ -22,7 +22,7 @@ const KIND = {
   cause: 7,
   pending: 8,
 } as const;
-const STATUS: Readonly<Record<number, string>> = {
+const STATUS: Readonly<Record<number, EffectState['status']>> = {
   [KIND.intended]: 'intended',
   [KIND.done]: 'done',
   [KIND.failed]: 'failed',
@@ -145,7 +145,7 @@ function snapshot(workflow: WorkflowId, stream: Row, parts: Gathered): StreamSna
     })),
     effects: effects.sort(byOrder).map((row) => ({
       key: nameOf(row) as EffectKey,
-      status: STATUS[numberAt(row, 0)] ?? '',
+      status: STATUS[numberAt(row, 0)]!,
       payload: payloadOf(row),
     })),
     causes: causes.sort(byOrder).map((row) => ({ event: nameOf(row) as EventId, payload: payloadOf(row) })),
