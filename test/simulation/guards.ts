@@ -26,7 +26,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   epoch: {
     file: HOLDER,
     edits: [["if (envelope.epoch < lease.epoch) return 'stale-epoch';", '']],
-    seed: 10,
+    seed: 23,
     faults: FORGED,
   },
   holder: {
@@ -41,7 +41,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       ["if (envelope.ordinal <= lease.ordinal) return 'duplicate';", ''],
       ["if (envelope.ordinal > lease.ordinal + 1) return 'ordinal-gap';", ''],
     ],
-    seed: 3,
+    seed: 5,
     faults: FORGED,
   },
   parent: {
@@ -49,7 +49,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     edits: [
       ["if (control.parent !== head.checkpoint || control.sequence !== head.sequence + 1) return 'wrong-parent';", ''],
     ],
-    seed: 7,
+    seed: 11,
     faults: FORGED,
   },
   generation: {
@@ -108,7 +108,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'call-window': {
     file: 'libs/runtime/src/effect-journal.ts',
     edits: [['if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (mayCall) break;']],
-    seed: 17,
+    seed: 11,
     faults: ['late-call'],
     workloads: MONEY,
   },
@@ -237,33 +237,27 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         'segment.workflows.map(({ workflow }) => workflow)',
       ],
     ],
-    seed: 5,
+    seed: 3,
     faults: ['slow'],
     archives: true,
   },
   'claim-creators': {
     file: 'libs/runtime/src/simulated-rows.ts',
     edits: [['creators.has(sequence) || ', '']],
-    seed: 1,
+    seed: 6,
     faults: ['crash'],
   },
   'claim-journals': {
     file: 'libs/runtime/src/simulated-rows.ts',
     edits: [['effects: [...effects.values()].filter(({ task }) => tasks.has(task)),', 'effects: [],']],
-    seed: 1,
+    seed: 21,
     faults: ['crash'],
     workloads: MONEY,
-  },
-  'claim-causes': {
-    file: 'libs/runtime/src/simulated-rows.ts',
-    edits: [['causes: events.filter(({ event }) => causes.has(event)),', 'causes: [],']],
-    seed: 1,
-    faults: ['crash'],
   },
   'redis-marker': {
     file: 'libs/testkit/src/simulation/redis-views.ts',
     edits: [['trusted: askedMs - standing.sinceMs >= markerAgeMs', 'trusted: askedMs >= 0']],
-    seed: 11,
+    seed: 3,
     faults: ['flush'],
   },
 };

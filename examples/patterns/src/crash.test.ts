@@ -1,4 +1,4 @@
-/** What README.md shows of tests: a worker that dies where the test says, and another that goes on. */
+/** What docs/patterns.md shows of tests: a worker that dies where the test says, and another that goes on. */
 
 import { testWorld } from '@tidemark/testkit';
 import { expect, it } from 'vitest';

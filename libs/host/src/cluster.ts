@@ -33,7 +33,8 @@ export interface OpenOptions {
 
 /** Connects. Throws `UnavailableError` that names the address without credentials when a server can't be reached. */
 export function openCluster(config: ClusterConfig, options: OpenOptions = {}): Promise<Host> {
-  const embedder = embedderIn(config.embedderFolder);
+  // Without words there is nothing to embed.
+  const embedder = config.memoryWords === 'off' ? null : embedderIn(config.embedderFolder);
   const { traces } = config;
   return Opened.all(async (opened) => {
     const telemetry = await openMeasuring(config, options, opened);

@@ -51,7 +51,9 @@ export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
     const hints = await opened.add(createMemoryHints());
     const liveness = await opened.add(createMemoryLiveness());
     const watch = await opened.add(createMemoryWatch());
-    const { embedder = null, traces } = options;
+    const { traces } = options;
+    // Without words there is nothing to embed.
+    const embedder = options.memoryWords === 'off' ? null : (options.embedder ?? null);
     const telemetry = await openMeasuring(options, opened);
     const ports = {
       log: views.log,

@@ -4,6 +4,7 @@
  */
 
 import { DEFAULT_TENANT } from '@tidemark/core';
+import type { Embedder } from '@tidemark/memory';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { openEmbeddedRebuild } from './embedded.ts';
 import { FolderFixture } from './folder-fixture.ts';
@@ -22,10 +23,16 @@ beforeEach(async () => {
 });
 afterEach(() => at.end());
 
+const embedder: Embedder = {
+  model: 'ones',
+  dimension: 2,
+  embed: async (texts) => texts.map(() => Float32Array.of(1, 0)),
+};
+
 const keys = (memoryWords?: 'off') => ({ keysUrl: at.keysUrl(), ...(memoryWords !== undefined && { memoryWords }) });
 
 async function withHost<T>(memoryWords: 'off' | undefined, work: (host: Host) => Promise<T>): Promise<T> {
-  const host = await at.open(keys(memoryWords));
+  const host = await at.open({ ...keys(memoryWords), embedder });
   await expect.poll(() => host.ports.store.ready(), { timeout: 60_000 }).toBe(true);
   const done = await work(host);
   await at.close(host);
@@ -50,10 +57,14 @@ it('no file says what is remembered, recall says why it finds nothing, and a reb
   expect(await at.filesWith('quokka')).toEqual([]);
 
   await rebuilt();
-  await withHost(undefined, async (host) => expect((await recalled(host)).entries).toHaveLength(1));
+  await withHost(undefined, async (host) => {
+    await expect.poll(() => host.ports.store.unembedded(embedder.model, 1), { timeout: 60_000 }).toEqual([]);
+    expect(await recalled(host)).toMatchObject({ entries: [{ similarity: expect.closeTo(1) }], by: 'words+meaning' });
+  });
   expect(await at.filesWith('quokka')).not.toEqual([]);
 
   await rebuilt('off');
-  await withHost('off', async (host) => expect((await recalled(host)).entries).toEqual([]));
+  // With words on again, nothing of what was found before is left: neither words nor vectors.
+  await withHost(undefined, async (host) => expect((await recalled(host)).entries).toEqual([]));
   expect(await at.filesWith('quokka')).toEqual([]);
 });

@@ -3,6 +3,7 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import type { Clock } from '@tidemark/ports';
 import { defineWorkflow, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -56,7 +57,7 @@ it.each([
   ['whose rows show all of the log', 'rows'],
   ['whose rows show nothing of it yet', 'rows-before'],
 ])(
-  'a folder %s: what was claimed and what waited for a worker goes on, though no pause of any loop ends',
+  'a folder %s: what was claimed and what waited for a worker goes on, though no period of any loop ends',
   async (_title, rows) => {
     const gate = Promise.withResolvers<void>();
     const running = await opened(at('state'));
@@ -76,7 +77,7 @@ it.each([
     cpSync(rows === 'rows' ? at('state/rows') : at(rows), at('left/rows'), { recursive: true });
 
     const next = await opened(at('left'));
-    const clock = { ...next.ports.clock, sleep: forEver };
+    const clock = { ...next.ports.clock, sleep: endless(next.ports.clock.sleep) };
     Object.assign(next.ports, { clock });
     const seen = new Set<string>();
     await next.startCoordinator();
@@ -88,9 +89,16 @@ it.each([
   TIMEOUT_MS,
 );
 
-/** Ends when it is woken, and never by itself. */
-const forEver = (_ms: number, signal?: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal?.aborted === true) resolve();
-    signal?.addEventListener('abort', () => resolve(), { once: true });
-  });
+/** Work is gathered for less; no period is shorter. */
+const GATHERING_MAX_MS = 100;
+
+/** What is longer ends when it is woken, and never by itself. */
+const endless =
+  (sleep: Clock['sleep']): Clock['sleep'] =>
+  (ms, signal) =>
+    ms <= GATHERING_MAX_MS
+      ? sleep(ms, signal)
+      : new Promise((resolve) => {
+          if (signal?.aborted === true) resolve();
+          signal?.addEventListener('abort', () => resolve(), { once: true });
+        });

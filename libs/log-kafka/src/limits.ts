@@ -15,7 +15,7 @@ export interface KafkaLogLimits {
   readonly gatherPartitionsMin: number;
   /** The window, in milliseconds. */
   readonly spreadWindowMs: number;
-  /** So many partitions with something to send wait for no others: what a request costs is theirs to a small part. */
+  /** So many partitions with something to send wait for no others: shared by so many, a request costs little. */
   readonly gatherPartitionsMax: number;
   /** Appends waiting to be sent, in bytes; more are refused with `append-queue-full`. */
   readonly pendingMaxBytes: number;

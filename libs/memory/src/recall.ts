@@ -40,14 +40,14 @@ export const userSubject = (user: string): string => `user:${user}`;
 /** Rejects with the store's errors, and with the signal's reason; never for the embedder, nor where rows have no words. */
 export async function recall(options: RecallOptions): Promise<Recalled> {
   try {
-    return await recallByWords(options);
+    return await recallFrom(options);
   } catch (error) {
     if (!(error instanceof ConfigError) || error.code !== 'memory-words-off') throw error;
     return { entries: [], by: 'words', warning: { code: 'memory-words-off', message: error.message } };
   }
 }
 
-async function recallByWords(options: RecallOptions): Promise<Recalled> {
+async function recallFrom(options: RecallOptions): Promise<Recalled> {
   const { store, embedder, tenant, user, limit = RECALL_LIMIT, kinds = ['summary'], signal } = options;
   const words = options.query.slice(0, QUERY_MAX_CHARS);
   const asked = { tenant, subject: userSubject(user), kinds, words, limit };

@@ -1,6 +1,6 @@
 /**
  * Owns the contract of projections: everything in it is derived from the log and may be dropped at any moment (I6).
- * Rows hold the folded state exactly, so that a fold can go on from them, and payloads unopened, as the log holds them.
+ * Rows hold the folded state exactly, so that a fold can go on from them, and the places of records for what those say.
  *
  * P1 Rows and the partition's next offset change in one transaction, and only from the offset the writer started at.
  * P2 A reader sees rows and the next offset of one snapshot.

@@ -1,6 +1,6 @@
 /**
  * Owns what rows follow from the parts of payloads that are a workflow's context: fragments, texts, working memory, spends,
- * sessions. The only payloads that the projector opens are those whose control says that they hold any. Pure, like the
+ * sessions. The only payloads that the projector parses are those whose control says that they hold any. Pure, like the
  * projection that it is a part of (I5).
  */
 

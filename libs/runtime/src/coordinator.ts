@@ -81,6 +81,7 @@ export class Coordinator {
   readonly #continuations: Continuations;
   readonly #budgets: BudgetRoom;
   #revoking: Loop | undefined;
+  #readiness: Loop | undefined;
   #undoing: Loop | undefined;
   #parenting: Loop | undefined;
   #continuing: Loop | undefined;
@@ -115,7 +116,9 @@ export class Coordinator {
       onApplied: (streams, next) => {
         this.demand.applied(streams);
         this.#dispatcher.applied(streams, next);
-        if (this.#leases.applied(streams)) this.#revoking?.wake();
+        // While rows are made anew they show leases that ended long ago.
+        if (!this.#isStoreReady) this.#readiness?.wake();
+        if (this.#leases.applied(streams) && this.#isStoreReady) this.#revoking?.wake();
         if (this.#compensations.applied(streams)) this.#undoing?.wake();
         if (streams.some(({ state }) => mayOwe(state))) this.#parenting?.wake();
         if (this.#continuations.applied(streams)) this.#continuing?.wake();
@@ -163,8 +166,10 @@ export class Coordinator {
     later('parked', PARKED_LOOK_PERIOD_MS, () => parked.look());
     later('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges());
     // Always asked: another process may have made the rows anew, and died before they were complete.
-    this.#loop('readiness', { periodMs: LEASE_CHECK_PERIOD_MS }, async () => {
+    this.#readiness = this.#loop('readiness', { periodMs: LEASE_CHECK_PERIOD_MS }, async () => {
+      const wasReady = this.#isStoreReady;
       this.#isStoreReady = await ports.store.markReady();
+      if (this.#isStoreReady && !wasReady) this.#revoking?.wake();
     });
     later('timers', TIMER_PERIOD_MS, () => this.#timers.fire());
     later('openings', UNAPPENDED_AGE_MS, () => this.#appendOpenings());

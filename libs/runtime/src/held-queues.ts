@@ -150,7 +150,7 @@ function heldOf({ key, value }: MemoryRow): HeldQueue {
   };
 }
 
-/** What tells a run that it is to start nothing further: asked before each task, so no signal, whose answer costs more. */
+/** What tells a run that it is to start nothing further: asked before each task, so it is a flag: a composite signal costs more to ask. */
 class RunStop {
   readonly queued: Queued;
   readonly #stopping: AbortSignal;

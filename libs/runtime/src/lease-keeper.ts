@@ -49,7 +49,7 @@ export class LeaseKeeper {
 
   /**
    * True when written rows give a lease to someone who wasn't known to live, which a check finds out: a worker that has just come, or one that
-   * died before its claim was in the rows. All have when the coordinator died with them.
+   * died before its claim was in the rows, as all do that die together with the coordinator.
    */
   applied(streams: readonly Pick<StreamRow, 'holder'>[]): boolean {
     const before = this.#expected.size;

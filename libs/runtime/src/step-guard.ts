@@ -21,7 +21,7 @@ export class StepGuard {
     this.#step = step;
   }
 
-  /** Does the work, and remembers a stop. Rejects with `InvalidError` (`step-ended`) after the end, as work of a closure that kept its context. */
+  /** Does the work, and remembers a stop. Rejects with `InvalidError` (`step-ended`) after the end, when only a closure that kept its context can ask. */
   async pass<T>(work: () => Promise<T>): Promise<T> {
     if (this.isOver) throw stepEnded(this.#step);
     try {

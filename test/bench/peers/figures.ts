@@ -146,6 +146,12 @@ export function storedOf({ bytesPerStep }: Summary): (Stored & { readonly growth
   return { ...bytesPerStep, growth: bytesPerStep.long / bytesPerStep.short };
 }
 
+/** The same of steps whose text has so many bytes. */
+export const storedOfLarge = (summary: Summary, bytes: number): number | undefined => {
+  const stored = summary.large.get(bytes)?.bytesPerStep;
+  return stored === undefined || stored < (bytes * 6) / 8 ? undefined : stored;
+};
+
 export const isStoredInPart = ({ short, long }: Stored): boolean => Math.min(short, long) < STEP_LEAST_BYTES;
 
 /** Processor milliseconds of all processes for a step. What else the machine does shows less here than in a rate. */
@@ -194,7 +200,8 @@ function tellOne(summary: Summary, report: Report): void {
   }
   for (const [bytes, large] of summary.large) {
     add(`kb${bytes / 1_024}.steps_per_s`, large.stepsPerS, 'steps/s');
-    add(`kb${bytes / 1_024}.bytes_per_step`, large.bytesPerStep, 'bytes');
+    const largeStored = storedOfLarge(summary, bytes);
+    if (largeStored !== undefined) add(`kb${bytes / 1_024}.bytes_per_step`, largeStored, 'bytes');
   }
   if (kill !== undefined) {
     add('kill.median_ms', kill.medianMs, 'ms');

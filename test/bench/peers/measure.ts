@@ -198,12 +198,13 @@ export class Measurement {
     for (const bytes of largeBytes) {
       const before = await this.#settledBytes();
       const rates: number[] = [];
-      while (rates.length < rounds) {
+      const beganMs = performance.now();
+      while (rates.length < rounds && (rates.length === 0 || performance.now() - beganMs < SHAPE_BUDGET_MS)) {
         const tookMs = await this.#run(largeWorkflows, stepsEach, 'quiet', bytes);
         rates.push((largeWorkflows * stepsEach * 1_000) / tookMs);
       }
       const added = (await this.#settledBytes()) - before;
-      const bytesPerStep = added / (rounds * largeWorkflows * stepsEach);
+      const bytesPerStep = added / (rates.length * largeWorkflows * stepsEach);
       this.findings.large.set(bytes, { stepsPerS: median(rates), bytesPerStep });
     }
   }

@@ -17,6 +17,7 @@ import {
   STEP_LEAST_BYTES,
   type Summary,
   storedOf,
+  storedOfLarge,
 } from './figures.ts';
 import type { Sizes } from './measure.ts';
 import { type Panel, plot } from './plot.ts';
@@ -91,7 +92,7 @@ function columnsOf(run: Run): readonly Column[] {
     ['growth', (summary) => storedOf(summary)?.growth],
     ...sizes.largeBytes.flatMap((bytes): Column[] => [
       [`steps/s of ${bytes / 1_024} KB`, ({ large }) => large.get(bytes)?.stepsPerS],
-      [`their bytes a step`, ({ large }) => large.get(bytes)?.bytesPerStep],
+      [`bytes a step of ${bytes / 1_024} KB`, (summary) => storedOfLarge(summary, bytes)],
     ]),
     [
       'kill −9 to next step, median ms (n)',

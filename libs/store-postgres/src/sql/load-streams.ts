@@ -1,8 +1,8 @@
 /**
  * Snapshots of streams for claims, all from one statement and so from one moment (P2): readiness, the streams with their
- * partitions' next offsets, pending tasks, and the payloads that a worker needs to go on. Inputs: up to 1,000 workflows.
+ * partitions' next offsets, pending tasks, and the records that a worker needs to go on, by their places. Inputs: up to 1,000 workflows.
  * Locks: none. Index: primary keys, effects_key, events_inbox; `offset 0` and `limit 1` keep the planner from turning the loops
- * round. The cost follows what is pending and what belief has gained since its last snapshot, not the length of the history. Cost: 2.2 ms for 100 with two tasks and ten 1 KB checkpoints.
+ * round. The cost follows what is pending and what belief has gained since its last snapshot, not the length of the history. Cost: 2.2 ms for 100 with two tasks and ten checkpoints, as measured while these held 1 KB.
  */
 
 import type { EffectKey, EffectState, EventId, Offset, Partition, Sequence, WorkflowId } from '@tidemark/core';

@@ -1,6 +1,6 @@
 /**
  * One workflow's history for people and steps: pending tasks, checkpoints, other events; and what was rejected.
- * Inputs: workflow, limits, where the page before ended. Locks: none. Index: primary keys, rejected_newest. Cost: 1 ms for 100 rows of 1 KB.
+ * Inputs: workflow, limits, where the page before ended. Locks: none. Index: primary keys, rejected_newest. Cost: at most 1 ms for 100 rows.
  */
 
 import {
