@@ -220,6 +220,20 @@ export const SEALING_MUTATIONS: Mutations = {
     caughtBy: 'libs/runtime/src/logged-store.test.ts',
     breaks: 'A row that was changed brings no other workflow’s record.',
   },
+  'null-needs-no-seal': {
+    file: 'libs/codec/src/record.ts',
+    edits: [['isNull(payload) && envelope.type in WITHOUT_PAYLOAD ? entry', 'isNull(payload) ? entry']],
+    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    breaks: 'What has something to say is refused unsealed, null too.',
+  },
+  'effects-answer-for-others': {
+    file: 'libs/runtime/src/row-places.ts',
+    edits: [
+      ['if (workflow !== of || !LEAVING[status].includes(type)) return false;', 'if (workflow !== of) return false;'],
+    ],
+    caughtBy: 'libs/runtime/src/logged-store.test.ts',
+    breaks: 'What an effect was asked is not taken for what it answered.',
+  },
   'live-history-cools': {
     file: 'libs/runtime/src/retention.ts',
     edits: [

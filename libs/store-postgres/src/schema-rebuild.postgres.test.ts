@@ -339,6 +339,13 @@ describeServers('rows made anew on a server', ['postgres'], (servers) => {
     ]);
   });
 
+  it('passes over the size of what a record says, which forgetting changes, and not over which record it is', async () => {
+    await sql(`update checkpoints set payload = '@0:0:2' where workflow = 'first'`);
+    expect((await compared()).differences).toEqual([]);
+    await sql(`update checkpoints set payload = '@0:1:100' where workflow = 'first'`);
+    expect((await compared()).differences).toMatchObject([{ table: 'checkpoints', columns: ['payload'] }]);
+  });
+
   it('names as many differences as are asked for, and counts texts that it can not open', async () => {
     await sql(`insert into scopes select 'first', n, true, 'sealed:x' from generate_series(101, 2600) n`);
     const some = await compared(3);
