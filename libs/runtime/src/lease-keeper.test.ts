@@ -127,15 +127,15 @@ describe('a lease keeper', () => {
   });
 
   it('finds a claim that came to the rows after the look at its dead holder, without a period; of one that lives it reads nothing (control)', async () => {
-    const holder = 'h1' as HolderId;
+    const holder = 'worker-1' as HolderId;
     for (const isAlive of [true, false]) {
-      if (isAlive) beats('h1', ['w', 1]);
+      if (isAlive) beats('worker-1', ['w', 1]);
       else ports.liveness.holders.clear();
       leases = [];
       // The looks at who lives, and lived: they find nothing, and none is due.
       await keeper.check();
       await keeper.check();
-      leases = [lease('w', 'h1')];
+      leases = [lease('w', 'worker-1')];
       expect(keeper.applied([{ holder: null }, { holder }])).toBe(!isAlive);
       await keeper.check();
       expect(await revoked()).toHaveLength(isAlive ? 0 : 1);
@@ -143,12 +143,17 @@ describe('a lease keeper', () => {
     }
   });
 
+  it('leaves one that lets go in the write in which it claims to the look that is due', async () => {
+    await keeper.check();
+    expect(keeper.applied([{ holder: 'shadow-1' as HolderId }])).toBe(false);
+  });
+
   it('finds a claim that comes to the rows while it looks', async () => {
     leases = [];
     ports.store.leases = async () => {
       const seen = leases;
-      if (leases.length === 0) expect(keeper.applied([{ holder: 'h1' as HolderId }])).toBe(true);
-      leases = [lease('w', 'h1')];
+      if (leases.length === 0) expect(keeper.applied([{ holder: 'worker-1' as HolderId }])).toBe(true);
+      leases = [lease('w', 'worker-1')];
       return seen;
     };
     await keeper.check();

@@ -9,6 +9,7 @@
 import { eventId, type HolderId, type RevokeReason } from '@tidemark/core';
 import type { LeaseRow, LivenessView, StreamRow } from '@tidemark/ports';
 import type { Demand } from './demand.ts';
+import { isWorker } from './holders.ts';
 import type { Inbox } from './inbox.ts';
 import { GHOST_GRACE_MS, LEASE_LOOK_PERIOD_MS, MARKER_AGE_MS } from './limits.ts';
 import { lookRestMs } from './look-rest.ts';
@@ -48,12 +49,12 @@ export class LeaseKeeper {
   }
 
   /**
-   * True when written rows give a lease to someone who wasn't known to live, which a check finds out: a worker that has just come, or one that
+   * True when written rows give a lease to a worker that wasn't known to live, which a check finds out: one that has just come, or one that
    * died before its claim was in the rows, as all do that die together with the coordinator.
    */
   applied(streams: readonly Pick<StreamRow, 'holder'>[]): boolean {
     const before = this.#expected.size;
-    for (const { holder } of streams) if (holder !== null) this.#expected.add(holder);
+    for (const { holder } of streams) if (holder !== null && isWorker(holder)) this.#expected.add(holder);
     return this.#expected.size > before;
   }
 

@@ -8,7 +8,6 @@ import {
   type Epoch,
   FencedError,
   type HolderId,
-  holderId,
   type Partition,
   type Sequence,
   type StreamState,
@@ -32,6 +31,7 @@ import { check, dutyCheck, type Health } from './health.ts';
 import { type HeldQueues, HeldRuns } from './held-queues.ts';
 import { HeldReads } from './held-reads.ts';
 import { HeldStream } from './held-stream.ts';
+import { workerHolder } from './holders.ts';
 import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS, CLAIM_BATCH_MAX, HAND_OVER_MAX_MS } from './limits.ts';
 import { ModelCalls } from './model-calls.ts';
 import type { LamportClock, Ports } from './ports.ts';
@@ -106,7 +106,7 @@ export class Worker {
     const own = schedules === undefined ? [] : definitions.map((each) => scheduleDefinition(each, schedules));
     this.#system = bulk === undefined ? [] : [bulkDefinition(bulk)];
     this.#definitions = [...withUndos([...definitions, ...own], ports.store), ...this.#system];
-    this.holder = holderId(`worker-${uuidv7(ports.clock.nowMs(), ports.prng.bytes(10))}`);
+    this.holder = workerHolder(uuidv7(ports.clock.nowMs(), ports.prng.bytes(10)));
     this.#applied = new Applied(ports);
     this.#drain = new Drain(ports.clock);
     this.#load = loadedApart(batched(CLAIM_BATCH_MAX, (workflows) => loadAll(ports.store, workflows)));

@@ -124,7 +124,7 @@ export function taskRow(workflow: string, task: TaskId, part: Partial<TaskRow> =
 }
 
 /** Where a record is that says so many bytes. */
-export const said = (offset: number, bytes = 100): RecordPlace => ({
+export const said = (offset: number, bytes = 10): RecordPlace => ({
   partition: partitionAt(0),
   offset: at(offset),
   bytes,
