@@ -97,7 +97,7 @@ export const LEASE_MUTATIONS: Mutations = {
   },
   'claims-of-the-dead-wait': {
     file: LEASE_KEEPER,
-    edits: [['if (holder !== null) this.#expected.add(holder);', '']],
+    edits: [['if (holder !== null && isWorker(holder)) this.#expected.add(holder);', '']],
     caughtBy: LEASE_KEEPER_TEST,
     breaks: 'A claim that a dead holder wrote last is found when it comes to the rows, and not a period later.',
   },
