@@ -122,25 +122,6 @@ describe('group commit', () => {
     expect(client.requests[1]!.batches.map((batch) => batch.partition)).toEqual([8, 9, 10]);
   });
 
-  test('and so many of them wait for no others', async () => {
-    const { client, append } = setUp({
-      gatherMs: 60_000,
-      gatherPartitionsMin: 8,
-      gatherPartitionsMax: 3,
-      spreadWindowMs: 60_000,
-    });
-    for (let to = 0; to < 8; to++) void append(to, 'x');
-    const first = await client.sent(0);
-    first.answer(...first.batches.map(() => stored(0)));
-    for (const to of [8, 9]) {
-      void append(to, 'y');
-      await turn();
-    }
-    expect(client.requests.length).toBe(1);
-    void append(10, 'y');
-    expect((await client.sent(1)).batches.map((batch) => batch.partition)).toEqual([8, 9, 10]);
-  });
-
   test('where one goes on step by step, nothing is waited for', async () => {
     const { client, append } = setUp({ gatherMs: 60_000, gatherPartitionsMin: 8, spreadWindowMs: 60_000 });
     for (let number = 0; number < 20; number++) {

@@ -32,8 +32,6 @@ interface Lane {
   ready: PartitionQueue[];
   isSending: boolean;
   isScheduled: boolean;
-  /** Where others are waited for. */
-  timer: NodeJS.Timeout | undefined;
   /** When the last request left (`performance.now()`). */
   sentMs: number;
 }
@@ -181,7 +179,7 @@ export class Appender {
   #lane(leader: BrokerNode, kind: LaneKind): Lane {
     let lane = this.#lanes[kind].get(leader);
     if (lane === undefined) {
-      lane = { leader, kind, ready: [], isSending: false, isScheduled: false, timer: undefined, sentMs: 0 };
+      lane = { leader, kind, ready: [], isSending: false, isScheduled: false, sentMs: 0 };
       this.#lanes[kind].set(leader, lane);
     }
     return lane;
@@ -189,33 +187,22 @@ export class Appender {
 
   /** At the end of this turn of the event loop at the earliest, so that everyone who appends in it is in the same request. */
   #schedule(lane: Lane): void {
-    if (lane.isSending || lane.ready.length === 0) return;
-    const isFull = lane.ready.length >= this.#options.limits.gatherPartitionsMax;
-    if (lane.isScheduled && (lane.timer === undefined || !isFull)) return;
-    this.#stopTimer(lane);
+    if (lane.isSending || lane.isScheduled || lane.ready.length === 0) return;
     lane.isScheduled = true;
     const send = (): void => {
       lane.isScheduled = false;
       void this.#send(lane);
     };
-    const waitMs = isFull ? 0 : this.#gatherMs(lane);
+    const waitMs = this.#gatherMs(lane);
     if (waitMs <= 0) {
       setImmediate(send);
       return;
     }
     const timer = setTimeout(() => {
-      this.#stopTimer(lane);
+      this.#timers.delete(timer);
       send();
     }, waitMs);
-    lane.timer = timer;
     this.#timers.add(timer);
-  }
-
-  #stopTimer(lane: Lane): void {
-    if (lane.timer === undefined) return;
-    clearTimeout(lane.timer);
-    this.#timers.delete(lane.timer);
-    lane.timer = undefined;
   }
 
   #gatherMs({ kind, sentMs }: Lane): number {

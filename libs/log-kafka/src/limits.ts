@@ -15,8 +15,6 @@ export interface KafkaLogLimits {
   readonly gatherPartitionsMin: number;
   /** The window, in milliseconds. */
   readonly spreadWindowMs: number;
-  /** So many partitions with something to send wait for no others: shared by so many, a request costs little. */
-  readonly gatherPartitionsMax: number;
   /** Appends waiting to be sent, in bytes; more are refused with `append-queue-full`. */
   readonly pendingMaxBytes: number;
   /** How long a broker may wait for replicas before it answers an append with a time-out. */
@@ -57,7 +55,6 @@ export const defaultLimits: KafkaLogLimits = {
   gatherMs: 4,
   gatherPartitionsMin: 8,
   spreadWindowMs: 20,
-  gatherPartitionsMax: 32,
   pendingMaxBytes: 256 * MIB,
   appendTimeoutMs: 2_000,
   appendGraceMs: 500,
