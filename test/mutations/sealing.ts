@@ -229,7 +229,10 @@ export const SEALING_MUTATIONS: Mutations = {
   'effects-answer-for-others': {
     file: 'libs/runtime/src/row-places.ts',
     edits: [
-      ['if (workflow !== of || !LEAVING[status].includes(type)) return false;', 'if (workflow !== of) return false;'],
+      [
+        'if (workflow !== of || LEAVING.get(status)?.includes(type) !== true) return false;',
+        'if (workflow !== of) return false;',
+      ],
     ],
     caughtBy: 'libs/runtime/src/logged-store.test.ts',
     breaks: 'What an effect was asked is not taken for what it answered.',

@@ -122,6 +122,7 @@ it('brings no answer of another effect for one that was changed, nor what it was
   await expect(said({ request: own!.payload })).rejects.toMatchObject(wrong);
   await expect(said({ key: 'mine:0.0:look:other' as EffectKey })).rejects.toMatchObject(wrong);
   await expect(said({ responseDigest: 'e'.repeat(64) })).rejects.toMatchObject(wrong);
+  await expect(said({ status: 'constructor' as never })).rejects.toMatchObject(wrong);
   // The control: as it was.
   expect(await said({})).toMatchObject([{ payload: expect.stringContaining('seen') }]);
 });

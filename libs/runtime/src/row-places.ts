@@ -24,13 +24,14 @@ const isCheckpoint =
     return committed.sequence === sequence && (checkpoint === undefined || committed.checkpoint === checkpoint);
   };
 
-/** Events that leave an effect so. */
-const LEAVING: Readonly<Record<EffectRow['status'], readonly Envelope['type'][]>> = {
-  intended: ['EffectIntended'],
-  pending: ['EffectPending'],
-  done: ['EffectResolved', 'EffectConfirmed', 'ApprovalDecided'],
-  failed: ['EffectResolved', 'EffectConfirmed', 'ApprovalDecided'],
-};
+const ENDINGS: readonly Envelope['type'][] = ['EffectResolved', 'EffectConfirmed', 'ApprovalDecided'];
+/** Events that leave an effect so. A row that was changed may have any status. */
+const LEAVING: ReadonlyMap<EffectRow['status'], readonly Envelope['type'][]> = new Map([
+  ['intended', ['EffectIntended']],
+  ['pending', ['EffectPending']],
+  ['done', ENDINGS],
+  ['failed', ENDINGS],
+]);
 
 /**
  * A confirmation names the receiver's token, and a decision no effect at all: of these the digest of the response tells which it is, where the
@@ -42,7 +43,7 @@ const isOfEffect =
     of: WorkflowId,
   ): Fits =>
   ({ workflow, type, control }) => {
-    if (workflow !== of || !LEAVING[status].includes(type)) return false;
+    if (workflow !== of || LEAVING.get(status)?.includes(type) !== true) return false;
     if ('key' in control && control.key !== key) return false;
     return responseDigest === undefined || !('responseDigest' in control) || control.responseDigest === responseDigest;
   };
