@@ -8,7 +8,7 @@ import { rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { DEFAULT_TENANT, workflowId } from '@tidemark/core';
 import { openFileKeys } from '@tidemark/keys-file';
-import { defineWorkflow, task } from '@tidemark/sdk';
+import { defineWorkflow, signal, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { openEmbeddedRebuild } from './embedded.ts';
@@ -29,6 +29,22 @@ const telling = defineWorkflow({
   flow: { say: [] },
   begin: (input) => ({ belief: { told: input.about }, next: [task('say', {})] }),
   steps: { say: ({ belief }) => ({ done: { said: `${belief.told}!` } }) },
+});
+
+const waiting = defineWorkflow({
+  name: 'waiting',
+  version: 1,
+  input: z.string(),
+  belief: z.string(),
+  output: z.string(),
+  tasks: { note: z.object({}), wait: z.object({}) },
+  flow: { note: ['wait'], wait: [] },
+  signals: { go: z.object({ on: z.boolean() }) },
+  begin: (input) => ({ belief: input, next: [task('note', {})] }),
+  steps: {
+    note: () => ({ next: [task('wait', {}, { when: signal('go') })] }),
+    wait: ({ belief }) => ({ done: belief }),
+  },
 });
 
 let at: FolderFixture;
@@ -184,6 +200,24 @@ describe('with a key', () => {
     expect(await after.ports.store.workflow(ID)).toMatchObject({ status: 'completed', result: '{}' });
     const [opening] = await after.ports.store.checkpoints(ID, { from: 0 as never, limit: 1 });
     expect(opening?.payload).toBe('{}');
+  });
+
+  it('what is destroyed while it is open needs a person, who can cancel it, and disturbs nobody else', async () => {
+    const host = await open();
+    await host.startWorker({ definitions: [waiting], concurrency: 4 });
+    for (const id of [ID, 'other']) await host.client.start(waiting, SECRET, { id });
+    const run = host.client.run(ID);
+    await expect.poll(async () => (await run.summary())?.sequence).toBe(1);
+    expect(await host.keys!.data.destroy({ workflow: ID })).toBe(1);
+    await at.close(host);
+    const after = await open();
+    await after.startWorker({ definitions: [waiting], concurrency: 4 });
+    const again = after.client.run(ID);
+    for (const id of [ID, 'other']) await after.client.signal(id, 'go', { on: true });
+    expect(await after.client.run('other').result()).toBe(SECRET);
+    await expect.poll(() => again.summary()).toMatchObject({ status: 'parked', reason: 'history-forgotten' });
+    await after.client.cancel(ID, { by: 'ana', why: 'forgotten' });
+    await expect.poll(() => again.summary()).toMatchObject({ status: 'failed', reason: 'cancelled' });
   });
 });
 

@@ -50,11 +50,13 @@ export interface ReadRequest {
   readonly from: Offset;
   /** Reads no further than this one, which is not wanted; absent: as far as `maxBytes` lets it. */
   readonly to?: Offset | undefined;
+  /** Those that are wanted; views open and fetch no others, and leave them out. Absent: all. */
+  readonly wanted?: ReadonlySet<Offset> | undefined;
 }
 
 export interface ReadResult {
   readonly partition: Partition;
-  /** In offset order, starting at the offset asked for; empty when nothing is there yet, or nothing was wanted. */
+  /** In offset order, starting at the first one wanted; empty when nothing is there yet, or nothing was wanted. */
   readonly records: readonly StoredRecord[];
   /** First offset not yet written, as known by this read; more is waiting when it is past the last record. */
   readonly end: Offset;

@@ -231,6 +231,14 @@ describe('what is read', () => {
     },
   );
 
+  it('needs no blob of what nobody wants', async () => {
+    for (const value of [LARGE, 1]) await log.append(P0, [signal(value)]);
+    live.lose(live.digests()[0]!);
+    const wanted = new Set([1 as Offset]);
+    const [result] = await other().read([{ partition: P0, from: START, wanted }]);
+    expect(result!.records).toEqual([{ offset: 1, value: expect.anything() }]);
+  });
+
   it('waits for blobs that are away, and comes once they are back', async () => {
     await log.append(P0, [signal(LARGE)]);
     live.fail(1, 'get');

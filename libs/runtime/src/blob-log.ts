@@ -120,7 +120,7 @@ export class BlobLog extends PreparedLog {
     requests: readonly ReadRequest[],
     options?: { readonly maxBytes?: number },
   ): Promise<readonly ReadResult[]> {
-    const results = await this.inner.read(requests, options);
+    const results = await this.readInner(requests, options);
     const blobs = new Map<StoredRecord, BlobReference>();
     for (const record of results.flatMap(({ records }) => records)) {
       const blob = recordBlob(record.value);

@@ -27,6 +27,7 @@ import {
 import type { Digest, StreamSnapshot } from '@tidemark/ports';
 import { answerText } from './context-shapes.ts';
 import type { Definition } from './definition.ts';
+import { isForgotten } from './forgotten.ts';
 import { SHARED_TEXT_MIN_CHARS } from './limits.ts';
 import { sha256Digest } from './system.ts';
 import { orPark, upcastBelief, upcastInput } from './versions.ts';
@@ -53,6 +54,8 @@ export class StreamContent {
   fork: ForkOrigin | undefined;
   /** Fragments, trace and working memory. */
   readonly context: WorkflowContext;
+  /** Its key was destroyed while it was open: what it goes on from is gone for good. */
+  isForgotten = false;
   /** Bytes of the newest belief snapshot, and of the deltas after it. */
   snapshotBytes = 0;
   deltaBytes = 0;
@@ -78,15 +81,17 @@ export class StreamContent {
 
   static from(snapshot: StreamSnapshot, state: StreamState, digest: Digest = sha256Digest): StreamContent {
     const content = new StreamContent(new WorkflowContext(state.head.sequence, digest));
-    for (const { sequence, stepVersion, payload } of snapshot.checkpoints) {
-      if (sequence === 0) content.#open(decodePayload('WorkflowOpened', payload), stepVersion);
+    for (const checkpoint of snapshot.checkpoints) {
+      const { sequence, stepVersion, payload } = checkpoint;
+      if (isForgotten(checkpoint)) content.isForgotten = true;
+      else if (sequence === 0) content.#open(decodePayload('WorkflowOpened', payload), stepVersion);
       else {
         const stored: Stored = { sequence, stepVersion, bytes: payload.length };
         content.#restore(stored, decodePayload('CheckpointCommitted', payload), state);
       }
     }
     for (const task of state.frontier.tasks) {
-      if (!content.#inputs.has(task.id)) {
+      if (!content.#inputs.has(task.id) && !content.isForgotten) {
         throw new CorruptError('rows-incomplete', `Workflow ${snapshot.workflow}: no input for its task ${task.id}.`, {
           workflow: snapshot.workflow,
           task: task.id,

@@ -12,9 +12,8 @@ export const historyForgotten = (workflow: WorkflowId): InvalidError =>
     { workflow },
   );
 
-/** `opening`: of sequence 0. Every workflow is opened with an input, be it null. */
-export const isForgotten = ({ payload }: Pick<CheckpointRow, 'payload'>): boolean =>
-  !('input' in decodePayload('WorkflowOpened', payload));
+/** An opening says at least its input, and every other checkpoint its tasks. */
+export const isForgotten = ({ payload }: Pick<CheckpointRow, 'payload'>): boolean => payload === '{}';
 
 /** Of one that has completed or failed. */
 export function isEndForgotten({ status, result }: Pick<WorkflowSummary, 'status' | 'result'>): boolean {

@@ -98,7 +98,7 @@ it('reads what lies near each other in one stretch, to its last record and no fu
   const { log: under, asked } = watched();
   const rows = await loggedStore(below, under).checkpoints(MINE, ALL);
   const [from, last] = [rows[0]!.offset, rows.at(-1)!.offset];
-  expect(asked).toMatchObject([[{ from, to: last + 1 }]]);
+  expect(asked).toMatchObject([[{ from, to: last + 1, wanted: new Set(rows.map(({ offset }) => offset)) }]]);
 });
 
 it('brings no other workflow’s record, nor another of the same, for a row that was changed', async () => {

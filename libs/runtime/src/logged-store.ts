@@ -138,13 +138,16 @@ type Stretch = ReadRequest & { readonly bytes: number };
 /** From the next one that is wanted on. */
 function stretchOf(partition: Partition, { places, doneCount }: Wanted): Stretch {
   const from = places[doneCount]!.offset;
+  const wanted = new Set<Offset>();
   let [last, bytes] = [from, 0];
   for (const place of places.slice(doneCount)) {
     if (place.offset - last > RECORDS_BETWEEN_MAX) break;
     last = place.offset;
+    wanted.add(last);
     bytes += place.bytes;
   }
-  return { partition, from, to: (last + 1) as Offset, bytes: bytes + (last + 1 - from) * RECORD_LIKELY_BYTES };
+  const to = (last + 1) as Offset;
+  return { partition, from, to, wanted, bytes: bytes + (to - from) * RECORD_LIKELY_BYTES };
 }
 
 /** A broker sends as much as it may, also of what nobody asked for. */

@@ -38,6 +38,18 @@ export abstract class PreparedLog implements EventLog {
     options?: { readonly maxBytes?: number },
   ): Promise<readonly ReadResult[]>;
 
+  /** What the log below has of it, without what nobody wants. */
+  protected async readInner(
+    requests: readonly ReadRequest[],
+    options?: { readonly maxBytes?: number },
+  ): Promise<readonly ReadResult[]> {
+    const results = await this.inner.read(requests, options);
+    return results.map((result, index) => {
+      const { wanted } = requests[index]!;
+      return wanted ? { ...result, records: result.records.filter(({ offset }) => wanted.has(offset)) } : result;
+    });
+  }
+
   append(partition: Partition, records: readonly LogRecord[], options?: AppendOptions): Promise<Offset> {
     const before = this.#waiting.get(partition);
     const ready = before === undefined ? this.atOnce(records) : undefined;

@@ -193,6 +193,22 @@ describe('what is read', () => {
     expect(kept!.toString()).toContain('kept');
   });
 
+  it('needs no key of what nobody wants', async () => {
+    await log.append(P0, [signal('w1', 'one'), signal('w2', 'two'), signal('w1', 'three')]);
+    const view = other();
+    let keys = 0;
+    provider.onUnwrap = () => {
+      keys++;
+    };
+    const wanted = new Set([0, 2] as Offset[]);
+    const [result] = await view.read([{ partition: P0, from: 0 as Offset, to: 3 as Offset, wanted }]);
+    expect(result!.records.map(({ offset, isOpened }) => [offset, isOpened])).toEqual([
+      [0, true],
+      [2, true],
+    ]);
+    expect(keys).toBe(1);
+  });
+
   it('is whole although the cache gives up keys while others are fetched', async () => {
     const records = ['w1', 'w2', 'w3'].map((workflow) => signal(workflow, `of ${workflow}`));
     await log.append(P0, records);

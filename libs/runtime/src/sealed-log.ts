@@ -84,7 +84,7 @@ export class SealedLog extends PreparedLog {
     requests: readonly ReadRequest[],
     options?: { readonly maxBytes?: number },
   ): Promise<readonly ReadResult[]> {
-    const results = await this.inner.read(requests, options);
+    const results = await this.readInner(requests, options);
     const sealed = new Map<Uint8Array, Sealed>();
     const plain: StoredRecord[] = [];
     for (const { records } of results) {

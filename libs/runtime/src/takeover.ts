@@ -17,15 +17,18 @@ import {
 } from '@tidemark/core';
 import type { EffectRow } from '@tidemark/ports';
 import { parkDraft } from './attempt-failure.ts';
+import type { StreamContent } from './content.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
 import { type RecoveryHost, recoverEffect } from './effect-recovery.ts';
 import { cancelDraft, ruledUndo, undoDraft } from './ending.ts';
+import { historyForgotten } from './forgotten.ts';
 import type { Draft } from './held-stream.ts';
 import { retryDelayMs } from './retry.ts';
 import { CompensateError, errorNote, FatalError, ParkError, ProbeError } from './step-errors.ts';
 
 export interface TakeOver {
   readonly definition: Definition;
+  readonly content: Pick<StreamContent, 'isForgotten'>;
   readonly host: RecoveryHost;
   readonly signal: AbortSignal;
   /** The effects of the newest checkpoint, from rows that hold it. */
@@ -50,12 +53,19 @@ async function firstDraft(state: StreamState, given: TakeOver): Promise<Draft | 
   if (state.ruling === 'fail') return rejectedDraft();
   if (state.ruling === 'compensate') return ruledUndo(state);
   if (state.ruling === 'cancel') return cancelDraft(state, given.definition);
+  if (given.content.isForgotten) return forgottenDraft(state);
   return crashDraft(state) ?? budgetDraft(state, given.definition) ?? phantomDraft(state, given);
 }
 
 function rejectedDraft(): Draft {
   const error = new FatalError('A person decided that the workflow fails.');
   return { type: 'WorkflowFailed', control: { code: 'rejected', task: null }, payload: { error: errorNote(error) } };
+}
+
+/** Its key was destroyed while it was open. Only a person can tell what it was about, and end it. */
+function forgottenDraft({ workflow }: StreamState): Draft {
+  const { code, message } = historyForgotten(workflow);
+  return parkDraft(new ParkError(code, `${message} Nothing can go on from it: cancel it, or let it fail.`, null, null), null);
 }
 
 /** A workflow that keeps losing its holders without getting on is a person's (D5), with what ran alone at the last. */

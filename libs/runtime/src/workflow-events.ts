@@ -3,7 +3,7 @@
  * The same history gives the same events for ever. Must not write.
  */
 
-import { decodePayload, entryOf, recordUnreadable } from '@tidemark/codec';
+import { entryOf, payloadText, recordUnreadable } from '@tidemark/codec';
 import {
   type Controls,
   CorruptError,
@@ -20,7 +20,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { EventLog, ProjectionStore, StoredRecord, WorkflowSummary } from '@tidemark/ports';
-import { historyForgotten } from './forgotten.ts';
+import { historyForgotten, isForgotten } from './forgotten.ts';
 import { HISTORY_READ_MAX_BYTES } from './limits.ts';
 import { isArchivedObject } from './recalls.ts';
 
@@ -111,7 +111,7 @@ export async function openingOffset(
 /** Throws `InvalidError` (`history-forgotten`), `CorruptError` (`history-differs`). */
 export function openingIn({ envelope, payload }: AcceptedEvent, workflow: WorkflowId): Controls['WorkflowOpened'] {
   if (envelope.type !== 'WorkflowOpened') throw historyDiffers(workflow, 0 as Sequence);
-  if (!('input' in decodePayload('WorkflowOpened', payload))) throw historyForgotten(workflow);
+  if (isForgotten({ payload: payloadText(payload) })) throw historyForgotten(workflow);
   return envelope.control;
 }
 
