@@ -65,7 +65,10 @@ function rejectedDraft(): Draft {
 /** Its key was destroyed while it was open. Only a person can tell what it was about, and end it. */
 function forgottenDraft({ workflow }: StreamState): Draft {
   const { code, message } = historyForgotten(workflow);
-  return parkDraft(new ParkError(code, `${message} Nothing can go on from it: cancel it, or let it fail.`, null, null), null);
+  return parkDraft(
+    new ParkError(code, `${message} Nothing can go on from it: cancel it, or let it fail.`, null, null),
+    null,
+  );
 }
 
 /** A workflow that keeps losing its holders without getting on is a person's (D5), with what ran alone at the last. */
