@@ -31,6 +31,10 @@ export interface Place {
   readonly client: Client;
   /** Of the coordinator that runs in this process; undefined: none does. */
   readonly demand?: Demand | undefined;
+  /** Nobody can be running anything there: a lease in its rows is a dead process's. */
+  readonly isIdle?: boolean | undefined;
+  /** The command that holds a folder; absent: it is no folder. */
+  readonly holder?: { readonly pid: number; readonly command: string } | undefined;
 }
 
 export class Desk {
@@ -63,6 +67,14 @@ export class Desk {
     const { demand } = this.#place;
     if (demand !== undefined) return demand;
     throw new UnavailableError('demand-unknown', 'No coordinator runs in this process: ask one that does.');
+  }
+
+  get isIdle(): boolean {
+    return this.#place.isIdle === true;
+  }
+
+  get holder(): Place['holder'] {
+    return this.#place.holder;
   }
 
   get effects(): readonly EffectDefinition[] {

@@ -131,3 +131,6 @@ export const JOB_COUNT_MAX_COUNT = 10_000;
 /** Wrong fields that an answer names, and characters of a field's place and of what is wrong with it: both may quote the request. */
 export const PROBLEM_FIELDS_MAX_COUNT = 20;
 export const PROBLEM_FIELD_MAX_CHARS = 200;
+
+/** Calls that may have happened, of those that an end leaves open, are told up to this number. */
+export const OPEN_EFFECTS_MAX_COUNT = 100;

@@ -46,6 +46,18 @@ export async function listenApi(options: ListenOptions): Promise<Listening> {
   }
 }
 
+/** Serves those who can open the socket. Resolves once it listens; the caller sees to the file's mode and removes it. */
+export async function listenSocket({ path, ...options }: ApiOptions & { readonly path: string }): Promise<Listening> {
+  const app = await createApi(options);
+  try {
+    const url = await app.listen({ path });
+    return { url, isElsewhere: false, close: () => app.close() };
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
 async function listenAt(port: number, { host, orAnyPort: _, ...options }: ListenOptions): Promise<Listening> {
   const app = await createApi(options);
   try {

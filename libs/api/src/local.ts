@@ -4,5 +4,16 @@ import type { Authenticator, Principal } from '@tidemark/ports';
 
 export const LOCAL_PRINCIPAL: Principal = { subject: 'local', tenant: null, roles: ['admin'], kind: 'local' };
 
+/**
+ * For a socket that its owner alone can open: whoever comes is the owner, by the name that they give as the token (percent-encoded), so that
+ * what they decide has a name.
+ */
+export const ownerAuthenticator: Authenticator = {
+  authenticate: async ({ authorization }) => {
+    const [, name] = /^Bearer (\S+)$/i.exec(authorization ?? '') ?? [];
+    return name === undefined ? LOCAL_PRINCIPAL : { ...LOCAL_PRINCIPAL, subject: decodeURIComponent(name) };
+  },
+};
+
 /** Everybody is the owner: for a server that listens on loopback alone, and to its own name alone. */
 export const localAuthenticator: Authenticator = { authenticate: async () => LOCAL_PRINCIPAL };

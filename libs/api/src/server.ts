@@ -13,7 +13,6 @@ import { InvalidError, TidemarkError } from '@tidemark/core';
 import type { AuditTrail, Authenticator, Principal } from '@tidemark/ports';
 import type { Definition } from '@tidemark/runtime';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { z } from 'zod';
 import { type Admission, admission, credentialsOf, limitOpen } from './admission.ts';
 import { type AnswerBounds, Answers } from './answers.ts';
 import { audited } from './audited.ts';
@@ -33,12 +32,12 @@ import {
   URL_MAX_CHARS,
 } from './limits.ts';
 import { openApiOf } from './openapi.ts';
-import { invalidRequest, PROBLEM_TYPE, rawAnswer, toldOf } from './problem.ts';
-import { checkNumbers, checkQuery } from './query.ts';
-import type { AnyRoute, Call } from './route.ts';
+import { Operation, parsed } from './operation.ts';
+import { PROBLEM_TYPE, rawAnswer, toldOf } from './problem.ts';
+import type { AnyRoute } from './route.ts';
 import { routes, streamRoutes } from './routes.ts';
 import { addSafeHeaders, SAFE_HEADERS } from './safe-headers.ts';
-import { hasContent, redactorOf, type Sight, sightAsked, sightOf } from './sight.ts';
+import { sightOf } from './sight.ts';
 import { judgeAgain } from './standing.ts';
 import type { AnyStream, Follow } from './stream-route.ts';
 import { Work } from './work.ts';
@@ -211,30 +210,10 @@ interface Serving {
 /** `/v1/x/{id}` as Fastify writes it. */
 export const pathOf = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
-const SIGHTS: readonly Sight[] = [true, false].flatMap((tokens) => [
-  { content: true, words: true, tokens },
-  { content: false, words: true, tokens },
-  { content: false, words: false, tokens },
-]);
-
-/** For each caller's sight, made once. */
-function redactorsOf({ answers }: AnyRoute) {
-  const made = SIGHTS.flatMap((sight) =>
-    Object.entries(answers).map(
-      ([status, schema]) => [nameOf(Number(status), sight), redactorOf(schema, sight)] as const,
-    ),
-  );
-  const redactors = new Map(made);
-  return (status: number, sight: Sight) => redactors.get(nameOf(status, sight));
-}
-
-const nameOf = (status: number, { content, words, tokens }: Sight): string => `${status} ${content} ${words} ${tokens}`;
-
 function serve(app: FastifyInstance, route: AnyRoute, serving: Serving): void {
   const { desk, fleet, admission: admitting, work, answers, options } = serving;
-  const redactors = redactorsOf(route);
+  const operation = new Operation(route);
   const isRead = route.method === 'GET';
-  const mayShowContent = Object.values(route.answers).some(hasContent);
   app.route({
     method: route.method,
     url: pathOf(route.path),
@@ -244,35 +223,25 @@ function serve(app: FastifyInstance, route: AnyRoute, serving: Serving): void {
       request.incoming?.belongTo(request.principal.tenant);
     },
     handler: async (request, reply) => {
-      const { principal, incoming } = request;
+      const { principal, incoming, params, query, body } = request;
       // What acts answer is small, and what they do is done.
       if (isRead) answers.check(principal.tenant);
-      const signal = gone(reply);
-      const params = parsed('path', route.params, request.params);
-      const query = parsed('query', route.query, request.query);
-      const sight = sightAsked(sightOf(principal), query);
-      const call = {
-        params,
-        query,
-        body: parsed('body', route.body, request.body),
-        traceparent: [request.headers.traceparent].flat()[0],
-        ...{ principal, sight, desk, fleet, signal },
-      } as Call<never, never, never>;
-      const showsContent = mayShowContent && sight.content;
-      const about = { route, principal, showsContent, params, query, tenantOf: desk.tenantOf };
+      const traceparent = [request.headers.traceparent].flat()[0];
+      const asked = operation.ask(
+        { params, query, body, principal, traceparent, signal: gone(reply) },
+        { desk, fleet },
+      );
       // What became of it is written down, also where the caller has left meanwhile.
       const answer = () => {
         const letGo = incoming?.hold();
-        return audited(options.audit, about, () => route.handle(call)).finally(letGo);
+        return operation.answer(asked, options).finally(letGo);
       };
-      const { status, body } = await work[isRead ? 'reads' : 'acts'].do(principal.tenant, signal, answer);
-      if (options.checksAnswers === true) route.answers[status]!.parse(body);
-      const redact = redactors(status, sight);
-      const text = JSON.stringify(redact === undefined ? body : redact(body));
+      const reached = await work[isRead ? 'reads' : 'acts'].do(principal.tenant, asked.signal, answer);
+      const text = operation.text(asked, reached);
       // Of many that were read at once, others may have filled the room meanwhile.
       if (isRead) answers.check(principal.tenant);
       answers.add(principal.tenant, reply.raw, Buffer.byteLength(text));
-      return reply.code(status).header('cache-control', 'no-store').type('application/json').send(text);
+      return reply.code(reached.status).header('cache-control', 'no-store').type('application/json').send(text);
     },
   });
 }
@@ -317,16 +286,6 @@ function serveStream(
       return reply;
     },
   });
-}
-
-/** Throws `InvalidError` (`request-invalid`) that names each wrong field. */
-function parsed(part: string, schema: z.ZodType | undefined, value: unknown): unknown {
-  if (part === 'query') checkQuery(schema, value);
-  if (part !== 'body') checkNumbers(part, schema, value);
-  if (schema === undefined) return undefined;
-  const found = schema.safeParse(value ?? {});
-  if (found.success) return found.data;
-  throw invalidRequest(part, found.error);
 }
 
 function gone(reply: FastifyReply): AbortSignal {

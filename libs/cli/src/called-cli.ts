@@ -1,6 +1,7 @@
 /** Owns calling commands in tests without a process of their own, and holding a folder for many of them: opening it takes most of a command's time. */
 
 import { EventEmitter } from 'node:events';
+import path from 'node:path';
 import { CONCURRENCY_DEFAULT_COUNT } from './limits.ts';
 import { runCli } from './program.ts';
 import { Said } from './said.ts';
@@ -23,7 +24,9 @@ export class CalledCli {
   readonly #ended: Promise<Ended>;
   #isInterrupted = false;
 
-  constructor(args: readonly string[], { cwd, env = {}, stdin = '' }: CallOptions) {
+  constructor(args: readonly string[], { cwd, env: given = {}, stdin = '' }: CallOptions) {
+    // Not those of whoever runs the tests.
+    const env = { TIDEMARK_CONTEXTS: path.join(cwd, '.contexts.json'), ...given };
     this.#said = new Said(`tidemark ${args.join(' ')}`);
     const stream = (name: 'out' | 'err') => ({
       write: (text: string | Uint8Array) => {
@@ -52,6 +55,11 @@ export class CalledCli {
 
   says(pattern: RegExp): Promise<void> {
     return this.#said.says(pattern);
+  }
+
+  /** What it has said so far. */
+  get told(): string {
+    return `${this.#said.out}${this.#said.err}`;
   }
 
   /** Ctrl-C, once: a second one would end this process. */

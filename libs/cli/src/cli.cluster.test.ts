@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { type Listening, listenApi, localAuthenticator } from '@tidemark/api';
 import { configFromEnv, type Host, loadDefinitions, openCluster } from '@tidemark/host';
 import { describeServers, freshTopicName } from '@tidemark/testkit/suites';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -16,6 +17,7 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
   const env: Record<string, string> = {};
   const hosts: Host[] = [];
   let folder: string;
+  let api: Listening | undefined;
   const call = (...args: string[]) => callCli(args, { cwd: CWD, env });
   const json = async (...args: string[]) => {
     const { code, out, err } = await call(...args, '--json');
@@ -23,7 +25,7 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
     return JSON.parse(out);
   };
   const ids = async (...filters: string[]): Promise<readonly string[]> =>
-    (await json('list', ...filters)).map((row: { workflow: string }) => row.workflow);
+    (await json('list', ...filters)).workflows.map((row: { workflow: string }) => row.workflow);
 
   beforeAll(async () => {
     env.TIDEMARK_KAFKA_BROKERS = servers.kafka;
@@ -35,6 +37,7 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
     env.TIDEMARK_KEYS_URL = pathToFileURL(path.join(folder, 'keys.json')).href;
   });
   afterAll(async () => {
+    await api?.close();
     for (const host of hosts) await host.close();
     await rm(folder, { recursive: true, force: true });
   });
@@ -70,6 +73,11 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
     const coordinator = await openCluster(configFromEnv(env));
     hosts.push(coordinator);
     await coordinator.startCoordinator();
+    api = await listenApi({
+      ...{ place: coordinator, definitions: await loadDefinitions(['agents.ts'], CWD) },
+      ...{ authenticator: localAuthenticator, host: '127.0.0.1', port: 0 },
+    });
+    env.TIDEMARK_URL = api.url;
     const begun = await call(
       'run',
       'greet',

@@ -69,7 +69,7 @@ const json = async (...args: string[]) => {
   return JSON.parse(out);
 };
 const idsOf = async (...filters: string[]): Promise<readonly string[]> =>
-  (await json('list', ...filters)).map((row: { workflow: string }) => row.workflow).sort();
+  (await json('list', ...filters)).workflows.map((row: { workflow: string }) => row.workflow).sort();
 
 it('finds workflows by all that the API finds them by', async () => {
   expect(await idsOf('--tag', 'gold')).toEqual(['p1', 'p2']);

@@ -36,7 +36,7 @@ async function startsThroughIt(here: Here): Promise<void> {
 }
 
 async function looksThroughIt(here: Here): Promise<void> {
-  const rows = JSON.parse((await here('ls', '--json')).out) as Record<string, unknown>[];
+  const { workflows: rows } = JSON.parse((await here('ls', '--json')).out) as { workflows: Record<string, unknown>[] };
   expect(rows.map(({ workflow, activity }) => [workflow, activity])).toEqual([
     ['o1', 'completed'],
     ['b1', 'failed'],

@@ -3,6 +3,8 @@
 /** Workflows that `ls` shows where no `--limit` is given, and the most that can be asked for. */
 export const LIST_DEFAULT_COUNT = 20;
 export const LIST_MAX_COUNT = 10_000;
+/** Things in one page of a list that is read page by page. */
+export const PAGE_COUNT = 200;
 /** Pending tasks that `show` lists without `--tasks`, and reads at most. */
 export const TASKS_SHOWN_COUNT = 12;
 export const TASKS_READ_MAX = 10_000;
@@ -48,6 +50,20 @@ export const STALL_NOTICE_MS = 5_000;
 
 /** Largest line, in bytes, on the socket of a state folder. */
 export const SOCKET_LINE_MAX_BYTES = 67_108_864;
+/** Largest file of contexts, in bytes, and the most that are in it. */
+export const CONTEXTS_MAX_BYTES = 1_048_576;
+export const CONTEXTS_MAX_COUNT = 100;
+/** Largest credential, in bytes. */
+export const CREDENTIAL_MAX_BYTES = 16_384;
+/** How long, in milliseconds, whoever holds a folder may take to say who it is. */
+export const HOLDER_ANSWER_MS = 5_000;
+/** How long, in milliseconds, an issuer of tokens may take to answer. */
+export const ISSUER_ANSWER_MS = 10_000;
+/** A token that is no longer good than this, in milliseconds, is renewed before it is shown. */
+export const TOKEN_SPARE_MS = 30_000;
+/** How long, in milliseconds, a person may take to log in. */
+export const LOGIN_MAX_MS = 600_000;
+
 /** How long, in milliseconds, whoever holds a folder may take to greet. */
 export const SOCKET_GREETING_MS = 2_000;
 /** Longest path, in bytes, that a socket can have on every system. */

@@ -58,7 +58,12 @@ it('prints its version', async () => {
 
 describe('a folder without state', () => {
   it('lists nothing, and makes nothing', async () => {
-    expect(await call(['ls', '--json'])).toEqual({ code: 0, out: '[]\n', err: '' });
+    const listed = await call(['ls', '--json']);
+    expect([listed.code, JSON.parse(listed.out), listed.err]).toEqual([
+      0,
+      { version: 1, workflows: [], next_cursor: null },
+      '',
+    ]);
     expect((await call(['ls'])).out).toBe('No workflows: nothing is kept in .tidemark yet.\n');
   });
 

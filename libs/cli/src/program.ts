@@ -17,6 +17,7 @@ import { withFilters } from './commands/filter-options.ts';
 import { addFork } from './commands/fork-program.ts';
 import { addKeys } from './commands/keys-program.ts';
 import { addLifecycle } from './commands/lifecycle-program.ts';
+import { addLogin } from './commands/login-program.ts';
 import { type LsOptions, ls } from './commands/ls.ts';
 import { addMcp } from './commands/mcp-program.ts';
 import { addMemory } from './commands/memory-program.ts';
@@ -30,7 +31,7 @@ import { addRetention } from './commands/retention-program.ts';
 import { type RunOptions, run } from './commands/run.ts';
 import { addSchedule } from './commands/schedule-program.ts';
 import { addShadow } from './commands/shadow-program.ts';
-import { byWhy } from './commands/shared-options.ts';
+import { byWhy, jsonOption, places, stateOption } from './commands/shared-options.ts';
 import { type ShowOptions, show } from './commands/show.ts';
 import { addTrace } from './commands/trace-program.ts';
 import { type WatchOptions, watch } from './commands/watch.ts';
@@ -48,17 +49,16 @@ Exit codes:
   70   a fault of Tidemark's own; please report it
   74   stored data is damaged; it was left as it is
   75   a limit is reached
+  77   a server doesn't know who you are, or you may not do it
   78   wrong configuration, or a folder in use
   130  ended by Ctrl-C
 
-State is kept in .tidemark, or on the cluster that TIDEMARK_KAFKA_BROKERS names.`;
+Commands ask the current context (tidemark login), or the server that TIDEMARK_URL names; else state is kept in .tidemark.`;
 
 const OWN_VERSION = (
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { readonly version: string }
 ).version;
 
-const state = (): Option => new Option('--state <folder>', 'keep state in this folder (default: .tidemark)');
-const json = (): Option => new Option('--json', 'print JSON for programs, and nothing else');
 const workflows = (): Option =>
   new Option(
     '--workflows <modules...>',
@@ -119,7 +119,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
 
   command('dev', 'run workflows in this process, with state in a folder, and tell what happens')
     .addOption(workflows())
-    .addOption(state())
+    .addOption(stateOption())
     .option(
       '--concurrency <count>',
       'workflows run at once',
@@ -132,7 +132,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
       wholeNumber(0, 65_535),
     )
     .option('--otlp <url>', 'export traces to this collector (default: OTEL_EXPORTER_OTLP_ENDPOINT; else none)')
-    .addOption(json())
+    .addOption(jsonOption())
     .action((options: DevOptions, self: Command) => does<[DevOptions]>(dev)(listed(options), self));
 
   command('run', 'start a workflow, show how it goes, print its output')
@@ -146,17 +146,15 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     .option('--timeout <time>', "cancelled after this time: '90s', '15m', '36h', '7d' (default: its definition says)")
     .option('--priority <number>', '1 is served first, 5 last (default: its definition says)', wholeNumber(1, 5))
     .addOption(workflows())
-    .addOption(state())
+    .addOption(stateOption())
     .option('--detach', 'start it, print its id, and do not wait')
-    .addOption(json())
+    .addOption(jsonOption())
     .action((name: string, options: RunOptions, self: Command) =>
       does<[string, RunOptions]>(run)(name, listed(options), self),
     );
 
-  withFilters(command('ls', 'list and search workflows, newest first').alias('list'))
+  places(withFilters(command('ls', 'list and search workflows, newest first').alias('list')))
     .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
-    .addOption(state())
-    .addOption(json())
     .action(does<[LsOptions]>(ls));
 
   command('show', 'show a workflow: status, belief, what it waits for and why, last checkpoint')
@@ -171,8 +169,8 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
         .conflicts(['checkpoints', 'effects', 'events', 'tasks']),
     )
     .addOption(workflows())
-    .addOption(state())
-    .addOption(json())
+    .addOption(stateOption())
+    .addOption(jsonOption())
     .action((id: string, options: ShowOptions, self: Command) =>
       does<[string, ShowOptions]>(show)(id, listed(options), self),
     );
@@ -180,21 +178,22 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
   command('watch', 'the fleet, live; with an id, or where output is no terminal: what happens, line by line')
     .argument('[id]', 'id of the run, until it ends (default: all)')
     .option('--lines', 'a line for each thing that happens, also on a terminal')
-    .addOption(state())
-    .addOption(json())
+    .addOption(stateOption())
+    .addOption(jsonOption())
     .action(does<[string | undefined, WatchOptions]>(watch));
 
   addRecovery({
     command,
     does,
     listed,
-    common: (sub) => sub.addOption(workflows()).addOption(state()).addOption(json()),
+    places,
+    common: (sub) => sub.addOption(workflows()).addOption(stateOption()).addOption(jsonOption()),
   });
 
   command('preflight', 'check every open workflow against a new build, before it is rolled out; changes nothing')
     .addOption(workflows())
-    .addOption(state())
-    .addOption(json())
+    .addOption(stateOption())
+    .addOption(jsonOption())
     .action((options: PreflightOptions, self: Command) => does<[PreflightOptions]>(preflight)(listed(options), self));
 
   for (const [name, what, perform] of [
@@ -202,15 +201,15 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     ['unpin', 'let a pinned workflow go on with newer versions', unpin],
   ] as const) {
     byWhy(command(name, what).argument('<id>', 'id of the run'))
-      .addOption(state())
-      .addOption(json())
+      .addOption(stateOption())
+      .addOption(jsonOption())
       .action(does<[string, PinOptions]>(perform));
   }
 
   addShadow(
     command('shadow', 'observe an agent that runs elsewhere, compare, and raise the share that is observed'),
     (perform) => does(perform),
-    (sub) => sub.addOption(state()).addOption(json()),
+    (sub) => sub.addOption(stateOption()).addOption(jsonOption()),
   );
 
   addRepoState(
@@ -221,25 +220,27 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
   addFiles(command('files', 'a workflow as plain files that agents and shell scripts read and write'), {
     does: (perform) => does(perform),
     listed,
-    common: (sub) => sub.addOption(workflows()).addOption(state()).addOption(json()),
+    common: (sub) => sub.addOption(workflows()).addOption(stateOption()).addOption(jsonOption()),
   });
 
   const kit = {
     command,
     does,
-    common: (sub: Command) => sub.addOption(state()).addOption(json()),
+    places,
+    common: (sub: Command) => sub.addOption(stateOption()).addOption(jsonOption()),
   };
   command('completion', 'print a script by which a shell completes commands and options')
     .addArgument(new Argument('<shell>', 'bash or zsh').choices([...SHELLS]))
     .action(does<[Shell]>(completion(program)));
+  addLogin(kit);
   addBundle(kit);
   addLifecycle(kit);
   command('approvals', 'list what people are asked by tasks that wait for them, the oldest first')
     .option('--assignee <names...>', 'those of any of these only')
     .option('--tenant <name>', 'those of this tenant only', tenantName)
     .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
-    .addOption(state())
-    .addOption(json())
+    .addOption(stateOption())
+    .addOption(jsonOption())
     .action(does<[ApprovalsOptions]>(approvals));
   addMemory(kit);
   addMcp(kit);
@@ -255,13 +256,13 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
   addAccess(kit);
 
   command('rebuild', 'make all rows anew from log and archive, and put them in the place of those in use')
-    .addOption(state())
-    .addOption(json())
+    .addOption(stateOption())
+    .addOption(jsonOption())
     .option('--from-nothing', 'throw away what an interrupted rebuild has folded, instead of going on from it')
     .action(does<[RebuildOptions]>(rebuild));
   command('doctor', 'check settings, servers and state, and say what to do')
-    .addOption(state())
-    .addOption(json())
+    .addOption(stateOption())
+    .addOption(jsonOption())
     .option('--rows', 'fold log and archive anew, and name every row in use that is not as they make it')
     .action(does<[DoctorOptions]>(doctor));
   return program;

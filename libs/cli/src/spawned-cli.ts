@@ -32,7 +32,12 @@ export class SpawnedCli {
     this.#said = new Said(`tidemark ${args.join(' ')}`);
     this.process = spawn(process.execPath, [QUICK_WASM, MAIN, ...args], {
       cwd,
-      env: { ...process.env, TIDEMARK_KAFKA_BROKERS: undefined, TIDEMARK_WORKFLOWS: undefined, ...env },
+      env: {
+        ...process.env,
+        ...{ TIDEMARK_KAFKA_BROKERS: undefined, TIDEMARK_WORKFLOWS: undefined, TIDEMARK_URL: undefined },
+        TIDEMARK_CONTEXTS: path.join(cwd, '.contexts.json'),
+        ...env,
+      },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     this.process.stdin?.end();

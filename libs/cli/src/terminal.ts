@@ -19,6 +19,9 @@ const CODES: Readonly<Record<Colour, readonly [number, number]>> = {
   cyan: [36, 39],
 };
 
+/** Of the shapes of operations: raised when a field goes or means something else. */
+const SHAPES_VERSION = 1;
+
 export interface TerminalOptions {
   readonly stdout: Stream;
   readonly stderr: Stream;
@@ -66,6 +69,11 @@ export class Terminal {
 
   lines(all: readonly string[]): void {
     for (const text of all) this.line(text);
+  }
+
+  /** What an operation answered, for programs: its own shape, with the version of these. */
+  answer(body: object): void {
+    this.document({ version: SHAPES_VERSION, ...body });
   }
 
   /** The result, for programs: one document. */

@@ -53,7 +53,7 @@ it('is stopped by a forged signal, names it, and goes on when a person has skipp
   expect((await here('recover', 'p1', '--dry-run')).out).toMatch(/waits for a person: the SignalReceived at offset/);
   const rejected = await here('rejected', '--json');
   expect(rejected.out).toMatch(/"reason": ?"sealed-wrong"/);
-  expect(JSON.parse((await here('ls', '--status', 'parked', '--json')).out)).toMatchObject([
+  expect(JSON.parse((await here('ls', '--status', 'parked', '--json')).out).workflows).toMatchObject([
     { workflow: 'p1', reason: 'sealed-wrong' },
   ]);
   // Taken once more it is what it was.

@@ -1,6 +1,7 @@
 /** Owns the exit codes of every Tidemark process (after BSD sysexits), so that scripts and orchestrators can tell them apart. */
 
 import {
+  AccessError,
   ConfigError,
   ConflictError,
   CorruptError,
@@ -26,6 +27,8 @@ export const EXIT = {
   corrupt: 74,
   /** A named limit is reached. */
   limit: 75,
+  /** A server doesn't know who asks, or they may not do it. */
+  denied: 77,
   /** Configuration: a folder in use by another process, of a newer version, a missing setting. */
   config: 78,
   /** Ended by Ctrl-C. */
@@ -39,6 +42,7 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof InvalidError || error instanceof ConflictError) return EXIT.invalid;
   if (error instanceof CorruptError) return EXIT.corrupt;
   if (error instanceof LimitError) return EXIT.limit;
+  if (error instanceof AccessError) return EXIT.denied;
   if (error instanceof TidemarkError && error.code.startsWith('workflow-')) return EXIT.failed;
   return EXIT.internal;
 }

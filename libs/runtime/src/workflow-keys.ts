@@ -183,8 +183,8 @@ export class OpeningKeys {
    * (`key-missing`; `sealed-wrong`: it is another workflow's, or for something else).
    */
   of(id: string, workflow: WorkflowId | undefined): KeyObject | null | undefined {
-    // Before anybody is asked for it: whoever forges an id buys no call with it.
-    const isOwn = workflow === undefined || isKeyOf(id, workflow);
+    // Before anybody is asked for it: whoever forges an id buys no call with it. Of a key at hand it was judged when it was fetched.
+    const isOwn = workflow === undefined || this.#keys.workflowOf(id) === workflow || isKeyOf(id, workflow);
     if (isOwn === false) throw foreignKey(id, workflow!);
     const key = this.#found.get(id) ?? (this.#found.has(id) ? null : this.#keys.peekOpening(id));
     if (key instanceof CorruptError) throw key;

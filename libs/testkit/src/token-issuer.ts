@@ -6,6 +6,8 @@ import { exportJWK, generateKeyPair, importJWK, type JWTPayload, SignJWT } from 
 import { type Configuration, Provider } from 'oidc-provider';
 
 export const AUDIENCE = 'https://tidemark.example/api';
+/** A program that people log in with, without a secret. */
+export const DEVICE_CLIENT = 'tidemark-cli';
 /** Of what each client's tokens say, by its id. */
 const CLAIMS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   ci: { tenant: 'acme', roles: ['operator', 'astronaut'] },
@@ -33,6 +35,7 @@ export class TokenIssuer {
   /** It signs with the last. */
   #keys: readonly SigningKey[];
   #keyCount = 1;
+  #provider: Provider | undefined;
   /** Questions for its keys so far. */
   keysAskedCount = 0;
 
@@ -68,6 +71,21 @@ export class TokenIssuer {
     return new SignJWT({ iss: this.issuer, aud: AUDIENCE, sub: 'ci', tenant: 'acme', ...claims })
       .setProtectedHeader({ alg: 'RS256', ...(namesKey && { kid: this.#key.kid }), ...header })
       .sign(key);
+  }
+
+  /** Somebody types the code of a device in a browser, and agrees. False: there is no such code. */
+  async typeCode(code: string, account: string): Promise<boolean> {
+    const { DeviceCode, Grant } = this.#provider!;
+    const device = await DeviceCode.findByUserCode(code.replaceAll('-', ''));
+    if (device === undefined) return false;
+    const grant = new Grant({ accountId: account, clientId: device.clientId! });
+    grant.addOIDCScope('openid offline_access');
+    grant.addResourceScope(AUDIENCE, 'api');
+    const scope = 'openid offline_access';
+    Object.assign(device, { accountId: account, grantId: await grant.save(), scope, resource: AUDIENCE });
+    Object.assign(device, { authTime: Math.floor(Date.now() / 1_000) });
+    await device.save();
+    return true;
   }
 
   get #key(): SigningKey {
@@ -116,7 +134,9 @@ export class TokenIssuer {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
     this.#port = (server.address() as AddressInfo).port;
-    const answer = new Provider(this.issuer, this.#configuration()).callback();
+    const provider = new Provider(this.issuer, this.#configuration());
+    this.#provider = provider;
+    const answer = provider.callback();
     server.on('request', (request, response) => {
       if (request.url?.startsWith('/jwks') === true) this.keysAskedCount++;
       void answer(request, response);
@@ -127,18 +147,32 @@ export class TokenIssuer {
   #configuration(): Configuration {
     return {
       jwks: { keys: [...this.#keys] },
-      clients: Object.keys(CLAIMS).map((id) => ({
-        client_id: id,
-        client_secret: 'secret',
-        grant_types: ['client_credentials'],
-        redirect_uris: [],
-        response_types: [],
-      })),
+      clients: [
+        ...Object.keys(CLAIMS).map((id) => ({
+          client_id: id,
+          client_secret: 'secret',
+          grant_types: ['client_credentials'],
+          redirect_uris: [],
+          response_types: [],
+        })),
+        {
+          client_id: DEVICE_CLIENT,
+          application_type: 'native',
+          grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+          token_endpoint_auth_method: 'none',
+          redirect_uris: [],
+          response_types: [],
+        },
+      ],
+      findAccount: (_context: unknown, id: string) => ({ accountId: id, claims: () => ({ sub: id }) }),
       features: {
         devInteractions: { enabled: false },
         clientCredentials: { enabled: true },
+        deviceFlow: { enabled: true },
         resourceIndicators: {
           enabled: true,
+          defaultResource: () => AUDIENCE,
+          useGrantedResource: () => true,
           getResourceServerInfo: (_context, resource) => ({
             scope: 'api',
             audience: resource,

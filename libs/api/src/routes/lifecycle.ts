@@ -1,6 +1,10 @@
 /** Owns the routes that steer a workflow's life: cancel, terminate, pause and resume it, and let a parked one try again. */
 
+import { decodePayload } from '@tidemark/codec';
+import { isOpen, type WorkflowId } from '@tidemark/core';
 import { z } from 'zod';
+import type { Desk } from '../desk.ts';
+import { OPEN_EFFECTS_MAX_COUNT } from '../limits.ts';
 import type { Call } from '../route.ts';
 import { ok, route } from '../route.ts';
 import { askSchema as ask, workflowParams } from '../schemas/common.ts';
@@ -48,8 +52,36 @@ export const terminateWorkflow = route({
   name: 'terminateWorkflow',
   summary: 'End a workflow at once',
   description: 'Whoever holds it, and nothing is undone.',
-  handle: (call) => asked(call, 'terminate'),
+  answers: {
+    200: changed
+      .extend({
+        open_effects: z
+          .array(z.object({ operation: z.string(), idempotency_key: z.string() }))
+          .meta({ description: 'Calls that may have happened: nobody finds out any more.' }),
+      })
+      .meta({ id: 'Terminated' }),
+  },
+  async handle(call) {
+    const { desk, principal, params } = call;
+    const workflow = await desk.check(principal, params.workflow);
+    // Before it is done: what is done must not be told as failed, since these can't be read.
+    const open_effects = await mayHaveHappened(desk, workflow);
+    const { body } = await asked(call, 'terminate');
+    return ok({ ...body, open_effects });
+  },
 });
+
+/** What a fork replays is answered from its base, and never called. */
+async function mayHaveHappened({ reads }: Desk, workflow: WorkflowId) {
+  const open = (await reads.effectListings(workflow, {})).filter(isOpen).slice(0, OPEN_EFFECTS_MAX_COUNT);
+  const tasks = [...new Set(open.map(({ task }) => task))];
+  const all = await Promise.all(tasks.map((task) => reads.effects(workflow, { task })));
+  return all
+    .flat()
+    .filter((effect) => isOpen(effect))
+    .filter(({ request }) => request === null || decodePayload('EffectIntended', request).replays === undefined)
+    .map(({ operation, key }) => ({ operation, idempotency_key: key }));
+}
 
 export const pauseWorkflow = route({
   ...shared,

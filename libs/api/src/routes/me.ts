@@ -4,6 +4,7 @@ import { assigneeNames } from '@tidemark/access';
 import { mayDo, RIGHTS, ROLES } from '@tidemark/ports';
 import { z } from 'zod';
 import { ok, route } from '../route.ts';
+import { OWN_VERSION } from '../version.ts';
 
 export const whoAmI = route({
   method: 'GET',
@@ -25,12 +26,20 @@ export const whoAmI = route({
           .array(z.string())
           .readonly()
           .meta({ description: 'Names of assignees for whom you may answer approvals.' }),
+        server: z.object({
+          version: z.string(),
+          holder: z
+            .object({ pid: z.int(), command: z.string() })
+            .nullable()
+            .meta({ description: 'The command that holds the folder; null where state is in no folder.' }),
+        }),
       })
       .meta({ id: 'Me' }),
   },
-  handle: async ({ principal }) => {
+  handle: async ({ principal, desk }) => {
     const { subject, tenant, kind, roles } = principal;
     const rights = RIGHTS.filter((right) => mayDo(principal, right));
-    return ok({ subject, tenant, kind, roles, rights, asked_as: assigneeNames(principal) });
+    const server = { version: OWN_VERSION, holder: desk.holder ?? null };
+    return ok({ subject, tenant, kind, roles, rights, asked_as: assigneeNames(principal), server });
   },
 });

@@ -155,7 +155,7 @@ export const listWorkflows = route({
       limit: limit + 1,
     });
     const { page, next_cursor } = pageIn(rows, limit, cursorOf);
-    return ok({ workflows: page.map((row) => workflowJson(row, false)), next_cursor });
+    return ok({ workflows: page.map((row) => workflowJson(row, desk.isIdle)), next_cursor });
   },
 });
 
@@ -178,7 +178,7 @@ export const listChildren = route({
     const rows = await desk.reads.children({ parent, after, limit: limit + 1 });
     const { page, next_cursor } = pageIn(rows, limit, ({ workflow }) => cursorOfChild(workflow));
     // An id of that form may be older than children are, and another's.
-    const children = page.filter((row) => row.tenant === tenant).map((row) => workflowJson(row, false));
+    const children = page.filter((row) => row.tenant === tenant).map((row) => workflowJson(row, desk.isIdle));
     return ok({ children, next_cursor });
   },
 });
@@ -211,7 +211,7 @@ async function viewOf(desk: Desk, row: WorkflowSummary, seesContent: boolean) {
   const [last] = sequence === 0 ? [] : await reads.checkpoints(workflow, { from: sequence, limit: 1 });
   const ofTask = last?.task == null ? [] : await reads.effectListings(workflow, { tasks: [last.task] });
   return {
-    ...workflowJson(row, false),
+    ...workflowJson(row, desk.isIdle),
     pinned: row.pinned,
     forgotten: await isHistoryForgotten(reads, workflow),
     // What may not be shown isn't read either.

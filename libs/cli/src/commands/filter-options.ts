@@ -1,7 +1,7 @@
 /** Owns the options by which commands find workflows: those of the API's search. Must hold no logic of a command. */
 
 import type { StreamStatus } from '@tidemark/core';
-import { tenantId } from '@tidemark/core';
+import { isoTime, tenantId } from '@tidemark/core';
 import { type Command, Option } from 'commander';
 import { moment, nameText, nameTexts, tenantName } from '../arguments.ts';
 import type { Filter } from '../state/control-desk.ts';
@@ -44,6 +44,17 @@ export const withFilters = (command: Command): Command =>
     .option('--reason <code>', 'why it is in that status, such as paused or budget_exceeded', nameText)
     .option('--opened-from <time>', 'opened then or later: 2026-11-23, or 2026-11-23T09:00:00Z', moment)
     .option('--opened-to <time>', 'opened before then', moment);
+
+/** The same as a query of the API. */
+export function queryOf(options: FilterOptions) {
+  const { tag, openedFrom, openedTo, text, status, definition, tenant, session, user, reason } = options;
+  const all = {
+    ...{ text, status, definition, tenant, session, user, reason, tag },
+    opened_from: openedFrom === undefined ? undefined : isoTime(openedFrom),
+    opened_to: openedTo === undefined ? undefined : isoTime(openedTo),
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as typeof all;
+}
 
 export function filterOf(options: FilterOptions): Filter {
   const { text, status, definition, tenant, session, user, tag: tags, reason, openedFrom, openedTo } = options;

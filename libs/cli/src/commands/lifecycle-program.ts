@@ -1,10 +1,9 @@
 /** Owns the arguments and options of `cancel`, `terminate`, `pause`, `resume`, `skip` and `take`, and their help. Must hold no logic. */
 
-import type { LifecycleAct } from '@tidemark/runtime';
 import { type JudgeOptions, judge } from './judge.ts';
-import { type LifecycleOptions, lifecycle } from './lifecycle.ts';
+import { type LifecycleAct, type LifecycleOptions, lifecycle } from './lifecycle.ts';
 import type { ProgramKit } from './program-kit.ts';
-import { byWhy } from './shared-options.ts';
+import { byWhy, why } from './shared-options.ts';
 
 const ACTS: readonly (readonly [LifecycleAct, string])[] = [
   [
@@ -16,9 +15,9 @@ const ACTS: readonly (readonly [LifecycleAct, string])[] = [
   ['resume', 'let a paused workflow go on'],
 ];
 
-export function addLifecycle({ command, does, common }: ProgramKit): void {
+export function addLifecycle({ command, does, common, places }: ProgramKit): void {
   for (const [act, description] of ACTS) {
-    byWhy(common(command(act, description)).argument('<id>', 'id of the run')).action(
+    why(places(command(act, description)).argument('<id>', 'id of the run')).action(
       does<[string, LifecycleOptions]>(lifecycle(act)),
     );
   }

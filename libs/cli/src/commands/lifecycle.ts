@@ -1,41 +1,28 @@
 /** Owns `tidemark cancel`, `terminate`, `pause` and `resume`: what becomes of a workflow's life; who decided it, and why. */
 
-import { decodePayload } from '@tidemark/codec';
-import { isOpen } from '@tidemark/core';
+import type { Answer, Client } from '@tidemark/client';
 import { EXIT } from '@tidemark/host';
-import type { EffectRow } from '@tidemark/ports';
-import type { LifecycleAct, LifecycleDone } from '@tidemark/runtime';
+import { nextHolder } from '../place/next-holder.ts';
+import { atPlace, type Place, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { atDesk } from '../state/at-desk.ts';
-import { type Desk, isIdle } from '../state/desk.ts';
-import { requireWorkflow } from '../state/require-workflow.ts';
 import { printable } from '../text/width.ts';
 
-export interface LifecycleOptions {
-  readonly by: string;
+export type LifecycleAct = 'cancel' | 'terminate' | 'pause' | 'resume';
+
+export interface LifecycleOptions extends PlaceOptions {
+  readonly by?: string | undefined;
   readonly why: string;
-  readonly state?: string | undefined;
 }
 
 export const lifecycle =
   (act: LifecycleAct) =>
-  async (session: Session, id: string, { by, why, state }: LifecycleOptions): Promise<number> =>
-    atDesk(session, { state, how: 'look' }, async (desk) => {
+  (session: Session, id: string, options: LifecycleOptions): Promise<number> =>
+    atPlace(session, { ...options, how: 'look' }, async (place) => {
       const { terminal } = session;
-      const { workflow } = await requireWorkflow(desk, id);
-      // Before it is done: what is done must not be told as failed, since these can't be read.
-      const open = act === 'terminate' ? (await desk.reads.effects(workflow)).filter(mayHaveHappened) : undefined;
-      const done = await desk.lifecycle(workflow, act, { by, why });
-      terminal.document({
-        workflow,
-        act,
-        changed: done.changed,
-        by,
-        why,
-        ...(open && { open_effects: open.map(({ operation, key }) => ({ operation, idempotency_key: key })) }),
-      });
-      terminal.line(`${printable(workflow)} ${words(act, done, desk)}`);
-      for (const { operation, key } of open ?? []) {
+      const done = await ask(place.client, act, id, options.why);
+      terminal.answer(done);
+      terminal.line(`${printable(done.workflow)} ${words(act, done.changed, place)}`);
+      for (const { operation, idempotency_key: key } of done.open_effects ?? []) {
         terminal.warn(
           `${printable(operation)} (${printable(key)}) may have been called, and Tidemark no longer finds out whether it happened.`,
         );
@@ -43,19 +30,19 @@ export const lifecycle =
       return EXIT.ok;
     });
 
-/** What a fork replays is answered from its base, and never called. */
-const mayHaveHappened = (effect: EffectRow): boolean =>
-  isOpen(effect) && (effect.request === null || decodePayload('EffectIntended', effect.request).replays === undefined);
+type Terminated = Answer<'POST /v1/workflows/{workflow}/terminate'>;
+type Done = Omit<Terminated, 'open_effects'> & Partial<Pick<Terminated, 'open_effects'>>;
 
-function words(act: LifecycleAct, { changed }: LifecycleDone, desk: Desk): string {
-  const who =
-    isIdle(desk) && desk.place.kind === 'embedded'
-      ? `the next tidemark dev or run on ${desk.place.folder}`
-      : 'whoever has it, or the next free worker,';
+function ask(client: Client, act: LifecycleAct, id: string, why: string): Promise<Done> {
+  const run = client.run(id);
+  return act === 'terminate' ? run.terminate(why) : run[act](why);
+}
+
+function words(act: LifecycleAct, changed: boolean, place: Place): string {
   switch (act) {
     case 'cancel':
       return changed
-        ? `is being cancelled: ${who} undoes what can be undone of it, and ends it.`
+        ? `is being cancelled: ${nextHolder(place)} undoes what can be undone of it, and ends it.`
         : 'was cancelled before.';
     case 'terminate':
       return changed ? 'has ended: nothing was undone.' : 'was ended before.';

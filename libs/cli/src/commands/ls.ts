@@ -1,49 +1,48 @@
 /** Owns `tidemark ls`: the newest workflows that fit what was asked for, as a table. */
 
-import { activityOf, workflowJson } from '@tidemark/api/shapes';
+import type { Answer } from '@tidemark/client';
 import { EXIT } from '@tidemark/host';
-import type { WorkflowListing } from '@tidemark/ports';
 import { noState } from '../failures.ts';
+import { firstOf, type Listed } from '../place/pages.ts';
+import { atPlace, nothingKept, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { isIdle } from '../state/desk.ts';
-import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import type { Terminal } from '../terminal.ts';
 import { type Column, table } from '../text/table.ts';
 import { ago, cost, count, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import { ACTIVITY_COLOURS } from '../views/activity.ts';
-import { type FilterOptions, filterOf } from './filter-options.ts';
+import { type FilterOptions, queryOf } from './filter-options.ts';
 
-export interface LsOptions extends FilterOptions {
-  readonly state?: string | undefined;
+export interface LsOptions extends FilterOptions, PlaceOptions {
   readonly limit: number;
 }
 
-export async function ls({ terminal, env, cwd }: Session, options: LsOptions): Promise<number> {
-  const target = targetOf(options.state, env, cwd);
-  if (target.kind === 'embedded' && !exists(target)) {
-    // A folder that was named was meant.
-    if (options.state !== undefined) throw noState(target.shown);
-    terminal.document([]);
-    terminal.line(`No workflows: nothing is kept in ${target.shown} yet.`);
-    return EXIT.ok;
-  }
-  const desk = await openToRead(target);
-  try {
-    const { limit } = options;
-    const filter = filterOf(options);
-    // One more than asked for tells whether there are more.
-    const found = await desk.control.search({ ...filter, limit: limit + 1 });
-    const rows = found.slice(0, limit);
-    const idle = isIdle(desk);
-    terminal.document(rows.map((row) => workflowJson(row, idle)));
-    if (rows.length === 0) terminal.line(Object.keys(filter).length > 0 ? 'No workflow fits.' : 'No workflows yet.');
-    else terminal.lines(workflowTable(rows, idle, terminal, Date.now()));
-    if (found.length > limit) {
-      terminal.note(terminal.paintNote('dim', `The newest ${counted(limit, 'workflow')}; --limit shows more.`));
-    }
-  } finally {
-    await desk.close();
+type Workflow = Answer<'GET /v1/workflows'>['workflows'][number];
+
+export async function ls(session: Session, options: LsOptions): Promise<number> {
+  const { terminal } = session;
+  const { limit, state } = options;
+  const query = queryOf(options);
+  const shown = await nothingKept(session, options);
+  // A folder that was named was meant.
+  if (shown !== undefined && state !== undefined) throw noState(shown);
+  const found: Listed<Workflow> =
+    shown !== undefined
+      ? { items: [], next_cursor: null }
+      : await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+          firstOf(
+            limit,
+            (page) => client.list({ ...query, ...page }),
+            ({ workflows }) => workflows,
+          ),
+        );
+  const { items, next_cursor } = found;
+  terminal.answer({ workflows: items, next_cursor });
+  if (shown !== undefined) terminal.line(`No workflows: nothing is kept in ${shown} yet.`);
+  else if (items.length === 0) terminal.line(Object.keys(query).length > 0 ? 'No workflow fits.' : 'No workflows yet.');
+  else terminal.lines(workflowTable(items, terminal, Date.now()));
+  if (next_cursor !== null) {
+    terminal.note(terminal.paintNote('dim', `The newest ${counted(limit, 'workflow')}; --limit shows more.`));
   }
   return EXIT.ok;
 }
@@ -61,15 +60,10 @@ const TENANT: Column = { title: 'TENANT', shrinksTo: 6 };
 const ACTION: Column = { title: 'LAST ACTION', shrinksTo: 11 };
 
 /** Columns that would be the same in every row are left out. */
-function workflowTable(
-  rows: readonly WorkflowListing[],
-  idle: boolean,
-  terminal: Terminal,
-  nowMs: number,
-): readonly string[] {
+function workflowTable(rows: readonly Workflow[], terminal: Terminal, nowMs: number): readonly string[] {
   const { paint, width } = terminal;
   const hasTokens = rows.some((row) => row.tokens > 0);
-  const hasCost = rows.some((row) => row.costMicros > 0);
+  const hasCost = rows.some((row) => row.cost_micros > 0);
   const hasTenants = new Set(rows.map((row) => row.tenant)).size > 1;
   const optional = <T>(wanted: boolean, value: T): readonly T[] => (wanted ? [value] : []);
   const columns = [
@@ -84,20 +78,17 @@ function workflowTable(
     CHANGED,
     ACTION,
   ];
-  const cells = rows.map((row) => {
-    const activity = activityOf(row, idle);
-    return [
-      printable(row.workflow),
-      `${printable(row.definition)} v${row.version}`,
-      ...optional(hasTenants, printable(row.tenant)),
-      { text: activity, paint: (text: string) => paint(ACTIVITY_COLOURS[activity], text) },
-      count(row.sequence),
-      count(row.pendingCount),
-      ...optional(hasTokens, row.tokens === 0 ? '' : count(row.tokens)),
-      ...optional(hasCost, row.costMicros === 0 ? '' : cost(row.costMicros)),
-      ago(row.updatedAtMs, nowMs),
-      printable(row.reason ?? row.lastAction),
-    ];
-  });
+  const cells = rows.map((row) => [
+    printable(row.workflow),
+    `${printable(row.definition)} v${row.definition_version}`,
+    ...optional(hasTenants, printable(row.tenant)),
+    { text: row.activity, paint: (text: string) => paint(ACTIVITY_COLOURS[row.activity], text) },
+    count(row.sequence_number),
+    count(row.pending_task_count),
+    ...optional(hasTokens, row.tokens === 0 ? '' : count(row.tokens)),
+    ...optional(hasCost, row.cost_micros === 0 ? '' : cost(row.cost_micros)),
+    ago(Date.parse(row.updated_at), nowMs),
+    printable(row.reason ?? row.last_action),
+  ]);
   return table(columns, cells, { width, title: (text) => paint('bold', text) });
 }

@@ -12,6 +12,8 @@ export interface ProgramKit {
   ) => (...given: [...Given, Command]) => Promise<void>;
   /** Adds the options for state and JSON. */
   readonly common: (command: Command) => Command;
+  /** Adds the options for where it asks, and for JSON. */
+  readonly places: (command: Command) => Command;
 }
 
 /** For commands that need workflows' modules. */

@@ -1,8 +1,26 @@
 /** Owns options that several commands have alike. Must hold no logic of a command. */
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { tenantName, wholeNumber } from '../arguments.ts';
 import { LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from '../limits.ts';
+
+export const jsonOption = (): Option => new Option('--json', 'print JSON for programs, and nothing else');
+
+export const stateOption = (): Option =>
+  new Option('--state <folder>', 'keep state in this folder (default: .tidemark)');
+
+/** Of commands that ask an operation, wherever it is done. */
+export const places = (sub: Command): Command =>
+  sub
+    .addOption(stateOption())
+    .option('--context <name>', 'ask this server (default: the current context, else the folder)')
+    .addOption(jsonOption());
+
+/** Who decides it is known to a server; of a folder it may be said. */
+export const why = (sub: Command, kept = 'the decision'): Command =>
+  sub
+    .option('--by <name>', 'who decides it, where state is a folder (default: your name here; a server knows you)')
+    .requiredOption('--why <text>', `the reason, kept with ${kept}`);
 
 /** `kept`: what the reason is kept with. */
 export const byWhy = (sub: Command, kept = 'the decision'): Command =>

@@ -55,7 +55,8 @@ export class HostDesk implements Desk {
   readonly control: CommandControl;
   runsWorker = false;
   readonly host: Host;
-  readonly #definitions: readonly Definition[];
+  /** What it runs, or is told of. */
+  readonly known: readonly Definition[];
   readonly #listeners = new Set<NewsListener>();
   readonly #closers: (() => Promise<void>)[] = [];
   #unsubscribe: Promise<() => Promise<void>> | undefined;
@@ -72,16 +73,16 @@ export class HostDesk implements Desk {
     this.past = hostPast(host, definitions);
     this.schedules = hostSchedules(host, definitions, place.kind === 'cluster' ? 'in the given modules' : 'here');
     this.control = hostControl(host, definitions);
-    this.#definitions = definitions;
+    this.known = definitions;
   }
 
   async definitions(): Promise<readonly DefinitionCard[]> {
-    return this.#definitions.map(cardOf);
+    return this.known.map(cardOf);
   }
 
   async start({ definition, input, tenant, ...how }: StartRequest): Promise<StartAnswer> {
     const where = this.place.kind === 'cluster' ? 'in the given modules' : 'here';
-    const found = pick(this.#definitions, definition, where);
+    const found = pick(this.known, definition, where);
     const whose = tenant === undefined ? undefined : tenantId(tenant);
     const run = await this.host.client.start(found, input, { ...how, tenant: whose });
     const before = run.created ? undefined : await inputOf(this.reads, run.id);
@@ -103,7 +104,7 @@ export class HostDesk implements Desk {
   }
 
   signal(workflow: string, name: string, value: unknown, { key, isOwn }: SignalRequest): Promise<void> {
-    const definitions = isOwn === true ? undefined : this.#definitions;
+    const definitions = isOwn === true ? undefined : this.known;
     return this.host.client.signal(workflow, name, value, { key, definitions });
   }
 
@@ -128,7 +129,7 @@ export class HostDesk implements Desk {
   }
 
   #effects(): readonly EffectDefinition[] {
-    return this.#definitions.flatMap(({ effects }) => effects);
+    return this.known.flatMap(({ effects }) => effects);
   }
 
   health(): Promise<Health> {
@@ -139,7 +140,7 @@ export class HostDesk implements Desk {
   async startWorker(concurrency: number, onError: NonNullable<WorkerOptions['onError']>): Promise<void> {
     this.runsWorker = true;
     await this.host.startWorker({
-      definitions: this.#definitions,
+      definitions: this.known,
       concurrency,
       onError,
       onResume: (resumed) => this.#tell({ type: 'claimed', ...resumed }),

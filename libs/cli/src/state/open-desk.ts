@@ -49,17 +49,23 @@ export function targetOf(
   cwd: string,
 ): Target {
   if (state === undefined && hasClusterConfig(env)) return { kind: 'cluster', config: configFromEnv(env) };
-  const shown = state ?? DEFAULT_FOLDER;
-  return {
-    kind: 'embedded',
-    folder: path.resolve(cwd, shown),
-    shown,
-    embedderFolder: env.TIDEMARK_EMBEDDER_FOLDER,
-    keys: folderKeysFromEnv(env),
-    traces: traceSettings(env),
-    metrics: metricsSettings(env),
-  };
+  return folderTarget(state ?? DEFAULT_FOLDER, env, cwd);
 }
+
+/** Throws `ConfigError` (`setting-invalid`). */
+export const folderTarget = (
+  shown: string,
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): Folder => ({
+  kind: 'embedded',
+  folder: path.resolve(cwd, shown),
+  shown,
+  embedderFolder: env.TIDEMARK_EMBEDDER_FOLDER,
+  keys: folderKeysFromEnv(env),
+  traces: traceSettings(env),
+  metrics: metricsSettings(env),
+});
 
 /**
  * Whether there is anything to read; a command that only looks makes nothing. Throws `ConfigError` (`state-no-folder`), and
@@ -134,7 +140,7 @@ async function catchUp(desk: HostDesk, shown: string, damage: () => TidemarkErro
   }
 }
 
-const isInUse = (error: unknown): boolean => error instanceof ConfigError && error.code === 'log-locked';
+export const isInUse = (error: unknown): boolean => error instanceof ConfigError && error.code === 'log-locked';
 
 /**
  * Uses the folder through whoever holds it, or holds it with `hold`. Another command may hold it for a moment without a
@@ -158,7 +164,7 @@ export async function shareFolder<T extends Desk>(
   }
 }
 
-function inUse(error: unknown, { shown }: Folder): unknown {
+export function inUse(error: unknown, { shown }: Folder): unknown {
   if (!isInUse(error) || !(error instanceof TidemarkError)) return error;
   const { pid } = error.details;
   const who = typeof pid === 'number' ? `process ${pid}` : 'another process';

@@ -20,6 +20,7 @@ import {
   type LifecycleAsk,
 } from '@tidemark/runtime';
 import { SOCKET_LINE_MAX_BYTES, SOCKET_PATH_MAX_BYTES } from '../limits.ts';
+import { serveFolder } from '../place/folder-socket.ts';
 import { ACCESS_CALLS } from './access-desk.ts';
 import { ARCHIVE_CALLS } from './archive-desk.ts';
 import { CONTROL_CALLS } from './control-desk.ts';
@@ -32,6 +33,7 @@ import {
   type SignalRequest,
   type StartRequest,
 } from './desk.ts';
+import type { HostDesk } from './host-desk.ts';
 import { KEY_CALLS } from './keys-desk.ts';
 import { MEMORY_CALLS } from './memory-desk.ts';
 import { PAST_CALLS } from './past-desk.ts';
@@ -51,7 +53,8 @@ export interface SocketServer {
 }
 
 /** Serves the desk on the folder's socket. The caller holds the folder. */
-export async function serveSocket(desk: Desk, folder: string, command: Holder['command']): Promise<SocketServer> {
+export async function serveSocket(desk: HostDesk, folder: string, command: Holder['command']): Promise<SocketServer> {
+  const api = await serveFolder({ folder: path.resolve(folder), host: desk.host, definitions: desk.known, command });
   const named = socketPath(path.resolve(folder));
   await rm(named, { force: true });
   const elsewhere =
@@ -67,6 +70,7 @@ export async function serveSocket(desk: Desk, folder: string, command: Holder['c
   if (elsewhere !== undefined) await symlink(address, named);
   return {
     async close() {
+      await api.close();
       for (const peer of peers) peer.destroy();
       await new Promise((resolve) => server.close(resolve));
       if (elsewhere !== undefined) await Promise.all([rm(named, { force: true }), rm(elsewhere, { recursive: true })]);

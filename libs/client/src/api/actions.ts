@@ -100,7 +100,7 @@ export interface ActionsEndpoints {
       };
       readonly body: Ask;
     };
-    readonly answer: Changed;
+    readonly answer: Terminated;
   };
   /** Let a parked workflow try again */
   readonly 'POST /v1/workflows/{workflow}/retry': {
@@ -158,4 +158,15 @@ export interface Changed {
   readonly workflow: string;
   /** False: it was so before. */
   readonly changed: boolean;
+}
+
+export interface Terminated {
+  readonly workflow: string;
+  /** False: it was so before. */
+  readonly changed: boolean;
+  /** Calls that may have happened: nobody finds out any more. */
+  readonly open_effects: readonly {
+    readonly operation: string;
+    readonly idempotency_key: string;
+  }[];
 }

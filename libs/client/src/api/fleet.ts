@@ -200,4 +200,12 @@ export interface Me {
   )[];
   /** Names of assignees for whom you may answer approvals. */
   readonly asked_as: readonly string[];
+  readonly server: {
+    readonly version: string;
+    /** The command that holds the folder; null where state is in no folder. */
+    readonly holder: {
+      readonly pid: number;
+      readonly command: string;
+    } | null;
+  };
 }

@@ -1,0 +1,116 @@
+/**
+ * Owns the API for a program in the process that has the place open: as `fetch`, without a server, with the same operations, checks and
+ * refusals. Streams need a server.
+ */
+
+import { InvalidError } from '@tidemark/core';
+import type { Principal } from '@tidemark/ports';
+import type { Definition } from '@tidemark/runtime';
+import { bodyOf } from './body.ts';
+import { Desk, type Place } from './desk.ts';
+import { Fleet } from './fleet.ts';
+import { type Answering, Operation } from './operation.ts';
+import { PROBLEM_TYPE, toldOf } from './problem.ts';
+import type { AnyRoute } from './route.ts';
+import { routes } from './routes.ts';
+
+export { LOCAL_PRINCIPAL } from './local.ts';
+export { OWN_VERSION } from './version.ts';
+
+/** Of addresses, which nobody resolves. */
+export const LOCAL_URL = 'http://folder';
+
+export interface LocalApiOptions extends Answering {
+  readonly place: Place;
+  /** Workflows that can be started by name, the newest version of each first. */
+  readonly definitions: readonly Definition[];
+  readonly principal: Principal;
+}
+
+export interface LocalApi {
+  readonly fetch: typeof fetch;
+  /** What an answer of status 500 or 503 doesn't say: the newest failure of this process itself. */
+  readonly fault: () => unknown;
+  close(): void;
+}
+
+/** Closing it ends what it began, and nothing of the place. */
+export function localApi({ place, definitions, principal, ...answering }: LocalApiOptions): LocalApi {
+  const desk = new Desk(place, definitions);
+  let fleet: Fleet | undefined;
+  let fault: unknown;
+  const operations = new Map<AnyRoute, Operation>();
+  const operationOf = (route: AnyRoute): Operation => {
+    const operation = operations.get(route) ?? new Operation(route);
+    operations.set(route, operation);
+    return operation;
+  };
+  const never = new AbortController().signal;
+  const answer = async (address: URL, { method = 'GET', body, headers, signal }: RequestInit): Promise<Response> => {
+    const { route, params } = found(method, address.pathname);
+    fleet ??= new Fleet(desk);
+    const operation = operationOf(route);
+    const given = {
+      ...{ params, principal, query: queryOf(address.searchParams) },
+      body: typeof body === 'string' ? bodyOf(body) : undefined,
+      traceparent: new Headers(headers).get('traceparent') ?? undefined,
+      signal: signal ?? never,
+    };
+    const asked = operation.ask(given, { desk, fleet });
+    const reached = await operation.answer(asked, answering);
+    const type = { 'content-type': 'application/json' };
+    return new Response(operation.text(asked, reached), { status: reached.status, headers: type });
+  };
+  return {
+    fetch: async (input, init = {}) => {
+      try {
+        return await answer(new URL(String(input)), init);
+      } catch (error) {
+        const told = toldOf(error);
+        if (told.isFault) fault = error;
+        return new Response(JSON.stringify(told.problem), {
+          status: told.problem.status,
+          headers: { 'content-type': PROBLEM_TYPE },
+        });
+      }
+    },
+    fault: () => fault,
+    close: () => fleet?.close(),
+  };
+}
+
+interface Compiled {
+  readonly route: AnyRoute;
+  readonly pattern: RegExp;
+}
+
+let compiled: readonly Compiled[] | undefined;
+
+/** Throws `InvalidError` (`route-unknown`). */
+function found(
+  method: string,
+  path: string,
+): { readonly route: AnyRoute; readonly params: Readonly<Record<string, string>> } {
+  compiled ??= (Object.values(routes) as unknown as readonly AnyRoute[]).map((route) => ({
+    route,
+    pattern: new RegExp(`^${route.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`),
+  }));
+  for (const { route, pattern } of compiled) {
+    const match = route.method === method ? pattern.exec(path) : null;
+    if (match === null) continue;
+    const params = Object.entries(match.groups ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]);
+    return { route, params: Object.fromEntries(params) as Readonly<Record<string, string>> };
+  }
+  throw new InvalidError('route-unknown', `Nothing is served at ${method} of this path.`);
+}
+
+/** A name that stands there several times has several values. */
+function queryOf(search: URLSearchParams): Readonly<Record<string, string | readonly string[]>> {
+  const names = new Set(search.keys());
+  return Object.fromEntries(
+    [...names].map((name) => {
+      const all = search.getAll(name);
+      return [name, all.length === 1 ? all[0]! : all];
+    }),
+  );
+}

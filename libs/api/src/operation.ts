@@ -1,0 +1,104 @@
+/**
+ * Owns how an operation is done for a caller who was let in, whatever way it came: what was given is checked, what is done is written down,
+ * and of the answer what the caller may not see is taken out. Must not know HTTP.
+ */
+
+import type { AuditTrail } from '@tidemark/ports';
+import type { z } from 'zod';
+import { audited } from './audited.ts';
+import { invalidRequest } from './problem.ts';
+import { checkNumbers, checkQuery } from './query.ts';
+import type { AnyRoute, Call } from './route.ts';
+import { hasContent, redactorOf, type Sight, sightAsked, sightOf } from './sight.ts';
+
+/** What a caller gave, unchecked. */
+export type Given = Pick<
+  Call<unknown, unknown, unknown>,
+  'params' | 'query' | 'body' | 'principal' | 'traceparent' | 'signal'
+>;
+
+export type Asked = Call<unknown, unknown, unknown>;
+
+export interface Reached {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export interface Answering {
+  /** Who reads content and who does anything is written down here; what can't be written down isn't done. */
+  readonly audit?: AuditTrail | undefined;
+  /** Answers are held against their schemas; for tests. */
+  readonly checksAnswers?: boolean | undefined;
+}
+
+export class Operation {
+  readonly route: AnyRoute;
+  readonly #mayShowContent: boolean;
+  readonly #redactors: (status: number, sight: Sight) => ((value: unknown) => unknown) | undefined;
+
+  constructor(route: AnyRoute) {
+    this.route = route;
+    this.#mayShowContent = Object.values(route.answers).some(hasContent);
+    this.#redactors = redactorsOf(route);
+  }
+
+  /** Throws `InvalidError` (`request-invalid`) that names each wrong field. */
+  ask(
+    { params, query, body, principal, traceparent, signal }: Given,
+    at: Pick<Call<0, 0, 0>, 'desk' | 'fleet'>,
+  ): Asked {
+    const { route } = this;
+    const asked = {
+      params: parsed('path', route.params, params),
+      query: parsed('query', route.query, query),
+      body: parsed('body', route.body, body),
+    };
+    return { ...asked, ...at, principal, traceparent, signal, sight: sightAsked(sightOf(principal), asked.query) };
+  }
+
+  /** Throws as the operation does, and as `AuditTrail.admit`. */
+  async answer(asked: Asked, { audit, checksAnswers }: Answering): Promise<Reached> {
+    const { route } = this;
+    const { principal, params, query, sight, desk } = asked;
+    const showsContent = this.#mayShowContent && sight.content;
+    const about = { route, principal, showsContent, params, query, tenantOf: desk.tenantOf };
+    const reached = await audited(audit, about, () => route.handle(asked as Call<never, never, never>));
+    if (checksAnswers === true) route.answers[reached.status]!.parse(reached.body);
+    return reached;
+  }
+
+  /** The JSON of the answer, as far as the caller may see it. */
+  text({ sight }: Asked, { status, body }: Reached): string {
+    const redact = this.#redactors(status, sight);
+    return JSON.stringify(redact === undefined ? body : redact(body));
+  }
+}
+
+const SIGHTS: readonly Sight[] = [true, false].flatMap((tokens) => [
+  { content: true, words: true, tokens },
+  { content: false, words: true, tokens },
+  { content: false, words: false, tokens },
+]);
+
+/** For each caller's sight, made once. */
+function redactorsOf({ answers }: AnyRoute) {
+  const made = SIGHTS.flatMap((sight) =>
+    Object.entries(answers).map(
+      ([status, schema]) => [nameOf(Number(status), sight), redactorOf(schema, sight)] as const,
+    ),
+  );
+  const redactors = new Map(made);
+  return (status: number, sight: Sight) => redactors.get(nameOf(status, sight));
+}
+
+const nameOf = (status: number, { content, words, tokens }: Sight): string => `${status} ${content} ${words} ${tokens}`;
+
+/** Throws `InvalidError` (`request-invalid`) that names each wrong field. */
+export function parsed(part: string, schema: z.ZodType | undefined, value: unknown): unknown {
+  if (part === 'query') checkQuery(schema, value);
+  if (part !== 'body') checkNumbers(part, schema, value);
+  if (schema === undefined) return undefined;
+  const found = schema.safeParse(value ?? {});
+  if (found.success) return found.data;
+  throw invalidRequest(part, found.error);
+}

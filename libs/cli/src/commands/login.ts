@@ -1,0 +1,179 @@
+/** Owns `tidemark login`, `logout`, `whoami` and `contexts`: which servers a user speaks to, and as whom. A credential is never an argument, and never shown. */
+
+import { createReadStream } from 'node:fs';
+import path from 'node:path';
+import { connect, TidemarkApiError } from '@tidemark/client';
+import { ConfigError, InvalidError } from '@tidemark/core';
+import { EXIT } from '@tidemark/host';
+import { UsageError } from '../failures.ts';
+import { CREDENTIAL_MAX_BYTES } from '../limits.ts';
+import { failureOf } from '../place/api-failure.ts';
+import {
+  type Credential,
+  checkContextName,
+  contextNamed,
+  contextsPath,
+  readContexts,
+  writeContexts,
+} from '../place/contexts.ts';
+import { deviceLogin } from '../place/oidc.ts';
+import { atPlace, checkedUrl, type PlaceOptions } from '../place/place.ts';
+import { type Session, takeInterrupts } from '../session.ts';
+import { table } from '../text/table.ts';
+import { printable } from '../text/width.ts';
+
+export interface LoginOptions {
+  /** Its name; by default the server's. */
+  readonly context?: string | undefined;
+  /** `@file`, or `-` for standard input. */
+  readonly key?: string | undefined;
+  readonly oidc?: string | undefined;
+  readonly clientId?: string | undefined;
+  readonly audience?: string | undefined;
+  readonly scope: string;
+}
+
+export async function login(session: Session, url: string | undefined, options: LoginOptions): Promise<number> {
+  const { terminal, env } = session;
+  const contexts = await readContexts(env);
+  const asked = options.context ?? (url === undefined ? contexts.current : null);
+  if (url === undefined && asked === null) throw new UsageError('name the address of the API: tidemark login URL');
+  const at = url === undefined ? contextNamed(contexts, asked!).url : checkedUrl(url, 'url');
+  const name = checkContextName(asked ?? new URL(at).hostname);
+  const before = url === undefined ? contextNamed(contexts, name).credential : undefined;
+  const credential = await credentialFor(session, before, options);
+  const me = await whoIs(at, credential);
+  const context = { url: at, credential };
+  await writeContexts(env, { ...contexts, current: name, contexts: { ...contexts.contexts, [name]: context } });
+  terminal.document({ context: name, url: at, ...me });
+  terminal.line(`You are ${meWords(me)} at ${printable(at)}. Commands ask it from now on (context ${name}).`);
+  return EXIT.ok;
+}
+
+async function credentialFor(
+  session: Session,
+  before: Credential | undefined,
+  { key, oidc, clientId, audience, scope }: LoginOptions,
+): Promise<Credential> {
+  if (key !== undefined && oidc !== undefined) throw new UsageError('give --key or --oidc, not both');
+  if (key !== undefined) return { kind: 'key', key: await readCredential(key, session) };
+  const known = before?.kind === 'oidc' ? before : undefined;
+  const [issuer, client] = [oidc ?? known?.issuer, clientId ?? known?.client_id];
+  if (issuer === undefined) return { kind: 'none' };
+  if (client === undefined) throw new UsageError('--oidc needs --client-id, as the issuer knows this program');
+  const { signal, release } = takeInterrupts(session);
+  const login = { issuer: checkedUrl(issuer, '--oidc'), clientId: client, audience, scope };
+  try {
+    return await deviceLogin(login, (where, code) => tellCode(session, where, code), signal);
+  } finally {
+    release();
+  }
+}
+
+/** For programs too: whoever waits for them has to type it. */
+const tellCode = ({ terminal }: Session, where: string, code: string): void => {
+  terminal.record({ type: 'code', address: where, code });
+  terminal.note(`Open ${printable(where)} and type the code ${printable(code)} there.`);
+};
+
+async function readCredential(given: string, { stdin, cwd }: Session): Promise<string> {
+  if (given !== '-' && !given.startsWith('@')) {
+    throw new UsageError('--key takes @file, or - for standard input: an argument would be seen by everybody here');
+  }
+  const source = given === '-' ? stdin : createReadStream(path.resolve(cwd, given.slice(1)));
+  let text = '';
+  try {
+    for await (const chunk of source) {
+      text += String(chunk);
+      if (text.length > CREDENTIAL_MAX_BYTES) throw new InvalidError('key-invalid', '--key: that is no API key.');
+    }
+  } catch (error) {
+    if (error instanceof InvalidError) throw error;
+    throw new InvalidError('key-invalid', `--key ${given}: it can't be read.`);
+  }
+  if (/^\S+$/.test(text.trim())) return text.trim();
+  throw new InvalidError(
+    'key-invalid',
+    '--key: there is no API key in it: one word, as tidemark access create-key tells it.',
+  );
+}
+
+async function whoIs(url: string, credential: Credential) {
+  const token =
+    credential.kind === 'key' ? credential.key : credential.kind === 'oidc' ? credential.access_token : undefined;
+  try {
+    return await connect({ url, token, tries: 1 }).ask('GET /v1/me', {});
+  } catch (error) {
+    if (error instanceof TidemarkApiError && error.code === 'answer-unreadable') {
+      throw new ConfigError('url-invalid', `${url} answers, and not as the API of Tidemark does. Check the address.`);
+    }
+    throw failureOf(error);
+  }
+}
+
+type Me = Awaited<ReturnType<typeof whoIs>>;
+
+const meWords = ({ subject, tenant, roles }: Me): string =>
+  `${printable(subject)}${tenant === null ? ', of all tenants' : `, of tenant ${printable(tenant)}`} (${roles.join(', ')})`;
+
+export const whoami = (session: Session, options: PlaceOptions): Promise<number> =>
+  atPlace(session, { ...options, how: 'look' }, async ({ client, shown }) => {
+    const me = await client.ask('GET /v1/me', {});
+    session.terminal.answer(me);
+    session.terminal.line(`You are ${meWords(me)} at ${printable(shown)}, version ${printable(me.server.version)}.`);
+    return EXIT.ok;
+  });
+
+/** What the server knows of the credential stays: whoever made it takes it back there. */
+export async function logout({ terminal, env }: Session, { context }: { readonly context?: string }): Promise<number> {
+  const contexts = await readContexts(env);
+  const name = context ?? contexts.current;
+  if (name === null) throw new ConfigError('context-unknown', 'There is no current context: name one with --context.');
+  contextNamed(contexts, name);
+  const { [name]: _, ...left } = contexts.contexts;
+  await writeContexts(env, {
+    ...contexts,
+    current: contexts.current === name ? null : contexts.current,
+    contexts: left,
+  });
+  terminal.document({ context: name });
+  terminal.line(
+    `Context ${name} is gone from ${contextsPath(env)}. An API key is taken back with tidemark access revoke-key.`,
+  );
+  return EXIT.ok;
+}
+
+export async function listContexts({ terminal, env }: Session): Promise<number> {
+  const { current, contexts } = await readContexts(env);
+  const all = Object.entries(contexts).map(([name, { url, credential }]) => ({
+    ...{ context: name, url, credential: credential.kind, current: name === current },
+  }));
+  terminal.document({ contexts: all });
+  const columns = [
+    { title: '' },
+    { title: 'CONTEXT' },
+    { title: 'URL', shrinksTo: 20 },
+    { title: 'CREDENTIAL' },
+  ] as const;
+  const rows = all.map((one) => [one.current ? '*' : '', one.context, printable(one.url), CREDENTIALS[one.credential]]);
+  terminal.lines(
+    rows.length === 0
+      ? ['No contexts: tidemark login URL makes one.']
+      : table(columns, rows, { width: terminal.width }),
+  );
+  return EXIT.ok;
+}
+
+const CREDENTIALS = { none: 'none', key: 'API key', oidc: 'tokens of an issuer' } as const;
+
+/** Null: none is current, and commands ask the folder. */
+export async function useContext({ terminal, env }: Session, name: string | undefined): Promise<number> {
+  const contexts = await readContexts(env);
+  if (name !== undefined) contextNamed(contexts, name);
+  await writeContexts(env, { ...contexts, current: name ?? null });
+  terminal.document({ context: name ?? null });
+  terminal.line(
+    name === undefined ? 'Commands ask the folder from now on.' : `Commands ask context ${name} from now on.`,
+  );
+  return EXIT.ok;
+}

@@ -1,0 +1,119 @@
+/**
+ * Owns the contexts of a user: servers by names, each with the credential that is shown there, in one file that its owner alone can read.
+ * Must not ask any of them.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { ConfigError, InvalidError } from '@tidemark/core';
+import { z } from 'zod';
+import { CONTEXTS_MAX_BYTES, CONTEXTS_MAX_COUNT } from '../limits.ts';
+
+const nameSchema = z.string().regex(/^[\w.-]{1,100}$/);
+
+const credentialSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('none') }),
+  z.strictObject({ kind: z.literal('key'), key: z.string() }),
+  z.strictObject({
+    kind: z.literal('oidc'),
+    issuer: z.string(),
+    client_id: z.string(),
+    refresh_token: z.string().nullable(),
+    access_token: z.string(),
+    expires_at: z.string().meta({ description: 'ISO 8601.' }),
+  }),
+]);
+
+const contextSchema = z.strictObject({ url: z.string(), credential: credentialSchema });
+
+const fileSchema = z.strictObject({
+  version: z.literal(1),
+  current: nameSchema.nullable(),
+  contexts: z.record(nameSchema, contextSchema),
+});
+
+export type Credential = z.output<typeof credentialSchema>;
+export type Context = z.output<typeof contextSchema>;
+export type ContextsFile = z.output<typeof fileSchema>;
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const EMPTY: ContextsFile = { version: 1, current: null, contexts: {} };
+
+/** `TIDEMARK_CONTEXTS`, or `tidemark/contexts.json` in the user's folder of settings. */
+export function contextsPath({ TIDEMARK_CONTEXTS: named, XDG_CONFIG_HOME: settings, HOME: home }: Env): string {
+  if (named !== undefined && named !== '') return path.resolve(named);
+  const folder = settings !== undefined && settings !== '' ? settings : path.join(home ?? os.homedir(), '.config');
+  return path.join(folder, 'tidemark', 'contexts.json');
+}
+
+/** Without a file there are none. Throws `ConfigError` (`contexts-unreadable`), and says no word of what is in it: it holds credentials. */
+export async function readContexts(env: Env): Promise<ContextsFile> {
+  const file = contextsPath(env);
+  let text: string;
+  try {
+    const { size, mode } = await stat(file);
+    if (size > CONTEXTS_MAX_BYTES) throw unreadable(file, `it has more than ${CONTEXTS_MAX_BYTES} bytes`);
+    if ((mode & 0o077) !== 0) throw unreadable(file, `others can read it. Give the command: chmod 600 ${file}`);
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return EMPTY;
+    if (error instanceof ConfigError) throw error;
+    throw unreadable(file, (error as NodeJS.ErrnoException).code ?? 'it can not be opened');
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw unreadable(file, 'it is no JSON');
+  }
+  const found = fileSchema.safeParse(value);
+  if (found.success) return found.data;
+  throw unreadable(file, `${found.error.issues[0]!.path.join('.') || 'it'} is not as tidemark login writes it`);
+}
+
+/** As a whole, or not at all. Throws `ConfigError` (`contexts-unwritable`), `InvalidError` (`contexts-too-many`). */
+export async function writeContexts(env: Env, contexts: ContextsFile): Promise<void> {
+  const count = Object.keys(contexts.contexts).length;
+  if (count > CONTEXTS_MAX_COUNT) {
+    throw new InvalidError('contexts-too-many', `There would be ${count} contexts: ${CONTEXTS_MAX_COUNT} at most.`);
+  }
+  const file = contextsPath(env);
+  const beside = `${file}.${randomUUID()}`;
+  try {
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    await writeFile(beside, `${JSON.stringify(contexts, undefined, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    await chmod(beside, 0o600);
+    await rename(beside, file);
+  } catch (error) {
+    await rm(beside, { force: true }).catch(() => {});
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigError(
+      'contexts-unwritable',
+      `${file} can't be written (${code}). Name another with TIDEMARK_CONTEXTS.`,
+    );
+  }
+}
+
+/** Throws `ConfigError` (`context-unknown`). */
+export function contextNamed({ contexts }: ContextsFile, name: string): Context {
+  const found = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
+  if (found !== undefined) return found;
+  const known = Object.keys(contexts);
+  const list = known.length === 0 ? 'there are none: tidemark login makes one' : `there are ${known.join(', ')}`;
+  throw new ConfigError('context-unknown', `--context: there is no '${name.slice(0, 100)}'; ${list}.`);
+}
+
+/** Throws `InvalidError` (`context-name-invalid`). */
+export function checkContextName(name: string): string {
+  if (nameSchema.safeParse(name).success) return name;
+  throw new InvalidError(
+    'context-name-invalid',
+    'Give 1 to 100 letters, digits, dots, underscores or hyphens as its name.',
+  );
+}
+
+const unreadable = (file: string, why: string): ConfigError =>
+  new ConfigError('contexts-unreadable', `${file} can't be read: ${why}. Mend it, or take it away and log in anew.`);

@@ -1,0 +1,113 @@
+/**
+ * Owns the socket of a state folder: whoever holds the folder serves the API there, and other commands on the folder are answered through
+ * it, since the log in the folder can have one process only. Whoever holds the folder's lock may replace a socket that a dead process left.
+ * Only this user can connect (mode 0600).
+ */
+
+import { chmod, mkdtemp, readlink, rm, symlink } from 'node:fs/promises';
+import { request } from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import type { Host } from '@tidemark/host';
+import type { Definition } from '@tidemark/runtime';
+import { SOCKET_PATH_MAX_BYTES } from '../limits.ts';
+
+export interface Holder {
+  readonly pid: number;
+  readonly command: string;
+}
+
+const socketPath = (folder: string): string => path.join(folder, 'api.sock');
+
+/** Where the socket really is: a link, where the folder's own path would be too long for one. */
+async function resolveSocket(folder: string): Promise<string> {
+  const named = socketPath(folder);
+  return await readlink(named).catch(() => named);
+}
+
+export interface ServedFolder {
+  /** Absolute. */
+  readonly folder: string;
+  readonly host: Host;
+  readonly definitions: readonly Definition[];
+  readonly command: string;
+  readonly onError?: ((where: string, error: unknown) => void) | undefined;
+}
+
+/** A coordinator may begin in it later. */
+class HeldFolder {
+  readonly #host: Host;
+  readonly holder: Holder;
+
+  constructor(host: Host, holder: Holder) {
+    this.#host = host;
+    this.holder = holder;
+  }
+
+  get ports(): Host['ports'] {
+    return this.#host.ports;
+  }
+
+  get client(): Host['client'] {
+    return this.#host.client;
+  }
+
+  get demand(): Host['demand'] {
+    return this.#host.demand;
+  }
+}
+
+/** The caller holds the folder. */
+export async function serveFolder({ folder, host, ...options }: ServedFolder): Promise<{ close(): Promise<void> }> {
+  // Commands that serve nothing are not to load a web server.
+  const { listenSocket, ownerAuthenticator } = await import('@tidemark/api');
+  const { definitions, command, onError } = options;
+  const named = socketPath(folder);
+  await rm(named, { force: true });
+  const elsewhere =
+    Buffer.byteLength(named) > SOCKET_PATH_MAX_BYTES ? await mkdtemp(path.join(os.tmpdir(), 'tidemark-')) : undefined;
+  const address = elsewhere === undefined ? named : path.join(elsewhere, 'sock');
+  const place = new HeldFolder(host, { pid: process.pid, command });
+  // The socket must at no moment be open to others, so it is born with its mode.
+  const before = process.umask(0o177);
+  const listening = await listenSocket({
+    ...{ place, definitions, onError, path: address },
+    authenticator: ownerAuthenticator,
+    rateMaxCount: Number.MAX_SAFE_INTEGER,
+  }).finally(() => process.umask(before));
+  await chmod(address, 0o600);
+  if (elsewhere !== undefined) await symlink(address, named);
+  return {
+    async close() {
+      await listening.close();
+      if (elsewhere !== undefined) await Promise.all([rm(named, { force: true }), rm(elsewhere, { recursive: true })]);
+    },
+  };
+}
+
+/** `fetch` through the folder's socket, whatever host an address names. Fails as `fetch` does where nobody answers. */
+export async function folderFetch(folder: string): Promise<typeof fetch> {
+  const socket = await resolveSocket(folder);
+  return (input, { method = 'GET', headers, body, signal } = {}) =>
+    new Promise((resolve, reject) => {
+      const { pathname, search } = new URL(String(input));
+      const sent = request({
+        ...{ socketPath: socket, method, path: `${pathname}${search}`, agent: false },
+        headers: Object.fromEntries(new Headers(headers)),
+        ...(signal instanceof AbortSignal && { signal }),
+      });
+      sent.once('error', reject);
+      sent.once('response', (answer) => {
+        const { statusCode = 500, headers: given } = answer;
+        const told = Object.entries(given).flatMap(([name, value]) =>
+          value === undefined ? [] : [[name, String(value)]],
+        );
+        const isEmpty = statusCode === 204;
+        if (isEmpty) answer.resume();
+        const stream = isEmpty ? null : (Readable.toWeb(answer) as ReadableStream<Uint8Array>);
+        resolve(new Response(stream, { status: statusCode, headers: told as [string, string][] }));
+      });
+      sent.end(typeof body === 'string' ? body : undefined);
+    });
+}

@@ -1,0 +1,115 @@
+/**
+ * Owns logging in where an issuer of tokens says who somebody is: by a code that is typed in a browser, on whatever machine (RFC 8628), and the
+ * renewal of what that gave. Must not print a token.
+ */
+
+import { AccessError, isoTime, UnavailableError } from '@tidemark/core';
+import { ISSUER_ANSWER_MS, LOGIN_MAX_MS, TOKEN_SPARE_MS } from '../limits.ts';
+import type { Session } from '../session.ts';
+import { type Context, type Credential, readContexts, writeContexts } from './contexts.ts';
+
+type OidcCredential = Extract<Credential, { kind: 'oidc' }>;
+type Tokens = {
+  readonly access_token: string;
+  readonly refresh_token?: string | undefined;
+  expiresIn(): number | undefined;
+};
+
+/** What a server is shown; what needs no renewal at once. */
+export function tokenOf(
+  name: string,
+  credential: Credential,
+  env: Session['env'],
+): string | (() => Promise<string>) | undefined {
+  if (credential.kind === 'none') return undefined;
+  if (credential.kind === 'key') return credential.key;
+  let newest = credential;
+  return async () => {
+    if (Date.parse(newest.expires_at) - Date.now() < TOKEN_SPARE_MS) newest = await renewed(name, newest, env);
+    return newest.access_token;
+  };
+}
+
+export interface DeviceLogin {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly scope: string;
+  readonly audience?: string | undefined;
+}
+
+/** Resolves once somebody has typed the code. `onCode` is told where, and which. Throws `AccessError` (`login-refused`), `UnavailableError` (`issuer-unavailable`). */
+export async function deviceLogin(
+  { issuer, clientId, scope, audience }: DeviceLogin,
+  onCode: (where: string, code: string) => void,
+  signal: AbortSignal,
+): Promise<OidcCredential> {
+  return asking(issuer, async () => {
+    const { oidc, config } = await discovered(issuer, clientId);
+    const asked = { scope, ...(audience !== undefined && { audience }) };
+    const device = await oidc.initiateDeviceAuthorization(config, asked);
+    onCode(device.verification_uri_complete ?? device.verification_uri, device.user_code);
+    const late = AbortSignal.any([signal, AbortSignal.timeout(LOGIN_MAX_MS)]);
+    const tokens = await oidc.pollDeviceAuthorizationGrant(config, device, undefined, { signal: late });
+    return credentialOf({ issuer, clientId }, tokens, null);
+  });
+}
+
+/** Written down, since an issuer may take a refresh token once. Throws as `deviceLogin` does. */
+async function renewed(name: string, credential: OidcCredential, env: Session['env']): Promise<OidcCredential> {
+  const { issuer, client_id: clientId, refresh_token: refresh } = credential;
+  if (refresh === null) throw loginAgain(name);
+  const next = await asking(issuer, async () => {
+    const { oidc, config } = await discovered(issuer, clientId);
+    return credentialOf({ issuer, clientId }, await oidc.refreshTokenGrant(config, refresh), refresh);
+  }).catch((error: unknown) => {
+    throw error instanceof AccessError ? loginAgain(name) : error;
+  });
+  const contexts = await readContexts(env);
+  const known = contexts.contexts[name];
+  if (known !== undefined) {
+    const context: Context = { ...known, credential: next };
+    await writeContexts(env, { ...contexts, contexts: { ...contexts.contexts, [name]: context } });
+  }
+  return next;
+}
+
+async function discovered(issuer: string, clientId: string) {
+  // Only who logs in loads it.
+  const oidc = await import('openid-client');
+  const execute = new URL(issuer).protocol === 'http:' ? [oidc.allowInsecureRequests] : [];
+  const options = { execute, timeout: ISSUER_ANSWER_MS / 1_000 };
+  return { oidc, config: await oidc.discovery(new URL(issuer), clientId, undefined, oidc.None(), options) };
+}
+
+const credentialOf = (
+  { issuer, clientId }: Pick<DeviceLogin, 'issuer' | 'clientId'>,
+  tokens: Tokens,
+  before: string | null,
+): OidcCredential => ({
+  ...{ kind: 'oidc', issuer, client_id: clientId, access_token: tokens.access_token },
+  refresh_token: tokens.refresh_token ?? before,
+  expires_at: isoTime(Date.now() + (tokens.expiresIn() ?? 300) * 1_000),
+});
+
+/** What an issuer refuses is told by its code alone: its words may hold what it was sent. */
+async function asking<T>(issuer: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { error: refusal, name } = error as { readonly error?: unknown; readonly name?: unknown };
+    if (typeof refusal === 'string') {
+      throw new AccessError('login-refused', `${issuer} refused it: ${refusal.slice(0, 100)}. Log in again.`);
+    }
+    const why =
+      name === 'TimeoutError'
+        ? 'it did not answer in time'
+        : 'it could not be asked, or did not answer as an issuer does';
+    throw new UnavailableError('issuer-unavailable', `${issuer}: ${why}.`, { cause: error });
+  }
+}
+
+const loginAgain = (name: string): AccessError =>
+  new AccessError(
+    'credentials-expired',
+    `The credential of context ${name} has expired: tidemark login --context ${name} renews it.`,
+  );

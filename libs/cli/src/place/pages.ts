@@ -1,0 +1,32 @@
+/** Owns reading a list page by page, as far as it is wanted. */
+
+import { PAGE_COUNT } from '../limits.ts';
+
+/** Of one page: what is asked for. */
+export interface PageQuery {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export interface Listed<T> {
+  /** At most as many as were wanted. */
+  readonly items: readonly T[];
+  /** Where the next page begins; null: there is none. */
+  readonly next_cursor: string | null;
+}
+
+export async function firstOf<P extends { readonly next_cursor: string | null }, T>(
+  limit: number,
+  ask: (query: PageQuery) => Promise<P>,
+  itemsOf: (page: P) => readonly T[],
+): Promise<Listed<T>> {
+  const items: T[] = [];
+  let cursor: string | null = null;
+  do {
+    const wanted = Math.min(PAGE_COUNT, limit - items.length);
+    const page: P = await ask({ limit: wanted, ...(cursor !== null && { cursor }) });
+    items.push(...itemsOf(page));
+    cursor = page.next_cursor;
+  } while (cursor !== null && items.length < limit);
+  return { items, next_cursor: cursor };
+}

@@ -1,0 +1,230 @@
+/**
+ * Owns where a command finds what it asks: a server, by a context or by `TIDEMARK_URL`; else a folder, through the process that holds it, or
+ * by holding it for the time of the command. Whatever it is, the same operations are asked in the same way.
+ */
+
+import { userInfo } from 'node:os';
+import { LOCAL_PRINCIPAL, LOCAL_URL, localApi, OWN_VERSION } from '@tidemark/api/local';
+import { type Client, connect, TidemarkApiError } from '@tidemark/client';
+import { ConfigError } from '@tidemark/core';
+import { hasClusterConfig } from '@tidemark/host';
+import type { Definition } from '@tidemark/runtime';
+import { noState, UsageError } from '../failures.ts';
+import { FOLDER_WAIT_MS, HOLDER_ANSWER_MS, RETRY_PAUSE_MS, STALL_NOTICE_MS } from '../limits.ts';
+import type { Session } from '../session.ts';
+import { DEFAULT_FOLDER } from '../state/desk.ts';
+import type { HostDesk } from '../state/host-desk.ts';
+import { exists, type Folder, folderTarget, holdFolder, inUse, isInUse } from '../state/open-desk.ts';
+import { failureOf } from './api-failure.ts';
+import { type Context, contextNamed, readContexts } from './contexts.ts';
+import { folderFetch, type Holder } from './folder-socket.ts';
+import { tokenOf } from './oidc.ts';
+
+/** As the user named it; neither: the usual one. */
+export interface PlaceOptions {
+  readonly state?: string | undefined;
+  readonly context?: string | undefined;
+}
+
+export type Target =
+  | Folder
+  | {
+      readonly kind: 'server';
+      readonly url: string;
+      /** Null: `TIDEMARK_URL` names it. */
+      readonly context: string | null;
+      readonly token: (() => Promise<string>) | string | undefined;
+    };
+
+export interface Place {
+  readonly client: Client;
+  /** As people know it: a folder, or a server's address. */
+  readonly shown: string;
+  readonly kind: 'folder' | 'server';
+  /** The process that holds the folder; null: this one, or it is a server. */
+  readonly holder: Holder | null;
+  /** Nobody can be running anything there. */
+  readonly isIdle: boolean;
+  close(): Promise<void>;
+}
+
+/** Throws `ConfigError` (`context-unknown`, `contexts-unreadable`, `api-unnamed`), `UsageError`. */
+export async function targetOf(
+  { state, context }: PlaceOptions,
+  { env, cwd }: Pick<Session, 'env' | 'cwd'>,
+): Promise<Target> {
+  if (state !== undefined && context !== undefined) throw new UsageError('give --state or --context, not both');
+  if (state !== undefined) return folderTarget(state, env, cwd);
+  const { TIDEMARK_URL: url, TIDEMARK_TOKEN: token } = env;
+  if (context === undefined && url !== undefined && url !== '') {
+    return {
+      kind: 'server',
+      url: checkedUrl(url, 'TIDEMARK_URL'),
+      context: null,
+      token: token === '' ? undefined : token,
+    };
+  }
+  const contexts = await readContexts(env);
+  const name = context ?? contexts.current;
+  if (name !== null) return serverTarget(name, contextNamed(contexts, name), env);
+  if (!hasClusterConfig(env)) return folderTarget(DEFAULT_FOLDER, env, cwd);
+  throw new ConfigError(
+    'api-unnamed',
+    'TIDEMARK_KAFKA_BROKERS names the servers of a cluster, which tidemark admin speaks to. This command asks its API: give tidemark login URL, or set TIDEMARK_URL; --state names a folder.',
+  );
+}
+
+const serverTarget = (name: string, { url, credential }: Context, env: Session['env']): Target => ({
+  ...{ kind: 'server', url, context: name },
+  token: tokenOf(name, credential, env),
+});
+
+/** Throws `ConfigError` (`url-invalid`). A name and a password in it would be shown in every message. */
+export function checkedUrl(text: string, field: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isFit = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+  if (isFit && url.search === '' && url.hash === '') return text.replace(/\/+$/, '');
+  throw new ConfigError(
+    'url-invalid',
+    `${field}: give the address of the API, as https://tidemark.example.com, with nothing after its path.`,
+  );
+}
+
+export interface AtPlaceOptions extends PlaceOptions {
+  /** `look`: where nothing is kept yet, nothing is made. */
+  readonly how: 'look' | 'write';
+  /** Who decides, where state is in a folder; a server knows it by the credential. */
+  readonly by?: string | undefined;
+  /** Read once it is known that there is something to look at; absent: none are needed. */
+  readonly definitions?: (() => Promise<readonly Definition[]>) | undefined;
+}
+
+/** Throws `ConfigError` (`state-missing`) where there is nothing to look at, and what opening and `work` throw, a refusal as the error that it is. */
+export async function atPlace<T>(
+  session: Session,
+  options: AtPlaceOptions,
+  work: (place: Place) => Promise<T>,
+): Promise<T> {
+  const target = await targetOf(options, session);
+  if (target.kind === 'embedded' && options.how === 'look' && !exists(target)) throw noState(target.shown);
+  const place = await openPlace(session, target, options);
+  try {
+    return await noticeStall(session, place, work(place));
+  } catch (error) {
+    throw failureOf(error);
+  } finally {
+    await place.close();
+  }
+}
+
+/** The folder that is meant where nothing is kept in it yet; undefined: there is something to ask. Throws as `targetOf`. */
+export async function nothingKept(session: Session, options: PlaceOptions): Promise<string | undefined> {
+  const target = await targetOf(options, session);
+  return target.kind === 'embedded' && !exists(target) ? target.shown : undefined;
+}
+
+/** Throws as opening a folder does, and `UsageError`. */
+export async function openPlace(
+  session: Session,
+  target: Target,
+  { by, definitions }: Pick<AtPlaceOptions, 'by' | 'definitions'> = {},
+): Promise<Place> {
+  if (target.kind === 'embedded') return openFolder(target, by ?? ownName(session.env), definitions);
+  const { url, token, context } = target;
+  if (by !== undefined) {
+    throw new UsageError(`--by is for folders: ${url} knows by your credential who you are; leave it out`);
+  }
+  const shown = context === null ? url : `${url} (context ${context})`;
+  const close = async (): Promise<void> => {};
+  return { client: connect({ url, token }), shown, kind: 'server', holder: null, isIdle: false, close };
+}
+
+/** Another command may hold it for a moment without a socket, so it is tried for a while before the folder counts as in use. */
+async function openFolder(
+  target: Folder,
+  name: string,
+  definitions: AtPlaceOptions['definitions'],
+  waitMs = FOLDER_WAIT_MS,
+): Promise<Place> {
+  const deadlineMs = performance.now() + waitMs;
+  for (;;) {
+    const held = await heldPlace(target, name);
+    if (held !== undefined) return held;
+    try {
+      const known = (await definitions?.()) ?? [];
+      return placeOf(await holdFolder(target, { definitions: known }), known, name);
+    } catch (error) {
+      if (!isInUse(error) || performance.now() > deadlineMs) throw inUse(error, target);
+      await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
+    }
+  }
+}
+
+/** A folder that this process holds; closing it lets the folder go. */
+export function placeOf(desk: HostDesk, definitions: readonly Definition[], name: string): Place {
+  const { host, runsWorker } = desk;
+  const { ports, client } = host;
+  const isIdle = !runsWorker;
+  const principal = { ...LOCAL_PRINCIPAL, subject: name };
+  const api = localApi({ place: { ports, client, isIdle }, definitions, principal });
+  return {
+    client: connect({ url: LOCAL_URL, fetch: api.fetch, tries: 1 }),
+    ...{ shown: shownOf(desk), kind: 'folder', holder: null, isIdle },
+    close: async () => {
+      api.close();
+      await desk.close();
+    },
+  };
+}
+
+const shownOf = ({ place }: HostDesk): string => (place.kind === 'embedded' ? place.folder : place.topic);
+
+/** Undefined: nobody answers there. Throws `ConfigError` (`holder-differs`, `holder-silent`). */
+async function heldPlace({ folder, shown }: Folder, name: string): Promise<Place | undefined> {
+  const client = connect({
+    url: LOCAL_URL,
+    fetch: await folderFetch(folder),
+    token: encodeURIComponent(name),
+    tries: 1,
+  });
+  const signal = AbortSignal.timeout(HOLDER_ANSWER_MS);
+  try {
+    const { server } = await client.ask('GET /v1/me', {}, { signal });
+    const { version, holder } = server;
+    if (version !== OWN_VERSION) throw holderDiffers(shown, holder?.pid, version);
+    return { client, shown, kind: 'folder', holder, isIdle: false, close: async () => {} };
+  } catch (error) {
+    if (signal.aborted) {
+      const message = `A process holds ${shown} but does not answer on its socket. Wait for it, or end it.`;
+      throw new ConfigError('holder-silent', message);
+    }
+    if (error instanceof TidemarkApiError && error.status === 0) return undefined;
+    throw error;
+  }
+}
+
+const holderDiffers = (shown: string, pid: number | undefined, version: string): ConfigError =>
+  new ConfigError(
+    'holder-differs',
+    `Process ${pid} holds ${shown} and is version ${version} of Tidemark; this is ${OWN_VERSION}: use the same one, or end it.`,
+    { pid },
+  );
+
+/** Who it is where nobody said so. */
+export function ownName({ USER: user }: Session['env']): string {
+  if (user !== undefined && /\S/.test(user)) return user;
+  try {
+    return userInfo().username;
+  } catch {
+    return LOCAL_PRINCIPAL.subject;
+  }
+}
+
+/** Says what may be missing when something takes longer than it should; settles as the work does. */
+export function noticeStall<T>({ terminal }: Session, { kind, shown }: Place, work: Promise<T>): Promise<T> {
+  const timer = setTimeout(() => {
+    const missing = kind === 'server' ? ' Is a coordinator running? tidemark admin doctor shows what is missing.' : '';
+    terminal.note(`Still waiting for ${shown}.${missing}`);
+  }, STALL_NOTICE_MS);
+  return work.finally(() => clearTimeout(timer));
+}
