@@ -69,6 +69,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   answerApproval: { right: 'decide', body: { approved: false }, letIn: ['not-asked', 'workflow-closed'] },
   confirm: { right: 'report', body: { token: 'none', response: {} }, letIn: ['token-unknown'] },
   pinWorkflow: { right: 'operate', body: { pinned: false, why: 'a test' } },
+  judgeRecord: { right: 'administer', body: { judgement: 'skip', why: 'a test' }, letIn: ['record-readable'] },
   revokeLease: { right: 'operate' },
   pauseWorkflow: { right: 'operate', body: WHY },
   resumeWorkflow: { right: 'operate', body: WHY },

@@ -10,7 +10,7 @@ import {
   revokeKey,
   suspendTenant,
 } from './routes/access.ts';
-import { confirm, decide, pinWorkflow, revokeLease, signalWorkflow } from './routes/actions.ts';
+import { confirm, decide, judgeRecord, pinWorkflow, revokeLease, signalWorkflow } from './routes/actions.ts';
 import { answerApproval, listApprovals } from './routes/approvals.ts';
 import { getSecrets, listAudit } from './routes/audit.ts';
 import { getFleet, getStorage, listQuestions, listRejected, listSegments } from './routes/fleet.ts';
@@ -53,6 +53,7 @@ export const routes = {
   answerApproval,
   confirm,
   pinWorkflow,
+  judgeRecord,
   revokeLease,
   pauseWorkflow,
   resumeWorkflow,

@@ -90,7 +90,7 @@ it('starts a run with tags, and a time after which it is cancelled', async () =>
 
 it('counts what a job would find, does it once, tells how far it is, and cancels it', async () => {
   const start = ['jobs', 'start', 'pause', '--tag', 'gold'];
-  expect(await json(...start, '--dry-run')).toMatchObject({ count: 2, more: false, statuses: { open: 2 } });
+  expect(await json(...start, '--dry-run')).toMatchObject({ count: 2, has_more: false, statuses: { open: 2 } });
   expect((await call(...start, '--dry-run')).out).toMatch(/^2 workflows would be asked to pause \(2 open\)/);
   expect(await idsOf('--reason', 'paused')).toEqual([]);
   const say = ['--by', 'ana', '--why', 'an audit', '--id', 'freeze'];
@@ -132,9 +132,9 @@ it('holds a queue and lets it go', async () => {
 });
 
 it('lists children, questions, rejected events and definitions', async () => {
-  expect(await json('children', 'p1')).toEqual({ workflow: 'p1', children: [] });
+  expect(await json('children', 'p1')).toMatchObject({ children: [], next_cursor: null });
   expect((await call('children', 'nobody')).code).toBe(65);
-  expect(await json('questions')).toEqual({ questions: [] });
+  expect(await json('questions')).toMatchObject({ questions: [] });
   expect(await json('rejected')).toHaveProperty('rejected');
   expect((await json('definitions')).definitions).toMatchObject([
     { name: 'patient', signals: { go: {} } },
@@ -155,7 +155,7 @@ it.each([
   [['jobs', 'start', 'explode', '--everything'], 64, 'act'],
   [['jobs', 'start', 'pause', '--tenant', 'acme', '--dry-run'], 65, '--everything'],
   [['jobs', 'start', 'pause', '--text', '*', '--dry-run'], 65, '--everything'],
-  [['jobs', 'start', 'pause', '--tag', 'x', '--why', 'y'], 65, '--by'],
+  [['jobs', 'start', 'pause', '--tag', 'x', '--by', 'ana'], 65, '--why'],
   [['jobs', 'start', 'pause', '--tag', 'x', '--by', 'ana', '--why', LONG], 65, 'why'],
   [['jobs', 'start', 'signal', '--tag', 'x', '--by', 'ana', '--why', 'y'], 65, '--signal'],
   [
@@ -167,7 +167,7 @@ it.each([
   [['jobs', 'start', 'pause', '--tag', 'x', '--by', 'a', '--why', 'y', '--id', '\u0000'], 64, '--id'],
   [['jobs', 'show', '__proto__'], 65, '__proto__'],
   [['jobs', 'show', '../../etc/passwd'], 65, 'etc/passwd'],
-  [['queues', 'pause', LONG, '--by', 'ana', '--why', 'y'], 65, 'definition'],
+  [['queues', 'pause', LONG, '--by', 'ana', '--why', 'y'], 64, 'command-argument'],
   [['queues', 'pause', 'tidemark.bulk', '--by', 'ana', '--why', 'y'], 65, 'definition'],
   [['queues', 'pause', 'quick', '--by', '\u001b[2J', '--why', 'y'], 65, 'by'],
   [['queues', 'pause', 'quick', '--by', 'ana', '--why', ' '], 65, 'why'],

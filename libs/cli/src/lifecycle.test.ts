@@ -15,7 +15,7 @@ it('is done to a run that another process holds, and to a folder that nobody doe
     expect((await here('run', 'order', '--id', id, '--workflows', MODULE, '--detach')).code).toBe(0);
   }
   const paused = await here('pause', 'o1', '--by', 'ada', '--why', 'an audit', '--json');
-  expect([paused.code, JSON.parse(paused.out)]).toEqual([0, { version: 1, workflow: 'o1', changed: true }]);
+  expect([paused.code, JSON.parse(paused.out)]).toEqual([0, { api_version: 'v1', workflow: 'o1', changed: true }]);
   expect((await here('pause', 'o1', '--by', 'bob', '--why', 'me too')).out).toBe('o1 is paused already.\n');
   expect((await here('show', 'o1')).out).toMatch(/\(paused\)[\s\S]*Paused\n {2}by ada: an audit/);
   await dev.says(/paused by ada: an audit/);

@@ -107,8 +107,6 @@ export const AUDIT_SHOWN_MAX_COUNT = 10_000;
 /** Life of a key for which nothing else is said, in milliseconds: 90 days. */
 export const KEY_LIFE_DEFAULT_MS = 90 * 86_400_000;
 
-/** Workflows that a dry run of a job counts at most. */
-export const DRY_RUN_MAX_COUNT = 1_000_000;
 /** How often a job that is watched, and the fleet on a terminal, is looked at, in milliseconds. */
 export const JOB_LOOK_MS = 500;
 export const FLEET_LOOK_MS = 1_000;

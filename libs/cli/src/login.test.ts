@@ -79,7 +79,7 @@ describe('logging in', () => {
     expect((await login()).out).toMatch(/^You are key:ops, of tenant default \(operator\) at http/);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const listed = await call(['ls', '--json']);
-    expect([listed.code, JSON.parse(listed.out)]).toEqual([0, { version: 1, workflows: [], next_cursor: null }]);
+    expect([listed.code, JSON.parse(listed.out)]).toEqual([0, { api_version: 'v1', workflows: [], next_cursor: null }]);
     expect(JSON.parse((await call(['whoami', '--json'])).out)).toMatchObject({
       subject: 'key:ops',
       roles: ['operator'],

@@ -61,7 +61,7 @@ describe('a folder without state', () => {
     const listed = await call(['ls', '--json']);
     expect([listed.code, JSON.parse(listed.out), listed.err]).toEqual([
       0,
-      { version: 1, workflows: [], next_cursor: null },
+      { api_version: 'v1', workflows: [], next_cursor: null },
       '',
     ]);
     expect((await call(['ls'])).out).toBe('No workflows: nothing is kept in .tidemark yet.\n');

@@ -31,7 +31,7 @@ import { addRetention } from './commands/retention-program.ts';
 import { type RunOptions, run } from './commands/run.ts';
 import { addSchedule } from './commands/schedule-program.ts';
 import { addShadow } from './commands/shadow-program.ts';
-import { byWhy, jsonOption, places, stateOption } from './commands/shared-options.ts';
+import { jsonOption, places, stateOption, why } from './commands/shared-options.ts';
 import { type ShowOptions, show } from './commands/show.ts';
 import { addTrace } from './commands/trace-program.ts';
 import { type WatchOptions, watch } from './commands/watch.ts';
@@ -187,6 +187,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     does,
     listed,
     places,
+    modules: (sub) => sub.addOption(workflows()),
     common: (sub) => sub.addOption(workflows()).addOption(stateOption()).addOption(jsonOption()),
   });
 
@@ -200,10 +201,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     ['pin', 'keep a workflow to the version that it has', pin],
     ['unpin', 'let a pinned workflow go on with newer versions', unpin],
   ] as const) {
-    byWhy(command(name, what).argument('<id>', 'id of the run'))
-      .addOption(stateOption())
-      .addOption(jsonOption())
-      .action(does<[string, PinOptions]>(perform));
+    why(places(command(name, what)).argument('<id>', 'id of the run')).action(does<[string, PinOptions]>(perform));
   }
 
   addShadow(
@@ -235,12 +233,11 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
   addLogin(kit);
   addBundle(kit);
   addLifecycle(kit);
-  command('approvals', 'list what people are asked by tasks that wait for them, the oldest first')
+  places(command('approvals', 'list what people are asked by tasks that wait for them, the oldest first'))
     .option('--assignee <names...>', 'those of any of these only')
+    .option('--mine', 'those that ask for you')
     .option('--tenant <name>', 'those of this tenant only', tenantName)
     .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
-    .addOption(stateOption())
-    .addOption(jsonOption())
     .action(does<[ApprovalsOptions]>(approvals));
   addMemory(kit);
   addMcp(kit);

@@ -23,7 +23,7 @@ it('is made, fired, listed and changed, and begins runs', async (context) => {
     ...{ schedule: 'nightly', definition: 'order', status: 'open', cron: '0 2 * * *', time_zone: 'Europe/Berlin' },
     ...{ overlap: 'skip', catch_up: 1, started_count: 1, last_run: expect.stringMatching(/^nightly@/) },
   });
-  expect(listed.next).toHaveLength(3);
+  expect(listed.next).toHaveLength(5);
   expect((await here('schedule', 'set', 'nightly', 'order', '--cron', '*/5 * * * *')).out).toMatch(/is changed/);
   expect((await here('schedule')).out).toMatch(/SCHEDULE +STATUS +WORKFLOW[\s\S]*nightly +open +order/);
   expect((await here('schedule', 'fire', 'nobody')).code).toBe(65);

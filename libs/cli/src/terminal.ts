@@ -19,8 +19,8 @@ const CODES: Readonly<Record<Colour, readonly [number, number]>> = {
   cyan: [36, 39],
 };
 
-/** Of the shapes of operations: raised when a field goes or means something else. */
-const SHAPES_VERSION = 1;
+/** Of the shapes of operations, as their addresses begin. */
+const API_VERSION = 'v1';
 
 export interface TerminalOptions {
   readonly stdout: Stream;
@@ -73,7 +73,7 @@ export class Terminal {
 
   /** What an operation answered, for programs: its own shape, with the version of these. */
   answer(body: object): void {
-    this.document({ version: SHAPES_VERSION, ...body });
+    this.document({ api_version: API_VERSION, ...body });
   }
 
   /** The result, for programs: one document. */

@@ -44,7 +44,7 @@ it('tells what a build would do to what runs, keeps what is pinned, and goes on 
   const pinned = await here('pin', 'o2', '--by', 'ada', '--why', 'an audit is under way', '--json');
   expect([pinned.code, JSON.parse(pinned.out)]).toEqual([
     0,
-    { workflow: 'o2', definition: 'order', version: 1, pinned: true },
+    { api_version: 'v1', workflow: 'o2', definition: 'order', definition_version: 1, pinned: true },
   ]);
   const told = await here('preflight', '--workflows', NEW);
   expect(told.code).toBe(1);

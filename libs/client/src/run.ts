@@ -90,9 +90,13 @@ export class Run {
   }
 
   /** Counts once for its key; without one it gets a key of its own, so that a try that was lost may be made again. */
-  async signal(name: string, value?: unknown, { key }: { readonly key?: string } = {}): Promise<void> {
+  signal(
+    name: string,
+    value?: unknown,
+    { key }: { readonly key?: string } = {},
+  ): Promise<Answer<`POST ${One}/signals`>> {
     const body = { name, value: value ?? null, key: key ?? crypto.randomUUID() };
-    await this.#wire.ask('POST /v1/workflows/{workflow}/signals', { params: this.#params, body }, REPEATABLE);
+    return this.#wire.ask('POST /v1/workflows/{workflow}/signals', { params: this.#params, body }, REPEATABLE);
   }
 
   /** One that names its question is tried again; another isn't, since by then a next question may be open, which it would answer. */
@@ -104,14 +108,17 @@ export class Run {
     );
   }
 
-  async confirm(token: string, said: { readonly response: unknown } | { readonly error: string }): Promise<void> {
+  confirm(
+    token: string,
+    said: { readonly response: unknown } | { readonly error: string },
+  ): Promise<Answer<`POST ${One}/confirmations`>> {
     const body = 'error' in said ? { token, error: said.error } : { token, response: said.response };
-    await this.#wire.ask('POST /v1/workflows/{workflow}/confirmations', { params: this.#params, body }, REPEATABLE);
+    return this.#wire.ask('POST /v1/workflows/{workflow}/confirmations', { params: this.#params, body }, REPEATABLE);
   }
 
-  async pin(pinned: boolean, why: string): Promise<void> {
+  pin(pinned: boolean, why: string): Promise<Answer<`POST ${One}/pin`>> {
     const body = { pinned, why };
-    await this.#wire.ask('POST /v1/workflows/{workflow}/pin', { params: this.#params, body }, REPEATABLE);
+    return this.#wire.ask('POST /v1/workflows/{workflow}/pin', { params: this.#params, body }, REPEATABLE);
   }
 
   /** No further task starts; what was done is undone where that is registered. Asked twice, it is done once. */

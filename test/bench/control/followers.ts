@@ -41,7 +41,7 @@ export function measureFollowers(report: Report): Promise<void> {
     await wait(1_000);
     isMeasured = true;
     const beganMs = performance.now();
-    const sent: Promise<void>[] = [];
+    const sent: Promise<unknown>[] = [];
     for (let at = 0; performance.now() - beganMs < DURATION_MS; at++) {
       const signal = client.run(ids[(at * 7) % ids.length]!).signal('go', at);
       sent.push(signal.catch(() => void refusedCount++));

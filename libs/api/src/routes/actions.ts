@@ -4,9 +4,13 @@ import { RESOLUTIONS } from '@tidemark/runtime';
 import { z } from 'zod';
 import { ok, route } from '../route.ts';
 import { byWhy, givenJson, nameSchema, textSchema, workflowParams } from '../schemas/common.ts';
+import { inQuestion, uncheckedOperation, underToken } from '../shapes/unchecked.ts';
 
 const CHAPTER = 'Actions';
 const done = z.object({ workflow: z.string() }).meta({ id: 'Done' });
+const unchecked = z.string().nullable().meta({
+  description: 'The operation whose response was taken as given, since no definition that is loaded here has it.',
+});
 
 export const signalWorkflow = route({
   method: 'POST',
@@ -64,11 +68,12 @@ export const decide = route({
       question: nameSchema.optional().meta({ description: 'The question that is answered; the open one when absent.' }),
     })
     .meta({ id: 'Decision' }),
-  answers: { 200: z.object({ workflow: z.string(), question: z.string(), resolution: z.string() }) },
+  answers: { 200: z.object({ workflow: z.string(), question: z.string(), resolution: z.string(), unchecked }) },
   async handle({ params, body, principal, desk }) {
     const workflow = await desk.check(principal, params.workflow);
+    const of = body.response === undefined ? null : await uncheckedOperation(desk, workflow, inQuestion);
     const decided = await desk.client.decide(workflow, { ...body, by: principal.subject }, desk.effects);
-    return ok({ ...decided });
+    return ok({ ...decided, unchecked: of });
   },
 });
 
@@ -89,12 +94,13 @@ export const confirm = route({
       z.strictObject({ token: nameSchema, response: givenJson }),
     ])
     .meta({ id: 'Confirmation' }),
-  answers: { 200: done },
+  answers: { 200: z.object({ workflow: z.string(), unchecked }).meta({ id: 'Confirmed' }) },
   async handle({ params, body, principal, desk }) {
     const workflow = await desk.check(principal, params.workflow);
     const said = 'error' in body ? { error: body.error } : { response: body.response };
+    const of = 'error' in body ? null : await uncheckedOperation(desk, workflow, underToken(body.token));
     await desk.client.confirm(workflow, body.token, said, desk.effects);
-    return ok({ workflow });
+    return ok({ workflow, unchecked: of });
   },
 });
 
@@ -108,11 +114,41 @@ export const pinWorkflow = route({
   problems: ['workflow-unknown', 'workflow-closed'],
   params: workflowParams,
   body: z.strictObject({ pinned: z.boolean(), ...byWhy }).meta({ id: 'Pin' }),
-  answers: { 200: done },
+  answers: {
+    200: z
+      .object({ workflow: z.string(), definition: z.string(), definition_version: z.int(), pinned: z.boolean() })
+      .meta({ id: 'Pinned' }),
+  },
   async handle({ params, body, principal, desk }) {
     const workflow = await desk.check(principal, params.workflow);
     await desk.client.pin(workflow, { ...body, by: principal.subject });
-    return ok({ workflow });
+    // What it is kept to is known only now: it may have been led on until then.
+    const { definition, version } = await desk.find(principal, workflow);
+    return ok({ workflow, definition, definition_version: version, pinned: body.pinned });
+  },
+});
+
+export const judgeRecord = route({
+  method: 'POST',
+  path: '/v1/workflows/{workflow}/judgements',
+  name: 'judgeRecord',
+  summary: "Go over a record that can't be read, or read it once more",
+  description:
+    'Of a workflow that stands at one: `skip` goes on as if it were not there; `take` reads it once more, now that what was lacking is there, or takes what was written before encryption was turned on.',
+  chapter: CHAPTER,
+  right: 'administer',
+  problems: [...['workflow-unknown', 'workflow-closed', 'record-readable', 'record-unreadable', 'opening-not-skipped']],
+  params: workflowParams,
+  body: z.strictObject({ judgement: z.enum(['skip', 'take']), ...byWhy }).meta({ id: 'Judgement' }),
+  answers: {
+    200: z
+      .object({ workflow: z.string(), judgement: z.string(), offset: z.int(), problem: z.string() })
+      .meta({ id: 'Judged' }),
+  },
+  async handle({ params, body: { judgement, why }, principal, desk }) {
+    const workflow = await desk.check(principal, params.workflow);
+    const { offset, problem } = await desk.client.judge(workflow, judgement, { by: principal.subject, why });
+    return ok({ workflow, judgement, offset, problem });
   },
 });
 

@@ -65,15 +65,16 @@ export const countJob = route({
         count: z.int(),
         has_more: z.boolean().meta({ description: `No more than about ${JOB_COUNT_MAX_COUNT} are looked at.` }),
         statuses: z.record(z.string(), z.int()).meta({ description: 'How many there are of each.' }),
+        newest: z.array(z.string()).meta({ description: 'Some of them.' }),
       })
       .meta({ id: 'JobCount' }),
   },
   async handle({ body, principal, desk }) {
-    const { count, hasMore, statuses } = await desk.client.bulk.count(
+    const { count, hasMore, statuses, some } = await desk.client.bulk.count(
       searchOf(body.filter, principal),
       JOB_COUNT_MAX_COUNT,
     );
-    return ok({ count, has_more: hasMore, statuses });
+    return ok({ count, has_more: hasMore, statuses, newest: [...some] });
   },
 });
 

@@ -19,7 +19,7 @@ import {
 import { children, type DefinitionsOptions, definitions, type ListOptions, questions, rejected } from './lists.ts';
 import type { ModulesKit } from './program-kit.ts';
 import { listQueues, pauseQueue, type QueuesOptions, resumeQueue, type SteerQueueOptions } from './queues.ts';
-import { byWhy, limited, ofTenant } from './shared-options.ts';
+import { limited, ofTenant, why } from './shared-options.ts';
 
 export function addControl(kit: ModulesKit): void {
   addJobs(kit);
@@ -27,10 +27,10 @@ export function addControl(kit: ModulesKit): void {
   addLists(kit);
 }
 
-function addJobs({ command, does, common }: ModulesKit): void {
+function addJobs({ command, does, places }: ModulesKit): void {
   const parent = command('jobs', 'do one thing to many workflows, durably, with progress').helpCommand(false);
   const sub = (usage: string, what: string, isDefault = false): Command =>
-    common(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent));
+    places(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent));
   limited(ofTenant(sub('list', 'jobs, newest first', true))).action(does<[ListJobsOptions]>(listJobs));
   withFilters(sub('start', 'begin a job over all workflows that the filters find now'))
     .addArgument(new Argument('<act>', 'what is done to each').choices([...BULK_ACTS]))
@@ -39,43 +39,43 @@ function addJobs({ command, does, common }: ModulesKit): void {
     .option('--signal <name>', "the signal's name, for signal", nameText)
     .option('--value <json>', "the signal's value: JSON, @file, or - for standard input")
     .option('--id <id>', 'id of the job; the same id is the same job (default: a new one)', nameText)
-    .option('--by <name>', 'who asks')
+    .option('--by <name>', 'who asks, where state is a folder (default: your name here; a server knows you)')
     .option('--why <text>', 'the reason, kept with each event')
     .option('--watch', 'tell how far it is until it has ended')
     .action(does<[BulkAct, StartJobOptions]>(startJob));
   const one = (usage: string, what: string): Command => ofTenant(sub(usage, what)).argument('<id>', 'id of the job');
   one('show', 'how far a job is, and what refused').action(does<[string, OneJobOptions]>(showJob));
   one('watch', 'the same, until it has ended').action(does<[string, OneJobOptions]>(watchJob));
-  byWhy(one('cancel', 'stop a job; what it has done stays done')).action(does<[string, CancelJobOptions]>(cancelJob));
+  why(one('cancel', 'stop a job; what it has done stays done')).action(does<[string, CancelJobOptions]>(cancelJob));
 }
 
-function addQueues({ command, does, common }: ModulesKit): void {
+function addQueues({ command, does, places }: ModulesKit): void {
   const parent = command('queues', 'work that waits, by workflow; all of one is held and let go').helpCommand(false);
   const sub = (usage: string, what: string, isDefault = false): Command =>
-    ofTenant(common(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent)));
+    ofTenant(places(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent)));
   sub('list', 'what is ready, running and held', true).action(does<[QueuesOptions]>(listQueues));
   const steer = (name: string, what: string): Command =>
-    byWhy(sub(name, what)).argument('<workflow>', 'name of the workflow');
+    why(sub(name, what)).argument('<workflow>', 'name of the workflow', nameText);
   steer('pause', 'claim nothing of a workflow until it is resumed; steps under way finish, starts wait')
     .option('--future', 'also of one that nothing is known of yet')
     .action(does<[string, SteerQueueOptions]>(pauseQueue));
   steer('resume', 'let a held queue go on').action(does<[string, SteerQueueOptions]>(resumeQueue));
 }
 
-function addLists({ command, does, common, listed, modules }: ModulesKit): void {
-  ofTenant(common(command('fleet', 'what all workflows are at: counts, workers, queues, lag, cost'))).action(
+function addLists({ command, does, places, listed, modules }: ModulesKit): void {
+  ofTenant(places(command('fleet', 'what all workflows are at: counts, workers, queues, lag, cost'))).action(
     does<[FleetOptions]>(fleet),
   );
-  limited(common(command('children', 'workflows that the tasks of one have started')))
+  limited(places(command('children', 'workflows that the tasks of one have started')))
     .argument('<id>', 'id of the run')
     .action(does<[string, ListOptions]>(children));
-  limited(ofTenant(common(command('questions', 'workflows that wait for a person, newest first')))).action(
+  limited(ofTenant(places(command('questions', 'workflows that wait for a person, newest first')))).action(
     does<[ListOptions]>(questions),
   );
-  limited(common(command('rejected', 'events that changed nothing, and why, newest first'))).action(
+  limited(places(command('rejected', 'events that changed nothing, and why, newest first'))).action(
     does<[ListOptions]>(rejected),
   );
-  modules(common(command('definitions', 'workflows that can be started here'))).action(
+  modules(places(command('definitions', 'workflows that can be started here'))).action(
     (options: DefinitionsOptions, self: Command) => does<[DefinitionsOptions]>(definitions)(listed(options), self),
   );
 }

@@ -6,29 +6,22 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidError, type Json, type Resolution } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import type { Confirmation, Definition } from '@tidemark/runtime';
-import { noState } from '../failures.ts';
 import { readJson } from '../input.ts';
+import { goesOnWith } from '../place/next-holder.ts';
+import { type AtPlaceOptions, atPlace, type Place, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { noticeStall } from '../stall.ts';
 import { readDefinitions } from '../state/definitions.ts';
-import type { Desk } from '../state/desk.ts';
-import { exists, openToRead, targetOf } from '../state/open-desk.ts';
-import { requireWorkflow } from '../state/require-workflow.ts';
-import { inQuestion, uncheckedOperation, underToken } from '../state/response-check.ts';
-import { whoGoesOn } from '../state/who-goes-on.ts';
 import { printable } from '../text/width.ts';
 import { answerApproval } from './approvals.ts';
 
-interface PlaceOptions {
-  readonly state?: string | undefined;
+interface ModulePlace extends PlaceOptions {
   readonly workflows?: readonly string[] | undefined;
 }
 
-export interface RejectOptions extends PlaceOptions {
+export interface RejectOptions extends ModulePlace {
   /** The approval that a task waits for is answered, not a question. */
   readonly task?: string | undefined;
-  readonly by: string;
+  readonly by?: string | undefined;
   readonly why: string;
   readonly question?: string | undefined;
 }
@@ -39,12 +32,12 @@ export interface ApproveOptions extends RejectOptions {
   readonly value?: string | undefined;
 }
 
-export interface ConfirmOptions extends PlaceOptions {
+export interface ConfirmOptions extends ModulePlace {
   readonly response?: string | undefined;
   readonly failed?: string | undefined;
 }
 
-export interface SignalOptions extends PlaceOptions {
+export interface SignalOptions extends ModulePlace {
   readonly value?: string | undefined;
   readonly key?: string | undefined;
 }
@@ -74,10 +67,8 @@ async function approveTask(
   options: RejectOptions,
   value: Json | undefined,
 ): Promise<number> {
-  const { by, why } = options;
-  await withDesk(session, options, (desk) =>
-    answerApproval(session, desk, id, task, { approved: value !== undefined, by, why, value }),
-  );
+  const given = { approved: value !== undefined, why: options.why, ...(value !== undefined && { value }) };
+  await asking(session, options, (place) => answerApproval(session, place, id, task, given));
   return EXIT.ok;
 }
 
@@ -88,42 +79,31 @@ async function answer(
   resolution: Resolution,
   response: Json | undefined,
 ): Promise<number> {
-  const { by, why, question } = options;
-  await withDesk(session, options, async (desk, given) => {
-    const { workflow } = await requireWorkflow(desk, id);
-    const unchecked =
-      response === undefined ? null : await uncheckedOperation(desk, workflow, inQuestion, response, given);
-    const decision = { resolution, by, why, question, ...(response === undefined ? {} : { response }) };
-    const decided = await noticeStall(session.terminal, desk.place, desk.decide(workflow, decision));
-    session.terminal.document({
-      workflow,
-      question_id: decided.question,
-      resolution,
-      by,
-      why,
-      ...uncheckedJson(unchecked),
-    });
+  const { why, question } = options;
+  const decision = {
+    ...{ resolution, why },
+    ...(question !== undefined && { question }),
+    ...(response !== undefined && { response }),
+  };
+  await asking(session, options, async (place) => {
+    const decided = await place.client.run(id).decide(decision);
+    session.terminal.answer(decided);
     session.terminal.line(
-      `${printable(workflow)}: ${printable(by)} decided '${resolution}'. ${nextWords(resolution, desk)}`,
+      `${printable(decided.workflow)}: '${resolution}' is decided. ${nextWords(resolution, place)}`,
     );
-    warnUnchecked(session, unchecked);
+    warnUnchecked(session, decided.unchecked);
   });
   return EXIT.ok;
 }
 
 export async function confirm(session: Session, id: string, token: string, options: ConfirmOptions): Promise<number> {
-  const confirmation = await confirmationOf(session, options);
-  await withDesk(session, options, async (desk, given) => {
-    const { workflow } = await requireWorkflow(desk, id);
-    const unchecked =
-      'error' in confirmation
-        ? null
-        : await uncheckedOperation(desk, workflow, underToken(token), confirmation.response as Json, given);
-    await noticeStall(session.terminal, desk.place, desk.confirm(workflow, token, confirmation));
-    const outcome = 'error' in confirmation ? 'failed' : 'done';
-    session.terminal.document({ workflow, token, outcome, ...uncheckedJson(unchecked) });
-    session.terminal.line(`${printable(workflow)}: '${printable(token)}' is ${outcome}. ${whoGoesOn(desk)}`);
-    warnUnchecked(session, unchecked);
+  const said = await confirmationOf(session, options);
+  await asking(session, options, async (place) => {
+    const done = await place.client.run(id).confirm(token, said);
+    const outcome = 'error' in said ? 'failed' : 'done';
+    session.terminal.answer(done);
+    session.terminal.line(`${printable(done.workflow)}: '${printable(token)}' is ${outcome}. ${goesOnWith(place)}`);
+    warnUnchecked(session, done.unchecked);
   });
   return EXIT.ok;
 }
@@ -132,16 +112,15 @@ export async function confirm(session: Session, id: string, token: string, optio
 export async function signal(session: Session, id: string, name: string, options: SignalOptions): Promise<number> {
   const value = options.value === undefined ? null : await readJson('--value', options.value, session);
   const { key = randomUUID() } = options;
-  await withDesk(session, options, async (desk) => {
-    const { workflow } = await requireWorkflow(desk, id);
-    await noticeStall(session.terminal, desk.place, desk.signal(workflow, name, value, { key }));
-    session.terminal.document({ workflow, signal: name, key });
-    session.terminal.line(`${printable(workflow)}: it has the signal '${printable(name)}'. ${whoGoesOn(desk)}`);
+  await asking(session, options, async (place) => {
+    const { workflow } = await place.client.run(id).signal(name, value, { key });
+    session.terminal.answer({ workflow, signal: name, key });
+    session.terminal.line(`${printable(workflow)}: it has the signal '${printable(name)}'. ${goesOnWith(place)}`);
   });
   return EXIT.ok;
 }
 
-async function confirmationOf(session: Session, { response, failed }: ConfirmOptions): Promise<Confirmation> {
+async function confirmationOf(session: Session, { response, failed }: ConfirmOptions) {
   if ((response === undefined) === (failed === undefined)) {
     throw new InvalidError(
       'confirmation-invalid',
@@ -152,34 +131,26 @@ async function confirmationOf(session: Session, { response, failed }: ConfirmOpt
   return { response: await readJson('--response', response!, session) };
 }
 
-const uncheckedJson = (operation: string | null): object => (operation === null ? {} : { unchecked: operation });
-
 /** A response that doesn't fit is found out when the workflow reads it, which then fails for good. */
 function warnUnchecked({ terminal }: Session, operation: string | null): void {
   if (operation === null) return;
   terminal.warn(
-    `The response of ${printable(operation)} was taken as given, without a check: no workflow that is known here lists this effect. Name the module of one that does with --workflows, or in TIDEMARK_WORKFLOWS, to have responses checked.`,
+    `The response of ${printable(operation)} was taken as given, without a check: no workflow that is known there lists this effect. Name the module of one that does (--workflows for a folder that nobody holds, TIDEMARK_WORKFLOWS of a coordinator) to have responses checked.`,
   );
 }
 
-async function withDesk(
-  { env, cwd }: Session,
-  { state, workflows = [] }: PlaceOptions,
-  use: (desk: Desk, given: readonly Definition[]) => Promise<void>,
+/** Modules are what a folder that nobody holds is asked with. */
+function asking(
+  session: Session,
+  { workflows = [], ...where }: ModulePlace & Pick<AtPlaceOptions, 'by'>,
+  work: (place: Place) => Promise<void>,
 ): Promise<void> {
-  const target = targetOf(state, env, cwd);
-  if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
-  const definitions = workflows.length === 0 ? [] : await readDefinitions(workflows, cwd);
-  const desk = await openToRead(target, definitions);
-  try {
-    await use(desk, definitions);
-  } finally {
-    await desk.close();
-  }
+  const definitions = async () => (workflows.length === 0 ? [] : readDefinitions(workflows, session.cwd));
+  return atPlace(session, { ...where, how: 'look', definitions }, work);
 }
 
-function nextWords(resolution: Resolution, desk: Desk): string {
-  const who = whoGoesOn(desk);
+function nextWords(resolution: Resolution, place: Place): string {
+  const who = goesOnWith(place);
   if (resolution === 'fail') return who.replace('It goes on', 'It is ended');
   return resolution === 'compensate' ? who.replace('It goes on', 'It is undone') : who;
 }

@@ -1,10 +1,9 @@
 /** Owns the options by which commands find workflows: those of the API's search. Must hold no logic of a command. */
 
 import type { StreamStatus } from '@tidemark/core';
-import { isoTime, tenantId } from '@tidemark/core';
+import { isoTime } from '@tidemark/core';
 import { type Command, Option } from 'commander';
 import { moment, nameText, nameTexts, tenantName } from '../arguments.ts';
-import type { Filter } from '../state/control-desk.ts';
 
 export const STATUSES: readonly StreamStatus[] = [
   'open',
@@ -54,14 +53,4 @@ export function queryOf(options: FilterOptions) {
     opened_to: openedTo === undefined ? undefined : isoTime(openedTo),
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as typeof all;
-}
-
-export function filterOf(options: FilterOptions): Filter {
-  const { text, status, definition, tenant, session, user, tag: tags, reason, openedFrom, openedTo } = options;
-  const all = {
-    ...{ text, status, definition, session, user, tags, reason },
-    ...{ openedFromMs: openedFrom, openedToMs: openedTo },
-    tenant: tenant === undefined ? undefined : tenantId(tenant),
-  };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as Filter;
 }

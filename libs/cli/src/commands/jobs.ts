@@ -1,25 +1,24 @@
 /** Owns `tidemark jobs`: one thing done to many workflows, counted beforehand, begun, watched and cancelled. */
 
-import { InvalidError, isClosed, isoTime, type Json, type StreamStatus, type TenantId, tenantId } from '@tidemark/core';
+import type { Answer, Client } from '@tidemark/client';
+import { InvalidError, isClosed, type Json, type StreamStatus } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import { type BulkAct, type BulkCount, type BulkJob, checkMeant } from '@tidemark/runtime';
+import { type BulkAct, checkMeant } from '@tidemark/runtime';
 import { readJson } from '../input.ts';
 import { JOB_LOOK_MS } from '../limits.ts';
+import { goesOnWith } from '../place/next-holder.ts';
+import { firstOf } from '../place/pages.ts';
+import { atPlace, type PlaceOptions } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
-import { atDesk } from '../state/at-desk.ts';
-import type { Desk } from '../state/desk.ts';
-import { awaitRow } from '../state/require-workflow.ts';
-import { whoGoesOn } from '../state/who-goes-on.ts';
 import { table } from '../text/table.ts';
 import { ago, count, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { type FilterOptions, filterOf } from './filter-options.ts';
+import { type FilterOptions, queryOf } from './filter-options.ts';
 
-export interface JobPlace {
-  readonly state?: string | undefined;
-}
+type Job = Answer<'GET /v1/jobs/{job}'>;
+type JobCount = Answer<'POST /v1/jobs/count'>;
 
-export interface StartJobOptions extends FilterOptions, JobPlace {
+export interface StartJobOptions extends FilterOptions, PlaceOptions {
   readonly by?: string | undefined;
   readonly why?: string | undefined;
   readonly id?: string | undefined;
@@ -32,40 +31,32 @@ export interface StartJobOptions extends FilterOptions, JobPlace {
 
 export async function startJob(session: Session, act: BulkAct, options: StartJobOptions): Promise<number> {
   const { terminal } = session;
-  const filter = filterOf(options);
-  const { everything } = options;
-  checkMeant(filter, everything);
+  const { tag: tags, ...fields } = queryOf(options);
+  const filter = { ...fields, ...(tags !== undefined && { tags }) };
+  const { everything, why, id = crypto.randomUUID() } = options;
+  checkMeant({ ...fields, tags, tenant: undefined }, everything);
   if (options.dryRun === true) {
-    const found = await atDesk(session, { state: options.state, how: 'look' }, (desk) => desk.control.found(filter));
-    const { count, hasMore, statuses } = found;
-    const document = { act, dry_run: true, count, acted_count: actedCount(act, found), more: hasMore, statuses };
-    terminal.document(document);
+    const found = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+      client.ask('POST /v1/jobs/count', { body: { filter } }, { isRepeatable: true }),
+    );
+    terminal.answer({ act, dry_run: true, acted_count: actedCount(act, found), ...found });
     terminal.line(foundLine(act, found));
     return EXIT.ok;
   }
-  const { by, why, id = crypto.randomUUID() } = options;
-  if (by === undefined || why === undefined) {
-    throw new InvalidError(
-      'by-invalid',
-      `${by === undefined ? '--by' : '--why'}: say who asks and why; --dry-run alone needs neither.`,
-    );
+  if (why === undefined) {
+    throw new InvalidError('why-invalid', '--why: say why it is done; --dry-run alone needs no reason.');
   }
   const signal = await signalOf(session, act, options);
-  const request = {
-    id,
-    act,
-    filter,
-    everything,
-    by,
-    why,
-    signal,
-    ...(filter.tenant !== undefined && { tenant: filter.tenant }),
+  const body = {
+    ...{ id, act, filter, why },
+    ...(everything === true && { everything }),
+    ...(signal !== undefined && { signal }),
   };
-  return atDesk(session, { state: options.state, how: 'look' }, async (desk) => {
-    const { created } = await desk.control.startJob(request);
-    if (options.watch === true) return follow(session, desk, id, filter.tenant ?? null);
-    terminal.document({ job: id, act, created });
-    const then = created ? whoGoesOn(desk) : 'It was begun before.';
+  return atPlace(session, { ...options, how: 'look' }, async (place) => {
+    const done = await place.client.ask('POST /v1/jobs', { body }, { isRepeatable: true });
+    if (options.watch === true) return follow(session, place.client, id, fields.tenant);
+    terminal.answer(done);
+    const then = done.created ? goesOnWith(place) : 'It was begun before.';
     terminal.line(`Job ${printable(id)} is to ${act} what it finds. ${then}`);
     return EXIT.ok;
   });
@@ -75,13 +66,13 @@ async function signalOf(session: Session, act: BulkAct, { signal, value }: Start
   if ((act === 'signal') !== (signal !== undefined)) {
     throw new InvalidError('signal-invalid', "--signal: name it for the act 'signal', and for that one only.");
   }
-  if (signal === undefined) return null;
+  if (signal === undefined) return undefined;
   const given: Json = value === undefined ? null : await readJson('--value', value, session);
   return { name: signal, value: given };
 }
 
 /** Of those found, the ones that have not ended: what has is refused by these acts. */
-const actedCount = (act: BulkAct, { count: found, statuses }: BulkCount): number =>
+const actedCount = (act: BulkAct, { count: found, statuses }: JobCount): number =>
   act === 'retry' || act === 'signal'
     ? found
     : Object.entries(statuses).reduce(
@@ -89,8 +80,8 @@ const actedCount = (act: BulkAct, { count: found, statuses }: BulkCount): number
         0,
       );
 
-function foundLine(act: BulkAct, told: BulkCount): string {
-  const { count: found, hasMore, statuses, some } = told;
+function foundLine(act: BulkAct, told: JobCount): string {
+  const { count: found, has_more: hasMore, statuses, newest: some } = told;
   if (found === 0) return 'Nothing fits: the job would do nothing.';
   const parts = Object.entries(statuses).map(([status, of]) => `${count(of)} ${status}`);
   const newest = some.map(printable).join(', ');
@@ -103,16 +94,22 @@ function foundLine(act: BulkAct, told: BulkCount): string {
   return `${all} would be asked to ${act} (${parts.join(', ')}); the newest: ${newest}.`;
 }
 
-export interface ListJobsOptions extends JobPlace {
+export interface ListJobsOptions extends PlaceOptions {
   readonly tenant?: string | undefined;
   readonly limit: number;
 }
 
-export async function listJobs(session: Session, { tenant, limit, state }: ListJobsOptions): Promise<number> {
+export async function listJobs(session: Session, options: ListJobsOptions): Promise<number> {
   const { terminal } = session;
-  const of = tenant === undefined ? null : filterOf({ tenant }).tenant!;
-  const jobs = await atDesk(session, { state, how: 'look' }, (desk) => desk.control.jobs({ tenant: of, limit }));
-  terminal.document({ jobs: jobs.map(jobJson) });
+  const { tenant, limit } = options;
+  const { items, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    firstOf(
+      limit,
+      (page) => client.ask('GET /v1/jobs', { query: { ...page, ...(tenant !== undefined && { tenant }) } }),
+      (page) => page.jobs,
+    ),
+  );
+  terminal.answer({ jobs: items, next_cursor });
   const columns = [
     { title: 'JOB', shrinksTo: 16 },
     { title: 'ACT' },
@@ -123,62 +120,63 @@ export async function listJobs(session: Session, { tenant, limit, state }: ListJ
     { title: 'BY', shrinksTo: 8 },
     { title: 'WHY', shrinksTo: 8 },
   ] as const;
-  const rows = jobs.map((job) => [
-    ...[printable(job.id), job.act, job.status, count(job.doneCount), count(job.refusedCount)],
-    ...[ago(job.openedAtMs, Date.now()), printable(job.by), printable(job.why)],
+  const rows = items.map((job) => [
+    ...[printable(job.job), job.act, job.status, count(job.done_count), count(job.refused_count)],
+    ...[ago(Date.parse(job.begun_at), Date.now()), printable(job.by), printable(job.why ?? '')],
   ]);
   terminal.lines(rows.length === 0 ? ['No jobs.'] : table(columns, rows, { width: terminal.width }));
   return EXIT.ok;
 }
 
-export interface OneJobOptions extends JobPlace {
+export interface OneJobOptions extends PlaceOptions {
   readonly tenant?: string | undefined;
 }
 
-const whose = ({ tenant }: OneJobOptions): TenantId | null => (tenant === undefined ? null : tenantId(tenant));
+const jobOf = (client: Client, job: string, tenant: string | undefined): Promise<Job> =>
+  client.ask('GET /v1/jobs/{job}', { params: { job }, query: tenant === undefined ? {} : { tenant } });
 
 export async function showJob(session: Session, id: string, options: OneJobOptions): Promise<number> {
-  const job = await atDesk(session, { state: options.state, how: 'look' }, (desk) =>
-    requireJob(desk, id, whose(options)),
-  );
-  session.terminal.document(jobJson(job));
+  const job = await atPlace(session, { ...options, how: 'look' }, ({ client }) => jobOf(client, id, options.tenant));
+  session.terminal.answer(job);
   session.terminal.lines(jobLines(job));
   return EXIT.ok;
 }
 
 export interface CancelJobOptions extends OneJobOptions {
-  readonly by: string;
+  readonly by?: string | undefined;
   readonly why: string;
 }
 
-export async function cancelJob(session: Session, id: string, options: CancelJobOptions): Promise<number> {
-  const { by, why, state } = options;
-  const { changed } = await atDesk(session, { state, how: 'look' }, async (desk) => {
-    const { tenant } = await requireJob(desk, id, whose(options));
-    return desk.control.cancelJob(id, { by, why }, tenant);
-  });
-  session.terminal.document({ job: id, changed });
+export async function cancelJob(session: Session, job: string, options: CancelJobOptions): Promise<number> {
+  const { why, tenant } = options;
+  const input = { params: { job }, query: tenant === undefined ? {} : { tenant }, body: { why } };
+  const done = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    client.ask('POST /v1/jobs/{job}/cancel', input, { isRepeatable: true }),
+  );
+  session.terminal.answer(done);
   session.terminal.line(
-    changed ? `Job ${printable(id)} stops; what it has done stays done.` : `Job ${printable(id)} was cancelled before.`,
+    done.changed
+      ? `Job ${printable(job)} stops; what it has done stays done.`
+      : `Job ${printable(job)} was cancelled before.`,
   );
   return EXIT.ok;
 }
 
 export const watchJob = (session: Session, id: string, options: OneJobOptions): Promise<number> =>
-  atDesk(session, { state: options.state, how: 'look' }, (desk) => follow(session, desk, id, whose(options)));
+  atPlace(session, { ...options, how: 'look' }, ({ client }) => follow(session, client, id, options.tenant));
 
 /** Until it has ended. */
-async function follow(session: Session, desk: Desk, id: string, tenant: TenantId | null): Promise<number> {
+async function follow(session: Session, client: Client, id: string, tenant: string | undefined): Promise<number> {
   const { terminal } = session;
   const { signal, release } = takeInterrupts(session);
   try {
     let told = '';
     while (!signal.aborted) {
-      const job = await requireJob(desk, id, tenant);
-      const now = JSON.stringify([job.status, job.doneCount, job.refusedCount]);
+      const job = await jobOf(client, id, tenant);
+      const now = JSON.stringify([job.status, job.done_count, job.refused_count]);
       if (now !== told) {
-        terminal.record(jobJson(job));
-        terminal.line(`${job.status}  ${count(job.doneCount)} done, ${count(job.refusedCount)} refused`);
+        terminal.record(job);
+        terminal.line(`${job.status}  ${count(job.done_count)} done, ${count(job.refused_count)} refused`);
       }
       told = now;
       if (job.status !== 'open') {
@@ -193,27 +191,12 @@ async function follow(session: Session, desk: Desk, id: string, tenant: TenantId
   }
 }
 
-/** One that was begun a moment ago may not be in the rows yet. */
-async function requireJob(desk: Desk, id: string, tenant: TenantId | null): Promise<BulkJob> {
-  const job = await awaitRow(desk, async () => (await desk.control.job(id, tenant)) ?? undefined);
-  if (job !== undefined) return job;
-  throw new InvalidError('job-unknown', `No job has the id '${printable(id)}'; tidemark jobs lists those there are.`);
-}
-
-const jobJson = ({ id, openedAtMs, doneCount, refusedCount, ...job }: BulkJob) => ({
-  job: id,
-  ...job,
-  begun_at: isoTime(openedAtMs),
-  done_count: doneCount,
-  refused_count: refusedCount,
-});
-
-const jobLines = (job: BulkJob): readonly string[] => [
-  `${printable(job.id)}  ${job.act}  ${job.status}${job.reason === null ? '' : ` (${printable(job.reason)})`}`,
-  `begun ${ago(job.openedAtMs, Date.now())} by ${printable(job.by)}: ${printable(job.why)}`,
-  `${count(job.doneCount)} done, ${count(job.refusedCount)} refused`,
+const jobLines = (job: Job): readonly string[] => [
+  `${printable(job.job)}  ${job.act}  ${job.status}${job.reason === null ? '' : ` (${printable(job.reason)})`}`,
+  `begun ${ago(Date.parse(job.begun_at), Date.now())} by ${printable(job.by)}: ${printable(job.why ?? '')}`,
+  `${count(job.done_count)} done, ${count(job.refused_count)} refused`,
   ...refusedLines(job),
 ];
 
-const refusedLines = ({ refused }: BulkJob): readonly string[] =>
+const refusedLines = ({ refused }: Job): readonly string[] =>
   refused.map(({ workflow, code, message }) => `  ${printable(workflow)}  ${code}: ${printable(message)}`);

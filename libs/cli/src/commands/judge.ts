@@ -1,31 +1,30 @@
 /** Owns `tidemark skip` and `tidemark take`: what is done about a record that can't be read; who decided it, and why. */
 
+import type { Answer } from '@tidemark/client';
 import { EXIT } from '@tidemark/host';
-import type { Judgement } from '@tidemark/runtime';
+import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { atDesk } from '../state/at-desk.ts';
-import { requireWorkflow } from '../state/require-workflow.ts';
 import { printable } from '../text/width.ts';
 
-export interface JudgeOptions {
-  readonly by: string;
+const JUDGE = 'POST /v1/workflows/{workflow}/judgements';
+
+export interface JudgeOptions extends PlaceOptions {
+  readonly by?: string | undefined;
   readonly why: string;
-  readonly state?: string | undefined;
 }
 
 export const judge =
-  (judgement: Judgement) =>
-  async (session: Session, ids: readonly string[], { by, why, state }: JudgeOptions): Promise<number> =>
-    atDesk(session, { state, how: 'look' }, async (desk) => {
+  (judgement: 'skip' | 'take') =>
+  (session: Session, ids: readonly string[], options: JudgeOptions): Promise<number> =>
+    atPlace(session, { ...options, how: 'look' }, async ({ client }) => {
       const { terminal } = session;
-      const judged = [];
-      for (const id of ids) {
-        const { workflow } = await requireWorkflow(desk, id);
-        const { offset, problem } = await desk.judge(workflow, judgement, { by, why });
-        judged.push({ workflow, offset, problem, judgement, by, why });
+      const judged: Answer<typeof JUDGE>[] = [];
+      for (const workflow of ids) {
+        const done = await client.ask(JUDGE, { params: { workflow }, body: { judgement, why: options.why } });
+        judged.push(done);
         const what = judgement === 'skip' ? 'goes on without' : 'has taken';
-        terminal.line(`${printable(workflow)} ${what} the record at offset ${offset} (${problem}).`);
+        terminal.line(`${printable(done.workflow)} ${what} the record at offset ${done.offset} (${done.problem}).`);
       }
-      terminal.document({ judged });
+      terminal.answer({ judged });
       return EXIT.ok;
     });

@@ -3,7 +3,7 @@
 import { type JudgeOptions, judge } from './judge.ts';
 import { type LifecycleAct, type LifecycleOptions, lifecycle } from './lifecycle.ts';
 import type { ProgramKit } from './program-kit.ts';
-import { byWhy, why } from './shared-options.ts';
+import { why } from './shared-options.ts';
 
 const ACTS: readonly (readonly [LifecycleAct, string])[] = [
   [
@@ -15,7 +15,7 @@ const ACTS: readonly (readonly [LifecycleAct, string])[] = [
   ['resume', 'let a paused workflow go on'],
 ];
 
-export function addLifecycle({ command, does, common, places }: ProgramKit): void {
+export function addLifecycle({ command, does, places }: ProgramKit): void {
   for (const [act, description] of ACTS) {
     why(places(command(act, description)).argument('<id>', 'id of the run')).action(
       does<[string, LifecycleOptions]>(lifecycle(act)),
@@ -29,7 +29,7 @@ export function addLifecycle({ command, does, common, places }: ProgramKit): voi
     ],
   ] as const;
   for (const [judgement, description] of judging) {
-    byWhy(common(command(judgement, description)).argument('<ids...>', 'ids of the runs')).action(
+    why(places(command(judgement, description)).argument('<ids...>', 'ids of the runs')).action(
       does<[readonly string[], JudgeOptions]>(judge(judgement)),
     );
   }

@@ -1,36 +1,32 @@
 /** Owns the commands that list what others than workflows are: children, questions, rejected events, definitions. */
 
-import { workflowJson } from '@tidemark/api/shapes';
-import { isoTime, type WorkflowId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import type { WorkflowListing } from '@tidemark/ports';
+import { firstOf } from '../place/pages.ts';
+import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { atDesk } from '../state/at-desk.ts';
 import { readDefinitions } from '../state/definitions.ts';
-import { type Desk, isIdle } from '../state/desk.ts';
-import { requireWorkflow } from '../state/require-workflow.ts';
 import { table } from '../text/table.ts';
 import { ago, count, dateTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { type Asked, askedIn, askedJson } from '../views/question.ts';
-import { filterOf } from './filter-options.ts';
 
-export interface ListOptions {
+export interface ListOptions extends PlaceOptions {
   readonly limit: number;
   readonly tenant?: string | undefined;
-  readonly state?: string | undefined;
 }
 
-/** Children in one page of a read. */
-const CHILDREN_PAGE_COUNT = 1_000;
+/** As many as one page of questions has. */
+const QUESTIONS_PAGE_COUNT = 100;
 
-export async function children(session: Session, id: string, { limit, state }: ListOptions): Promise<number> {
+export async function children(session: Session, workflow: string, options: ListOptions): Promise<number> {
   const { terminal } = session;
-  const { found, idle } = await atDesk(session, { state, how: 'look' }, async (desk) => {
-    const { workflow } = await requireWorkflow(desk, id);
-    return { found: await childrenOf(desk, workflow, limit), idle: isIdle(desk) };
-  });
-  terminal.document({ workflow: id, children: found.map((row) => workflowJson(row, idle)) });
+  const { items, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    firstOf(
+      options.limit,
+      (query) => client.ask('GET /v1/workflows/{workflow}/children', { params: { workflow }, query }),
+      (page) => page.children,
+    ),
+  );
+  terminal.answer({ children: items, next_cursor });
   const columns = [
     { title: 'CHILD' },
     { title: 'WORKFLOW', shrinksTo: 10 },
@@ -39,51 +35,44 @@ export async function children(session: Session, id: string, { limit, state }: L
     { title: 'CHANGED' },
     { title: 'LAST ACTION', shrinksTo: 11 },
   ] as const;
-  const rows = found.map((row) => [
-    ...[printable(row.workflow), `${printable(row.definition)} v${row.version}`, row.status, count(row.sequence)],
-    ...[ago(row.updatedAtMs, Date.now()), printable(row.reason ?? row.lastAction)],
+  const rows = items.map((row) => [
+    ...[printable(row.workflow), `${printable(row.definition)} v${row.definition_version}`, row.status],
+    ...[count(row.sequence_number), ago(Date.parse(row.updated_at), Date.now())],
+    printable(row.reason ?? row.last_action),
   ]);
-  terminal.lines(
-    rows.length === 0 ? [`${printable(id)} has started no children.`] : table(columns, rows, { width: terminal.width }),
-  );
+  const none = [`${printable(workflow)} has started no children.`];
+  terminal.lines(rows.length === 0 ? none : table(columns, rows, { width: terminal.width }));
   return EXIT.ok;
 }
 
-async function childrenOf(desk: Desk, parent: WorkflowId, limit: number): Promise<readonly WorkflowListing[]> {
-  const found: WorkflowListing[] = [];
-  for (let after: WorkflowId | undefined; found.length < limit; ) {
-    const wanted = Math.min(CHILDREN_PAGE_COUNT, limit - found.length);
-    const page: readonly WorkflowListing[] = await desk.reads.children({ parent, after, limit: wanted });
-    found.push(...page);
-    if (page.length < wanted) break;
-    after = page.at(-1)!.workflow;
-  }
-  return found;
-}
-
-export async function questions(session: Session, { limit, tenant, state }: ListOptions): Promise<number> {
+export async function questions(session: Session, options: ListOptions): Promise<number> {
   const { terminal } = session;
-  const asked = await atDesk(session, { state, how: 'look' }, async (desk) => {
-    const rows = await desk.control.search({ ...filterOf({ tenant }), status: 'parked', limit });
-    const found: { readonly row: WorkflowListing; readonly asked: Asked | undefined }[] = [];
-    for (const row of rows) found.push({ row, asked: await askedIn(desk.reads, row.workflow, state) });
-    return found;
-  });
-  terminal.document({
-    questions: asked.map((one) => ({
-      workflow: workflowJson(one.row, false),
-      question: one.asked === undefined ? null : askedJson(one.asked),
-    })),
-  });
+  const { tenant, limit } = options;
+  const { items, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    firstOf(
+      limit,
+      ({ limit: wanted, ...page }) => {
+        const most = Math.min(wanted, QUESTIONS_PAGE_COUNT);
+        const query = { ...page, limit: most, ...(tenant !== undefined && { tenant }) };
+        return client.ask('GET /v1/questions', { query });
+      },
+      (page) => page.questions,
+    ),
+  );
+  terminal.answer({ questions: items, next_cursor });
   const columns = [
     { title: 'WORKFLOW' },
     { title: 'OF', shrinksTo: 10 },
     { title: 'ASKS' },
     { title: 'SINCE' },
   ] as const;
-  const rows = asked.map(({ row }) => [
-    ...[printable(row.workflow), `${printable(row.definition)} v${row.version}`, printable(row.reason ?? '')],
-    ago(row.updatedAtMs, Date.now()),
+  const rows = items.map(({ workflow: row }) => [
+    ...[
+      printable(row.workflow),
+      `${printable(row.definition)} v${row.definition_version}`,
+      printable(row.reason ?? ''),
+    ],
+    ago(Date.parse(row.updated_at), Date.now()),
   ]);
   terminal.lines(
     rows.length === 0 ? ['No workflow waits for a person.'] : table(columns, rows, { width: terminal.width }),
@@ -93,10 +82,16 @@ export async function questions(session: Session, { limit, tenant, state }: List
   return EXIT.ok;
 }
 
-export async function rejected(session: Session, { limit, state }: ListOptions): Promise<number> {
+export async function rejected(session: Session, options: ListOptions): Promise<number> {
   const { terminal } = session;
-  const found = await atDesk(session, { state, how: 'look' }, (desk) => desk.reads.rejected(limit));
-  terminal.document({ rejected: found.map(({ atMs, ...row }) => ({ ...row, at: atMs === 0 ? null : isoTime(atMs) })) });
+  const { items, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    firstOf(
+      options.limit,
+      (query) => client.ask('GET /v1/rejected', { query }),
+      (page) => page.rejected,
+    ),
+  );
+  terminal.answer({ rejected: items, next_cursor });
   const columns = [
     { title: 'AT' },
     { title: 'PARTITION', align: 'right' },
@@ -105,8 +100,8 @@ export async function rejected(session: Session, { limit, state }: ListOptions):
     { title: 'TYPE' },
     { title: 'REASON' },
   ] as const;
-  const rows = found.map((row) => [
-    ...[row.atMs === 0 ? '–' : dateTime(row.atMs), String(row.partition), String(row.offset)],
+  const rows = items.map((row) => [
+    ...[row.at === null ? '–' : dateTime(Date.parse(row.at)), String(row.partition), String(row.offset)],
     ...[printable(row.workflow ?? '–'), printable(row.type ?? '–'), printable(row.reason)],
   ]);
   terminal.lines(rows.length === 0 ? ['Nothing was rejected.'] : table(columns, rows, { width: terminal.width }));
@@ -114,25 +109,26 @@ export async function rejected(session: Session, { limit, state }: ListOptions):
   return EXIT.ok;
 }
 
-export interface DefinitionsOptions {
+export interface DefinitionsOptions extends PlaceOptions {
   readonly workflows?: readonly string[] | undefined;
-  readonly state?: string | undefined;
 }
 
-export async function definitions(session: Session, { workflows = [], state }: DefinitionsOptions): Promise<number> {
+export async function definitions(session: Session, options: DefinitionsOptions): Promise<number> {
   const { terminal } = session;
+  const { workflows = [] } = options;
   const given = async () => (workflows.length === 0 ? [] : readDefinitions(workflows, session.cwd));
-  const cards = await atDesk(session, { state, how: 'write', definitions: given }, (desk) => desk.definitions());
-  terminal.document({ definitions: cards });
+  const answer = await atPlace(session, { ...options, how: 'write', definitions: given }, ({ client }) =>
+    client.ask('GET /v1/definitions', {}),
+  );
+  terminal.answer(answer);
   const columns = [
     { title: 'WORKFLOW' },
     { title: 'VERSION', align: 'right' },
     { title: 'STEPS', shrinksTo: 16 },
     { title: 'SIGNALS', shrinksTo: 8 },
   ] as const;
-  const namesOf = (of: object | null | undefined): string =>
-    of === null || of === undefined ? '–' : Object.keys(of).map(printable).join(', ');
-  const rows = cards.map(({ name, version, flow, signals }) => [
+  const namesOf = (of: object | null): string => (of === null ? '–' : Object.keys(of).map(printable).join(', '));
+  const rows = answer.definitions.map(({ name, version, flow, signals }) => [
     ...[printable(name), String(version), namesOf(flow)],
     namesOf(signals),
   ]);

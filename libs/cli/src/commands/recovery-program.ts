@@ -13,9 +13,9 @@ import {
 } from './decide.ts';
 import type { ModulesKit } from './program-kit.ts';
 import { type RecoverOptions, recover } from './recover.ts';
-import { byWhy } from './shared-options.ts';
+import { why } from './shared-options.ts';
 
-export function addRecovery({ command, does, listed, common }: Omit<ModulesKit, 'modules'>): void {
+export function addRecovery({ command, does, listed, common, places, modules }: ModulesKit): void {
   common(command('recover', 'take a stuck workflow from its holder, so that another goes on; --dry-run only tells'))
     .argument('<id>', 'id of the run')
     .option('--dry-run', 'tell step by step what the next holder would do, and change nothing')
@@ -25,7 +25,7 @@ export function addRecovery({ command, does, listed, common }: Omit<ModulesKit, 
     );
 
   const answering = (name: string, description: string): Command =>
-    byWhy(common(command(name, description)).argument('<id>', 'id of the run'))
+    why(modules(places(command(name, description))).argument('<id>', 'id of the run'))
       .option('--question <id>', 'the question that is meant (default: the open one)')
       .option(
         '--task <id>',
@@ -52,7 +52,7 @@ export function addRecovery({ command, does, listed, common }: Omit<ModulesKit, 
       does<[string, RejectOptions]>(reject)(id, listed(options), self),
   );
 
-  common(command('confirm', 'say what became of an effect that was accepted outside'))
+  modules(places(command('confirm', 'say what became of an effect that was accepted outside')))
     .argument('<id>', 'id of the run')
     .argument('<token>', 'what its receiver gave for it')
     .option('--response <json>', 'it is done, and answered this: JSON, @file, or - for standard input')
@@ -61,7 +61,7 @@ export function addRecovery({ command, does, listed, common }: Omit<ModulesKit, 
       does<[string, string, ConfirmOptions]>(confirm)(id, token, listed(options), self),
     );
 
-  common(command('signal', 'send a workflow a signal, which a task of its waits for or will wait for'))
+  modules(places(command('signal', 'send a workflow a signal, which a task of its waits for or will wait for')))
     .argument('<id>', 'id of the run')
     .argument('<name>', 'name of the signal')
     .option('--value <json>', 'what comes with it: JSON, @file, or - for standard input (default: null)')

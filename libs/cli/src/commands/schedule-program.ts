@@ -3,6 +3,7 @@
 import { CATCH_UP_MAX_COUNT, OVERLAPS } from '@tidemark/runtime';
 import { type Command, Option } from 'commander';
 import { tenantName, wholeNumber } from '../arguments.ts';
+import type { PlaceOptions } from '../place/place.ts';
 import type { ModulesKit } from './program-kit.ts';
 import {
   type ListSchedulesOptions,
@@ -13,10 +14,10 @@ import {
 } from './schedule.ts';
 import { limited, ofTenant } from './shared-options.ts';
 
-export function addSchedule({ command, does, common, listed, modules }: ModulesKit): void {
+export function addSchedule({ command, does, places, listed, modules }: ModulesKit): void {
   const parent = command('schedule', 'start runs of a workflow at the times of a cron pattern').helpCommand(false);
   const sub = (usage: string, what: string, isDefault = false): Command =>
-    common(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent));
+    places(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent));
   limited(ofTenant(sub('list', 'schedules, newest first, with their next slots', true))).action(
     does<[ListSchedulesOptions]>(scheduleList),
   );
@@ -39,5 +40,5 @@ export function addSchedule({ command, does, common, listed, modules }: ModulesK
     );
   sub('fire', 'have a schedule begin a run now, by its overlap policy')
     .argument('<id>', 'id of the schedule')
-    .action(does<[string, { state?: string }]>(scheduleFire));
+    .action(does<[string, PlaceOptions]>(scheduleFire));
 }

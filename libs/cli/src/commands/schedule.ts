@@ -1,27 +1,22 @@
 /** Owns `tidemark schedule`: schedules made, changed, fired and listed. Pausing and ending one is what it is of any workflow. */
 
-import { scheduleJson } from '@tidemark/api/shapes';
-import { isoTime } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { Overlap } from '@tidemark/runtime';
 import { readInput } from '../input.ts';
+import { firstOf } from '../place/pages.ts';
+import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { atDesk } from '../state/at-desk.ts';
 import { readDefinitions } from '../state/definitions.ts';
 import { table } from '../text/table.ts';
 import { counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
-/** Slots to come that a list shows. */
-const SLOTS_SHOWN_COUNT = 3;
-
-export interface ListSchedulesOptions {
+export interface ListSchedulesOptions extends PlaceOptions {
   readonly tenant?: string | undefined;
   readonly limit: number;
-  readonly state?: string | undefined;
 }
 
-export interface SetScheduleOptions {
+export interface SetScheduleOptions extends PlaceOptions {
   readonly cron: string;
   readonly timeZone?: string | undefined;
   readonly input?: string | undefined;
@@ -31,41 +26,52 @@ export interface SetScheduleOptions {
   readonly tenant?: string | undefined;
   readonly user?: string | undefined;
   readonly workflows?: readonly string[] | undefined;
-  readonly state?: string | undefined;
 }
 
 export async function scheduleSet(
   session: Session,
-  id: string,
+  schedule: string,
   definition: string,
-  { workflows, state, input: given, ...options }: SetScheduleOptions,
+  options: SetScheduleOptions,
 ): Promise<number> {
-  const input = await readInput(given, session);
-  const modules = workflows ?? [];
-  const definitions = async () => (modules.length === 0 ? [] : readDefinitions(modules, session.cwd));
-  const { created } = await atDesk(session, { state, how: 'write', definitions }, (desk) =>
-    desk.schedules.set({ ...options, id, definition, input }),
+  const { cron, timeZone, overlap, catchUp, slotField, tenant, user, workflows = [] } = options;
+  const given = {
+    ...{ definition, cron, overlap, tenant, user, input: await readInput(options.input, session) },
+    ...{ time_zone: timeZone, catch_up: catchUp, slot_field: slotField },
+  };
+  const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as typeof given;
+  const definitions = async () => (workflows.length === 0 ? [] : readDefinitions(workflows, session.cwd));
+  const done = await atPlace(session, { ...options, how: 'write', definitions }, ({ client }) =>
+    client.ask('PUT /v1/schedules/{schedule}', { params: { schedule }, body }, { isRepeatable: true }),
   );
-  session.terminal.document({ schedule: id, definition, created });
-  session.terminal.line(`${printable(id)} is ${created ? 'made' : 'changed'}; tidemark schedule tells when it comes.`);
+  session.terminal.answer(done);
+  const what = done.created ? 'made' : 'changed';
+  session.terminal.line(`${printable(schedule)} is ${what}; tidemark schedule tells when it comes.`);
   return EXIT.ok;
 }
 
-export async function scheduleFire(session: Session, id: string, options: { state?: string }): Promise<number> {
-  await atDesk(session, { state: options.state, how: 'look' }, (desk) => desk.schedules.fire(id));
-  session.terminal.document({ schedule: id });
-  session.terminal.line(`${printable(id)} begins a run, unless its overlap policy says otherwise.`);
+export async function scheduleFire(session: Session, schedule: string, options: PlaceOptions): Promise<number> {
+  const input = { params: { schedule }, body: { key: crypto.randomUUID() } };
+  const done = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    client.ask('POST /v1/schedules/{schedule}/fire', input, { isRepeatable: true }),
+  );
+  session.terminal.answer(done);
+  session.terminal.line(`${printable(schedule)} begins a run, unless its overlap policy says otherwise.`);
   return EXIT.ok;
 }
 
 export async function scheduleList(session: Session, options: ListSchedulesOptions): Promise<number> {
   const { tenant, limit } = options;
-  const schedules = await atDesk(session, { state: options.state, how: 'look' }, (desk) =>
-    desk.schedules.list({ tenant, limit, count: SLOTS_SHOWN_COUNT }),
+  const { items, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    firstOf(
+      limit,
+      (page) => client.ask('GET /v1/schedules', { query: { ...page, ...(tenant !== undefined && { tenant }) } }),
+      (page) => page.schedules,
+    ),
   );
   const { terminal } = session;
-  terminal.document({ schedules: schedules.map(scheduleJson) });
-  if (schedules.length === 0) {
+  terminal.answer({ schedules: items, next_cursor });
+  if (items.length === 0) {
     terminal.line('No schedules. tidemark schedule set makes one.');
     return EXIT.ok;
   }
@@ -79,17 +85,14 @@ export async function scheduleList(session: Session, options: ListSchedulesOptio
     { title: 'SKIPPED' },
     { title: 'MISSED' },
   ] as const;
-  const rows = schedules.map((schedule) => [
-    printable(schedule.id),
-    schedule.status,
-    printable(schedule.definition),
-    `${schedule.spec.cron} ${schedule.spec.timeZone}`,
-    schedule.next[0] === undefined ? '' : isoTime(schedule.next[0]),
-    ...[schedule.startedCount, schedule.skippedCount, schedule.missedCount].map(String),
+  const rows = items.map((one) => [
+    ...[printable(one.schedule), one.status, printable(one.definition), `${one.cron} ${one.time_zone}`],
+    one.next[0] ?? '',
+    ...[one.started_count, one.skipped_count, one.missed_count].map(String),
   ]);
   terminal.lines(table(columns, rows, { width: terminal.width }));
-  for (const { id, takenCount } of schedules.filter((one) => one.takenCount > 0)) {
-    terminal.line(`${printable(id)}: ${counted(takenCount, 'slot')} didn't begin: the ids are other workflows'.`);
+  for (const { schedule, taken_count: taken } of items.filter((one) => one.taken_count > 0)) {
+    terminal.line(`${printable(schedule)}: ${counted(taken, 'slot')} didn't begin: the ids are other workflows'.`);
   }
   return EXIT.ok;
 }

@@ -14,6 +14,7 @@ import { Spoken } from '../follow/spoken.ts';
 import { changeJson, Narrator } from '../follow/words.ts';
 import { FOLLOW_ONE_PERIOD_MS } from '../limits.ts';
 import { liveFleet } from '../live/live-fleet.ts';
+import { nothingKept } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { type Desk, isIdle } from '../state/desk.ts';
 import { exists, type Folder, openClusterDesk, openToRead, type Target, targetOf } from '../state/open-desk.ts';
@@ -44,10 +45,14 @@ interface Watch {
 }
 
 export async function watch(session: Session, id: string | undefined, options: WatchOptions): Promise<number> {
+  const { canvas } = session.terminal;
+  if (id === undefined && canvas !== undefined && options.lines !== true) {
+    const missing = await nothingKept(session, options);
+    if (missing !== undefined) throw noState(missing);
+    return liveFleet(session, options, canvas);
+  }
   const target = targetOf(options.state, session.env, session.cwd);
   if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
-  const { canvas } = session.terminal;
-  if (id === undefined && canvas !== undefined && options.lines !== true) return liveFleet(session, target, canvas);
   const interruption = takeInterrupts(session);
   const follower = new Follower({ workflow: id, crowds: !session.terminal.json });
   const narrator = new Narrator(session.terminal.paint, { showsWorkflow: id === undefined });

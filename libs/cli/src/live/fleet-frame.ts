@@ -1,6 +1,7 @@
 /** Owns how the fleet looks on a terminal: what is live, waits, is stuck or recovers, who works, how fast and at what cost. Pure. */
 
-import type { FleetTold } from '../state/control-desk.ts';
+import type { Answer, Client } from '@tidemark/client';
+import type { Queue } from '../commands/queues.ts';
 import type { Painter } from '../terminal.ts';
 import { cost, count, counted } from '../text/units.ts';
 import { cut, printable } from '../text/width.ts';
@@ -14,12 +15,26 @@ export interface FleetNumbers {
   readonly recovering: number;
 }
 
+export type Fleet = Answer<'GET /v1/fleet'>;
+
+/** What one look at all workflows tells. */
+export interface FleetLook {
+  readonly fleet: Fleet;
+  /** None while rows are being rebuilt. */
+  readonly queues: readonly Queue[];
+}
+
+export async function lookAtFleet(client: Client, tenant?: string): Promise<FleetLook> {
+  const query = tenant === undefined ? {} : { tenant };
+  const fleet = await client.ask('GET /v1/fleet', { query });
+  if (!fleet.rows_ready) return { fleet, queues: [] };
+  return { fleet, queues: (await client.ask('GET /v1/queues', { query })).queues };
+}
+
 export interface FrameLook {
   /** Columns. */
   readonly width: number;
   readonly paint: Painter;
-  /** Events that were projected a second; null: not known yet. */
-  readonly perSecond: number | null;
   /** Workers that are told as new where they aren't among these; empty: none is new. */
   readonly known: ReadonlySet<string>;
 }
@@ -27,11 +42,11 @@ export interface FrameLook {
 /** Workers and queues that are told, at most. */
 const ROWS_MAX_COUNT = 8;
 
-export function numbersOf({ statuses, queues, workers }: FleetTold): FleetNumbers {
-  const of = (status: string): number => statuses.find((each) => each.status === status)?.count ?? 0;
-  const ready = queues.reduce((sum, { readyCount }) => sum + readyCount, 0);
+export function numbersOf({ fleet: { workflows, workers }, queues }: FleetLook): FleetNumbers {
+  const of = (status: string): number => workflows.find((each) => each.status === status)?.count ?? 0;
+  const ready = queues.reduce((sum, { ready_count: count }) => sum + count, 0);
   const held = (isAlive: boolean): number =>
-    workers.reduce((sum, worker) => sum + (worker.isAlive === isAlive ? worker.heldCount : 0), 0);
+    workers.reduce((sum, worker) => sum + (worker.alive === isAlive ? worker.held_count : 0), 0);
   const [running, recovering] = [held(true), held(false)];
   const live = of('open') + of('compensating');
   return {
@@ -45,12 +60,13 @@ export function numbersOf({ statuses, queues, workers }: FleetTold): FleetNumber
 }
 
 /** Each no wider than the terminal. */
-export function fleetLines(told: FleetTold, look: FrameLook): readonly string[] {
-  const { width, paint, perSecond } = look;
-  const { live, ready, running, waiting, stuck, recovering } = numbersOf(told);
-  const ended = told.statuses.filter(({ status }) => ['completed', 'failed', 'compensated'].includes(status));
-  const tokens = told.spentHours.reduce((sum, hour) => sum + hour.tokens, 0);
-  const micros = told.spentHours.reduce((sum, hour) => sum + hour.costMicros, 0);
+export function fleetLines(look: FleetLook, how: FrameLook): readonly string[] {
+  const { width, paint } = how;
+  const { workflows, spent, lag, rows_ready: isReady, events_per_second: speeds } = look.fleet;
+  const { live, ready, running, waiting, stuck, recovering } = numbersOf(look);
+  const ended = workflows.filter(({ status }) => ['completed', 'failed', 'compensated'].includes(status));
+  const tokens = spent.reduce((sum, hour) => sum + hour.tokens, 0);
+  const micros = spent.reduce((sum, hour) => sum + hour.cost_micros, 0);
   const red = (value: number, text: string): string => (value > 0 ? paint('red', text) : text);
   const parts = [
     paint('bold', `${count(live)} live`),
@@ -60,18 +76,19 @@ export function fleetLines(told: FleetTold, look: FrameLook): readonly string[] 
     stuck > 0 ? paint('yellow', `${count(stuck)} stuck`) : '0 stuck',
     red(recovering, `${count(recovering)} recovering`),
   ];
-  const lag = told.lagCount === 0 ? 'rows up to date' : `${counted(told.lagCount, 'event')} behind`;
+  const behind = lag === null || lag.events === 0 ? 'rows up to date' : `${counted(lag.events, 'event')} behind`;
+  const perSecond = speeds?.last_minute ?? null;
   const speed = perSecond === null ? '' : `, ${count(perSecond)} events/s`;
   return [
     ...wrapped(parts, width),
     cut(`${ended.map(({ status, count: of }) => `${count(of)} ${status}`).join(', ') || 'nothing has ended'}`, width),
     cut(
-      `${told.isReady ? lag : 'rows are being rebuilt'}${speed}; ${cost(micros)}, ${counted(tokens, 'token')} in 24 h`,
+      `${isReady ? behind : 'rows are being rebuilt'}${speed}; ${cost(micros)}, ${counted(tokens, 'token')} in 24 h`,
       width,
     ),
     '',
-    ...workerLines(told, look),
-    ...queueLines(told, look),
+    ...workerLines(look, how),
+    ...queueLines(look, how),
   ];
 }
 
@@ -94,13 +111,13 @@ function wrapped(parts: readonly string[], width: number): readonly string[] {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: paint is made of them.
 const plain = (text: string): string => text.replaceAll(/\u001b\[\d+m/g, '');
 
-function workerLines({ workers }: FleetTold, { width, paint, known }: FrameLook): readonly string[] {
-  const alive = workers.filter(({ isAlive }) => isAlive).length;
-  const shown = workers.toSorted((a, b) => Number(a.isAlive) - Number(b.isAlive)).slice(0, ROWS_MAX_COUNT);
-  const lines = shown.map(({ holder, isAlive, heldCount }) => {
+function workerLines({ fleet: { workers } }: FleetLook, { width, paint, known }: FrameLook): readonly string[] {
+  const alive = workers.filter((worker) => worker.alive).length;
+  const shown = workers.toSorted((a, b) => Number(a.alive) - Number(b.alive)).slice(0, ROWS_MAX_COUNT);
+  const lines = shown.map(({ holder, alive: isAlive, held_count: held }) => {
     const isNew = known.size > 0 && !known.has(holder);
     const state = isAlive ? (isNew ? 'new ' : 'here') : 'gone';
-    const text = cut(`  ${state}  ${count(heldCount).padStart(6)} held  ${printable(holder)}`, width);
+    const text = cut(`  ${state}  ${count(held).padStart(6)} held  ${printable(holder)}`, width);
     return isAlive ? (isNew ? paint('green', text) : text) : paint('red', text);
   });
   const more = workers.length - shown.length;
@@ -111,16 +128,16 @@ function workerLines({ workers }: FleetTold, { width, paint, known }: FrameLook)
   ];
 }
 
-function queueLines({ queues }: FleetTold, { width, paint }: FrameLook): readonly string[] {
+function queueLines({ queues }: FleetLook, { width, paint }: FrameLook): readonly string[] {
   if (queues.length === 0) return [];
   const shown = queues
-    .toSorted((a, b) => b.held.length - a.held.length || b.readyCount - a.readyCount)
+    .toSorted((a, b) => b.held.length - a.held.length || b.ready_count - a.ready_count)
     .slice(0, ROWS_MAX_COUNT);
-  const lines = shown.map(({ definition, tenant, readyCount, runningCount, held }) => {
+  const lines = shown.map(({ queue, tenant, ready_count, running_count, held }) => {
     const of = tenant === null ? '' : ` of ${printable(tenant)}`;
-    const by = held[0] === undefined ? '' : `  HELD by ${printable(held[0].by)}: ${printable(held[0].why)}`;
+    const by = held[0] === undefined ? '' : `  HELD by ${printable(held[0].by)}: ${printable(held[0].why ?? '')}`;
     const text = cut(
-      `  ${count(readyCount).padStart(6)} ready ${count(runningCount).padStart(6)} running  ${printable(definition)}${of}${by}`,
+      `  ${count(ready_count).padStart(6)} ready ${count(running_count).padStart(6)} running  ${printable(queue)}${of}${by}`,
       width,
     );
     return held.length > 0 ? paint('yellow', text) : text;
@@ -130,15 +147,14 @@ function queueLines({ queues }: FleetTold, { width, paint }: FrameLook): readonl
 }
 
 /** Who came and went, and what was held or let go, in words. */
-export function changesBetween(before: FleetTold, now: FleetTold): readonly string[] {
-  const was = new Map(before.workers.map((worker) => [worker.holder, worker]));
-  const is = new Set(now.workers.map(({ holder }) => holder));
+export function changesBetween(before: FleetLook, now: FleetLook): readonly string[] {
+  const was = new Map(before.fleet.workers.map((worker) => [worker.holder, worker]));
+  const is = new Set(now.fleet.workers.map(({ holder }) => holder));
   const lines: string[] = [];
-  for (const { holder, isAlive, heldCount } of now.workers) {
+  for (const { holder, alive, held_count: held } of now.fleet.workers) {
     const old = was.get(holder);
-    if (old === undefined && isAlive) lines.push(`${printable(holder)} came`);
-    if (old?.isAlive === true && !isAlive)
-      lines.push(`${printable(holder)} died, holding ${counted(heldCount, 'workflow')}`);
+    if (old === undefined && alive) lines.push(`${printable(holder)} came`);
+    if (old?.alive === true && !alive) lines.push(`${printable(holder)} died, holding ${counted(held, 'workflow')}`);
   }
   for (const holder of was.keys()) if (!is.has(holder)) lines.push(`${printable(holder)} went`);
   const [heldBefore, heldNow] = [heldNames(before), heldNames(now)];
@@ -149,9 +165,7 @@ export function changesBetween(before: FleetTold, now: FleetTold): readonly stri
   return lines;
 }
 
-const heldNames = ({ queues }: FleetTold): ReadonlySet<string> =>
+const heldNames = ({ queues }: FleetLook): ReadonlySet<string> =>
   new Set(
-    queues.flatMap(({ definition, held }) =>
-      held.map(({ tenant }) => `${definition}${tenant === null ? '' : ` of ${tenant}`}`),
-    ),
+    queues.flatMap(({ queue, held }) => held.map(({ tenant }) => `${queue}${tenant === null ? '' : ` of ${tenant}`}`)),
   );

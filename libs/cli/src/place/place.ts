@@ -108,6 +108,10 @@ export async function atPlace<T>(
   const target = await targetOf(options, session);
   if (target.kind === 'embedded' && options.how === 'look' && !exists(target)) throw noState(target.shown);
   const place = await openPlace(session, target, options);
+  if (options.definitions !== undefined && (place.kind === 'server' || place.holder !== null)) {
+    if ((await options.definitions()).length > 0)
+      session.terminal.note(`${place.shown} has definitions of its own: --workflows is not read.`);
+  }
   try {
     return await noticeStall(session, place, work(place));
   } catch (error) {
@@ -180,7 +184,7 @@ export function placeOf(desk: HostDesk, definitions: readonly Definition[], name
 const shownOf = ({ place }: HostDesk): string => (place.kind === 'embedded' ? place.folder : place.topic);
 
 /** Undefined: nobody answers there. Throws `ConfigError` (`holder-differs`, `holder-silent`). */
-async function heldPlace({ folder, shown }: Folder, name: string): Promise<Place | undefined> {
+export async function heldPlace({ folder, shown }: Folder, name: string): Promise<Place | undefined> {
   const client = connect({
     url: LOCAL_URL,
     fetch: await folderFetch(folder),

@@ -5,26 +5,12 @@
 
 import type { DefinitionCard } from '@tidemark/api/shapes';
 import type { Lease, Priority } from '@tidemark/core';
-import type { ApprovalQuery, ProjectionStore, StoreCounts } from '@tidemark/ports';
-import type {
-  ApprovalAnswer,
-  ApprovalPage,
-  Confirmation,
-  Decided,
-  Decision,
-  Judgement,
-  LifecycleAct,
-  LifecycleAsk,
-  LifecycleDone,
-  RecordJudged,
-} from '@tidemark/runtime';
+import type { ProjectionStore, StoreCounts } from '@tidemark/ports';
 import type { CommandAccess } from './access-desk.ts';
 import type { CommandArchive } from './archive-desk.ts';
-import type { CommandControl } from './control-desk.ts';
 import type { CommandKeys } from './keys-desk.ts';
 import type { CommandMemory } from './memory-desk.ts';
 import type { CommandPast } from './past-desk.ts';
-import type { CommandSchedules } from './schedules-desk.ts';
 
 /** The reads that commands make; a store has them, and a socket passes them on. */
 export const READS = [
@@ -127,13 +113,6 @@ export interface StartAnswer {
   readonly sameInput: boolean;
 }
 
-/** Keeps a workflow to its version, or lets it go on with newer ones. */
-export interface PinRequest {
-  readonly pinned: boolean;
-  readonly by: string;
-  readonly why: string;
-}
-
 export interface SignalRequest {
   /** With the same key it counts once. */
   readonly key: string;
@@ -154,31 +133,14 @@ export interface Desk {
   readonly access: CommandAccess;
   /** How workflows stood, and new ones that go on from there. */
   readonly past: CommandPast;
-  /** Runs at the times of cron patterns. */
-  readonly schedules: CommandSchedules;
-  /** Many workflows at once: jobs, queues, the fleet. */
-  readonly control: CommandControl;
   /** Whether this process itself runs workflows there. */
   readonly runsWorker: boolean;
   /** Workflows that whoever holds the place can run; on a cluster those of this process. */
   definitions(): Promise<readonly DefinitionCard[]>;
   /** Throws `InvalidError` (`workflow-unknown`, or its input), `ConflictError`, `LimitError`, `UnavailableError`. */
   start(request: StartRequest): Promise<StartAnswer>;
-  /** Throws `InvalidError` (`workflow-unknown`, or a field), `ConflictError` (`workflow-closed`), `UnavailableError`. */
-  pin(workflow: string, request: PinRequest): Promise<void>;
-  /** Answers the question of a parked workflow; see `Client.decide`. */
-  decide(workflow: string, decision: Decision): Promise<Decided>;
-  /** Says what became of an effect that was accepted outside; see `Client.confirm`. */
-  confirm(workflow: string, token: string, confirmation: Confirmation): Promise<void>;
   /** Counts once for its key; held to the definitions that are known here; see `Client.signal`. */
   signal(workflow: string, name: string, value: unknown, request: SignalRequest): Promise<void>;
-  /** What people are asked; see `Client.approvals`. */
-  approvals(query: ApprovalQuery): Promise<ApprovalPage>;
-  /** Answers an approval; see `Client.approve`. */
-  answer(workflow: string, task: string, answer: ApprovalAnswer): Promise<{ readonly changed: boolean }>;
-  /** Cancels, ends, pauses or resumes; see `Client.cancel`. */
-  lifecycle(workflow: string, act: LifecycleAct, ask: LifecycleAsk): Promise<LifecycleDone>;
-  judge(workflow: string, judgement: Judgement, ask: LifecycleAsk): Promise<RecordJudged>;
   /** Takes the live lease away; see `Client.revoke`. */
   revoke(workflow: string): Promise<Pick<Lease, 'epoch' | 'holder'> | null>;
   health(): Promise<Health>;

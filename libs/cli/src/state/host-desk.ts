@@ -4,44 +4,14 @@ import { cardOf, type DefinitionCard, inputOf } from '@tidemark/api/shapes';
 import { canonicalJson, SECRET_MASK } from '@tidemark/codec';
 import { type Lease, tenantId } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
-import type { ApprovalQuery } from '@tidemark/ports';
-import {
-  type ApprovalAnswer,
-  type ApprovalPage,
-  type Confirmation,
-  type Decided,
-  type Decision,
-  type Definition,
-  type EffectDefinition,
-  type Judgement,
-  type LifecycleAct,
-  type LifecycleAsk,
-  type LifecycleDone,
-  maskedStore,
-  type Ports,
-  type RecordJudged,
-  type ToldDelta,
-  type WorkerOptions,
-} from '@tidemark/runtime';
+import { type Definition, maskedStore, type Ports, type ToldDelta, type WorkerOptions } from '@tidemark/runtime';
 import { type CommandAccess, hostAccess } from './access-desk.ts';
 import { type CommandArchive, hostArchive } from './archive-desk.ts';
-import { type CommandControl, hostControl } from './control-desk.ts';
 import { pick } from './definitions.ts';
-import type {
-  Desk,
-  Health,
-  NewsListener,
-  PinRequest,
-  Place,
-  Reads,
-  SignalRequest,
-  StartAnswer,
-  StartRequest,
-} from './desk.ts';
+import type { Desk, Health, NewsListener, Place, Reads, SignalRequest, StartAnswer, StartRequest } from './desk.ts';
 import { type CommandKeys, hostKeys } from './keys-desk.ts';
 import { type CommandMemory, hostMemory } from './memory-desk.ts';
 import { type CommandPast, hostPast } from './past-desk.ts';
-import { type CommandSchedules, hostSchedules } from './schedules-desk.ts';
 
 export class HostDesk implements Desk {
   readonly place: Place;
@@ -51,8 +21,6 @@ export class HostDesk implements Desk {
   readonly keys: CommandKeys;
   readonly access: CommandAccess;
   readonly past: CommandPast;
-  readonly schedules: CommandSchedules;
-  readonly control: CommandControl;
   runsWorker = false;
   readonly host: Host;
   /** What it runs, or is told of. */
@@ -71,8 +39,6 @@ export class HostDesk implements Desk {
     this.keys = hostKeys(host);
     this.access = hostAccess(host);
     this.past = hostPast(host, definitions);
-    this.schedules = hostSchedules(host, definitions, place.kind === 'cluster' ? 'in the given modules' : 'here');
-    this.control = hostControl(host, definitions);
     this.known = definitions;
   }
 
@@ -91,45 +57,13 @@ export class HostDesk implements Desk {
     return { workflow: run.id, created: run.created, sameInput };
   }
 
-  pin(workflow: string, request: PinRequest): Promise<void> {
-    return this.host.client.pin(workflow, request);
-  }
-
-  decide(workflow: string, decision: Decision): Promise<Decided> {
-    return this.host.client.decide(workflow, decision, this.#effects());
-  }
-
-  confirm(workflow: string, token: string, confirmation: Confirmation): Promise<void> {
-    return this.host.client.confirm(workflow, token, confirmation, this.#effects());
-  }
-
   signal(workflow: string, name: string, value: unknown, { key, isOwn }: SignalRequest): Promise<void> {
     const definitions = isOwn === true ? undefined : this.known;
     return this.host.client.signal(workflow, name, value, { key, definitions });
   }
 
-  approvals(query: ApprovalQuery): Promise<ApprovalPage> {
-    return this.host.client.approvals(query);
-  }
-
-  answer(workflow: string, task: string, answer: ApprovalAnswer): Promise<{ readonly changed: boolean }> {
-    return this.host.client.approve(workflow, task, answer);
-  }
-
-  judge(workflow: string, judgement: Judgement, ask: LifecycleAsk): Promise<RecordJudged> {
-    return this.host.client.judge(workflow, judgement, ask);
-  }
-
-  lifecycle(workflow: string, act: LifecycleAct, ask: LifecycleAsk): Promise<LifecycleDone> {
-    return this.host.client[act](workflow, ask);
-  }
-
   revoke(workflow: string): Promise<Pick<Lease, 'epoch' | 'holder'> | null> {
     return this.host.client.revoke(workflow);
-  }
-
-  #effects(): readonly EffectDefinition[] {
-    return this.known.flatMap(({ effects }) => effects);
   }
 
   health(): Promise<Health> {

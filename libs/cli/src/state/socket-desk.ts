@@ -12,30 +12,15 @@ import {
   TidemarkError,
   UnavailableError,
 } from '@tidemark/core';
-import type { ApprovalQuery } from '@tidemark/ports';
-import type {
-  ApprovalAnswer,
-  ApprovalPage,
-  Confirmation,
-  Decided,
-  Decision,
-  Judgement,
-  LifecycleAct,
-  LifecycleAsk,
-  LifecycleDone,
-  RecordJudged,
-} from '@tidemark/runtime';
 import { SOCKET_GREETING_MS } from '../limits.ts';
 import { ACCESS_CALLS, type CommandAccess } from './access-desk.ts';
 import { ARCHIVE_CALLS, type CommandArchive } from './archive-desk.ts';
-import { CONTROL_CALLS, type CommandControl } from './control-desk.ts';
 import {
   type Desk,
   type Health,
   type Holder,
   type News,
   type NewsListener,
-  type PinRequest,
   type Place,
   READS,
   type Reads,
@@ -46,7 +31,6 @@ import {
 import { type CommandKeys, KEY_CALLS } from './keys-desk.ts';
 import { type CommandMemory, MEMORY_CALLS } from './memory-desk.ts';
 import { type CommandPast, PAST_CALLS } from './past-desk.ts';
-import { type CommandSchedules, SCHEDULE_CALLS } from './schedules-desk.ts';
 import {
   type Answer,
   type ErrorNote,
@@ -99,8 +83,6 @@ export class SocketDesk implements Desk {
   readonly keys: CommandKeys;
   readonly access: CommandAccess;
   readonly past: CommandPast;
-  readonly schedules: CommandSchedules;
-  readonly control: CommandControl;
   readonly runsWorker = false;
   readonly #socket: Socket;
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
@@ -120,8 +102,6 @@ export class SocketDesk implements Desk {
     this.keys = this.#group<CommandKeys>('keys', KEY_CALLS);
     this.access = this.#group<CommandAccess>('access', ACCESS_CALLS);
     this.past = this.#group<CommandPast>('past', PAST_CALLS);
-    this.schedules = this.#group<CommandSchedules>('schedules', SCHEDULE_CALLS);
-    this.control = this.#group<CommandControl>('control', CONTROL_CALLS);
     socket.once('close', () => this.#gone());
   }
 
@@ -150,36 +130,8 @@ export class SocketDesk implements Desk {
     return this.#call('start', [request]);
   }
 
-  async pin(workflow: string, request: PinRequest): Promise<void> {
-    await this.#call('pin', [workflow, request]);
-  }
-
-  decide(workflow: string, decision: Decision): Promise<Decided> {
-    return this.#call('decide', [workflow, decision]);
-  }
-
-  async confirm(workflow: string, token: string, confirmation: Confirmation): Promise<void> {
-    await this.#call('confirm', [workflow, token, confirmation]);
-  }
-
   async signal(workflow: string, name: string, value: unknown, request: SignalRequest): Promise<void> {
     await this.#call('signal', [workflow, name, value, request]);
-  }
-
-  approvals(query: ApprovalQuery): Promise<ApprovalPage> {
-    return this.#call('approvals', [query]);
-  }
-
-  answer(workflow: string, task: string, answer: ApprovalAnswer): Promise<{ readonly changed: boolean }> {
-    return this.#call('answer', [workflow, task, answer]);
-  }
-
-  judge(workflow: string, judgement: Judgement, ask: LifecycleAsk): Promise<RecordJudged> {
-    return this.#call('judge', [workflow, judgement, ask]);
-  }
-
-  lifecycle(workflow: string, act: LifecycleAct, ask: LifecycleAsk): Promise<LifecycleDone> {
-    return this.#call('lifecycle', [workflow, act, ask]);
   }
 
   revoke(workflow: string): Promise<Pick<Lease, 'epoch' | 'holder'> | null> {

@@ -9,35 +9,15 @@ import { createServer, type Server, type Socket } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { messageOf, TidemarkError } from '@tidemark/core';
-import type { ApprovalQuery } from '@tidemark/ports';
-import {
-  type ApprovalAnswer,
-  type Confirmation,
-  type Decision,
-  type Judgement,
-  LIFECYCLE_ACTS,
-  type LifecycleAct,
-  type LifecycleAsk,
-} from '@tidemark/runtime';
 import { SOCKET_LINE_MAX_BYTES, SOCKET_PATH_MAX_BYTES } from '../limits.ts';
 import { serveFolder } from '../place/folder-socket.ts';
 import { ACCESS_CALLS } from './access-desk.ts';
 import { ARCHIVE_CALLS } from './archive-desk.ts';
-import { CONTROL_CALLS } from './control-desk.ts';
-import {
-  type Desk,
-  type Holder,
-  type PinRequest,
-  READS,
-  type Reads,
-  type SignalRequest,
-  type StartRequest,
-} from './desk.ts';
+import { type Desk, type Holder, READS, type Reads, type SignalRequest, type StartRequest } from './desk.ts';
 import type { HostDesk } from './host-desk.ts';
 import { KEY_CALLS } from './keys-desk.ts';
 import { MEMORY_CALLS } from './memory-desk.ts';
 import { PAST_CALLS } from './past-desk.ts';
-import { SCHEDULE_CALLS } from './schedules-desk.ts';
 import {
   type Answer,
   type Call,
@@ -124,9 +104,7 @@ const GROUPS = {
   archive: ARCHIVE_CALLS,
   keys: KEY_CALLS,
   past: PAST_CALLS,
-  schedules: SCHEDULE_CALLS,
   access: ACCESS_CALLS,
-  control: CONTROL_CALLS,
 } as const;
 
 async function perform(
@@ -146,28 +124,12 @@ async function perform(
     return calls[name]!.apply(calls, given as unknown[]);
   }
   if (call === 'start') return desk.start(given[0] as StartRequest);
-  if (call === 'pin') return desk.pin(given[0] as string, given[1] as PinRequest);
-  if (call === 'decide') return desk.decide(String(given[0]), given[1] as Decision);
-  if (call === 'confirm') return desk.confirm(String(given[0]), String(given[1]), given[2] as Confirmation);
   if (call === 'signal') return desk.signal(String(given[0]), String(given[1]), given[2], given[3] as SignalRequest);
-  if (call === 'approvals') return desk.approvals(given[0] as ApprovalQuery);
-  if (call === 'answer') return desk.answer(String(given[0]), String(given[1]), given[2] as ApprovalAnswer);
-  if (call === 'judge') return desk.judge(String(given[0]), judgementOf(given[1]), given[2] as LifecycleAsk);
-  if (call === 'lifecycle') return desk.lifecycle(String(given[0]), lifecycleAct(given[1]), given[2] as LifecycleAsk);
   if (call === 'revoke') return desk.revoke(String(given[0]));
   if (call === 'definitions') return desk.definitions();
   if (call === 'health') return desk.health();
   if (call === 'news') return subscribe();
   throw new TidemarkError('call-unknown', `The process that holds the folder does not know '${call}'.`);
-}
-
-const judgementOf = (name: unknown): Judgement => (name === 'take' ? 'take' : 'skip');
-
-/** A name from the socket calls nothing else. */
-function lifecycleAct(name: unknown): LifecycleAct {
-  const act = LIFECYCLE_ACTS.find((known) => known === name);
-  if (act === undefined) throw new TidemarkError('call-unknown', `No workflow can be told to '${name}'.`);
-  return act;
 }
 
 function noteOf(error: unknown): ErrorNote {

@@ -25,6 +25,8 @@ export interface ActionsEndpoints {
       readonly workflow: string;
       readonly question: string;
       readonly resolution: string;
+      /** The operation whose response was taken as given, since no definition that is loaded here has it. */
+      readonly unchecked: string | null;
     };
   };
   /** Say what became of an effect that was accepted outside */
@@ -35,7 +37,7 @@ export interface ActionsEndpoints {
       };
       readonly body: Confirmation;
     };
-    readonly answer: Done;
+    readonly answer: Confirmed;
   };
   /** Keep a workflow to its version, or let it go on with newer ones */
   readonly 'POST /v1/workflows/{workflow}/pin': {
@@ -45,7 +47,17 @@ export interface ActionsEndpoints {
       };
       readonly body: Pin;
     };
-    readonly answer: Done;
+    readonly answer: Pinned;
+  };
+  /** Go over a record that can't be read, or read it once more */
+  readonly 'POST /v1/workflows/{workflow}/judgements': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly body: Judgement;
+    };
+    readonly answer: Judged;
   };
   /** Take the live lease from its holder */
   readonly 'POST /v1/workflows/{workflow}/revocations': {
@@ -148,10 +160,36 @@ export type Confirmation =
       readonly response: unknown;
     };
 
+export interface Confirmed {
+  readonly workflow: string;
+  /** The operation whose response was taken as given, since no definition that is loaded here has it. */
+  readonly unchecked: string | null;
+}
+
 export interface Pin {
   readonly pinned: boolean;
   /** Why; kept with the event. */
   readonly why: string;
+}
+
+export interface Pinned {
+  readonly workflow: string;
+  readonly definition: string;
+  readonly definition_version: number;
+  readonly pinned: boolean;
+}
+
+export interface Judgement {
+  readonly judgement: 'skip' | 'take';
+  /** Why; kept with the event. */
+  readonly why: string;
+}
+
+export interface Judged {
+  readonly workflow: string;
+  readonly judgement: string;
+  readonly offset: number;
+  readonly problem: string;
 }
 
 export interface Changed {

@@ -89,6 +89,8 @@ export interface JobCount {
   readonly has_more: boolean;
   /** How many there are of each. */
   readonly statuses: Readonly<Record<string, number>>;
+  /** Some of them. */
+  readonly newest: readonly string[];
 }
 
 export interface StartJob {
