@@ -27,6 +27,7 @@ export const getWorkflowSpend = route({
   answers: {
     200: z.object({
       workflow: z.string(),
+      tenant: z.string(),
       user: z.string().nullable(),
       spent: spendSchema.meta({ description: 'Spent and reserved.' }),
       raised: spendSchema,
@@ -37,8 +38,8 @@ export const getWorkflowSpend = route({
     const [snapshot] = await desk.ports.store.loadStreams([workflow]);
     if (snapshot === undefined) throw unknownWorkflow(workflow);
     const state = streamFromJson(snapshot.state, snapshot.tasks);
-    const { user = null, raised = { tokens: 0, costMicros: 0 } } = state;
-    return ok({ workflow, user, spent: spendJson(spentByWorkflow(state)), raised: spendJson(raised) });
+    const { tenant, user = null, raised = { tokens: 0, costMicros: 0 } } = state;
+    return ok({ workflow, tenant, user, spent: spendJson(spentByWorkflow(state)), raised: spendJson(raised) });
   },
 });
 

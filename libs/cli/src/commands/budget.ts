@@ -1,17 +1,18 @@
 /** Owns `tidemark budget show`, `set` and `raise`: what a tenant, a user or a workflow may spend on model calls. */
 
-import { InvalidError, type Spend, workflowId } from '@tidemark/core';
+import type { Answer } from '@tidemark/client';
+import { DEFAULT_TENANT, InvalidError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import type { BudgetPeriod, SharedBudget, SharedSpend } from '@tidemark/runtime';
+import type { BudgetPeriod } from '@tidemark/runtime';
+import { goesOnWith } from '../place/next-holder.ts';
+import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import type { WorkflowSpend } from '../state/memory-desk.ts';
-import { requireWorkflow } from '../state/require-workflow.ts';
-import { whoGoesOn } from '../state/who-goes-on.ts';
 import { cost, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { atDesk, type MemoryOptions, microsOf } from './memory-place.ts';
+import { microsOf } from './memory-place.ts';
 
-export interface BudgetOptions extends MemoryOptions {
+export interface BudgetOptions extends PlaceOptions {
+  readonly tenant?: string | undefined;
   readonly user?: string | undefined;
 }
 
@@ -22,62 +23,45 @@ export interface SetBudgetOptions extends BudgetOptions {
   readonly none?: boolean | undefined;
 }
 
-export interface RaiseOptions extends MemoryOptions {
+export interface RaiseOptions extends PlaceOptions {
   readonly tokens?: number | undefined;
   readonly usd?: string | undefined;
-  readonly by: string;
+  readonly by?: string | undefined;
   readonly why: string;
 }
 
+type Shared = Answer<'GET /v1/budgets'>['budgets'][number];
+type Own = Answer<'GET /v1/workflows/{workflow}/budget'>;
+
 export async function budgetShow(session: Session, id: string | undefined, options: BudgetOptions): Promise<number> {
-  const { shared, own, ofTenant, user } = await atDesk(session, options, 'look', async (desk, tenant) => {
-    const row = id === undefined ? undefined : await requireWorkflow(desk, id);
-    const own = row === undefined ? null : await desk.memory.workflowSpend(row.workflow);
+  const found = await atPlace(session, { ...options, how: 'look' }, async ({ client }) => {
+    const own = id === undefined ? null : await client.ask(OWN, { params: { workflow: id } });
     // What a workflow may spend is what its tenant and its user may.
-    const [ofTenant, user] = [row?.tenant ?? tenant, options.user ?? own?.user ?? undefined];
-    return { own, ofTenant, user, shared: await desk.memory.budgets(ofTenant, user ?? null) };
+    const tenant = own?.tenant ?? options.tenant;
+    const user = options.user ?? own?.user ?? undefined;
+    const query = { ...(tenant !== undefined && { tenant }), ...(user !== undefined && { user }) };
+    return { own, tenant, user, ...(await client.ask('GET /v1/budgets', { query })) };
   });
+  const { own, user, budgets, tenant = DEFAULT_TENANT } = found;
   const { terminal } = session;
-  terminal.document({
-    tenant: ofTenant,
-    user: user ?? null,
-    budgets: shared.map(sharedJson),
-    workflow: own && ownJson(own),
-  });
+  terminal.answer({ budgets, workflow: own });
   if (own !== null) terminal.line(ownLine(own));
-  const asked = [`tenant ${ofTenant}`, ...(user === undefined ? [] : [`user ${user}`])];
+  const asked = [`tenant ${tenant}`, ...(user === undefined ? [] : [`user ${user}`])];
   for (const of of asked) {
-    const found = shared.find((each) => each.of === of);
-    terminal.line(found === undefined ? `${printable(of)}: no budget.` : sharedLine(found));
+    const one = budgets.find((each) => each.of === of);
+    terminal.line(one === undefined ? `${printable(of)}: no budget.` : sharedLine(one));
   }
   return EXIT.ok;
 }
 
-const spendJson = ({ tokens, costMicros }: Spend) => ({ tokens, cost_micros: costMicros });
+const OWN = 'GET /v1/workflows/{workflow}/budget';
 
-const sharedJson = ({ of, budget, spent }: SharedSpend) => ({
-  of,
-  period: budget.period,
-  tokens: budget.tokens ?? null,
-  cost_micros: budget.costMicros ?? null,
-  spent: spendJson(spent.settled),
-  reserved: spendJson(spent.reserved),
-});
-
-const ownJson = ({ workflow, spent, raised }: WorkflowSpend) => ({
-  workflow,
-  spent: spendJson(spent),
-  raised: spendJson(raised),
-});
-
-function sharedLine({ of, budget, spent }: SharedSpend): string {
+function sharedLine({ of, tokens, cost_micros: micros, spent, period }: Shared): string {
   const parts = [
-    ...(budget.tokens === undefined
-      ? []
-      : [`${spent.settled.tokens.toLocaleString('en-US')} of ${counted(budget.tokens, 'token')}`]),
-    ...(budget.costMicros === undefined ? [] : [`${cost(spent.settled.costMicros)} of ${cost(budget.costMicros)}`]),
+    ...(tokens === null ? [] : [`${spent.tokens.toLocaleString('en-US')} of ${counted(tokens, 'token')}`]),
+    ...(micros === null ? [] : [`${cost(spent.cost_micros)} of ${cost(micros)}`]),
   ];
-  return `${printable(of)}: ${parts.join(', ')} spent ${PERIOD_WORDS[budget.period]}.`;
+  return `${printable(of)}: ${parts.join(', ')} spent ${PERIOD_WORDS[period as BudgetPeriod]}.`;
 }
 
 const PERIOD_WORDS: Readonly<Record<BudgetPeriod, string>> = {
@@ -87,69 +71,67 @@ const PERIOD_WORDS: Readonly<Record<BudgetPeriod, string>> = {
   total: 'in all',
 };
 
-function ownLine({ workflow, spent, raised }: WorkflowSpend): string {
-  const more = [
-    ...(raised.tokens === 0 ? [] : [counted(raised.tokens, 'token')]),
-    ...(raised.costMicros === 0 ? [] : [cost(raised.costMicros)]),
-  ];
+function ownLine({ workflow, spent, raised }: Own): string {
+  const more = amounts(raised.tokens, raised.cost_micros);
   const then = more.length === 0 ? '' : `; its budgets were raised by ${more.join(' and ')}`;
-  return `${printable(workflow)}: ${counted(spent.tokens, 'token')}, ${cost(spent.costMicros)} spent or reserved${then}.`;
+  return `${printable(workflow)}: ${counted(spent.tokens, 'token')}, ${cost(spent.cost_micros)} spent or reserved${then}.`;
 }
 
+const amounts = (tokens: number, micros: number): readonly string[] => [
+  ...(tokens === 0 ? [] : [counted(tokens, 'token')]),
+  ...(micros === 0 ? [] : [cost(micros)]),
+];
+
 export async function budgetSet(session: Session, options: SetBudgetOptions): Promise<number> {
-  const { user } = options;
-  const budget = budgetFrom(options);
-  const tenant = await atDesk(session, options, 'write', async (desk, of) => {
-    await desk.memory.setBudget(of, user ?? null, budget);
-    return of;
-  });
-  const of = user === undefined ? `tenant ${tenant}` : `user ${user}`;
+  const { user, tenant } = options;
+  const body = budgetFrom(options);
+  const query = { ...(tenant !== undefined && { tenant }), ...(user !== undefined && { user }) };
+  const done = await atPlace(session, { ...options, how: 'write' }, ({ client }) =>
+    client.ask('PUT /v1/budgets', { query, body }, { isRepeatable: true }),
+  );
+  const of = done.user === null ? `tenant ${done.tenant}` : `user ${done.user}`;
   const { terminal } = session;
-  terminal.document({
-    of,
-    budget: budget === null ? null : sharedJson({ of, budget, spent: { settled: NOTHING, reserved: NOTHING } }),
-  });
-  if (budget === null) terminal.line(`${printable(of)} has no budget any more.`);
-  else {
-    const parts = [
-      ...(budget.tokens === undefined ? [] : [counted(budget.tokens, 'token')]),
-      ...(budget.costMicros === undefined ? [] : [cost(budget.costMicros)]),
-    ];
-    terminal.line(`${printable(of)} may spend ${parts.join(' and ')} ${PERIOD_WORDS[budget.period]}.`);
-  }
+  terminal.answer(done);
+  const { tokens, cost_micros: micros, period } = body;
+  const parts = [
+    ...(tokens === undefined ? [] : [counted(tokens, 'token')]),
+    ...(micros === undefined ? [] : [cost(micros)]),
+  ];
+  if (period === undefined) terminal.line(`${printable(of)} has no budget any more.`);
+  else terminal.line(`${printable(of)} may spend ${parts.join(' and ')} ${PERIOD_WORDS[period]}.`);
   return EXIT.ok;
 }
 
-const NOTHING: Spend = { tokens: 0, costMicros: 0 };
+interface Budget {
+  readonly tokens?: number;
+  readonly cost_micros?: number;
+  readonly period?: BudgetPeriod;
+}
 
-function budgetFrom({ tokens, usd, period, none }: SetBudgetOptions): SharedBudget | null {
-  if (none === true) return null;
+function budgetFrom({ tokens, usd, period, none }: SetBudgetOptions): Budget {
+  if (none === true) return {};
   if (tokens === undefined && usd === undefined) {
     throw new InvalidError('budget-invalid', 'Give --tokens, --usd or both; --none takes the budget away.');
   }
   if (period === undefined) {
     throw new InvalidError('budget-invalid', 'Say within what time, with --period hour, day, month or total.');
   }
-  return { tokens, costMicros: usd === undefined ? undefined : microsOf(usd), period };
+  return { period, ...(tokens !== undefined && { tokens }), ...(usd !== undefined && { cost_micros: microsOf(usd) }) };
 }
 
-export async function budgetRaise(session: Session, id: string, options: RaiseOptions): Promise<number> {
-  const { tokens = 0, usd = '0', by, why } = options;
-  const raise = { tokens, costMicros: microsOf(usd), by, why };
-  if (tokens === 0 && raise.costMicros === 0) {
+export async function budgetRaise(session: Session, workflow: string, options: RaiseOptions): Promise<number> {
+  const { tokens = 0, usd = '0', why } = options;
+  const cost_micros = microsOf(usd);
+  if (tokens === 0 && cost_micros === 0) {
     throw new InvalidError('budget-invalid', 'Give --tokens, --usd or both, above 0.');
   }
-  const then = await atDesk(session, options, 'look', async (desk) => {
-    await requireWorkflow(desk, id);
-    await desk.memory.raiseBudget(workflowId(id), raise);
-    return whoGoesOn(desk);
+  return atPlace(session, { ...options, how: 'look' }, async (place) => {
+    const input = { params: { workflow }, body: { tokens, cost_micros, why } };
+    const done = await place.client.ask('POST /v1/workflows/{workflow}/budget', input);
+    const { terminal } = session;
+    terminal.answer(done);
+    const parts = amounts(tokens, cost_micros).join(' and ');
+    terminal.line(`${printable(done.workflow)} may spend ${parts} more. ${goesOnWith(place)}`);
+    return EXIT.ok;
   });
-  const { terminal } = session;
-  terminal.document({ workflow: id, tokens, cost_micros: raise.costMicros, by, why });
-  const parts = [
-    ...(tokens === 0 ? [] : [counted(tokens, 'token')]),
-    ...(raise.costMicros === 0 ? [] : [cost(raise.costMicros)]),
-  ];
-  terminal.line(`${printable(id)} may spend ${parts.join(' and ')} more. ${then}`);
-  return EXIT.ok;
 }

@@ -7,7 +7,7 @@ import type { ModulesKit } from './program-kit.ts';
 
 const sequence = wholeNumber(0, Number.MAX_SAFE_INTEGER);
 
-export function addFork({ command, does, listed, modules, common }: ModulesKit): void {
+export function addFork({ command, does, listed, modules, common, places }: ModulesKit): void {
   const forking = command('fork', 'start a new run from a checkpoint of another, whose history up to there it shares')
     .argument('<id>', 'id of the run')
     .requiredOption('--at <sequence>', 'the checkpoint after which it goes on; 0: the opening', sequence)
@@ -22,8 +22,8 @@ export function addFork({ command, does, listed, modules, common }: ModulesKit):
     .option('--with <belief>', 'begin with this belief: a file of JSON, JSON itself, or - for standard input')
     .option('--version <version>', 'run with exactly this version of the workflow', sequence)
     .option('--id <id>', 'id of the fork; the same id is the same fork (default: a new one)')
-    .option('--by <name>', 'who makes it (default: user)');
-  common(modules(forking)).action((id: string, options: ForkCommandOptions, self: Command) =>
+    .option('--by <name>', 'who makes it, where state is a folder (default: your name here; a server knows you)');
+  places(modules(forking)).action((id: string, options: ForkCommandOptions, self: Command) =>
     does<[string, ForkCommandOptions]>(fork)(id, listed(options), self),
   );
   common(command('compare', 'tell how two runs differ: outcome, first checkpoint that differs, tokens, cost'))

@@ -22,18 +22,18 @@ import {
 import type { MemoryOptions, OfUser } from './memory-place.ts';
 import type { ProgramKit } from './program-kit.ts';
 import { type HandOverOptions, sessionHandOver, sessionShow } from './session.ts';
-import { byWhy } from './shared-options.ts';
+import { why } from './shared-options.ts';
 import { type SetOptions, userForget, userGet, userList, userSet } from './user.ts';
 
 /** Most entries that a recall and a list answer. */
 const RECALL_MAX_COUNT = 20;
 const FACTS_MAX_COUNT = 1_000;
 
-export function addMemory({ command, does, common }: ProgramKit): void {
-  const group = (name: string, description: string) => {
+export function addMemory({ command, does, common, places }: ProgramKit): void {
+  const group = (name: string, description: string, where = common) => {
     const parent = command(name, description).helpCommand(false);
     return (usage: string, what: string): Command =>
-      common(parent.command(usage).description(what).copyInheritedSettings(parent)).option(
+      where(parent.command(usage).description(what).copyInheritedSettings(parent)).option(
         '--tenant <name>',
         'whose it is (default: default)',
         tenantName,
@@ -85,7 +85,7 @@ export function addMemory({ command, does, common }: ProgramKit): void {
     .argument('<key>', 'its name')
     .action(does<[string, OfUser]>(userForget));
 
-  const budget = group('budget', 'what a tenant, a user or a workflow may spend on model calls');
+  const budget = group('budget', 'what a tenant, a user or a workflow may spend on model calls', places);
   const ofAnybody = (sub: Command): Command => sub.option('--user <name>', 'of this user (default: of the tenant)');
   ofAnybody(budget('show', 'show budgets and what is spent of them'))
     .argument('[workflow]', 'id of a run: what it has spent as well')
@@ -95,7 +95,7 @@ export function addMemory({ command, does, common }: ProgramKit): void {
     .addOption(new Option('--none', 'take the budget away').conflicts(['tokens', 'usd', 'period']))
     .action(does<[SetBudgetOptions]>(budgetSet));
   const raise = budget('raise', 'let a workflow spend more; one that is paused for want of budget goes on');
-  byWhy(spends(raise).argument('<workflow>', 'id of the run')).action(does<[string, RaiseOptions]>(budgetRaise));
+  why(spends(raise).argument('<workflow>', 'id of the run')).action(does<[string, RaiseOptions]>(budgetRaise));
 }
 
 const ofUser = (command: Command): Command => command.requiredOption('--user <name>', 'whose memory');

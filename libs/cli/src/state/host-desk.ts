@@ -38,7 +38,7 @@ export class HostDesk implements Desk {
     this.archive = hostArchive(host);
     this.keys = hostKeys(host);
     this.access = hostAccess(host);
-    this.past = hostPast(host, definitions);
+    this.past = hostPast(host);
     this.known = definitions;
   }
 

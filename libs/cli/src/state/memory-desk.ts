@@ -1,13 +1,12 @@
 /**
- * Owns what commands and the MCP server do with sessions, memory, budgets and retention, as flat calls with plain data, so that they
- * cross a socket unchanged. Must not decide anything but what is out of bounds: a budget is no preference.
+ * Owns what commands and the MCP server do with sessions, memory and retention, as flat calls with plain data, so that they
+ * cross a socket unchanged. Must not decide anything.
  */
 
 import {
   InvalidError,
   isoTime,
   type Json,
-  type Spend,
   sequence,
   streamFromJson,
   type TenantId,
@@ -18,39 +17,17 @@ import type { Host } from '@tidemark/host';
 import type { MemoryDesk, RecallAnswer, RecalledEntry, SeenCall, SeenCalls } from '@tidemark/mcp';
 import { buildContinuationContext, sessionSummarySchema, userSubject } from '@tidemark/memory';
 import {
-  type BudgetRaise,
   type LegalHold,
   type MemoryUpdate,
   type RebuiltCall,
   type RetentionPolicy,
   rebuildCalls,
-  type SharedBudget,
-  type SharedSpend,
   sessionBrief,
-  sharedSpends,
-  spentByWorkflow,
 } from '@tidemark/runtime';
-
-/** What one workflow has spent, and what was added to its budgets. */
-export interface WorkflowSpend {
-  readonly workflow: string;
-  readonly user: string | null;
-  /** Spent and reserved. */
-  readonly spent: Spend;
-  readonly raised: Spend;
-}
 
 export interface CommandMemory extends MemoryDesk {
   /** Writes records of one subject; see `ClientMemory.remember`. */
   writeRecords(tenant: TenantId, writes: readonly MemoryUpdate[]): Promise<void>;
-  /** Budgets of the tenant and of the user that are set, with what was spent of them. */
-  budgets(tenant: TenantId, user: string | null): Promise<readonly SharedSpend[]>;
-  /** Null takes it away; without a user it is the tenant's. Throws `InvalidError` (`budget-invalid`). */
-  setBudget(tenant: TenantId, user: string | null, budget: SharedBudget | null): Promise<void>;
-  /** Null: there is no such workflow. */
-  workflowSpend(workflow: WorkflowId): Promise<WorkflowSpend | null>;
-  /** Throws as `ClientMemory.raiseBudget` does. */
-  raiseBudget(workflow: WorkflowId, raise: BudgetRaise): Promise<void>;
   retention(tenant: TenantId): Promise<TenantRetention>;
   /** Null: that of the compactors again. Throws `InvalidError` (`retention-invalid`). */
   setRetention(tenant: TenantId, policy: RetentionPolicy | null): Promise<void>;
@@ -81,10 +58,6 @@ export const MEMORY_CALLS = [
   'userStates',
   'setUserState',
   'forgetUserState',
-  'budgets',
-  'setBudget',
-  'workflowSpend',
-  'raiseBudget',
   'retention',
   'setRetention',
   'hold',
@@ -127,16 +100,6 @@ export function hostMemory({ client, ports }: Host): CommandMemory {
       }
       await memory.userState(tenant, user).forget(key);
     },
-    budgets: (tenant, user) => sharedSpends(ports, tenant, user ?? undefined),
-    setBudget: (tenant, user, budget) => memory.setBudget(tenant, user === null ? {} : { user }, budget ?? undefined),
-    async workflowSpend(workflow) {
-      const [snapshot] = await store.loadStreams([workflow]);
-      if (snapshot === undefined) return null;
-      const state = streamFromJson(snapshot.state, snapshot.tasks);
-      const { user = null, raised = { tokens: 0, costMicros: 0 } } = state;
-      return { workflow, user, spent: spentByWorkflow(state), raised };
-    },
-    raiseBudget: (workflow, raise) => memory.raiseBudget(workflow, raise),
     retention: (tenant) => memory.retention(tenant),
     setRetention: (tenant, policy) => memory.setRetention(tenant, policy),
     hold: (tenant, hold) => memory.hold(tenant, hold),

@@ -1,16 +1,13 @@
 /**
  * Owns what commands ask of a workflow's past, as flat calls with plain data, so that they cross a socket unchanged: how it stood after a
- * checkpoint, and a new workflow that goes on from there.
+ * checkpoint, and its trace.
  */
 
 import { type PastView, pastOf } from '@tidemark/api/shapes';
 import type { Sequence, WorkflowId } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
-import type { Definition, Forked, ForkOptions } from '@tidemark/runtime';
 import { type DrawnTrace, type TraceSpan, traceOf } from '@tidemark/traces';
 import { TRACE_PAGE_COUNT } from '../limits.ts';
-
-export type ForkCall = Omit<ForkOptions, 'definitions'>;
 
 export interface TraceCall {
   readonly from: number;
@@ -25,14 +22,12 @@ export interface TracePage {
 export interface CommandPast {
   /** Throws as `workflowAt` does. */
   at(workflow: WorkflowId, sequence: Sequence): Promise<PastView>;
-  /** Throws as `Client.fork` does. */
-  fork(workflow: WorkflowId, call: ForkCall): Promise<Forked>;
   /** Spans from the `from`th on, decided ones first; few enough for one answer. Throws as `historyOf` does. */
   trace(workflow: WorkflowId, call: TraceCall): Promise<TracePage>;
 }
 
 /** Names of the calls, as a socket passes them on. */
-export const PAST_CALLS = ['at', 'fork', 'trace'] as const satisfies readonly (keyof CommandPast)[];
+export const PAST_CALLS = ['at', 'trace'] as const satisfies readonly (keyof CommandPast)[];
 
 /** Keeps the last answer for whoever asks for its next page. */
 function lastOf(draw: (workflow: WorkflowId, content: boolean) => Promise<DrawnTrace>) {
@@ -44,7 +39,7 @@ function lastOf(draw: (workflow: WorkflowId, content: boolean) => Promise<DrawnT
   };
 }
 
-export function hostPast({ ports, client }: Host, definitions: readonly Definition[]): CommandPast {
+export function hostPast({ ports }: Host): CommandPast {
   const drawn = lastOf((workflow: WorkflowId, content: boolean) => traceOf(ports, workflow, { content }));
   return {
     at: (workflow, sequence) => pastOf(ports, workflow, sequence),
@@ -53,6 +48,5 @@ export function hostPast({ ports, client }: Host, definitions: readonly Definiti
       const all = [...spans, ...open];
       return { spans: all.slice(from, from + TRACE_PAGE_COUNT), hasMore: from + TRACE_PAGE_COUNT < all.length };
     },
-    fork: (workflow, call) => client.fork(workflow, { ...call, definitions }),
   };
 }

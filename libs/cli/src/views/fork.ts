@@ -1,8 +1,13 @@
 /** Owns how a fork's base is told, in words. Pure. */
 
-import type { Fork } from '@tidemark/core';
 import { printable } from '../text/width.ts';
 
+interface Base {
+  readonly workflow: string;
+  readonly sequence: number;
+  readonly effects: string;
+}
+
 /** `fork of order-1 at #2, effects replay`. */
-export const forkWords = ({ workflow, sequence, effects }: Fork): string =>
+export const forkWords = ({ workflow, sequence, effects }: Base): string =>
   `fork of ${printable(workflow)} at #${sequence}, effects ${effects}`;

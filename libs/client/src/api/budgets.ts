@@ -10,6 +10,7 @@ export interface BudgetsEndpoints {
     };
     readonly answer: {
       readonly workflow: string;
+      readonly tenant: string;
       readonly user: string | null;
       /** Spent and reserved. */
       readonly spent: Spend;
