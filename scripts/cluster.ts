@@ -35,7 +35,10 @@ if (env.TIDEMARK_KAFKA_BROKERS === undefined) {
   env.TIDEMARK_REDIS_URL = servers.redis.address;
   env.TIDEMARK_POSTGRES_URL = servers.postgres.address;
   env.TIDEMARK_KEYS_URL = pathToFileURL(path.join(keysFolder, 'keys.json')).href;
-  const names = ['KAFKA_BROKERS', 'REDIS_URL', 'POSTGRES_URL', 'KEYS_URL', 'WORKFLOWS'].map(
+  // For whoever is at this machine, as the servers are.
+  env.TIDEMARK_AUTH ??= 'off';
+  env.TIDEMARK_URL = `http://127.0.0.1:${env.TIDEMARK_API_PORT || '7070'}`;
+  const names = ['KAFKA_BROKERS', 'REDIS_URL', 'POSTGRES_URL', 'KEYS_URL', 'WORKFLOWS', 'URL'].map(
     (name) => `TIDEMARK_${name}`,
   );
   process.stdout.write(

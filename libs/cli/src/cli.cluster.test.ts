@@ -126,13 +126,13 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
   it('holds a queue, lets it go, and acts on many, through services of which it is none', {
     timeout: TIMEOUT_MS,
   }, async () => {
-    const say = ['--by', 'ana', '--why', 'the provider is down'];
+    const say = ['--why', 'the provider is down'];
     const run = ['run', 'greet', '--input', '{"name":"Eve"}', '--detach', '--workflows', 'agents.ts', '--tag', 'held'];
     expect(await json('queues', 'pause', 'greet', ...say)).toMatchObject({ changed: true, held: true });
     await call(...run, '--id', 'g2');
     await expect
       .poll(async () => (await json('fleet')).queues)
-      .toMatchObject([{ queue: 'greet', ready_count: 1, running_count: 0, held: [{ by: 'ana' }] }]);
+      .toMatchObject([{ queue: 'greet', ready_count: 1, running_count: 0, held: [{ by: 'local' }] }]);
     const job = ['jobs', 'start', 'pause', '--tag', 'held', ...say, '--id', 'freeze', '--watch'];
     expect((await call(...job)).out).toMatch(/completed {2}1 done, 0 refused\n$/);
     expect(await json('jobs', 'show', 'freeze')).toMatchObject({ act: 'pause', status: 'completed', done_count: 1 });
