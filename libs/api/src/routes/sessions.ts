@@ -78,11 +78,19 @@ export const handOver = route({
       artifacts: z.array(nameSchema).max(100).default([]),
     })
     .meta({ id: 'HandOver' }),
-  answers: { 200: z.object({ session: z.string() }) },
-  async handle({ params, query, body, principal, desk }) {
+  answers: {
+    200: z
+      .object({
+        session: z.string(),
+        is_known: z.boolean().meta({ description: 'False: no workflow of it was started yet; the first is told.' }),
+      })
+      .meta({ id: 'HandedOver' }),
+  },
+  async handle({ params: { session }, query, body, principal, desk }) {
     const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
-    await desk.client.memory.handOver(tenant, params.session, body);
-    return ok({ session: params.session });
+    const known = await desk.reads.search({ tenant, session, limit: 1 });
+    await desk.client.memory.handOver(tenant, session, body);
+    return ok({ session, is_known: known.length > 0 });
   },
 });
 

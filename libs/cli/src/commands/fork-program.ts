@@ -2,12 +2,13 @@
 
 import { type Command, Option } from 'commander';
 import { wholeNumber } from '../arguments.ts';
-import { type CompareOptions, compare, type ForkCommandOptions, fork } from './fork.ts';
+import type { PlaceOptions } from '../place/place.ts';
+import { compare, type ForkCommandOptions, fork } from './fork.ts';
 import type { ModulesKit } from './program-kit.ts';
 
 const sequence = wholeNumber(0, Number.MAX_SAFE_INTEGER);
 
-export function addFork({ command, does, listed, modules, common, places }: ModulesKit): void {
+export function addFork({ command, does, listed, modules, places }: ModulesKit): void {
   const forking = command('fork', 'start a new run from a checkpoint of another, whose history up to there it shares')
     .argument('<id>', 'id of the run')
     .requiredOption('--at <sequence>', 'the checkpoint after which it goes on; 0: the opening', sequence)
@@ -26,8 +27,8 @@ export function addFork({ command, does, listed, modules, common, places }: Modu
   places(modules(forking)).action((id: string, options: ForkCommandOptions, self: Command) =>
     does<[string, ForkCommandOptions]>(fork)(id, listed(options), self),
   );
-  common(command('compare', 'tell how two runs differ: outcome, first checkpoint that differs, tokens, cost'))
+  places(command('compare', 'tell how two runs differ: outcome, first checkpoint that differs, tokens, cost'))
     .argument('<id>', 'id of a run')
     .argument('<other>', 'id of the other')
-    .action(does<[string, string, CompareOptions]>(compare));
+    .action(does<[string, string, PlaceOptions]>(compare));
 }

@@ -1,16 +1,12 @@
 /** Owns `tidemark fork` and `tidemark compare`: a workflow that goes on from a checkpoint of another, and what became of the two. */
 
-import { comparisonJson } from '@tidemark/api/shapes';
 import type { Answer } from '@tidemark/client';
 import type { Fork, Json } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import { compareWorkflows } from '@tidemark/runtime';
 import { readJson } from '../input.ts';
 import { atPlace, type Place, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { atDesk } from '../state/at-desk.ts';
 import { readDefinitions } from '../state/definitions.ts';
-import { requireWorkflow } from '../state/require-workflow.ts';
 import { commandLine, shellWord, stateWords } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
 import { comparisonLines } from '../views/comparison.ts';
@@ -25,10 +21,6 @@ export interface ForkCommandOptions extends PlaceOptions {
   readonly id?: string | undefined;
   readonly by?: string | undefined;
   readonly workflows?: readonly string[] | undefined;
-}
-
-export interface CompareOptions {
-  readonly state?: string | undefined;
 }
 
 const FORK = 'POST /v1/workflows/{workflow}/forks';
@@ -47,6 +39,8 @@ export async function fork(session: Session, workflow: string, options: ForkComm
   const definitions = async () => (named.length === 0 ? [] : readDefinitions(named, cwd));
   return atPlace(session, { ...options, how: 'look', definitions }, async (place) => {
     const forked = await place.client.ask(FORK, { params: { workflow }, body }, { isRepeatable: id !== undefined });
+    // So that a command after this one sees it; nobody needs to know when that takes longer.
+    await place.client.run(forked.workflow).get({ content: false }).catch(() => {});
     terminal.answer(forked);
     terminal.line(forked.workflow);
     for (const line of notesOn(forked, place, options)) terminal.note(terminal.paintNote('dim', line));
@@ -79,12 +73,12 @@ function* notesOn(forked: Forked, place: Place, { state, workflows = [] }: ForkC
   }
 }
 
-export function compare(session: Session, a: string, b: string, options: CompareOptions): Promise<number> {
+export function compare(session: Session, workflow: string, other: string, options: PlaceOptions): Promise<number> {
   const { terminal } = session;
-  return atDesk(session, { state: options.state, how: 'look' }, async (desk) => {
-    const [left, right] = [await requireWorkflow(desk, a), await requireWorkflow(desk, b)];
-    const comparison = await compareWorkflows(desk.reads, left.workflow, right.workflow);
-    terminal.document(comparisonJson(comparison));
+  return atPlace(session, { ...options, how: 'look' }, async ({ client }) => {
+    const params = { workflow, other };
+    const comparison = await client.ask('GET /v1/workflows/{workflow}/comparison/{other}', { params });
+    terminal.answer(comparison);
     if (!terminal.json) terminal.lines(comparisonLines(comparison, terminal));
     return EXIT.ok;
   });

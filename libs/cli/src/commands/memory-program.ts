@@ -19,9 +19,9 @@ import {
   type RecallOptions,
   type RememberOptions,
 } from './memory.ts';
-import type { MemoryOptions, OfUser } from './memory-place.ts';
+import type { OfUser } from './memory-place.ts';
 import type { ProgramKit } from './program-kit.ts';
-import { type HandOverOptions, sessionHandOver, sessionShow } from './session.ts';
+import { type HandOverOptions, type SessionOptions, sessionHandOver, sessionShow } from './session.ts';
 import { why } from './shared-options.ts';
 import { type SetOptions, userForget, userGet, userList, userSet } from './user.ts';
 
@@ -40,10 +40,10 @@ export function addMemory({ command, does, common, places }: ProgramKit): void {
       );
   };
 
-  const session = group('session', 'go on with a session of an agent, or hand it over');
+  const session = group('session', 'go on with a session of an agent, or hand it over', places);
   session('show', 'tell everything that is needed to go on: status, what it waits for, belief, notes, hand-overs')
     .argument('<session>', 'id of the session')
-    .action(does<[string, MemoryOptions]>(sessionShow));
+    .action(does<[string, SessionOptions]>(sessionShow));
   session('handover', 'say who goes on with a session, and what they need to know')
     .argument('<session>', 'id of the session')
     .requiredOption('--from <name>', 'who hands over')

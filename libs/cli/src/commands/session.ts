@@ -1,26 +1,32 @@
 /** Owns `tidemark session show` and `handover`: all that is needed to go on with a session, and passing it on. */
 
-import { InvalidError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { sessionText } from '@tidemark/mcp/session-text';
+import type { SessionBrief } from '@tidemark/runtime';
+import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { printable } from '../text/width.ts';
-import { atDesk, type MemoryOptions } from './memory-place.ts';
 
-export interface HandOverOptions extends MemoryOptions {
+export interface SessionOptions extends PlaceOptions {
+  readonly tenant?: string | undefined;
+}
+
+export interface HandOverOptions extends SessionOptions {
   readonly from: string;
   readonly to: string;
   readonly message: string;
   readonly artifact?: readonly string[] | undefined;
 }
 
-export async function sessionShow(session: Session, id: string, options: MemoryOptions): Promise<number> {
+const whose = ({ tenant }: SessionOptions) => (tenant === undefined ? {} : { tenant });
+
+export async function sessionShow(session: Session, id: string, options: SessionOptions): Promise<number> {
   const { terminal } = session;
-  const brief = await atDesk(session, options, 'look', (desk, tenant) => desk.memory.brief(tenant, id));
-  if (brief === null)
-    throw new InvalidError('session-unknown', `Nothing is known of a session '${id}'.`, { session: id });
-  terminal.document(brief);
-  const [head = '', ...rest] = sessionText(brief).split('\n');
+  const brief = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    client.ask('GET /v1/sessions/{session}', { params: { session: id }, query: whose(options) }),
+  );
+  terminal.answer(brief);
+  const [head = '', ...rest] = sessionText(brief as unknown as SessionBrief).split('\n');
   terminal.line(terminal.paint('bold', printable(head)));
   terminal.lines(rest.map(printable));
   return EXIT.ok;
@@ -28,14 +34,13 @@ export async function sessionShow(session: Session, id: string, options: MemoryO
 
 export async function sessionHandOver(session: Session, id: string, options: HandOverOptions): Promise<number> {
   const { from, to, message, artifact: artifacts = [] } = options;
-  const known = await atDesk(session, options, 'write', async (desk, tenant) => {
-    const before = await desk.memory.brief(tenant, id);
-    await desk.memory.handOver(tenant, id, { from, to, message, artifacts });
-    return before?.workflow ?? null;
-  });
+  const input = { params: { session: id }, query: whose(options), body: { from, to, message, artifacts } };
+  const done = await atPlace(session, { ...options, how: 'write' }, ({ client }) =>
+    client.ask('POST /v1/sessions/{session}/handovers', input),
+  );
   const { terminal } = session;
-  terminal.document({ session: id, from, to, message, artifacts, is_known: known !== null });
+  terminal.answer(done);
   terminal.line(`Session ${printable(id)} is handed over from ${printable(from)} to ${printable(to)}.`);
-  if (known === null) terminal.warn('no workflow of this session was started yet; the first one will be told');
+  if (!done.is_known) terminal.warn('no workflow of this session was started yet; the first one will be told');
   return EXIT.ok;
 }

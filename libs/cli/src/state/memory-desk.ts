@@ -67,17 +67,11 @@ export const MEMORY_CALLS = [
 export function hostMemory({ client, ports }: Host): CommandMemory {
   const { memory } = client;
   const { store } = ports;
-  // Each takes the next number after the last one it reads: two at once would take the same, and one be lost.
-  let handedOver = Promise.resolve();
   return {
     writeRecords: (tenant, writes) => memory.remember(writes, { tenant }),
     brief: async (tenant, session) => (await sessionBrief(store, tenant, session)) ?? null,
     seen: (tenant, workflow, at) => seenCalls(ports, tenant, workflowId(workflow), at),
-    handOver(tenant, session, handOver) {
-      const done = handedOver.then(() => memory.handOver(tenant, session, handOver));
-      handedOver = done.catch(() => {});
-      return done;
-    },
+    handOver: (tenant, session, handOver) => memory.handOver(tenant, session, handOver),
     recall: async (tenant, request) => recallAnswer(await memory.recall(tenant, request)),
     remember: (tenant, user, text, source) => memory.userFacts(tenant, user).remember(text, { source }),
     facts: (tenant, user, limit) => memory.userFacts(tenant, user).list(limit),

@@ -1,8 +1,8 @@
 /** Owns how the comparison of two workflows reads, on a terminal. Pure. */
 
-import { totalsOf } from '@tidemark/api/shapes';
+import type { Answer } from '@tidemark/client';
 import { canonicalJson } from '@tidemark/codec';
-import type { ComparedPoint, ComparedWorkflow, Comparison, Totals } from '@tidemark/runtime';
+import type { Json } from '@tidemark/core';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
 import { table } from '../text/table.ts';
@@ -10,26 +10,33 @@ import { cost, count, duration } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import { forkWords } from './fork.ts';
 
+type Comparison = Answer<'GET /v1/workflows/{workflow}/comparison/{other}'>;
+type Compared = Comparison['workflows'][number];
+type Totals = Compared['own'];
+type Point = NonNullable<Comparison['first_difference']>['checkpoints'][number];
+
 const INDENT = '  ';
 const VALUE_LINES_MAX = 12;
 
 type Look = Pick<Terminal, 'paint' | 'width'>;
 
 export function comparisonLines(comparison: Comparison, look: Look): readonly string[] {
-  const { workflows, isSameOutcome, firstDifference } = comparison;
-  const row = (title: string, tell: (one: ComparedWorkflow) => string): readonly string[] => [
+  const { workflows, same_outcome: isSameOutcome, first_difference: difference } = comparison;
+  const row = (title: string, tell: (one: Compared) => string): readonly string[] => [
     title,
     ...workflows.map((one) => printable(tell(one))),
   ];
   const rows = [
-    row('definition', ({ definition, version }) => `${definition} v${version}`),
-    row('history', ({ fork }) => (fork === undefined ? 'its own' : forkWords(fork))),
+    row('definition', (one) => `${one.definition} v${one.definition_version}`),
+    row('history', ({ fork }) =>
+      fork === undefined ? 'its own' : forkWords({ ...fork, sequence: fork.sequence_number }),
+    ),
     row('status', ({ status, reason }) => (reason === null ? status : `${status} (${reason})`)),
-    row('checkpoints', (one) => withShared(one, ({ checkpointCount }) => count(checkpointCount))),
+    row('checkpoints', (one) => withShared(one, ({ checkpoints }) => count(checkpoints))),
     row('effects', effectWords),
     row('tokens', (one) => withShared(one, ({ tokens }) => count(tokens))),
-    row('cost', (one) => withShared(one, ({ costMicros }) => cost(costMicros))),
-    row('took', ({ tookMs }) => duration(tookMs)),
+    row('cost', (one) => withShared(one, ({ cost_micros: micros }) => cost(micros))),
+    row('took', ({ took_ms: tookMs }) => duration(tookMs)),
   ];
   const columns = [{ title: '' }, ...workflows.map(({ workflow }) => ({ title: printable(workflow), shrinksTo: 16 }))];
   const outcome = isSameOutcome ? 'The outcome is the same.' : 'The outcomes differ.';
@@ -38,44 +45,45 @@ export function comparisonLines(comparison: Comparison, look: Look): readonly st
     '',
     look.paint(isSameOutcome ? 'green' : 'yellow', outcome),
     ...(isSameOutcome ? [] : workflows.flatMap((one) => outputLines(one, look))),
-    ...differenceLines(firstDifference, look),
+    ...differenceLines(difference, look),
   ];
 }
 
 /** `7 (2 shared)`. */
-function withShared(one: ComparedWorkflow, tell: (totals: Totals) => string): string {
-  const whole = tell(totalsOf(one));
+function withShared(one: Compared, tell: (totals: Totals) => string): string {
+  const whole = tell(one);
   return one.fork === undefined ? whole : `${whole} (${tell(one.shared)} shared)`;
 }
 
-const effectWords = ({ effects: { calledCount, replayedCount } }: ComparedWorkflow): string =>
-  replayedCount === 0 ? `${count(calledCount)} called` : `${count(replayedCount)} replayed`;
+const effectWords = ({ called_effects: called, replayed_effects: replayed }: Compared): string =>
+  replayed === 0 ? `${count(called)} called` : `${count(replayed)} replayed`;
 
-function outputLines({ workflow, output }: ComparedWorkflow, { width, paint }: Look): readonly string[] {
+function outputLines({ workflow, output }: Compared, { width, paint }: Look): readonly string[] {
   if (output === undefined) return [];
-  const lines = jsonLines(output, { indent: INDENT, linesMax: VALUE_LINES_MAX, columns: width });
+  const lines = jsonLines(output as Json, { indent: INDENT, linesMax: VALUE_LINES_MAX, columns: width });
   return [paint('dim', `Output of ${printable(workflow)}`), ...lines];
 }
 
-function differenceLines(difference: Comparison['firstDifference'], look: Look): readonly string[] {
+function differenceLines(difference: Comparison['first_difference'], look: Look): readonly string[] {
   if (difference === null) return ['Every checkpoint has the same step, the same belief and the same output.'];
-  const { at, points } = difference;
-  const [one, other] = points;
-  const isSameBelief = one !== null && other !== null && canonicalJson(one.belief) === canonicalJson(other.belief);
+  const { sequence_number: at, checkpoints } = difference;
+  const [one = null, other = null] = checkpoints;
+  const beliefOf = (point: NonNullable<Point>): string => canonicalJson((point.belief ?? null) as Json);
+  const isSameBelief = one !== null && other !== null && beliefOf(one) === beliefOf(other);
   const what = isSameBelief && one.step === other.step ? 'output' : 'belief';
   return [
     `They differ from checkpoint #${at} of the whole history on.`,
-    ...points.flatMap((point) => pointLines(point, what, look)),
+    ...checkpoints.flatMap((point) => pointLines(point, what, look)),
   ];
 }
 
 /** Where the other has ended, there is no point. */
-function pointLines(point: ComparedPoint | null, what: 'belief' | 'output', { width, paint }: Look): readonly string[] {
+function pointLines(point: Point, what: 'belief' | 'output', { width, paint }: Look): readonly string[] {
   if (point === null) return [paint('dim', 'The other has no further checkpoint.')];
-  const { workflow, sequence, step } = point;
+  const { workflow, sequence_number: sequence, step } = point;
   const where = sequence === 0 ? 'opened' : `#${sequence} ${printable(step ?? '')}`;
   return [
     paint('dim', `${printable(workflow)}, ${where}: ${what}`),
-    ...jsonLines(point[what], { indent: INDENT, linesMax: VALUE_LINES_MAX, columns: width }),
+    ...jsonLines((point[what] ?? null) as Json, { indent: INDENT, linesMax: VALUE_LINES_MAX, columns: width }),
   ];
 }

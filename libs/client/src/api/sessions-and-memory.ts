@@ -32,9 +32,7 @@ export interface SessionsAndMemoryEndpoints {
         | undefined;
       readonly body: HandOver;
     };
-    readonly answer: {
-      readonly session: string;
-    };
+    readonly answer: HandedOver;
   };
   /** What is remembered of a user that fits a query */
   readonly 'GET /v1/users/{user}/recall': {
@@ -76,6 +74,12 @@ export interface HandOver {
   readonly to: string;
   readonly message: string;
   readonly artifacts?: readonly string[] | undefined;
+}
+
+export interface HandedOver {
+  readonly session: string;
+  /** False: no workflow of it was started yet; the first is told. */
+  readonly is_known: boolean;
 }
 
 export interface Recall {
