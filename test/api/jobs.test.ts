@@ -47,7 +47,7 @@ it('is counted before by the rule that it goes by: schedules that it does not na
   const found = async (filter: object, token = 'viewer acme') =>
     client(token).ask('POST /v1/jobs/count', { body: { filter } });
   await eventually(async () => (await client().list({ text: 'counted' })).workflows.length === 2);
-  const one = { count: 1, has_more: false, statuses: { open: 1 } };
+  const one = { count: 1, has_more: false, statuses: { open: 1 }, newest: ['counted'] };
   expect(await found({ text: 'counted' })).toEqual(one);
   expect(await found({ tags: ['counted'] })).toEqual(one);
   expect(await found({ definition: 'patient~schedule' })).toMatchObject({ count: 1 });

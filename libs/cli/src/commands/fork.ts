@@ -40,7 +40,10 @@ export async function fork(session: Session, workflow: string, options: ForkComm
   return atPlace(session, { ...options, how: 'look', definitions }, async (place) => {
     const forked = await place.client.ask(FORK, { params: { workflow }, body }, { isRepeatable: id !== undefined });
     // So that a command after this one sees it; nobody needs to know when that takes longer.
-    await place.client.run(forked.workflow).get({ content: false }).catch(() => {});
+    await place.client
+      .run(forked.workflow)
+      .get({ content: false })
+      .catch(() => {});
     terminal.answer(forked);
     terminal.line(forked.workflow);
     for (const line of notesOn(forked, place, options)) terminal.note(terminal.paintNote('dim', line));

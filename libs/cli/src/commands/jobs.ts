@@ -1,11 +1,11 @@
 /** Owns `tidemark jobs`: one thing done to many workflows, counted beforehand, begun, watched and cancelled. */
 
-import type { Answer, Client } from '@tidemark/client';
+import { type Answer, type Client, TidemarkApiError } from '@tidemark/client';
 import { InvalidError, isClosed, type Json, type StreamStatus } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { type BulkAct, checkMeant } from '@tidemark/runtime';
 import { readJson } from '../input.ts';
-import { JOB_LOOK_MS } from '../limits.ts';
+import { JOB_LOOK_MS, RETRY_PAUSE_MS, UNKNOWN_GRACE_MS } from '../limits.ts';
 import { goesOnWith } from '../place/next-holder.ts';
 import { firstOf } from '../place/pages.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
@@ -171,8 +171,17 @@ async function follow(session: Session, client: Client, id: string, tenant: stri
   const { signal, release } = takeInterrupts(session);
   try {
     let told = '';
+    const knownByMs = performance.now() + UNKNOWN_GRACE_MS;
     while (!signal.aborted) {
-      const job = await jobOf(client, id, tenant);
+      // One that was begun a moment ago may not be in the rows yet.
+      const job = await jobOf(client, id, tenant).catch((error: unknown) => {
+        const isUnknown = error instanceof TidemarkApiError && error.code === 'job-unknown';
+        if (!isUnknown || performance.now() >= knownByMs) throw error;
+      });
+      if (job === undefined) {
+        await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
+        continue;
+      }
       const now = JSON.stringify([job.status, job.done_count, job.refused_count]);
       if (now !== told) {
         terminal.record(job);

@@ -43,8 +43,10 @@ type Env = Readonly<Record<string, string | undefined>>;
 const EMPTY: ContextsFile = { version: 1, current: null, contexts: {} };
 
 /** `TIDEMARK_CONTEXTS`, or `tidemark/contexts.json` in the user's folder of settings. */
-export function contextsPath({ TIDEMARK_CONTEXTS: named, XDG_CONFIG_HOME: settings, HOME: home }: Env): string {
+export function contextsPath(env: Env): string {
+  const named = env.TIDEMARK_CONTEXTS;
   if (named !== undefined && named !== '') return path.resolve(named);
+  const { XDG_CONFIG_HOME: settings, HOME: home } = env;
   const folder = settings !== undefined && settings !== '' ? settings : path.join(home ?? os.homedir(), '.config');
   return path.join(folder, 'tidemark', 'contexts.json');
 }

@@ -55,7 +55,7 @@ export async function targetOf(
 ): Promise<Target> {
   if (state !== undefined && context !== undefined) throw new UsageError('give --state or --context, not both');
   if (state !== undefined) return folderTarget(state, env, cwd);
-  const { TIDEMARK_URL: url, TIDEMARK_TOKEN: token } = env;
+  const [url, token] = [env.TIDEMARK_URL, env.TIDEMARK_TOKEN];
   if (context === undefined && url !== undefined && url !== '') {
     return {
       kind: 'server',
@@ -83,7 +83,7 @@ const serverTarget = (name: string, { url, credential }: Context, env: Session['
 export function checkedUrl(text: string, field: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isFit = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
-  if (isFit && url.search === '' && url.hash === '') return text.replace(/\/+$/, '');
+  if (isFit && url.search === '' && url.hash === '') return text.replace(/(?<!\/)\/+$/, '');
   throw new ConfigError(
     'url-invalid',
     `${field}: give the address of the API, as https://tidemark.example.com, with nothing after its path.`,
