@@ -1,5 +1,6 @@
 /** Owns who asks where nobody needs to say so: the owner of an embedded folder, over loopback. */
 
+import { AccessError } from '@tidemark/core';
 import type { Authenticator, Principal } from '@tidemark/ports';
 
 export const LOCAL_PRINCIPAL: Principal = { subject: 'local', tenant: null, roles: ['admin'], kind: 'local' };
@@ -11,7 +12,12 @@ export const LOCAL_PRINCIPAL: Principal = { subject: 'local', tenant: null, role
 export const ownerAuthenticator: Authenticator = {
   authenticate: async ({ authorization }) => {
     const [, name] = /^Bearer (\S+)$/i.exec(authorization ?? '') ?? [];
-    return name === undefined ? LOCAL_PRINCIPAL : { ...LOCAL_PRINCIPAL, subject: decodeURIComponent(name) };
+    if (name === undefined) return LOCAL_PRINCIPAL;
+    try {
+      return { ...LOCAL_PRINCIPAL, subject: decodeURIComponent(name) };
+    } catch {
+      throw new AccessError('credentials-invalid', 'The name of whoever asks is not percent-encoded.');
+    }
   },
 };
 
