@@ -95,7 +95,7 @@ export interface AtPlaceOptions extends PlaceOptions {
   readonly how: 'look' | 'write';
   /** Who decides, where state is in a folder; a server knows it by the credential. */
   readonly by?: string | undefined;
-  /** Read once it is known that there is something to look at; absent: none are needed. */
+  /** Read where this process opens the folder; whoever holds it, or a server, has its own. Absent: none are needed. */
   readonly definitions?: (() => Promise<readonly Definition[]>) | undefined;
 }
 
@@ -108,10 +108,6 @@ export async function atPlace<T>(
   const target = await targetOf(options, session);
   if (target.kind === 'embedded' && options.how === 'look' && !exists(target)) throw noState(target.shown);
   const place = await openPlace(session, target, options);
-  if (options.definitions !== undefined && (place.kind === 'server' || place.holder !== null)) {
-    if ((await options.definitions()).length > 0)
-      session.terminal.note(`${place.shown} has definitions of its own: --workflows is not read.`);
-  }
   try {
     return await noticeStall(session, place, work(place));
   } catch (error) {
