@@ -101,7 +101,7 @@ describe('logging in', () => {
 
   it('says what is wrong with an address, and where nobody answers', async () => {
     expect((await call(['login', 'ftp://x'])).err).toContain('url: give the address');
-    expect((await call(['login', 'http://ana:pass@127.0.0.1:1'])).err).not.toContain('pass@');
+    expect((await call(['login', 'http://user:pass@127.0.0.1:1'])).err).not.toContain('pass@');
     const away = await call(['login', 'http://127.0.0.1:9', '--key', '-'], { stdin: KEY });
     expect([away.code, away.err]).toEqual([69, expect.stringContaining('no answer from http://127.0.0.1:9')]);
   });
