@@ -17,8 +17,8 @@ const layers: readonly Layer[] = [
   { name: 'memory, segments', members: /^libs\/(memory|segments)$/ },
   { name: 'adapters and runtime', members: /^libs\/((log|store|queue|blob|keys)-[a-z0-9-]+|telemetry|runtime)$/ },
   { name: 'access, traces', members: /^libs\/(access|traces)$/ },
-  { name: 'sdk, api, host, repo-state', members: /^libs\/(sdk|api|host|repo-state)$/ },
-  { name: 'client, files, mcp', members: /^libs\/(client|files|mcp)$/ },
+  { name: 'sdk, api, client, host, repo-state', members: /^libs\/(sdk|api|client|host|repo-state)$/ },
+  { name: 'files, mcp', members: /^libs\/(files|mcp)$/ },
   { name: 'integrations', members: /^libs\/(console|ai|cli|effects)$/ },
   { name: 'services, examples', members: /^(services|examples)\/[a-z0-9-]+$/ },
 ];

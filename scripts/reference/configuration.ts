@@ -85,7 +85,7 @@ Settings are in the environment, and nowhere else. Where each is listed with its
 | a definition: retries, time-outs, budgets, priorities, limits by key | [the SDK](sdk.md), [effects](effects.md#when-things-go-wrong-what-a-definition-can-say), [dispatch](dispatch.md) |
 | a tenant: retention, holds, budgets | [retention.md](retention.md), [context.md](context.md) |
 
-A wrong or missing setting ends the process with exit code 78, and is named, never its value. \`tidemark doctor\` checks them against the servers. An embedded folder needs none.
+A wrong or missing setting ends the process with exit code 78, and is named, never its value. \`tidemark admin doctor\` checks them against the servers. An embedded folder needs none.
 
 ## Fixed limits
 

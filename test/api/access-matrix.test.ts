@@ -37,13 +37,22 @@ interface Sample {
 /** What there is of acme's, by the names of paths, and what nobody has. The key is made, and has an id of its own. */
 const ACMES: Record<string, string> = {
   ...{ workflow: 'acmes', other: 'acmes', session: 'acmes-talk', user: 'acmes-ana', job: 'acmes-job' },
-  ...{ schedule: 'acmes-plan', queue: 'acmes-own', tenant: 'initech', key: '', pool: 'default' },
+  ...{ schedule: 'acmes-plan', queue: 'acmes-own', tenant: 'initech', key: '', pool: 'default', hold: 'acmes-hold' },
+  ...{ definition: 'acmes-agent', subject: 'pipeline:acmes' },
   ...{ sequence: '1', call: '1', task: '9.9' },
 };
 const NOBODYS: Readonly<Record<string, string>> = {
   ...{ workflow: 'no-such', other: 'no-such', session: 'no-such', user: 'no-such', job: 'no-such' },
-  ...{ schedule: 'no-such', queue: 'no-such', tenant: 'no-such', key: 'no-such', pool: 'no-such' },
-  ...{ sequence: '1', call: '1', task: '9.9' },
+  ...{
+    schedule: 'no-such',
+    queue: 'no-such',
+    tenant: 'no-such',
+    key: 'no-such',
+    pool: 'no-such',
+    hold: 'no-such',
+    definition: 'no-such',
+  },
+  ...{ subject: 'pipeline:no-such', sequence: '1', call: '1', task: '9.9' },
 };
 const filled = (path: string, names: Readonly<Record<string, string>>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => names[name]!);
@@ -83,6 +92,8 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   compareCalls: { right: 'content', query: '?to=1', letIn: ['no-model-call'] },
   compareWorkflows: { right: 'read' },
   forkWorkflow: { right: 'operate', body: { at: 1, effects: 'live' } },
+  getTrace: { right: 'read' },
+  getRecovery: { right: 'content' },
   getWorkflowSpend: { right: 'read' },
   raiseBudget: { right: 'administer', body: { tokens: 1, ...WHY }, letIn: ['workflow-closed'] },
   listBudgets: { right: 'read' },
@@ -95,6 +106,21 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
     saysWhose: 'query',
   },
   recall: { right: 'content', query: '?query=pearl&kind=fact', showsContent: true, theirs: null, saysWhose: 'query' },
+  listFacts: { right: 'content', showsContent: true, theirs: null, saysWhose: 'query' },
+  rememberFact: { right: 'operate', body: { text: 'a test' }, theirs: null, saysWhose: 'query' },
+  forgetFact: { right: 'operate', theirs: [404, 'fact-unknown'], letIn: ['fact-unknown'], saysWhose: 'query' },
+  listPreferences: { right: 'content', theirs: null, saysWhose: 'query' },
+  // Others set and forget it at the same time.
+  getPreference: { right: 'content', theirs: null, letIn: ['state-key-unknown'], saysWhose: 'query' },
+  setPreference: { right: 'operate', body: { value: 'a test' }, theirs: null, saysWhose: 'query' },
+  forgetPreference: { right: 'operate', theirs: null, letIn: ['state-key-unknown'], saysWhose: 'query' },
+  listRecords: { right: 'content', showsContent: true, theirs: null, saysWhose: 'query' },
+  writeRecords: {
+    right: 'operate',
+    body: { records: [{ key: 'done/matrix', value: 1 }] },
+    theirs: null,
+    saysWhose: 'query',
+  },
   countJob: { right: 'read', body: { filter: {} } },
   startJob: {
     right: 'operate',
@@ -121,12 +147,20 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   },
   listSchedules: { right: 'read' },
   fireSchedule: { right: 'operate', body: {} },
+  // Callers of one tenant are told nothing of the runs of all.
+  getShadow: { right: 'read', letIn: ['right-missing'], theirs: null },
+  promoteShadow: { right: 'operate', body: { to: 1 }, letIn: ['right-missing', 'rollout-changed'], theirs: null },
   getFleet: { right: 'read' },
   whoAmI: { right: 'read' },
   listQuestions: { right: 'read' },
   listRejected: { right: 'read' },
   listSegments: { right: 'read' },
   getStorage: { right: 'administer' },
+  getRetention: { right: 'administer', saysWhose: 'query' },
+  setRetention: { right: 'administer', body: { policy: null }, saysWhose: 'query' },
+  // Two set it at the same time.
+  holdHistory: { right: 'administer', body: { hold: 'matrix', ...WHY }, letIn: ['hold-taken'], saysWhose: 'query' },
+  releaseHold: { right: 'administer', theirs: [404, 'hold-unknown'], letIn: ['hold-unknown'], saysWhose: 'query' },
   createKey: { right: 'administer', body: { name: 'of the matrix', roles: ['viewer'] } },
   listKeys: { right: 'administer' },
   getKey: { right: 'administer', theirs: [404, 'key-unknown'] },
@@ -208,6 +242,10 @@ async function seedAcmes(): Promise<void> {
   } as const;
   await client.bulk.start({ ...job, id: ACMES.job! });
   await client.memory.userFacts(ACME, user!).remember(`likes a ${CONTENT}`, { source: 'test' });
+  const hold = { id: ACMES.hold!, workflow: null, by: 'test', ...WHY };
+  await client.memory.hold(ACME, hold);
+  const done = { subject: ACMES.subject!, kind: 'record', key: 'done/one', value: CONTENT } as const;
+  await client.memory.remember([done], { tenant: ACME });
   await ask('PUT', `/v1/tenants/${ACMES.tenant}`, 'admin', null);
 }
 afterAll(async () => {

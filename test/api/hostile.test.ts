@@ -213,12 +213,13 @@ describe('a forged cursor', () => {
     ['workflows/{workflow}/calls', (text) => ['1.0', text]],
     ['workflows/{workflow}/notes', numbers(1)],
     ['workflows/{workflow}/segments', numbers(0, 0)],
+    ['records/{subject}', named],
     ['workflows/{workflow}/tasks', (text) => [text === 'x' ? '1.0' : text]],
   ];
 
   it.each(PLACES)('of %s is refused as such', async (path, of) => {
     await admin().start('patient', {}, { id: 'forged' });
-    const address = path.replace('{workflow}', 'forged');
+    const address = path.replace('{workflow}', 'forged').replace('{subject}', 'pipeline:forged');
     expect(await answerOf(address, forged(of('x')))).toMatchObject({ status: 200 });
     const texts = ['a\0b', '\ud800', 'x'.repeat(2_001)].map(of);
     for (const told of [...texts, [of('x')], null, {}, ['x', 'x', 'x', 'x']]) {

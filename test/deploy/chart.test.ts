@@ -211,7 +211,7 @@ describe('migrations', () => {
     const job = named(plain, 'Job', '-migrate-1');
     expect(job.metadata.annotations?.['helm.sh/hook']).toBe('pre-install,pre-upgrade');
     const { spec } = job.spec.template;
-    expect(spec.containers[0].args).toEqual(['tidemark', 'migrate', '--wait', '--json']);
+    expect(spec.containers[0].args).toEqual(['tidemark', 'admin', 'migrate', '--wait', '--json']);
     expect(spec.containers[0]).not.toHaveProperty('envFrom');
     expect(spec).not.toHaveProperty('serviceAccountName');
     expect(envOf(job.spec.template)).toMatchObject({

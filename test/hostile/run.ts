@@ -183,20 +183,9 @@ class TenantBeside {
 
 /** Of an administrator of all tenants, from the command line of the cluster. */
 async function firstKey(env: Readonly<Record<string, string>>): Promise<string> {
-  const args = [
-    'access',
-    'create-key',
-    '--name',
-    'hostile',
-    '--role',
-    'admin',
-    '--all-tenants',
-    '--by',
-    'ana',
-    '--json',
-  ];
+  const args = ['admin', 'access', 'create-key', '--name', 'hostile', '--role', 'admin', '--all-tenants', '--json'];
   const { stdout } = await promisify(execFile)(process.execPath, [CLI, ...args], { env: { ...process.env, ...env } });
-  return (JSON.parse(stdout) as { readonly key: string }).key;
+  return (JSON.parse(stdout) as { readonly secret: string }).secret;
 }
 
 export async function runHostile(options: HostileOptions): Promise<HostileResult> {

@@ -49,7 +49,7 @@ describeServers('a rolling upgrade', ['kafka', 'redis', 'postgres'], () => {
       onProgress: (line) => lines.push(`${new Date().toISOString()} ${line}`),
       async whenMixed(fleet) {
         // This release's processes are there, and would fail by it.
-        const refused = await command(next, fleet, 'migrate', '--contract');
+        const refused = await command(next, fleet, 'admin', 'migrate', '--contract');
         expect([refused.code, refused.err]).toEqual([69, expect.stringContaining("don't know")]);
         expect(refused.err).toContain('9002-without-this');
       },

@@ -259,7 +259,7 @@ const wrongRejections = (history: History): readonly Finding[] =>
 
 /** Rows, belief and all, that differ from what the newest release makes of the log. */
 async function wrongRows(newest: string, fleet: Fleet): Promise<readonly Finding[]> {
-  const { code, out } = await command(newest, fleet, 'doctor', '--rows', '--json');
+  const { code, out } = await command(newest, fleet, 'admin', 'doctor', '--rows', '--json');
   const { checks } = JSON.parse(out) as {
     readonly checks: readonly { readonly check: string; readonly level: string; readonly message: string }[];
   };

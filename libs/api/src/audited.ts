@@ -91,7 +91,7 @@ const NOTHING: About = { tenant: null };
 
 const WORKFLOWS: readonly string[] = ['workflow', 'schedule'];
 /** Anybody may name a workflow like one of these; that doesn't make it theirs (I9). */
-const NO_WORKFLOWS: readonly string[] = ['key', 'job', 'queue', 'session', 'user', 'tenant'];
+const NO_WORKFLOWS: readonly string[] = ['user', 'key', 'job', 'queue', 'session', 'tenant'];
 
 function namedIn(value: unknown): About | undefined {
   const fields = (value ?? {}) as Readonly<Record<string, unknown>>;

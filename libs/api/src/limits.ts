@@ -53,10 +53,20 @@ export const RATE_WINDOW_MS = 60_000;
 /** Rows in one page, at most and unless said otherwise. */
 export const PAGE_MAX_COUNT = 500;
 export const PAGE_DEFAULT_COUNT = 50;
+/** Newest events beside checkpoints and effects in which it is looked for why a workflow is undone. */
+export const NOTES_LOOKED_AT_COUNT = 200;
 /** Pending tasks that come with a workflow. */
 export const TASKS_SHOWN_COUNT = 200;
 /** Events of a timeline that one answer tells; they are small. */
 export const TIMELINE_PAGE_COUNT = 20_000;
+
+/** Spans of a trace that one answer tells, and traces of several pages that are kept for the next one. */
+export const TRACE_PAGE_COUNT = 500;
+export const TRACES_KEPT_MAX_COUNT = 4;
+
+/** Longest wait for one probe that is asked for a plan, and for all of them, in milliseconds. */
+export const PROBE_ANSWER_MAX_MS = 10_000;
+export const PROBES_ANSWER_MAX_MS = 20_000;
 
 /** What was started is looked for so long where rows don't know it yet, in milliseconds; the pause between two looks, which doubles, and its longest. */
 export const STARTED_GRACE_MS = 5_000;
@@ -122,6 +132,9 @@ export const KEY_LIFE_DEFAULT_MS = 90 * 86_400_000;
 /** Approvals in one page: at most, and where nothing is said. */
 export const APPROVALS_MAX_COUNT = 100;
 export const APPROVALS_DEFAULT_COUNT = 50;
+/** Facts that one answer tells, and preferences: at most; facts where nothing is said. */
+export const MEMORIES_MAX_COUNT = 1_000;
+export const MEMORIES_DEFAULT_COUNT = 50;
 /** How long the console's build may take in a checkout, in milliseconds. */
 export const CONSOLE_BUILD_TIMEOUT_MS = 120_000;
 

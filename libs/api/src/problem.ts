@@ -65,7 +65,7 @@ export function toldOf(error: unknown): Told {
   if (!(error instanceof TidemarkError)) return fault('internal');
   const status = statusOf(error);
   if (status === 500) return fault(error.code);
-  const fields = error.details.fields as Problem['fields'];
+  const fields = fieldsOf(error.details);
   const detail = BEHIND.test(error.code) ? BEHIND_DETAIL : error.message;
   const told = { ...problem(status, error.code, detail), ...(fields !== undefined && { fields }) };
   const isLater = status === 429 || status === 503;
@@ -76,6 +76,14 @@ export function toldOf(error: unknown): Told {
     // What was shed is no fault.
     isFault: error instanceof UnavailableError,
   };
+}
+
+/** Where what was given is wrong, as far as the failure names it: each field, or each place of a secret. */
+function fieldsOf({ fields, found }: TidemarkError['details']): Problem['fields'] {
+  if (!Array.isArray(found)) return fields as Problem['fields'];
+  return found
+    .slice(0, PROBLEM_FIELDS_MAX_COUNT)
+    .map(({ place, kind }) => ({ field: String(place), problem: `is a secret (${kind})` }));
 }
 
 /** Codes of what a server behind this one, or a folder, did not do: their messages name hosts, databases, buckets and keys. */

@@ -19,13 +19,28 @@ import { listCheckpoints, listEffects, listEvents, listTasks } from './routes/hi
 import { cancelJob, countJob, getJob, listJobs, startJob } from './routes/jobs.ts';
 import { cancelWorkflow, pauseWorkflow, resumeWorkflow, retryWorkflow, terminateWorkflow } from './routes/lifecycle.ts';
 import { whoAmI } from './routes/me.ts';
+import {
+  forgetFact,
+  forgetPreference,
+  getPreference,
+  listFacts,
+  listPreferences,
+  recallMemories,
+  rememberFact,
+  setPreference,
+} from './routes/memory.ts';
 import { getWorkflowSpend, listBudgets, raiseBudget, setBudget } from './routes/money.ts';
 import { compare, compareCalls, forkWorkflow, getWorkflowAt, listCallPlaces, listModelCalls } from './routes/past.ts';
 import { listQueues, pauseQueue, resumeQueue } from './routes/queues.ts';
+import { listRecords, writeRecords } from './routes/records.ts';
+import { getRecovery } from './routes/recovery.ts';
+import { getRetention, holdHistory, releaseHold, setRetention } from './routes/retention.ts';
 import { getPool, listPools } from './routes/scaling.ts';
 import { fireSchedule, listSchedules, setSchedule } from './routes/schedules.ts';
-import { getSession, handOver, recallMemories } from './routes/sessions.ts';
+import { getSession, handOver } from './routes/sessions.ts';
+import { getShadow, promoteShadow } from './routes/shadows.ts';
 import { getTimeline } from './routes/timeline.ts';
+import { getTrace } from './routes/trace.ts';
 import {
   getResult,
   getWorkflow,
@@ -66,6 +81,8 @@ export const routes = {
   compareCalls,
   compare,
   forkWorkflow,
+  getTrace,
+  getRecovery,
   getWorkflowSpend,
   raiseBudget,
   listBudgets,
@@ -73,6 +90,15 @@ export const routes = {
   getSession,
   handOver,
   recallMemories,
+  listFacts,
+  rememberFact,
+  forgetFact,
+  listPreferences,
+  getPreference,
+  setPreference,
+  forgetPreference,
+  listRecords,
+  writeRecords,
   countJob,
   startJob,
   getJob,
@@ -86,12 +112,18 @@ export const routes = {
   setSchedule,
   listSchedules,
   fireSchedule,
+  getShadow,
+  promoteShadow,
   getFleet,
   whoAmI,
   listQuestions,
   listRejected,
   listSegments,
   getStorage,
+  getRetention,
+  setRetention,
+  holdHistory,
+  releaseHold,
   createKey,
   listKeys,
   getKey,

@@ -34,7 +34,7 @@ const runOf = (id: string, directory: string): string[] => {
 };
 const run = (id: string, ...more: string[]) => callCli([...runOf(id, cwd), ...more], { cwd, env });
 const copied = () => cp(path.join(model, 'state'), path.join(cwd, 'state'), { recursive: true });
-const archive = () => json('compact', '--older-than', '1s');
+const archive = () => json('admin', 'compact', '--older-than', '1s');
 
 /** Archives once it is old enough. */
 const archived = () => expect.poll(archive).toMatchObject({ segments: 1, failed_partitions: 0 });
@@ -42,32 +42,29 @@ const archived = () => expect.poll(archive).toMatchObject({ segments: 1, failed_
 describe('history', () => {
   it('is archived, proved, shown, brought back, and outlives its rows', async () => {
     await copied();
-    const release = await held();
     const before = await json('show', 'one', '--checkpoints');
     await archived();
-    expect(await json('verify')).toMatchObject({ segments: 1, problems: [], unread_segments: 0 });
+    expect(await json('admin', 'verify')).toMatchObject({ segments: 1, problems: [], unread_segments: 0 });
     expect((await call('du', '--by', 'workflow')).out).toMatch(/one +1 +0 B/);
     const { changed_ago: _, ...rest } = await json('show', 'one', '--checkpoints');
     expect({ ...before, ...rest }).toEqual(before);
-    expect((await call('restore', 'one')).out).toContain('is at hand');
-    expect(await json('restore', 'one')).toEqual({ workflow: 'one', state: 'here' });
-    await release();
+    expect((await call('admin', 'restore', 'one')).out).toContain('is at hand');
+    expect(await json('admin', 'restore', 'one')).toEqual({ workflow: 'one', state: 'here' });
 
-    const { checks } = await json('doctor', '--rows');
+    const { checks } = await json('admin', 'doctor', '--rows');
     expect(checks).toContainEqual(expect.objectContaining({ check: 'Fold', level: 'ok' }));
-    expect(await json('rebuild')).toMatchObject({ log_entries: expect.any(Number) });
+    expect(await json('admin', 'rebuild')).toMatchObject({ log_entries: expect.any(Number) });
     expect({ ...before, ...(await json('show', 'one', '--checkpoints')) }).toEqual(before);
     await rm(path.join(cwd, 'state/rows'), { recursive: true });
     expect({ ...before, ...(await json('show', 'one', '--checkpoints')) }).toEqual(before);
-    expect((await call('restore', 'nobody')).code).toBe(65);
+    expect((await call('admin', 'restore', 'nobody')).code).toBe(65);
   });
 
-  it('that was tampered with is told, with exit code 74, and stays as it is', async (context) => {
+  it('that was tampered with is told, with exit code 74, and stays as it is', async () => {
     await copied();
-    context.onTestFinished(await held());
     // Never after no time, nor before its own.
-    expect(await call('compact', '--older-than', '0d')).toMatchObject({ code: 64 });
-    expect(await json('compact', '--older-than', '7d')).toMatchObject({ segments: 0 });
+    expect(await call('admin', 'compact', '--older-than', '0d')).toMatchObject({ code: 64 });
+    expect(await json('admin', 'compact', '--older-than', '7d')).toMatchObject({ segments: 0 });
     await archived();
     const folder = path.join(cwd, 'state/archive/segments');
     const [name] = (await readdir(folder, { recursive: true })).filter((each) => each.endsWith('.parquet'));
@@ -75,7 +72,7 @@ describe('history', () => {
     const bytes = await readFile(file);
     bytes[bytes.length >> 1]! ^= 1;
     await writeFile(file, bytes);
-    const { code, err } = await call('verify');
+    const { code, err } = await call('admin', 'verify');
     expect(code).toBe(74);
     expect(err).toContain('segment-damaged');
     expect((await readFile(file)).equals(bytes)).toBe(true);
@@ -85,7 +82,7 @@ describe('history', () => {
 it('a tenant’s policy and holds are set, shown and taken away, and nothing is kept for no time', async (context) => {
   context.onTestFinished(await held(MODULE));
   await run('one');
-  const none = { warm_ms: null, keep_ms: null, is_own: false, holds: [] };
+  const none = { api_version: 'v1', tenant: 'default', policy: null, holds: [] };
   expect(await json('retention')).toEqual(none);
   expect(await call('retention', 'set', '--warm', '0d', '--keep', 'forever')).toMatchObject({ code: 64 });
   expect(await call('retention', 'set', '--warm', '30d')).toMatchObject({ code: 64 });
@@ -94,9 +91,10 @@ it('a tenant’s policy and holds are set, shown and taken away, and nothing is 
   const why = ['--by', 'ana', '--why', 'a dispute'];
   expect(await call('retention', 'hold', 'case', '--workflow', 'nobody', ...why)).toMatchObject({ code: 65 });
   await call('retention', 'hold', 'case', '--workflow', 'one', ...why);
-  const hold = { id: 'case', workflow: 'one', by: 'ana', why: 'a dispute' };
+  const hold = { hold: 'case', workflow: 'one', by: 'ana', why: 'a dispute' };
   const days = 86_400_000;
-  expect(await json('retention')).toEqual({ warm_ms: 7 * days, keep_ms: 30 * days, is_own: true, holds: [hold] });
+  const policy = { warm_ms: 7 * days, keep_ms: 30 * days };
+  expect(await json('retention')).toEqual({ ...none, policy, holds: [hold] });
   expect((await call('retention')).out).toContain('a dispute');
   expect(await call('retention', 'hold', 'case', '--workflow', 'one', ...why)).toMatchObject({ code: 0 });
   const taken = await call('retention', 'hold', 'case', ...why);
@@ -115,17 +113,15 @@ it('a tenant’s policy and holds are set, shown and taken away, and nothing is 
 
 it('what a policy deleted is told by compact and verify, and is nothing wrong, and the policy stays', async () => {
   await copied();
-  const release = await held();
   await call('retention', 'set', '--warm', '1s', '--keep', '1s');
   // The policy is told by events, which never end; they lie beside the run's.
   await expect.poll(archive).toMatchObject({ segments: 2, deleted_segments: 0 });
-  const compacted = async () => (await call('compact', '--older-than', '1s')).out;
+  const compacted = async () => (await call('admin', 'compact', '--older-than', '1s')).out;
   await expect.poll(compacted).toContain('Retention: deleted 1 segment for good.');
-  await release();
-  expect(await json('verify')).toMatchObject({ deleted_segments: 1, unread_segments: 0, problems: [] });
+  expect(await json('admin', 'verify')).toMatchObject({ deleted_segments: 1, unread_segments: 0, problems: [] });
   await rm(path.join(cwd, 'state/rows'), { recursive: true });
-  expect(await json('retention')).toMatchObject({ warm_ms: 1_000, keep_ms: 1_000 });
-  const { code, out } = await call('verify');
+  expect(await json('retention')).toMatchObject({ policy: { warm_ms: 1_000, keep_ms: 1_000 } });
+  const { code, out } = await call('admin', 'verify');
   expect([code, out]).toEqual([0, expect.stringContaining('Of 1 segment a policy left the manifest alone.')]);
 });
 
@@ -138,17 +134,15 @@ describe('keys', () => {
     await run('one');
     const secrets = path.join(cwd, 'secrets.json');
     env = { ...env, TIDEMARK_SECRETS_KEYS_URL: pathToFileURL(secrets).href };
-    const rotated = await json('keys', 'rotate');
+    const rotated = await json('admin', 'keys', 'rotate');
     expect(rotated).toMatchObject([{ file: path.join(cwd, 'keys.json') }, { file: secrets }]);
     for (const { file, wrapped_by } of rotated as unknown as { readonly file: string; readonly wrapped_by: string }[]) {
       expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ current: wrapped_by, keys: { length: 2 } });
     }
-    const release = await held();
-    expect(await json('keys')).toMatchObject([{ provider: 'local', is_current: false, data_keys: 1 }]);
-    expect(await json('keys', 'rewrap')).toMatchObject({ rewrapped: 1, wrong: 0 });
-    expect(await json('keys')).toMatchObject([{ is_current: true }]);
+    expect(await json('admin', 'keys')).toMatchObject([{ provider: 'local', is_current: false, data_keys: 1 }]);
+    expect(await json('admin', 'keys', 'rewrap')).toMatchObject({ rewrapped: 1, wrong: 0 });
+    expect(await json('admin', 'keys')).toMatchObject([{ is_current: true }]);
     expect((await call('show', 'one')).out).toContain('"lines"');
-    await release();
     env = {};
     const refused = { code: 78, err: expect.stringContaining('TIDEMARK_KEYS_URL is not set') };
     expect(await call('show', 'one')).toMatchObject(refused);
@@ -162,34 +156,42 @@ describe('keys', () => {
 
   it('that are lost, with their store or their file, are told by doctor', async () => {
     await run('one');
-    expect(await json('doctor')).toMatchObject({ exit_code: 0 });
+    expect(await json('admin', 'doctor')).toMatchObject({ exit_code: 0 });
     const [store, file, away] = ['state/log/keys.sqlite', 'keys.json', 'away'].map((name) => path.join(cwd, name));
     await rename(store!, away!);
     await call('show', 'one');
-    const { exit_code, checks } = await json('doctor');
+    const { exit_code, checks } = await json('admin', 'doctor');
     expect(exit_code).toBe(74);
     expect(checks).toContainEqual(
       expect.objectContaining({ check: 'History', level: 'fail', message: expect.stringContaining(store!) }),
     );
     await rename(away!, store!);
-    expect(await json('doctor')).toMatchObject({ exit_code: 0 });
+    expect(await json('admin', 'doctor')).toMatchObject({ exit_code: 0 });
     await rename(file!, away!);
-    expect(await call('doctor')).toMatchObject({ code: 78, out: expect.stringContaining(`${file} is not there`) });
+    expect(await call('admin', 'doctor')).toMatchObject({
+      code: 78,
+      out: expect.stringContaining(`${file} is not there`),
+    });
     expect(await readdir(cwd)).not.toContain('keys.json');
     await rename(away!, file!);
-    expect(await json('doctor')).toMatchObject({ exit_code: 0 });
+    expect(await json('admin', 'doctor')).toMatchObject({ exit_code: 0 });
   });
 
-  it('of a run or a user are destroyed for good; who, when and how much stays, and so does the proof', async (context) => {
-    context.onTestFinished(await held(MODULE));
+  it('of a run or a user are destroyed for good; who, when and how much stays, and so does the proof', async () => {
+    const making = await held(MODULE);
     await run('one', '--user', 'ana');
     await run('two', '--user', 'bob');
+    await making();
     const why = ['--by', 'carl', '--why', 'they asked'];
-    expect(await call('forget', ...why)).toMatchObject({ code: 65 });
-    expect(await call('forget', '--workflow', 'nobody', ...why)).toMatchObject({ code: 65 });
-    const nobody = await call('forget', '--user', 'anna', ...why);
+    expect(await call('admin', 'forget', ...why)).toMatchObject({ code: 65 });
+    expect(await call('admin', 'forget', '--workflow', 'nobody', ...why)).toMatchObject({ code: 65 });
+    const nobody = await call('admin', 'forget', '--user', 'anna', ...why);
     expect([nobody.code, nobody.err]).toEqual([65, expect.stringContaining('knows no anna')]);
-    expect(await json('forget', '--user', 'ana', ...why)).toMatchObject({ of: 'user:ana', keys: [expect.any(String)] });
+    expect(await json('admin', 'forget', '--user', 'ana', ...why)).toMatchObject({
+      of: 'user:ana',
+      keys: [expect.any(String)],
+    });
+    const release = await held(MODULE);
     const shown = await json('show', 'one');
     expect(shown).toMatchObject({ status: 'completed', forgotten: true, input: null });
     expect(shown).not.toHaveProperty('output');
@@ -204,10 +206,11 @@ describe('keys', () => {
     expect(await call('watch', 'one')).toMatchObject({ code: 65, err: gone.err });
     expect(await run('one')).toMatchObject({ code: 65, err: gone.err });
     // The control: nothing of the other is said to be forgotten.
-    expect(await json('show', 'two')).not.toHaveProperty('forgotten');
+    expect(await json('show', 'two')).toMatchObject({ forgotten: false });
     expect(await call('show', 'two', '--at', '1')).toMatchObject({ code: 0 });
     expect(await json('show', 'two')).toMatchObject({ status: 'completed', output: { lines: expect.any(Number) } });
+    await release();
     await archived();
-    expect(await json('verify')).toMatchObject({ problems: [] });
+    expect(await json('admin', 'verify')).toMatchObject({ problems: [] });
   });
 });

@@ -34,8 +34,8 @@ describe('bundle', () => {
     expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { answers: 9 }]);
 
     const listed = await here('bundle', 't1');
-    expect(listed.out).toMatch(/AT +CALL +MODEL +BUNDLE +STATUS/);
-    expect(listed.out.match(/test-model +reply +done/g)).toHaveLength(9);
+    expect(listed.out).toMatch(/AT +CALL +TASK +STATUS +MADE/);
+    expect(listed.out.match(/^ *\d+ +1 +\S+ +done +/gm)).toHaveLength(9);
 
     const early = await here('bundle', 't1', '--at', '2', '--messages');
     expect([early.code, early.err]).toEqual([0, '']);
@@ -59,8 +59,10 @@ describe('bundle', () => {
     expect(same.out).toBe('The two bundles are identical.\n');
 
     // From the archive it is the same.
-    const archive = async () => JSON.parse((await here('compact', '--older-than', '1s', '--json')).out);
+    await release();
+    const archive = async () => JSON.parse((await here('admin', 'compact', '--older-than', '1s', '--json')).out);
     await expect.poll(archive).toMatchObject({ segments: 1, failed_partitions: 0 });
+    release = await hold({ cwd, modules: [THINKERS] });
     expect((await here('bundle', 't1', '--at', '2', '--messages')).out).toBe(early.out);
   });
 

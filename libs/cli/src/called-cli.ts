@@ -2,13 +2,12 @@
 
 import { EventEmitter } from 'node:events';
 import path from 'node:path';
+import { readDefinitions } from './definitions.ts';
 import { CONCURRENCY_DEFAULT_COUNT } from './limits.ts';
+import { DEFAULT_FOLDER, folderTarget, holdFolder } from './place/folder.ts';
 import { runCli } from './program.ts';
 import { Said } from './said.ts';
 import type { Ended } from './spawned-cli.ts';
-import { readDefinitions } from './state/definitions.ts';
-import { type Folder, holdFolder, targetOf } from './state/open-desk.ts';
-import { serveSocket } from './state/socket-server.ts';
 import { Terminal } from './terminal.ts';
 
 export interface CallOptions {
@@ -75,17 +74,23 @@ export const callCli = (args: readonly string[], options: CallOptions): Promise<
 
 export interface HoldOptions extends CallOptions {
   readonly state?: string;
-  /** What is run there meanwhile; none: nothing is. */
+  /** What is known there, and run meanwhile. */
   readonly modules?: readonly string[];
+  /** False: it is known only. */
+  readonly runs?: boolean;
 }
 
 /** Holds the folder in this process; commands go through it, as through `tidemark dev`, until it is let go. */
-export async function hold({ cwd, env = {}, state, modules = [] }: HoldOptions): Promise<() => Promise<void>> {
-  const target = targetOf(state, env, cwd) as Folder;
+export async function hold({
+  cwd,
+  env = {},
+  state,
+  modules = [],
+  runs = true,
+}: HoldOptions): Promise<() => Promise<void>> {
   const definitions = modules.length === 0 ? [] : await readDefinitions(modules, cwd);
-  const desk = await holdFolder(target, { definitions });
-  if (modules.length > 0) await desk.startWorker(CONCURRENCY_DEFAULT_COUNT, () => {});
-  const server = await serveSocket(desk, target.folder, 'dev');
-  desk.closeFirst(() => server.close());
-  return () => desk.close();
+  const held = await holdFolder(folderTarget(state ?? DEFAULT_FOLDER, env, cwd), { definitions });
+  if (runs && modules.length > 0) await held.startWorker(CONCURRENCY_DEFAULT_COUNT, { onError: () => {} });
+  await held.serve('dev');
+  return () => held.close();
 }

@@ -43,7 +43,7 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
   });
 
   it('is told what is not made yet, and makes nothing', { timeout: TIMEOUT_MS }, async () => {
-    const { code, out } = await call('doctor', '--json');
+    const { code, out } = await call('admin', 'doctor', '--json');
     expect(code).toBe(0);
     const { status, checks } = JSON.parse(out) as Doctor;
     expect(status).toBe('warn');
@@ -51,19 +51,21 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
     expect(warnings).toEqual(
       expect.arrayContaining([expect.stringContaining('is not made yet'), 'the tables are not made yet']),
     );
-    expect(JSON.parse((await call('doctor', '--json')).out).checks).toHaveLength(checks.length);
+    expect(JSON.parse((await call('admin', 'doctor', '--json')).out).checks).toHaveLength(checks.length);
   });
 
   it('makes the tables before any process is there, once; says before what it would do', {
     timeout: TIMEOUT_MS,
   }, async () => {
     const there = env.TIDEMARK_POSTGRES_URL!;
-    const dry = await json('migrate', '--dry-run');
+    const dry = await json('admin', 'migrate', '--dry-run');
     expect(dry).toMatchObject({ dryRun: true, deferred: [], unknown: [] });
-    expect(await json('migrate', '--wait')).toEqual({ ...dry, dryRun: false });
-    expect((await call('migrate', '--contract')).out).toBe('Nothing to apply: the tables are of this version.\n');
+    expect(await json('admin', 'migrate', '--wait')).toEqual({ ...dry, dryRun: false });
+    expect((await call('admin', 'migrate', '--contract')).out).toBe(
+      'Nothing to apply: the tables are of this version.\n',
+    );
     env.TIDEMARK_POSTGRES_URL = there.replace(/:\d+\//, ':1/');
-    const absent = await call('migrate', '--wait', '2s');
+    const absent = await call('admin', 'migrate', '--wait', '2s');
     env.TIDEMARK_POSTGRES_URL = there;
     expect([absent.code, absent.out]).toEqual([69, '']);
     expect(absent.err).toContain('Waiting.');
@@ -91,7 +93,7 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
     );
     expect([begun.code, begun.out]).toEqual([0, 'g1\n']);
     expect((await call('ls')).out).toMatch(/g1 +greet v1 +ready/);
-    const alone = await call('doctor');
+    const alone = await call('admin', 'doctor');
     expect(alone.out).toMatch(
       /warn +Workflows +1 open workflow: 0 running, 1 ready\n +→ Nobody runs them: start a worker/,
     );
@@ -113,7 +115,7 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
     expect(JSON.parse(ran.out)).toMatchObject({ created: true, output: { receipt: 'receipt-9' } });
     expect((await call('show', 'g1')).out).toContain('"text": "Hello, Eve!"');
 
-    const well = await call('doctor');
+    const well = await call('admin', 'doctor');
     // One broker is all that a test has.
     expect(well.out).toContain('0 failures, 2 warnings.');
     for (const topic of [env.TIDEMARK_TOPIC, `${env.TIDEMARK_TOPIC}.keys`])

@@ -8,10 +8,8 @@ import { eventually } from '@tidemark/testkit/eventually';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { callCli } from './called-cli.ts';
+import { type HeldFolder, holdFolder } from './place/folder.ts';
 import { runCli } from './program.ts';
-import type { HostDesk } from './state/host-desk.ts';
-import { holdFolder } from './state/open-desk.ts';
-import { type SocketServer, serveSocket } from './state/socket-server.ts';
 import { Terminal } from './terminal.ts';
 
 const patient = defineWorkflow({
@@ -39,26 +37,24 @@ const quick = defineWorkflow({
 });
 
 let cwd: string;
-let desk: HostDesk;
-let server: SocketServer;
+let held: HeldFolder;
 beforeAll(async () => {
   cwd = await mkdtemp(path.join(os.tmpdir(), 'tidemark-control-'));
   const folder = path.join(cwd, '.tidemark');
-  desk = await holdFolder({ kind: 'embedded', folder, shown: '.tidemark' }, { definitions: [patient, quick] });
-  await desk.startWorker(20, () => {});
-  server = await serveSocket(desk, folder, 'dev');
+  held = await holdFolder({ kind: 'embedded', folder, shown: '.tidemark' }, { definitions: [patient, quick] });
+  await held.startWorker(20, { onError: () => {} });
+  await held.serve('dev');
   for (const [id, tags] of [
     ['p1', ['gold', 'eu']],
     ['p2', ['gold']],
     ['p3', []],
   ] as const) {
-    await desk.host.client.start(patient, {}, { id, tags, user: id === 'p3' ? 'ben' : 'ana' });
+    await held.host.client.start(patient, {}, { id, tags, user: id === 'p3' ? 'ben' : 'ana' });
   }
-  await eventually(async () => (await desk.reads.workflows({ limit: 9 })).length === 3);
+  await eventually(async () => (await held.host.ports.store.workflows({ limit: 9 })).length === 3);
 });
 afterAll(async () => {
-  await server.close();
-  await desk.close();
+  await held.close();
   await rm(cwd, { recursive: true });
 });
 
@@ -111,7 +107,7 @@ it('holds a queue and lets it go', async () => {
     changed: true,
     held: true,
   });
-  await desk.host.client.start(quick, {}, { id: 'q1' });
+  await held.host.client.start(quick, {}, { id: 'q1' });
   await expect
     .poll(async () => (await call('queues')).out)
     .toMatch(/quick +default +1 +0 +.*ana for all: the provider/);
@@ -218,7 +214,7 @@ it.each([
   ['\u0003', 130, 20, 6],
 ])('shows the fleet live until %j, and gives the terminal back', async (key, code, columns, rows) => {
   const hostile = 'ev\u001b[31mil';
-  await desk.host.client.queues.pause({ definition: '<b>hostile</b>', tenant: null }, { by: 'ana', why: hostile });
+  await held.host.client.queues.pause({ definition: '<b>hostile</b>', tenant: null }, { by: 'ana', why: hostile });
   const { session, raw, press, written } = fakeTerminal(columns, rows);
   const watching = runCli(['watch'], session);
   await expect.poll(written).toMatch(/\d+ live/);
@@ -234,5 +230,5 @@ it.each([
     expect(lines.length).toBeLessThanOrEqual(rows);
     for (const line of lines) expect(line.replaceAll('\u001b[K', '').length).toBeLessThanOrEqual(columns);
   }
-  await desk.host.client.queues.resume({ definition: '<b>hostile</b>', tenant: null }, { by: 'ana', why: 'done' });
+  await held.host.client.queues.resume({ definition: '<b>hostile</b>', tenant: null }, { by: 'ana', why: 'done' });
 });

@@ -16,7 +16,7 @@ const PATIENCE_MS = 60_000;
 /** Between two looks. */
 const LOOK_MS = 100;
 /** They change nothing, so they may be given again until what they wait for has come. */
-const LOOK = /^(?:cat|tidemark (?:approvals|bundle|doctor|ls|show|trace show|watch)) /;
+const LOOK = /^(?:cat|tidemark (?:approvals|bundle|admin doctor|ls|show|trace show|watch)) /;
 /** What only a shell understands, outside of single quotes. */
 const FOR_A_SHELL = /[&|;<>*$(]/;
 

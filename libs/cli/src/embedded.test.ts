@@ -17,7 +17,7 @@ type Here = (...args: string[]) => Promise<Ended>;
 
 async function startsThroughIt(here: Here): Promise<void> {
   const begun = await here('run', 'stubborn', '--id', 's1', '--detach', '--json');
-  expect(JSON.parse(begun.out)).toEqual({ workflow: 's1', definition: 'stubborn', created: true });
+  expect(JSON.parse(begun.out)).toEqual({ api_version: 'v1', workflow: 's1', definition: 'stubborn', created: true });
   const failed = await here('run', 'broken', '--id', 'b1', '--json');
   expect([failed.code, failed.out]).toEqual([1, '']);
   expect(JSON.parse(failed.err)).toMatchObject({ error: { code: 'workflow-failed' } });
@@ -94,7 +94,7 @@ describe('a run in a process of its own', () => {
     });
     expect(shown.checkpoints[1].parent_checkpoint_id).toBe(shown.checkpoints[0].checkpoint_id);
     // Nothing but the log and the rows stays behind.
-    await expect(stat(path.join(folder, '.tidemark', 'tidemark.sock'))).rejects.toThrow(/ENOENT/);
+    await expect(stat(path.join(folder, '.tidemark', 'api.sock'))).rejects.toThrow(/ENOENT/);
   });
 
   it('fails with 1 and one line when the workflow fails', async (context) => {
@@ -137,7 +137,7 @@ describe('dev', () => {
     const { folder, start, begin, here } = await cliFolder(context);
     const dev = start('dev', '--workflows', AGENTS, '--json');
     await dev.says(/"type":"ready"/);
-    const { mode } = await stat(path.join(folder, '.tidemark', 'tidemark.sock'));
+    const { mode } = await stat(path.join(folder, '.tidemark', 'api.sock'));
     expect(mode & 0o777).toBe(0o600);
     const watching = begin('watch', '--json');
     const ran = await here('run', 'greet', '--id', 'g1', '--input', '{"name":"Cy"}');
@@ -146,7 +146,9 @@ describe('dev', () => {
 
     await startsThroughIt(here);
     await looksThroughIt(here);
-    expect((await here('doctor')).out).toContain(`by process ${dev.process.pid} (tidemark dev), which answers`);
+    expect((await here('admin', 'doctor')).out).toContain(
+      `by process ${dev.process.pid} (tidemark dev), which answers`,
+    );
     const second = await here('dev', '--workflows', AGENTS);
     expect([second.code, second.err]).toEqual([78, expect.stringContaining(`in use by process ${dev.process.pid}`)]);
 

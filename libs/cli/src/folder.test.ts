@@ -7,11 +7,10 @@ import { UnavailableError } from '@tidemark/core';
 import { openEmbedded } from '@tidemark/host';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { FOLDER_WAIT_MS, SOCKET_PATH_MAX_BYTES } from './limits.ts';
+import { holdFolder } from './place/folder.ts';
+import { goneIf } from './place/gone.ts';
+import { heldPlace } from './place/place.ts';
 import { AGENTS, cliFolder } from './spawned-cli.ts';
-import type { Desk, News } from './state/desk.ts';
-import { holdFolder, openToRead } from './state/open-desk.ts';
-import { connectSocket } from './state/socket-desk.ts';
-import { serveSocket } from './state/socket-server.ts';
 
 let root: string;
 beforeAll(async () => {
@@ -26,7 +25,7 @@ it('names the process that holds the folder and does not answer for it', async (
   const startedMs = performance.now();
   const listed = await call('ls', '--json');
   expect(performance.now() - startedMs).toBeGreaterThan(FOLDER_WAIT_MS);
-  const checked = await here('doctor');
+  const checked = await here('admin', 'doctor');
   expect([listed.code, listed.out]).toEqual([78, '']);
   expect(JSON.parse(listed.err)).toEqual({
     error: { code: 'log-locked', message: expect.stringContaining(`.tidemark is in use by process ${process.pid}`) },
@@ -49,11 +48,11 @@ it('is not taken for empty or waited for, when its log is damaged or gone, or it
 
   await mkdir(path.join(folder, '.tidemark', 'rows'), { recursive: true });
   await rm(log, { recursive: true });
-  for (const [command = '', ...more] of [['ls'], ['show', 'g1'], ['preflight', '--workflows', AGENTS]]) {
+  for (const [command = '', ...more] of [['ls'], ['show', 'g1'], ['admin', 'preflight', '--workflows', AGENTS]]) {
     const said = await here(command, ...more);
     expect([command, said.code, said.err]).toEqual([command, 74, expect.stringContaining('its log is gone')]);
   }
-  expect((await here('doctor')).code).toBe(74);
+  expect((await here('admin', 'doctor')).code).toBe(74);
 
   await writeFile(path.join(folder, 'a-file'), '');
   const wrong = await here('ls', '--state', 'a-file');
@@ -65,18 +64,16 @@ it('is answered through the socket of a folder whose path is long', async () => 
   await mkdir(folder, { recursive: true });
   const target = { kind: 'embedded', folder, shown: 'state' } as const;
   const held = await holdFolder(target);
-  const server = await serveSocket(held, folder, 'dev');
-  const desk = (await openToRead(target)) as Desk;
-  expect(desk.place).toEqual({ kind: 'embedded', folder: 'state', holder: { pid: process.pid, command: 'dev' } });
-  expect(await desk.reads.workflows({ limit: 1 })).toEqual([]);
-  expect((await desk.health()).store.ready).toBe(true);
+  await held.serve('dev');
+  const place = (await heldPlace(target, 'ana'))!;
+  expect(place).toMatchObject({ shown: 'state', holder: { pid: process.pid, command: 'dev' } });
+  expect((await place.client.list({ limit: 1 })).workflows).toEqual([]);
 
-  // Calls that are under way when the holder ends fail, and whoever listens is told.
-  const heard: News[] = [];
-  await desk.onNews((news) => heard.push(news));
-  await server.close();
-  await expect(desk.reads.counts()).rejects.toThrow(UnavailableError);
-  expect(heard).toEqual([{ type: 'gone' }]);
-  expect(await connectSocket(folder, 'state')).toBeUndefined();
+  // Who follows when the holder ends is told, and nobody answers any more.
+  const changes = place.client.changes({ onLost: goneIf(place) });
+  const next = changes.next();
+  next.catch(() => {});
   await held.close();
+  await expect(next).rejects.toThrow(UnavailableError);
+  expect(await heldPlace(target, 'ana')).toBeUndefined();
 });

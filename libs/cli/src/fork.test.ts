@@ -32,11 +32,15 @@ const forked = async (id: string, ...more: string[]) => {
   return { code, err, ...(code === 0 && (JSON.parse(out) as Record<string, unknown>)) };
 };
 
+const begin = async (): Promise<void> => {
+  dev = new CalledCli(['dev', '--workflows', AGENTS, '--state', 'state'], { cwd, env });
+  await dev.says(/stop +Ctrl-C/);
+};
+
 beforeAll(async () => {
   cwd = await mkdtemp(path.join(tmpdir(), 'tidemark-fork-'));
   env = { TIDEMARK_KEYS_URL: pathToFileURL(path.join(cwd, 'keys.json')).href };
-  dev = new CalledCli(['dev', '--workflows', AGENTS, '--state', 'state'], { cwd, env });
-  await dev.says(/stop +Ctrl-C/);
+  await begin();
   const input = { journal: journal(), things: ['bread', 'salt', 'tea'] };
   const { code, out } = await run('base', '--input', JSON.stringify(input), '--json');
   expect(code).toBe(0);
@@ -126,7 +130,7 @@ describe('a fork', () => {
     expect(await bought()).toHaveLength(2);
     const { out } = await call('show', 'stopped');
     expect(out).toContain('effect-not-recorded: shop.buy was asked for what base never recorded after checkpoint 1');
-    expect(out).toContain('tidemark approve stopped --state state --as done --response JSON --by NAME --why TEXT');
+    expect(out).toContain('tidemark approve stopped --state state --as done --response JSON --why TEXT');
     expect(out).not.toContain('--as not-done');
 
     const live = await forked('live', ...given, '--effects', 'live');
@@ -143,8 +147,9 @@ describe('a fork', () => {
 
   it('goes on from an archived run as from any other, and keeps it from being forgotten', async () => {
     const before = await json('show', 'base', '--at', '2');
+    await dev.interrupt();
     const archived = async () => {
-      await json('compact', '--older-than', '1s');
+      await json('admin', 'compact', '--older-than', '1s');
       return (await json('du', '--by', 'workflow')).storage;
     };
     await expect
@@ -155,21 +160,22 @@ describe('a fork', () => {
           expect.objectContaining({ name: 'again', hot_bytes: 0, fork_of: 'base' }),
         ]),
       );
+    await begin();
     expect(await json('show', 'base', '--at', '2')).toEqual(before);
     for (const at of ['0', '2']) {
       const id = `archived-${at}`;
       expect(await forked(id, '--at', at)).toMatchObject({ output: base.output });
     }
     expect(await bought()).toHaveLength(4);
+    await dev.interrupt();
     const why = ['--by', 'carl', '--why', 'they asked'];
-    const { code, err } = await call('forget', '--workflow', 'base', ...why);
+    const { code, err } = await call('admin', 'forget', '--workflow', 'base', ...why);
     expect([code, err]).toEqual([65, expect.stringContaining('has forks that share its history: again, archived-0')]);
-    await json('forget', '--workflow', 'again', ...why);
-    expect((await call('forget', '--workflow', 'base', ...why)).err).not.toContain('again');
+    await json('admin', 'forget', '--workflow', 'again', ...why);
+    expect((await call('admin', 'forget', '--workflow', 'base', ...why)).err).not.toContain('again');
   });
 
   it('says how it goes on where nobody runs workflows', async () => {
-    await dev.interrupt();
     const { out, err } = await call('fork', 'base', '--at', '0', '--id', 'later');
     expect(out).toBe('later\n');
     expect(err).toContain('effects replay. It goes on with the next tidemark dev or run on state:');

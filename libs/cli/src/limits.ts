@@ -20,17 +20,19 @@ export const REJECTED_READ_COUNT = 1_000;
 /** Open workflows, and newest of any status, that are followed at once. */
 export const FOLLOW_OPEN_MAX = 1_000;
 export const FOLLOW_NEWEST_COUNT = 200;
-/** Shortest pause between two looks at the rows, in milliseconds. */
-export const FOLLOW_PAUSE_MS = 50;
-/** Longest pause, in milliseconds, when no hint comes: one workflow, and all of them. */
-export const FOLLOW_ONE_PERIOD_MS = 250;
-export const FOLLOW_ALL_PERIOD_MS = 1_000;
+/** Changes that come within so many milliseconds of each other are told together. */
+export const FOLLOW_GATHER_MS = 50;
+/** How often all workflows are listed again while nothing comes, in milliseconds. */
+export const FOLLOW_PERIOD_MS = 2_000;
+/** How often it is looked whether an undo waits for a person, in milliseconds. */
+export const UNDO_LOOK_MS = 500;
+/** How often it is looked whether somebody holds a folder by now, in milliseconds. */
+export const HOLDER_LOOK_MS = 250;
 /** Workflows that moved, or checkpoints of one, within one look, from which on people are told their number instead. */
 export const CROWD_MIN_COUNT = 25;
 /** Workflows that wait for a person and are named when `dev` begins. */
 export const PARKED_SHOWN_COUNT = 10;
-/** How long, in milliseconds, a store that went away is waited for. */
-export const FOLLOW_PATIENCE_MS = 60_000;
+
 /** A workflow that was started a moment ago may not be in the rows yet: how long, in milliseconds, it is waited for. */
 export const UNKNOWN_GRACE_MS = 2_000;
 
@@ -48,8 +50,6 @@ export const RETRY_PAUSE_MS = 50;
 /** After this many milliseconds without a sign of life, people are told what may be missing. */
 export const STALL_NOTICE_MS = 5_000;
 
-/** Largest line, in bytes, on the socket of a state folder. */
-export const SOCKET_LINE_MAX_BYTES = 67_108_864;
 /** Largest file of contexts, in bytes, and the most that are in it. */
 export const CONTEXTS_MAX_BYTES = 1_048_576;
 export const CONTEXTS_MAX_COUNT = 100;
@@ -64,13 +64,9 @@ export const TOKEN_SPARE_MS = 30_000;
 /** How long, in milliseconds, a person may take to log in. */
 export const LOGIN_MAX_MS = 600_000;
 
-/** How long, in milliseconds, whoever holds a folder may take to greet. */
-export const SOCKET_GREETING_MS = 2_000;
 /** Longest path, in bytes, that a socket can have on every system. */
 export const SOCKET_PATH_MAX_BYTES = 100;
 
-/** Longest wait for a probe that `recover --probe` asks, in milliseconds, whatever its effect's own time-out. */
-export const PROBE_ASK_MAX_MS = 30_000;
 /** Largest input of a workflow, in bytes, that is read from a file or standard input. */
 export const INPUT_MAX_BYTES = 16_777_216;
 /** Longest wait for a server's answer in `doctor`, in milliseconds. */
@@ -92,8 +88,6 @@ export const FRAGMENTS_SHOWN_COUNT = 10;
 /** Rows that a check names to people, of those that are not as the log makes them; programs get all. */
 export const DIFFERENCES_MAX_COUNT = 1_000;
 
-/** Spans of one answer on the socket, at most. */
-export const TRACE_PAGE_COUNT = 2_000;
 /** Spans of one name below the same parent that `trace show` lists one by one. */
 export const TRACE_ALIKE_COUNT = 4;
 /** Columns of the picture beside the tree, and of the tree's names, at most. */
@@ -104,8 +98,6 @@ export const ACCESS_LIST_MAX_COUNT = 10_000;
 /** Entries of the audit that one command shows, by default and at most. */
 export const AUDIT_SHOWN_COUNT = 50;
 export const AUDIT_SHOWN_MAX_COUNT = 10_000;
-/** Life of a key for which nothing else is said, in milliseconds: 90 days. */
-export const KEY_LIFE_DEFAULT_MS = 90 * 86_400_000;
 
 /** How often a job that is watched, and the fleet on a terminal, is looked at, in milliseconds. */
 export const JOB_LOOK_MS = 500;
@@ -114,6 +106,8 @@ export const FLEET_LOOK_MS = 1_000;
 export const NAME_MAX_CHARS = 200;
 /** Lines that a live view keeps to show. */
 export const LIVE_LINES_MAX_COUNT = 500;
+/** The end of what a model says that a live view keeps to show, in characters. */
+export const LIVE_SAID_MAX_CHARS = 2_000;
 /** Longest text of a failure, in characters. */
 export const FAILURE_MAX_CHARS = 10_000;
 /** Longest time that a check of a stage may be given, in milliseconds: timers hold no more than 24 days. */

@@ -47,7 +47,7 @@ describe('usage', () => {
   it('shows help on standard output, with the exit codes', async () => {
     const { code, out } = await call(['--help']);
     expect(code).toBe(0);
-    for (const text of ['dev', 'run', 'ls', 'show', 'watch', 'doctor', '78', '130']) expect(out).toContain(text);
+    for (const text of ['dev', 'run', 'ls', 'show', 'watch', 'admin', '78', '130']) expect(out).toContain(text);
   });
 });
 
@@ -83,7 +83,7 @@ describe('a folder without state', () => {
   });
 
   it('is well', async () => {
-    const { code, out } = await call(['doctor', '--json']);
+    const { code, out } = await call(['admin', 'doctor', '--json']);
     expect(code).toBe(0);
     const { checks } = JSON.parse(out) as { checks: { check: string; level: string }[] };
     expect(checks.map(({ check }) => check)).toEqual(['Node', 'State', 'Disk']);
@@ -134,7 +134,7 @@ describe('what a run is given', () => {
 describe('a cluster in the environment', () => {
   it('is reported setting by setting, without values', async () => {
     const env = { TIDEMARK_KAFKA_BROKERS: 'secret-broker', TIDEMARK_REDIS_URL: 'redis://:hunter2@h' };
-    const { code, out } = await call(['doctor', '--json'], { env });
+    const { code, out } = await call(['admin', 'doctor', '--json'], { env });
     expect(code).toBe(78);
     expect(out).toContain('TIDEMARK_POSTGRES_URL is not set');
     expect(out).not.toMatch(/secret-broker|hunter2/);
@@ -147,7 +147,7 @@ describe('a cluster in the environment', () => {
       TIDEMARK_POSTGRES_URL: 'postgres://u:hunter2@127.0.0.1:1/x',
       TIDEMARK_ENCRYPTION: 'off',
     };
-    const { code, out } = await call(['doctor', '--json'], { env });
+    const { code, out } = await call(['admin', 'doctor', '--json'], { env });
     expect(code).toBe(69);
     const { status, checks } = JSON.parse(out) as { status: string; checks: { check: string; level: string }[] };
     expect(status).toBe('fail');

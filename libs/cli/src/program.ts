@@ -5,26 +5,22 @@ import { EXIT } from '@tidemark/host';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { nameTexts, tenantName, wholeNumber } from './arguments.ts';
 import { addAccess } from './commands/access-program.ts';
+import { addAdmin } from './commands/admin-program.ts';
 import { type ApprovalsOptions, approvals } from './commands/approvals.ts';
-import { addArchive } from './commands/archive-program.ts';
 import { addBundle } from './commands/bundle-program.ts';
 import { completion, SHELLS, type Shell } from './commands/completion.ts';
 import { addControl } from './commands/control-program.ts';
 import { type DevOptions, dev } from './commands/dev.ts';
-import { type DoctorOptions, doctor } from './commands/doctor.ts';
+import { type DuOptions, du } from './commands/du.ts';
 import { addFiles } from './commands/files-program.ts';
 import { withFilters } from './commands/filter-options.ts';
 import { addFork } from './commands/fork-program.ts';
-import { addKeys } from './commands/keys-program.ts';
 import { addLifecycle } from './commands/lifecycle-program.ts';
 import { addLogin } from './commands/login-program.ts';
 import { type LsOptions, ls } from './commands/ls.ts';
 import { addMcp } from './commands/mcp-program.ts';
 import { addMemory } from './commands/memory-program.ts';
-import { addMigrate } from './commands/migrate-program.ts';
 import { type PinOptions, pin, unpin } from './commands/pin.ts';
-import { type PreflightOptions, preflight } from './commands/preflight.ts';
-import { type RebuildOptions, rebuild } from './commands/rebuild.ts';
 import { addRecovery } from './commands/recovery-program.ts';
 import { addRepoState } from './commands/repo-state-program.ts';
 import { addRetention } from './commands/retention-program.ts';
@@ -36,13 +32,19 @@ import { type ShowOptions, show } from './commands/show.ts';
 import { addTrace } from './commands/trace-program.ts';
 import { type WatchOptions, watch } from './commands/watch.ts';
 import { tellFailure, UsageError } from './failures.ts';
-import { CONCURRENCY_DEFAULT_COUNT, CONCURRENCY_MAX_COUNT, LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from './limits.ts';
+import {
+  CONCURRENCY_DEFAULT_COUNT,
+  CONCURRENCY_MAX_COUNT,
+  LIST_DEFAULT_COUNT,
+  LIST_MAX_COUNT,
+  PAGE_COUNT,
+} from './limits.ts';
 import type { Session } from './session.ts';
 
 const EXIT_CODES = `
 Exit codes:
-  0    all went well; for doctor: nothing failed
-  1    the workflow failed, or waits for a person; for preflight: not all are safe
+  0    all went well; for admin doctor: nothing failed
+  1    the workflow failed, or waits for a person; for admin preflight: not all are safe
   64   wrong usage: an unknown command or option
   65   wrong input, or no such workflow
   69   a server is absent or went away
@@ -93,11 +95,11 @@ function usageMessage(message: string, code: string): string {
   return `${message.replace(/\.$/, '')}${hint}; tidemark --help shows how`;
 }
 
-type Does = <Given extends readonly unknown[]>(
+export type Does = <Given extends readonly unknown[]>(
   command: (...given: [Session, ...Given]) => Promise<number>,
 ) => (...given: [...Given, Command]) => Promise<void>;
 
-function makeProgram(does: Does, { terminal, env }: Session): Command {
+export function makeProgram(does: Does, { terminal, env }: Session): Command {
   const listed = <T extends WithModules>(options: T): T => withModules(options, env);
   const program = new Command('tidemark')
     .description('Event-sourced state for fleets of long-lived AI agents.')
@@ -135,7 +137,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     .addOption(jsonOption())
     .action((options: DevOptions, self: Command) => does<[DevOptions]>(dev)(listed(options), self));
 
-  command('run', 'start a workflow, show how it goes, print its output')
+  places(command('run', 'start a workflow, show how it goes, print its output'))
     .argument('<workflow>', 'name of the workflow')
     .option('--input <json>', 'its input: JSON, @file, or - for standard input (default: {})')
     .option('--id <id>', 'id of the run; the same id is the same run (default: a new one)')
@@ -146,9 +148,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     .option('--timeout <time>', "cancelled after this time: '90s', '15m', '36h', '7d' (default: its definition says)")
     .option('--priority <number>', '1 is served first, 5 last (default: its definition says)', wholeNumber(1, 5))
     .addOption(workflows())
-    .addOption(stateOption())
     .option('--detach', 'start it, print its id, and do not wait')
-    .addOption(jsonOption())
     .action((name: string, options: RunOptions, self: Command) =>
       does<[string, RunOptions]>(run)(name, listed(options), self),
     );
@@ -157,7 +157,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
     .action(does<[LsOptions]>(ls));
 
-  command('show', 'show a workflow: status, belief, what it waits for and why, last checkpoint')
+  places(command('show', 'show a workflow: status, belief, what it waits for and why, last checkpoint'))
     .argument('<id>', 'id of the run')
     .option('--checkpoints', 'list all checkpoints')
     .option('--effects', 'list all effects')
@@ -169,17 +169,13 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
         .conflicts(['checkpoints', 'effects', 'events', 'tasks']),
     )
     .addOption(workflows())
-    .addOption(stateOption())
-    .addOption(jsonOption())
     .action((id: string, options: ShowOptions, self: Command) =>
       does<[string, ShowOptions]>(show)(id, listed(options), self),
     );
 
-  command('watch', 'the fleet, live; with an id, or where output is no terminal: what happens, line by line')
-    .argument('[id]', 'id of the run, until it ends (default: all)')
+  places(command('watch', 'the fleet, or one run until it ends, live; where output is no terminal: line by line'))
+    .argument('[id]', 'id of the run (default: all)')
     .option('--lines', 'a line for each thing that happens, also on a terminal')
-    .addOption(stateOption())
-    .addOption(jsonOption())
     .action(does<[string | undefined, WatchOptions]>(watch));
 
   addRecovery({
@@ -188,14 +184,7 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     listed,
     places,
     modules: (sub) => sub.addOption(workflows()),
-    common: (sub) => sub.addOption(workflows()).addOption(stateOption()).addOption(jsonOption()),
   });
-
-  command('preflight', 'check every open workflow against a new build, before it is rolled out; changes nothing')
-    .addOption(workflows())
-    .addOption(stateOption())
-    .addOption(jsonOption())
-    .action((options: PreflightOptions, self: Command) => does<[PreflightOptions]>(preflight)(listed(options), self));
 
   for (const [name, what, perform] of [
     ['pin', 'keep a workflow to the version that it has', pin],
@@ -204,22 +193,14 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     why(places(command(name, what)).argument('<id>', 'id of the run')).action(does<[string, PinOptions]>(perform));
   }
 
-  addShadow(
-    command('shadow', 'observe an agent that runs elsewhere, compare, and raise the share that is observed'),
-    (perform) => does(perform),
-    (sub) => sub.addOption(stateOption()).addOption(jsonOption()),
-  );
+  addShadow({ command, does, places });
 
   addRepoState(
     command('state', 'keep the state of a workflow in a file of the repository, without a server'),
     (perform) => does(perform),
   );
 
-  addFiles(command('files', 'a workflow as plain files that agents and shell scripts read and write'), {
-    does: (perform) => does(perform),
-    listed,
-    common: (sub) => sub.addOption(workflows()).addOption(stateOption()).addOption(jsonOption()),
-  });
+  addFiles({ command, does, listed, places, modules: (sub) => sub.addOption(workflows()) });
 
   const kit = {
     command,
@@ -241,27 +222,19 @@ function makeProgram(does: Does, { terminal, env }: Session): Command {
     .action(does<[ApprovalsOptions]>(approvals));
   addMemory(kit);
   addMcp(kit);
-  addArchive(kit);
   const withModuleOption = { ...kit, listed, modules: (sub: Command) => sub.addOption(workflows()) };
   addFork(withModuleOption);
   addSchedule(withModuleOption);
   addControl(withModuleOption);
-  addKeys(kit);
   addTrace(kit);
   addRetention(kit);
-  addMigrate(kit);
   addAccess(kit);
 
-  command('rebuild', 'make all rows anew from log and archive, and put them in the place of those in use')
-    .addOption(stateOption())
-    .addOption(jsonOption())
-    .option('--from-nothing', 'throw away what an interrupted rebuild has folded, instead of going on from it')
-    .action(does<[RebuildOptions]>(rebuild));
-  command('doctor', 'check settings, servers and state, and say what to do')
-    .addOption(stateOption())
-    .addOption(jsonOption())
-    .option('--rows', 'fold log and archive anew, and name every row in use that is not as they make it')
-    .action(does<[DoctorOptions]>(doctor));
+  places(command('du', 'tell what history takes, in rows and in the archive'))
+    .addOption(new Option('--by <what>', 'add up by').choices(['tenant', 'workflow']).default('tenant'))
+    .option('--limit <count>', 'at most this many', wholeNumber(1, PAGE_COUNT), LIST_DEFAULT_COUNT)
+    .action(does<[DuOptions]>(du));
+  addAdmin(withModuleOption);
   return program;
 }
 

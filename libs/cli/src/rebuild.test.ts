@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { callCli } from './called-cli.ts';
-import { openRebuild } from './state/open-desk.ts';
+import { openRebuild } from './place/admin-place.ts';
 
 const MODULE = path.resolve(import.meta.dirname, '../../../examples/patterns/src/fan-out.ts');
 let cwd: string;
@@ -17,7 +17,9 @@ afterEach(() => rm(cwd, { recursive: true, force: true }));
 const call = (...args: string[]) => callCli([...args, '--state', 'state'], { cwd, env: {} });
 const json = async (...args: string[]) => JSON.parse((await call(...args, '--json')).out) as Record<string, unknown>;
 const folds = async () => {
-  const { checks } = (await json('doctor', '--rows')) as { readonly checks: readonly { readonly check: string }[] };
+  const { checks } = (await json('admin', 'doctor', '--rows')) as {
+    readonly checks: readonly { readonly check: string }[];
+  };
   return checks.filter(({ check }) => check === 'Fold' || check === 'Rebuild');
 };
 
@@ -38,10 +40,10 @@ it('what an interrupted rebuild left is told by doctor, and gone on from or thro
   await interrupt();
   const left = { check: 'Rebuild', level: 'warn', remedy: expect.stringContaining('--from-nothing') };
   expect(await folds()).toEqual([expect.objectContaining(left), expect.objectContaining(sound)]);
-  const rest = (await json('rebuild')).log_entries as number;
+  const rest = (await json('admin', 'rebuild')).log_entries as number;
   await interrupt();
-  const all = (await json('rebuild', '--from-nothing')).log_entries as number;
+  const all = (await json('admin', 'rebuild', '--from-nothing')).log_entries as number;
   expect(all).toBeGreaterThan(rest);
   expect(await folds()).toEqual([expect.objectContaining(sound)]);
-  expect((await call('rebuild')).out).toMatch(new RegExp(`Folded ${all} log entries from log and archive`));
+  expect((await call('admin', 'rebuild')).out).toMatch(new RegExp(`Folded ${all} log entries from log and archive`));
 });

@@ -15,28 +15,32 @@ describe('a workflow that waits for a person', () => {
     const ran = await here('run', 'trip', '--id', 't1', '--input', JSON.stringify({ journal }), '--workflows', AGENTS);
     expect([ran.code, ran.err]).toEqual([1, expect.stringContaining('tidemark show t1 tells why, and how to answer')]);
 
-    let release = await hold({ cwd: folder });
+    let release = await hold({ cwd: folder, modules: [AGENTS], runs: false });
     const shown = (await here('show', 't1')).out;
     expect(shown).toMatch(/^Waits for a person\n {2}effect-unknown: .*t1:1\.0:bank\.wire:0/m);
-    expect(shown).toContain('tidemark approve t1 --as done --response JSON --by NAME --why TEXT');
-    expect(shown).toContain('tidemark reject t1 --by NAME --why TEXT');
+    expect(shown).toContain('tidemark approve t1 --as done --response JSON --why TEXT');
+    expect(shown).toContain('tidemark reject t1 --why TEXT');
 
     const before = (await here('show', 't1', '--json', '--events')).out;
-    const { question } = JSON.parse(before);
-    expect(question).toMatchObject({
-      code: 'effect-unknown',
-      idempotency_key: 't1:1.0:bank.wire:0',
+    const { question, answers } = JSON.parse(before);
+    expect({ question, answers }).toMatchObject({
+      question: { code: 'effect-unknown', idempotency_key: 't1:1.0:bank.wire:0' },
       answers: ['retry', 'done', 'not-done', 'compensate', 'fail'].map((resolution) => ({ resolution })),
     });
 
-    const plan = await here('recover', 't1', '--dry-run', '--probe', '--workflows', AGENTS);
+    const plan = await here('recover', 't1', '--dry-run', '--probe');
     expect(plan.code).toBe(0);
     expect(plan.out).toMatch(
       /bank\.wire:0: irreversible, intended, of pending task 1\.0; its probe was asked now and said 'unknown'\n {4}so it cannot tell → a person is asked/,
     );
     expect(plan.out).toMatch(/it waits for a person: [\s\S]*Nothing was changed\.\n$/);
     const json = JSON.parse((await here('recover', 't1', '--dry-run', '--json')).out);
-    expect(json).toMatchObject({ status: 'parked', probes_asked: false, next: { kind: 'asks' } });
+    expect(json).toMatchObject({
+      status: 'parked',
+      probes_asked: false,
+      next: { kind: 'asks' },
+      question: { code: 'effect-unknown' },
+    });
     const stuck = await here('recover', 't1');
     expect([stuck.code, stuck.err]).toEqual([1, expect.stringContaining('t1 waits for a person (effect-unknown)')]);
     expect((await here('show', 't1', '--json', '--events')).out).toBe(before);
@@ -47,6 +51,8 @@ describe('a workflow that waits for a person', () => {
     expect([other.code, other.err]).toEqual([65, expect.stringContaining("question: t1 doesn't ask q")]);
 
     await release();
+    const alone = await here('recover', 't1', '--dry-run', '--probe', '--json', '--workflows', AGENTS);
+    expect(JSON.parse(alone.out).effects).toContainEqual(expect.objectContaining({ said: 'unknown' }));
     const wrong = await here('approve', 't1', '--response', '{"receipt":7}', ...WHO, '--workflows', AGENTS);
     expect([wrong.code, wrong.err]).toEqual([65, expect.stringContaining('receipt: expected string')]);
 

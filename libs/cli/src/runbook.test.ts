@@ -10,7 +10,7 @@ import { AGENTS, cliFolder } from './spawned-cli.ts';
 
 const TIMEOUT_MS = 300_000;
 /** Commands that want the folder for themselves; the others share it, which is quicker. */
-const ALONE = /^tidemark (?:doctor --rows|rebuild)$/;
+const ALONE = /^tidemark admin /;
 const RUNBOOK = path.resolve(import.meta.dirname, '../../../docs/runbook.md');
 
 /** Those within sentences, whose names are to be filled in. */
@@ -33,7 +33,7 @@ it(
       if (ALONE.test(command)) {
         await release?.();
         release = undefined;
-      } else release ??= await hold({ cwd: folder });
+      } else release ??= await hold({ cwd: folder, modules: [AGENTS], runs: false });
       const [program, ...args] = wordsOf(command);
       expect(program).toBe('tidemark');
       const ended = await here(...args);

@@ -43,7 +43,6 @@ it('is the same live, from the log and from the archive, also of a run that was 
   const second = new CalledCli(dev(), { cwd });
   await second.says(/completed/);
   await second.interrupt();
-  context.onTestFinished(await hold({ cwd, state: 'state' }));
 
   const later = await exported('trace.json');
   const live = new Map(receiver.spans.map((span) => [span.spanId, span]));
@@ -56,8 +55,9 @@ it('is the same live, from the log and from the archive, also of a run that was 
   expect(receiver.spans.length - live.size).toBeLessThan(live.size);
 
   await expect
-    .poll(async () => JSON.parse((await call('compact', '--older-than', '1s', '--json')).out))
+    .poll(async () => JSON.parse((await call('admin', 'compact', '--older-than', '1s', '--json')).out))
     .toMatchObject({ segments: 1 });
+  context.onTestFinished(await hold({ cwd, state: 'state' }));
   expect(await exported('archived.json')).toEqual(later);
   expect(await readFile(path.join(cwd, 'archived.json'))).toEqual(await readFile(path.join(cwd, 'trace.json')));
 

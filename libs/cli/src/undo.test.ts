@@ -36,7 +36,7 @@ describe('a workflow whose undo waits for a person', () => {
     expect(shown).toMatch(/board +stands still: the workflow is being undone/);
     const json = JSON.parse((await here('show', 'c1', '--json', ...AT)).out);
     expect(json.undo).toMatchObject({ workflow: 'c1~undo', waiting_workflow: 'c1~undo', undone_count: null });
-    expect(json.undo.question.answers.map(({ resolution }: { resolution: string }) => resolution)).toEqual([
+    expect(json.answers.map(({ resolution }: { resolution: string }) => resolution)).toEqual([
       'retry',
       'done',
       'not-done',

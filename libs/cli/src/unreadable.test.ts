@@ -49,7 +49,7 @@ it('is stopped by a forged signal, names it, and goes on when a person has skipp
   release = await hold(holding);
   await expect.poll(async () => (await here('show', 'p1')).out, { timeout: 60_000 }).toMatch(/sealed-wrong/);
   const shown = await here('show', 'p1');
-  expect(shown.out).toMatch(/can't be read[\s\S]*tidemark skip p1 --by NAME --why TEXT/);
+  expect(shown.out).toMatch(/can't be read[\s\S]*tidemark skip p1 --why TEXT/);
   expect((await here('recover', 'p1', '--dry-run')).out).toMatch(/waits for a person: the SignalReceived at offset/);
   const rejected = await here('rejected', '--json');
   expect(rejected.out).toMatch(/"reason": ?"sealed-wrong"/);

@@ -20,7 +20,14 @@ it('tells what a build would do to what runs, keeps what is pinned, and goes on 
     expect((await here('run', name, '--id', id, '--workflows', OLD, '--detach')).code).toBe(0);
   }
 
-  const checked = await here('preflight', '--workflows', NEW, '--json');
+  // It works on the state itself, which nobody else may hold.
+  const beside = await here('admin', 'preflight', '--workflows', NEW);
+  expect([beside.code, beside.err]).toEqual([
+    78,
+    expect.stringMatching(/tidemark dev\) holds .*End that process first/),
+  ]);
+  await dev.kill();
+  const checked = await here('admin', 'preflight', '--workflows', NEW, '--json');
   expect([checked.code, JSON.parse(checked.out)]).toMatchObject([
     1,
     {
@@ -39,18 +46,17 @@ it('tells what a build would do to what runs, keeps what is pinned, and goes on 
       ],
     },
   ]);
-  expect((await here('preflight', '--workflows', OLD)).out).toMatch(/All are safe/);
+  expect((await here('admin', 'preflight', '--workflows', OLD)).out).toMatch(/All are safe/);
 
   const pinned = await here('pin', 'o2', '--by', 'ada', '--why', 'an audit is under way', '--json');
   expect([pinned.code, JSON.parse(pinned.out)]).toEqual([
     0,
     { api_version: 'v1', workflow: 'o2', definition: 'order', definition_version: 1, pinned: true },
   ]);
-  const told = await here('preflight', '--workflows', NEW);
+  const told = await here('admin', 'preflight', '--workflows', NEW);
   expect(told.code).toBe(1);
   expect(told.out).toMatch(/pin +order v1: 1 workflow \(o2\)\n +1 workflow: version: it is pinned to v1/);
   expect((await here('pin', 'o2', '--by', 'ada')).code).toBe(64);
-  await dev.kill();
 
   const ran = await here('run', 'order', '--id', 'o1', '--workflows', NEW);
   expect([ran.code, JSON.parse(ran.out)]).toEqual([0, { cents: 500 }]);

@@ -1,5 +1,8 @@
 /** The door of the library. */
 
+export type { Effect } from './api/history.ts';
+export type { Checkpoint, Event, Question, Task, Workflow } from './api/shapes.ts';
+export type { WorkflowView } from './api/workflows.ts';
 export { TidemarkApiError } from './api-error.ts';
 export { Client, type ConnectOptions, connect, type StartOptions } from './client.ts';
 export type { Answer, Endpoint, EventOf, FollowInput, Input, StreamEndpoint } from './endpoints.ts';

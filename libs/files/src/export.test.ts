@@ -57,10 +57,10 @@ const loop = defineWorkflow({
 });
 
 let world: FilesWorld;
-let common: Pick<ExportOptions, 'source' | 'folder' | 'onReport'>;
+let common: Pick<ExportOptions, 'client' | 'folder' | 'onReport'>;
 beforeAll(async () => {
   world = await filesWorld([content, failing, sometimes, loop]);
-  common = { source: world.host.ports.store, folder: world.folder, onReport: world.onReport };
+  common = { client: world.client, folder: world.folder, onReport: world.onReport };
   await (await world.host.client.start(content, {}, { id: 'content-1' })).result();
   await (await world.host.client.start(content, { leak: true }, { id: 'leaky/../run' })).result();
   await (await world.host.client.start(loop, {}, { id: 'loop-1' })).result();

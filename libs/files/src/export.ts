@@ -1,16 +1,17 @@
 /** Owns the export: a folder made once what a run's rows say. Must not follow anything. */
 
+import type { Client } from '@tidemark/client';
 import { InvalidError } from '@tidemark/core';
 import { type FolderOptions, openFolder } from './folder.ts';
 import { Keeper, type ReadRecords } from './keeper.ts';
 import { type OnReport, Reports } from './reports.ts';
 import type { RunView } from './run-view.ts';
-import { type FilesSource, RunReader, type Shown } from './source.ts';
+import { RunReader, type Shown } from './source.ts';
 import type { WayBack } from './way-back.ts';
 import type { FindSecrets } from './withhold.ts';
 
 export interface ExportOptions extends FolderOptions {
-  readonly source: FilesSource;
+  readonly client: Client;
   readonly shown: Shown;
   readonly folder: string;
   /** All steps of the definition in order; without, those that have come up. */
@@ -24,10 +25,11 @@ export interface ExportOptions extends FolderOptions {
 
 /**
  * Writes the files of a run. Throws `InvalidError` (`workflow-unknown`), `ConfigError` (`files-in-use`, `files-newer`,
- * `files-no-folder`), `UnavailableError` (`files-unavailable`).
+ * `files-no-folder`), `UnavailableError` (`files-unavailable`), and what the
+ * client throws.
  */
 export async function exportFiles(options: ExportOptions): Promise<RunView> {
-  const reader = new RunReader(options.source, options.stepNames);
+  const reader = new RunReader(options.client, options.stepNames);
   const row = await reader.newest(options.shown);
   if (row === undefined) {
     const name =

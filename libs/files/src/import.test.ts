@@ -33,7 +33,13 @@ beforeAll(async () => {
   options = {
     folder: world.folder,
     pipeline: { name: 'content', stepNames: ['collect', 'draft', 'format'] },
-    back: { remember: (_subject, writes) => client.memory.remember(writes, { tenant: tenantId('default') }) },
+    back: {
+      remember: (subject, records) =>
+        client.memory.remember(
+          records.map((record) => ({ subject, kind: 'record', ...record })),
+          { tenant: tenantId('default') },
+        ),
+    },
     start: async (id) => void (await client.start(content, {}, { id })),
     onReport: world.onReport,
   };
@@ -133,7 +139,7 @@ describe('a folder that a shell script made', () => {
 
 it('a run that was exported goes on elsewhere under another id', async () => {
   await (await world.host.client.start(content, {}, { id: 'there' })).result();
-  await exportFiles({ source: world.host.ports.store, shown: { workflow: 'there' }, folder: world.folder });
+  await exportFiles({ client: world.client, shown: { workflow: 'there' }, folder: world.folder });
   const copy = `${world.folder}-copy`;
   await cp(world.folder, copy, { recursive: true });
   const text = await readFile(path.join(copy, 'run_state.json'), 'utf8');

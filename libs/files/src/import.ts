@@ -4,7 +4,6 @@
  * of its own, so the history says where it came from. Nothing in the folder is changed.
  */
 
-import type { MemoryWrite } from '@tidemark/codec';
 import { CorruptError, InvalidError, type Json } from '@tidemark/core';
 import { doneKey, handoffKey, importedKey, LAST_SUCCESS_KEY, type LastSuccess, pipelineSubject } from '@tidemark/sdk';
 import { readIn } from './folder.ts';
@@ -22,8 +21,9 @@ import {
   runStateSchema,
 } from './formats.ts';
 import { handoffDigests, readHandoffs } from './handoff-text.ts';
+import { SOURCE_MAX_CHARS } from './limits.ts';
 import { type OnReport, Reports } from './reports.ts';
-import { resolveOutput, type WayBack } from './way-back.ts';
+import { type RecordWrite, resolveOutput, type WayBack } from './way-back.ts';
 import type { FindSecrets } from './withhold.ts';
 
 export interface ImportOptions {
@@ -61,9 +61,9 @@ export async function importFiles(options: ImportOptions): Promise<Imported> {
   const index =
     (await optional<DedupeIndex>(folder, DEDUPE_INDEX, (text) => readJson(text, dedupeIndexSchema as never))) ?? {};
   const subject = pipelineSubject(pipeline.name);
-  const record = (key: string, value: object): MemoryWrite => {
+  const record = (key: string, value: object): RecordWrite => {
     refuseSecrets(key, value, find);
-    return { subject, kind: 'record', key, value: value as Json, source: `files ${folder}` };
+    return { key, value: value as Json, source: `files ${folder}`.slice(0, SOURCE_MAX_CHARS) };
   };
   const steps = await doneSteps(folder, state, pipeline.stepNames, reports);
   const keys = await doneKeys(folder, index, reports);

@@ -28,6 +28,6 @@ export type { ReadRecords } from './keeper.ts';
 export { type Mirror, type MirrorOptions, mirrorFiles } from './mirror.ts';
 export type { FilesReport, OnReport } from './reports.ts';
 export { HANDOFF_SIGNAL, type RunView } from './run-view.ts';
-export type { FilesSource, Shown } from './source.ts';
-export type { WayBack } from './way-back.ts';
+export type { Shown } from './source.ts';
+export type { RecordWrite, WayBack } from './way-back.ts';
 export type { FindSecrets } from './withhold.ts';

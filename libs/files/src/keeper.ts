@@ -4,7 +4,6 @@
  */
 
 import { isoTime } from '@tidemark/core';
-import type { WorkflowSummary } from '@tidemark/ports';
 import { doneKey, doneSchema, pipelineSubject } from '@tidemark/sdk';
 import { pathName, runDocuments } from './documents.ts';
 import { digestOf, type FilesFolder } from './folder.ts';
@@ -27,7 +26,7 @@ import {
 import { readHandoffs, withHandoffs } from './handoff-text.ts';
 import type { Reports } from './reports.ts';
 import type { RunView } from './run-view.ts';
-import type { RunReader } from './source.ts';
+import type { RunReader, Workflow } from './source.ts';
 import { keyMark, takeHandoffs, takeKeys, type WayBack } from './way-back.ts';
 import { type FindSecrets, type Withheld, withhold } from './withhold.ts';
 
@@ -35,7 +34,7 @@ import { type FindSecrets, type Withheld, withhold } from './withhold.ts';
 export type ReadRecords = (
   subject: string,
   prefix: string,
-) => Promise<readonly { readonly key: string; readonly value: unknown; readonly atMs: number }[]>;
+) => Promise<readonly { readonly key: string; readonly value?: unknown; readonly at: string }[]>;
 
 export interface KeeperOptions {
   readonly folder: FilesFolder;
@@ -86,7 +85,7 @@ export class Keeper {
     return this.#unsettled.size === 0;
   }
 
-  async look(row: WorkflowSummary): Promise<RunView> {
+  async look(row: Workflow): Promise<RunView> {
     const { reader, find, reports } = this.#options;
     const held = withhold(await reader.view(row), find);
     for (const place of held.places) reports.tell('withheld', `${place}: looks like a secret; it is not written.`);
@@ -210,12 +209,12 @@ export class Keeper {
   /** Keys that other runs of the pipeline have done. */
   async #recorded({ definition }: RunView): Promise<DedupeIndex> {
     const rows = (await this.#options.records?.(pipelineSubject(definition), doneKey(''))) ?? [];
-    const entries = rows.flatMap(({ key, value, atMs }) => {
+    const entries = rows.flatMap(({ key, value, at }) => {
       const done = doneSchema.safeParse(value);
       if (!done.success) return [];
       const hidden = (this.#options.find?.(done.data.output) ?? []).length > 0;
       const { output, checksum } = done.data;
-      const entry = { executed_at: isoTime(atMs), output: hidden ? null : output, checksum };
+      const entry = { executed_at: at, output: hidden ? null : output, checksum };
       return [[key.slice(doneKey('').length), entry] as const];
     });
     return Object.fromEntries(entries);

@@ -2,8 +2,8 @@
 
 /** Checkpoints of one run that are shown as files, at most. */
 export const CHECKPOINTS_MAX_COUNT = 20_000;
-/** Checkpoints in one read. */
-export const CHECKPOINTS_PAGE_COUNT = 500;
+/** Checkpoints, events or tasks in one read. */
+export const PAGE_COUNT = 500;
 /** Events of one run beside its checkpoints, and pending tasks, that are read. */
 export const EVENTS_READ_MAX_COUNT = 10_000;
 export const TASKS_READ_MAX_COUNT = 1_000;
@@ -21,3 +21,5 @@ export const REST_FACTOR = 5;
 export const SETTLE_MS = 1_000;
 /** Hand-overs and keys from outside that the folder remembers as taken. */
 export const TAKEN_MAX_COUNT = 10_000;
+/** Longest name of where a record is from, in characters. */
+export const SOURCE_MAX_CHARS = 200;

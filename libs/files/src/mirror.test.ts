@@ -34,9 +34,9 @@ let options: MirrorOptions;
 let runCount = 0;
 beforeAll(async () => {
   world = await filesWorld([slow]);
-  const { hints, store } = world.host.ports;
+  const { hints } = world.host.ports;
   options = {
-    source: store,
+    client: world.client,
     shown: { definition: 'slow' },
     folder: world.folder,
     stepNames: ['first', 'second'],
@@ -228,7 +228,6 @@ describe('what others write', () => {
     await eventually(() => expect(world.writes).toHaveLength(1));
     expect(world.writes[0]).toMatchObject({
       subject: 'pipeline:slow',
-      kind: 'record',
       key: 'done/second_2030-01-01',
       value: { step: 'second', output: { made: 'by hand' } },
     });

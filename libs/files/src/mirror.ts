@@ -3,6 +3,7 @@
  * look, a period makes up for lost ones and sees what others write to the folder. It outlives servers and disks that are away.
  */
 
+import { TidemarkApiError } from '@tidemark/client';
 import { UnavailableError } from '@tidemark/core';
 import type { ExportOptions } from './export.ts';
 import { type FilesFolder, openFolder } from './folder.ts';
@@ -30,7 +31,7 @@ export interface Mirror {
 export async function mirrorFiles(options: MirrorOptions): Promise<Mirror> {
   const folder = await openFolder(options.folder, options);
   try {
-    const reader = new RunReader(options.source, options.stepNames);
+    const reader = new RunReader(options.client, options.stepNames);
     const reports = new Reports(options.onReport);
     const settleMs = options.settleMs ?? SETTLE_MS;
     const keeper = await Keeper.open({ ...options, folder, reader, reports, settleMs, nowMs: Date.now });
@@ -54,6 +55,9 @@ export async function mirrorFiles(options: MirrorOptions): Promise<Mirror> {
     throw error;
   }
 }
+
+const isAway = (error: unknown): error is Error =>
+  error instanceof UnavailableError || (error instanceof TidemarkApiError && error.canRetry);
 
 class Following {
   readonly #options: MirrorOptions;
@@ -95,7 +99,7 @@ class Following {
         await this.#look();
         this.#reports.forget('away');
       } catch (error) {
-        if (isLast || !(error instanceof UnavailableError)) throw error;
+        if (isLast || !isAway(error)) throw error;
         this.#reports.tell('away', error.message);
       }
       if (isLast) return;

@@ -1,20 +1,19 @@
 /**
- * Owns what the rows of a run say, in the words of the files: steps, log, hand-overs, keys that are done. It knows pipelines'
- * records, and makes the best of any other workflow's checkpoints. Pure: rows in, data out.
+ * Owns what a run's answers say, in the words of the files: steps, log, hand-overs, keys that are done. It knows pipelines'
+ * records, and makes the best of any other workflow's checkpoints. Pure.
  */
 
-import { decodePayload } from '@tidemark/codec';
-import { isoTime, isUnblocked, type Json, type StreamStatus, type TaskState, type TenantId } from '@tidemark/core';
-import type { CheckpointRow, EventRow, TaskRow, WorkflowSummary } from '@tidemark/ports';
+import type { Json } from '@tidemark/core';
 import { checksumOf, handoffSchema, type NamedHandoff, stepRecordIn } from '@tidemark/sdk';
 import type { LogLine, RunState } from './formats.ts';
+import type { Checkpoint, Note, Task, Workflow } from './source.ts';
 
-export interface RunRows {
-  readonly row: WorkflowSummary;
+export interface RunParts {
+  readonly row: Workflow;
   /** From sequence 1 on. */
-  readonly checkpoints: readonly CheckpointRow[];
-  readonly events: readonly EventRow[];
-  readonly tasks: readonly TaskRow[];
+  readonly checkpoints: readonly Checkpoint[];
+  readonly notes: readonly Note[];
+  readonly tasks: readonly Task[];
   /** All steps of its definition in order, where it is known. */
   readonly stepNames?: readonly string[] | undefined;
 }
@@ -36,7 +35,7 @@ export interface DoneStep {
 export interface RunView {
   readonly workflow: string;
   readonly definition: string;
-  readonly tenant: TenantId;
+  readonly tenant: string;
   readonly position: number;
   readonly status: RunState['status'];
   readonly currentStep: string | null;
@@ -55,7 +54,7 @@ export interface RunView {
 /** A signal of this name is a hand-over from outside. */
 export const HANDOFF_SIGNAL = 'handoff';
 
-export function runView({ row, checkpoints, events, tasks, stepNames }: RunRows): RunView {
+export function runView({ row, checkpoints, notes, tasks, stepNames }: RunParts): RunView {
   const seen = checkpoints.filter(({ position }) => position <= row.position);
   const done = doneSteps(row, seen);
   const doneTasks = new Set(seen.map(({ task }) => task));
@@ -63,10 +62,7 @@ export function runView({ row, checkpoints, events, tasks, stepNames }: RunRows)
   const failure = done.find((step) => step.failure !== null)?.step;
   const status = failure === undefined ? statusOf(row) : 'failed';
   const failedStep = failure ?? (status === 'failed' ? failedIn(seen, done, stepNames) : undefined);
-  const told = [
-    ...seen.map(checkpointTold),
-    ...events.filter((event) => event.position <= row.position).map(eventTold),
-  ];
+  const told = [...seen.map(checkpointTold), ...notes.filter((note) => note.position <= row.position).map(noteTold)];
   const inOrder = told.sort((a, b) => a.position - b.position);
   return {
     workflow: row.workflow,
@@ -76,7 +72,7 @@ export function runView({ row, checkpoints, events, tasks, stepNames }: RunRows)
     status,
     currentStep: failedStep ?? pending.find(({ isReady }) => isReady)?.step ?? pending[0]?.step ?? null,
     failedStep,
-    updatedAtMs: row.updatedAtMs,
+    updatedAtMs: Date.parse(row.updated_at),
     tokens: row.tokens,
     stepNames: [
       ...new Set([...(stepNames ?? []), ...done.map(({ step }) => step), ...pending.map(({ step }) => step)]),
@@ -88,17 +84,18 @@ export function runView({ row, checkpoints, events, tasks, stepNames }: RunRows)
   };
 }
 
-function doneSteps(row: WorkflowSummary, checkpoints: readonly CheckpointRow[]): readonly DoneStep[] {
+function doneSteps(row: Workflow, checkpoints: readonly Checkpoint[]): readonly DoneStep[] {
   const names = new Set<string>();
-  let beforeMs = row.openedAtMs;
+  let beforeMs = Date.parse(row.opened_at);
   return checkpoints.map((checkpoint) => {
-    const { output: left, log } = decodePayload('CheckpointCommitted', checkpoint.payload);
+    const { output_state: left = null, log = [] } = checkpoint;
     const record = stepRecordIn(left);
-    const step = checkpoint.step ?? '';
+    const step = checkpoint.step_definition_ref ?? '';
     const name = names.has(step) ? `${step}-${checkpoint.task}` : step;
     names.add(step);
-    const startedAtMs = log?.[0]?.atMs ?? beforeMs;
-    beforeMs = checkpoint.atMs;
+    const startedAtMs = log[0] === undefined ? beforeMs : Date.parse(log[0].at);
+    const finishedAtMs = Date.parse(checkpoint.at);
+    beforeMs = finishedAtMs;
     const output = record === undefined ? left : record.output;
     return {
       name,
@@ -107,17 +104,15 @@ function doneSteps(row: WorkflowSummary, checkpoints: readonly CheckpointRow[]):
       output,
       checksum: record?.checksum ?? checksumOf(output),
       startedAtMs,
-      finishedAtMs: checkpoint.atMs,
+      finishedAtMs,
       failure: record?.failure ?? null,
     };
   });
 }
 
-function pendingStep(row: TaskRow): RunView['pending'][number] {
-  return { step: row.step, isReady: isUnblocked(JSON.parse(row.state) as TaskState) };
-}
+const pendingStep = ({ step, state }: Task): RunView['pending'][number] => ({ step, isReady: state === 'ready' });
 
-const STATUSES: Readonly<Record<StreamStatus, RunState['status']>> = {
+const STATUSES: Readonly<Record<Workflow['status'], RunState['status']>> = {
   open: 'running',
   parked: 'running',
   compensating: 'failed',
@@ -126,18 +121,16 @@ const STATUSES: Readonly<Record<StreamStatus, RunState['status']>> = {
   failed: 'failed',
 };
 
-const statusOf = (row: WorkflowSummary): RunState['status'] =>
-  row.status === 'open' && row.sequence === 0 && row.holder === null ? 'new' : STATUSES[row.status];
+const statusOf = (row: Workflow): RunState['status'] =>
+  row.status === 'open' && row.sequence_number === 0 && row.holder === null ? 'new' : STATUSES[row.status];
 
-/** Rows of a run that has ended don't name its last task's step; in a pipeline it follows from the order. */
+/** A run that has ended doesn't name its last task's step; in a pipeline it follows from the order. */
 function failedIn(
-  checkpoints: readonly CheckpointRow[],
+  checkpoints: readonly Checkpoint[],
   done: readonly DoneStep[],
   stepNames: readonly string[] = [],
 ): string | undefined {
-  const isPipeline = checkpoints.every(
-    ({ payload }) => stepRecordIn(decodePayload('CheckpointCommitted', payload).output) !== undefined,
-  );
+  const isPipeline = checkpoints.every(({ output_state: left = null }) => stepRecordIn(left) !== undefined);
   return isPipeline ? stepNames[done.length] : undefined;
 }
 
@@ -147,69 +140,76 @@ interface Told {
   readonly handoffs: readonly NamedHandoff[];
 }
 
-function checkpointTold(row: CheckpointRow): Told {
-  const { log, output } = decodePayload('CheckpointCommitted', row.payload);
-  const record = stepRecordIn(output);
-  const notes = (log ?? []).map(({ atMs, action, detail }) => noteLine(row.step, atMs, action, detail));
+function checkpointTold(checkpoint: Checkpoint): Told {
+  const { log = [], output_state: left = null, step_definition_ref: step } = checkpoint;
+  const record = stepRecordIn(left);
+  const notes = log.map(({ at, action, detail }) => noteLine(step, at, action, detail));
   const line: LogLine = {
-    ts: isoTime(row.atMs),
-    step: row.step,
+    ts: checkpoint.at,
+    step,
     action: 'done',
-    tokens: row.tokens,
-    result: row.lastAction,
-    sequence: row.sequence,
+    tokens: checkpoint.tokens,
+    result: checkpoint.last_action,
+    sequence: checkpoint.sequence_number,
     ...(record === undefined ? {} : { key: record.key, checksum: record.checksum }),
   };
-  const handoffs = (log ?? []).flatMap(({ action, detail }) => (action === 'handoff' ? named(detail) : []));
-  return { position: row.position, lines: [...notes, line], handoffs };
+  const handoffs = log.flatMap(({ action, detail }) => (action === 'handoff' ? named(detail) : []));
+  return { position: checkpoint.position, lines: [...notes, line], handoffs };
 }
 
 /** Tokens of a step are counted with its end alone, so that a sum over all lines is the run's total. */
-function noteLine(step: string | null, atMs: number, action: string, detail: Json | undefined): LogLine {
+function noteLine(step: string | null, ts: string, action: string, detail: Json | undefined): LogLine {
   const isObject = typeof detail === 'object' && detail !== null && !Array.isArray(detail);
   const { result = null, ...fields } = isObject ? (detail as { readonly [field: string]: Json }) : {};
-  const line = { ts: isoTime(atMs), step, action, tokens: 0, result: isObject ? result : (detail ?? null) };
+  const line = { ts, step, action, tokens: 0, result: isObject ? result : (detail ?? null) };
   return { ...line, ...fields, ...line } as LogLine;
 }
 
-function eventTold(row: EventRow): Told {
-  const control = JSON.parse(row.control) as Readonly<Record<string, Json>>;
-  const at = { position: row.position, handoffs: [] as readonly NamedHandoff[] };
+/** What people and the system said; what was forgotten has no words. */
+interface Words {
+  readonly error?: { readonly message?: string };
+  readonly why?: string;
+  readonly value?: Json;
+}
+
+function noteTold({ position, at, type, control: clear, payload }: Note): Told {
+  const control = clear as Readonly<Record<string, Json>>;
+  const { error, why = '', value } = (payload ?? {}) as Words;
+  const message = error?.message ?? '';
   const line = (action: string, result: Json, more: Readonly<Record<string, Json>> = {}): Told => ({
-    ...at,
-    lines: [{ ts: isoTime(row.atMs), step: null, action, tokens: 0, result, ...more } as LogLine],
+    ...{ position, handoffs: [] },
+    lines: [{ ts: at, step: null, action, tokens: 0, result, ...more } as LogLine],
   });
-  switch (row.type) {
-    case 'StepFailed': {
-      const { message } = decodePayload(row.type, row.payload).error;
+  const by = { by: control.by ?? null };
+  switch (type) {
+    case 'StepFailed':
       return line('failed', message, { task: control.task ?? null, attempt: control.attempt ?? null });
-    }
-    case 'SignalReceived': {
-      const handoffs = control.name === HANDOFF_SIGNAL ? named(decodePayload(row.type, row.payload).value) : [];
-      return { ...line('signal', control.name ?? null), handoffs };
-    }
+    case 'SignalReceived':
+      return {
+        ...line('signal', control.name ?? null),
+        handoffs: control.name === HANDOFF_SIGNAL ? named(value) : [],
+      };
     case 'WorkflowParked':
-      return line('waits', decodePayload(row.type, row.payload).error.message);
+      return line('waits', message);
     case 'WorkflowFailed':
-      return line('ended', `failed: ${decodePayload(row.type, row.payload).error.message}`);
+    case 'WorkflowTerminated':
+      return line('ended', `failed: ${message}`);
     case 'WorkflowCompleted':
       return line('ended', control.continued === undefined ? 'completed' : `goes on as ${control.continued}`);
-    case 'WorkflowTerminated':
-      return line('ended', `failed: ${decodePayload(row.type, row.payload).error.message}`);
     case 'ApprovalGiven':
-      return line('decided', control.approved === true ? 'approved' : 'rejected', { by: control.by ?? null });
+      return line('decided', control.approved === true ? 'approved' : 'rejected', by);
     case 'CancelRequested':
-      return line('cancelled', decodePayload(row.type, row.payload).why, { by: control.by ?? null });
+      return line('cancelled', why, by);
     case 'PauseRequested':
-      return line('paused', decodePayload(row.type, row.payload).why, { by: control.by ?? null });
+      return line('paused', why, by);
     case 'ResumeRequested':
-      return line('resumed', decodePayload(row.type, row.payload).why, { by: control.by ?? null });
+      return line('resumed', why, by);
     case 'ApprovalDecided':
-      return line('decided', control.resolution ?? null, { by: control.by ?? null });
+      return line('decided', control.resolution ?? null, by);
     case 'LeaseRevoked':
       return line('interrupted', control.reason ?? null);
     default:
-      return { ...at, lines: [] };
+      return { position, lines: [], handoffs: [] };
   }
 }
 

@@ -1,77 +1,126 @@
-/** Owns reading a run from rows, whoever has them: a store, or the command line's desk. Must not interpret what it reads. */
+/** Owns reading a run by the API's client, wherever it is. Must not interpret what it reads. */
 
-import { DEFAULT_TENANT, LimitError, type Sequence, type TenantId, workflowId } from '@tidemark/core';
-import type { CheckpointRow, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
+import { type Answer, type Client, TidemarkApiError } from '@tidemark/client';
+import { DEFAULT_TENANT, LimitError } from '@tidemark/core';
 import {
   CHECKPOINTS_MAX_COUNT,
-  CHECKPOINTS_PAGE_COUNT,
   EVENTS_READ_MAX_COUNT,
+  PAGE_COUNT,
   RUNS_LOOKED_BACK_COUNT,
   TASKS_READ_MAX_COUNT,
 } from './limits.ts';
 import { type RunView, runView } from './run-view.ts';
 
-/** The rows that the files are made of. */
-export type FilesSource = Pick<ProjectionStore, 'workflow' | 'workflows' | 'checkpoints' | 'events' | 'tasks'>;
+export type Workflow = Answer<'GET /v1/workflows'>['workflows'][number];
+export type Checkpoint = Answer<'GET /v1/workflows/{workflow}/checkpoints'>['checkpoints'][number];
+export type Note = Answer<'GET /v1/workflows/{workflow}/notes'>['events'][number];
+export type Task = Answer<'GET /v1/workflows/{workflow}/tasks'>['tasks'][number];
 
 /** Which run is shown: one by its id, or always the newest of a tenant's workflow by its name. */
 export type Shown =
   | { readonly workflow: string }
   /** `tenant`: default, the default one. */
-  | { readonly definition: string; readonly tenant?: TenantId | undefined };
+  | { readonly definition: string; readonly tenant?: string | undefined };
+
+/** What never changes, so each is read once. */
+interface Read {
+  readonly checkpoints: Checkpoint[];
+  /** By position. */
+  readonly notes: Note[];
+}
 
 export class RunReader {
-  readonly #source: FilesSource;
+  readonly #client: Client;
   readonly #stepNames: readonly string[] | undefined;
-  /** Checkpoints never change: each is read once. */
-  readonly #read = new Map<string, CheckpointRow[]>();
+  readonly #read = new Map<string, Read>();
 
-  constructor(source: FilesSource, stepNames?: readonly string[]) {
-    this.#source = source;
+  constructor(client: Client, stepNames?: readonly string[]) {
+    this.#client = client;
     this.#stepNames = stepNames;
   }
 
   /** The run to show now; undefined while there is none. */
-  async newest(shown: Shown): Promise<WorkflowSummary | undefined> {
-    if ('workflow' in shown) return this.#source.workflow(workflowId(shown.workflow));
-    const { definition, tenant = DEFAULT_TENANT } = shown;
-    const [row] = await this.#source.workflows({ definition, tenant, limit: 1 });
-    return row;
+  async newest(shown: Shown): Promise<Workflow | undefined> {
+    if (!('workflow' in shown)) {
+      const { definition, tenant = DEFAULT_TENANT } = shown;
+      return (await this.#client.list({ definition, tenant, limit: 1 })).workflows[0];
+    }
+    try {
+      return await this.#client.run(shown.workflow).get({ content: false });
+    } catch (error) {
+      if (error instanceof TidemarkApiError && error.code === 'workflow-unknown') return undefined;
+      throw error;
+    }
   }
 
   /** Throws `LimitError` (`run-too-long`). */
-  async view(row: WorkflowSummary): Promise<RunView> {
-    const checkpoints = await this.#checkpoints(row);
-    const events = await this.#source.events(row.workflow, EVENTS_READ_MAX_COUNT);
-    const tasks = await this.#source.tasks(row.workflow, TASKS_READ_MAX_COUNT);
-    return runView({ row, checkpoints, events, tasks, stepNames: this.#stepNames });
+  async view(row: Workflow): Promise<RunView> {
+    const read = this.#readOf(row.workflow);
+    const checkpoints = await this.#checkpoints(row, read);
+    await this.#readNotes(row, read);
+    const tasks = await this.#tasks(row);
+    return runView({ row, checkpoints, notes: read.notes, tasks, stepNames: this.#stepNames });
   }
 
   /** The newest run of the tenant's definition that succeeded. */
-  async lastSuccess(definition: string, tenant: TenantId): Promise<RunView | undefined> {
+  async lastSuccess(definition: string, tenant: string): Promise<RunView | undefined> {
     const query = { definition, tenant, status: 'completed', limit: RUNS_LOOKED_BACK_COUNT } as const;
-    for (const row of await this.#source.workflows(query)) {
+    for (const row of (await this.#client.list(query)).workflows) {
       const view = await this.view(row);
       if (view.status === 'completed') return view;
     }
     return undefined;
   }
 
-  async #checkpoints(row: WorkflowSummary): Promise<readonly CheckpointRow[]> {
-    if (row.sequence > CHECKPOINTS_MAX_COUNT) {
-      const message = `${row.workflow} has ${row.sequence} checkpoints; at most ${CHECKPOINTS_MAX_COUNT} are shown as files.`;
-      throw new LimitError('run-too-long', message, { workflow: row.workflow });
-    }
-    const known = this.#read.get(row.workflow) ?? [];
+  #readOf(workflow: string): Read {
+    const known = this.#read.get(workflow);
+    if (known !== undefined) return known;
     // One run is followed at a time; the others were looked at once.
-    if (!this.#read.has(row.workflow)) this.#read.clear();
-    this.#read.set(row.workflow, known);
-    while (known.length < row.sequence) {
-      const from = (known.length + 1) as Sequence;
-      const page = await this.#source.checkpoints(row.workflow, { from, limit: CHECKPOINTS_PAGE_COUNT });
-      if (page.length === 0) break;
-      known.push(...page);
+    this.#read.clear();
+    const read = { checkpoints: [], notes: [] };
+    this.#read.set(workflow, read);
+    return read;
+  }
+
+  async #checkpoints({ workflow, sequence_number: newest }: Workflow, { checkpoints: known }: Read) {
+    if (newest > CHECKPOINTS_MAX_COUNT) {
+      const message = `${workflow} has ${newest} checkpoints; at most ${CHECKPOINTS_MAX_COUNT} are shown as files.`;
+      throw new LimitError('run-too-long', message, { workflow });
     }
-    return known.slice(0, row.sequence);
+    while (known.length < newest) {
+      const query = { from: known.length + 1, limit: PAGE_COUNT };
+      const { checkpoints } = await this.#client.run(workflow).checkpoints(query);
+      if (checkpoints.length === 0) break;
+      known.push(...checkpoints);
+    }
+    return known.slice(0, newest);
+  }
+
+  /** The newest first, back to those that are known. */
+  async #readNotes({ workflow }: Workflow, { notes }: Read): Promise<void> {
+    const last = notes.at(-1)?.position ?? 0;
+    const pages: (readonly Note[])[] = [];
+    let cursor: string | null | undefined;
+    for (let count = 0; cursor !== null && count < EVENTS_READ_MAX_COUNT; count += PAGE_COUNT) {
+      const query = { limit: PAGE_COUNT, ...(cursor !== undefined && { cursor }) };
+      const page = await this.#client.run(workflow).notes(query);
+      const fresh = page.events.filter(({ position }) => position > last);
+      pages.unshift(fresh);
+      cursor = fresh.length < page.events.length ? null : page.next_cursor;
+    }
+    notes.push(...pages.flat());
+    notes.splice(0, notes.length - EVENTS_READ_MAX_COUNT);
+  }
+
+  async #tasks({ workflow }: Workflow): Promise<readonly Task[]> {
+    const found: Task[] = [];
+    let cursor: string | null | undefined;
+    while (cursor !== null && found.length < TASKS_READ_MAX_COUNT) {
+      const query = { limit: PAGE_COUNT, ...(cursor !== undefined && { cursor }) };
+      const page: Answer<'GET /v1/workflows/{workflow}/tasks'> = await this.#client.run(workflow).tasks(query);
+      found.push(...page.tasks);
+      cursor = page.next_cursor;
+    }
+    return found;
   }
 }

@@ -5,8 +5,7 @@
  */
 
 import { isNameWithin } from '@tidemark/blob-fs/folder-root';
-import type { MemoryWrite } from '@tidemark/codec';
-import { ConflictError, InvalidError, type Json, messageOf, parseJson } from '@tidemark/core';
+import { InvalidError, type Json, messageOf, parseJson } from '@tidemark/core';
 import { checksumOf, type DoneRecord, doneKey, handoffKey, type NamedHandoff, pipelineSubject } from '@tidemark/sdk';
 import { digestOf, type FilesFolder } from './folder.ts';
 import type { FolderState } from './folder-state.ts';
@@ -18,10 +17,16 @@ import type { FindSecrets } from './withhold.ts';
 
 /** Where it goes; a client is one. */
 export interface WayBack {
-  /** Counts once for its key. Throws `ConflictError` (`workflow-closed`). */
-  signal(workflow: string, name: string, value: unknown, options: { readonly key: string }): Promise<void>;
-  /** Writes records of long-term memory. */
-  remember(subject: string, writes: readonly MemoryWrite[]): Promise<void>;
+  /** Counts once for its key. Throws errors with the codes `workflow-closed` and `signal-unknown`. */
+  signal(workflow: string, name: string, value: unknown, options: { readonly key: string }): Promise<unknown>;
+  /** Writes records of a subject. */
+  remember(subject: string, records: readonly RecordWrite[]): Promise<unknown>;
+}
+
+export interface RecordWrite {
+  readonly key: string;
+  readonly value: Json;
+  readonly source?: string;
 }
 
 export interface Outside {
@@ -58,27 +63,23 @@ export async function takeHandoffs(
       reports.tell('refused', `${what}: nobody takes what is written here; it stays in the file.`);
       continue;
     }
-    const ended = await send(back, run, handoff, digest);
+    const why = await send(back, run, handoff, digest);
     await state.take(mark);
-    reports.tell('taken', `${what}${ended ? ': the run has ended, so it is kept as a record of it' : ''}`);
+    reports.tell('taken', `${what}${why === undefined ? '' : `: ${why}, so it is kept as a record of it`}`);
   }
 }
 
-/** Whether the run had ended: then only the record is made. */
+/** Why there is only the record of it; undefined: the run has it as a signal as well. */
 async function send(back: WayBack, { workflow, definition }: Run, handoff: NamedHandoff, digest: string) {
-  await back.remember(pipelineSubject(definition), [
-    {
-      subject: pipelineSubject(definition),
-      kind: 'record',
-      key: handoffKey(workflow, digest),
-      value: handoff as never,
-    },
-  ]);
+  const record = { key: handoffKey(workflow, digest), value: handoff as unknown as Json };
+  await back.remember(pipelineSubject(definition), [record]);
   try {
     await back.signal(workflow, HANDOFF_SIGNAL, handoff, { key: `files/${digest}` });
-    return false;
+    return undefined;
   } catch (error) {
-    if (error instanceof ConflictError && error.code === 'workflow-closed') return true;
+    const { code } = error as { readonly code?: unknown };
+    if (code === 'workflow-closed') return 'the run has ended';
+    if (code === 'signal-unknown') return `${definition} declares no signal '${HANDOFF_SIGNAL}'`;
     throw error;
   }
 }
@@ -100,9 +101,7 @@ export async function takeKeys(
     else if (back === undefined) refuse('nobody takes what is marked here; it stays in the file.');
     else {
       const value: DoneRecord = { step: stepOf(key), workflow: `files ${folder.path}`, ...resolved } as DoneRecord;
-      const subject = pipelineSubject(run.definition);
-      const write = { subject, kind: 'record', key: doneKey(key), value: value as unknown as Json } as const;
-      await back.remember(subject, [write]);
+      await back.remember(pipelineSubject(run.definition), [{ key: doneKey(key), value: value as unknown as Json }]);
       await state.take(mark);
       reports.tell('taken', `key ${JSON.stringify(key)} is done`);
     }

@@ -43,7 +43,6 @@ export interface CoordinatorRole extends HostRole {
 }
 
 export interface WorkerRole extends HostRole, Pick<WorkerOptions, 'definitions' | 'concurrency'> {
-  readonly onProgress?: WorkerOptions['onProgress'] | undefined;
   readonly onResume?: WorkerOptions['onResume'] | undefined;
   readonly onDelta?: WorkerOptions['onDelta'] | undefined;
 }
@@ -166,7 +165,7 @@ export class Host {
 
   /** Runs workflows of these definitions from now on. When it can't start, the host is closed. */
   async startWorker(role: WorkerRole): Promise<Worker> {
-    const { onError, onProgress, onResume, onDelta, definitions, concurrency } = role;
+    const { onError, onResume, onDelta, definitions, concurrency } = role;
     this.#worker = new Worker({
       ports: this.ports,
       lamport: this.#lamport,
@@ -176,7 +175,6 @@ export class Host {
       bulk: bulkHost(this.client, this.ports.store, definitions),
       held: this.#held,
       ...(onError === undefined ? {} : { onError }),
-      ...(onProgress === undefined ? {} : { onProgress }),
       ...(onResume === undefined ? {} : { onResume }),
       ...(onDelta === undefined ? {} : { onDelta }),
     });

@@ -1,12 +1,12 @@
 /** Owns the tool that tells what a model call saw: its bundle, rebuilt from the log, and whether the bytes are the same. */
 
-import { InvalidError } from '@tidemark/core';
+import type { Answer, Client } from '@tidemark/client';
+import { DEFAULT_TENANT, InvalidError } from '@tidemark/core';
 import { z } from 'zod';
-import { nameField } from './fields.ts';
+import { nameField, orNull } from './fields.ts';
 import { TEXT_VALUE_MAX_CHARS } from './limits.ts';
-import type { SeenCall } from './memory-desk.ts';
 import { fitting } from './session-text.ts';
-import { defineTool, READS, type Tool } from './tool.ts';
+import { defineTool, READS, type Tool, type ToolContext } from './tool.ts';
 
 const call = z.object({
   idempotency_key: z.string(),
@@ -39,34 +39,56 @@ const bundle = defineTool({
   output: z.object({ workflow: z.string(), at: z.number(), calls: z.array(call) }),
   hints: READS,
   async run({ workflow, at, call: number }, context) {
-    const found = await context.withMemory('look', (desk) => desk.seen(context.tenant, workflow, at ?? null));
-    // A workflow of somebody else is as if it weren't there, where the server serves one user.
-    const isOthers = context.user !== undefined && found !== null && found.user !== null && found.user !== context.user;
-    if (found === null || isOthers) {
-      throw new InvalidError('workflow-unknown', `workflow: there is no '${workflow}'.`, { field: 'workflow' });
-    }
+    const found = await context.withMemory('look', async (client) => {
+      const newest = await newestOf(client, workflow, context);
+      const sequence = at ?? newest;
+      const input = { params: { workflow, sequence } };
+      return { at: sequence, ...(await client.ask('GET /v1/workflows/{workflow}/at/{sequence}/calls', input)) };
+    });
     const calls = number === undefined ? found.calls : found.calls.slice(number - 1, number);
     if (calls.length === 0) {
       const message = `call: this step asked a model ${found.calls.length} times; there is no call ${number}.`;
       throw new InvalidError('call-unknown', message, { field: 'call' });
     }
     const fits = calls.map((seen) => ({
-      ...{ ...seen, bundle: fitting(seen.bundle), prompt: fitting(seen.prompt), answer: fitting(seen.answer) },
+      ...{ idempotency_key: seen.key, task: seen.task, sequence_number: seen.sequence, status: seen.status },
+      ...{ provider: seen.provider, model: seen.model, is_same: sameness(seen), manifest_hash: hashOf(seen) },
+      bundle: fitting(seen.messages ?? null),
+      prompt: fitting(seen.prompt ?? null),
+      answer: fitting(seen.answer ?? null),
     }));
     return { data: { workflow, at: found.at, calls: fits }, text: calls.map(callText).join('\n\n') };
   },
 });
 
-function callText({ idempotency_key, model, status, is_same, manifest_hash, ...seen }: SeenCall): string {
+/** A workflow of another tenant, or of somebody else where the server serves one user, is as if it weren't there. */
+async function newestOf(client: Client, workflow: string, { tenant, user }: ToolContext): Promise<number> {
+  const asked = { params: { workflow }, query: { content: 'false' } } as const;
+  const found = await orNull('workflow-unknown', client.ask('GET /v1/workflows/{workflow}', asked));
+  const whose = tenant ?? (await client.ask('GET /v1/me', {})).tenant ?? DEFAULT_TENANT;
+  const isOthers = user !== undefined && found !== null && found.user !== null && found.user !== user;
+  if (found !== null && found.tenant === whose && !isOthers) return found.sequence_number;
+  throw new InvalidError('workflow-unknown', `workflow: there is no '${workflow}'.`, { field: 'workflow' });
+}
+
+type Call = Answer<'GET /v1/workflows/{workflow}/at/{sequence}/calls'>['calls'][number];
+
+/** Null: it had no bundle. */
+const sameness = ({ manifest, identical }: Call): boolean | null => (manifest === null ? null : identical);
+const hashOf = ({ bundle: of }: Call): string | null =>
+  (of as { readonly hash: string } | null | undefined)?.hash ?? null;
+
+function callText(seen: Call): string {
+  const isSame = sameness(seen);
   const same =
-    is_same === null
+    isSame === null
       ? 'without a bundle'
-      : is_same
-        ? `rebuilt, the same bytes as were sent (manifest ${manifest_hash?.slice(0, 12)})`
+      : isSame
+        ? `rebuilt, the same bytes as were sent (manifest ${hashOf(seen)?.slice(0, 12)})`
         : 'REBUILT WITH OTHER BYTES than were sent: do not trust it as what the model saw';
-  const text = JSON.stringify(seen.bundle ?? seen.prompt);
+  const text = JSON.stringify(seen.messages ?? seen.prompt ?? null);
   const shown = text.length <= TEXT_VALUE_MAX_CHARS ? text : `${text.slice(0, TEXT_VALUE_MAX_CHARS)}…`;
-  return `${idempotency_key} (${model}, ${status}): ${same}.\n${shown}`;
+  return `${seen.key} (${seen.model}, ${seen.status}): ${same}.\n${shown}`;
 }
 
 export const BUNDLE_TOOLS: readonly Tool[] = [bundle];

@@ -1,5 +1,6 @@
-/** Owns the fields that several tools share, and whose memory a call is about. */
+/** Owns the fields that several tools share, whose memory a call is about, and asking for what may not be there. */
 
+import { TidemarkApiError } from '@tidemark/client';
 import { InvalidError } from '@tidemark/core';
 import { z } from 'zod';
 import { NAME_MAX_CHARS } from './limits.ts';
@@ -32,3 +33,10 @@ export function userOf(context: ToolContext, given: string | undefined): string 
 /** Who said it, where the call doesn't say. */
 export const sourceOf = (context: ToolContext, given: string | undefined): string =>
   given ?? context.agent() ?? 'assistant';
+
+/** Null: the API knows of no such thing, and says so with this code. */
+export const orNull = <T>(unknown: string, asked: Promise<T>): Promise<T | null> =>
+  asked.catch((error: unknown) => {
+    if (error instanceof TidemarkApiError && error.code === unknown) return null;
+    throw error;
+  });

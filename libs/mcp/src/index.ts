@@ -1,6 +1,5 @@
 /** The door of @tidemark/mcp. */
 
 export { type HttpOptions, type HttpServer, serveHttp } from './http.ts';
-export type { MemoryDesk, RecallAnswer, RecalledEntry, RecallRequest, SeenCall, SeenCalls } from './memory-desk.ts';
 export type { McpOptions } from './server.ts';
 export { type StdioOptions, serveStdio } from './stdio.ts';

@@ -1,16 +1,17 @@
 /** Owns the tools for what is remembered of users: recall of sessions and facts, facts, and standing preferences. */
 
-import { isoTime } from '@tidemark/core';
+import type { Answer } from '@tidemark/client';
 import { z } from 'zod';
-import { nameField, sourceOf, userField, userOf } from './fields.ts';
+import { nameField, orNull, sourceOf, userField, userOf } from './fields.ts';
 import {
   LIST_DEFAULT_COUNT,
   LIST_MAX_COUNT,
+  QUERY_ENCODED_MAX_CHARS,
+  QUERY_MAX_CHARS,
   RECALL_DEFAULT_COUNT,
   RECALL_MAX_COUNT,
   TEXT_MAX_CHARS,
 } from './limits.ts';
-import type { RecallAnswer, RecalledEntry } from './memory-desk.ts';
 import { ADDS_ONCE, defineTool, READS, REPLACES, type Tool } from './tool.ts';
 
 const source = nameField.optional().describe('Where it is from; default: the client');
@@ -50,13 +51,25 @@ const recall = defineTool({
   hints: READS,
   async run({ query, limit, kinds, user }, context) {
     const of = userOf(context, user);
-    const request = { user: of, query, limit, kinds };
-    const answer = await context.withMemory('look', (desk) => desk.recall(context.tenant, request));
+    const asked = { tenant: context.tenant, query: askable(query), limit, kind: kinds };
+    const answer = await context.withMemory('look', (client) =>
+      client.ask('GET /v1/users/{user}/recall', { params: { user: of }, query: asked }),
+    );
     return { data: { ...answer }, text: recallText(answer) };
   },
 });
 
-function recallText({ entries, by, warning, continuation }: RecallAnswer): string {
+/** It stands in an address, which may not be long. */
+function askable(query: string): string {
+  for (let chars = QUERY_MAX_CHARS; ; chars >>= 1) {
+    const cut = query.slice(0, chars).toWellFormed();
+    if (encodeURIComponent(cut).length <= QUERY_ENCODED_MAX_CHARS) return cut;
+  }
+}
+
+type Recalled = Answer<'GET /v1/users/{user}/recall'>;
+
+function recallText({ entries, by, warning, continuation = '' }: Recalled): string {
   const how = by === 'words' ? 'by words alone' : 'by words and meaning';
   const head = entries.length === 0 ? `Nothing fits (${how}).` : `${entries.length} found (${how}).`;
   const facts = entries.filter(({ kind }) => kind === 'fact').map(factLine);
@@ -65,7 +78,7 @@ function recallText({ entries, by, warning, continuation }: RecallAnswer): strin
   );
 }
 
-function factLine({ value, source: from, at }: RecalledEntry): string {
+function factLine({ value, source: from, at }: Recalled['entries'][number]): string {
   const { text } = value as { readonly text: string };
   return `- ${text} (${from}, ${at.slice(0, 'YYYY-MM-DD'.length)})`;
 }
@@ -80,9 +93,13 @@ const remember = defineTool({
   hints: ADDS_ONCE,
   async run({ text, user, source: from }, context) {
     const of = userOf(context, user);
-    const said = sourceOf(context, from);
-    const made = await context.withMemory('write', (desk) => desk.remember(context.tenant, of, text, said));
-    return { data: { key: made }, text: `Remembered of ${of}, as ${made}.` };
+    const input = {
+      params: { user: of },
+      query: { tenant: context.tenant },
+      body: { text, source: sourceOf(context, from) },
+    };
+    const made = await context.withMemory('write', (client) => client.ask('POST /v1/users/{user}/facts', input));
+    return { data: { key: made.key }, text: `Remembered of ${of}, as ${made.key}.` };
   },
 });
 
@@ -95,10 +112,11 @@ const facts = defineTool({
   hints: READS,
   async run({ user, limit }, context) {
     const of = userOf(context, user);
-    const found = await context.withMemory('look', (desk) => desk.facts(context.tenant, of, limit));
-    const told = found.map(({ atMs, ...rest }) => ({ ...rest, at: isoTime(atMs) }));
-    const lines = told.map(({ key: name, text, source: from, at }) => `- ${text} (${from}, ${at}; key ${name})`);
-    return { data: { facts: told }, text: lines.length === 0 ? `No facts are known about ${of}.` : lines.join('\n') };
+    const found = await context.withMemory('look', (client) =>
+      client.ask('GET /v1/users/{user}/facts', { params: { user: of }, query: { tenant: context.tenant, limit } }),
+    );
+    const lines = found.facts.map(({ key: name, text, source: from, at }) => `- ${text} (${from}, ${at}; key ${name})`);
+    return { data: { ...found }, text: lines.length === 0 ? `No facts are known about ${of}.` : lines.join('\n') };
   },
 });
 
@@ -111,7 +129,8 @@ const forgetFact = defineTool({
   hints: REPLACES,
   async run({ key: name, user }, context) {
     const of = userOf(context, user);
-    await context.withMemory('look', (desk) => desk.forgetFact(context.tenant, of, name));
+    const input = { params: { user: of, key: name }, query: { tenant: context.tenant } };
+    await context.withMemory('look', (client) => client.ask('DELETE /v1/users/{user}/facts/{key}', input));
     return { data: { key: name }, text: `Forgot ${name} of ${of}.` };
   },
 });
@@ -125,10 +144,12 @@ const get = defineTool({
   hints: READS,
   async run({ key: name, user }, context) {
     const of = userOf(context, user);
-    const found = await context.withMemory('look', (desk) => desk.userState(context.tenant, of, name));
-    if (found === null) return { data: { entry: null }, text: `${of} has no preference ${name}.` };
-    const { atMs, ...rest } = found;
-    return { data: { entry: { ...rest, at: isoTime(atMs) } }, text: `${name}: ${JSON.stringify(found.value)}` };
+    const input = { params: { user: of, key: name }, query: { tenant: context.tenant } };
+    const found = await context.withMemory('look', (client) =>
+      orNull('state-key-unknown', client.ask('GET /v1/users/{user}/preferences/{key}', input)),
+    );
+    const text = found === null ? `${of} has no preference ${name}.` : `${name}: ${JSON.stringify(found.value)}`;
+    return { data: { entry: found }, text };
   },
 });
 
@@ -142,8 +163,11 @@ const set = defineTool({
   hints: REPLACES,
   async run({ key: name, value, user, source: from }, context) {
     const of = userOf(context, user);
-    const said = sourceOf(context, from);
-    await context.withMemory('write', (desk) => desk.setUserState(context.tenant, of, name, value, said));
+    const body = { value, source: sourceOf(context, from) };
+    const input = { params: { user: of, key: name }, query: { tenant: context.tenant }, body };
+    await context.withMemory('write', (client) =>
+      client.ask('PUT /v1/users/{user}/preferences/{key}', input, { isRepeatable: true }),
+    );
     return { data: { key: name, value }, text: `${name} of ${of} is ${JSON.stringify(value)} now.` };
   },
 });
@@ -157,9 +181,11 @@ const list = defineTool({
   hints: READS,
   async run({ prefix, user }, context) {
     const of = userOf(context, user);
-    const found = await context.withMemory('look', (desk) => desk.userStates(context.tenant, of, prefix));
-    const entries = found.map(({ atMs, ...rest }) => ({ ...rest, at: isoTime(atMs) }));
-    const lines = found.map(({ key: name, value }) => `${name}: ${JSON.stringify(value)}`);
+    const query = { tenant: context.tenant, prefix: prefix === '' ? undefined : prefix };
+    const { preferences: entries } = await context.withMemory('look', (client) =>
+      client.ask('GET /v1/users/{user}/preferences', { params: { user: of }, query }),
+    );
+    const lines = entries.map(({ key: name, value }) => `${name}: ${JSON.stringify(value)}`);
     return { data: { entries }, text: lines.length === 0 ? `${of} has no preferences.` : lines.join('\n') };
   },
 });
@@ -173,7 +199,8 @@ const forget = defineTool({
   hints: REPLACES,
   async run({ key: name, user }, context) {
     const of = userOf(context, user);
-    await context.withMemory('look', (desk) => desk.forgetUserState(context.tenant, of, name));
+    const input = { params: { user: of, key: name }, query: { tenant: context.tenant } };
+    await context.withMemory('look', (client) => client.ask('DELETE /v1/users/{user}/preferences/{key}', input));
     return { data: { key: name }, text: `Forgot ${name} of ${of}.` };
   },
 });

@@ -12,10 +12,10 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
-import { LimitError, type TenantId } from '@tidemark/core';
+import type { Client } from '@tidemark/client';
+import { LimitError } from '@tidemark/core';
 import { BUNDLE_TOOLS } from './bundle-tools.ts';
 import { CALLS_MAX_COUNT, CLOSE_GRACE_MS } from './limits.ts';
-import type { MemoryDesk } from './memory-desk.ts';
 import { MEMORY_TOOLS } from './memory-tools.ts';
 import { REPO_STATE_TOOLS } from './repo-state-tools.ts';
 import { SESSION_TOOLS } from './session-tools.ts';
@@ -25,7 +25,8 @@ import { toolError } from './tool-error.ts';
 export interface McpOptions {
   /** Of Tidemark. */
   readonly version: string;
-  readonly tenant: TenantId;
+  /** Whose sessions and memory; undefined: the caller's own. */
+  readonly tenant?: string | undefined;
   /** The one user that is served; undefined: calls name users. */
   readonly user?: string | undefined;
   /** Who writes, where a call doesn't say; default: the client's name. */
@@ -35,10 +36,10 @@ export interface McpOptions {
   /** Whether checks of stages, which are commands, may be set and run. */
   readonly checks: boolean;
   /**
-   * Opens Tidemark's own state for the time of the work, or goes through whoever holds it. Where there is none yet, `look`
-   * throws `ConfigError` (`state-missing`), and `write` makes it.
+   * Gives what asks the API: of a server, or of a folder for the time of the work. Where nothing is kept in that yet, `look` throws
+   * `ConfigError` (`state-missing`), and `write` makes it. Throws refusals as errors of Tidemark's own.
    */
-  readonly withMemory: <T>(how: 'look' | 'write', work: (desk: MemoryDesk) => Promise<T>) => Promise<T>;
+  readonly withMemory: <T>(how: 'look' | 'write', work: (client: Client) => Promise<T>) => Promise<T>;
   /** Told of faults; for logs. */
   readonly onError: (where: string, error: unknown) => void;
 }

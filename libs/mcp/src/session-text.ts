@@ -1,16 +1,19 @@
 /** Owns how a session reads to whoever goes on with it: one text with everything that matters, in the order of need. Pure. */
 
-import type { HandOverBrief, QuestionBrief, SessionBrief, TaskBrief, WorkflowBrief } from '@tidemark/runtime';
+import type { Answer } from '@tidemark/client';
 import { TEXT_VALUE_MAX_CHARS, VALUE_CUT_CHARS, VALUE_MAX_CHARS } from './limits.ts';
 
 /** Tasks that are told one by one; all that were read are in the structured part. */
 const TASKS_TOLD_COUNT = 12;
 
-export function sessionText(brief: SessionBrief): string {
-  const { workflow, handovers, summaries, earlier } = brief;
+export type Session = Answer<'GET /v1/sessions/{session}'>;
+type Workflow = NonNullable<Session['workflow']>;
+
+export function sessionText(found: Session): string {
+  const { workflow = null, handovers = [], summaries = [], earlier } = found;
   const [newest] = handovers;
   const sections = [
-    headLine(brief),
+    headLine(found),
     ...(newest === undefined ? [] : [handOverText(newest)]),
     ...(workflow === null ? [] : workflowSections(workflow)),
     ...(summaries.length === 0
@@ -23,7 +26,7 @@ export function sessionText(brief: SessionBrief): string {
   return sections.join('\n');
 }
 
-function headLine({ session, is_live, workflow, user }: SessionBrief): string {
+function headLine({ session, is_live, workflow = null, user }: Session): string {
   const whose = user === null ? '' : ` of ${user}`;
   if (workflow === null) return `Session ${session}${whose}: no workflow of it was started yet.`;
   const { workflow: id, definition, definition_version, status, reason } = workflow;
@@ -33,12 +36,12 @@ function headLine({ session, is_live, workflow, user }: SessionBrief): string {
     : `Session ${session}${whose} has no workflow that goes on; the newest was ${id} (${how}).`;
 }
 
-function handOverText({ from, to, message, artifacts, at }: HandOverBrief): string {
+function handOverText({ from, to, message, artifacts, at }: NonNullable<Session['handovers']>[number]): string {
   const made = artifacts.length === 0 ? '' : ` With: ${artifacts.join(', ')}.`;
   return `Handed over from ${from} to ${to}, ${at}: ${message}${made}`;
 }
 
-function workflowSections(workflow: WorkflowBrief): readonly string[] {
+function workflowSections(workflow: Workflow): readonly string[] {
   const { question, goal, constraints, summary, last_action, checkpoint_note, belief, output, error } = workflow;
   return [
     ...(question === null ? [] : [questionText(question)]),
@@ -54,17 +57,18 @@ function workflowSections(workflow: WorkflowBrief): readonly string[] {
   ];
 }
 
-const questionText = ({ code, message, resolutions }: QuestionBrief): string =>
+const questionText = ({ code, message, resolutions }: NonNullable<Workflow['question']>): string =>
   `It waits for a person (${code}): ${message.replace(/[^.!?]$/, '$&.')} They may decide: ${resolutions.join(', ')}.`;
 
-function frontierLines({ frontier, pending_task_count, next_task }: WorkflowBrief): readonly string[] {
+function frontierLines({ frontier, pending_task_count, next_task }: Workflow): readonly string[] {
   if (frontier.length === 0) return [];
   const told = frontier.slice(0, TASKS_TOLD_COUNT).map((task) => taskLine(task, next_task));
   const left = pending_task_count - told.length;
   return [`Pending tasks: ${pending_task_count}`, ...told, ...(left > 0 ? [`- and ${left} more`] : [])];
 }
 
-function taskLine({ task, step, state, why, effects, failure_count }: TaskBrief, next: string | null): string {
+function taskLine(of: Workflow['frontier'][number], next: string | null): string {
+  const { task, step, state, why, effects, failure_count } = of;
   const stands = why ?? (task === next ? `${state}, the next one` : state);
   const failed = failure_count === 0 ? '' : `; failed ${failure_count} ${failure_count === 1 ? 'time' : 'times'}`;
   const begun = effects.map(({ operation, status }) => `; effect ${operation} is ${status}`).join('');
@@ -78,13 +82,13 @@ function valueText(value: unknown): string {
 }
 
 /** The same with values that are too large for an answer cut; they say so. */
-export function fittingBrief(brief: SessionBrief): SessionBrief {
-  const { workflow } = brief;
-  if (workflow === null) return brief;
+export function fittingSession(found: Session): object {
+  const { workflow = null } = found;
+  if (workflow === null) return found;
   const { input, belief, output, frontier } = workflow;
   const tasks = frontier.map((task) => ({ ...task, input: fitting(task.input) }));
   const fits = { input: fitting(input), belief: fitting(belief), output: fitting(output), frontier: tasks };
-  return { ...brief, workflow: { ...workflow, ...fits } };
+  return { ...found, workflow: { ...workflow, ...fits } };
 }
 
 /** What is too large for an answer is cut, and says so. */

@@ -1,11 +1,11 @@
 /** Owns the tools for sessions: what is needed to go on with one, and handing it over. */
 
+import type { Client } from '@tidemark/client';
 import { InvalidError } from '@tidemark/core';
-import type { SessionBrief } from '@tidemark/runtime';
 import { z } from 'zod';
-import { nameField, sessionField } from './fields.ts';
+import { nameField, orNull, sessionField } from './fields.ts';
 import { ARTIFACTS_MAX_COUNT, NAME_MAX_CHARS, TEXT_MAX_CHARS } from './limits.ts';
-import { fittingBrief, sessionText } from './session-text.ts';
+import { fittingSession, type Session, sessionText } from './session-text.ts';
 import { ADDS, defineTool, READS, type Tool, type ToolContext } from './tool.ts';
 
 const task = z.looseObject({
@@ -59,15 +59,22 @@ const resume = defineTool({
   }),
   hints: READS,
   async run({ session }, context) {
-    const found = await context.withMemory('look', (desk) => desk.brief(context.tenant, session));
+    const found = await context.withMemory('look', (client) => sessionOf(client, session, context));
     if (found === null || isOthers(context, found)) throw unknownSession(session);
-    return { data: { ...fittingBrief(found) }, text: sessionText(found) };
+    return { data: { ...fittingSession(found) }, text: sessionText(found) };
   },
 });
 
+/** Null: nothing is known of it. */
+const sessionOf = (client: Client, session: string, context: ToolContext): Promise<Session | null> =>
+  orNull(
+    'session-unknown',
+    client.ask('GET /v1/sessions/{session}', { params: { session }, query: { tenant: context.tenant } }),
+  );
+
 /** A session of somebody else is as if it weren't there, where the server serves one user. */
-const isOthers = ({ user }: ToolContext, brief: SessionBrief): boolean =>
-  user !== undefined && brief.user !== null && brief.user !== user;
+const isOthers = ({ user }: ToolContext, found: Session): boolean =>
+  user !== undefined && found.user !== null && found.user !== user;
 
 const unknownSession = (session: string): InvalidError =>
   new InvalidError('session-unknown', `session: nothing is known of '${session}'.`, { field: 'session' });
@@ -93,11 +100,15 @@ const handOver = defineTool({
   hints: ADDS,
   async run({ session, to, message, artifacts, from }, context) {
     const giver = from ?? context.agent() ?? 'assistant';
-    const isKnown = await context.withMemory('write', async (desk) => {
-      const known = await desk.brief(context.tenant, session);
+    const input = {
+      params: { session },
+      query: { tenant: context.tenant },
+      body: { from: giver, to, message, artifacts },
+    };
+    const { is_known: isKnown } = await context.withMemory('write', async (client) => {
+      const known = context.user === undefined ? null : await sessionOf(client, session, context);
       if (known !== null && isOthers(context, known)) throw unknownSession(session);
-      await desk.handOver(context.tenant, session, { from: giver, to, message, artifacts });
-      return known?.workflow != null;
+      return client.ask('POST /v1/sessions/{session}/handovers', input);
     });
     const then = isKnown ? '' : ' No workflow of this session was started yet: the first one will be told.';
     return {

@@ -22,6 +22,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ConflictError: 'Read the state again, decide anew, and call again.',
   UnavailableError: 'Wait a moment, and call again; nothing was lost.',
   LimitError: 'Make it smaller, and call again.',
+  AccessError: 'Tell the person who runs this server: its credential is not good, or has no right to this.',
   ConfigError: 'Tell the person who runs this server: its place or its options are to be changed.',
   CorruptError: 'Stop, and tell a person: stored data is damaged, and was left as it is.',
 };
@@ -37,13 +38,11 @@ export function toolError(error: unknown, onFault: (error: unknown) => void): Ca
   return failed({ code, field: fieldIn(details), message: maskSecrets(message), remedy });
 }
 
-/** The field that the error names, or the place of what must not be kept. */
-function fieldIn({ field, found }: TidemarkError['details']): string | null {
-  if (typeof field === 'string') return field;
-  const place: unknown = Array.isArray(found)
-    ? (found[0] as { readonly place?: unknown } | undefined)?.place
-    : undefined;
-  return typeof place === 'string' ? place : null;
+/** The field that the error names, of the tool or of what was asked for it; or the place of what must not be kept. */
+function fieldIn({ field, fields, found }: TidemarkError['details']): string | null {
+  const [asked, secret] = [fields, found].map((all) => (Array.isArray(all) ? all[0] : undefined));
+  const place: unknown = field ?? asked?.field ?? secret?.place;
+  return typeof place === 'string' ? place.replace(/^(?:path|query|body)\./, '') : null;
 }
 
 /** What is wrong, by field; never the value that was given. */

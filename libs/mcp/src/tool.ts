@@ -4,15 +4,15 @@
  */
 
 import type { CallToolResult, Tool as ListedTool, ToolAnnotations } from '@modelcontextprotocol/sdk/types.js';
-import type { TenantId } from '@tidemark/core';
+import type { Client } from '@tidemark/client';
 import { z } from 'zod';
 import { checkArguments } from './arguments.ts';
-import type { MemoryDesk } from './memory-desk.ts';
 import { badInput, toolError } from './tool-error.ts';
 
 /** What tools have around them, of one client. */
 export interface ToolContext {
-  readonly tenant: TenantId;
+  /** Undefined: the caller's own. */
+  readonly tenant: string | undefined;
   /** The user that all calls are about; undefined: each names one. */
   readonly user: string | undefined;
   /** Who writes, where a call doesn't say. */
@@ -22,10 +22,10 @@ export interface ToolContext {
   /** Whether checks of stages, which are commands, may be set and run. */
   readonly checks: boolean;
   /**
-   * Opens Tidemark's own state for the time of the work, or goes through whoever holds it. Where there is none yet, `look`
-   * throws `ConfigError` (`state-missing`), and `write` makes it.
+   * Gives what asks the API: of a server, or of a folder for the time of the work. Where nothing is kept in that yet, `look` throws
+   * `ConfigError` (`state-missing`), and `write` makes it.
    */
-  withMemory<T>(how: 'look' | 'write', work: (desk: MemoryDesk) => Promise<T>): Promise<T>;
+  withMemory<T>(how: 'look' | 'write', work: (client: Client) => Promise<T>): Promise<T>;
   /** Told of faults that a client learns no more of than that there was one. */
   onError(where: string, error: unknown): void;
 }

@@ -83,7 +83,7 @@ export {
   type LifecycleAsk,
   type LifecycleDone,
 } from './lifecycle.ts';
-export { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS } from './limits.ts';
+export { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS, MEMORIES_PER_CHECKPOINT_MAX } from './limits.ts';
 export { readsOf } from './lineage.ts';
 export { loggedStore } from './logged-store.ts';
 export { type LostTail, lostTail } from './lost-tail.ts';
@@ -147,7 +147,7 @@ export {
   type TaskBrief,
   type WorkflowBrief,
 } from './session-brief.ts';
-export { type SessionHandOver, type SessionMemoryOptions, sessionMemory } from './session-memory.ts';
+export { type SessionHandOver, type SessionMemoryOptions, sessionMemory, summaryIn } from './session-memory.ts';
 export type { PromoteOptions, ShadowAccount, ShadowPromotion, ShadowRefusal } from './shadow-account.ts';
 export type { ShadowDefinition, ShadowTask } from './shadow-definition.ts';
 export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow-limits.ts';

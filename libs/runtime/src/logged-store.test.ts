@@ -104,7 +104,11 @@ it('reads what lies near each other in one stretch, to its last record and no fu
 it('brings no other workflow’s record, nor another of the same, for a row that was changed', async () => {
   const [other] = (await below.checkpoints(OTHER, ALL)).slice(1);
   const [opening] = await below.checkpoints(MINE, ALL);
-  const wrong = { name: 'CorruptError', code: 'rows-wrong', message: expect.stringContaining('tidemark rebuild') };
+  const wrong = {
+    name: 'CorruptError',
+    code: 'rows-wrong',
+    message: expect.stringContaining('tidemark admin rebuild'),
+  };
   await expect(changed(() => ({ payload: other!.payload }))).rejects.toMatchObject(wrong);
   await expect(changed(() => ({ payload: opening!.payload }))).rejects.toMatchObject(wrong);
   // The control: as it was.

@@ -99,7 +99,7 @@ export class Restorer {
     if (found !== undefined) return found;
     throw new CorruptError(
       'history-missing',
-      `The history of workflow ${workflow} is neither in rows nor in a segment in ${this.#archive.warm.place}. Run \`tidemark verify\`, and restore what is missing from a copy.`,
+      `The history of workflow ${workflow} is neither in rows nor in a segment in ${this.#archive.warm.place}. Run \`tidemark admin verify\`, and restore what is missing from a copy.`,
       { workflow },
     );
   }

@@ -161,7 +161,7 @@ describe('a segment that is no longer warm', () => {
     const past = () => workflowAt({ log: at.tiered(), store: at.store() }, FIRST, 1 as never);
     await expect(past()).rejects.toMatchObject({
       code: 'object-archived',
-      message: expect.stringContaining('tidemark restore first'),
+      message: expect.stringContaining('tidemark admin restore first'),
     });
     expect(await at.restorer().restore(FIRST)).toMatchObject({ state: 'recalling', segmentCount: 1 });
     expect(await at.restorer().restore(FIRST)).toEqual({ state: 'here' });

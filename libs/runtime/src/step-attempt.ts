@@ -7,14 +7,14 @@ import type { LogNote } from '@tidemark/codec';
 import type { TaskState } from '@tidemark/core';
 import type { AttemptEnds } from './attempts.ts';
 import type { StreamContent } from './content.ts';
-import type { Definition, PhaseMemory, Progress, StepContext, StepResult } from './definition.ts';
+import type { Definition, PhaseMemory, StepContext, StepResult } from './definition.ts';
 import type { Drain } from './drain.ts';
 import { EffectJournal, type JournalHost } from './effect-journal.ts';
 import type { HeldStream } from './held-stream.ts';
 import { hasOpen } from './journal-host.ts';
 import type { ModelCalls } from './model-calls.ts';
 import type { Ports } from './ports.ts';
-import { stepContext } from './step-context.ts';
+import { type StepOwn, stepContext } from './step-context.ts';
 import { StepGuard } from './step-guard.ts';
 import { mayBringSummaries, withSummaries } from './summaries.ts';
 import type { ResolvedTask } from './versions.ts';
@@ -27,9 +27,7 @@ export interface AttemptSurroundings {
   readonly stream: HeldStream;
   readonly content: StreamContent;
   readonly drain?: Pick<Drain, 'begin'> | undefined;
-  readonly onProgress?:
-    | ((progress: Progress & { readonly workflow: string; readonly step: string }) => void)
-    | undefined;
+  readonly onProgress?: StepOwn['onProgress'] | undefined;
   readonly readOutputs: StepContext['outputs'];
   readonly readMemories: StepContext['memories'];
   readonly reads: ContextReads;
@@ -69,9 +67,9 @@ export async function attemptStep(
       notes,
       memory,
       guard,
-      onProgress: (progress) => {
+      onProgress: (of, progress) => {
         attempt?.progress(progress);
-        onProgress?.(progress);
+        onProgress?.(of, progress);
       },
     });
     const run = (): ReturnType<typeof step.run> => step.run(context, input);

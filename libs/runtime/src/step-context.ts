@@ -1,7 +1,7 @@
 /** Owns what a step sees and may do while it runs. Must not commit anything: what a step returns is all that it changes. */
 
 import { type LogNote, toJson } from '@tidemark/codec';
-import { LimitError, type StreamState, type TaskState } from '@tidemark/core';
+import { LimitError, type StreamState, type TaskId, type TaskState } from '@tidemark/core';
 import type { Clock, Telemetry } from '@tidemark/ports';
 import type { AttemptEnds } from './attempts.ts';
 import type { StreamContent } from './content.ts';
@@ -29,7 +29,7 @@ export interface StepOwn {
   readonly notes: LogNote[];
   /** `over` ends the attempt's calls; `told` is the step's own. */
   readonly ends: Pick<AttemptEnds, 'over' | 'told'>;
-  readonly onProgress: (progress: Progress & { readonly workflow: string; readonly step: string }) => void;
+  readonly onProgress: (task: TaskId | null, progress: Progress & { readonly step: string }) => void;
   readonly memory: PhaseMemory;
   readonly guard: StepGuard;
 }
@@ -80,7 +80,7 @@ export function stepContext(
       const atMs = ports.clock.nowMs();
       notes.push(detail === undefined ? { atMs, action } : { atMs, action, detail: toJson(detail, 'log detail') });
     },
-    progress: (progress) => onProgress({ ...progress, workflow, step: step.name }),
+    progress: (progress) => onProgress(task.id, { ...progress, step: step.name }),
     outputs: readOutputs,
   };
 }

@@ -12,6 +12,7 @@ import {
   type Sequence,
   type StreamState,
   streamFromJson,
+  type TaskId,
   uuidv7,
   type WorkflowId,
 } from '@tidemark/core';
@@ -22,7 +23,7 @@ import { batched } from './batcher.ts';
 import { type BulkHost, bulkDefinition } from './bulk-definition.ts';
 import { StreamContent } from './content.ts';
 import { contextReads, readMemories } from './context-reads.ts';
-import type { Definition, Progress } from './definition.ts';
+import type { Definition } from './definition.ts';
 import { jobOf } from './dispatcher.ts';
 import { Drain } from './drain.ts';
 import type { CallEffect } from './effect-journal.ts';
@@ -49,14 +50,13 @@ export interface WorkerOptions {
   readonly definitions: readonly Definition[];
   /** Workflows run at once, at most. */
   readonly concurrency: number;
-  readonly onProgress?: (progress: Progress & { readonly workflow: string; readonly step: string }) => void;
   /** What schedules of the definitions start runs with; absent: this worker runs no schedules. */
   readonly schedules?: ScheduleHost | undefined;
   /** What bulk jobs act through; absent: this worker runs none. */
   readonly bulk?: BulkHost | undefined;
   /** Which queues are held; by default this worker looks itself. */
   readonly held?: Pick<HeldQueues, 'known' | 'isHeld'> | undefined;
-  /** Told of each piece of a model's answer as it comes. */
+  /** Told of each piece of a model's answer as it comes, and of how far steps are. */
   readonly onDelta?: (told: ToldDelta) => void;
   /** Told of every claimed workflow, with the checkpoint that it goes on from. */
   readonly onResume?: (resumed: Readonly<{ workflow: WorkflowId; sequence: Sequence; epoch: Epoch }>) => void;
@@ -246,7 +246,7 @@ export class Worker {
 
   /** Claims, runs, lets go. Throws `FencedError` when another was first, or the lease is lost. */
   async #hold(known: Definition, snapshot: StreamSnapshot, state: StreamState): Promise<void> {
-    const { ports, lamport, onProgress } = this.#options;
+    const { ports, lamport } = this.#options;
     const definition = await this.#withSecrets(known, state);
     const content = StreamContent.from(snapshot, state, ports.digest);
     const { partition } = snapshot;
@@ -276,6 +276,11 @@ export class Worker {
     const reads = contextReads(surroundings, content.fork);
     const held = new HeldReads({ ...surroundings, applied: this.#applied, partition, fork: content.fork });
     const applied = (): Promise<void> => held.settled();
+    const tell = (task: TaskId | null, delta: ToldDelta['delta']): void => {
+      const told = { workflow: state.workflow, task, delta };
+      this.#options.onDelta?.(told);
+      ports.watch?.publish(state.workflow, JSON.stringify(told));
+    };
     runner = new WorkflowRunner({
       ports,
       definition,
@@ -283,7 +288,7 @@ export class Worker {
       content,
       stop: this.#queues.begin(state, this.#stopping.signal),
       abandon: this.#abandon.signal,
-      onProgress,
+      onProgress: (task, progress) => tell(task, { kind: 'progress', ...progress }),
       readOutputs: (step) => held.outputs(step),
       readMemories: async (query) => {
         await applied();
@@ -298,11 +303,7 @@ export class Worker {
         input: () => content.input,
         state: () => stream.speculative,
         applied,
-        onDelta: (task, delta) => {
-          const told = { workflow: state.workflow, task, delta };
-          this.#options.onDelta?.(told);
-          ports.watch?.publish(state.workflow, JSON.stringify(told));
-        },
+        onDelta: tell,
       }),
       readHead: () => held.head(),
       replay: held.replay(content),

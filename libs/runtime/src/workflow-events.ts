@@ -118,7 +118,7 @@ export function openingIn({ envelope, payload }: AcceptedEvent, workflow: Workfl
 export const historyDiffers = (workflow: WorkflowId, sequence: Sequence): CorruptError =>
   new CorruptError(
     'history-differs',
-    `Workflow ${workflow}: what its events up to checkpoint ${sequence} fold to is not what its rows say. Run \`tidemark verify\`, and make the rows anew from the log.`,
+    `Workflow ${workflow}: what its events up to checkpoint ${sequence} fold to is not what its rows say. Run \`tidemark admin verify\`, and make the rows anew from the log.`,
     { workflow, sequence },
   );
 
@@ -126,6 +126,6 @@ export const historyDiffers = (workflow: WorkflowId, sequence: Sequence): Corrup
 export const archived = (workflow: WorkflowId, cause: unknown): UnavailableError =>
   new UnavailableError(
     'object-archived',
-    `Events of workflow ${workflow} are in an archive class. Ask for them with \`tidemark restore ${workflow}\`, which tells when they are back.`,
+    `Events of workflow ${workflow} are in an archive class. Ask for them with \`tidemark admin restore ${workflow}\`, which tells when they are back.`,
     { workflow, cause },
   );

@@ -53,9 +53,7 @@ export interface RunnerOptions {
   readonly stop: Pick<AbortSignal, 'aborted'>;
   /** Aborts when it must go now: steps under way are told, and count as never made. */
   readonly abandon: AbortSignal;
-  readonly onProgress?:
-    | ((progress: Progress & { readonly workflow: string; readonly step: string }) => void)
-    | undefined;
+  readonly onProgress?: ((task: TaskId | null, progress: Progress & { readonly step: string }) => void) | undefined;
   /** Outputs of committed tasks of a step, once this offset is projected. */
   readonly readOutputs: StepContext['outputs'];
   /** Long-term memory, likewise. */
@@ -106,8 +104,7 @@ export class WorkflowRunner {
       flushing: this.#flushing,
       newCheckpoint: () => this.#newCheckpoint(),
       gate: this.#gate,
-      onProgress: (progress) =>
-        options.onProgress?.({ ...progress, workflow: options.stream.confirmed.workflow, step: '' }),
+      onProgress: (progress) => options.onProgress?.(null, { ...progress, step: '' }),
     });
   }
 

@@ -9,7 +9,14 @@ import { z } from 'zod';
 import type { AnyContext } from './context.ts';
 import { GateError } from './gate.ts';
 import { STEP_RETRY_DEFAULT } from './limits.ts';
-import { checksumOf, type LastSuccess, type StepRecord, stepRecord, stepRecordSchema } from './pipeline-record.ts';
+import {
+  checksumOf,
+  handoffSchema,
+  type LastSuccess,
+  type StepRecord,
+  stepRecord,
+  stepRecordSchema,
+} from './pipeline-record.ts';
 import { lastSuccessOf, lastSuccessWrite, leftBy, type PlacedStep, performStep } from './pipeline-step.ts';
 import type {
   Fed,
@@ -78,6 +85,8 @@ function define(name: string, steps: Named, options: PipelineOptions): Pipeline<
     output: z.json(),
     tasks: bySteps(() => z.object({})),
     outputs: bySteps(() => stepRecordSchema),
+    // Whoever writes to its files hands over by it; steps read the records of these.
+    signals: { handoff: handoffSchema },
     flow: bySteps(({ after }) => (after === undefined ? [] : [after])),
     starts: names.slice(0, 1),
     ...(options.effects === undefined ? {} : { effects: options.effects }),

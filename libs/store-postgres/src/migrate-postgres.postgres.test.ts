@@ -134,7 +134,7 @@ describeServers('releases on one database', ['postgres'], (servers) => {
     await expect(store.ensure()).rejects.toMatchObject({
       name: 'ConfigError',
       code: 'store-older',
-      message: expect.stringContaining('tidemark migrate --contract'),
+      message: expect.stringContaining('tidemark admin migrate --contract'),
     });
     await Promise.all([store.close(), ...clients.splice(0).map((client) => client.close())]);
     await noneOfOurs();

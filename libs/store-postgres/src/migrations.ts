@@ -3,9 +3,9 @@
  *
  * | phase | a release that doesn't know it | this release where it is missing | applied by |
  * | --- | --- | --- | --- |
- * | `expand` | works as before | adds it | the first process that starts, or `tidemark migrate` |
- * | `contract` | must not work here | works, as long as this list says `contract` | `tidemark migrate --contract` alone |
- * | `settled` | must not work here | can't work | the first process in an empty database; else `tidemark migrate --contract` |
+ * | `expand` | works as before | adds it | the first process that starts, or `tidemark admin migrate` |
+ * | `contract` | must not work here | works, as long as this list says `contract` | `tidemark admin migrate --contract` alone |
+ * | `settled` | must not work here | can't work | the first process in an empty database; else `tidemark admin migrate --contract` |
  *
  * So what a change takes away is spread over three releases: one expands, and writes old and new; the next reads the new alone, and brings the
  * contraction; the one after that calls it settled. An expansion stands on no contraction that is still called that. See docs/upgrade.md.

@@ -89,7 +89,7 @@ export class RebuildSchema {
     const what =
       unknown.length > 0
         ? `has what only a newer version of Tidemark makes (${unknown.join(', ')}): run this with that version`
-        : `lacks what this version of Tidemark makes (${due.map(({ name }) => name).join(', ')}): run tidemark migrate first`;
+        : `lacks what this version of Tidemark makes (${due.map(({ name }) => name).join(', ')}): run tidemark admin migrate first`;
     throw new ConfigError(
       unknown.length > 0 ? 'store-newer' : 'store-older',
       `The store at ${address} ${what}. Nothing was changed.`,

@@ -209,7 +209,7 @@ export class SchemaRebuild implements StoreRebuild {
     if (names === null) return;
     throw new CorruptError(
       'opening-missing',
-      `${numberAt(row, 1)} workflows are in use (${names}), and neither log nor archive has their opening: new rows would forget them, and their ids could be started again. Nothing was changed. Look for what log and archive have lost (\`tidemark verify\`); where such a workflow never was, delete its row in placements and run it again.`,
+      `${numberAt(row, 1)} workflows are in use (${names}), and neither log nor archive has their opening: new rows would forget them, and their ids could be started again. Nothing was changed. Look for what log and archive have lost (\`tidemark admin verify\`); where such a workflow never was, delete its row in placements and run it again.`,
       { workflows: names },
     );
   }

@@ -43,7 +43,7 @@ export async function readSchema(runner: SqlRunner): Promise<SchemaState> {
 export interface MigrationPlan {
   /** To be applied now, in order. */
   readonly due: readonly Migration[];
-  /** Missing, and left to `tidemark migrate --contract`. */
+  /** Missing, and left to `tidemark admin migrate --contract`. */
   readonly deferred: readonly Migration[];
   /** Expansions of newer releases: this one works beside them. */
   readonly unknown: readonly string[];
@@ -70,7 +70,7 @@ export function planOf(
   if (needed.length > 0 && binding.length > 0 && !mayContract) {
     throw new ConfigError(
       'store-older',
-      `The store at ${address} lacks what this version of Tidemark can't work without (${needed.map(({ name }) => name).join(', ')}), and older versions can't work with; nothing was touched. Stop the older version's processes, then run tidemark migrate --contract`,
+      `The store at ${address} lacks what this version of Tidemark can't work without (${needed.map(({ name }) => name).join(', ')}), and older versions can't work with; nothing was touched. Stop the older version's processes, then run tidemark admin migrate --contract`,
       { address, migrations: needed.map(({ name }) => name) },
     );
   }

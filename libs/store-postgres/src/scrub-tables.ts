@@ -4,7 +4,7 @@
  * any row.
  *
  * While a table is written anew nobody uses it. So it is done within bounds: of the table's size, of the wait for its lock, of the time it
- * takes. What lies beyond is told, and `tidemark rebuild` does it without holding anybody.
+ * takes. What lies beyond is told, and `tidemark admin rebuild` does it without holding anybody.
  */
 
 import { setTimeout as wait } from 'node:timers/promises';

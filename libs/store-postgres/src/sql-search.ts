@@ -13,10 +13,12 @@ import type {
 import { listingOf } from './sql/read-workflows.ts';
 import {
   boundParked,
+  byBitmap,
   countParked,
   countQueues,
   countStatuses,
   generationOf,
+  isScattered,
   parkedCountOf,
   queueCountOf,
   readGenerations,
@@ -36,7 +38,9 @@ export class SqlSearch implements SearchStore {
   }
 
   async search(query: WorkflowSearch): Promise<readonly WorkflowListing[]> {
-    return (await this.#read(searchWorkflows(query))).map(listingOf);
+    if (!isScattered(query)) return (await this.#read(searchWorkflows(query))).map(listingOf);
+    const [, , rows = []] = await this.#client.run([BEGIN, byBitmap, searchWorkflows(query), COMMIT]);
+    return rows.map(listingOf);
   }
 
   async statusCounts(tenant: TenantId | null): Promise<readonly StatusCount[]> {

@@ -82,6 +82,14 @@ export function answerAttributes(answer: Json): SpanAttributes {
   });
 }
 
+/** Attributes that hold what models, tools and effects were asked and answered. */
+export const CONTENT_ATTRIBUTES: ReadonlySet<string> = new Set([
+  'gen_ai.output.messages',
+  'gen_ai.tool.call.arguments',
+  'gen_ai.tool.call.result',
+  'tidemark.effect.request',
+]);
+
 /** What a model said; content, so only where it is asked for. */
 export const answerContent = (answer: Json): SpanAttributes => {
   const [text, calls] = [textOf(member(answer, 'text')), member(answer, 'toolCalls')];

@@ -78,7 +78,7 @@ export async function measureArchive(servers: TierServers, report: Report): Prom
 }
 
 /**
- * As `tidemark rebuild` does it, the switch included. Some of the history is in segments, and about a third still in the log. `env`: as
+ * As `tidemark admin rebuild` does it, the switch included. Some of the history is in segments, and about a third still in the log. `env`: as
  * `measureArchive` left it.
  */
 export async function measureRebuild(env: Env, report: Report): Promise<void> {

@@ -45,7 +45,4 @@ export class Watches {
   }
 }
 
-const deltaOf = ({ task, delta }: ToldDelta) =>
-  delta.kind === 'tool-call'
-    ? { task, kind: delta.kind, call: delta.call }
-    : { task, kind: delta.kind, text: delta.text };
+const deltaOf = ({ task, delta }: ToldDelta) => ({ task, ...delta });

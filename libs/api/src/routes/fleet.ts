@@ -269,6 +269,7 @@ export const getStorage = route({
           archived_event_count: z.int(),
           archived_raw_bytes: z.number(),
           archived_bytes: z.number(),
+          fork_of: z.string().optional().meta({ description: 'The workflow whose history it shares, by workflow.' }),
         }),
       ),
     }),
@@ -282,6 +283,7 @@ export const getStorage = route({
       archived_event_count: use.archivedEventCount,
       archived_raw_bytes: use.archivedRawBytes,
       archived_bytes: use.archivedBytes,
+      ...(use.forkOf !== undefined && { fork_of: use.forkOf }),
     }));
     return ok({ log_bytes: principal.tenant === null ? await desk.ports.log.sizeBytes() : null, storage });
   },

@@ -10,12 +10,15 @@ import { streamRoute } from '../stream-route.ts';
 
 const deltaSchema = z
   .object({
-    task: z.string(),
-    kind: z.enum(['text', 'reasoning', 'tool-call']),
+    task: z.string().nullable().meta({ description: 'Null: it is the workflow that waits, before a step goes on.' }),
+    kind: z.enum(['text', 'reasoning', 'tool-call', 'progress']),
     text: z.string().optional(),
     call: z.unknown().optional(),
+    step: z.string().optional().meta({ description: 'Of `progress`, as what follows.' }),
+    done: z.number().optional(),
+    total: z.number().optional(),
   })
-  .meta({ id: 'Delta', description: "A piece of a model's answer, while it comes; stored nowhere." });
+  .meta({ id: 'Delta', description: "A piece of a model's answer as it comes, or how far a step is; stored nowhere." });
 
 const lastIdSchema = z
   .string()
@@ -36,11 +39,13 @@ export const followWorkflow = streamRoute({
   params: workflowParams,
   query: z.object({
     from: positionSchema.default(1).meta({ description: 'The first position that is wanted.', type: 'integer' }),
-    deltas: flagSchema.meta({ description: 'Also what models answer, as it comes; needs the right to content.' }),
+    deltas: flagSchema.meta({
+      description: 'Also what models answer as it comes, and how far steps are; needs the right to content.',
+    }),
   }),
   events: {
     event: { schema: eventSchema, about: 'an accepted event (Event)' },
-    delta: { schema: deltaSchema, about: "a piece of a model's answer (Delta), without an id" },
+    delta: { schema: deltaSchema, about: "a piece of a model's answer, or how far a step is (Delta), without an id" },
     end: { schema: z.object({ position: z.int() }), about: 'the workflow has ended at this position' },
   },
   mayEnd: true,

@@ -247,13 +247,19 @@ export const compareCalls = route({
     other: workflowIdSchema.optional(),
   }),
   tells: ({ params, query }) => [params.workflow, query.other ?? params.workflow].map((id) => ({ target: String(id) })),
-  answers: { 200: z.object({ difference: jsonSchema }) },
+  answers: {
+    200: z.object({
+      difference: jsonSchema,
+      identical: z.boolean().meta({ description: 'What is rebuilt of both is, byte for byte, what was sent.' }),
+    }),
+  },
   async handle({ params, query, principal, desk }) {
     const one = await desk.check(principal, params.workflow);
     const other = query.other === undefined ? one : await desk.check(principal, query.other);
     const before = await bundleAt(desk, one, params.sequence, params.call);
     const after = await bundleAt(desk, other, query.to, query.to_call);
-    return ok({ difference: JSON.parse(JSON.stringify(diffBundles(before, after))) });
+    const identical = before.identical && after.identical;
+    return ok({ difference: JSON.parse(JSON.stringify(diffBundles(before.bundle, after.bundle))), identical });
   },
 });
 
@@ -268,7 +274,7 @@ async function bundleAt(desk: Desk, workflow: string, at: number, call: number) 
   }
   if (found.bundle === undefined)
     throw new InvalidError('no-bundle', `Model call ${found.key} was made without a bundle.`);
-  return found.bundle;
+  return { bundle: found.bundle, identical: found.sent === found.rebuilt };
 }
 
 export const forkWorkflow = route({

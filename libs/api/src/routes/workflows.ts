@@ -1,6 +1,6 @@
 /** Owns the routes that start workflows, find them, and tell how one stands. */
 
-import { canonicalJson, SECRET_MASK } from '@tidemark/codec';
+import { canonicalJson, decodePayload, SECRET_MASK } from '@tidemark/codec';
 import {
   AccessError,
   DEFAULT_TENANT,
@@ -10,11 +10,11 @@ import {
   workflowId,
 } from '@tidemark/core';
 import type { Principal, WorkflowSummary } from '@tidemark/ports';
-import { continuedAs, type Definition, lastOf, TAGS_MAX_COUNT, undoId } from '@tidemark/runtime';
+import { continuedAs, type Definition, lastOf, TAGS_MAX_COUNT, type UndoOutput, undoId } from '@tidemark/runtime';
 import { z } from 'zod';
 import { childOf, cursorOf, cursorOfChild, pageIn, placeOf } from '../cursor.ts';
 import { type Desk, definitionNamed, tenantToChange } from '../desk.ts';
-import { RESULT_WAIT_MAX_MS, TASKS_SHOWN_COUNT } from '../limits.ts';
+import { NOTES_LOOKED_AT_COUNT, RESULT_WAIT_MAX_MS, TASKS_SHOWN_COUNT } from '../limits.ts';
 import { ok, route } from '../route.ts';
 import {
   contentAskedSchema,
@@ -221,7 +221,7 @@ async function viewOf(desk: Desk, row: WorkflowSummary, seesContent: boolean) {
     parent: await parentOf(desk, row),
     frontier: tasks.map((task) => taskJson(task, stands)),
     last_checkpoint: last === undefined ? null : checkpointJson(last, ofTask),
-    undo: await undoOf(desk, row),
+    undo: await undoOf(desk, row, seesContent),
     flow: card === undefined ? null : { starts: card.starts, steps: { ...card.flow } },
   };
 }
@@ -240,14 +240,28 @@ function endingJson(row: WorkflowSummary) {
   return {};
 }
 
-async function undoOf({ reads }: Desk, row: WorkflowSummary) {
+async function undoOf({ reads }: Desk, row: WorkflowSummary, seesContent: boolean) {
   if (row.status !== 'compensating' && row.status !== 'compensated') return null;
+  const undo = await reads.workflow(undoId(row.workflow));
+  const ending = undo && endingOf(undo);
+  const counts = ending?.kind === 'completed' ? (ending.output as unknown as UndoOutput) : undefined;
   let at: WorkflowSummary | undefined = row;
   while (at?.status === 'compensating') at = await reads.workflow(undoId(at.workflow));
   return {
     workflow: undoId(row.workflow),
     waiting_workflow: at !== row && at?.status === 'parked' ? at.workflow : null,
+    undone_count: counts?.undone ?? null,
+    left_count: counts?.leftCount ?? null,
+    ...(seesContent && { why: await whyUndone(reads, row) }),
   };
+}
+
+/** Empty where it isn't known any more. */
+async function whyUndone(reads: Desk['reads'], { workflow }: WorkflowSummary): Promise<string> {
+  const began = (await reads.events(workflow, NOTES_LOOKED_AT_COUNT)).findLast(
+    ({ type }) => type === 'CompensationStarted',
+  );
+  return began === undefined ? '' : (decodePayload('CompensationStarted', began.payload).error?.message ?? '');
 }
 
 const resultSchema = z

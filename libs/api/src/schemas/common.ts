@@ -21,12 +21,17 @@ export const nameSchema = wellFormed(200);
 export const tagSchema = wellFormed(TAG_MAX_CHARS);
 /** `{sequence that created it}.{index}`, of which rows hold no more than so many digits. */
 export const taskIdSchema = z.string().regex(/^\d{1,9}\.\d{1,6}$/, 'is no id of a task, such as 3.0');
+const inWords = (maxChars: number) =>
+  z
+    .string()
+    .min(1)
+    .max(maxChars)
+    .refine((text) => text.trim() !== '', 'say it in words');
+
 /** What people say of what they do. */
-export const textSchema = z
-  .string()
-  .min(1)
-  .max(2_000)
-  .refine((text) => text.trim() !== '', 'say it in words');
+export const textSchema = inWords(2_000);
+/** What somebody is told, to go on. */
+export const longTextSchema = inWords(20_000);
 
 /** Any JSON. */
 export const jsonSchema = z.unknown().meta({ description: 'Any JSON value.' }) as unknown as z.ZodType<Json, Json>;

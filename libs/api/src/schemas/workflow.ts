@@ -98,7 +98,10 @@ export const questionSchema = z
     code: z.string(),
     task: z.string().nullable(),
     idempotency_key: z.string().nullable(),
-    resolutions: z.array(z.string()).readonly().meta({ description: 'What it can be answered with.' }),
+    resolutions: z.array(z.string()).readonly().meta({
+      description:
+        'What it can be answered with; none where it stands at a record that cannot be read, which is judged instead.',
+    }),
     message: content(z.string()),
     evidence: content(jsonSchema),
   })
@@ -199,7 +202,13 @@ export const workflowViewSchema = workflowSchema
     frontier: z.array(taskSchema).readonly().meta({ description: 'Pending tasks, by order of creation, at most 200.' }),
     last_checkpoint: checkpointSchema.nullable(),
     undo: z
-      .object({ workflow: z.string(), waiting_workflow: z.string().nullable() })
+      .object({
+        workflow: z.string(),
+        waiting_workflow: z.string().nullable(),
+        undone_count: z.int().nullable().meta({ description: 'Null until the undo has completed, as `left_count`.' }),
+        left_count: z.int().nullable(),
+        why: content(z.string()),
+      })
       .nullable()
       .meta({ description: 'The workflow that undoes it, and the undo that waits for a person.' }),
     flow: z

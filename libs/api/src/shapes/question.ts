@@ -1,8 +1,8 @@
-/** Owns what a parked workflow asks a person, and what it may be answered with. Reads rows. */
+/** Owns what a parked workflow asks a person, or which record it stands at, and what it may be answered with. Reads rows. */
 
 import { type Json, type StreamState, streamFromJson, type WorkflowId } from '@tidemark/core';
 import type { ProjectionStore } from '@tidemark/ports';
-import { askedBy, fittingResolutions } from '@tidemark/runtime';
+import { askedBy, fittingResolutions, PLAIN_REFUSED } from '@tidemark/runtime';
 
 export interface QuestionTold {
   readonly question_id: string;
@@ -14,15 +14,19 @@ export interface QuestionTold {
   readonly evidence: Json;
 }
 
+type Reads = Pick<ProjectionStore, 'loadStreams' | 'events'>;
+
 /** Null: it asks nothing. */
-export async function questionOf(
-  reads: Pick<ProjectionStore, 'loadStreams' | 'events'>,
-  workflow: WorkflowId,
-): Promise<QuestionTold | null> {
+export async function questionOf(reads: Reads, workflow: WorkflowId): Promise<QuestionTold | null> {
   const [snapshot] = await reads.loadStreams([workflow]);
-  const state: StreamState | undefined = snapshot && streamFromJson(snapshot.state, snapshot.tasks);
-  if (state === undefined || state.question === null) return null;
-  const { question } = state;
+  return snapshot === undefined ? null : questionIn(reads, streamFromJson(snapshot.state, snapshot.tasks));
+}
+
+/** Null: it asks nothing. Reads the one event that asks. */
+export async function questionIn(reads: Pick<Reads, 'events'>, state: StreamState): Promise<QuestionTold | null> {
+  const { question, unreadable, workflow } = state;
+  if (unreadable?.problem !== undefined) return judgementOf(unreadable.problem, unreadable);
+  if (question === null) return null;
   const payload = await askedBy(reads, workflow, question.id);
   return {
     question_id: question.id,
@@ -34,3 +38,26 @@ export async function questionOf(
     evidence: payload?.evidence ?? null,
   };
 }
+
+/** What a workflow asks that stands at a record that can't be read: no resolution answers it, the record is judged. */
+const judgementOf = (
+  problem: string,
+  { offset, type }: { readonly offset: number; readonly type: string },
+): QuestionTold => ({
+  ...{ question_id: '', code: problem, task: null, idempotency_key: null, resolutions: [] },
+  message: `the ${type} at offset ${offset} can't be read, and nothing after it counts until somebody has judged it: ${PROBLEMS[problem] ?? PROBLEMS[OVER_BOUNDS]}`,
+  evidence: { offset, type },
+});
+
+const OVER_BOUNDS = 'over-bounds';
+const PROBLEMS: Readonly<Record<string, string>> = {
+  'sealed-wrong':
+    'it is not encrypted, or not with the key of this workflow that it names. Somebody who has no keys has written or changed it.',
+  'key-missing':
+    'the store of keys has never had the key that it names, or has lost it. Put a copy of the store back before you skip anything.',
+  [PLAIN_REFUSED]:
+    'the workflow begins unencrypted, where all are to be encrypted. Take it if it is from before encryption was turned on.',
+  'blob-missing': 'its large payload is not in the blob store. Put it back from a copy.',
+  'blob-damaged': 'its large payload was changed. Put it back from a copy.',
+  [OVER_BOUNDS]: 'its payload has more values, levels or longer keys than Tidemark writes.',
+};

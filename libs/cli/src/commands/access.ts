@@ -1,26 +1,28 @@
 /** Owns `tidemark access` and `tidemark audit`: who is let in over HTTP, and what they did. */
 
-import type { StoredKey, StoredTenant } from '@tidemark/access';
-import { DEFAULT_TENANT, isoTime, tenantId } from '@tidemark/core';
+import type { Answer, Client } from '@tidemark/client';
+import { InvalidError, isoTime } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { AuditEntry, Role } from '@tidemark/ports';
 import { UsageError } from '../failures.ts';
-import { KEY_LIFE_DEFAULT_MS } from '../limits.ts';
+import { ACCESS_LIST_MAX_COUNT } from '../limits.ts';
+import { atHost } from '../place/admin-place.ts';
+import { firstOf } from '../place/pages.ts';
+import { atPlace, hostPlace, type OfTenant, ownName, type PlaceOptions, within } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { table } from '../text/table.ts';
 import { dateTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { atDesk, type MemoryOptions } from './memory-place.ts';
 
-export interface ByOptions extends MemoryOptions {
-  readonly by: string;
+export interface ByOptions extends PlaceOptions {
+  readonly by?: string | undefined;
 }
 
 export interface ByWhyOptions extends ByOptions {
   readonly why: string;
 }
 
-export interface CreateKeyOptions extends ByOptions {
+export interface CreateKeyOptions extends ByOptions, OfTenant {
   readonly name: string;
   readonly role: readonly Role[];
   readonly allTenants?: boolean | undefined;
@@ -28,11 +30,11 @@ export interface CreateKeyOptions extends ByOptions {
   readonly expires?: number | null | undefined;
 }
 
-export interface ListKeysOptions extends MemoryOptions {
+export interface ListKeysOptions extends OfTenant {
   readonly all?: boolean | undefined;
 }
 
-export interface AuditOptions extends MemoryOptions {
+export interface AuditOptions extends OfTenant {
   readonly subject?: string | undefined;
   readonly action?: string | undefined;
   readonly target?: string | undefined;
@@ -41,35 +43,76 @@ export interface AuditOptions extends MemoryOptions {
   readonly limit: number;
 }
 
+type Key = Answer<'GET /v1/keys/{key}'>;
+
 export async function createKey(session: Session, options: CreateKeyOptions): Promise<number> {
-  const { name, role: roles, by, allTenants = false, expires = KEY_LIFE_DEFAULT_MS } = options;
-  if (allTenants && options.tenant !== undefined) throw new UsageError('give --tenant or --all-tenants, not both');
-  const made = await atDesk(session, options, 'write', async (desk, tenant) => ({
-    ...(await desk.access.createKey({ tenant: allTenants ? null : tenant, roles, name, lifeMs: expires, by })),
-    isEmbedded: desk.place.kind === 'embedded',
+  const { made, isFolder } = await atPlace(session, { ...options, how: 'write' }, async ({ client, kind }) => ({
+    made: await askKey(client, options),
+    isFolder: kind === 'folder',
   }));
-  const { key, text, isEmbedded } = made;
-  const { terminal } = session;
-  terminal.document({ ...keyJson(key), key: text });
-  terminal.lines([
-    text,
-    `Key ${key.id} (${printable(name)}) of ${whose(key)}: ${roles.join(', ')}; ${expiryOf(key)}.`,
-    'This is the only time that it is told: only a hash of it is kept.',
-  ]);
-  if (isEmbedded) {
-    terminal.note(
+  tellKey(session, made);
+  if (isFolder) {
+    session.terminal.note(
       'The server of a folder lets everybody on this machine in as admin, and asks for no key; keys count on a cluster with TIDEMARK_AUTH=on.',
     );
   }
   return EXIT.ok;
 }
 
+/** Before anybody can log in: on the servers themselves, or in a folder. */
+export async function createFirstKey(session: Session, options: Omit<CreateKeyOptions, 'by'>): Promise<number> {
+  const changed = { action: 'createKey', target: options.name };
+  const made = await atHost(
+    session,
+    options,
+    async (host) => {
+      const how = { name: `admin ${ownName(session.env)}`, shown: 'here', isIdle: false, definitions: [] };
+      const place = hostPlace(host, how);
+      try {
+        return await within(place, () => askKey(place.client, options));
+      } finally {
+        await place.close();
+      }
+    },
+    changed,
+  );
+  tellKey(session, made);
+  return EXIT.ok;
+}
+
+type Made = Answer<'POST /v1/keys'>;
+
+function askKey(client: Client, options: Omit<CreateKeyOptions, 'by'>): Promise<Made> {
+  const { name, role, allTenants = false, expires } = options;
+  if (allTenants && options.tenant !== undefined) throw new UsageError('give --tenant or --all-tenants, not both');
+  const body = {
+    ...{ name, roles: role, tenant: options.tenant },
+    all_tenants: allTenants ? (true as const) : undefined,
+    expires_at: typeof expires === 'number' ? isoTime(Date.now() + expires) : expires,
+  };
+  return client.ask('POST /v1/keys', { body });
+}
+
+function tellKey({ terminal }: Session, made: Made): void {
+  terminal.answer(made);
+  terminal.lines([
+    made.secret,
+    `Key ${made.key} (${printable(made.name)}) of ${ownerOf(made)}: ${made.roles.join(', ')}; ${expiryOf(made)}.`,
+    'This is the only time that it is told: only a hash of it is kept.',
+  ]);
+}
+
 export async function listKeys(session: Session, options: ListKeysOptions): Promise<number> {
-  const tenant = options.tenant === undefined ? null : tenantId(options.tenant);
-  const all = await atDesk(session, options, 'look', (desk) => desk.access.keys(tenant));
-  const keys = options.all === true ? all : all.filter(({ revoked }) => revoked === null);
+  const revoked = options.all === true ? 'true' : 'false';
+  const { items: keys, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    firstOf(
+      ACCESS_LIST_MAX_COUNT,
+      (page) => client.ask('GET /v1/keys', { query: { ...page, tenant: options.tenant, revoked } }),
+      (page) => page.keys,
+    ),
+  );
   const { terminal } = session;
-  terminal.document(keys.map(keyJson));
+  terminal.answer({ keys, next_cursor });
   const columns = [
     { title: 'KEY' },
     { title: 'NAME', shrinksTo: 12 },
@@ -79,40 +122,57 @@ export async function listKeys(session: Session, options: ListKeysOptions): Prom
     { title: 'LAST USED' },
   ] as const;
   const rows = keys.map((key) => [
-    key.id,
+    key.key,
     printable(key.name),
     printable(key.tenant ?? '(all)'),
     key.roles.join(','),
     key.revoked === null ? expiryOf(key) : `revoked by ${printable(key.revoked.by)}`,
-    key.usedMs === null ? '–' : dateTime(key.usedMs),
+    key.last_used_at === null ? '–' : timeOf(key.last_used_at),
   ]);
   terminal.lines(rows.length === 0 ? ['No keys.'] : table(columns, rows, { width: terminal.width }));
   return EXIT.ok;
 }
 
 export async function revokeKey(session: Session, id: string, options: ByWhyOptions): Promise<number> {
-  const { by, why } = options;
-  const key = await atDesk(session, options, 'look', (desk) => desk.access.revokeKey(id, { by, why }));
-  session.terminal.document(keyJson(key));
+  const input = { params: { key: bareId(id) }, body: { why: options.why } };
+  const key = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    client.ask('POST /v1/keys/{key}/revoke', input, { isRepeatable: true }),
+  );
+  session.terminal.answer(key);
   session.terminal.line(
-    `Key ${key.id} was revoked by ${printable(key.revoked!.by)} at ${dateTime(key.revoked!.atMs)}. Within seconds nobody is let in by it.`,
+    `Key ${key.key} was revoked by ${printable(key.revoked!.by)} at ${timeOf(key.revoked!.at)}. Within seconds nobody is let in by it.`,
   );
   return EXIT.ok;
 }
 
-export async function listTenants(session: Session, options: MemoryOptions): Promise<number> {
-  const tenants = await atDesk(session, options, 'look', (desk) => desk.access.tenants());
+/** Whoever pastes a whole key shows its secret: it goes nowhere. Throws `InvalidError` (`key-unknown`). */
+function bareId(id: string): string {
+  if (!id.startsWith('tmk_')) return id.replace(/^key:/, '');
+  throw new InvalidError(
+    'key-unknown',
+    'Give the id of the key alone, which stands between tmk_ and the next underscore: the rest is its secret.',
+  );
+}
+
+export async function listTenants(session: Session, options: PlaceOptions): Promise<number> {
+  const { items: tenants, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    firstOf(
+      ACCESS_LIST_MAX_COUNT,
+      (query) => client.ask('GET /v1/tenants', { query }),
+      (page) => page.tenants,
+    ),
+  );
   const { terminal } = session;
-  terminal.document(tenants.map(tenantJson));
+  terminal.answer({ tenants, next_cursor });
   const columns = [
     { title: 'TENANT' },
     { title: 'SINCE' },
     { title: 'BY' },
     { title: 'STATE', shrinksTo: 16 },
   ] as const;
-  const rows = tenants.map(({ tenant, createdMs, by, suspended }) => [
+  const rows = tenants.map(({ tenant, created_at, by, suspended }) => [
     printable(tenant),
-    dateTime(createdMs),
+    timeOf(created_at),
     printable(by),
     suspended === null ? 'let in' : `suspended by ${printable(suspended.by)}: ${printable(suspended.why)}`,
   ]);
@@ -125,38 +185,45 @@ export async function listTenants(session: Session, options: MemoryOptions): Pro
 }
 
 export async function createTenant(session: Session, name: string, options: ByOptions): Promise<number> {
-  const tenant = await atDesk(session, options, 'write', (desk) => desk.access.createTenant(name, options.by));
-  session.terminal.document(tenantJson(tenant));
-  session.terminal.line(`Tenant ${printable(name)} is there since ${dateTime(tenant.createdMs)}.`);
+  const tenant = await atPlace(session, { ...options, how: 'write' }, ({ client }) =>
+    client.ask('PUT /v1/tenants/{tenant}', { params: { tenant: name } }, { isRepeatable: true }),
+  );
+  session.terminal.answer(tenant);
+  session.terminal.line(`Tenant ${printable(name)} is there since ${timeOf(tenant.created_at)}.`);
   return EXIT.ok;
 }
 
-const suspending =
-  (suspended: boolean) =>
+const changing =
+  (act: 'suspend' | 'resume') =>
   async (session: Session, name: string, options: ByWhyOptions): Promise<number> => {
-    const { by, why } = options;
-    const tenant = await atDesk(session, options, 'write', (desk) =>
-      desk.access.suspendTenant(name, suspended, { by, why }),
+    const input = { params: { tenant: name }, body: { why: options.why } };
+    const tenant = await atPlace(session, { ...options, how: 'write' }, ({ client }) =>
+      client.ask(`POST /v1/tenants/{tenant}/${act}`, input, { isRepeatable: true }),
     );
-    session.terminal.document(tenantJson(tenant));
+    session.terminal.answer(tenant);
     session.terminal.line(
-      suspended
+      act === 'suspend'
         ? `Nobody of ${printable(name)} is let in over HTTP any more, within seconds. Its workflows go on.`
         : `${printable(name)} is let in again.`,
     );
     return EXIT.ok;
   };
-export const suspendTenant = suspending(true);
-export const resumeTenant = suspending(false);
+export const suspendTenant = changing('suspend');
+export const resumeTenant = changing('resume');
 
 export async function audit(session: Session, options: AuditOptions): Promise<number> {
-  const { subject, action, target, outcome, since, limit, tenant = DEFAULT_TENANT } = options;
-  const fromMs = since === undefined ? undefined : Date.now() - since;
-  const records = await atDesk(session, options, 'look', (desk, of) =>
-    desk.access.audit({ tenant: of, subject, action, target, outcome, fromMs, limit }),
+  const { subject, action, target, outcome, since, limit, tenant } = options;
+  const from = since === undefined ? undefined : isoTime(Date.now() - since);
+  const filters = { tenant, subject, action, target, outcome, from };
+  const { items: entries, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    firstOf(
+      limit,
+      (page) => client.ask('GET /v1/audit', { query: { ...filters, ...page } }),
+      (page) => page.entries,
+    ),
   );
   const { terminal } = session;
-  terminal.document(records.map(({ atMs, ...record }) => ({ at: isoTime(atMs), ...record })));
+  terminal.answer({ entries, next_cursor });
   const columns = [
     { title: 'AT' },
     { title: 'WHO', shrinksTo: 16 },
@@ -164,48 +231,31 @@ export async function audit(session: Session, options: AuditOptions): Promise<nu
     { title: 'TO', shrinksTo: 12 },
     { title: 'OUTCOME' },
   ] as const;
-  const rows = records.map((record) => [
-    dateTime(record.atMs),
-    printable(record.subject),
-    printable(record.action),
-    printable(record.target ?? '–'),
-    record.code === null ? record.outcome : `${record.outcome}: ${printable(record.code)}`,
+  const rows = entries.map((entry) => [
+    timeOf(entry.at),
+    printable(entry.subject),
+    printable(entry.action),
+    printable(entry.target ?? '–'),
+    entry.code === null ? entry.outcome : `${entry.outcome}: ${printable(entry.code)}`,
   ]);
+  const of = tenant === undefined ? '' : ` of tenant ${printable(tenant)}`;
   terminal.lines(
-    rows.length === 0
-      ? [`Nothing was written down of tenant ${printable(tenant)} that fits.`]
-      : table(columns, rows, { width: terminal.width }),
+    rows.length === 0 ? [`Nothing was written down${of} that fits.`] : table(columns, rows, { width: terminal.width }),
   );
-  if (options.tenant === undefined) {
-    terminal.note(`Shown is what tenant ${printable(tenant)} was touched by; --tenant names another.`);
+  if (tenant === undefined) {
+    terminal.note(
+      "Shown is what your own tenant was touched by, or for who is of none 'default'; --tenant names another.",
+    );
   }
   return EXIT.ok;
 }
 
-const whose = ({ tenant }: StoredKey): string => (tenant === null ? 'all tenants' : `tenant ${printable(tenant)}`);
+const ownerOf = ({ tenant }: Pick<Key, 'tenant'>): string =>
+  tenant === null ? 'all tenants' : `tenant ${printable(tenant)}`;
 
-const expiryOf = ({ expiresMs }: StoredKey): string => {
-  if (expiresMs === null) return 'never expires';
-  return expiresMs <= Date.now() ? `expired ${dateTime(expiresMs)}` : `until ${dateTime(expiresMs)}`;
-};
+const timeOf = (iso: string): string => dateTime(Date.parse(iso));
 
-const timeOf = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
-
-const keyJson = ({ id, tenant, roles, name, expiresMs, by, createdMs, revoked, usedMs }: StoredKey) => ({
-  id,
-  name,
-  tenant,
-  roles,
-  by,
-  created_at: isoTime(createdMs),
-  expires_at: timeOf(expiresMs),
-  last_used_at: timeOf(usedMs),
-  revoked: revoked && { by: revoked.by, why: revoked.why, at: isoTime(revoked.atMs) },
-});
-
-const tenantJson = ({ tenant, createdMs, by, suspended }: StoredTenant) => ({
-  tenant,
-  by,
-  created_at: isoTime(createdMs),
-  suspended: suspended && { by: suspended.by, why: suspended.why, at: isoTime(suspended.atMs) },
-});
+function expiryOf({ expires_at: at }: Pick<Key, 'expires_at'>): string {
+  if (at === null) return 'never expires';
+  return Date.parse(at) <= Date.now() ? `expired ${timeOf(at)}` : `until ${timeOf(at)}`;
+}

@@ -1,20 +1,21 @@
-/** Owns `tidemark compact`, `verify`, `restore` and `du`: history that is no longer in log and rows. */
+/** Owns `tidemark admin compact`, `verify` and `restore`: history that is no longer in log and rows. */
 
-import { InvalidError, isoTime } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
-import type { StorageUse } from '@tidemark/ports';
-import type { ArchiveVerdict, RestoreState } from '@tidemark/runtime';
+import { ConfigError, InvalidError, isoTime, workflowId } from '@tidemark/core';
+import { EXIT, type Host, type Tiers } from '@tidemark/host';
+import {
+  type ArchiveVerdict,
+  type PassReport,
+  type RestoreState,
+  type SweepReport,
+  toldDeletions,
+  verifyArchive,
+} from '@tidemark/runtime';
+import { type AdminOptions, atHost } from '../place/admin-place.ts';
 import type { Session } from '../session.ts';
-import type { CompactAnswer } from '../state/archive-desk.ts';
-import { requireWorkflow } from '../state/require-workflow.ts';
-import { table } from '../text/table.ts';
-import { bytes, count, counted, dateTime } from '../text/units.ts';
+import { bytes, counted, dateTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { atDesk } from './memory-place.ts';
 
-export interface ArchiveOptions {
-  readonly state?: string | undefined;
-}
+export type ArchiveOptions = AdminOptions;
 
 export interface CompactOptions extends ArchiveOptions {
   readonly olderThan: number;
@@ -25,17 +26,17 @@ export interface VerifyOptions extends ArchiveOptions {
   readonly workflow?: string | undefined;
 }
 
-export interface DuOptions extends ArchiveOptions {
-  readonly by: 'tenant' | 'workflow';
-  readonly limit: number;
+interface CompactAnswer extends PassReport {
+  /** What became of large payloads that nothing names. */
+  readonly sweep: SweepReport;
+  /** What went wrong in single partitions. */
+  readonly failures: readonly { readonly where: string; readonly code: string; readonly message: string }[];
 }
 
 const BYTES_PER_MB = 1_000_000;
 
 export async function compact(session: Session, options: CompactOptions): Promise<number> {
-  const { olderThan: hotMs, mbPerS } = options;
-  const paceBytesPerSecond = mbPerS === undefined ? null : mbPerS * BYTES_PER_MB;
-  const answer = await atDesk(session, options, 'look', (desk) => desk.archive.compact({ hotMs, paceBytesPerSecond }));
+  const answer = await atHost(session, options, (host) => pass(host, options), { action: 'compact' });
   const { terminal } = session;
   terminal.document(compactJson(answer));
   for (const { where, code, message } of answer.failures) terminal.warn(`${where}: ${printable(message)} (${code})`);
@@ -50,6 +51,25 @@ export async function compact(session: Session, options: CompactOptions): Promis
     terminal.line(`Deleted ${counted(answer.sweep.deletedCount, 'large payload')} that nothing named for days.`);
   }
   return answer.failedCount > 0 ? EXIT.failed : EXIT.ok;
+}
+
+/** One pass, now. */
+async function pass(host: Host, { olderThan: hotMs, mbPerS }: CompactOptions): Promise<CompactAnswer> {
+  const failures: { where: string; code: string; message: string }[] = [];
+  const compactor = host.compactor({
+    policy: { hotMs, segmentMinBytes: 1 },
+    paceBytesPerSecond: mbPerS === undefined ? Number.POSITIVE_INFINITY : mbPerS * BYTES_PER_MB,
+    onError: (where, error) => {
+      const { code = 'internal', message = String(error) } = error as { code?: string; message?: string };
+      failures.push({ where, code, message });
+    },
+  });
+  try {
+    const passed = await compactor.pass();
+    return { ...passed, sweep: await compactor.sweepBlobs(), failures };
+  } finally {
+    await compactor.stop();
+  }
 }
 
 const saved = ({ bytes: kept, rawBytes }: { readonly bytes: number; readonly rawBytes: number }): string =>
@@ -95,10 +115,10 @@ const compactJson = ({
 });
 
 export async function verify(session: Session, options: VerifyOptions): Promise<number> {
-  const verdict = await atDesk(session, options, 'look', async (desk) => {
-    if (options.workflow === undefined) return desk.archive.verify(null);
-    const { partition } = await requireWorkflow(desk, options.workflow);
-    return desk.archive.verify([partition]);
+  const verdict = await atHost(session, options, async (host) => {
+    const { hot, archive, blobs } = tiersOf(host);
+    const partitions = options.workflow === undefined ? undefined : [(await rowOf(host, options.workflow)).partition];
+    return verifyArchive(hot, archive, { blobs, partitions, deletions: (tenant) => toldDeletions(host.ports, tenant) });
   });
   const { terminal } = session;
   terminal.document(verdictJson(verdict));
@@ -132,9 +152,9 @@ const verdictJson = (verdict: ArchiveVerdict) => ({
 });
 
 export async function restore(session: Session, id: string, options: ArchiveOptions): Promise<number> {
-  const state = await atDesk(session, options, 'look', async (desk) => {
-    const { workflow } = await requireWorkflow(desk, id);
-    return desk.archive.restore(workflow);
+  const state = await atHost(session, options, async (host) => {
+    const { workflow } = await rowOf(host, id);
+    return tiersOf(host).restorer.restore(workflow);
   });
   const { terminal } = session;
   terminal.document(restoreJson(id, state));
@@ -162,49 +182,14 @@ function restoreLine(id: string, state: RestoreState): string {
   return `${counted(state.segmentCount, 'segment')} of ${name} must come back from the archive class (${when}). Run this again then.`;
 }
 
-export async function du(session: Session, options: DuOptions): Promise<number> {
-  if (options.by !== 'tenant' && options.by !== 'workflow')
-    throw new InvalidError('by-invalid', '--by: tenant or workflow.');
-  const { logBytes, blobCount, storage } = await atDesk(session, options, 'look', (desk) =>
-    desk.archive.usage(options.by, options.limit),
-  );
-  const { terminal } = session;
-  terminal.document({ log_bytes: logBytes, blobs: blobCount, by: options.by, storage: storage.map(usageJson) });
-  const large = blobCount === null || blobCount === 0 ? '' : ` Large payloads outside of it: ${count(blobCount)}.`;
-  terminal.line(`Log: ${bytes(logBytes)}.${large}`);
-  const hasForks = storage.some(({ forkOf }) => forkOf !== undefined);
-  const columns = [
-    { title: options.by.toUpperCase(), shrinksTo: 12 },
-    { title: 'WORKFLOWS', align: 'right' },
-    { title: 'ROWS', align: 'right' },
-    { title: 'ARCHIVED EVENTS', align: 'right' },
-    { title: 'AS LOG', align: 'right' },
-    { title: 'ARCHIVED', align: 'right' },
-    { title: 'SMALLER', align: 'right' },
-    ...(hasForks ? [{ title: 'FORK OF', shrinksTo: 12 }] : []),
-  ] as const;
-  const rows = storage.map((use) => [
-    printable(use.name),
-    count(use.workflowCount),
-    bytes(use.hotBytes),
-    count(use.archivedEventCount),
-    bytes(use.archivedRawBytes),
-    bytes(use.archivedBytes),
-    use.archivedRawBytes === 0 || use.archivedBytes > use.archivedRawBytes
-      ? ''
-      : saved({ bytes: use.archivedBytes, rawBytes: use.archivedRawBytes }),
-    ...(hasForks ? [printable(use.forkOf ?? '')] : []),
-  ]);
-  terminal.lines(table(columns, rows, { width: terminal.width }));
-  return EXIT.ok;
+/** Throws `InvalidError` (`workflow-unknown`). */
+async function rowOf({ ports }: Host, id: string) {
+  const row = await ports.store.workflow(workflowId(id));
+  if (row !== undefined) return row;
+  throw new InvalidError('workflow-unknown', `No workflow has the id '${id}'; tidemark ls lists those there are.`);
 }
 
-const usageJson = (use: StorageUse) => ({
-  name: use.name,
-  workflows: use.workflowCount,
-  hot_bytes: use.hotBytes,
-  archived_events: use.archivedEventCount,
-  archived_raw_bytes: use.archivedRawBytes,
-  archived_bytes: use.archivedBytes,
-  ...(use.forkOf !== undefined && { fork_of: use.forkOf }),
-});
+function tiersOf({ tiers }: Host): Tiers {
+  if (tiers !== undefined) return tiers;
+  throw new ConfigError('archive-missing', 'There is no archive: set TIDEMARK_ARCHIVE_URL, as the services have it.');
+}

@@ -16,7 +16,7 @@ it('raises the budget of a workflow that is paused, which then goes on', async (
   expect((await here('budget', 'show', 'f1')).out).toBe(
     'f1: 0 tokens, $0.00 spent or reserved.\ntenant default: no budget.\nuser ana: no budget.\n',
   );
-  expect((await here('show', 'f1')).out).toContain('tidemark budget raise f1 --tokens COUNT --by NAME --why TEXT');
+  expect((await here('show', 'f1')).out).toContain('tidemark budget raise f1 --tokens COUNT --why TEXT');
   const nothing = await here('budget', 'raise', 'f1', '--by', 'ann', '--why', 'x');
   expect([nothing.code, nothing.err]).toEqual([65, expect.stringContaining('Give --tokens, --usd or both')]);
   await release();

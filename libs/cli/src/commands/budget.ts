@@ -9,7 +9,6 @@ import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { cost, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { microsOf } from './memory-place.ts';
 
 export interface BudgetOptions extends PlaceOptions {
   readonly tenant?: string | undefined;
@@ -134,4 +133,11 @@ export async function budgetRaise(session: Session, workflow: string, options: R
     terminal.line(`${printable(done.workflow)} may spend ${parts} more. ${goesOnWith(place)}`);
     return EXIT.ok;
   });
+}
+
+/** Throws `InvalidError` (`usd-invalid`). Exact: no binary fraction is made of what was typed. */
+export function microsOf(usd: string): number {
+  const [, dollars, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(usd) ?? [];
+  if (dollars !== undefined) return Number(dollars) * 1_000_000 + Number(fraction.padEnd(6, '0'));
+  throw new InvalidError('usd-invalid', `--usd: give US dollars, such as 5 or 0.25, with at most 6 decimals.`);
 }

@@ -7,12 +7,12 @@ import type { ProgramKit } from './program-kit.ts';
 
 const number = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
-export function addBundle({ command, does, common }: ProgramKit): void {
+export function addBundle({ command, does, places }: ProgramKit): void {
   const parent = command('bundle', 'show what a model call saw, rebuilt byte for byte; or compare two').helpCommand(
     false,
   );
   const sub = (usage: string, what: string, options?: { readonly isDefault: boolean }): Command =>
-    common(parent.command(usage, options).description(what).copyInheritedSettings(parent)).argument(
+    places(parent.command(usage, options).description(what).copyInheritedSettings(parent)).argument(
       '<workflow>',
       'id of the run',
     );

@@ -6,11 +6,11 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidError, type Json, type Resolution } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
+import { readDefinitions } from '../definitions.ts';
 import { readJson } from '../input.ts';
 import { goesOnWith } from '../place/next-holder.ts';
 import { type AtPlaceOptions, atPlace, type Place, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { readDefinitions } from '../state/definitions.ts';
 import { printable } from '../text/width.ts';
 import { answerApproval } from './approvals.ts';
 

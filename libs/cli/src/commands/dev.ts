@@ -5,22 +5,19 @@
 
 import type { Listening } from '@tidemark/api';
 import { cardOf } from '@tidemark/api/shapes';
-import { ConfigError, FencedError, messageOf } from '@tidemark/core';
+import type { Workflow } from '@tidemark/client';
+import { ConfigError, FencedError, isoTime, messageOf } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import type { WorkflowSummary } from '@tidemark/ports';
-import type { Definition } from '@tidemark/runtime';
+import type { ToldDelta } from '@tidemark/runtime';
 import { traceSettings } from '@tidemark/traces';
+import { readDefinitions } from '../definitions.ts';
 import { outlivedReporter } from '../failures.ts';
-import type { Change } from '../follow/change.ts';
-import { Follower } from '../follow/follower.ts';
-import { changeJson, Narrator } from '../follow/words.ts';
+import { FleetFollower } from '../follow/follower.ts';
+import { Narrator } from '../follow/words.ts';
 import { DRAIN_MS, PARKED_SHOWN_COUNT } from '../limits.ts';
+import { DEFAULT_FOLDER, type Folder, folderTarget, HeldFolder, holdFolder } from '../place/folder.ts';
+import { heldOr, heldPlace, ownName } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
-import { readDefinitions } from '../state/definitions.ts';
-import { DEFAULT_FOLDER, type News } from '../state/desk.ts';
-import { HostDesk } from '../state/host-desk.ts';
-import { type Folder, holdFolder, shareFolder, targetOf } from '../state/open-desk.ts';
-import { serveSocket } from '../state/socket-server.ts';
 import { progressBar } from '../text/progress.ts';
 import { shellWord, showCommand } from '../text/shell.ts';
 import { counted } from '../text/units.ts';
@@ -40,27 +37,25 @@ export async function dev(session: Session, options: DevOptions): Promise<number
   const { terminal, env, cwd } = session;
   const definitions = await readDefinitions(options.workflows ?? [], cwd);
   // Always a folder, also where the environment names a cluster: its services do this there.
-  const found = targetOf(options.state, { ...env, TIDEMARK_KAFKA_BROKERS: undefined }, cwd) as Folder;
+  const found = folderTarget(options.state ?? DEFAULT_FOLDER, env, cwd);
   const target = options.otlp === undefined ? found : { ...found, traces: traceSettings(env, options.otlp) };
   if (env.TIDEMARK_KAFKA_BROKERS !== undefined && options.state === undefined) {
     terminal.note(`TIDEMARK_KAFKA_BROKERS is set, but dev keeps its state in a folder; the cluster is left alone.`);
   }
   const interruption = takeInterrupts(session);
   const onError = devReporter(session);
-  const desk = await shareFolder(target, () => holdFolder(target, { definitions, onError }));
-  if (!(desk instanceof HostDesk)) {
-    const { place } = desk;
-    await desk.close();
-    throw inUse(target, place.kind === 'embedded' ? place.holder : null);
-  }
+  const name = ownName(env);
+  const held = await heldOr(target, name, () => holdFolder(target, { definitions, onError }));
+  if (!(held instanceof HeldFolder)) throw inUse(target, held.holder);
   try {
-    const server = await serveSocket(desk, target.folder, 'dev');
-    desk.closeFirst(() => server.close());
-    const api = await serveApi(desk, definitions, options.port, onError);
-    desk.closeFirst(() => api.close());
-    const follower = new Follower({ crowds: !terminal.json });
-    const open = (await follower.baseline(desk)).filter((row) => row.status === 'open');
-    const parked = await desk.reads.workflows({ status: 'parked', limit: PARKED_SHOWN_COUNT });
+    await held.serve('dev', onError);
+    const api = await serveApi(held, options.port, onError);
+    held.closeFirst(api);
+    // As everybody else: what happens is told over the folder's socket.
+    const { client } = (await heldPlace(target, name))!;
+    const follower = new FleetFollower();
+    const open = (await follower.baseline(client)).filter(({ status }) => status === 'open');
+    const { workflows: parked } = await client.list({ status: 'parked', limit: PARKED_SHOWN_COUNT });
     const cards = definitions.map(cardOf);
     if (api.isElsewhere) terminal.warn(`another process has the usual port: the API is at ${api.url} instead`);
     terminal.record({
@@ -73,42 +68,45 @@ export async function dev(session: Session, options: DevOptions): Promise<number
       parked: parked.map(({ workflow, reason }) => ({ workflow, reason })),
     });
     for (const card of cards) for (const warning of card.warnings) tellWarning(session, card.name, warning);
-    terminal.note(
-      readyWords(
-        session,
-        target,
-        cards,
-        { openCount: open.length, api: api.url },
-        parked.map((row) => waitingWords(row, options.state)),
-      ),
-    );
-    const unfinished = new Map(open.map((row) => [row.workflow as string, row.definition]));
+    const waiting = parked.map((row) => waitingWords(row, options.state));
+    terminal.note(readyWords(session, target, cards, { openCount: open.length, api: api.url }, waiting));
+    const unfinished = new Map(open.map(({ workflow, definition }) => [workflow, definition]));
     const narrator = new Narrator(terminal.paint, { showsWorkflow: true });
     const tell = (change: Parameters<Narrator['line']>[0]): void => {
-      terminal.record(changeJson(change));
+      terminal.record(change);
       terminal.line(narrator.line(change));
     };
-    await desk.onNews((news) => {
-      follower.news(news);
-      hear(news, unfinished, terminal, tell);
+    await held.startWorker(options.concurrency, {
+      onError,
+      onDelta: (told) => hear(told, session),
+      // The first claim of a workflow that was there before is a resumption; what is only claimed again is no news.
+      onResume({ workflow, sequence: sequence_number }) {
+        const definition = unfinished.get(workflow);
+        unfinished.delete(workflow);
+        const at = isoTime(Date.now());
+        if (definition !== undefined) tell({ type: 'resumed', at, workflow, definition, sequence_number });
+      },
     });
-    await desk.startWorker(options.concurrency, onError);
-    for await (const change of follower.changes(desk, interruption.signal)) tell(change);
+    const { signal } = interruption;
+    for await (const change of follower.changes({ client, signal, crowds: !terminal.json })) tell(change);
     terminal.note('Handing over; Ctrl-C again leaves at once.');
-    await desk.close(DRAIN_MS);
+    await held.close(DRAIN_MS);
     terminal.note('Stopped. Unfinished workflows go on from their last checkpoints next time.');
     terminal.record({ type: 'stopped' });
     return EXIT.ok;
   } finally {
-    await desk.close();
+    await held.close();
     interruption.release();
   }
 }
 
+function hear({ workflow, delta }: ToldDelta, { terminal }: Session): void {
+  if (delta.kind === 'progress') terminal.status(`${printable(workflow)}  ${progressBar(delta)}`);
+}
+
 /** The HTTP API and the console, for this machine alone. */
 async function serveApi(
-  { host }: HostDesk,
-  definitions: readonly Definition[],
+  { host, definitions }: HeldFolder,
   port: number | undefined,
   onError: (where: string, error: unknown) => void,
 ): Promise<Listening> {
@@ -125,24 +123,6 @@ async function serveApi(
     consoleFolder: builtConsole(),
     onError,
   });
-}
-
-/** The first claim of a workflow that was there before is a resumption; what is only claimed again is no news. */
-function hear(
-  news: News,
-  unfinished: Map<string, string>,
-  terminal: Session['terminal'],
-  tell: (change: Change) => void,
-): void {
-  if (news.type === 'progress') {
-    terminal.status(`${printable(news.workflow)}  ${progressBar(news)}`);
-    return;
-  }
-  if (news.type !== 'claimed') return;
-  const { workflow, sequence } = news;
-  const definition = unfinished.get(workflow);
-  unfinished.delete(workflow);
-  if (definition !== undefined) tell({ type: 'resumed', workflow, definition, sequence, atMs: Date.now() });
 }
 
 function devReporter(session: Session): (where: string, error: unknown) => void {
@@ -183,7 +163,7 @@ function readyWords(
 }
 
 /** What was left to a person before says so again. */
-const waitingWords = ({ workflow, reason }: WorkflowSummary, state: string | undefined): string =>
+const waitingWords = ({ workflow, reason }: Workflow, state: string | undefined): string =>
   `  waits   ${printable(workflow)} for a person (${printable(reason ?? '')}): ${printable(showCommand(workflow, state))} tells how to answer`;
 
 function inUse(target: Folder, holder: { readonly pid: number; readonly command: string } | null): ConfigError {

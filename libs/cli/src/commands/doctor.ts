@@ -1,4 +1,4 @@
-/** Owns `tidemark doctor`: one line for each check, and what to do where something is not well. */
+/** Owns `tidemark admin doctor`: one line for each check, and what to do where something is not well. */
 
 import { EXIT, hasClusterConfig } from '@tidemark/host';
 import { checkCluster } from '../doctor/cluster.ts';
@@ -7,32 +7,34 @@ import type { Finding } from '../doctor/finding.ts';
 import { exitCodeOfFindings } from '../doctor/health.ts';
 import { checkNode } from '../doctor/machine.ts';
 import { checkRows, checkUnfinished } from '../doctor/rows.ts';
+import { type AdminOptions, adminTarget } from '../place/admin-place.ts';
+import { exists, type Folder } from '../place/folder.ts';
 import type { Session } from '../session.ts';
-import { exists, targetOf } from '../state/open-desk.ts';
 import type { Colour, Terminal } from '../terminal.ts';
 import { counted } from '../text/units.ts';
 import { padEnd, printable, widthOf } from '../text/width.ts';
 
-export interface DoctorOptions {
-  readonly state?: string | undefined;
+export interface DoctorOptions extends AdminOptions {
   /** Rows are held against the log. */
   readonly rows?: boolean | undefined;
 }
 
 const COLOURS: Readonly<Record<Finding['level'], Colour>> = { ok: 'green', warn: 'yellow', fail: 'red' };
 
-export async function doctor({ terminal, env, cwd }: Session, options: DoctorOptions): Promise<number> {
+export async function doctor(session: Session, options: DoctorOptions): Promise<number> {
+  const { terminal, env } = session;
   const isCluster = options.state === undefined && hasClusterConfig(env);
   // The settings of a cluster are a check of their own, so they are not read here.
-  const target = isCluster ? undefined : targetOf(options.state, { ...env, TIDEMARK_KAFKA_BROKERS: undefined }, cwd);
+  const folder = isCluster ? undefined : (adminTarget(options, session) as Folder);
   const findings = [
     checkNode(),
-    ...(target?.kind === 'embedded' ? await checkEmbedded(target) : await checkCluster(env)),
+    ...(folder === undefined ? await checkCluster(session) : await checkEmbedded(session, folder)),
   ];
   if (exitCodeOfFindings(findings) === EXIT.ok) {
-    const whole = targetOf(options.state, env, cwd);
+    const whole = adminTarget(options, session);
     findings.push(...(await checkUnfinished(whole)));
-    if (options.rows === true && exists(whole)) findings.push(...(await checkRows(whole, terminal)));
+    const isThere = whole.kind === 'cluster' || exists(whole);
+    if (options.rows === true && isThere) findings.push(...(await checkRows(whole, terminal)));
   }
   const exitCode = exitCodeOfFindings(findings);
   const status = worst(findings);

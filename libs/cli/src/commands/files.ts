@@ -1,11 +1,11 @@
 /**
- * Owns `tidemark files export`, `mirror` and `import`: a run as plain files, whoever holds its state. A mirror holds a state
- * folder for single looks alone, so that whoever wants to run workflows there can.
+ * Owns `tidemark files export`, `mirror` and `import`: a run as plain files, wherever it is. A mirror holds a state folder for single looks
+ * alone, so that whoever wants to run workflows there can.
  */
 
 import path from 'node:path';
-import { cardOf } from '@tidemark/api/shapes';
-import { DEFAULT_TENANT, InvalidError, type TenantId, tenantId, UnavailableError } from '@tidemark/core';
+import { type Client, TidemarkApiError } from '@tidemark/client';
+import { DEFAULT_TENANT, InvalidError } from '@tidemark/core';
 import {
   type ExportOptions,
   exportFiles,
@@ -19,234 +19,232 @@ import {
 import { EXIT } from '@tidemark/host';
 import { pipelineSteps } from '@tidemark/sdk';
 import { findSecrets } from '@tidemark/secrets';
-import { noState, outlivedReporter, UsageError } from '../failures.ts';
+import { pick, readDefinitions } from '../definitions.ts';
+import { noState, UsageError } from '../failures.ts';
 import { readInput } from '../input.ts';
-import { FOLLOW_ONE_PERIOD_MS } from '../limits.ts';
+import { HOLDER_LOOK_MS } from '../limits.ts';
+import { failureOf } from '../place/api-failure.ts';
+import { exists } from '../place/folder.ts';
+import { firstOf } from '../place/pages.ts';
+import {
+  atPlace,
+  heldPlace,
+  openPlace,
+  ownName,
+  type Place,
+  type PlaceOptions,
+  type Target,
+  targetOf,
+} from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
-import { pick, readDefinitions } from '../state/definitions.ts';
-import type { Desk } from '../state/desk.ts';
-import { exists, openClusterDesk, openToRead, type Target, targetOf } from '../state/open-desk.ts';
-import { openToRun } from '../state/open-to-run.ts';
-import { requireWorkflow } from '../state/require-workflow.ts';
-import { connectSocket } from '../state/socket-desk.ts';
 import { shellWord } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
 
-export interface ShownOptions {
+export interface ShownOptions extends PlaceOptions {
   readonly run?: string | undefined;
   readonly newest?: string | undefined;
   readonly tenant?: string | undefined;
   readonly workflows?: readonly string[] | undefined;
-  readonly state?: string | undefined;
 }
 
-export interface ImportOptions {
+export interface ImportOptions extends PlaceOptions {
   readonly as: string;
   readonly id?: string | undefined;
   readonly tenant?: string | undefined;
   readonly input?: string | undefined;
   readonly workflows?: readonly string[] | undefined;
-  readonly state?: string | undefined;
 }
 
 /** Records are read page by page no further than this. */
 const RECORDS_MAX_COUNT = 1_000;
 
-export async function filesExport(session: Session, folder: string, options: ShownOptions): Promise<number> {
-  const shown = shownIn(options);
-  const target = targetThere(session, options);
-  const desk = await openToRead(target);
-  try {
-    const view = await exportFiles(await viewOptions(session, desk, folder, shown, options));
+export function filesExport(session: Session, folder: string, options: ShownOptions): Promise<number> {
+  const asked = askedIn(options);
+  const definitions = modulesOf(session, options);
+  return atPlace(session, { ...options, how: 'look', definitions }, async ({ client }) => {
+    const view = await exportFiles(await viewOptions(session, client, folder, asked));
     const { terminal } = session;
     terminal.document({ workflow: view.workflow, status: view.status, folder: path.resolve(session.cwd, folder) });
     terminal.line(`${printable(view.workflow)}  ${view.status}  in ${printable(folder)}`);
     return EXIT.ok;
-  } finally {
-    await desk.close();
-  }
+  });
 }
 
 export async function filesMirror(session: Session, folder: string, options: ShownOptions): Promise<number> {
-  const shown = shownIn(options);
-  const target = targetThere(session, options);
+  const asked = askedIn(options);
+  const target = await targetOf(options, session);
+  if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
   const interruption = takeInterrupts(session);
+  const mirroring = { session, target, folder, asked, signal: interruption.signal };
   try {
-    session.terminal.record({ type: 'mirroring', folder: path.resolve(session.cwd, folder), ...shown });
-    session.terminal.note(`Mirrors ${wordsOf(shown)} in ${printable(folder)}; Ctrl-C stops.`);
-    while (!interruption.signal.aborted) await mirrorOnce(session, target, folder, shown, options, interruption.signal);
+    session.terminal.record({ type: 'mirroring', folder: path.resolve(session.cwd, folder), ...asked });
+    session.terminal.note(`Mirrors ${wordsOf(asked)} in ${printable(folder)}; Ctrl-C stops.`);
+    while (!interruption.signal.aborted) await mirrorOnce(mirroring, modulesOf(session, options));
     return EXIT.ok;
+  } catch (error) {
+    throw failureOf(error);
   } finally {
     interruption.release();
   }
 }
 
+interface Mirroring {
+  readonly session: Session;
+  readonly target: Target;
+  readonly folder: string;
+  readonly asked: Asked;
+  readonly signal: AbortSignal;
+}
+
 /** Through whoever holds the state, as long as it does; while nobody does, one look and then a wait for somebody. */
-async function mirrorOnce(
-  session: Session,
-  target: Target,
-  folder: string,
-  shown: Shown,
-  options: ShownOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  const desk =
-    target.kind === 'cluster' ? await openClusterDesk(target.config) : await connectSocket(target.folder, target.shown);
-  if (desk !== undefined) {
-    try {
-      await mirrorThrough(session, desk, folder, shown, options, signal);
-    } finally {
-      await desk.close();
-    }
-    return;
-  }
-  const idle = await openToRead(target);
+async function mirrorOnce(mirroring: Mirroring, definitions: ReturnType<typeof modulesOf>): Promise<void> {
+  const { session, target, folder, asked, signal } = mirroring;
+  const place = await lastingPlace(session, target);
+  if (place !== undefined) return mirrorThrough(mirroring, place);
+  const idle = await openPlace(session, target, { definitions });
   try {
+    await exportFiles(await viewOptions(session, idle.client, folder, asked));
+  } catch (error) {
     // The first run of a workflow may be yet to come.
-    if ('workflow' in shown || (await hasRun(idle, shown))) {
-      await exportFiles(await viewOptions(session, idle, folder, shown, options));
-    }
+    const isYetToCome = 'newest' in asked && error instanceof InvalidError && error.code === 'workflow-unknown';
+    if (!isYetToCome) throw error;
   } finally {
     await idle.close();
   }
-  if (target.kind !== 'embedded') return;
   session.terminal.record({ type: 'waiting', for: 'tidemark dev or run' });
-  session.terminal.note(`Nobody runs workflows in ${target.shown} now; waiting for tidemark dev or run.`);
-  await someoneHolds(target, signal);
+  session.terminal.note(`Nobody runs workflows in ${idle.shown} now; waiting for tidemark dev or run.`);
+  while (!signal.aborted && (await lastingPlace(session, target)) === undefined) {
+    await new Promise((resolve) => setTimeout(resolve, HOLDER_LOOK_MS));
+  }
 }
 
-async function hasRun(
-  { reads }: Desk,
-  { definition, tenant = DEFAULT_TENANT }: Extract<Shown, { definition: string }>,
-) {
-  return (await reads.workflows({ definition, tenant, limit: 1 })).length > 0;
-}
+/** Undefined: nobody holds the folder. */
+const lastingPlace = async (session: Session, target: Target): Promise<Place | undefined> =>
+  target.kind === 'server' ? openPlace(session, target) : heldPlace(target, ownName(session.env));
 
-async function mirrorThrough(
-  session: Session,
-  desk: Desk,
-  folder: string,
-  shown: Shown,
-  options: ShownOptions,
-  signal: AbortSignal,
-): Promise<void> {
+async function mirrorThrough({ session, folder, asked, signal }: Mirroring, place: Place): Promise<void> {
+  const { client, kind } = place;
+  const ending = new AbortController();
   const { promise: gone, resolve: goes } = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => goes(), { signal: ending.signal });
   let mirror: Mirror | undefined;
-  const stop = (): void => goes();
-  signal.addEventListener('abort', stop, { once: true });
   try {
     mirror = await mirrorFiles({
-      ...(await viewOptions(session, desk, folder, shown, options)),
-      subscribe: (listener) =>
-        desk.onNews((news) => {
-          if (news.type === 'gone') goes();
-          else if (news.type === 'applied') listener();
-        }),
+      ...(await viewOptions(session, client, folder, asked)),
+      // Hints: the mirror's own period makes up for those that are lost.
+      subscribe: async (listener) => {
+        void hints(client, listener, { signal: ending.signal, onLost: () => kind === 'folder' && goes() });
+        return () => ending.abort();
+      },
     });
     await Promise.race([gone, mirror.ended]);
     await mirror.close();
   } catch (error) {
     // The last look finds nobody to ask: the next round looks itself.
-    if (!(error instanceof UnavailableError && error.code === 'holder-gone')) throw error;
+    const isGone = kind === 'folder' && error instanceof TidemarkApiError && error.status === 0;
+    if (!isGone) throw error;
   } finally {
-    signal.removeEventListener('abort', stop);
+    ending.abort();
+    await place.close();
   }
 }
 
-async function someoneHolds(target: Extract<Target, { kind: 'embedded' }>, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const desk = await connectSocket(target.folder, target.shown);
-    await desk?.close();
-    if (desk !== undefined) return;
-    await new Promise((resolve) => setTimeout(resolve, FOLLOW_ONE_PERIOD_MS));
+async function hints(client: Client, listener: () => void, how: Parameters<Client['changes']>[0]): Promise<void> {
+  try {
+    for await (const _ of client.changes(how)) listener();
+  } catch {
+    // Whoever may not follow still looks from time to time.
   }
 }
 
 export async function filesImport(session: Session, folder: string, options: ImportOptions): Promise<number> {
-  const { cwd, env, terminal } = session;
-  const modules = options.workflows ?? [];
-  const definition = pick(await readDefinitions(modules, cwd), options.as, 'in the given modules (--workflows)');
-  const stepNames = pipelineSteps(definition);
+  const { cwd, terminal } = session;
+  const { as: name, id, tenant, workflows = [] } = options;
+  const known = await readDefinitions(workflows, cwd);
+  const stepNames = pipelineSteps(pick(known, name, 'in the given modules (--workflows)'));
   if (stepNames === undefined) {
-    const message = `${options.as} is no pipeline: only a pipeline's steps can be called done by files.`;
-    throw new InvalidError('not-a-pipeline', message, { definition: options.as });
+    const message = `${name} is no pipeline: only a pipeline's steps can be called done by files.`;
+    throw new InvalidError('not-a-pipeline', message, { definition: name });
   }
-  const target = targetOf(options.state, env, cwd);
   const input = await readInput(options.input, session);
-  const { as: name, id } = options;
-  const tenant = tenantId(options.tenant ?? DEFAULT_TENANT);
-  const onError = outlivedReporter(terminal);
-  const desk = await openToRun({ target, name, input, modules, cwd, works: false, onError, isTakeover: false });
-  try {
-    const imported = await importFiles({
+  return atPlace(session, { ...options, how: 'write', definitions: async () => known }, async ({ client }) => {
+    const { id: run, ...imported } = await importFiles({
       folder: path.resolve(cwd, folder),
       pipeline: { name, stepNames },
       id,
-      back: { remember: (_subject, writes) => desk.memory.writeRecords(tenant, writes) },
-      start: async (run) => void (await desk.start({ definition: name, input, id: run, tenant })),
+      back: wayBack(client, tenant),
+      start: async (wanted) =>
+        void (await client.start(name, input, { id: wanted, ...(tenant !== undefined && { tenant }) })),
       find: findSecrets,
       onReport: reporter(session),
     });
-    const { id: run, done, keyCount, handoffCount } = imported;
+    const { done, keyCount, handoffCount } = imported;
     terminal.document({ workflow: run, done, keys: keyCount, handoffs: handoffCount });
     terminal.line(run);
     const steps = done.length === 0 ? 'no step' : done.map(printable).join(', ');
     terminal.note(`Done in it: ${steps}; tidemark run ${name} --id ${shellWord(run)} goes on with it.`);
     return EXIT.ok;
-  } finally {
-    await desk.close();
-  }
+  });
 }
 
-function shownIn({ run, newest, tenant }: ShownOptions): Shown {
-  if (run !== undefined) return { workflow: run };
-  if (newest !== undefined) return { definition: newest, tenant: tenantId(tenant ?? DEFAULT_TENANT) };
+type Asked = { readonly run: string } | { readonly newest: string; readonly tenant: string | undefined };
+
+function askedIn({ run, newest, tenant }: ShownOptions): Asked {
+  if (run !== undefined) return { run };
+  if (newest !== undefined) return { newest, tenant };
   throw new UsageError('name a run with --run ID, or a workflow with --newest NAME; tidemark files --help shows how');
 }
 
-const wordsOf = (shown: Shown): string =>
-  'workflow' in shown ? printable(shown.workflow) : `the newest run of ${printable(shown.definition)}`;
+const wordsOf = (asked: Asked): string =>
+  'run' in asked ? printable(asked.run) : `the newest run of ${printable(asked.newest)}`;
 
-function targetThere({ env, cwd }: Session, { state }: ShownOptions): Target {
-  const target = targetOf(state, env, cwd);
-  if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
-  return target;
-}
+const modulesOf =
+  ({ cwd }: Session, { workflows = [] }: ShownOptions) =>
+  async () =>
+    workflows.length === 0 ? [] : readDefinitions(workflows, cwd);
 
-async function viewOptions(
-  session: Session,
-  desk: Desk,
-  folder: string,
-  shown: Shown,
-  { workflows = [] }: ShownOptions,
-): Promise<ExportOptions> {
-  const row = 'workflow' in shown ? await requireWorkflow(desk, shown.workflow) : undefined;
-  const definition = 'definition' in shown ? shown.definition : row?.definition;
-  const given = workflows.length === 0 ? [] : (await readDefinitions(workflows, session.cwd)).map(cardOf);
-  const card = [...given, ...(await desk.definitions())].find(({ name }) => name === definition);
-  const tenant = row?.tenant ?? ('definition' in shown ? shown.tenant : undefined) ?? DEFAULT_TENANT;
+async function viewOptions(session: Session, client: Client, folder: string, asked: Asked): Promise<ExportOptions> {
+  const named = await namedBy(client, asked);
+  const { definitions } = await client.ask('GET /v1/definitions', {});
+  const card = definitions.find(({ name }) => name === named.definition);
   return {
-    source: desk.reads,
-    shown,
+    client,
+    shown: 'run' in asked ? { workflow: asked.run } : named,
     folder: path.resolve(session.cwd, folder),
     stepNames: card === undefined ? undefined : Object.keys(card.flow),
     records: async (subject, prefix) => {
-      const query = { tenant, subject, kind: 'record', prefix, limit: RECORDS_MAX_COUNT } as const;
-      return (await desk.reads.memories(query)).map(({ key, value, atMs }) => ({
-        key,
-        value: JSON.parse(value) as unknown,
-        atMs,
-      }));
+      const { items } = await firstOf(
+        RECORDS_MAX_COUNT,
+        (page) =>
+          client.ask('GET /v1/records/{subject}', {
+            params: { subject },
+            query: { ...page, prefix, tenant: named.tenant },
+          }),
+        ({ records }) => records,
+      );
+      return items;
     },
-    back: wayBack(desk, tenant),
+    back: wayBack(client, named.tenant),
     find: findSecrets,
     onReport: reporter(session),
   };
 }
 
-const wayBack = (desk: Desk, tenant: TenantId): WayBack => ({
-  signal: (workflow, name, value, { key }) => desk.signal(workflow, name, value, { key, isOwn: true }),
-  remember: (_subject, writes) => desk.memory.writeRecords(tenant, writes),
+/** Whose run it is, and of which definition. */
+async function namedBy(client: Client, asked: Asked): Promise<Extract<Shown, { readonly definition: string }>> {
+  if ('run' in asked) return client.run(asked.run).get({ content: false });
+  const { tenant } = await client.ask('GET /v1/me', {});
+  return { definition: asked.newest, tenant: asked.tenant ?? tenant ?? DEFAULT_TENANT };
+}
+
+const wayBack = (client: Client, tenant: string | undefined): WayBack => ({
+  signal: (workflow, name, value, how) => client.run(workflow).signal(name, value, how),
+  remember: (subject, records) =>
+    client.ask(
+      'POST /v1/records/{subject}',
+      { params: { subject }, query: { tenant }, body: { records } },
+      { isRepeatable: true },
+    ),
 });
 
 /** What came back is news, all else a warning. */

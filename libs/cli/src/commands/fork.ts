@@ -3,10 +3,10 @@
 import type { Answer } from '@tidemark/client';
 import type { Fork, Json } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
+import { readDefinitions } from '../definitions.ts';
 import { readJson } from '../input.ts';
 import { atPlace, type Place, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { readDefinitions } from '../state/definitions.ts';
 import { commandLine, shellWord, stateWords } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
 import { comparisonLines } from '../views/comparison.ts';
@@ -60,7 +60,7 @@ function readBelief(given: string, session: Session): Promise<Json> {
 /** What it is, what begins anew in it, and how it goes on. */
 function* notesOn(forked: Forked, place: Place, { state, workflows = [] }: ForkCommandOptions): Iterable<string> {
   const { workflow, created, base, definition, begun } = forked;
-  const words = forkWords({ ...base, sequence: base.sequence_number });
+  const words = forkWords(base);
   const what = `${created ? 'Started' : 'Was started before'}: ${words}`;
   if (place.isIdle) {
     const modules = workflows.length === 0 ? ' MODULES' : workflows.map((module) => ` ${shellWord(module)}`).join('');

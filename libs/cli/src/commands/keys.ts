@@ -1,22 +1,26 @@
-/** Owns `tidemark keys` and `tidemark forget`: which keys wrap data keys, wrapping them anew, and destroying them for good. */
+/** Owns `tidemark admin keys` and `forget`: which keys wrap data keys, wrapping them anew, and destroying them for good. */
 
-import { workflowId } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { ConfigError, DEFAULT_TENANT, isoTime, tenantId, workflowId } from '@tidemark/core';
+import { EXIT, type Host, type Keys, rotateFileKeys } from '@tidemark/host';
+import { type ForgetCertificate, forget } from '@tidemark/runtime';
+import { type AdminOptions, atHost } from '../place/admin-place.ts';
 import type { Session } from '../session.ts';
 import { table } from '../text/table.ts';
 import { count, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { atDesk, type MemoryOptions } from './memory-place.ts';
 
-export interface ForgetOptions extends MemoryOptions {
+export type KeysOptions = AdminOptions;
+
+export interface ForgetOptions extends AdminOptions {
+  readonly tenant?: string | undefined;
   readonly workflow?: string | undefined;
   readonly user?: string | undefined;
   readonly by: string;
   readonly why: string;
 }
 
-export async function keysShow(session: Session, options: MemoryOptions): Promise<number> {
-  const uses = await atDesk(session, options, 'look', (desk) => desk.keys.uses());
+export async function keysShow(session: Session, options: KeysOptions): Promise<number> {
+  const uses = await atHost(session, options, usesIn);
   const { terminal } = session;
   terminal.document(
     uses.map((use) => ({
@@ -36,25 +40,25 @@ export async function keysShow(session: Session, options: MemoryOptions): Promis
     printable(provider),
     printable(wrappedBy),
     count(many),
-    isCurrent ? 'current' : 'to be wrapped anew: tidemark keys rewrap',
+    isCurrent ? 'current' : 'to be wrapped anew: tidemark admin keys rewrap',
   ]);
   terminal.lines(uses.length === 0 ? ['No data keys yet.'] : table(columns, rows, { width: terminal.width }));
   return EXIT.ok;
 }
 
-export async function keysRotate(session: Session, options: MemoryOptions): Promise<number> {
-  const rotated = await atDesk(session, options, 'look', (desk) => desk.keys.rotate());
+export async function keysRotate(session: Session, options: KeysOptions): Promise<number> {
+  const rotated = await atHost(session, options, rotateIn, { action: 'rotateKeys' });
   const { terminal } = session;
   terminal.document(rotated.map(({ file, wrappedBy }) => ({ file, wrapped_by: wrappedBy })));
   terminal.lines([
     ...rotated.map(({ file, wrappedBy }) => `${printable(file)}: ${wrappedBy} wraps from now on.`),
-    'Copy the file to where its copies are, then: tidemark keys rewrap',
+    'Copy the file to where its copies are, then: tidemark admin keys rewrap',
   ]);
   return EXIT.ok;
 }
 
-export async function keysRewrap(session: Session, options: MemoryOptions): Promise<number> {
-  const answer = await atDesk(session, options, 'look', (desk) => desk.keys.rewrap());
+export async function keysRewrap(session: Session, options: KeysOptions): Promise<number> {
+  const answer = await atHost(session, options, rewrapIn, { action: 'rewrapKeys' });
   const { terminal } = session;
   terminal.document({
     seen: answer.seenCount,
@@ -72,9 +76,11 @@ export async function keysRewrap(session: Session, options: MemoryOptions): Prom
 export async function forgetForGood(session: Session, options: ForgetOptions): Promise<number> {
   const { user, by, why } = options;
   const workflow = options.workflow === undefined ? undefined : workflowId(options.workflow);
-  const certificate = await atDesk(session, options, 'look', (desk, tenant) =>
-    desk.keys.forget({ tenant, workflow, user, by, why }),
-  );
+  const tenant = tenantId(options.tenant ?? DEFAULT_TENANT);
+  const certificate = await atHost(session, options, (host) => forgetIn(host, { tenant, workflow, user, by, why }), {
+    action: 'forget',
+    target: workflow ?? user,
+  });
   const { terminal } = session;
   const { of, keys, memoryCount, at, leftIn = [] } = certificate;
   terminal.document({ of, state: certificate.state, keys, memories: memoryCount, by, why, at, left_in: leftIn });
@@ -84,7 +90,7 @@ export async function forgetForGood(session: Session, options: ForgetOptions): P
   );
   for (const { table, why: reason } of leftIn) {
     terminal.warn(
-      `The files of the table ${table} may still hold bytes of it: ${LEFT[reason]}. Run tidemark rebuild, which writes all rows anew, or vacuum full ${table}.`,
+      `The files of the table ${table} may still hold bytes of it: ${LEFT[reason]}. Run tidemark admin rebuild, which writes all rows anew, or vacuum full ${table}.`,
     );
   }
   return EXIT.ok;
@@ -95,3 +101,84 @@ const LEFT = {
   'in-use': 'others use it all the time',
   'not-allowed': 'the role of the address is not its owner',
 } as const;
+
+/** How many data keys each wrapping key has wrapped. */
+interface KeyUse {
+  readonly provider: string;
+  readonly wrappedBy: string;
+  readonly isCurrent: boolean;
+  readonly count: number;
+}
+
+/** Throws `ConfigError` (`keys-missing`), as all of these do. */
+async function usesIn(host: Host): Promise<readonly KeyUse[]> {
+  const all = keysOf(host);
+  const current = new Map<string, string>();
+  for (const { provider } of all) current.set(provider.name, await provider.current());
+  const counts = new Map<string, KeyUse>();
+  for await (const key of all[0].store.list({})) {
+    const name = JSON.stringify([key.provider, key.wrappedBy]);
+    const isCurrent = current.get(key.provider) === key.wrappedBy;
+    const count = (counts.get(name)?.count ?? 0) + 1;
+    counts.set(name, { provider: key.provider, wrappedBy: key.wrappedBy, isCurrent, count });
+  }
+  return [...counts.values()];
+}
+
+/** A key file that has a new key, which wraps from now on. */
+interface Rotated {
+  readonly file: string;
+  readonly wrappedBy: string;
+}
+
+/** Adds a key to each key file. Throws `ConfigError` (`keys-rotate-elsewhere`) where there is none, and as `rotateFileKeys` does. */
+async function rotateIn(host: Host): Promise<readonly Rotated[]> {
+  const all = keysOf(host);
+  // Both kinds may have one file.
+  const files = new Set(all.flatMap(({ file }) => file ?? []));
+  if (files.size === 0) throw rotatesElsewhere(all.map(({ provider }) => provider.name));
+  const rotated: Rotated[] = [];
+  for (const file of files) rotated.push({ file, wrappedBy: await rotateFileKeys({ file }) });
+  return rotated;
+}
+
+interface RewrapAnswer {
+  readonly seenCount: number;
+  readonly rewrappedCount: number;
+  readonly wrongCount: number;
+  readonly wrongIds: readonly string[];
+}
+
+async function rewrapIn(host: Host): Promise<RewrapAnswer> {
+  const answer = { seenCount: 0, rewrappedCount: 0, wrongCount: 0, wrongIds: [] as string[] };
+  for (const { data } of keysOf(host)) {
+    const done = await data.rewrapAll({});
+    answer.seenCount += done.seenCount;
+    answer.rewrappedCount += done.rewrappedCount;
+    answer.wrongCount += done.wrongCount;
+    answer.wrongIds.push(...done.wrongIds);
+  }
+  return answer;
+}
+
+function forgetIn(host: Host, call: Parameters<typeof forget>[1]): Promise<ForgetCertificate> {
+  const { store, clock } = host.ports;
+  // Destroying goes by the store, which has the keys of both kinds.
+  const [{ data, store: keyStore }] = keysOf(host);
+  const now = (): string => isoTime(clock.nowMs());
+  return forget({ store, keys: data, keyStore, memory: host.client.memory, now }, call);
+}
+
+/** Those of histories and of secret fields, as far as they are named. */
+function keysOf({ keys, secrets }: Host): readonly [Keys, ...Keys[]] {
+  if (keys !== undefined) return secrets === undefined ? [keys] : [keys, secrets];
+  if (secrets !== undefined) return [secrets];
+  throw new ConfigError('keys-missing', 'Nothing is encrypted here: TIDEMARK_KEYS_URL is not set.');
+}
+
+const rotatesElsewhere = (providers: readonly string[]): ConfigError =>
+  new ConfigError(
+    'keys-rotate-elsewhere',
+    `Only key files are rotated here, and none is named: ${providers.join(' and ')} rotates its keys by itself, or where they are kept. What older ones wrapped is wrapped anew with tidemark admin keys rewrap.`,
+    { providers },
+  );

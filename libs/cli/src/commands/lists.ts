@@ -1,10 +1,10 @@
 /** Owns the commands that list what others than workflows are: children, questions, rejected events, definitions. */
 
 import { EXIT } from '@tidemark/host';
+import { readDefinitions } from '../definitions.ts';
 import { firstOf } from '../place/pages.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { readDefinitions } from '../state/definitions.ts';
 import { table } from '../text/table.ts';
 import { ago, count, dateTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';

@@ -3,6 +3,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { listenApi } from '@tidemark/api';
+import { AccessError, tenantId } from '@tidemark/core';
+import { openEmbedded } from '@tidemark/host';
+import type { Role } from '@tidemark/ports';
 import { type McpTestClient, mcpPipes } from '@tidemark/testkit/mcp-client';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { callCli, hold } from '../called-cli.ts';
@@ -26,9 +30,14 @@ afterAll(async () => {
 });
 
 /** A client with a server of its own, which ends with the test. */
-async function client(name: string, options: McpCommandOptions = {}, folder = cwd): Promise<McpTestClient> {
+async function client(
+  name: string,
+  options: McpCommandOptions = {},
+  folder = cwd,
+  server: Readonly<Record<string, string>> = {},
+): Promise<McpTestClient> {
   const silent = { write: () => true } as never;
-  const env = {};
+  const env = { TIDEMARK_CONTEXTS: path.join(folder, '.contexts.json'), ...server };
   const terminal = new Terminal({ stdout: silent, stderr: silent, env, json: false });
   const session = { terminal, env, cwd: folder, stdin: (async function* () {})() };
   const pipes = mcpPipes();
@@ -87,6 +96,9 @@ it('shares memory with other servers and the commands', async () => {
     by: 'words',
     entries: [{ value: { text: 'Ana works from Lisbon' } }, {}, {}],
   });
+  // Of a long question the beginning decides, however it stands in an address.
+  const long = await cal.call('recall', { query: `Lisbon ${'é😀'.repeat(6_000)}`, kinds: ['fact'] });
+  expect(long.text).toContain('- Ana works from Lisbon (');
   expect((await cal.call('user_state_get', { key: 'tone' })).data.entry).toMatchObject({ value: { style: 'brief' } });
   expect((await cal.call('user_state_list')).text).toBe('tone: {"style":"brief"}');
   await cal.call('user_state_forget', { key: 'tone' });
@@ -103,6 +115,35 @@ it('shares memory with other servers and the commands', async () => {
   expect((await cal.call('forget_fact', { key })).error).toMatchObject({ code: 'fact-unknown' });
   const command = await call('memory', 'list', '--user', 'ana', '--json');
   expect(JSON.parse(command.out).facts).toHaveLength(4);
+});
+
+it('asks a server with the rights of its credential, within its tenant', async () => {
+  const state = await mkdtemp(path.join(os.tmpdir(), 'tidemark-cli-mcp-'));
+  onTestFinished(() => rm(state, { recursive: true }));
+  const host = await openEmbedded({ folder: state });
+  onTestFinished(() => host.close(0));
+  await host.startCoordinator();
+  const api = await listenApi({
+    ...{ place: host, definitions: [], host: '127.0.0.1', port: 0 },
+    authenticator: {
+      async authenticate({ authorization }) {
+        const [, role, tenant] = /^Bearer (\w+)@(\w+)$/.exec(authorization ?? '') ?? [];
+        if (tenant === undefined) throw new AccessError('credentials-invalid', 'Who asks is not known.');
+        return { subject: `key:${role}`, tenant: tenantId(tenant), roles: [role as Role], kind: 'key' };
+      },
+    },
+  });
+  onTestFinished(() => api.close());
+  const as = (token: string, options: McpCommandOptions = {}) =>
+    client('ann', { user: 'ana', ...options }, state, { TIDEMARK_URL: api.url, TIDEMARK_TOKEN: token });
+  const [acme, viewer, globex] = [await as('operator@acme'), await as('viewer@acme'), await as('operator@globex')];
+  expect((await acme.call('remember', { text: 'Ana works from Lisbon' })).error).toBeUndefined();
+  expect((await acme.call('facts')).data).toMatchObject({ facts: [{ text: 'Ana works from Lisbon', source: 'ann' }] });
+  expect((await globex.call('facts')).data).toEqual({ facts: [] });
+  expect((await viewer.call('facts')).error).toMatchObject({ code: 'right-missing' });
+  const elsewhere = await as('operator@globex', { tenant: 'acme' });
+  expect((await elsewhere.call('facts')).error).toMatchObject({ code: 'tenant-unknown' });
+  expect((await (await as('nobody')).call('facts')).error).toMatchObject({ code: 'credentials-invalid' });
 });
 
 describe('a session', () => {

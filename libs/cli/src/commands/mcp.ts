@@ -1,23 +1,25 @@
 /**
  * Owns `tidemark mcp`: the MCP server as a process, on standard input and output or over HTTP, with the place of states in a
- * repository and Tidemark's own state. On standard input and output nothing but the protocol is printed.
+ * repository, and the API that sessions and memory are asked of. On standard input and output nothing but the protocol is printed.
  */
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { ConfigError, DEFAULT_TENANT, tenantId } from '@tidemark/core';
+import { ConfigError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { McpOptions } from '@tidemark/mcp';
 import { findRepository } from '@tidemark/repo-state';
 import { noState, outlivedReporter } from '../failures.ts';
+import { failureOf } from '../place/api-failure.ts';
+import { exists } from '../place/folder.ts';
+import { openPlace, type PlaceOptions, targetOf } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
-import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import { printable } from '../text/width.ts';
-import { LentDesk } from './mcp-desk.ts';
-import type { MemoryOptions } from './memory-place.ts';
+import { LentPlace } from './mcp-place.ts';
 
-export interface McpCommandOptions extends MemoryOptions {
+export interface McpCommandOptions extends PlaceOptions {
+  readonly tenant?: string | undefined;
   readonly http?: number | undefined;
   readonly host?: string | undefined;
   readonly allowHost?: readonly string[] | undefined;
@@ -38,21 +40,24 @@ export async function serveMcp(
 ): Promise<number> {
   // Not with the other commands: what it needs would make each of them start more slowly.
   const { serveHttp, serveStdio } = await import('@tidemark/mcp');
-  const { terminal, env, cwd } = session;
-  const target = targetOf(options.state, env, cwd);
-  const desk = new LentDesk(() => openToRead(target));
+  const { terminal, env } = session;
+  const target = await targetOf(options, session);
+  const place = new LentPlace(() => openPlace(session, target));
   const interruption = takeInterrupts(session);
   const shared: McpOptions = {
     version: await ownVersion(),
-    tenant: tenantId(options.tenant ?? DEFAULT_TENANT),
-    user: options.user,
+    ...{ tenant: options.tenant, user: options.user },
     agent: env.TIDEMARK_AGENT || undefined,
     folder: () => folderOf(session, options),
     // Whoever started this process over its pipes may run commands anyway; whoever reaches a port may not.
     checks: options.checks ?? options.http === undefined,
-    withMemory(how, work) {
+    async withMemory(how, work) {
       if (how === 'look' && target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
-      return desk.use(how, ({ memory }) => work(memory));
+      return place
+        .use(how, ({ client }) => work(client))
+        .catch((error: unknown) => {
+          throw failureOf(error);
+        });
     },
     onError: outlivedReporter(terminal),
   };
@@ -74,7 +79,7 @@ export async function serveMcp(
     await server.close();
     return EXIT.ok;
   } finally {
-    await desk.close();
+    await place.close();
     interruption.release();
   }
 }

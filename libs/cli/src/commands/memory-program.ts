@@ -2,6 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import { tenantName, wholeNumber } from '../arguments.ts';
+import type { OfTenant } from '../place/place.ts';
 import {
   type BudgetOptions,
   budgetRaise,
@@ -16,12 +17,12 @@ import {
   memoryList,
   memoryRecall,
   memoryRemember,
+  type OfUser,
   type RecallOptions,
   type RememberOptions,
 } from './memory.ts';
-import type { OfUser } from './memory-place.ts';
 import type { ProgramKit } from './program-kit.ts';
-import { type HandOverOptions, type SessionOptions, sessionHandOver, sessionShow } from './session.ts';
+import { type HandOverOptions, sessionHandOver, sessionShow } from './session.ts';
 import { why } from './shared-options.ts';
 import { type SetOptions, userForget, userGet, userList, userSet } from './user.ts';
 
@@ -29,21 +30,21 @@ import { type SetOptions, userForget, userGet, userList, userSet } from './user.
 const RECALL_MAX_COUNT = 20;
 const FACTS_MAX_COUNT = 1_000;
 
-export function addMemory({ command, does, common, places }: ProgramKit): void {
-  const group = (name: string, description: string, where = common) => {
+export function addMemory({ command, does, places }: ProgramKit): void {
+  const group = (name: string, description: string) => {
     const parent = command(name, description).helpCommand(false);
     return (usage: string, what: string): Command =>
-      where(parent.command(usage).description(what).copyInheritedSettings(parent)).option(
+      places(parent.command(usage).description(what).copyInheritedSettings(parent)).option(
         '--tenant <name>',
         'whose it is (default: default)',
         tenantName,
       );
   };
 
-  const session = group('session', 'go on with a session of an agent, or hand it over', places);
+  const session = group('session', 'go on with a session of an agent, or hand it over');
   session('show', 'tell everything that is needed to go on: status, what it waits for, belief, notes, hand-overs')
     .argument('<session>', 'id of the session')
-    .action(does<[string, SessionOptions]>(sessionShow));
+    .action(does<[string, OfTenant]>(sessionShow));
   session('handover', 'say who goes on with a session, and what they need to know')
     .argument('<session>', 'id of the session')
     .requiredOption('--from <name>', 'who hands over')
@@ -60,7 +61,7 @@ export function addMemory({ command, does, common, places }: ProgramKit): void {
     .action(does<[string, RecallOptions]>(memoryRecall));
   ofUser(memory('remember', 'remember a fact about a user; the same text is the same fact'))
     .argument('<text>', 'the fact, a sentence')
-    .option('--source <text>', 'where it is from (default: user)')
+    .option('--source <text>', 'where it is from (default: who you are)')
     .action(does<[string, RememberOptions]>(memoryRemember));
   ofUser(memory('list', 'list the facts about a user, newest first'))
     .option('--limit <count>', 'at most this many', wholeNumber(1, FACTS_MAX_COUNT), 50)
@@ -76,7 +77,7 @@ export function addMemory({ command, does, common, places }: ProgramKit): void {
   ofUser(user('set', 'set a preference'))
     .argument('<key>', 'its name')
     .argument('<value>', 'text, JSON, @file, or - for standard input')
-    .option('--source <text>', 'who says so (default: user)')
+    .option('--source <text>', 'who says so (default: who you are)')
     .action(does<[string, string, SetOptions]>(userSet));
   ofUser(user('list', 'list the preferences'))
     .argument('[prefix]', 'only keys that begin so')
@@ -85,7 +86,7 @@ export function addMemory({ command, does, common, places }: ProgramKit): void {
     .argument('<key>', 'its name')
     .action(does<[string, OfUser]>(userForget));
 
-  const budget = group('budget', 'what a tenant, a user or a workflow may spend on model calls', places);
+  const budget = group('budget', 'what a tenant, a user or a workflow may spend on model calls');
   const ofAnybody = (sub: Command): Command => sub.option('--user <name>', 'of this user (default: of the tenant)');
   ofAnybody(budget('show', 'show budgets and what is spent of them'))
     .argument('[workflow]', 'id of a run: what it has spent as well')

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callCli, hold } from '../called-cli.ts';
 import { AGENTS } from '../spawned-cli.ts';
-import { microsOf } from './memory-place.ts';
+import { microsOf } from './budget.ts';
 
 let cwd: string;
 /** The first fact, by a command that makes the folder; it is held then, until opening it is the point. */
@@ -43,8 +43,8 @@ it('keeps facts and preferences of a user', async () => {
   await call('user', 'set', 'limits', '{"a":[1,2]}', '--user', 'ana');
   await call('user', 'set', 'given', '-', '--user', 'ana');
   expect((await call('user', 'get', 'limits', '--user', 'ana')).out).toBe('{\n  "a": [\n    1,\n    2\n  ]\n}\n');
-  const { entries } = await json('user', 'list', '--user', 'ana');
-  expect(entries.map((entry: { key: string; value: unknown }) => [entry.key, entry.value])).toEqual([
+  const { preferences } = await json('user', 'list', '--user', 'ana');
+  expect(preferences.map((entry: { key: string; value: unknown }) => [entry.key, entry.value])).toEqual([
     ['given', { from: 'stdin' }],
     ['limits', { a: [1, 2] }],
     ['tone', 'brief'],
@@ -66,7 +66,7 @@ it('keeps budgets apart from preferences, exactly in cents', async () => {
     expect.objectContaining({ of: 'user eva', period: 'day', tokens: 5_000, cost_micros: 70_000 }),
   ]);
   // Whoever may set preferences may not raise a budget.
-  expect((await json('user', 'list', '--user', 'eva')).entries).toEqual([]);
+  expect((await json('user', 'list', '--user', 'eva')).preferences).toEqual([]);
   await call('user', 'set', 'budget', '{"tokens":9000000}', '--user', 'eva');
   expect((await json('budget', 'show', '--user', 'eva')).budgets[1]).toMatchObject({ tokens: 5_000 });
   expect((await call('user', 'forget', 'budget', '--user', 'eva')).code).toBe(0);

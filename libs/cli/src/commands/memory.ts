@@ -1,13 +1,16 @@
 /** Owns `tidemark memory recall`, `remember`, `list` and `forget`: what is known of a user. */
 
-import { isoTime } from '@tidemark/core';
+import type { Answer } from '@tidemark/client';
 import { EXIT } from '@tidemark/host';
-import type { RecalledEntry } from '@tidemark/mcp';
+import { atPlace, type OfTenant } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { table } from '../text/table.ts';
 import { ago, counted } from '../text/units.ts';
 import { printable, printableLines } from '../text/width.ts';
-import { atDesk, COMMAND_SOURCE, type OfUser } from './memory-place.ts';
+
+export interface OfUser extends OfTenant {
+  readonly user: string;
+}
 
 export interface RecallOptions extends OfUser {
   readonly limit: number;
@@ -22,44 +25,49 @@ export interface FactsOptions extends OfUser {
   readonly limit: number;
 }
 
-export async function memoryRecall(session: Session, query: string, options: RecallOptions): Promise<number> {
+const RECALL = 'GET /v1/users/{user}/recall';
+
+export async function memoryRecall(session: Session, asked: string, options: RecallOptions): Promise<number> {
   const { user, limit, kind } = options;
-  const kinds = kind === undefined ? (['summary', 'fact'] as const) : [kind];
   const { terminal } = session;
-  const answer = await atDesk(session, options, 'look', (desk, tenant) =>
-    desk.memory.recall(tenant, { user, query, limit, kinds }),
+  const query = { tenant: options.tenant, query: asked, limit, kind: kind ?? (['summary', 'fact'] as const) };
+  const answer = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    client.ask(RECALL, { params: { user }, query }),
   );
-  terminal.document(answer);
-  if (answer.warning !== null) terminal.warn(printable(answer.warning));
-  const how = answer.by === 'words' ? 'by words alone' : 'by words and meaning';
+  terminal.answer(answer);
+  const { by, warning, entries, continuation = '' } = answer;
+  if (warning !== null) terminal.warn(printable(warning));
+  const how = by === 'words' ? 'by words alone' : 'by words and meaning';
   terminal.note(
-    answer.entries.length === 0
-      ? `Nothing fits (${how}).`
-      : `${counted(answer.entries.length, 'entry', 'entries')}, ${how}.`,
+    entries.length === 0 ? `Nothing fits (${how}).` : `${counted(entries.length, 'entry', 'entries')}, ${how}.`,
   );
-  terminal.lines(answer.entries.filter(({ kind: of }) => of === 'fact').map(factLine));
-  if (answer.continuation !== '') terminal.lines(printableLines(answer.continuation));
+  terminal.lines(entries.filter(({ kind: of }) => of === 'fact').map(factLine));
+  if (continuation !== '') terminal.lines(printableLines(continuation));
   return EXIT.ok;
 }
 
-const factLine = ({ value, source, at }: RecalledEntry): string =>
+const factLine = ({ value, source, at }: Answer<typeof RECALL>['entries'][number]): string =>
   `- ${printable((value as { readonly text: string }).text)} (${printable(source)}, ${at.slice(0, 'YYYY-MM-DD'.length)})`;
 
 export async function memoryRemember(session: Session, text: string, options: RememberOptions): Promise<number> {
-  const { user, source = COMMAND_SOURCE } = options;
-  const key = await atDesk(session, options, 'write', (desk, tenant) =>
-    desk.memory.remember(tenant, user, text, source),
+  const { user, source } = options;
+  const input = { params: { user }, query: { tenant: options.tenant }, body: { text, source } };
+  const done = await atPlace(session, { ...options, how: 'write' }, ({ client }) =>
+    client.ask('POST /v1/users/{user}/facts', input, { isRepeatable: true }),
   );
-  session.terminal.document({ user, key });
-  session.terminal.line(`Remembered of ${printable(user)}, as ${key}.`);
+  session.terminal.answer(done);
+  session.terminal.line(`Remembered of ${printable(user)}, as ${done.key}.`);
   return EXIT.ok;
 }
 
 export async function memoryList(session: Session, options: FactsOptions): Promise<number> {
   const { user, limit } = options;
   const { terminal } = session;
-  const facts = await atDesk(session, options, 'look', (desk, tenant) => desk.memory.facts(tenant, user, limit));
-  terminal.document({ user, facts: facts.map(({ atMs, ...rest }) => ({ ...rest, at: isoTime(atMs) })) });
+  const answer = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    client.ask('GET /v1/users/{user}/facts', { params: { user }, query: { tenant: options.tenant, limit } }),
+  );
+  terminal.answer(answer);
+  const { facts } = answer;
   if (facts.length === 0) terminal.line(`No facts are known about ${printable(user)}.`);
   else {
     const columns = [
@@ -69,10 +77,10 @@ export async function memoryList(session: Session, options: FactsOptions): Promi
       { title: 'KEY' },
     ];
     const nowMs = Date.now();
-    const rows = facts.map(({ text, source, atMs, key }) => [
+    const rows = facts.map(({ text = '', source, at, key }) => [
       printable(text),
       printable(source),
-      ago(atMs, nowMs),
+      ago(Date.parse(at), nowMs),
       key,
     ]);
     terminal.lines(table(columns, rows, { width: terminal.width, title: (name) => terminal.paint('dim', name) }));
@@ -80,10 +88,18 @@ export async function memoryList(session: Session, options: FactsOptions): Promi
   return EXIT.ok;
 }
 
-export async function memoryForget(session: Session, key: string, options: OfUser): Promise<number> {
-  const { user } = options;
-  await atDesk(session, options, 'look', (desk, tenant) => desk.memory.forgetFact(tenant, user, key));
-  session.terminal.document({ user, key, forgotten: true });
-  session.terminal.line(`Forgot ${printable(key)} of ${printable(user)}.`);
+export const memoryForget = (session: Session, key: string, options: OfUser): Promise<number> =>
+  forget(session, 'DELETE /v1/users/{user}/facts/{key}', key, options);
+
+export async function forget(
+  session: Session,
+  operation: `DELETE /v1/users/{user}/${'facts' | 'preferences'}/{key}`,
+  key: string,
+  options: OfUser,
+): Promise<number> {
+  const input = { params: { user: options.user, key }, query: { tenant: options.tenant } };
+  const done = await atPlace(session, { ...options, how: 'look' }, ({ client }) => client.ask(operation, input));
+  session.terminal.answer(done);
+  session.terminal.line(`Forgot ${printable(key)} of ${printable(options.user)}.`);
   return EXIT.ok;
 }

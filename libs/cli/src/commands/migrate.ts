@@ -1,15 +1,14 @@
-/** Owns `tidemark migrate`: tables of the cluster brought to this version, before its processes start or when the last older one is gone. */
+/** Owns `tidemark admin migrate`: tables of the cluster brought to this version, before its processes start or when the last older one is gone. */
 
 import { setTimeout } from 'node:timers/promises';
 import { UnavailableError } from '@tidemark/core';
 import { EXIT, type MigrationReport, migrateCluster, type NamedMigration } from '@tidemark/host';
 import { MIGRATE_AGAIN_MS } from '../limits.ts';
+import { type AdminOptions, adminTarget } from '../place/admin-place.ts';
 import type { Session } from '../session.ts';
-import { targetOf } from '../state/open-desk.ts';
 import type { Terminal } from '../terminal.ts';
 
-export interface MigrateCommandOptions {
-  readonly state?: string | undefined;
+export interface MigrateCommandOptions extends AdminOptions {
   /** Milliseconds. */
   readonly wait?: number | undefined;
   readonly dryRun?: boolean | undefined;
@@ -22,8 +21,9 @@ const MEANING: Readonly<Record<NamedMigration['phase'], string>> = {
   contract: 'takes away what only older versions need',
 };
 
-export async function migrate({ terminal, env, cwd }: Session, options: MigrateCommandOptions): Promise<number> {
-  const target = targetOf(options.state, env, cwd);
+export async function migrate(session: Session, options: MigrateCommandOptions): Promise<number> {
+  const { terminal } = session;
+  const target = adminTarget(options, session);
   if (target.kind === 'embedded') {
     terminal.document({ applied: [], deferred: [], unknown: [], dryRun: options.dryRun === true });
     terminal.line(`State in ${target.shown} is migrated by whatever opens it: there is nothing to do.`);
@@ -58,7 +58,7 @@ function tell(terminal: Terminal, { applied, deferred, unknown }: MigrationRepor
   for (const { name, phase } of applied) {
     terminal.line(`${isDryRun ? 'would apply' : 'applied'}  ${name}  (${MEANING[phase]})`);
   }
-  for (const { name } of deferred) terminal.line(`left         ${name}  (for tidemark migrate --contract)`);
+  for (const { name } of deferred) terminal.line(`left         ${name}  (for tidemark admin migrate --contract)`);
   for (const name of unknown) terminal.line(`newer        ${name}  (this version works beside it)`);
   if (applied.length === 0) {
     terminal.line(isDryRun ? 'Nothing would be applied.' : 'Nothing to apply: the tables are of this version.');

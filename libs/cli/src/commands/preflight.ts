@@ -1,23 +1,23 @@
 /**
- * Owns `tidemark preflight`: every open workflow, as its newest checkpoint is, against the workflows of a new build. Changes
+ * Owns `tidemark admin preflight`: every open workflow, as its newest checkpoint is, against the workflows of a new build. Changes
  * nothing, and holds one page of workflows at a time.
  */
 
 import type { WorkflowId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
+import type { ProjectionStore } from '@tidemark/ports';
 import { type Definition, preflight as judge, type PreflightGroup, PreflightReport } from '@tidemark/runtime';
+import { readDefinitions } from '../definitions.ts';
 import { PREFLIGHT_IDS_PAGE_COUNT, PREFLIGHT_STREAMS_PAGE_COUNT } from '../limits.ts';
+import { type AdminOptions, adminTarget, atHost } from '../place/admin-place.ts';
+import { exists } from '../place/folder.ts';
 import type { Session } from '../session.ts';
-import { readDefinitions } from '../state/definitions.ts';
-import type { Reads } from '../state/desk.ts';
-import { exists, openToRead, targetOf } from '../state/open-desk.ts';
 import type { Colour, Terminal } from '../terminal.ts';
 import { counted } from '../text/units.ts';
 import { padEnd, printable } from '../text/width.ts';
 
-export interface PreflightOptions {
+export interface PreflightOptions extends AdminOptions {
   readonly workflows: readonly string[];
-  readonly state?: string | undefined;
 }
 
 const COLOURS: Readonly<Record<PreflightGroup['verdict'], Colour>> = {
@@ -27,17 +27,13 @@ const COLOURS: Readonly<Record<PreflightGroup['verdict'], Colour>> = {
 };
 
 /** 0 when the build could go on with all of them, else 1. */
-export async function preflight({ terminal, env, cwd }: Session, options: PreflightOptions): Promise<number> {
+export async function preflight(session: Session, options: PreflightOptions): Promise<number> {
+  const { terminal, cwd } = session;
   const definitions = await readDefinitions(options.workflows, cwd);
-  const target = targetOf(options.state, env, cwd);
+  const target = adminTarget(options, session);
   const report = new PreflightReport();
-  if (exists(target)) {
-    const desk = await openToRead(target);
-    try {
-      await judgeAll(desk.reads, definitions, report);
-    } finally {
-      await desk.close();
-    }
+  if (target.kind === 'cluster' || exists(target)) {
+    await atHost(session, options, ({ ports }) => judgeAll(ports.store, definitions, report));
   }
   terminal.document({ safe: report.isSafe, groups: report.groups });
   terminal.lines(reportLines(report, terminal));
@@ -46,7 +42,7 @@ export async function preflight({ terminal, env, cwd }: Session, options: Prefli
 
 /** What is started or ends meanwhile may be missed: nothing is stopped for it. */
 export async function judgeAll(
-  reads: Pick<Reads, 'openWorkflows' | 'loadStreams'>,
+  reads: Pick<ProjectionStore, 'openWorkflows' | 'loadStreams'>,
   definitions: readonly Definition[],
   report: PreflightReport,
 ): Promise<void> {

@@ -1,22 +1,23 @@
-/** Owns `tidemark rebuild`: all rows made anew from log and archive, and put in the place of those in use. */
+/** Owns `tidemark admin rebuild`: all rows made anew from log and archive, and put in the place of those in use. */
 
 import { EXIT } from '@tidemark/host';
 import type { RebuildProgress } from '@tidemark/runtime';
 import { noState, outlivedReporter } from '../failures.ts';
+import { type AdminOptions, adminTarget, openRebuild } from '../place/admin-place.ts';
+import { exists } from '../place/folder.ts';
 import type { Session } from '../session.ts';
-import { exists, openRebuild, targetOf } from '../state/open-desk.ts';
 import type { Terminal } from '../terminal.ts';
 import { progressBar } from '../text/progress.ts';
 import { counted, duration } from '../text/units.ts';
 
-export interface RebuildOptions {
-  readonly state?: string | undefined;
+export interface RebuildOptions extends AdminOptions {
   /** What an earlier run has folded is thrown away. */
   readonly fromNothing?: boolean | undefined;
 }
 
-export async function rebuild({ terminal, env, cwd }: Session, options: RebuildOptions): Promise<number> {
-  const target = targetOf(options.state, env, cwd);
+export async function rebuild(session: Session, options: RebuildOptions): Promise<number> {
+  const { terminal } = session;
+  const target = adminTarget(options, session);
   if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
   const startedMs = performance.now();
   let foldedCount = 0;

@@ -15,11 +15,13 @@ import type { ModulesKit } from './program-kit.ts';
 import { type RecoverOptions, recover } from './recover.ts';
 import { why } from './shared-options.ts';
 
-export function addRecovery({ command, does, listed, common, places, modules }: ModulesKit): void {
-  common(command('recover', 'take a stuck workflow from its holder, so that another goes on; --dry-run only tells'))
+export function addRecovery({ command, does, listed, places, modules }: Omit<ModulesKit, 'common'>): void {
+  modules(
+    places(command('recover', 'take a stuck workflow from its holder, so that another goes on; --dry-run only tells')),
+  )
     .argument('<id>', 'id of the run')
     .option('--dry-run', 'tell step by step what the next holder would do, and change nothing')
-    .option('--probe', 'with --dry-run: ask the probes of its effects now (needs --workflows)')
+    .option('--probe', 'with --dry-run: ask the probes of its effects now')
     .action((id: string, options: RecoverOptions, self: Command) =>
       does<[string, RecoverOptions]>(recover)(id, listed(options), self),
     );

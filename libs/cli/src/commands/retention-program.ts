@@ -2,7 +2,7 @@
 
 import { Option } from 'commander';
 import { duration, tenantName } from '../arguments.ts';
-import type { MemoryOptions } from './memory-place.ts';
+import type { OfTenant } from '../place/place.ts';
 import type { ProgramKit } from './program-kit.ts';
 import {
   type HoldOptions,
@@ -12,21 +12,21 @@ import {
   retentionShow,
   type SetRetentionOptions,
 } from './retention.ts';
-import { byWhy } from './shared-options.ts';
+import { why } from './shared-options.ts';
 
 const FOREVER = 'forever';
 
-export function addRetention({ command, does, common }: ProgramKit): void {
+export function addRetention({ command, does, places }: ProgramKit): void {
   const parent = command('retention', 'how long a tenant’s archived history is kept, and what is held').helpCommand(
     false,
   );
   const sub = (usage: string, what: string, isDefault = false) =>
-    common(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent)).option(
+    places(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent)).option(
       '--tenant <name>',
       'whose it is (default: default)',
       tenantName,
     );
-  sub('show', 'the tenant’s policy and its holds', true).action(does<[MemoryOptions]>(retentionShow));
+  sub('show', 'the tenant’s policy and its holds', true).action(does<[OfTenant]>(retentionShow));
   sub('set', 'give the tenant a policy of its own')
     .addOption(new Option('--warm <time>', 'then segments move to the cold store: 30d').argParser(duration))
     .addOption(
@@ -39,8 +39,8 @@ export function addRetention({ command, does, common }: ProgramKit): void {
   const hold = sub('hold', 'keep a run, or all of the tenant’s, whatever its policy says')
     .argument('<id>', 'name of the hold')
     .option('--workflow <id>', 'the run; without it all of the tenant’s');
-  byWhy(hold, 'the hold').action(does<[string, HoldOptions]>(retentionHold));
+  why(hold, 'the hold').action(does<[string, HoldOptions]>(retentionHold));
   sub('release', 'let the policy decide again')
     .argument('<id>', 'name of the hold')
-    .action(does<[string, MemoryOptions]>(retentionRelease));
+    .action(does<[string, OfTenant]>(retentionRelease));
 }

@@ -2,44 +2,41 @@
 
 import { EXIT } from '@tidemark/host';
 import { UsageError } from '../failures.ts';
+import { atPlace, type OfTenant } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { requireWorkflow } from '../state/require-workflow.ts';
 import { table } from '../text/table.ts';
 import { duration } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { atDesk, type MemoryOptions } from './memory-place.ts';
 
-export interface SetRetentionOptions extends MemoryOptions {
+export interface SetRetentionOptions extends OfTenant {
   readonly warm?: number | undefined;
   /** Null: for ever. */
   readonly keep?: number | null | undefined;
   readonly default?: boolean | undefined;
 }
 
-export interface HoldOptions extends MemoryOptions {
+export interface HoldOptions extends OfTenant {
   readonly workflow?: string | undefined;
-  readonly by: string;
+  readonly by?: string | undefined;
   readonly why: string;
 }
 
-export async function retentionShow(session: Session, options: MemoryOptions): Promise<number> {
-  const { policy, holds } = await atDesk(session, options, 'look', (desk, tenant) => desk.memory.retention(tenant));
+export async function retentionShow(session: Session, options: OfTenant): Promise<number> {
+  const answer = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    client.ask('GET /v1/retention', { query: { tenant: options.tenant } }),
+  );
+  const { policy, holds } = answer;
   const { terminal } = session;
-  terminal.document({
-    warm_ms: policy?.warmMs ?? null,
-    keep_ms: policy?.keepMs ?? null,
-    is_own: policy !== null,
-    holds,
-  });
+  terminal.answer(answer);
   terminal.line(
     policy === null
       ? 'No policy of its own: TIDEMARK_WARM and TIDEMARK_KEEP of the compactors decide.'
-      : `Warm for ${duration(policy.warmMs)}, ${policy.keepMs === null ? 'kept for ever' : `deleted after ${duration(policy.keepMs)}`}.`,
+      : `Warm for ${duration(policy.warm_ms)}, ${policy.keep_ms === null ? 'kept for ever' : `deleted after ${duration(policy.keep_ms)}`}.`,
   );
   if (holds.length === 0) return EXIT.ok;
   const columns = [{ title: 'HOLD' }, { title: 'OF' }, { title: 'BY' }, { title: 'WHY', shrinksTo: 16 }] as const;
-  const rows = holds.map(({ id, workflow, by, why }) => [
-    printable(id),
+  const rows = holds.map(({ hold, workflow, by, why }) => [
+    printable(hold),
     workflow === null ? 'all of the tenant' : printable(workflow),
     printable(by),
     printable(why),
@@ -53,30 +50,34 @@ export async function retentionSet(session: Session, options: SetRetentionOption
   if (isDefault ? warm !== undefined || keep !== undefined : warm === undefined || keep === undefined) {
     throw new UsageError('give --warm and --keep, or --default alone');
   }
-  const policy = isDefault ? null : { warmMs: warm!, keepMs: keep! };
-  await atDesk(session, options, 'write', (desk, tenant) => desk.memory.setRetention(tenant, policy));
-  session.terminal.document({ warm_ms: policy?.warmMs ?? null, keep_ms: policy?.keepMs ?? null });
+  const policy = isDefault ? null : { warm_ms: warm!, keep_ms: keep! };
+  const done = await atPlace(session, { ...options, how: 'write' }, ({ client }) =>
+    client.ask('PUT /v1/retention', { query: { tenant: options.tenant }, body: { policy } }, { isRepeatable: true }),
+  );
+  session.terminal.answer(done);
   session.terminal.line('Compactors keep to it from their next pass on.');
   return EXIT.ok;
 }
 
-export async function retentionHold(session: Session, id: string, options: HoldOptions): Promise<number> {
-  const { by, why } = options;
-  const workflow = await atDesk(session, options, 'look', async (desk, tenant) => {
-    const held = options.workflow === undefined ? null : (await requireWorkflow(desk, options.workflow)).workflow;
-    await desk.memory.hold(tenant, { id, workflow: held, by, why });
-    return held;
-  });
-  session.terminal.document({ hold: id, workflow, by, why });
+export async function retentionHold(session: Session, hold: string, options: HoldOptions): Promise<number> {
+  const body = { hold, workflow: options.workflow, why: options.why };
+  const done = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    client.ask('POST /v1/retention/holds', { query: { tenant: options.tenant }, body }, { isRepeatable: true }),
+  );
+  session.terminal.answer(done);
+  const { workflow } = done;
   const what = workflow === null ? 'Nothing of the tenant' : `Nothing of ${printable(workflow)}`;
   const of = options.tenant === undefined ? '' : ` --tenant ${printable(options.tenant)}`;
-  session.terminal.line(`${what} is deleted until tidemark retention release ${printable(id)}${of}.`);
+  session.terminal.line(`${what} is deleted until tidemark retention release ${printable(hold)}${of}.`);
   return EXIT.ok;
 }
 
-export async function retentionRelease(session: Session, id: string, options: MemoryOptions): Promise<number> {
-  await atDesk(session, options, 'look', (desk, tenant) => desk.memory.release(tenant, id));
-  session.terminal.document({ released: id });
-  session.terminal.line(`Hold ${printable(id)} is released.`);
+export async function retentionRelease(session: Session, hold: string, options: OfTenant): Promise<number> {
+  const input = { params: { hold }, query: { tenant: options.tenant } };
+  const done = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    client.ask('DELETE /v1/retention/holds/{hold}', input),
+  );
+  session.terminal.answer(done);
+  session.terminal.line(`Hold ${printable(hold)} is released.`);
   return EXIT.ok;
 }

@@ -1,41 +1,42 @@
 /**
- * Owns `tidemark run`: starts a workflow (the same id is the same run), shows how it goes, prints its output. It runs where
- * the state is: on the cluster, in the process that holds the folder, or in this one, which then holds the folder itself.
+ * Owns `tidemark run`: starts a workflow (the same id is the same run), shows how it goes, prints its output. It runs where the state is: at a
+ * server, in the process that holds the folder, or in this one, which then holds the folder itself.
  */
 
-import { endingOf, workflowJson } from '@tidemark/api/shapes';
-import {
-  ConflictError,
-  FencedError,
-  type Json,
-  type Priority,
-  UnavailableError,
-  type WorkflowId,
-  workflowId,
-} from '@tidemark/core';
+import { type Client, TidemarkApiError, type WorkflowView } from '@tidemark/client';
+import { ConflictError, FencedError, type Json, type Priority, UnavailableError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import type { WorkflowSummary } from '@tidemark/ports';
-import { lastOf, UNDO_SUFFIX } from '@tidemark/runtime';
+import { UNDO_SUFFIX } from '@tidemark/runtime';
+import { pick, readDefinitions } from '../definitions.ts';
 import { outlivedReporter } from '../failures.ts';
-import { type Change, isEnd } from '../follow/change.ts';
-import { Follower } from '../follow/follower.ts';
-import { Spoken } from '../follow/spoken.ts';
+import { isEnd } from '../follow/change.ts';
+import { followOne } from '../follow/follower.ts';
+import { heardBy, Spoken } from '../follow/spoken.ts';
 import { Narrator } from '../follow/words.ts';
 import { readInput } from '../input.ts';
-import { DRAIN_MS } from '../limits.ts';
+import { CONCURRENCY_DEFAULT_COUNT, DRAIN_MS, FOLDER_WAIT_MS } from '../limits.ts';
+import { failureOf } from '../place/api-failure.ts';
+import { type Folder, type HeldFolder, holdFolder } from '../place/folder.ts';
+import { goneIf } from '../place/gone.ts';
+import {
+  heldOr,
+  heldPlace,
+  noticeStall,
+  openPlace,
+  ownName,
+  type Place,
+  type PlaceOptions,
+  placeOf,
+  type Target,
+  targetOf,
+} from '../place/place.ts';
 import { type Interruption, type Session, takeInterrupts } from '../session.ts';
-import { noticeStall } from '../stall.ts';
-import type { Desk, News, StartAnswer } from '../state/desk.ts';
-import { type Target, targetOf } from '../state/open-desk.ts';
-import { openToRun } from '../state/open-to-run.ts';
-import { awaitWorkflow, requireWorkflow } from '../state/require-workflow.ts';
 import { jsonText } from '../text/json.ts';
-import { progressBar } from '../text/progress.ts';
 import { shellWord, stateWords } from '../text/shell.ts';
 import { duration } from '../text/units.ts';
 import { unfinished } from '../views/unfinished.ts';
 
-export interface RunOptions {
+export interface RunOptions extends PlaceOptions {
   readonly input?: string | undefined;
   readonly id?: string | undefined;
   readonly tenant?: string | undefined;
@@ -45,7 +46,6 @@ export interface RunOptions {
   readonly timeout?: string | undefined;
   readonly priority?: number | undefined;
   readonly workflows?: readonly string[] | undefined;
-  readonly state?: string | undefined;
   readonly detach?: boolean | undefined;
 }
 
@@ -63,7 +63,7 @@ interface Run {
 }
 
 export async function run(session: Session, name: string, options: RunOptions): Promise<number> {
-  const target = targetOf(options.state, session.env, session.cwd);
+  const target = await targetOf(options, session);
   const input = await readInput(options.input, session);
   const interruption = takeInterrupts(session);
   const { id } = options;
@@ -91,27 +91,53 @@ function goOnHere(current: Run): void {
   current.isTakeover = true;
 }
 
-/** Runs it on one desk; when the process behind the desk ends first, another desk may go on. */
+/** A place to run it, and the folder where this process holds that. */
+interface Opened {
+  readonly place: Place;
+  readonly held: HeldFolder | undefined;
+}
+
+/** Runs it at one place; when the process behind the place ends first, another may go on. */
 async function attempt(current: Run): Promise<number | 'holder-gone'> {
-  const { session, target, name, input, options, id, isTakeover } = current;
-  const desk = await openToRun({
-    target,
-    name,
-    input: id !== undefined && options.input === undefined ? undefined : input,
-    modules: options.workflows ?? [],
-    cwd: session.cwd,
-    works: options.detach !== true,
-    onError: runReporter(current),
-    isTakeover,
-  });
+  const opened = await open(current);
   try {
-    return await startAndFollow(current, desk);
+    return await startAndFollow(current, opened);
   } catch (error) {
-    const isGone = error instanceof UnavailableError && error.code === 'holder-gone';
-    if (!isGone || current.options.detach === true || current.interruption.signal.aborted) throw error;
+    const failure = failureOf(error, opened.place.fault?.());
+    const isGone = failure instanceof UnavailableError && opened.place.holder !== null && opened.held === undefined;
+    if (!isGone || current.options.detach === true || current.interruption.signal.aborted) throw failure;
     return 'holder-gone';
   } finally {
-    await desk.close();
+    await opened.place.close();
+    await opened.held?.close();
+  }
+}
+
+async function open(current: Run): Promise<Opened> {
+  const { session, target, isTakeover } = current;
+  if (target.kind === 'server') return { place: await openPlace(session, target), held: undefined };
+  const name = ownName(session.env);
+  // Whoever held the folder has just ended, and may still be handing over.
+  const waitMs = FOLDER_WAIT_MS + (isTakeover ? DRAIN_MS : 0);
+  const found = await heldOr(target, name, () => hold(current, target, name), waitMs);
+  return 'client' in found ? { place: found, held: undefined } : found;
+}
+
+/** What is wrong with the call (no such workflow, its input) is thrown before anything is made or held. */
+async function hold(current: Run, target: Folder, name: string): Promise<Opened> {
+  const { session, options } = current;
+  const definitions = await readDefinitions(options.workflows ?? [], session.cwd);
+  const definition = pick(definitions, current.name, 'in the given modules');
+  if (options.input !== undefined || options.id === undefined) definition.parseInput(current.input);
+  const held = await holdFolder(target, { definitions, onError: runReporter(current) });
+  if (options.detach === true) return { place: placeOf(held, name), held };
+  try {
+    await held.serve('run');
+    // As everybody else: what happens is told over the folder's socket.
+    return { place: (await heldPlace(target, name))!, held };
+  } catch (error) {
+    await held.close();
+    throw error;
   }
 }
 
@@ -128,191 +154,183 @@ function runReporter(current: Run): (where: string, error: unknown) => void {
 const isOf = (where: string, id: string): boolean =>
   where === `workflow ${id}` || where.startsWith(`workflow ${id}${UNDO_SUFFIX}`);
 
-async function startAndFollow(current: Run, desk: Desk): Promise<number> {
-  const { session, interruption, options } = current;
-  const started = await stallNoticed(current, desk, () => start(current, desk));
+interface Started {
+  readonly id: string;
+  readonly created: boolean;
+  readonly sameInput: boolean;
+}
+
+async function startAndFollow(current: Run, opened: Opened): Promise<number> {
+  const { session, options } = current;
+  const { place } = opened;
+  const started = await unlessInterrupted(current, place, () => start(current, place.client));
   if (started === undefined) return EXIT.interrupted;
-  const isFirst = current.id !== started.workflow || !current.created;
-  current.id = started.workflow;
+  const isFirst = current.id !== started.id || !current.created;
+  current.id = started.id;
   current.created ||= started.created;
   if (options.detach === true) {
     // So that a command after this one sees it; nobody needs to know when that takes longer.
-    await awaitWorkflow(desk, started.workflow);
-    return detached(current, desk);
+    await isKnown(place.client, started.id).catch(() => {});
+    return detached(current, opened);
   }
-  if (started.created) session.terminal.note(placeWords(current, desk));
-  else if (isFirst) await tellFound(current, desk, started);
-  return followAll(current, desk, started, interruption);
+  if (started.created) session.terminal.note(placeWords(current, opened));
+  else if (isFirst) await tellFound(current, opened, started);
+  // What was found is told as it was found.
+  await opened.held?.startWorker(CONCURRENCY_DEFAULT_COUNT, { onError: runReporter(current) });
+  return followAll(current, opened, started);
 }
 
 /** The run of the given id, where there is one and no input is given; else a start, which needs one. */
-async function start({ name, input, id, options }: Run, desk: Desk): Promise<StartAnswer> {
-  if (id !== undefined && options.input === undefined) {
-    const row = await desk.reads.workflow(workflowId(id));
-    if (row !== undefined) return { workflow: id, created: false, sameInput: true };
+async function start({ name, input, id, options }: Run, client: Client): Promise<Started> {
+  if (id !== undefined && options.input === undefined && (await isKnown(client, id))) {
+    return { id, created: false, sameInput: true };
   }
   const { tenant, session, user, tag: tags, timeout } = options;
   const priority = options.priority as Priority | undefined;
-  return desk.start({ definition: name, input, id, tenant, session, user, tags, timeout, priority });
+  return client.start(name, input, { id, tenant, session, user, tags, timeout, priority });
+}
+
+async function isKnown(client: Client, id: string): Promise<boolean> {
+  try {
+    await client.run(id).get({ content: false });
+    return true;
+  } catch (error) {
+    if (error instanceof TidemarkApiError && error.code === 'workflow-unknown') return false;
+    throw error;
+  }
 }
 
 /** Undefined when Ctrl-C came first. After a while says what may be missing. */
-async function stallNoticed<T>(
-  { session, interruption }: Run,
-  desk: Desk,
+async function unlessInterrupted<T>(
+  { session, interruption: { signal } }: Run,
+  place: Place,
   start: () => Promise<T>,
 ): Promise<T | undefined> {
-  if (interruption.signal.aborted) return undefined;
+  if (signal.aborted) return undefined;
   const interrupted = new Promise<undefined>((resolve) => {
-    interruption.signal.addEventListener('abort', () => resolve(undefined), { once: true });
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
   const starting = start();
   starting.catch(() => {}); // after Ctrl-C nobody waits for it
-  return noticeStall(session.terminal, desk.place, Promise.race([starting, interrupted]));
+  return noticeStall(session, place, Promise.race([starting, interrupted]));
 }
 
-function detached({ session, id, created, name, options }: Run, desk: Desk): number {
+function detached({ session, id, created, name, options }: Run, { place }: Opened): number {
   const { terminal } = session;
-  terminal.document({ workflow: id, definition: name, created });
+  terminal.answer({ workflow: id, definition: name, created });
   terminal.line(id);
-  const { place } = desk;
   const what = created ? 'Started' : 'Was started before';
-  const idle = place.kind === 'embedded' && place.holder === null;
-  const state = stateWords(options.state)
-    .map((word) => ` ${shellWord(word)}`)
-    .join('');
-  const where = idle
-    ? `it goes on with the next tidemark dev or run on ${place.folder}`
-    : `tidemark watch ${shellWord(String(id))}${state} follows it`;
+  const where = place.isIdle
+    ? `it goes on with the next tidemark dev or run on ${place.shown}`
+    : `tidemark watch ${shellWord(String(id))}${stateText(options)} follows it`;
   terminal.note(terminal.paintNote('dim', `${what}; ${where}.`));
   return EXIT.ok;
 }
 
-function placeWords({ session, id, name }: Run, { place }: Desk): string {
+const stateText = ({ state }: RunOptions): string =>
+  stateWords(state)
+    .map((word) => ` ${shellWord(word)}`)
+    .join('');
+
+function placeWords({ session, id, name }: Run, { place, held }: Opened): string {
   const dim = (text: string): string => session.terminal.paintNote('dim', text);
-  if (place.kind === 'cluster') return `${id}  ${name}  ${dim(`on topic ${place.topic}`)}`;
-  const where = place.holder === null ? 'here' : `by process ${place.holder.pid} (tidemark ${place.holder.command})`;
-  return `${id}  ${name}  ${dim(`run ${where}, state in ${place.folder}`)}`;
+  if (place.kind === 'server') return `${id}  ${name}  ${dim(`at ${place.shown}`)}`;
+  const where = held !== undefined ? 'here' : `by process ${place.holder?.pid} (tidemark ${place.holder?.command})`;
+  return `${id}  ${name}  ${dim(`run ${where}, state in ${place.shown}`)}`;
 }
 
 /** The id was there before: says so, and where what was asked for differs from what there is. */
-async function tellFound(current: Run, desk: Desk, { workflow: id, sameInput }: StartAnswer): Promise<void> {
+async function tellFound(current: Run, opened: Opened, { id, sameInput }: Started): Promise<void> {
   const { session, name } = current;
-  const row = await requireWorkflow(desk, id);
-  if (row.definition !== name) {
-    const message = `Workflow id ${id} is a run of '${row.definition}', not of '${name}'. Choose another id.`;
+  const view = await opened.place.client.run(id).get({ content: false });
+  if (view.definition !== name) {
+    const message = `Workflow id ${id} is a run of '${view.definition}', not of '${name}'. Choose another id.`;
     throw new ConflictError('workflow-differs', message);
   }
   if (!sameInput) {
     session.terminal.warn(`${id} was started with another input, which stands; the one given here is not used.`);
   }
-  const goesOn = endingOf(row) === undefined;
-  const head = goesOn ? `${placeWords(current, desk)}, ` : `${id}  ${name}  `;
-  session.terminal.note(`${head}${foundWords(row)}`);
+  const head = goesOn(view) ? `${placeWords(current, opened)}, ` : `${id}  ${name}  `;
+  session.terminal.note(`${head}${foundWords(view)}`);
 }
 
-function foundWords(row: WorkflowSummary): string {
-  if (row.status === 'parked') return 'waits for a person';
-  if (endingOf(row) !== undefined) return 'has ended before';
-  if (row.status === 'compensating') return 'is being undone';
-  return row.sequence === 0 ? 'was started before' : `goes on from checkpoint #${row.sequence}`;
+const goesOn = ({ status }: WorkflowView): boolean => status === 'open' || status === 'compensating';
+
+function foundWords({ status, sequence_number: sequence }: WorkflowView): string {
+  if (status === 'parked') return 'waits for a person';
+  if (status === 'compensating') return 'is being undone';
+  if (status !== 'open') return 'has ended before';
+  return sequence === 0 ? 'was started before' : `goes on from checkpoint #${sequence}`;
 }
 
 /** To the end of the last, where one goes on for another. */
-async function followAll(
-  current: Run,
-  desk: Desk,
-  started: Pick<StartAnswer, 'workflow' | 'created'>,
-  interruption: Interruption,
-): Promise<number> {
-  const row = started.created ? undefined : await desk.reads.workflow(workflowId(started.workflow));
-  const last = row && (await lastOf(desk.reads, row));
-  let end: number | WorkflowId = workflowId(last?.workflow ?? started.workflow);
-  for (let isNew = started.created; typeof end !== 'number'; isNew = true) {
-    end = await follow(current, desk, end, isNew, interruption);
-  }
+async function followAll(current: Run, opened: Opened, { id, created }: Started): Promise<number> {
+  let end: number | string = created ? id : (await opened.place.client.run(id).outcome()).workflow;
+  for (let isNew = created; typeof end !== 'number'; isNew = true) end = await follow(current, opened, end, isNew);
   return end;
 }
 
 /** The exit code; where another goes on for it, that one. */
-async function follow(
-  current: Run,
-  desk: Desk,
-  id: string,
-  created: boolean,
-  { signal }: Interruption,
-): Promise<number | WorkflowId> {
-  const { terminal } = current.session;
-  const follower = new Follower({ workflow: id, crowds: true });
+async function follow(current: Run, opened: Opened, id: string, isNew: boolean): Promise<number | string> {
+  const { session, interruption } = current;
+  const { terminal } = session;
+  const { signal } = interruption;
+  const { client } = opened.place;
+  const run = client.run(id);
+  const row = isNew ? undefined : await run.get({ content: false });
+  if (row !== undefined && !goesOn(row)) return ended(current, client, await run.get());
   const narrator = new Narrator(terminal.paintNote, { showsWorkflow: false });
-  if (!created) {
-    const [row] = await follower.baseline(desk);
-    if (row !== undefined && endingOf(row) !== undefined) return ended(current, desk, row);
-  }
   const spoken = new Spoken(terminal);
-  const unsubscribe = await desk.onNews((news) => {
-    follower.news(news);
-    tellProgress(current, id, news);
-    if (news.type === 'said' && news.workflow === id && !terminal.json) spoken.hear(news);
-  }, id);
+  const onLost = goneIf(opened.place, opened.held);
+  const onDelta = terminal.json ? undefined : heardBy(terminal, spoken, id);
   try {
-    for await (const change of follower.changes(desk, signal)) {
-      if (change.type === 'crowd') continue;
+    for await (const change of followOne(id, row, { client, signal, onLost, onDelta, crowds: true })) {
       spoken.end(id);
-      if (isEnd(change)) return await ended(current, desk, await requireWorkflow(desk, id));
-      if (change.type !== 'started') terminal.note(narrator.line(change satisfies Change));
+      if (isEnd(change)) {
+        if (signal.aborted) break;
+        return await ended(current, client, await run.get());
+      }
+      if (change.type !== 'started') terminal.note(narrator.line(change));
     }
   } finally {
-    unsubscribe();
     terminal.status('');
   }
-  return interrupted(current, desk);
-}
-
-function tellProgress({ session }: Run, id: string, news: News): void {
-  if (news.type !== 'progress' || news.workflow !== id) return;
-  session.terminal.status(progressBar(news));
+  return interrupted(current, opened);
 }
 
 /** Prints the output, or throws what the run ended with. */
-async function ended(
-  { session, created, options }: Run,
-  desk: Desk,
-  row: WorkflowSummary,
-): Promise<number | WorkflowId> {
+async function ended({ session, created, options }: Run, client: Client, view: WorkflowView): Promise<number | string> {
   const { terminal } = session;
-  const ending = endingOf(row);
-  if (ending?.kind === 'continued') {
-    terminal.note(`${terminal.paintNote('green', 'goes on')} as ${ending.as}`);
-    return ending.as;
+  const { continued_as: next, status, sequence_number: sequence } = view;
+  if (next !== undefined) {
+    terminal.note(`${terminal.paintNote('green', 'goes on')} as ${next}`);
+    return next;
   }
-  if (ending?.kind !== 'completed') {
-    const { error, answers } = await unfinished(desk.reads, row, options.state);
+  if (status !== 'completed' || view.forgotten) {
+    const { error, answers } = await unfinished(client, view, options.state);
     for (const line of answers) terminal.note(line);
     throw error;
   }
-  const took = duration(row.updatedAtMs - row.openedAtMs);
-  const spent = row.sequence === 1 ? '1 checkpoint' : `${row.sequence} checkpoints`;
+  const took = duration(Date.parse(view.updated_at) - Date.parse(view.opened_at));
+  const spent = sequence === 1 ? '1 checkpoint' : `${sequence} checkpoints`;
   terminal.note(`${terminal.paintNote('green', 'completed')} in ${took}, ${spent}`);
-  terminal.line(jsonText(ending.output));
-  terminal.document({ ...workflowJson(row, false), created, output: ending.output });
+  terminal.line(jsonText(view.output ?? null));
+  terminal.answer({ ...view, created });
   return EXIT.ok;
 }
 
 /** Lets go of the run: it goes on elsewhere, or with the next command that holds the folder. */
-async function interrupted({ session, id, name, options }: Run, desk: Desk): Promise<number> {
+async function interrupted({ session, id, name, options }: Run, { held }: Opened): Promise<number> {
   const { terminal } = session;
-  const state = stateWords(options.state)
-    .map((word) => ` ${shellWord(word)}`)
-    .join('');
-  if (!desk.runsWorker) {
-    terminal.note(`It goes on without this command; tidemark watch ${shellWord(String(id))}${state} follows it.`);
+  if (held === undefined) {
+    const watch = `tidemark watch ${shellWord(String(id))}${stateText(options)}`;
+    terminal.note(`It goes on without this command; ${watch} follows it.`);
     return EXIT.interrupted;
   }
   terminal.note('Handing over; Ctrl-C again leaves at once.');
-  await desk.close(DRAIN_MS);
+  await held.close(DRAIN_MS);
   const modules = (options.workflows ?? []).map((module) => ` ${shellWord(module)}`).join('');
   terminal.note(`Interrupted. It goes on from its last checkpoint with:
-  tidemark run ${name} --id ${shellWord(String(id))}${state} --workflows${modules}`);
+  tidemark run ${name} --id ${shellWord(String(id))}${stateText(options)} --workflows${modules}`);
   return EXIT.interrupted;
 }

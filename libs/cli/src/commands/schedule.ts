@@ -2,11 +2,11 @@
 
 import { EXIT } from '@tidemark/host';
 import type { Overlap } from '@tidemark/runtime';
+import { readDefinitions } from '../definitions.ts';
 import { readInput } from '../input.ts';
 import { firstOf } from '../place/pages.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { readDefinitions } from '../state/definitions.ts';
 import { table } from '../text/table.ts';
 import { counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';

@@ -2,31 +2,24 @@
 
 import { EXIT } from '@tidemark/host';
 import { sessionText } from '@tidemark/mcp/session-text';
-import type { SessionBrief } from '@tidemark/runtime';
-import { atPlace, type PlaceOptions } from '../place/place.ts';
+import { atPlace, type OfTenant } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { printable } from '../text/width.ts';
 
-export interface SessionOptions extends PlaceOptions {
-  readonly tenant?: string | undefined;
-}
-
-export interface HandOverOptions extends SessionOptions {
+export interface HandOverOptions extends OfTenant {
   readonly from: string;
   readonly to: string;
   readonly message: string;
   readonly artifact?: readonly string[] | undefined;
 }
 
-const whose = ({ tenant }: SessionOptions) => (tenant === undefined ? {} : { tenant });
-
-export async function sessionShow(session: Session, id: string, options: SessionOptions): Promise<number> {
+export async function sessionShow(session: Session, id: string, options: OfTenant): Promise<number> {
   const { terminal } = session;
-  const brief = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
-    client.ask('GET /v1/sessions/{session}', { params: { session: id }, query: whose(options) }),
+  const found = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    client.ask('GET /v1/sessions/{session}', { params: { session: id }, query: { tenant: options.tenant } }),
   );
-  terminal.answer(brief);
-  const [head = '', ...rest] = sessionText(brief as unknown as SessionBrief).split('\n');
+  terminal.answer(found);
+  const [head = '', ...rest] = sessionText(found).split('\n');
   terminal.line(terminal.paint('bold', printable(head)));
   terminal.lines(rest.map(printable));
   return EXIT.ok;
@@ -34,7 +27,7 @@ export async function sessionShow(session: Session, id: string, options: Session
 
 export async function sessionHandOver(session: Session, id: string, options: HandOverOptions): Promise<number> {
   const { from, to, message, artifact: artifacts = [] } = options;
-  const input = { params: { session: id }, query: whose(options), body: { from, to, message, artifacts } };
+  const input = { params: { session: id }, query: { tenant: options.tenant }, body: { from, to, message, artifacts } };
   const done = await atPlace(session, { ...options, how: 'write' }, ({ client }) =>
     client.ask('POST /v1/sessions/{session}/handovers', input),
   );

@@ -1,31 +1,17 @@
 /** Owns the arguments and options of `tidemark shadow`, and their help. Must hold no logic of a command. */
 
 import { DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
-import { asShare, SHADOW_SHARES } from '@tidemark/runtime';
+import { asShare, SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from '@tidemark/runtime';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../arguments.ts';
-import type { Session } from '../session.ts';
-import {
-  OBSERVE_DEFAULT_MS,
-  RUNS_DEFAULT_COUNT,
-  type ShadowOptions,
-  type ShadowPromoteOptions,
-  shadowPromote,
-  shadowReport,
-  shadowStatus,
-} from './shadow.ts';
+import type { PlaceOptions } from '../place/place.ts';
+import type { ProgramKit } from './program-kit.ts';
+import { type ShadowPromoteOptions, shadowPromote, shadowReport, shadowStatus } from './shadow.ts';
 
-type Perform<Options> = (session: Session, definition: string, options: Options) => Promise<number>;
-
-/** Makes an action of a command. */
-export type DoesOf = <Options>(
-  command: Perform<Options>,
-) => (definition: string, options: Options, self: Command) => Promise<void>;
-
-/** Adds the subcommands; `common` adds what every command has. */
-export function addShadow(shadow: Command, does: DoesOf, common: (command: Command) => Command): void {
+export function addShadow({ command: add, does, places }: Omit<ProgramKit, 'common'>): void {
+  const shadow = add('shadow', 'observe an agent that runs elsewhere, compare, and raise the share that is observed');
   const command = (name: string, description: string): Command =>
-    common(
+    places(
       shadow
         .command(name)
         .description(description)
@@ -33,21 +19,21 @@ export function addShadow(shadow: Command, does: DoesOf, common: (command: Comma
         .argument('<definition>', 'name of the agent, as it reports'),
     );
   command('status', 'the share that is observed, since when, and how the runs compare in numbers').action(
-    does<ShadowOptions>(shadowStatus),
+    does<[string, PlaceOptions]>(shadowStatus),
   );
   command('report', 'rebuild the observed runs from the log and list where they are not what the agent said').action(
-    does<ShadowOptions>(shadowReport),
+    does<[string, PlaceOptions]>(shadowReport),
   );
   command('promote', 'observe another share; the next one only after its observation, and without differences')
     .requiredOption('--to <percent>', `one of ${SHADOW_SHARES.join(', ')}`, share)
-    .requiredOption('--by <name>', 'who decides it')
+    .option('--by <name>', 'who decides it, where state is a folder (default: your name here; a server knows you)')
     .addOption(
       new Option('--observe <time>', 'observation that is needed before: 90s, 30m, 24h, 7d')
-        .default(OBSERVE_DEFAULT_MS, '24h')
+        .default(SHADOW_OBSERVE_MS, '24h')
         .argParser(milliseconds),
     )
-    .option('--runs <count>', 'runs that must have agreed before', wholeNumber(0, 999_999), RUNS_DEFAULT_COUNT)
-    .action(does<ShadowPromoteOptions>(shadowPromote));
+    .option('--runs <count>', 'runs that must have agreed before', wholeNumber(0, 999_999), SHADOW_WORKFLOWS_MIN)
+    .action(does<[string, ShadowPromoteOptions]>(shadowPromote));
 }
 
 function milliseconds(text: string): number {

@@ -17,10 +17,11 @@ export const places = (sub: Command): Command =>
     .addOption(jsonOption());
 
 /** Who decides it is known to a server; of a folder it may be said. */
+export const by = (sub: Command): Command =>
+  sub.option('--by <name>', 'who decides it, where state is a folder (default: your name here; a server knows you)');
+
 export const why = (sub: Command, kept = 'the decision'): Command =>
-  sub
-    .option('--by <name>', 'who decides it, where state is a folder (default: your name here; a server knows you)')
-    .requiredOption('--why <text>', `the reason, kept with ${kept}`);
+  by(sub).requiredOption('--why <text>', `the reason, kept with ${kept}`);
 
 /** `kept`: what the reason is kept with. */
 export const byWhy = (sub: Command, kept = 'the decision'): Command =>

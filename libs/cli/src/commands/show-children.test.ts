@@ -1,30 +1,37 @@
 /** How `tidemark show` tells of a workflow's kin: children, not all of thousands, and who goes on for whom. */
 
-import type { WorkflowListing } from '@tidemark/ports';
-import { streamRow } from '@tidemark/testkit/contracts/projection-store-rows';
+import type { WorkflowView } from '@tidemark/client';
 import { expect, it } from 'vitest';
 import type { Found } from './show.ts';
 import { showLines } from './show-lines.ts';
 
 const look = { paint: (_: string, text: string) => text, width: 100 } as never;
-const row = (workflow: string) => streamRow(workflow, 0) as unknown as WorkflowListing;
-const linesWith = (count: number): readonly string[] => {
-  const children = Array.from({ length: count }, (_, at) => row(`p~1.${at}`));
-  const found = { row: row('p'), idle: false, input: null, belief: null, tasks: [], effects: [], events: [], children };
-  return showLines({ ...found } as unknown as Found, {}, look, 0);
+const viewOf = (workflow: string, more: Partial<WorkflowView> = {}) => ({
+  ...{ workflow, definition: 'audit', definition_version: 1, tenant: 'default', status: 'open', activity: 'ready' },
+  ...{ opened_at: '2026-03-01T12:00:00.000Z', updated_at: '2026-03-01T12:00:00.000Z', reason: null },
+  ...{ sequence_number: 0, tokens: 0, cost_micros: 0, pending_task_count: 0, frontier: [], last_checkpoint: null },
+  ...{ question: null, undo: null, flow: null, forgotten: false },
+  ...more,
+});
+const linesOf = (view: object, children: readonly object[] = []): readonly string[] => {
+  const found = { view, waits: undefined, tasks: [], events: [], children };
+  return showLines(found as unknown as Found, {}, look, 0);
 };
 
 it('children are told with what they are at', () => {
+  const linesWith = (count: number) =>
+    linesOf(
+      viewOf('p'),
+      Array.from({ length: count }, (_, at) => viewOf(`p~1.${at}`)),
+    );
   expect(linesWith(0)).not.toContain('Children');
   expect(linesWith(1)).toContain('  p~1.0  audit  ready');
-  expect(linesWith(2_000)).toContain('  … and 1,988 more');
+  expect(linesWith(200)).toContain('  … and more (tidemark children)');
 });
 
 it('a fresh history is told from both sides', () => {
-  const rest = { idle: false, input: null, belief: null, tasks: [], effects: [], events: [], children: [] };
-  const of = (one: object): readonly string[] => showLines({ ...rest, row: one } as unknown as Found, {}, look, 0);
-  const ended = { ...row('w~2'), status: 'completed', reason: 'continued', result: '{"output":null}' };
-  expect(of(ended)).toContain('goes on for w, with a fresh history');
-  expect(of(ended).join(' ')).toMatch(/It goes on as w~3; tidemark show 'w~3' tells how that stands\./);
-  expect(of(row('w')).join(' ')).not.toMatch(/goes on/);
+  const ended = viewOf('w~2', { status: 'completed', reason: 'continued', continues: 'w', continued_as: 'w~3' });
+  expect(linesOf(ended)).toContain('goes on for w, with a fresh history');
+  expect(linesOf(ended).join(' ')).toMatch(/It goes on as w~3; tidemark show 'w~3' tells how that stands\./);
+  expect(linesOf(viewOf('w')).join(' ')).not.toMatch(/goes on/);
 });

@@ -1,8 +1,8 @@
 /** Owns how `tidemark show` reads on a terminal. Pure. */
 
-import { activityOf, endingOf } from '@tidemark/api/shapes';
-import type { EffectRow } from '@tidemark/ports';
-import { CANCELLING, continuesFrom, PAUSED } from '@tidemark/runtime';
+import type { Effect, WorkflowView } from '@tidemark/client';
+import type { Json } from '@tidemark/core';
+import { CANCELLING, PAUSED } from '@tidemark/runtime';
 import { TASKS_SHOWN_COUNT } from '../limits.ts';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
@@ -11,11 +11,11 @@ import { table } from '../text/table.ts';
 import { ago, clockTime, cost, count, counted, dateTime, duration } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import { ACTIVITY_COLOURS } from '../views/activity.ts';
+import { answersOf } from '../views/answers.ts';
 import { flowLines } from '../views/flow.ts';
 import { forkWords } from '../views/fork.ts';
-import { standsWords, taskWords } from '../views/frontier.ts';
+import { standsWords, stepNames, taskWords } from '../views/frontier.ts';
 import { eventWords } from '../views/history.ts';
-import type { Asked } from '../views/question.ts';
 import { causeWords, countWords } from '../views/undo.ts';
 import type { Found, ShowOptions } from './show.ts';
 
@@ -30,18 +30,18 @@ export function showLines(found: Found, options: ShowOptions, look: Look, nowMs:
   const sections: (readonly string[])[] = [
     headLines(found, look, nowMs),
     endingLines(found, options, look),
-    ...(found.isForgotten
+    ...(found.view.forgotten
       ? [section('Forgotten', [`${INDENT}${FORGOTTEN_WORDS}`], look)]
       : [
-          section('Input', valueLines(found.input, look), look),
-          section('Belief', valueLines(found.belief, look), look),
+          section('Input', valueLines(found.view.input, look), look),
+          section('Belief', valueLines(found.view.belief, look), look),
         ]),
     frontierLines(found, options, look, nowMs),
     childLines(found, look),
     lastLines(found, look, nowMs),
-    found.definition === undefined ? [] : section('Flow', flowSection(found, look), look),
-    options.checkpoints === true ? checkpointLines(found, look) : [],
-    options.effects === true ? effectLines(found.effects, look) : [],
+    found.view.flow === null ? [] : section('Flow', flowSection(found, look), look),
+    checkpointLines(found, look),
+    effectLines(found.effects, look),
     options.events === true ? eventLines(found, look) : [],
   ];
   return sections.filter((lines) => lines.length > 0).flatMap((lines, at) => (at === 0 ? lines : ['', ...lines]));
@@ -52,48 +52,43 @@ const section = (title: string, lines: readonly string[], { paint }: Look): read
   ...lines,
 ];
 
-const valueLines = (value: Found['belief'], { width }: Look): readonly string[] =>
-  jsonLines(value, { indent: INDENT, linesMax: VALUE_LINES_MAX, columns: width });
+const valueLines = (value: Json | undefined, { width }: Look): readonly string[] =>
+  jsonLines(value ?? null, { indent: INDENT, linesMax: VALUE_LINES_MAX, columns: width });
 
 const tableLines = (...given: Parameters<typeof table>): readonly string[] =>
   table(...given).map((line) => `${INDENT}${line}`);
 
 const innerWidth = ({ width }: Look): number | undefined => (width === undefined ? undefined : width - INDENT.length);
 
-function headLines({ row, idle }: Found, { paint }: Look, nowMs: number): readonly string[] {
-  const activity = activityOf(row, idle);
-  const holder =
-    activity !== 'running' || row.holder === null ? '' : ` by ${printable(row.holder)} (epoch ${row.epoch})`;
-  const reason = row.reason === null ? '' : ` (${printable(row.reason)})`;
+function headLines({ view }: Found, { paint }: Look, nowMs: number): readonly string[] {
+  const { activity, holder: by, tokens, cost_micros: micros } = view;
+  const holder = activity !== 'running' || by === null ? '' : ` by ${printable(by)} (epoch ${view.epoch})`;
+  const reason = view.reason === null ? '' : ` (${printable(view.reason)})`;
   const spent = [
-    counted(row.sequence, 'checkpoint'),
-    ...(row.tokens > 0 ? [counted(row.tokens, 'token')] : []),
-    ...(row.costMicros > 0 ? [cost(row.costMicros)] : []),
+    counted(view.sequence_number, 'checkpoint'),
+    ...(tokens > 0 ? [counted(tokens, 'token')] : []),
+    ...(micros > 0 ? [cost(micros)] : []),
   ];
+  const times = `opened ${dateTime(Date.parse(view.opened_at))}, changed ${ago(Date.parse(view.updated_at), nowMs)}`;
+  const chain = view.continues === undefined ? [] : [`goes on for ${printable(view.continues)}, with a fresh history`];
   return [
-    `${paint('bold', printable(row.workflow))}  ${printable(row.definition)} v${row.version}  ${paint(ACTIVITY_COLOURS[activity], activity)}${reason}${holder}`,
-    paint('dim', `opened ${dateTime(row.openedAtMs)}, changed ${ago(row.updatedAtMs, nowMs)}; ${spent.join(', ')}`),
-    paint('dim', `tenant ${printable(row.tenant)}, partition ${row.partition}`),
-    ...(row.fork === undefined ? [] : [paint('dim', forkWords(row.fork))]),
-    ...chainLines(row).map((line) => paint('dim', line)),
+    `${paint('bold', printable(view.workflow))}  ${printable(view.definition)} v${view.definition_version}  ${paint(ACTIVITY_COLOURS[activity], activity)}${reason}${holder}`,
+    paint('dim', `${times}; ${spent.join(', ')}`),
+    paint('dim', `tenant ${printable(view.tenant)}, partition ${view.partition}`),
+    ...(view.fork === undefined ? [] : [paint('dim', forkWords(view.fork))]),
+    ...chain.map((line) => paint('dim', line)),
   ];
-}
-
-/** Whose history it goes on from. */
-function chainLines({ workflow }: Found['row']): readonly string[] {
-  const before = continuesFrom(workflow);
-  return before === undefined ? [] : [`goes on for ${printable(before)}, with a fresh history`];
 }
 
 /** Why, on what evidence, and with which commands it is answered. */
-function questionLines(asked: Asked | undefined, reason: string, look: Look): readonly string[] {
-  if (asked === undefined) return [`${INDENT}${printable(reason)}`];
-  const { question, message, evidence, answers } = asked;
+function questionLines(view: WorkflowView, { state }: ShowOptions, look: Look): readonly string[] {
+  const { question, reason } = view;
+  if (question === null) return [`${INDENT}${printable(reason ?? '')}`];
   return [
-    `${INDENT}${printable(question.code)}: ${printable(message)}`,
-    ...valueLines(evidence, look),
+    `${INDENT}${printable(question.code)}: ${printable(question.message ?? '')}`,
+    ...valueLines(question.evidence, look),
     `${INDENT}Answer it with one of these:`,
-    ...answers.flatMap(({ command, means }) => [
+    ...answersOf(view.workflow, view.tenant, question, state).flatMap(({ command, means }) => [
       `${INDENT}${INDENT}${look.paint('cyan', printable(command))}`,
       look.paint('dim', `${INDENT}${INDENT}${INDENT}${printable(means)}`),
     ]),
@@ -101,95 +96,81 @@ function questionLines(asked: Asked | undefined, reason: string, look: Look): re
 }
 
 /** Why, what came of it, the command that tells more, and what the undo itself asks a person. */
-function undoLines(
-  { row, undoing, undoAsked }: Found,
-  { state }: ShowOptions,
-  title: string,
-  look: Look,
-): readonly string[] {
-  const { undo, why, counts, waits } = undoing!;
-  const cause = `${INDENT}${printable(causeWords(row.reason ?? '', why))}`;
-  const tells = `${printable(showCommand(undo, state))} tells what was`;
-  const came = counts === undefined ? tells : `${countWords(counts)}; ${tells}`;
-  const lines = section(title, [cause, `${INDENT}${came}`], look);
+function undoLines({ view, waits }: Found, options: ShowOptions, title: string, look: Look): readonly string[] {
+  const undo = view.undo!;
+  const cause = `${INDENT}${printable(causeWords(view.reason ?? '', undo.why ?? ''))}`;
+  const tells = `${printable(showCommand(undo.workflow, options.state))} tells what was`;
+  const came = countWords(undo);
+  const lines = section(title, [cause, `${INDENT}${came === '' ? tells : `${came}; ${tells}`}`], look);
   if (waits === undefined) return lines;
   const waitTitle = `Its undo ${printable(waits.workflow)} waits for a person`;
-  return [...lines, '', ...section(waitTitle, questionLines(undoAsked, waits.reason ?? '', look), look)];
+  return [...lines, '', ...section(waitTitle, questionLines(waits, options, look), look)];
 }
 
 function endingLines(found: Found, options: ShowOptions, look: Look): readonly string[] {
-  const { row } = found;
-  if (row.status === 'compensating') {
-    return undoLines(found, options, 'Is being undone', look);
+  const { view } = found;
+  if (view.continued_as !== undefined) {
+    const next = view.continued_as;
+    const tells = printable(showCommand(next, options.state));
+    return section('Continued', [`${INDENT}It goes on as ${printable(next)}; ${tells} tells how that stands.`], look);
   }
-  const ending = endingOf(row);
-  switch (ending?.kind) {
-    case 'completed':
-      return section(
-        `Output after ${duration(row.updatedAtMs - row.openedAtMs)}`,
-        valueLines(ending.output, look),
-        look,
-      );
-    case 'continued': {
-      const tells = printable(showCommand(ending.as, options.state));
-      return section(
-        'Continued',
-        [`${INDENT}It goes on as ${printable(ending.as)}; ${tells} tells how that stands.`],
-        look,
-      );
+  switch (view.status) {
+    case 'compensating':
+      return undoLines(found, options, 'Is being undone', look);
+    case 'completed': {
+      const took = duration(Date.parse(view.updated_at) - Date.parse(view.opened_at));
+      return view.forgotten ? [] : section(`Output after ${took}`, valueLines(view.output, look), look);
     }
-    case 'failed':
-      return section('Failed', [`${INDENT}${printable(ending.reason)}: ${printable(ending.message)}`], look);
+    case 'failed': {
+      const words = `${printable(view.reason ?? '')}: ${printable(view.error?.message ?? '')}`;
+      return view.forgotten ? [] : section('Failed', [`${INDENT}${words}`], look);
+    }
     case 'compensated':
-      return undoLines(found, options, found.undoing?.counts?.undone === 0 ? 'Ended, nothing undone' : 'Undone', look);
+      return undoLines(found, options, view.undo?.undone_count === 0 ? 'Ended, nothing undone' : 'Undone', look);
     case 'parked':
-      return section('Waits for a person', questionLines(found.asked, row.reason ?? '', look), look);
+      return section('Waits for a person', questionLines(view, options, look), look);
     default:
       return askedLines(found, look);
   }
 }
 
 /** Who paused or cancelled it, and why. */
-function askedLines({ row, events }: Found, look: Look): readonly string[] {
-  if (row.reason !== PAUSED && row.reason !== CANCELLING) return [];
-  const [title, wanted] =
-    row.reason === PAUSED ? ['Paused', 'PauseRequested'] : ['Is being cancelled', 'CancelRequested'];
+function askedLines({ view: { reason }, events }: Found, look: Look): readonly string[] {
+  if (reason !== PAUSED && reason !== CANCELLING) return [];
+  const [title, wanted] = reason === PAUSED ? ['Paused', 'PauseRequested'] : ['Is being cancelled', 'CancelRequested'];
   const asked = events.findLast(({ type }) => type === wanted);
   return section(title, asked === undefined ? [] : [`${INDENT}${printable(eventWords(asked))}`], look);
 }
 
 function frontierLines(
-  { row, idle, tasks, events }: Found,
+  { view, tasks, events }: Found,
   options: ShowOptions,
   look: Look,
   nowMs: number,
 ): readonly string[] {
-  if (row.pendingCount === 0) return [];
-  const steps = new Map(tasks.map(({ state }) => [state.id, state.step]));
-  const isHeld = activityOf(row, idle) === 'running';
-  const shown = options.tasks === true ? tasks : tasks.slice(0, TASKS_SHOWN_COUNT);
-  const cells = shown.map((task) => {
-    const failure = events.findLast(
-      (event) => event.type === 'StepFailed' && JSON.parse(event.control).task === task.state.id,
-    );
-    const stands = standsWords(row.status);
-    const words = stands ?? taskWords(task, steps, nowMs, isHeld);
+  const { pending_task_count: pendingCount, status, activity } = view;
+  if (pendingCount === 0) return [];
+  const steps = stepNames(tasks);
+  const stands = standsWords(status);
+  const cells = tasks.map((task) => {
+    const failure = events.findLast(({ type, control }) => type === 'StepFailed' && control.task === task.task);
+    const words = stands ?? taskWords(task, steps, nowMs, activity === 'running');
     // The words of an event about a task begin with the task; here they stand in its line.
     const why = failure === undefined ? '' : `: ${eventWords(failure).replace(/^task [^:]*: /, '')}`;
-    const colour = task.ready && stands === undefined ? 'cyan' : 'yellow';
+    const colour = task.state === 'ready' ? 'cyan' : 'yellow';
     return [
-      task.state.id,
-      printable(task.state.step),
+      task.task,
+      printable(task.step),
       { text: printable(`${words}${why}`), paint: (text: string) => look.paint(colour, text) },
     ];
   });
   const columns = [{ title: 'TASK' }, { title: 'STEP', shrinksTo: 8 }, { title: 'STATE', shrinksTo: 20 }];
   const lines = tableLines(columns, cells, { width: innerWidth(look), title: (text) => look.paint('dim', text) });
-  const left = row.pendingCount - shown.length;
+  const left = pendingCount - tasks.length;
   const more =
     left > 0 ? [`${INDENT}… ${counted(left, 'more task')}${options.tasks === true ? '' : ' (--tasks)'}`] : [];
-  const confirm = confirmLines(row.workflow, shown, options, look);
-  return section(`Frontier: ${counted(row.pendingCount, 'task')} pending`, [...lines, ...more, ...confirm], look);
+  const confirm = confirmLines(view.workflow, tasks, options, look);
+  return section(`Frontier: ${counted(pendingCount, 'task')} pending`, [...lines, ...more, ...confirm], look);
 }
 
 /** The command for the first effect that waits for its confirmation; the token of others stands in their line. */
@@ -199,61 +180,65 @@ function confirmLines(
   { state }: ShowOptions,
   { paint }: Look,
 ): readonly string[] {
-  const wait = tasks.flatMap(({ blocked }) => blocked).find(({ on }) => on === 'confirmation');
-  if (wait?.on !== 'confirmation') return [];
+  const wait = tasks.flatMap(({ blocked_on }) => blocked_on).find(({ on }) => on === 'confirmation');
+  if (wait?.on !== 'confirmation' || wait.token === undefined) return [];
   const command = commandLine('tidemark', 'confirm', workflow, wait.token, ...stateWords(state));
   return [`${INDENT}What became of it is told with ${paint('cyan', `${command} --response JSON`)} (or --failed TEXT)`];
 }
 
-function childLines({ children, idle }: Found, look: Look): readonly string[] {
+function childLines({ children }: Found, look: Look): readonly string[] {
   if (children.length === 0) return [];
-  const shown = children.slice(0, TASKS_SHOWN_COUNT).map((row) => {
-    const activity = activityOf(row, idle);
-    return `${INDENT}${printable(row.workflow)}  ${printable(row.definition)}  ${look.paint(ACTIVITY_COLOURS[activity], activity)}`;
-  });
-  const more = children.length - shown.length;
-  return section('Children', more > 0 ? [...shown, `${INDENT}… and ${count(more)} more`] : shown, look);
+  const shown = children
+    .slice(0, TASKS_SHOWN_COUNT)
+    .map(
+      ({ workflow, definition, activity }) =>
+        `${INDENT}${printable(workflow)}  ${printable(definition)}  ${look.paint(ACTIVITY_COLOURS[activity], activity)}`,
+    );
+  const isAll = children.length === shown.length;
+  return section('Children', isAll ? shown : [...shown, `${INDENT}… and more (tidemark children)`], look);
 }
 
-function lastLines({ lastCheckpoint, row }: Found, look: Look, nowMs: number): readonly string[] {
-  if (lastCheckpoint === undefined) return section('Last checkpoint', [`${INDENT}none yet`], look);
-  const { sequence, step, task, checkpoint, atMs, inputDigest } = lastCheckpoint;
+function lastLines({ view: { last_checkpoint: last, last_action: action } }: Found, look: Look, nowMs: number) {
+  if (last === null) return section('Last checkpoint', [`${INDENT}none yet`], look);
+  const { sequence_number: sequence, step_definition_ref: step, task } = last;
   return section(
     'Last checkpoint',
     [
-      `${INDENT}#${sequence} ${printable(step ?? '')} (task ${task}), ${ago(atMs, nowMs)}: ${printable(row.lastAction)}`,
-      look.paint('dim', `${INDENT}${checkpoint}, input ${inputDigest.slice(0, 12)}…`),
+      `${INDENT}#${sequence} ${printable(step ?? '')} (task ${task}), ${ago(Date.parse(last.at), nowMs)}: ${printable(action)}`,
+      look.paint('dim', `${INDENT}${last.checkpoint_id}, input ${last.input_state_hash.slice(0, 12)}…`),
     ],
     look,
   );
 }
 
 /** The flow with the number of pending tasks behind each step. */
-function flowSection({ definition, tasks, lastCheckpoint }: Found, { paint }: Look): readonly string[] {
+function flowSection({ view: { flow, frontier, last_checkpoint: last } }: Found, { paint }: Look): readonly string[] {
   const pending = new Map<string, number>();
-  for (const { state } of tasks) pending.set(state.step, (pending.get(state.step) ?? 0) + 1);
+  for (const { step } of frontier) pending.set(step, (pending.get(step) ?? 0) + 1);
   const marks = (step: string): string => {
     const waiting = pending.get(step);
-    const last = lastCheckpoint?.step === step ? paint('green', '  ✓ last') : '';
-    return `${last}${waiting === undefined ? '' : paint('yellow', `  ● ${waiting} pending`)}`;
+    const mark = last?.step_definition_ref === step ? paint('green', '  ✓ last') : '';
+    return `${mark}${waiting === undefined ? '' : paint('yellow', `  ● ${waiting} pending`)}`;
   };
-  return flowLines(definition!, marks).map((line) => `${INDENT}${line}`);
+  return flowLines({ starts: flow!.starts, flow: flow!.steps }, marks).map((line) => `${INDENT}${line}`);
 }
 
-function checkpointLines({ checkpoints = [], row }: Found, look: Look): readonly string[] {
-  let beforeMs = row.openedAtMs;
+function checkpointLines({ checkpoints, view }: Found, look: Look): readonly string[] {
+  if (checkpoints === undefined) return [];
+  let beforeMs = Date.parse(view.opened_at);
   const cells = checkpoints.map((checkpoint) => {
-    const took = duration(checkpoint.atMs - beforeMs);
-    beforeMs = checkpoint.atMs;
+    const atMs = Date.parse(checkpoint.at);
+    const took = duration(atMs - beforeMs);
+    beforeMs = atMs;
     return [
-      count(checkpoint.sequence),
-      clockTime(checkpoint.atMs),
+      count(checkpoint.sequence_number),
+      clockTime(atMs),
       took,
-      printable(checkpoint.step ?? ''),
+      printable(checkpoint.step_definition_ref ?? ''),
       checkpoint.task ?? '',
       checkpoint.tokens === 0 ? '' : count(checkpoint.tokens),
       String(checkpoint.epoch),
-      printable(checkpoint.lastAction),
+      printable(checkpoint.last_action),
     ];
   });
   const columns = [
@@ -270,18 +255,19 @@ function checkpointLines({ checkpoints = [], row }: Found, look: Look): readonly
   return section('Checkpoints', checkpoints.length === 0 ? [`${INDENT}none yet`] : lines, look);
 }
 
-function effectLines(effects: readonly EffectRow[], look: Look): readonly string[] {
+function effectLines(effects: readonly Effect[] | undefined, look: Look): readonly string[] {
+  if (effects === undefined) return [];
   const cells = effects.map((effect) => [
-    clockTime(effect.atMs),
+    clockTime(Date.parse(effect.at)),
     printable(effect.operation),
     effect.kind,
     {
       text: effect.status,
       paint: (text: string) => look.paint(effect.status === 'done' ? 'green' : 'yellow', text),
     },
-    effect.requestDigest.slice(0, 12),
-    effect.responseDigest?.slice(0, 12) ?? '',
-    printable(effect.key),
+    effect.request_digest.slice(0, 12),
+    effect.response_digest?.slice(0, 12) ?? '',
+    printable(effect.idempotency_key),
   ]);
   const columns = [
     { title: 'AT' },
@@ -299,7 +285,7 @@ function effectLines(effects: readonly EffectRow[], look: Look): readonly string
 function eventLines({ events }: Found, look: Look): readonly string[] {
   const cells = events.map((event) => [
     count(event.position),
-    clockTime(event.atMs),
+    clockTime(Date.parse(event.at)),
     event.type,
     event.epoch === 0 ? '' : String(event.epoch),
     printable(eventWords(event)),

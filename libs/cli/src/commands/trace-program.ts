@@ -4,10 +4,10 @@ import { type Command, Option } from 'commander';
 import type { ProgramKit } from './program-kit.ts';
 import { type TraceExportOptions, type TraceShowOptions, traceExport, traceShow } from './trace.ts';
 
-export function addTrace({ command, does, common }: ProgramKit): void {
+export function addTrace({ command, does, places }: ProgramKit): void {
   const parent = command('trace', "a run's trace, drawn from its history: show it, or export it").helpCommand(false);
   const sub = (usage: string, what: string): Command =>
-    common(parent.command(usage).description(what).copyInheritedSettings(parent))
+    places(parent.command(usage).description(what).copyInheritedSettings(parent))
       .argument('<workflow>', 'id of the run')
       .option('--content', 'with what models, tools and effects were asked and answered');
   sub('show', 'show the trace as a tree, with times')

@@ -1,19 +1,17 @@
-/** Owns `tidemark trace show` and `tidemark trace export`: a run's trace, drawn from its history in whichever tier that is. */
+/** Owns `tidemark trace show` and `tidemark trace export`: a run's trace as it was drawn from its history. */
 
 import { access, constants, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { Answer, Client } from '@tidemark/client';
 import { ConfigError, InvalidError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { collectorOf, otlpRequest, packSpan, sendAll, type TraceSpan } from '@tidemark/traces';
+import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { atDesk } from '../state/at-desk.ts';
-import type { Desk } from '../state/desk.ts';
-import { requireWorkflow } from '../state/require-workflow.ts';
 import { counted } from '../text/units.ts';
 import { traceLines } from '../views/trace.ts';
 
-export interface TraceShowOptions {
-  readonly state?: string | undefined;
+export interface TraceShowOptions extends PlaceOptions {
   readonly content?: boolean | undefined;
   readonly all?: boolean | undefined;
 }
@@ -26,10 +24,10 @@ export interface TraceExportOptions extends Omit<TraceShowOptions, 'all'> {
 
 export function traceShow(session: Session, id: string, options: TraceShowOptions): Promise<number> {
   const { terminal } = session;
-  return atDesk(session, { state: options.state, how: 'look' }, async (desk) => {
-    const spans = await spansOf(desk, id, options);
-    terminal.document(spans);
-    if (!terminal.json) terminal.lines(traceLines(spans, { terminal, isWhole: options.all === true }));
+  return atPlace(session, { ...options, how: 'look' }, async ({ client }) => {
+    const spans = await spansOf(client, id, options);
+    terminal.answer({ spans });
+    if (!terminal.json) terminal.lines(traceLines(spans.map(traceSpan), { terminal, isWhole: options.all === true }));
     return EXIT.ok;
   });
 }
@@ -45,8 +43,8 @@ export async function traceExport(session: Session, id: string, options: TraceEx
     );
   }
   if (file !== undefined && file !== '-') await checkFolder(file, cwd);
-  return atDesk(session, { state: options.state, how: 'look' }, async (desk) => {
-    const all = await spansOf(desk, id, options);
+  return atPlace(session, { ...options, how: 'look' }, async ({ client }) => {
+    const all = (await spansOf(client, id, options)).map(traceSpan);
     const spans = options.open === true ? all : all.filter(({ isOpen }) => !isOpen);
     const leftCount = all.length - spans.length;
     if (collector !== undefined) await sendAll(collector, spans);
@@ -77,12 +75,28 @@ const text = (spans: readonly TraceSpan[]): string => {
   return Buffer.from(otlpRequest(packed, 'json')).toString();
 };
 
-async function spansOf(desk: Desk, id: string, options: TraceShowOptions): Promise<readonly TraceSpan[]> {
-  const { workflow } = await requireWorkflow(desk, id);
-  const spans: TraceSpan[] = [];
-  for (;;) {
-    const page = await desk.past.trace(workflow, { from: spans.length, content: options.content === true });
+type Span = Answer<'GET /v1/workflows/{workflow}/trace'>['spans'][number];
+
+async function spansOf(client: Client, workflow: string, { content }: TraceShowOptions): Promise<readonly Span[]> {
+  const spans: Span[] = [];
+  for (let from: number | null = 0; from !== null; ) {
+    const query = { from, ...(content === true && { content: 'true' as const }) };
+    const page: Answer<'GET /v1/workflows/{workflow}/trace'> = await client.ask('GET /v1/workflows/{workflow}/trace', {
+      params: { workflow },
+      query,
+    });
     spans.push(...page.spans);
-    if (!page.hasMore) return spans;
+    from = page.next_from;
   }
+  return spans;
 }
+
+/** As it is drawn and exported. */
+const traceSpan = (span: Span): TraceSpan => ({
+  ...{ traceId: span.trace_id, spanId: span.span_id, parentSpanId: span.parent_span_id },
+  ...{ name: span.name, kind: span.kind, isOpen: span.open, error: span.error ?? undefined },
+  ...{ startMs: Date.parse(span.start), endMs: Date.parse(span.end) },
+  attributes: { ...span.attributes, ...span.content },
+  links: span.links.map(({ trace_id, span_id, attributes }) => ({ traceId: trace_id, spanId: span_id, attributes })),
+  events: span.events.map(({ name, at, attributes }) => ({ name, atMs: Date.parse(at), attributes })),
+});

@@ -1,35 +1,41 @@
 /** Owns `tidemark user get`, `set`, `list` and `forget`: standing preferences of a user. */
 
-import { InvalidError, isoTime, type Json } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { readJson } from '../input.ts';
+import { atPlace } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { jsonText } from '../text/json.ts';
 import { table } from '../text/table.ts';
 import { ago } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { atDesk, COMMAND_SOURCE, type OfUser } from './memory-place.ts';
+import { forget, type OfUser } from './memory.ts';
 
 export interface SetOptions extends OfUser {
   readonly source?: string | undefined;
 }
 
 export async function userGet(session: Session, key: string, options: OfUser): Promise<number> {
-  const { user } = options;
-  const found = await atDesk(session, options, 'look', (desk, tenant) => desk.memory.userState(tenant, user, key));
-  if (found === null) throw new InvalidError('state-key-unknown', `${user} has no preference '${key}'.`, { key });
-  const { atMs, ...rest } = found;
-  session.terminal.document({ user, ...rest, at: isoTime(atMs) });
-  session.terminal.line(jsonText(found.value as Json));
+  const input = { params: { user: options.user, key }, query: { tenant: options.tenant } };
+  const found = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    client.ask('GET /v1/users/{user}/preferences/{key}', input),
+  );
+  session.terminal.answer(found);
+  session.terminal.line(jsonText(found.value ?? null));
   return EXIT.ok;
 }
 
 /** What is no JSON, and doesn't begin like any, is text. */
 export async function userSet(session: Session, key: string, given: string, options: SetOptions): Promise<number> {
-  const { user, source = COMMAND_SOURCE } = options;
+  const { user, source } = options;
   const value = isText(given) ? given : await readJson('VALUE', given, session);
-  await atDesk(session, options, 'write', (desk, tenant) => desk.memory.setUserState(tenant, user, key, value, source));
-  session.terminal.document({ user, key, value });
+  const done = await atPlace(session, { ...options, how: 'write' }, ({ client }) =>
+    client.ask(
+      'PUT /v1/users/{user}/preferences/{key}',
+      { params: { user, key }, query: { tenant: options.tenant }, body: { value, source } },
+      { isRepeatable: true },
+    ),
+  );
+  session.terminal.answer(done);
   session.terminal.line(`${printable(key)} of ${printable(user)} is ${printable(JSON.stringify(value))} now.`);
   return EXIT.ok;
 }
@@ -39,11 +45,13 @@ const isText = (given: string): boolean => !/^(?:\s*[[{"]|@|-$|\s*(?:true|false|
 export async function userList(session: Session, prefix: string | undefined, options: OfUser): Promise<number> {
   const { user } = options;
   const { terminal } = session;
-  const found = await atDesk(session, options, 'look', (desk, tenant) =>
-    desk.memory.userStates(tenant, user, prefix ?? ''),
+  const query = { tenant: options.tenant, prefix: prefix === '' ? undefined : prefix };
+  const answer = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    client.ask('GET /v1/users/{user}/preferences', { params: { user }, query }),
   );
-  terminal.document({ user, entries: found.map(({ atMs, ...rest }) => ({ ...rest, at: isoTime(atMs) })) });
-  if (found.length === 0) terminal.line(`${printable(user)} has no preferences.`);
+  terminal.answer(answer);
+  const { preferences } = answer;
+  if (preferences.length === 0) terminal.line(`${printable(user)} has no preferences.`);
   else {
     const columns = [
       { title: 'KEY' },
@@ -52,21 +60,16 @@ export async function userList(session: Session, prefix: string | undefined, opt
       { title: 'SINCE' },
     ];
     const nowMs = Date.now();
-    const rows = found.map(({ key, value, source, atMs }) => [
+    const rows = preferences.map(({ key, value = null, source, at }) => [
       printable(key),
       printable(JSON.stringify(value)),
       printable(source),
-      ago(atMs, nowMs),
+      ago(Date.parse(at), nowMs),
     ]);
     terminal.lines(table(columns, rows, { width: terminal.width, title: (name) => terminal.paint('dim', name) }));
   }
   return EXIT.ok;
 }
 
-export async function userForget(session: Session, key: string, options: OfUser): Promise<number> {
-  const { user } = options;
-  await atDesk(session, options, 'look', (desk, tenant) => desk.memory.forgetUserState(tenant, user, key));
-  session.terminal.document({ user, key, forgotten: true });
-  session.terminal.line(`Forgot ${printable(key)} of ${printable(user)}.`);
-  return EXIT.ok;
-}
+export const userForget = (session: Session, key: string, options: OfUser): Promise<number> =>
+  forget(session, 'DELETE /v1/users/{user}/preferences/{key}', key, options);

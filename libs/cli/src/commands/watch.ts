@@ -1,184 +1,205 @@
 /**
- * Owns `tidemark watch`: a line for each thing that happens, as it lands. It never holds a folder for longer than one look,
- * so that whoever wants to run workflows there can; while nobody does, it waits for somebody.
+ * Owns `tidemark watch`: what happens, as it lands; on a terminal as a view of the whole screen, else a line for each thing. It never holds a
+ * folder for longer than one look, so that whoever wants to run workflows there can; while nobody does, it waits for somebody.
  */
 
-import { activityOf, endingOf, workflowJson } from '@tidemark/api/shapes';
+import type { Workflow, WorkflowView } from '@tidemark/client';
 import { UnavailableError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
-import type { WorkflowSummary } from '@tidemark/ports';
 import { noState } from '../failures.ts';
-import { type End, isEnd } from '../follow/change.ts';
-import { Follower } from '../follow/follower.ts';
-import { Spoken } from '../follow/spoken.ts';
-import { changeJson, Narrator } from '../follow/words.ts';
-import { FOLLOW_ONE_PERIOD_MS } from '../limits.ts';
+import { type Change, type Crowd, isEnd } from '../follow/change.ts';
+import { FleetFollower, followOne } from '../follow/follower.ts';
+import { heardBy, Spoken } from '../follow/spoken.ts';
+import { Narrator } from '../follow/words.ts';
+import { HOLDER_LOOK_MS } from '../limits.ts';
 import { liveFleet } from '../live/live-fleet.ts';
-import { nothingKept } from '../place/place.ts';
+import { LiveWorkflow } from '../live/live-workflow.ts';
+import { failureOf } from '../place/api-failure.ts';
+import { goneIf } from '../place/gone.ts';
+import {
+  lastingPlace,
+  nothingKept,
+  openPlace,
+  type Place,
+  type PlaceOptions,
+  type Target,
+  targetOf,
+  within,
+} from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
-import { type Desk, isIdle } from '../state/desk.ts';
-import { exists, type Folder, openClusterDesk, openToRead, type Target, targetOf } from '../state/open-desk.ts';
-import { requireWorkflow } from '../state/require-workflow.ts';
-import { connectSocket } from '../state/socket-desk.ts';
 import { jsonText } from '../text/json.ts';
-import { progressBar } from '../text/progress.ts';
 import { counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import { ACTIVITY_COLOURS } from '../views/activity.ts';
-import { waitingUndo } from '../views/undo.ts';
 import { unfinished } from '../views/unfinished.ts';
 
-export interface WatchOptions {
+export interface WatchOptions extends PlaceOptions {
   /** Lines, also on a terminal. */
   readonly lines?: boolean | undefined;
-  readonly state?: string | undefined;
 }
+
+/** Of one workflow, where it is shown on the whole screen. */
+type Live = LiveWorkflow | undefined;
 
 interface Watch {
   readonly session: Session;
   readonly signal: AbortSignal;
-  readonly id: string | undefined;
-  /** The folder as the user named it. */
-  readonly state: string | undefined;
-  readonly follower: Follower;
+  readonly options: WatchOptions;
   readonly narrator: Narrator;
 }
 
 export async function watch(session: Session, id: string | undefined, options: WatchOptions): Promise<number> {
-  const { canvas } = session.terminal;
-  if (id === undefined && canvas !== undefined && options.lines !== true) {
-    const missing = await nothingKept(session, options);
-    if (missing !== undefined) throw noState(missing);
-    return liveFleet(session, options, canvas);
-  }
-  const target = targetOf(options.state, session.env, session.cwd);
-  if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
-  const interruption = takeInterrupts(session);
-  const follower = new Follower({ workflow: id, crowds: !session.terminal.json });
-  const narrator = new Narrator(session.terminal.paint, { showsWorkflow: id === undefined });
-  const { signal } = interruption;
-  const current: Watch = { session, signal, id, state: options.state, follower, narrator };
-  try {
-    return (await first(current, target)) ?? (await goOn(current, target)) ?? EXIT.interrupted;
-  } finally {
-    interruption.release();
-    session.terminal.status('');
-  }
-}
-
-/** The first look: what there is now. An exit code when there is nothing to wait for. */
-async function first(current: Watch, target: Target): Promise<number | undefined> {
-  const desk = await openToRead(target);
-  try {
-    if (current.id !== undefined) await requireWorkflow(desk, current.id);
-    const rows = await current.follower.baseline(desk);
-    return (await tellNow(current, desk, rows)) ?? (await undoWaits(current, desk, rows));
-  } finally {
-    await desk.close();
-  }
-}
-
-async function tellNow(current: Watch, desk: Desk, rows: readonly WorkflowSummary[]): Promise<number | undefined> {
-  const { terminal } = current.session;
-  const { id } = current;
-  const idle = isIdle(desk);
-  const [row] = rows;
-  if (id === undefined || row === undefined) {
-    const open = rows.filter(({ status }) => status === 'open').length;
-    terminal.note(terminal.paintNote('dim', `${counted(open, 'open workflow')}.`));
-    return undefined;
-  }
-  const activity = activityOf(row, idle);
-  const { paint } = terminal;
-  terminal.record({ type: 'now', ...workflowJson(row, idle) });
-  terminal.line(
-    `${paint('bold', printable(row.workflow))}  ${printable(row.definition)} v${row.version}  ${paint(ACTIVITY_COLOURS[activity], activity)}, ${counted(row.sequence, 'checkpoint')}`,
-  );
-  return endingOf(row) === undefined ? undefined : endCode(current, desk, row);
-}
-
-/** What is being undone and waits for a person doesn't go on by itself, so it isn't waited for. */
-async function undoWaits(current: Watch, desk: Desk, [row]: readonly WorkflowSummary[]): Promise<number | undefined> {
-  if (current.id === undefined || row === undefined) return undefined;
-  return (await waitingUndo(desk.reads, row)) === undefined ? undefined : endCode(current, desk, row);
-}
-
-async function endCode({ session: { terminal }, state }: Watch, desk: Desk, row: WorkflowSummary): Promise<number> {
-  const ending = endingOf(row);
-  if (ending?.kind === 'completed') {
-    terminal.line(jsonText(ending.output));
-    return EXIT.ok;
-  }
-  if (ending?.kind === 'continued') {
-    terminal.note(`It goes on as ${printable(ending.as)}: tidemark watch ${printable(ending.as)} follows that.`);
-    return EXIT.ok;
-  }
-  const { error, answers } = await unfinished(desk.reads, row, state);
-  for (const line of answers) terminal.note(line);
-  throw error;
-}
-
-/** Follows through one desk after the other. Undefined: interrupted. */
-async function goOn(current: Watch, target: Target): Promise<number | undefined> {
-  const { signal } = current;
-  while (!signal.aborted) {
-    const desk = target.kind === 'cluster' ? await openClusterDesk(target.config) : await awaitHolder(current, target);
-    if (desk === undefined) return undefined;
-    try {
-      const code = await follow(current, desk);
-      if (code !== undefined) return code;
-    } catch (error) {
-      if (!(error instanceof UnavailableError) || error.code !== 'holder-gone') throw error;
-      current.session.terminal.note(error.message);
-    } finally {
-      await desk.close();
-    }
-  }
-  return undefined;
-}
-
-async function awaitHolder({ session, signal }: Watch, target: Folder): Promise<Desk | undefined> {
-  let told = false;
-  while (!signal.aborted) {
-    const desk = await connectSocket(target.folder, target.shown);
-    if (desk !== undefined) return desk;
-    if (!told) session.terminal.note(`Nobody runs workflows in ${target.shown} now; waiting for tidemark dev or run.`);
-    told = true;
-    await new Promise((resolve) => setTimeout(resolve, FOLLOW_ONE_PERIOD_MS));
-  }
-  return undefined;
-}
-
-async function follow(current: Watch, desk: Desk): Promise<number | undefined> {
-  const { session, signal, id, follower, narrator } = current;
   const { terminal } = session;
-  const spoken = new Spoken(terminal);
-  const unsubscribe = await desk.onNews((news) => {
-    follower.news(news);
-    if (news.type === 'said' && (id === undefined || news.workflow === id)) spoken.hear(news);
-    if (news.type === 'progress' && (id === undefined || news.workflow === id)) terminal.status(progressBar(news));
-  }, id);
+  const missing = await nothingKept(session, options);
+  if (missing !== undefined) throw noState(missing);
+  const canvas = options.lines === true ? undefined : terminal.canvas;
+  if (id === undefined && canvas !== undefined) return liveFleet(session, options, canvas);
+  const target = await targetOf(options, session);
+  const interruption = takeInterrupts(session);
+  const live: Live = canvas === undefined ? undefined : new LiveWorkflow(session, canvas);
+  const signal = live === undefined ? interruption.signal : AbortSignal.any([interruption.signal, live.left]);
+  const narrator = new Narrator(terminal.paint, { showsWorkflow: id === undefined });
+  const current: Watch = { session, signal, options, narrator };
   try {
-    for await (const change of follower.changes(desk, signal)) {
-      if (change.type !== 'crowd') spoken.end(change.workflow);
-      terminal.record(changeJson(change));
-      terminal.line(narrator.line(change));
-      if (id !== undefined && change.type !== 'crowd' && isEnd(change)) return await endOf(current, desk, change);
-    }
-    return undefined;
+    const code = id === undefined ? await watchAll(current, target) : await watchOne(current, target, id, live);
+    return code ?? live?.code ?? EXIT.interrupted;
+  } catch (error) {
+    throw failureOf(error);
   } finally {
-    unsubscribe();
+    live?.close();
+    interruption.release();
     terminal.status('');
   }
 }
 
-/** The line has told it already. */
-async function endOf({ session: { terminal }, state }: Watch, desk: Desk, change: End): Promise<number> {
-  if (change.type === 'undo_parked') {
-    const { answers } = await unfinished(desk.reads, await requireWorkflow(desk, change.workflow), state);
-    for (const line of answers) terminal.note(line);
+/** Works at one place after the other that answers, until there is a code. Undefined: interrupted. */
+async function throughPlaces(
+  { session, signal }: Watch,
+  target: Target,
+  work: (place: Place) => Promise<number | undefined>,
+): Promise<number | undefined> {
+  let isToldWaiting = false;
+  while (!signal.aborted) {
+    const place = await lastingPlace(session, target);
+    if (place === undefined) {
+      if (!isToldWaiting) {
+        session.terminal.note(`Nobody runs workflows in ${shownOf(target)} now; waiting for tidemark dev or run.`);
+      }
+      isToldWaiting = true;
+      await new Promise((resolve) => setTimeout(resolve, HOLDER_LOOK_MS));
+      continue;
+    }
+    isToldWaiting = false;
+    try {
+      const code = await work(place);
+      if (code !== undefined) return code;
+    } catch (error) {
+      const failure = failureOf(error);
+      if (!(failure instanceof UnavailableError) || place.kind === 'server') throw failure;
+      session.terminal.note(failure.message);
+    } finally {
+      await place.close();
+    }
   }
-  if (change.type !== 'completed') return EXIT.failed;
-  terminal.line(jsonText(change.output));
-  return EXIT.ok;
+  return undefined;
+}
+
+const shownOf = (target: Target): string => (target.kind === 'server' ? target.url : target.shown);
+
+async function watchAll(current: Watch, target: Target): Promise<number | undefined> {
+  const { session, signal, narrator } = current;
+  const { terminal } = session;
+  const crowds = !terminal.json;
+  const follower = new FleetFollower();
+  await atOneLook(session, target, async ({ client }) => {
+    const rows = await follower.baseline(client);
+    const open = rows.filter(({ status }) => status === 'open').length;
+    terminal.note(terminal.paintNote('dim', `${counted(open, 'open workflow')}.`));
+  });
+  return throughPlaces(current, target, async (place) => {
+    for await (const change of follower.changes({ client: place.client, signal, crowds, onLost: goneIf(place) })) {
+      terminal.record(change);
+      terminal.line(narrator.line(change));
+    }
+    return undefined;
+  });
+}
+
+async function watchOne(current: Watch, target: Target, id: string, live: Live): Promise<number | undefined> {
+  const { session, signal } = current;
+  const { terminal } = session;
+  let row: Workflow | undefined;
+  const first = await atOneLook(session, target, async (place) => {
+    const view = await place.client.run(id).get();
+    row = view;
+    if (live !== undefined) live.show(view);
+    else tellNow(current, view);
+    const waits = view.status === 'compensating' && view.undo?.waiting_workflow !== null;
+    return goesOn(view) && !waits ? undefined : endCode(current, place, view, live);
+  });
+  if (first !== undefined) return first;
+  const crowds = !terminal.json;
+  const spoken = new Spoken(terminal);
+  const onDelta = live === undefined ? heardBy(terminal, spoken, id) : live.hear;
+  return throughPlaces(current, target, async (place) => {
+    const { client } = place;
+    const run = client.run(id);
+    live?.show(await run.get({ content: false }));
+    for await (const change of followOne(id, row, { client, signal, crowds, onDelta, onLost: goneIf(place) })) {
+      if (live !== undefined) live.tell(change, await run.get({ content: false }));
+      else tell(current, spoken, id, change);
+      if (isEnd(change) && !signal.aborted) return endCode(current, place, await run.get(), live);
+      // Where another place takes over, it goes on from here.
+      row = await run.get({ content: false });
+    }
+    return undefined;
+  });
+}
+
+function tell({ session: { terminal }, narrator }: Watch, spoken: Spoken, id: string, change: Change | Crowd): void {
+  spoken.end(id);
+  terminal.record(change);
+  terminal.line(narrator.line(change));
+}
+
+async function atOneLook<T>(session: Session, target: Target, work: (place: Place) => Promise<T>): Promise<T> {
+  const place = await openPlace(session, target);
+  try {
+    return await within(place, () => work(place));
+  } finally {
+    await place.close();
+  }
+}
+
+const goesOn = ({ status }: Workflow): boolean => status === 'open' || status === 'compensating';
+
+function tellNow({ session: { terminal } }: Watch, view: WorkflowView): void {
+  const { workflow, definition, definition_version: version, activity, sequence_number: sequence } = view;
+  const { paint } = terminal;
+  terminal.record({ type: 'now', ...view });
+  terminal.line(
+    `${paint('bold', printable(workflow))}  ${printable(definition)} v${version}  ${paint(ACTIVITY_COLOURS[activity], activity)}, ${counted(sequence, 'checkpoint')}`,
+  );
+}
+
+/** Tells how it ended, below what was shown. */
+async function endCode(
+  { session: { terminal }, options }: Watch,
+  { client }: Place,
+  view: WorkflowView,
+  live: Live,
+): Promise<number> {
+  live?.close();
+  if (view.continued_as !== undefined) {
+    const next = printable(view.continued_as);
+    terminal.note(`It goes on as ${next}: tidemark watch ${next} follows that.`);
+    return EXIT.ok;
+  }
+  if (view.status === 'completed' && !view.forgotten) {
+    terminal.line(jsonText(view.output ?? null));
+    return EXIT.ok;
+  }
+  const { error, answers } = await unfinished(client, view, options.state);
+  for (const line of answers) terminal.note(line);
+  throw error;
 }

@@ -1,16 +1,17 @@
 /** Owns the checks of a cluster: settings, each server by itself, then what is in the log and the rows. Prints no secret. */
 
 import { messageOf } from '@tidemark/core';
-import { type ClusterConfig, configFromEnv, EXIT, exitCodeOf } from '@tidemark/host';
-import { openClusterDesk } from '../state/open-desk.ts';
+import { type ClusterConfig, configFromEnv, EXIT, exitCodeOf, openCluster } from '@tidemark/host';
+import { hostPlace, ownName } from '../place/place.ts';
+import type { Session } from '../session.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
-import { checkHealth } from './health.ts';
+import { checkHealth, checkLog } from './health.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 const STAFF = { coordinator: 'a coordinator', worker: 'a worker' };
 
-export async function checkCluster(env: Env): Promise<readonly Finding[]> {
+export async function checkCluster({ env }: Pick<Session, 'env'>): Promise<readonly Finding[]> {
   let config: ClusterConfig;
   try {
     config = configFromEnv(env);
@@ -27,7 +28,7 @@ export async function checkCluster(env: Env): Promise<readonly Finding[]> {
     probePostgres(config.postgresUrl, config.tls.postgres),
   ]);
   const findings = [checkSettings(env), ...probes.flatMap((probe) => probe.findings)];
-  return probes.every((probe) => probe.usable) ? [...findings, ...(await checkInside(config))] : findings;
+  return probes.every((probe) => probe.usable) ? [...findings, ...(await checkInside(config, ownName(env)))] : findings;
 }
 
 /** Names only: values may hold passwords. */
@@ -36,16 +37,18 @@ function checkSettings(env: Env): Finding {
   return ok('Settings', `${names.sort().join(', ')} set, all valid`);
 }
 
-async function checkInside(config: ClusterConfig): Promise<readonly Finding[]> {
+async function checkInside(config: ClusterConfig, name: string): Promise<readonly Finding[]> {
   try {
     const warned: Finding[] = [];
     const onWarning = (_: string, message: string) =>
       warned.push(warn('Kafka', message, 'A trial can do with it; history that must last can not.'));
-    const desk = await openClusterDesk(config, [], { onWarning });
+    const host = await openCluster(config, { onWarning });
+    const place = hostPlace(host, { name, shown: config.topic, isIdle: false, definitions: [] });
     try {
-      return [...warned, ...(await checkHealth(desk, STAFF))];
+      return [...warned, await checkLog(host), ...(await checkHealth(place, STAFF))];
     } finally {
-      await desk.close();
+      await place.close();
+      await host.close();
     }
   } catch (error) {
     return [fail('Opening', messageOf(error), 'See the line of the server that it names.', exitCodeOf(error))];

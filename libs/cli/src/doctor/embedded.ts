@@ -5,16 +5,17 @@ import { access, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, messageOf, TidemarkError } from '@tidemark/core';
 import { EXIT, exitCodeOf } from '@tidemark/host';
-import type { Desk } from '../state/desk.ts';
-import { exists, type Folder, openToRead } from '../state/open-desk.ts';
+import { exists, type Folder, HeldFolder, holdFolder } from '../place/folder.ts';
+import { heldOr, ownName, type Place, placeOf } from '../place/place.ts';
+import type { Session } from '../session.ts';
 import { bytes } from '../text/units.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
-import { checkHealth } from './health.ts';
+import { checkHealth, checkLog } from './health.ts';
 import { checkDisk } from './machine.ts';
 
 const STAFF = { coordinator: 'tidemark dev', worker: 'tidemark dev' };
 
-export async function checkEmbedded(target: Folder): Promise<readonly Finding[]> {
+export async function checkEmbedded({ env }: Pick<Session, 'env'>, target: Folder): Promise<readonly Finding[]> {
   const { folder, shown } = target;
   if (!existsSync(folder)) return [ok('State', `nothing is kept in ${shown} yet`), await nearestDisk(folder, shown)];
   const refused = await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).then(
@@ -32,11 +33,14 @@ export async function checkEmbedded(target: Folder): Promise<readonly Finding[]>
   }
   const findings = [await checkSize(target), await checkDisk(folder, shown)];
   try {
-    const desk = await openToRead(target);
+    const name = ownName(env);
+    const found = await heldOr(target, name, () => holdFolder(target));
+    const place = found instanceof HeldFolder ? placeOf(found, name) : found;
     try {
-      return [...findings, checkHolder(desk), ...(await checkHealth(desk, STAFF))];
+      const log = found instanceof HeldFolder ? [await checkLog(found.host)] : [];
+      return [...findings, checkHolder(place), ...log, ...(await checkHealth(place, STAFF))];
     } finally {
-      await desk.close();
+      await place.close();
     }
   } catch (error) {
     return [...findings, cantOpen(error)];
@@ -67,9 +71,9 @@ async function sizeOf(folder: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-function checkHolder({ place }: Desk): Finding {
-  if (place.kind !== 'embedded' || place.holder === null) return ok('In use', 'by nobody');
-  return ok('In use', `by process ${place.holder.pid} (tidemark ${place.holder.command}), which answers`);
+function checkHolder({ holder }: Place): Finding {
+  if (holder === null) return ok('In use', 'by nobody');
+  return ok('In use', `by process ${holder.pid} (tidemark ${holder.command}), which answers`);
 }
 
 function cantOpen(error: unknown): Finding {

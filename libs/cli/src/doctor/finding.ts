@@ -1,4 +1,4 @@
-/** Owns what a check of `tidemark doctor` says. */
+/** Owns what a check of `tidemark admin doctor` says. */
 
 export interface Finding {
   /** What was looked at, in a word or two. */

@@ -1,15 +1,18 @@
 /** Owns the checks of what is in the log and the rows, alike for a folder and a cluster. */
 
-import { sequence, TidemarkError } from '@tidemark/core';
-import { EXIT, exitCodeOf } from '@tidemark/host';
-import type { RejectedRow } from '@tidemark/ports';
-import { LAG_WARN_COUNT, LIST_MAX_COUNT, REJECTED_READ_COUNT, RETRY_PAUSE_MS } from '../limits.ts';
-import { type Desk, type Health, isIdle } from '../state/desk.ts';
+import type { Answer } from '@tidemark/client';
+import { TidemarkError } from '@tidemark/core';
+import { EXIT, exitCodeOf, type Host } from '@tidemark/host';
+import { LAG_WARN_COUNT, REJECTED_READ_COUNT, RETRY_PAUSE_MS } from '../limits.ts';
+import { firstOf } from '../place/pages.ts';
+import { type Place, within } from '../place/place.ts';
 import { bytes, count, counted } from '../text/units.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
+type Fleet = Answer<'GET /v1/fleet'>;
+
 /** Time, in milliseconds, in which rows that lag must come nearer to the log. */
-const LAG_WATCH_MS = 2_000;
+const LAG_WATCH_MS = 5_000;
 
 /** Who does the coordinator's and the worker's work, in the remedies. */
 export interface Staff {
@@ -17,38 +20,47 @@ export interface Staff {
   readonly worker: string;
 }
 
-export async function checkHealth(desk: Desk, staff: Staff): Promise<readonly Finding[]> {
-  const health = await desk.health();
-  const lag = await checkLag(desk, health, staff);
+/** Of a log that this process has open. */
+export async function checkLog({ ports: { log } }: Host): Promise<Finding> {
+  const [partitions, size] = [await log.partitionCount(), await log.sizeBytes()];
+  const survives = log.durability === 'power' ? 'loss of power' : 'the death of every process';
+  return ok('Log', `${counted(partitions, 'partition')}, ${bytes(size)}; survives ${survives}`);
+}
+
+export async function checkHealth(place: Place, staff: Staff): Promise<readonly Finding[]> {
+  const { client, isIdle } = place;
+  const fleet = await client.ask('GET /v1/fleet', {});
+  const lag = await checkLag(place, fleet, staff);
+  const { items: rejected } = await firstOf(
+    REJECTED_READ_COUNT,
+    (query) => client.ask('GET /v1/rejected', { query }),
+    (page) => page.rejected,
+  );
   return [
-    ok(
-      'Log',
-      `${counted(health.log.partitionCount, 'partition')}, ${bytes(health.log.sizeBytes)}; survives ${health.log.durability === 'power' ? 'loss of power' : 'the death of every process'}`,
-    ),
-    checkReady(health, staff),
-    ...(await checkReadable(desk, health)),
+    checkReady(fleet, staff),
+    ...(await checkReadable(place, fleet)),
     lag,
-    checkOpenings(health, staff),
-    checkRejected(health, await desk.reads.rejected(REJECTED_READ_COUNT)),
-    checkWork(health, staff, isIdle(desk)),
-    await checkParked(desk),
+    checkOpenings(fleet, staff),
+    checkRejected(fleet.rejected_count ?? 0, rejected),
+    checkWork(fleet, staff, isIdle),
+    await checkParked(place, fleet),
   ];
 }
 
-function checkReady({ store }: Health, { coordinator }: Staff): Finding {
-  const what = store.kind === 'pglite' ? 'rows in the folder' : 'rows in Postgres';
-  if (store.ready) return ok('Rows', `${what}, complete`);
+function checkReady({ rows_ready: isReady }: Fleet, { coordinator }: Staff): Finding {
+  if (isReady) return ok('Rows', 'complete');
   const remedy = `They are rebuilt from the log by ${coordinator}; until then nothing starts and nothing is claimed.`;
-  return warn('Rows', `${what}, not complete`, remedy);
+  return warn('Rows', 'not complete', remedy);
 }
 
 /** Whether the keys that are named, and those in the key store, open what the newest workflow was started with. */
-async function checkReadable({ reads }: Desk, { store }: Health): Promise<readonly Finding[]> {
-  if (!store.ready) return [];
+async function checkReadable(place: Place, { rows_ready: isReady }: Fleet): Promise<readonly Finding[]> {
+  if (!isReady) return [];
+  const { client } = place;
   try {
-    const [newest] = await reads.workflows({ limit: 1 });
+    const [newest] = (await client.list({ limit: 1 })).workflows;
     if (newest === undefined) return [];
-    await reads.checkpoints(newest.workflow, { from: sequence(0), limit: 1 });
+    await within(place, () => client.run(newest.workflow).get());
     return [ok('History', `what ${newest.workflow} was started with, the newest, can be read`)];
   } catch (error) {
     // What else may be away has checks of its own.
@@ -61,19 +73,20 @@ const READABLE_REMEDY =
   'docs/encryption.md, "When something is wrong", tells which copy to put back or which setting to correct.';
 
 /** Lag is normal while it shrinks. */
-async function checkLag(desk: Desk, first: Health, { coordinator }: Staff): Promise<Finding> {
+async function checkLag({ client }: Place, first: Fleet, { coordinator }: Staff): Promise<Finding> {
+  const before = first.lag?.events ?? 0;
   const deadlineMs = performance.now() + LAG_WATCH_MS;
-  let { log } = first;
-  while (log.lagCount > 0 && log.lagCount >= first.log.lagCount && performance.now() < deadlineMs) {
+  let lag = first.lag ?? { events: 0, partitions: 0 };
+  while (lag.events > 0 && lag.events >= before && performance.now() < deadlineMs) {
     await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS * 4));
-    ({ log } = await desk.health());
+    lag = (await client.ask('GET /v1/fleet', {})).lag ?? lag;
   }
-  if (log.lagCount === 0) return ok('Projection', 'rows hold all of the log');
-  const message = `rows are ${counted(log.lagCount, 'event')} behind the log in ${counted(log.laggingPartitionCount, 'partition')}`;
-  if (log.lagCount >= first.log.lagCount) {
+  if (lag.events === 0) return ok('Projection', 'rows hold all of the log');
+  const message = `rows are ${counted(lag.events, 'event')} behind the log in ${counted(lag.partitions, 'partition')}`;
+  if (lag.events >= before) {
     return warn('Projection', `${message}, and not catching up`, `Is ${coordinator} running?`);
   }
-  if (log.lagCount < LAG_WARN_COUNT) return ok('Projection', `${message}, and catching up`);
+  if (lag.events < LAG_WARN_COUNT) return ok('Projection', `${message}, and catching up`);
   return warn(
     'Projection',
     message,
@@ -81,8 +94,8 @@ async function checkLag(desk: Desk, first: Health, { coordinator }: Staff): Prom
   );
 }
 
-function checkOpenings({ store }: Health, { coordinator }: Staff): Finding {
-  const { unappendedCount } = store.counts;
+function checkOpenings(fleet: Fleet, { coordinator }: Staff): Finding {
+  const unappendedCount = fleet.unappended_count ?? 0;
   if (unappendedCount === 0) return ok('Starts', 'every placed workflow is in the log');
   const message = `${counted(unappendedCount, 'placed workflow')} not known to be in the log`;
   return warn('Starts', message, `Within seconds ${coordinator} appends them; if it stays so, look at its warnings.`);
@@ -102,8 +115,9 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'not-asked',
 ]);
 
-export function checkRejected({ store }: Pick<Health, 'store'>, newest: readonly RejectedRow[]): Finding {
-  const { rejectedCount } = store.counts;
+type Rejected = Pick<Answer<'GET /v1/rejected'>['rejected'][number], 'reason' | 'partition' | 'offset'>;
+
+export function checkRejected(rejectedCount: number, newest: readonly Rejected[]): Finding {
   if (rejectedCount === 0) return ok('Rejected', 'no record was rejected');
   const reasons = new Map<string, number>();
   for (const { reason } of newest) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
@@ -118,21 +132,24 @@ export function checkRejected({ store }: Pick<Health, 'store'>, newest: readonly
   return warn('Rejected', message, remedy);
 }
 
-function checkWork({ store }: Health, { worker }: Staff, idle: boolean): Finding {
-  const { openCount } = store.counts;
+function checkWork(fleet: Fleet, { worker }: Staff, isIdle: boolean): Finding {
+  const openCount = countOf(fleet, 'open');
   // Where nobody runs anything, a lease is a dead process's.
-  const leasedCount = idle ? 0 : store.counts.leasedCount;
-  const runnableCount = store.counts.runnableCount + store.counts.leasedCount - leasedCount;
+  const leasedCount = isIdle ? 0 : fleet.running_count;
+  const runnableCount = (fleet.ready_count ?? 0) + fleet.running_count - leasedCount;
   const message = `${counted(openCount, 'open workflow')}: ${count(leasedCount)} running, ${count(runnableCount)} ready`;
   if (runnableCount === 0 || leasedCount > 0) return ok('Workflows', message);
   return warn('Workflows', message, `Nobody runs them: start ${worker} that knows their definitions.`);
 }
 
-async function checkParked(desk: Desk): Promise<Finding> {
-  const parked = await desk.reads.workflows({ status: 'parked', limit: LIST_MAX_COUNT });
-  if (parked.length === 0) return ok('Decisions', 'no workflow waits for a person');
-  const [one] = parked;
-  const message = `${counted(parked.length, 'workflow')} ${parked.length === 1 ? 'waits' : 'wait'} for a person, the newest ${one?.workflow} (${one?.reason})`;
+const countOf = ({ workflows }: Fleet, status: Fleet['workflows'][number]['status']): number =>
+  workflows.find((one) => one.status === status)?.count ?? 0;
+
+async function checkParked({ client }: Place, fleet: Fleet): Promise<Finding> {
+  const [newest] = (await client.list({ status: 'parked', limit: 1 })).workflows;
+  if (newest === undefined) return ok('Decisions', 'no workflow waits for a person');
+  const parked = Math.max(countOf(fleet, 'parked'), 1);
+  const message = `${counted(parked, 'workflow')} ${parked === 1 ? 'waits' : 'wait'} for a person, the newest ${newest.workflow} (${newest.reason})`;
   return warn(
     'Decisions',
     message,

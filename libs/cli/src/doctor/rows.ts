@@ -6,14 +6,14 @@ import type { RowComparison, RowDifference, UnfinishedRebuild } from '@tidemark/
 import { showProgress } from '../commands/rebuild.ts';
 import { outlivedReporter } from '../failures.ts';
 import { DIFFERENCES_MAX_COUNT } from '../limits.ts';
-import { openRebuild, type Target } from '../state/open-desk.ts';
+import { type AdminTarget, openRebuild } from '../place/admin-place.ts';
 import type { Terminal } from '../terminal.ts';
 import { count, counted, dateTime } from '../text/units.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 const CHECK = 'Fold';
 
-export async function checkRows(target: Target, terminal: Terminal): Promise<readonly Finding[]> {
+export async function checkRows(target: AdminTarget, terminal: Terminal): Promise<readonly Finding[]> {
   const tell = outlivedReporter(terminal);
   // Programs get all of them.
   const limit = terminal.json ? Number.POSITIVE_INFINITY : DIFFERENCES_MAX_COUNT;
@@ -44,11 +44,11 @@ function findingOf({ differences, differenceCount, rowCount, unopenedCount }: Ro
   const named = differences.length < differenceCount ? `, the first ${count(differences.length)} named here` : '';
   const message = `${counted(differenceCount, 'row')} of ${count(rowCount)} not as log and archive make them${named}${unopened}`;
   const found = differences.map((each) => ({ line: lineOf(each), json: each }));
-  return { ...fail(CHECK, message, 'tidemark rebuild makes all rows anew.', EXIT.corrupt), found };
+  return { ...fail(CHECK, message, 'tidemark admin rebuild makes all rows anew.', EXIT.corrupt), found };
 }
 
 /** Of a cluster: a folder is looked at while it is open. */
-export async function checkUnfinished(target: Target): Promise<readonly Finding[]> {
+export async function checkUnfinished(target: AdminTarget): Promise<readonly Finding[]> {
   if (target.kind !== 'cluster') return [];
   try {
     return leftFindings(await unfinishedClusterRebuild(target.config));
@@ -61,7 +61,7 @@ function leftFindings(left: UnfinishedRebuild | undefined): readonly Finding[] {
   if (left === undefined) return [];
   const since = left.begunAtMs === 0 ? '' : `, since ${dateTime(left.begunAtMs)}`;
   if (left.isUnderWay) return [ok('Rebuild', `rows are being made anew${since}`)];
-  const remedy = 'tidemark rebuild goes on where it was, tidemark rebuild --from-nothing begins again.';
+  const remedy = 'tidemark admin rebuild goes on where it was, tidemark admin rebuild --from-nothing begins again.';
   return [warn('Rebuild', `an interrupted rebuild left its rows beside those in use${since}`, remedy)];
 }
 

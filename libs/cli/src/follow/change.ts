@@ -1,35 +1,34 @@
-/** Owns what can be told of a workflow as it happens: from rows to changes. Pure. */
+/** Owns what can be told of a workflow as it happens, from its accepted events: each is an object for programs as it is. Pure. */
 
-import { decodePayload } from '@tidemark/codec';
+import type { Event } from '@tidemark/client';
 import type { Json } from '@tidemark/core';
-import type { CheckpointRow, EventRow, WorkflowSummary } from '@tidemark/ports';
-import type { UndoCounts } from '../views/undo.ts';
+import { wordsIn } from '../views/history.ts';
 
 interface About {
+  readonly at: string;
   readonly workflow: string;
   readonly definition: string;
-  readonly atMs: number;
 }
 
 export type Change = About &
   (
-    | { readonly type: 'started'; readonly version: number }
+    | { readonly type: 'started'; readonly definition_version: number }
     /** A worker goes on with it from this checkpoint, after another process had it. */
-    | { readonly type: 'resumed'; readonly sequence: number }
+    | { readonly type: 'resumed'; readonly sequence_number: number }
     | {
         readonly type: 'checkpoint';
-        readonly sequence: number;
-        readonly checkpoint: string | null;
+        readonly sequence_number: number;
+        readonly checkpoint_id: string | null;
         readonly task: string | null;
         readonly step: string | null;
-        readonly lastAction: string;
+        readonly last_action: string;
         readonly tokens: number;
-        readonly costMicros: number;
+        readonly cost_micros: number;
         /** Since the checkpoint before, or the opening; null where that was not seen. */
-        readonly tookMs: number | null;
+        readonly took_ms: number | null;
       }
     /** More checkpoints landed at once than anybody could read. */
-    | { readonly type: 'checkpoints'; readonly from: number; readonly to: number; readonly lastAction: string }
+    | { readonly type: 'checkpoints'; readonly from: number; readonly to: number; readonly last_action: string }
     | {
         readonly type: 'step_failed';
         readonly task: string;
@@ -37,7 +36,7 @@ export type Change = About &
         readonly code: string;
         readonly message: string;
         /** Delay before the next attempt; null when there is none. */
-        readonly retryMs: number | null;
+        readonly retry_ms: number | null;
       }
     | { readonly type: 'signal'; readonly name: string }
     | { readonly type: 'lease_lost'; readonly holder: string; readonly reason: string }
@@ -55,109 +54,97 @@ export type Change = About &
     | {
         readonly type: 'compensated';
         readonly undo: string;
-        /** What the undo did and left; null where its rows don't tell. */
-        readonly counts: UndoCounts | null;
-        readonly tookMs: number;
+        /** What the undo did and left; null where that isn't known. */
+        readonly undone_count: number | null;
+        readonly left_count: number | null;
+        readonly took_ms: number;
       }
-    /** `as`: another workflow goes on for it, and there is no output. */
-    | { readonly type: 'completed'; readonly output: Json; readonly tookMs: number; readonly as?: string }
-    | { readonly type: 'failed'; readonly reason: string; readonly message: string; readonly tookMs: number }
+    /** `continued_as`: another workflow goes on for it, and there is no output. */
+    | {
+        readonly type: 'completed';
+        readonly output: Json;
+        readonly took_ms: number;
+        readonly continued_as?: string;
+      }
+    | { readonly type: 'failed'; readonly reason: string; readonly message: string; readonly took_ms: number }
   );
 
 /** More workflows moved at once than anybody could read. */
 export interface Crowd {
   readonly type: 'crowd';
-  readonly atMs: number;
-  readonly workflowCount: number;
-  readonly checkpointCount: number;
-  readonly completedCount: number;
+  readonly at: string;
+  readonly workflow_count: number;
+  readonly checkpoint_count: number;
+  readonly completed_count: number;
 }
 
-export function checkpointChange(
-  row: WorkflowSummary,
-  checkpoint: CheckpointRow,
-  beforeMs: number | undefined,
-): Change {
-  const { workflow, definition } = row;
-  const { sequence, atMs, task, step, lastAction, tokens, costMicros } = checkpoint;
-  const tookMs = beforeMs === undefined ? null : Math.max(0, atMs - beforeMs);
-  return {
-    type: 'checkpoint',
-    workflow,
-    definition,
-    atMs,
-    sequence,
-    checkpoint: checkpoint.checkpoint,
-    task,
-    step,
-    lastAction,
-    tokens,
-    costMicros,
-    tookMs,
-  };
+/** The workflow that an event is of, and the times from which it is told how long something took. */
+export interface Of {
+  readonly workflow: string;
+  readonly definition: string;
+  readonly definition_version: number;
+  readonly opened_at: string;
+  /** Of the checkpoint before, or the opening; undefined where that was not seen. */
+  readonly before: string | undefined;
 }
 
 /** Undefined for events that say nothing to people. */
-export function eventChange(row: WorkflowSummary, event: EventRow): Change | undefined {
-  const { workflow, definition, openedAtMs } = row;
-  const about = { workflow, definition, atMs: event.atMs };
-  const tookMs = Math.max(0, event.atMs - openedAtMs);
-  const control = JSON.parse(event.control) as Record<string, never>;
+export function changeOf(of: Of, event: Event): Change | undefined {
+  const { workflow, definition, definition_version } = of;
+  const as = <T extends Change['type']>(type: T) => ({ type, at: event.at, workflow, definition });
+  const took_ms = msBetween(of.opened_at, event.at);
+  const control = event.control as Readonly<Record<string, never>>;
+  const message = wordsIn(event);
   switch (event.type) {
+    case 'WorkflowOpened':
+      return { ...as('started'), definition_version };
+    case 'CheckpointCommitted': {
+      const { sequence, checkpoint, task, step, lastAction, tokens, costMicros } =
+        control as unknown as CommittedControl;
+      const place = { sequence_number: sequence, checkpoint_id: checkpoint, task, step, last_action: lastAction };
+      const took = of.before === undefined ? null : msBetween(of.before, event.at);
+      return { ...as('checkpoint'), ...place, tokens, cost_micros: costMicros, took_ms: took };
+    }
     case 'StepFailed': {
       const { task, attempt, code, retry } = control as unknown as FailedControl;
-      const { message } = decodePayload(event.type, event.payload).error;
-      return { ...about, type: 'step_failed', task, attempt, code, message, retryMs: retry?.delayMs ?? null };
+      return { ...as('step_failed'), task, attempt, code, message, retry_ms: retry?.delayMs ?? null };
     }
     case 'SignalReceived':
-      return { ...about, type: 'signal', name: String(control.name) };
+      return { ...as('signal'), name: String(control.name) };
     case 'LeaseRevoked':
-      return { ...about, type: 'lease_lost', holder: String(control.holder), reason: String(control.reason) };
-    case 'WorkflowParked': {
-      const { message } = decodePayload(event.type, event.payload).error;
-      return { ...about, type: 'parked', reason: String(control.code), message };
-    }
-    case 'ApprovalDecided': {
-      const { why } = decodePayload(event.type, event.payload);
-      return { ...about, type: 'decided', by: String(control.by), resolution: String(control.resolution), why };
-    }
+      return { ...as('lease_lost'), holder: String(control.holder), reason: String(control.reason) };
+    case 'WorkflowParked':
+      return { ...as('parked'), reason: String(control.code), message };
+    case 'ApprovalDecided':
+      return {
+        ...as('decided'),
+        by: String(control.by),
+        resolution: String(control.resolution),
+        why: message,
+      };
     case 'CancelRequested':
     case 'PauseRequested':
-    case 'ResumeRequested': {
-      const { why } = decodePayload(event.type, event.payload);
-      return { ...about, type: ASKED[event.type], by: String(control.by), why };
-    }
+    case 'ResumeRequested':
+      return { ...as(ASKED[event.type]), by: String(control.by), why: message };
     case 'ApprovalGiven': {
-      const why = (decodePayload(event.type, event.payload).value as { readonly why?: string | null }).why ?? '';
-      const resolution = control.approved === true ? 'approved' : 'rejected';
-      return { ...about, type: 'decided', by: String(control.by), resolution: `${resolution} ${control.name}`, why };
-    }
-    case 'WorkflowTerminated': {
-      const { message } = decodePayload(event.type, event.payload).error;
-      return { ...about, type: 'failed', reason: String(control.code), message, tookMs };
+      const resolution = `${control.approved === true ? 'approved' : 'rejected'} ${control.name}`;
+      return { ...as('decided'), by: String(control.by), resolution, why: message };
     }
     case 'EffectConfirmed':
-      return { ...about, type: 'confirmed', token: String(control.token), outcome: String(control.outcome) };
-    case 'CompensationStarted': {
-      const { message } = decodePayload(event.type, event.payload).error;
-      const { code, undo } = control;
-      return { ...about, type: 'compensating', reason: String(code), undo: String(undo), message };
-    }
-    case 'CompensationFinished': {
-      const { error } = decodePayload(event.type, event.payload);
-      if (control.outcome === 'compensated')
-        return { ...about, type: 'compensated', undo: String(control.undo), counts: null, tookMs };
-      return { ...about, type: 'failed', reason: 'compensation-failed', message: error?.message ?? '', tookMs };
-    }
+      return { ...as('confirmed'), token: String(control.token ?? ''), outcome: String(control.outcome) };
+    case 'CompensationStarted':
+      return { ...as('compensating'), reason: String(control.code), undo: String(control.undo), message };
+    case 'CompensationFinished':
+      return control.outcome === 'compensated'
+        ? { ...as('compensated'), undo: String(control.undo), undone_count: null, left_count: null, took_ms }
+        : { ...as('failed'), reason: 'compensation-failed', message, took_ms };
     case 'WorkflowCompleted': {
-      const { output } = decodePayload(event.type, event.payload);
-      const goesOn = control.continued === undefined ? {} : { as: String(control.continued) };
-      return { ...about, type: 'completed', output, tookMs, ...goesOn };
+      const goesOn = control.continued === undefined ? {} : { continued_as: String(control.continued) };
+      return { ...as('completed'), output: outputIn(event), took_ms, ...goesOn };
     }
-    case 'WorkflowFailed': {
-      const { message } = decodePayload(event.type, event.payload).error;
-      return { ...about, type: 'failed', reason: String(control.code), message, tookMs };
-    }
+    case 'WorkflowFailed':
+    case 'WorkflowTerminated':
+      return { ...as('failed'), reason: String(control.code), message, took_ms };
     default:
       return undefined;
   }
@@ -165,12 +152,26 @@ export function eventChange(row: WorkflowSummary, event: EventRow): Change | und
 
 const ASKED = { CancelRequested: 'cancelling', PauseRequested: 'paused', ResumeRequested: 'resumed_by' } as const;
 
+interface CommittedControl {
+  readonly sequence: number;
+  readonly checkpoint: string;
+  readonly task: string;
+  readonly step: string;
+  readonly lastAction: string;
+  readonly tokens: number;
+  readonly costMicros: number;
+}
+
 interface FailedControl {
   readonly task: string;
   readonly attempt: number;
   readonly code: string;
   readonly retry: { readonly delayMs: number } | null;
 }
+
+const outputIn = ({ payload }: Event): Json => (payload as { readonly output?: Json } | undefined)?.output ?? null;
+
+const msBetween = (from: string, to: string): number => Math.max(0, Date.parse(to) - Date.parse(from));
 
 export type End = Extract<Change, { type: 'completed' | 'failed' | 'compensated' | 'parked' | 'undo_parked' }>;
 
@@ -183,4 +184,4 @@ const ENDS: readonly Change['type'][] = [
 ] satisfies End['type'][];
 
 /** A change that ends a run, or leaves it to a person. */
-export const isEnd = (change: Change): change is End => ENDS.includes(change.type);
+export const isEnd = (change: Change | Crowd): change is End => ENDS.includes(change.type as Change['type']);

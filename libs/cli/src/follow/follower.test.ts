@@ -1,147 +1,160 @@
-import { type Sequence, workflowId } from '@tidemark/core';
-import type { CheckpointRow, EventRow, WorkflowSummary } from '@tidemark/ports';
+import type { Client, Event, Workflow } from '@tidemark/client';
 import { describe, expect, it } from 'vitest';
 import { CROWD_MIN_COUNT } from '../limits.ts';
-import type { Desk } from '../state/desk.ts';
 import type { Change, Crowd } from './change.ts';
-import { Follower } from './follower.ts';
-import { changeJson, Narrator } from './words.ts';
+import { FleetFollower, followOne } from './follower.ts';
+import { Narrator } from './words.ts';
 
 const START_MS = new Date(2026, 2, 1, 12, 0, 0).getTime();
+const atSecond = (second: number): string => new Date(START_MS + second * 1_000).toISOString();
 
-/** Rows that a test moves by hand. Each checkpoint takes one position after the opening. */
-class Rows {
-  readonly summaries = new Map<string, WorkflowSummary>();
-  readonly events: EventRow[] = [];
+/** Workflows of which a test says what happens to them; each event takes a second. */
+class World {
+  readonly #events = new Map<string, Event[]>();
+  readonly #rows = new Map<string, Workflow>();
 
-  move(id: string, sequence: number, change: Partial<WorkflowSummary> = {}): void {
+  happen(id: string, type: string, control: object = {}, payload: object = {}): void {
+    const events = this.#events.get(id) ?? [];
+    const position = events.length + 1;
+    events.push({ position, type, at: atSecond(position - 1), control, payload } as unknown as Event);
+    this.#events.set(id, events);
+    const status = ENDS[type] ?? 'open';
     const row = {
-      workflow: workflowId(id),
-      definition: 'count',
-      version: 1,
-      status: 'open',
-      reason: null,
-      position: sequence + 1,
-      sequence,
-      holder: 'worker',
-      runnable: false,
-      pendingCount: 1,
-      openedAtMs: START_MS,
-      updatedAtMs: START_MS + sequence * 1_000,
-      lastAction: `did ${sequence}`,
-      ...change,
+      ...{ workflow: id, definition: 'count', definition_version: 1, status, activity: 'running', position },
+      ...{ opened_at: atSecond(0), updated_at: atSecond(position - 1), undo: null, frontier: [] },
+      sequence_number: events.filter((event) => event.type === 'CheckpointCommitted').length,
     };
-    this.summaries.set(id, row as unknown as WorkflowSummary);
+    this.#rows.set(id, row as unknown as Workflow);
   }
 
-  happen(id: string, type: string, position: number, control: object, payload: object | null = null): void {
-    const row = { workflow: id, type, position, atMs: START_MS + position * 1_000, epoch: 1, holder: 'worker' };
-    this.events.push({ ...row, control: JSON.stringify(control), payload: JSON.stringify(payload) } as never);
+  /** Opened, and so many checkpoints. */
+  run(id: string, count: number): void {
+    this.happen(id, 'WorkflowOpened');
+    for (let sequence = 1; sequence <= count; sequence++) {
+      this.happen(id, 'CheckpointCommitted', { sequence, step: 'tick', lastAction: `did ${sequence}`, tokens: 0 });
+    }
   }
 
-  desk(): Desk {
-    const reads = {
-      workflow: async (id: string) => this.summaries.get(id),
-      workflows: async ({ status }: { status?: string }) =>
-        [...this.summaries.values()].filter((row) => status === undefined || row.status === status),
-      // Always newer than the summaries: what they don't name yet must not be told.
-      checkpoints: async (id: string, { from, limit }: { from: Sequence; limit: number }) =>
-        Array.from({ length: limit }, (_, at) => this.#checkpoint(id, from + at)),
-      events: async (id: string) => this.events.filter(({ workflow }) => workflow === id),
-      tasks: async () => [],
-    };
-    return { reads, place: { kind: 'cluster', topic: 't' } } as unknown as Desk;
+  row(id: string): Workflow {
+    return this.#rows.get(id)!;
   }
 
-  #checkpoint(id: string, sequence: number): CheckpointRow {
-    const atMs = START_MS + sequence * 1_000;
-    const row = { workflow: id, sequence, position: sequence + 1, atMs, step: 'tick', task: `${sequence - 1}.0` };
-    return { ...row, lastAction: `did ${sequence}`, tokens: 0, costMicros: 0, checkpoint: `c${sequence}` } as never;
+  client(onListed = (): void => {}): Client {
+    const events = this.#events;
+    const rows = this.#rows;
+    return {
+      run: (id: string) => ({
+        get: async () => rows.get(id),
+        async *events({ from }: { readonly from: number }) {
+          for (const data of events.get(id)!.slice(from - 1)) yield { name: 'event', data };
+        },
+      }),
+      async *changes({ signal }: { readonly signal: AbortSignal }) {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+        yield* [];
+      },
+      async *all({ status }: { readonly status?: string }) {
+        yield* rows.values();
+        if (status === 'compensating') onListed();
+      },
+    } as unknown as Client;
   }
 }
 
-/** What is told until the condition holds. */
-async function told(follower: Follower, rows: Rows, count: number): Promise<readonly (Change | Crowd)[]> {
-  const enough = new AbortController();
+const ENDS: Readonly<Record<string, string>> = { WorkflowCompleted: 'completed', WorkflowFailed: 'failed' };
+
+async function told(changes: AsyncIterable<Change | Crowd>): Promise<readonly (Change | Crowd)[]> {
   const all: (Change | Crowd)[] = [];
-  for await (const change of follower.changes(rows.desk(), enough.signal)) {
-    all.push(change);
-    if (all.length === count) enough.abort();
-  }
+  for await (const change of changes) all.push(change);
   return all;
 }
 
-describe('following', () => {
-  it('begins with all that has been, without a baseline', async () => {
-    const rows = new Rows();
-    rows.move('w', 2);
-    const changes = await told(new Follower({ workflow: 'w' }), rows, 3);
-    expect(changes.map((change) => [change.type, 'sequence' in change ? change.sequence : 0])).toEqual([
-      ['started', 0],
-      ['checkpoint', 1],
-      ['checkpoint', 2],
-    ]);
-    expect(changes[2]).toMatchObject({ tookMs: 1_000 });
+const { signal } = new AbortController();
+
+/** What is told of all at the first look. */
+async function firstOf(follower: FleetFollower, world: World, crowds: boolean): Promise<readonly (Change | Crowd)[]> {
+  const enough = new AbortController();
+  const client = world.client(() => enough.abort());
+  return told(follower.changes({ client, signal: enough.signal, crowds }));
+}
+
+describe('following one', () => {
+  it('begins with all that has been where nothing was told yet, and says how long each took', async () => {
+    const world = new World();
+    world.run('w', 2);
+    const changes = await told(followOne('w', undefined, { client: world.client(), signal }));
+    expect(changes.map(({ type }) => type)).toEqual(['started', 'checkpoint', 'checkpoint']);
+    expect(changes[2]).toMatchObject({ sequence_number: 2, took_ms: 1_000 });
   });
 
-  it('tells what came after the baseline, each once, in the order of the stream', async () => {
-    const rows = new Rows();
-    rows.move('w', 2);
-    const follower = new Follower({ workflow: 'w' });
-    await follower.baseline(rows.desk());
-    rows.happen(
-      'w',
-      'StepFailed',
-      4,
-      { task: '2.0', attempt: 1, code: 'x', retry: { delayMs: 500 } },
-      {
-        error: { name: 'Error', message: 'not yet' },
-      },
-    );
-    rows.move('w', 3, { position: 4 as never });
-    // The checkpoint stands before the failure by its position, though it was read from another table.
-    rows.happen('w', 'WorkflowFailed', 5, { code: 'x' }, { error: { name: 'Error', message: 'never' } });
-    const first = await told(follower, rows, 2);
-    expect(first.map(({ type }) => type)).toEqual(['checkpoint', 'step_failed']);
-    rows.move('w', 3, { position: 5 as never, status: 'failed' });
-    const second = await told(follower, rows, 1);
-    expect(second).toMatchObject([{ type: 'failed', reason: 'x', message: 'never', tookMs: 5_000 }]);
+  it('tells what came after what was told, each once, in the order of the stream', async () => {
+    const world = new World();
+    world.run('w', 2);
+    const row = world.row('w');
+    world.happen('w', 'CheckpointCommitted', { sequence: 3 });
+    world.happen('w', 'StepFailed', { task: '2.0', attempt: 1, code: 'x', retry: { delayMs: 500 } });
+    world.happen('w', 'WorkflowFailed', { code: 'x' }, { error: { message: 'never' } });
+    const changes = await told(followOne('w', row, { client: world.client(), signal }));
+    expect(changes).toMatchObject([
+      { type: 'checkpoint', took_ms: null },
+      { type: 'step_failed', retry_ms: 500 },
+      { type: 'failed', reason: 'x', message: 'never', took_ms: 5_000 },
+    ]);
   });
 
   it('tells a crowd by its number, and each of it where programs read', async () => {
-    const rows = new Rows();
-    rows.move('w', CROWD_MIN_COUNT + 1);
-    const people = await told(new Follower({ workflow: 'w', crowds: true }), rows, 2);
-    expect(people[1]).toMatchObject({ type: 'checkpoints', from: 1, to: CROWD_MIN_COUNT + 1 });
-    expect(await told(new Follower({ workflow: 'w' }), rows, CROWD_MIN_COUNT + 2)).toHaveLength(CROWD_MIN_COUNT + 2);
+    const world = new World();
+    world.run('w', CROWD_MIN_COUNT + 1);
+    const client = world.client();
+    const people = await told(followOne('w', undefined, { client, signal, crowds: true }));
+    expect(people.slice(1)).toMatchObject([{ type: 'checkpoints', from: 1, to: CROWD_MIN_COUNT + 1 }]);
+    expect(await told(followOne('w', undefined, { client, signal }))).toHaveLength(CROWD_MIN_COUNT + 2);
+  });
+});
 
-    const many = new Rows();
-    for (let at = 0; at < CROWD_MIN_COUNT; at++) many.move(`w${at}`, 2, { status: 'completed' });
-    const [crowd] = await told(new Follower({ crowds: true }), many, 1);
-    expect(crowd).toMatchObject({ type: 'crowd', workflowCount: 25, checkpointCount: 50, completedCount: 25 });
+describe('following all', () => {
+  it('tells what moved after the baseline alone', async () => {
+    const world = new World();
+    world.run('a', 1);
+    world.run('b', 1);
+    const follower = new FleetFollower();
+    expect(await follower.baseline(world.client())).toHaveLength(2);
+    world.happen('b', 'CheckpointCommitted', { sequence: 2, step: 'tick' });
+    expect(await firstOf(follower, world, false)).toMatchObject([{ type: 'checkpoint', workflow: 'b' }]);
+    expect(await firstOf(follower, world, false)).toEqual([]);
+  });
+
+  it('tells people of many at once by their number', async () => {
+    const world = new World();
+    for (let at = 0; at < CROWD_MIN_COUNT; at++) {
+      world.run(`w${at}`, 2);
+      world.happen(`w${at}`, 'WorkflowCompleted');
+    }
+    const [crowd] = await firstOf(new FleetFollower(), world, true);
+    expect(crowd).toMatchObject({ type: 'crowd', workflow_count: 25, checkpoint_count: 50, completed_count: 25 });
   });
 });
 
 describe('telling', () => {
-  const about = { workflow: 'refund-1', definition: 'refund', atMs: START_MS };
+  const about = { workflow: 'refund-1', definition: 'refund', at: new Date(START_MS).toISOString() };
   const narrator = new Narrator((_, text) => text, { showsWorkflow: true });
 
   it.each<[Change, string]>([
-    [{ ...about, type: 'started', version: 2 }, 'started refund v2'],
-    [{ ...about, type: 'resumed', sequence: 3 }, 'resumes from checkpoint #3'],
-    [{ ...about, type: 'resumed', sequence: 0 }, 'goes on from its start'],
+    [{ ...about, type: 'started', definition_version: 2 }, 'started refund v2'],
+    [{ ...about, type: 'resumed', sequence_number: 3 }, 'resumes from checkpoint #3'],
+    [{ ...about, type: 'resumed', sequence_number: 0 }, 'goes on from its start'],
     [{ ...about, type: 'signal', name: 'approved' }, 'signal approved came'],
     [
-      { ...about, type: 'step_failed', task: '1.0', attempt: 2, code: 'x', message: 'no\nway', retryMs: 400 },
+      { ...about, type: 'step_failed', task: '1.0', attempt: 2, code: 'x', message: 'no\nway', retry_ms: 400 },
       'step failed (task 1.0, attempt 2): no⏎way; again in 400 ms',
     ],
     [
       { ...about, type: 'parked', reason: 'effect-open', message: 'in doubt' },
       'waits for a person (effect-open): in doubt',
     ],
-    [{ ...about, type: 'failed', reason: 'x', message: 'broke', tookMs: 5 }, 'failed (x): broke'],
+    [{ ...about, type: 'failed', reason: 'x', message: 'broke', took_ms: 5 }, 'failed (x): broke'],
     [
-      { ...about, type: 'checkpoints', from: 2, to: 40, lastAction: 'did 40' },
+      { ...about, type: 'checkpoints', from: 2, to: 40, last_action: 'did 40' },
       '#2–#40 39 checkpoints, the last: did 40',
     ],
     [{ ...about, type: 'lease_lost', holder: 'w', reason: 'dead' }, 'lease revoked (dead): another worker goes on'],
@@ -149,29 +162,26 @@ describe('telling', () => {
       { ...about, type: 'waiting', tasks: ['2.0 credit: waits for signal approved'] },
       'waiting 2.0 credit: waits for signal approved',
     ],
-    [{ ...about, type: 'completed', output: 1, tookMs: 61_000 }, 'completed in 1 min 1 s'],
-  ])('says %j in words, and as one object', (change, words) => {
+    [{ ...about, type: 'completed', output: 1, took_ms: 61_000 }, 'completed in 1 min 1 s'],
+  ])('says %j in words', (change, words) => {
     expect(narrator.line(change)).toBe(`12:00:00  refund-1  ${words}`);
-    const json = changeJson(change);
-    expect(json).toMatchObject({ type: change.type, workflow: 'refund-1', definition: 'refund' });
-    expect(Object.keys(json).filter((key) => /[A-Z]/.test(key))).toEqual([]);
   });
 
   it('names the action where the step gave one, and what it cost', () => {
     const checkpoint = {
       ...about,
       type: 'checkpoint',
-      sequence: 7,
-      checkpoint: 'c7',
+      sequence_number: 7,
+      checkpoint_id: 'c7',
       task: '6.0',
       step: 'credit',
-      lastAction: 'credit issued',
+      last_action: 'credit issued',
       tokens: 1_200,
-      costMicros: 12_000,
-      tookMs: 320,
+      cost_micros: 12_000,
+      took_ms: 320,
     } as const;
     expect(narrator.line(checkpoint)).toMatch(/#7 credit: credit issued {2}320 ms, 1,200 tokens, \$0\.0120$/);
-    const silent = { ...checkpoint, lastAction: 'credit', tokens: 0, costMicros: 0, tookMs: null };
+    const silent = { ...checkpoint, last_action: 'credit', tokens: 0, cost_micros: 0, took_ms: null };
     expect(narrator.line(silent)).toMatch(/#7 credit$/);
   });
 });

@@ -3,12 +3,15 @@
  * terminal's status. Nothing of it is stored here: the whole answer is in the log.
  */
 
-import type { News } from '../state/desk.ts';
+import type { EventOf } from '@tidemark/client';
 import type { Terminal } from '../terminal.ts';
+import { progressBar } from '../text/progress.ts';
 import { printable } from '../text/width.ts';
 
 /** A line that goes on for longer is told in parts, in characters. */
 const LINE_MAX_CHARS = 2_000;
+
+export type Delta = Extract<EventOf<'GET /v1/workflows/{workflow}/events'>, { name: 'delta' }>['data'];
 
 export class Spoken {
   readonly #terminal: Pick<Terminal, 'note' | 'paintNote' | 'record' | 'status'>;
@@ -19,7 +22,9 @@ export class Spoken {
     this.#terminal = terminal;
   }
 
-  hear({ workflow, task, text }: Extract<News, { type: 'said' }>): void {
+  /** Other deltas than text are nobody's to read. */
+  hear(workflow: string, { kind, task, text = '' }: Delta): void {
+    if (kind !== 'text') return;
     this.#terminal.record({ type: 'model_said', workflow_id: workflow, task_id: task, text });
     const key = `${workflow}\0${task}`;
     const lines = `${this.#lines.get(key) ?? ''}${text}`.split('\n');
@@ -43,3 +48,12 @@ export class Spoken {
     this.#terminal.note(this.#terminal.paintNote('dim', `… ${printable(line)}`));
   }
 }
+
+/** Tells pieces of answers through `spoken`, and how far steps are as the terminal's status. */
+export const heardBy =
+  (terminal: Pick<Terminal, 'status'>, spoken: Spoken, workflow: string) =>
+  (delta: Delta): void => {
+    const { kind, step = '', done = 0, total = 0, text } = delta;
+    if (kind === 'progress') terminal.status(progressBar({ step, done, total, text }));
+    else spoken.hear(workflow, delta);
+  };

@@ -7,7 +7,7 @@ import { UnavailableError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { FLEET_LOOK_MS, LIVE_LINES_MAX_COUNT } from '../limits.ts';
 import { failureOf } from '../place/api-failure.ts';
-import { heldPlace, openPlace, ownName, type Place, type PlaceOptions, type Target, targetOf } from '../place/place.ts';
+import { lastingPlace, openPlace, type Place, type PlaceOptions, targetOf } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import type { Stream } from '../terminal.ts';
 import { clockTime } from '../text/units.ts';
@@ -56,10 +56,6 @@ export async function liveFleet(session: Session, options: PlaceOptions, canvas:
     await place?.close();
   }
 }
-
-/** Undefined: nobody holds the folder. */
-const lastingPlace = async (session: Session, target: Target): Promise<Place | undefined> =>
-  target.kind === 'server' ? openPlace(session, target) : heldPlace(target, ownName(session.env));
 
 async function look(shown: Shown, place: Place | undefined, open: () => Promise<Place>): Promise<void> {
   if (place === undefined && shown.told !== undefined) {

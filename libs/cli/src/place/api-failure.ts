@@ -3,11 +3,12 @@
 import { TidemarkApiError } from '@tidemark/client';
 import { AccessError, CorruptError, InvalidError, LimitError, TidemarkError, UnavailableError } from '@tidemark/core';
 
-/** What isn't a server's is left as it is. */
-export function failureOf(error: unknown): unknown {
+/** What isn't a server's is left as it is. `fault`: what went wrong in this process, which the answer doesn't say. */
+export function failureOf(error: unknown, fault?: unknown): unknown {
   if (!(error instanceof TidemarkApiError)) return error;
-  const { status, code, message } = error;
-  const options = { cause: error };
+  if (error.status >= 500 && fault !== undefined) return fault;
+  const { status, code, message, fields } = error;
+  const options = { cause: error, fields };
   if (status === 401 || status === 403) return new AccessError(code, message, options);
   if (status === 429 || status === 413) return new LimitError(code, message, options);
   if (status === 503 || status === 0) return new UnavailableError(code, message, options);

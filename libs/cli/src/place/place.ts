@@ -7,16 +7,23 @@ import { userInfo } from 'node:os';
 import { LOCAL_PRINCIPAL, LOCAL_URL, localApi, OWN_VERSION } from '@tidemark/api/local';
 import { type Client, connect, TidemarkApiError } from '@tidemark/client';
 import { ConfigError } from '@tidemark/core';
-import { hasClusterConfig } from '@tidemark/host';
+import { type Host, hasClusterConfig } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
 import { noState, UsageError } from '../failures.ts';
 import { FOLDER_WAIT_MS, HOLDER_ANSWER_MS, RETRY_PAUSE_MS, STALL_NOTICE_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
-import { DEFAULT_FOLDER } from '../state/desk.ts';
-import type { HostDesk } from '../state/host-desk.ts';
-import { exists, type Folder, folderTarget, holdFolder, inUse, isInUse } from '../state/open-desk.ts';
 import { failureOf } from './api-failure.ts';
 import { type Context, contextNamed, readContexts } from './contexts.ts';
+import {
+  DEFAULT_FOLDER,
+  exists,
+  type Folder,
+  folderTarget,
+  type HeldFolder,
+  holdFolder,
+  inUse,
+  isInUse,
+} from './folder.ts';
 import { folderFetch, type Holder } from './folder-socket.ts';
 import { tokenOf } from './oidc.ts';
 
@@ -24,6 +31,11 @@ import { tokenOf } from './oidc.ts';
 export interface PlaceOptions {
   readonly state?: string | undefined;
   readonly context?: string | undefined;
+}
+
+/** Of a tenant's things; without one a server knows the caller's, and a folder has its default. */
+export interface OfTenant extends PlaceOptions {
+  readonly tenant?: string | undefined;
 }
 
 export type Target =
@@ -45,6 +57,8 @@ export interface Place {
   readonly holder: Holder | null;
   /** Nobody can be running anything there. */
   readonly isIdle: boolean;
+  /** What an answer doesn't say, of a place in this process: its newest failure. */
+  fault?(): unknown;
   close(): Promise<void>;
 }
 
@@ -109,11 +123,18 @@ export async function atPlace<T>(
   if (target.kind === 'embedded' && options.how === 'look' && !exists(target)) throw noState(target.shown);
   const place = await openPlace(session, target, options);
   try {
-    return await noticeStall(session, place, work(place));
-  } catch (error) {
-    throw failureOf(error);
+    return await within(place, () => noticeStall(session, place, work(place)));
   } finally {
     await place.close();
+  }
+}
+
+/** Throws a refusal as the error that it is. */
+export async function within<T>(place: Pick<Place, 'fault'>, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw failureOf(error, place.fault?.());
   }
 }
 
@@ -139,20 +160,29 @@ export async function openPlace(
   return { client: connect({ url, token }), shown, kind: 'server', holder: null, isIdle: false, close };
 }
 
-/** Another command may hold it for a moment without a socket, so it is tried for a while before the folder counts as in use. */
-async function openFolder(
+async function openFolder(target: Folder, name: string, definitions: AtPlaceOptions['definitions']): Promise<Place> {
+  const found = await heldOr(target, name, async () =>
+    holdFolder(target, { definitions: (await definitions?.()) ?? [] }),
+  );
+  return 'client' in found ? found : placeOf(found, name);
+}
+
+/**
+ * The place of whoever holds the folder, or what `hold` comes to. Another command may hold it for a moment without a socket, so it is tried
+ * for a while before the folder counts as in use.
+ */
+export async function heldOr<T>(
   target: Folder,
   name: string,
-  definitions: AtPlaceOptions['definitions'],
+  hold: () => Promise<T>,
   waitMs = FOLDER_WAIT_MS,
-): Promise<Place> {
+): Promise<Place | T> {
   const deadlineMs = performance.now() + waitMs;
   for (;;) {
     const held = await heldPlace(target, name);
     if (held !== undefined) return held;
     try {
-      const known = (await definitions?.()) ?? [];
-      return placeOf(await holdFolder(target, { definitions: known }), known, name);
+      return await hold();
     } catch (error) {
       if (!isInUse(error) || performance.now() > deadlineMs) throw inUse(error, target);
       await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
@@ -161,23 +191,39 @@ async function openFolder(
 }
 
 /** A folder that this process holds; closing it lets the folder go. */
-export function placeOf(desk: HostDesk, definitions: readonly Definition[], name: string): Place {
-  const { host, runsWorker } = desk;
-  const { ports, client } = host;
-  const isIdle = !runsWorker;
-  const principal = { ...LOCAL_PRINCIPAL, subject: name };
-  const api = localApi({ place: { ports, client, isIdle }, definitions, principal });
+export function placeOf(held: HeldFolder, name: string): Place {
+  const { host, runsWorker, definitions, target } = held;
+  const place = hostPlace(host, { name, shown: target.shown, isIdle: !runsWorker, definitions });
   return {
-    client: connect({ url: LOCAL_URL, fetch: api.fetch, tries: 1 }),
-    ...{ shown: shownOf(desk), kind: 'folder', holder: null, isIdle },
+    ...place,
     close: async () => {
-      api.close();
-      await desk.close();
+      await place.close();
+      await held.close();
     },
   };
 }
 
-const shownOf = ({ place }: HostDesk): string => (place.kind === 'embedded' ? place.folder : place.topic);
+export interface HostPlaceOptions extends Pick<Place, 'shown' | 'isIdle'> {
+  /** Who asks. */
+  readonly name: string;
+  readonly definitions: readonly Definition[];
+}
+
+/** What this process has open; closing it leaves that open. */
+export function hostPlace(host: Host, { name, shown, isIdle, definitions }: HostPlaceOptions): Place {
+  const { ports, client } = host;
+  const principal = { ...LOCAL_PRINCIPAL, subject: name };
+  const api = localApi({ place: { ports, client, isIdle }, definitions, principal });
+  return {
+    client: connect({ url: LOCAL_URL, fetch: api.fetch, tries: 1 }),
+    ...{ shown, kind: 'folder', holder: null, isIdle, fault: api.fault },
+    close: async () => api.close(),
+  };
+}
+
+/** A place that stays there without being held by this process. Undefined: nobody holds the folder. */
+export const lastingPlace = async (session: Session, target: Target): Promise<Place | undefined> =>
+  target.kind === 'server' ? openPlace(session, target) : heldPlace(target, ownName(session.env));
 
 /** Undefined: nobody answers there. Throws `ConfigError` (`holder-differs`, `holder-silent`). */
 export async function heldPlace({ folder, shown }: Folder, name: string): Promise<Place | undefined> {

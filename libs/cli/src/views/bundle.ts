@@ -1,92 +1,85 @@
-/** Owns how a rebuilt bundle, a list of model calls and the comparison of two bundles read, for people and for programs. Pure. */
+/** Owns how a rebuilt bundle, a list of model calls and the comparison of two bundles read, for people. Pure. */
 
-import { decodePayload } from '@tidemark/codec';
+import type { Answer } from '@tidemark/client';
 import type { BundleDiff, BundleMessage, Json, Manifest, ManifestItem } from '@tidemark/core';
-import type { EffectRow } from '@tidemark/ports';
-import type { ModelAnswer, RebuiltCall } from '@tidemark/runtime';
+import type { ModelAnswer } from '@tidemark/runtime';
 import type { Terminal } from '../terminal.ts';
+import { shellWord } from '../text/shell.ts';
 import { table } from '../text/table.ts';
-import { count, counted } from '../text/units.ts';
+import { count, counted, dateTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
-/** A model call of a workflow: `call` counts those of one checkpoint's step. */
-export interface ListedCall {
-  readonly at: number;
-  readonly call: number;
-  readonly effect: EffectRow;
-}
+type ListedCall = Answer<'GET /v1/workflows/{workflow}/calls'>['calls'][number];
+type ModelCall = Answer<'GET /v1/workflows/{workflow}/at/{sequence}/calls'>['calls'][number];
+
+/** The parts that are any JSON to the operation, as they are read here; content is absent for who may not see it. */
+export type SeenCall = Omit<ModelCall, 'bundle' | 'manifest' | 'messages' | 'prompt' | 'answer'> & {
+  readonly bundle?: { readonly hash: string };
+  readonly manifest: Manifest | null;
+  readonly messages?: readonly BundleMessage[] | null;
+  readonly prompt?: readonly Json[];
+  readonly answer?: ModelAnswer | null;
+};
 
 type Look = Pick<Terminal, 'paint' | 'width'>;
 
 export function callsLines(id: string, calls: readonly ListedCall[], { paint, width }: Look): readonly string[] {
-  if (calls.length === 0) return [`${id} has asked no model.`];
+  if (calls.length === 0) return [`${printable(id)} has asked no model.`];
   const columns = [
     { title: 'AT', align: 'right' },
     { title: 'CALL', align: 'right' },
-    { title: 'MODEL', shrinksTo: 12 },
-    { title: 'BUNDLE' },
+    { title: 'TASK' },
     { title: 'STATUS' },
-    { title: 'TOKENS', align: 'right' },
-    { title: 'COST', align: 'right' },
+    { title: 'MADE' },
   ] as const;
-  const rows = calls.map(({ at, call, effect }) => {
-    const { model, bundle } = askedIn(effect);
-    const answer = answerIn(effect);
-    const tokens = answer === undefined ? '' : count(answer.usage.inputTokens + answer.usage.outputTokens);
-    const cost = answer === undefined ? '' : usd(answer.costMicros);
-    return [String(at), String(call), printable(model), printable(bundle ?? '-'), effect.status, tokens, cost];
-  });
+  const rows = [...Map.groupBy(calls, ({ at }) => at)].flatMap(([at, ofStep]) =>
+    ofStep
+      .toSorted((a, b) => a.idempotency_key.localeCompare(b.idempotency_key, 'en', { numeric: true }))
+      .map(({ task, status, made_at }, index) => [
+        ...[String(at), String(index + 1), task, status],
+        dateTime(Date.parse(made_at)),
+      ]),
+  );
   return [
     ...table(columns, rows, { width, title: (text) => paint('bold', text) }),
     '',
-    `tidemark bundle ${id} --at ${calls.at(-1)!.at} rebuilds what the last one saw.`,
+    `tidemark bundle ${shellWord(id)} --at ${calls.at(-1)!.at} rebuilds what the last one saw.`,
   ];
-}
-
-const askedIn = ({ request }: EffectRow): { readonly model: string; readonly bundle: string | null } =>
-  request === null
-    ? { model: '?', bundle: null }
-    : (decodePayload('EffectIntended', request).request as { readonly model: string; readonly bundle: string | null });
-
-function answerIn({ status, payload }: EffectRow): ModelAnswer | undefined {
-  if (status !== 'done') return undefined;
-  const resolved = decodePayload('EffectResolved', payload);
-  return 'response' in resolved ? (resolved.response as unknown as ModelAnswer) : undefined;
 }
 
 const usd = (micros: number): string => `$${(micros / 1_000_000).toFixed(6).replace(/0{1,4}$/, '')}`;
 
 export function bundleLines(
-  call: RebuiltCall,
+  call: SeenCall,
   shown: { readonly messages?: boolean | undefined; readonly items?: boolean | undefined },
   look: Look,
 ): readonly string[] {
-  const { key, provider, model, bundle, answer, sent, rebuilt, prompt } = call;
+  const { key, provider, model, bundle, manifest, messages, answer, identical, rebuilt, prompt = [] } = call;
   const { paint } = look;
   const head = [
     `${paint('bold', 'call')}     ${printable(key)}`,
     `${paint('bold', 'model')}    ${printable(`${provider} ${model}`)}`,
   ];
-  if (answer !== null) {
+  if (answer != null) {
     const { usage, costMicros, latencyMs, finishReason } = answer;
     head.push(
       `${paint('bold', 'answer')}   ${finishReason}, ${count(usage.inputTokens)} tokens in, ${count(usage.outputTokens)} out, ${usd(costMicros)}, ${count(latencyMs)} ms`,
     );
   }
-  if (bundle === undefined) return [...head, 'It was made without a bundle.', ...promptLines(prompt, look)];
-  const same = sent === rebuilt ? paint('green', 'identical to what was sent') : paint('red', 'NOT what was sent');
-  const { totals, bundle_type: type } = bundle.manifest;
+  if (manifest === null) return [...head, 'It was made without a bundle.', ...promptLines(prompt, look)];
+  const same = identical ? paint('green', 'identical to what was sent') : paint('red', 'NOT what was sent');
+  const { totals, bundle_type: type } = manifest;
   head.push(
     `${paint('bold', 'bundle')}   ${type}, ${count(totals.token_estimate)} of ${count(totals.token_budget)} tokens, ${counted(totals.kept, 'piece')} of ${count(totals.items)} kept`,
     `${paint('bold', 'bytes')}    sha256 ${rebuilt} (${same})`,
-    `${paint('bold', 'manifest')} sha256 ${bundle.hash}`,
+    ...(bundle === undefined ? [] : [`${paint('bold', 'manifest')} sha256 ${bundle.hash}`]),
   );
   return [
     ...head,
     '',
-    ...laneLines(bundle.manifest, look),
-    ...(shown.items === true ? ['', ...itemLines(bundle.manifest.items, look)] : []),
-    ...(shown.messages === true ? ['', ...bundle.messages.flatMap((message) => messageLines(message, look))] : []),
+    ...laneLines(manifest, look),
+    ...(shown.items === true ? ['', ...itemLines(manifest.items, look)] : []),
+    ...(shown.messages === true ? ['', ...(messages ?? []).flatMap((message) => messageLines(message, look))] : []),
     ...promptLines(prompt, look),
   ];
 }

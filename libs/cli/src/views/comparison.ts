@@ -28,9 +28,7 @@ export function comparisonLines(comparison: Comparison, look: Look): readonly st
   ];
   const rows = [
     row('definition', (one) => `${one.definition} v${one.definition_version}`),
-    row('history', ({ fork }) =>
-      fork === undefined ? 'its own' : forkWords({ ...fork, sequence: fork.sequence_number }),
-    ),
+    row('history', ({ fork }) => (fork === undefined ? 'its own' : forkWords(fork))),
     row('status', ({ status, reason }) => (reason === null ? status : `${status} (${reason})`)),
     row('checkpoints', (one) => withShared(one, ({ checkpoints }) => count(checkpoints))),
     row('effects', effectWords),

@@ -3,19 +3,23 @@
  * unfolded once; where it comes again it is only named, with a mark that tells a way back from a way already drawn. Pure.
  */
 
-import type { DefinitionCard } from '@tidemark/api/shapes';
+/** What each step may add, and which steps begin; null: nobody said. */
+export interface Flow {
+  readonly starts: readonly string[] | null;
+  readonly flow: Readonly<Record<string, readonly string[]>>;
+}
 
 /** Marks behind a step's name: pending tasks and the like. */
 export type Marks = (step: string) => string;
 
 interface Drawing {
-  readonly flow: DefinitionCard['flow'];
+  readonly flow: Flow['flow'];
   readonly marks: Marks;
   readonly lines: string[];
   readonly drawn: Set<string>;
 }
 
-export function flowLines(card: DefinitionCard, marks: Marks = () => ''): readonly string[] {
+export function flowLines(card: Flow, marks: Marks = () => ''): readonly string[] {
   const drawing: Drawing = { flow: card.flow, marks, lines: [], drawn: new Set() };
   const starts = card.starts ?? sourcesOf(card.flow);
   for (const [at, step] of starts.entries()) draw(drawing, step, '', at === starts.length - 1, [], starts.length === 1);
@@ -23,7 +27,7 @@ export function flowLines(card: DefinitionCard, marks: Marks = () => ''): readon
 }
 
 /** Where nobody said what begins: steps that no other one names. */
-function sourcesOf(flow: DefinitionCard['flow']): readonly string[] {
+function sourcesOf(flow: Flow['flow']): readonly string[] {
   const named = new Set(Object.entries(flow).flatMap(([step, next]) => next.filter((name) => name !== step)));
   const sources = Object.keys(flow).filter((step) => !named.has(step));
   return sources.length === 0 ? Object.keys(flow).slice(0, 1) : sources;

@@ -22,8 +22,8 @@ const blank: TaskState = {
 function words(change: Partial<TaskState>): string {
   const state = { ...blank, ...change };
   const row = { workflow: 'w', task: state.id, rank: 0, step: state.step, unblocked: true, cause: null };
-  const task = pendingTask({ ...row, state: JSON.stringify(state) } as Parameters<typeof pendingTask>[0]);
-  return taskWords(task, new Map([[taskId(1, 0), 'price']]), NOW_MS);
+  const pending = pendingTask({ ...row, state: JSON.stringify(state) } as Parameters<typeof pendingTask>[0]);
+  return taskWords(taskJson(pending), new Map([[taskId(1, 0), 'price']]), NOW_MS);
 }
 
 describe('what a task is blocked on, and why', () => {

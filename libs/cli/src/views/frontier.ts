@@ -1,25 +1,26 @@
 /** Owns what remains to do, in words: each pending task, and what it is blocked on and why. Pure. */
 
-import type { PendingTask } from '@tidemark/api/shapes';
-import type { Blocked, StreamStatus, TaskId, TaskState } from '@tidemark/core';
+import type { Task, Workflow } from '@tidemark/client';
 import { clockTime, counted, dateTime, until } from '../text/units.ts';
 
 /** A day, in milliseconds: what is due later is told with its date. */
 const DAY_MS = 86_400_000;
 
 /** Why no task of the workflow goes on, whatever it waits for; undefined: they may. */
-export function standsWords(status: StreamStatus): string | undefined {
+export function standsWords(status: Workflow['status']): string | undefined {
   if (status === 'compensating') return 'stands still: the workflow is being undone';
   return status === 'open' || status === 'parked' ? undefined : 'not done: the workflow has ended';
 }
 
 /** Names of the steps of pending tasks, to say `2.0 (price)`. */
-export type StepNames = ReadonlyMap<TaskId, string>;
+export type StepNames = ReadonlyMap<string, string>;
+
+export const stepNames = (tasks: readonly Task[]): StepNames => new Map(tasks.map(({ task, step }) => [task, step]));
 
 /** What keeps the task from running, or what it is at; one line. `isHeld`: a worker has the workflow in hand. */
-export function taskWords(task: PendingTask, steps: StepNames, nowMs: number, isHeld = false): string {
-  const { state, blocked, ready } = task;
-  if (ready) return readyWords(state, isHeld);
+export function taskWords(task: Task, steps: StepNames, nowMs: number, isHeld = false): string {
+  const { blocked_on: blocked } = task;
+  if (task.state === 'ready' || blocked.length === 0) return readyWords(task, isHeld);
   // Signals and timers are alternatives to each other; everything else must come true as well.
   const either = blocked.filter(isAlternative);
   const needed = blocked.filter((reason) => !isAlternative(reason)).map((reason) => blockedWords(reason, steps, nowMs));
@@ -27,10 +28,12 @@ export function taskWords(task: PendingTask, steps: StepNames, nowMs: number, is
   return [...needed, ...(waits === '' ? [] : [waits])].join(', and ');
 }
 
+type Blocked = Task['blocked_on'][number];
+
 const ALTERNATIVES: readonly Blocked['on'][] = ['signal', 'timer', 'approval', 'child'];
 const isAlternative = ({ on }: Blocked): boolean => ALTERNATIVES.includes(on);
 
-function readyWords({ effects, failureCount, cause }: TaskState, isHeld: boolean): string {
+function readyWords({ effects, failure_count: failureCount, cause }: Task, isHeld: boolean): string {
   const open = effects.find((effect) => effect.status === 'intended');
   if (open !== undefined) return `effect ${open.operation} under way (${open.kind})`;
   const tried = failureCount === 0 ? '' : `, attempt ${failureCount + 1}`;
@@ -42,26 +45,28 @@ function blockedWords(blocked: Blocked, steps: StepNames, nowMs: number): string
   switch (blocked.on) {
     case 'tasks':
       return `after ${blocked.tasks.map((id) => named(id, steps)).join(', ')}`;
-    case 'all-earlier':
-      return `after all earlier tasks (${blocked.remainingCount} to go)`;
+    case 'all_earlier':
+      return `after all earlier tasks (${blocked.remaining_count} to go)`;
     case 'signal':
       return `waits for signal ${blocked.names.join(' or ')}`;
     case 'timer':
-      return `waits until ${timeWords(blocked.dueAtMs, nowMs)}`;
+      return `waits until ${timeWords(Date.parse(blocked.due_at), nowMs)}`;
     case 'child':
       return `waits for workflow ${blocked.child}`;
     case 'approval':
       return `asks ${blocked.assignee ?? 'a person'} for approval (${blocked.name})`;
     case 'retry':
-      return `failed ${counted(blocked.failureCount, 'time')}, tried again ${until(blocked.dueAtMs, nowMs).replace('due', 'now')}`;
+      return `failed ${counted(blocked.failure_count, 'time')}, tried again ${until(Date.parse(blocked.due_at), nowMs).replace('due', 'now')}`;
     case 'confirmation': {
-      const overdue = blocked.overdueAtMs === null ? '' : `, at the latest ${timeWords(blocked.overdueAtMs, nowMs)}`;
-      return `waits for the confirmation of ${blocked.key} (${blocked.token})${overdue}`;
+      const overdue =
+        blocked.overdue_at === null ? '' : `, at the latest ${timeWords(Date.parse(blocked.overdue_at), nowMs)}`;
+      const token = blocked.token === undefined ? '' : ` (${blocked.token})`;
+      return `waits for the confirmation of ${blocked.idempotency_key}${token}${overdue}`;
     }
   }
 }
 
-const named = (id: TaskId, steps: StepNames): string => {
+const named = (id: string, steps: StepNames): string => {
   const step = steps.get(id);
   return step === undefined ? id : `${id} (${step})`;
 };

@@ -1,26 +1,32 @@
 /** Owns what an event says in a few words. Pure. */
 
-import { decodePayload } from '@tidemark/codec';
-import type { EventRow } from '@tidemark/ports';
+import type { Event } from '@tidemark/client';
 
 const FORGOTTEN = '(forgotten)';
-/** An event whose key was destroyed has none. */
-const messageOf = (error: { readonly message: string } | undefined): string => error?.message ?? FORGOTTEN;
+
+/** The message of the error that an event's payload holds, or why it was asked; what was forgotten, or may not be seen, has none. */
+export function wordsIn({ payload }: Pick<Event, 'payload'>): string {
+  const { error, why, value } = (payload ?? {}) as {
+    error?: { message?: string };
+    why?: string;
+    value?: { why?: string };
+  };
+  return error?.message ?? why ?? value?.why ?? '';
+}
 
 /** What an event says, in a few words; without its payload's values, except an error's message. */
-export function eventWords(row: EventRow): string {
-  const control = JSON.parse(row.control) as Record<string, unknown>;
-  switch (row.type) {
-    case 'StepFailed': {
-      const { error } = decodePayload('StepFailed', row.payload);
-      return `task ${control.task}, attempt ${control.attempt}: ${messageOf(error)}`;
-    }
+export function eventWords(event: Event): string {
+  const { control } = event;
+  const words = wordsIn(event) || FORGOTTEN;
+  switch (event.type) {
+    case 'StepFailed':
+      return `task ${control.task}, attempt ${control.attempt}: ${words}`;
     case 'WorkflowFailed':
-      return messageOf(decodePayload('WorkflowFailed', row.payload).error);
+      return words;
     case 'WorkflowParked':
-      return `${control.code}: ${messageOf(decodePayload('WorkflowParked', row.payload).error)}`;
+      return `${control.code}: ${words}`;
     case 'ApprovalDecided':
-      return `${control.by} decided ${control.resolution}: ${decodePayload('ApprovalDecided', row.payload).why ?? FORGOTTEN}`;
+      return `${control.by} decided ${control.resolution}: ${words}`;
     case 'EffectConfirmed':
       return `token ${control.token}: ${control.outcome}`;
     case 'CompensationStarted':
@@ -28,7 +34,7 @@ export function eventWords(row: EventRow): string {
     case 'CompensationFinished':
       return `${control.undo}: ${control.outcome}`;
     case 'CancelRequested':
-      return `${control.code} by ${control.by}: ${decodePayload('CancelRequested', row.payload).why ?? FORGOTTEN}`;
+      return `${control.code} by ${control.by}: ${words}`;
     case 'ChildClosed':
       return `${control.child}: ${control.outcome} (task ${control.task})`;
     case 'ApprovalGiven':
@@ -36,9 +42,9 @@ export function eventWords(row: EventRow): string {
     case 'WorkflowTerminated':
     case 'PauseRequested':
     case 'ResumeRequested':
-      return `by ${control.by}: ${decodePayload(row.type, row.payload).why ?? FORGOTTEN}`;
+      return `by ${control.by}: ${words}`;
     case 'RecordJudged':
-      return `${control.by} decided ${control.judgement} of the record at offset ${control.offset}: ${decodePayload('RecordJudged', row.payload).why ?? FORGOTTEN}`;
+      return `${control.by} decided ${control.judgement} of the record at offset ${control.offset}: ${words}`;
     case 'VersionPinned':
       return `${control.pinned === true ? 'pinned' : 'let go'} by ${control.by}`;
     case 'WorkflowCompleted':

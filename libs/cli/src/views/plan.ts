@@ -1,22 +1,19 @@
 /** Owns how a recovery plan reads: what the log says, what would be asked, and what follows from each answer. Pure. */
 
-import { isoTime, type ProbeAnswer, type RecoveryAction } from '@tidemark/core';
-import type { PlannedEffect, PlannedNext, RecoveryPlan } from '@tidemark/runtime';
+import type { Answer } from '@tidemark/client';
 import { commandLine, showCommand, stateWords } from '../text/shell.ts';
 import { ago, counted, dateTime, duration } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import type { Asked } from './question.ts';
+import { answersOf } from './answers.ts';
 
 const INDENT = '  ';
 
+type Plan = Answer<'GET /v1/workflows/{workflow}/recovery'>;
+type PlannedEffect = Plan['effects'][number];
+type Outcome = PlannedEffect['outcomes'][number];
+
 export interface PlanView {
-  readonly plan: RecoveryPlan;
-  /** Of the newest checkpoint; null before the first. */
-  readonly checkpoint: { readonly step: string | null; readonly atMs: number; readonly lastAction: string } | null;
-  readonly asked: Asked | undefined;
-  /** Name and version; null where the definition isn't known here. */
-  readonly definition: string | null;
-  readonly probed: boolean;
+  readonly plan: Plan;
   /** As the user named it. */
   readonly folder: string | undefined;
   readonly nowMs: number;
@@ -36,37 +33,40 @@ export function planLines(view: PlanView, paintTitle: (text: string) => string):
   return [...lines, '', 'Nothing was changed.'];
 }
 
-function logLines({ plan, checkpoint, nowMs }: PlanView): readonly string[] {
-  const { crashes, lease } = plan;
-  const times = crashes.timesMs.map((atMs) => dateTime(atMs)).join(', ');
+function logLines({ plan, nowMs }: PlanView): readonly string[] {
+  const { crashes, lease, checkpoint } = plan;
+  const times = crashes.at.map((at) => dateTime(Date.parse(at))).join(', ');
   const died =
     crashes.count === 0
       ? 'no holder died since the newest checkpoint'
-      : `${counted(crashes.count, 'holder')} died since the newest checkpoint, ${crashes.lastHourCount} within the hour (${times}); ${leftWords(plan)}`;
+      : `${counted(crashes.count, 'holder')} died since the newest checkpoint, ${crashes.last_hour_count} within the hour (${times}); ${leftWords(plan)}`;
   return [
     `status: ${plan.status}`,
     lease === null ? 'held by nobody' : `held by ${printable(lease.holder)} (epoch ${lease.epoch})`,
     died,
     checkpoint === null
       ? 'newest checkpoint: none yet, it begins at the start'
-      : `newest checkpoint: #${plan.checkpoint} ${printable(checkpoint.step ?? '')}, ${ago(checkpoint.atMs, nowMs)}: ${printable(checkpoint.lastAction)}`,
+      : `newest checkpoint: #${checkpoint.sequence_number} ${printable(checkpoint.step ?? '')}, ${ago(Date.parse(checkpoint.at), nowMs)}: ${printable(checkpoint.last_action)}`,
   ];
 }
 
-const leftWords = ({ crashes }: RecoveryPlan): string =>
-  `${counted(crashes.attemptsLeftCount, 'more attempt')} before a person is asked`;
+const leftWords = ({ crashes }: Plan): string =>
+  `${counted(crashes.attempts_left_count, 'more attempt')} before a person is asked`;
 
-function effectsLines({ plan, definition, probed }: PlanView): readonly string[] {
-  if (plan.effects.length === 0) return ['none that the next holder would look at'];
+function effectsLines({ plan }: PlanView): readonly string[] {
+  const { effects, definition, probes_asked: probed } = plan;
+  if (effects.length === 0) return ['none that the next holder would look at'];
   const unknown =
     definition === null
-      ? ['(The definition is not known here: --workflows names its module, and the plan says more.)']
+      ? [
+          '(The definition is not known there. For a folder that nobody holds --workflows names its module, and the plan says more.)',
+        ]
       : [];
-  return [...unknown, ...plan.effects.flatMap((effect) => effectLines(effect, probed))];
+  return [...unknown, ...effects.flatMap((effect) => effectLines(effect, probed))];
 }
 
 function effectLines(effect: PlannedEffect, probed: boolean): readonly string[] {
-  const { key, kind, status, of, task, outcomes, waitMs } = effect;
+  const { idempotency_key: key, kind, status, of, task, outcomes, wait_ms: waitMs } = effect;
   const where = of === 'newest-checkpoint' ? 'of the newest checkpoint' : `of pending task ${task}`;
   const outcomeLines = outcomes.map(({ answer, action }) => {
     const wait =
@@ -76,15 +76,16 @@ function effectLines(effect: PlannedEffect, probed: boolean): readonly string[] 
   return [`${printable(key)}: ${kind}, ${status}, ${where}; ${probeWords(effect, probed)}`, ...outcomeLines];
 }
 
-function probeWords({ probe, asks, said }: PlannedEffect, probed: boolean): string {
+function probeWords({ probe, asks, said, problem }: PlannedEffect, probed: boolean): string {
   if (!asks) return 'nobody is asked about it';
   if (probe === 'none') return 'no probe';
   if (probe === 'unknown') return 'whether it has a probe is not known here';
   if (said !== null) return `its probe was asked now and said '${said}'`;
+  if (problem !== undefined) return `its probe gave no answer (${printable(problem)})`;
   return probed ? 'its probe gave no answer' : 'its probe would be asked';
 }
 
-function answerWords(answer: ProbeAnswer, { status, asks, said, probe }: PlannedEffect): string {
+function answerWords(answer: Outcome['answer'], { status, asks, said, probe }: PlannedEffect): string {
   if (!asks) return 'known';
   if (answer === 'none') return probe === 'none' ? 'nobody to ask' : 'if there is nobody to ask';
   const what = {
@@ -95,7 +96,7 @@ function answerWords(answer: ProbeAnswer, { status, asks, said, probe }: Planned
   return said === null ? `if it says that ${what[answer]}` : `so ${what[answer]}`;
 }
 
-const ACTION_WORDS: Readonly<Record<RecoveryAction, string>> = {
+const ACTION_WORDS: Readonly<Record<Outcome['action'], string>> = {
   'go-on': 'nothing is to be done about it',
   'record-done': 'its response is recorded, and the step goes on with it',
   'call-again': 'it is called again with the same key',
@@ -104,7 +105,7 @@ const ACTION_WORDS: Readonly<Record<RecoveryAction, string>> = {
   'await-confirmation': 'its confirmation is waited for',
 };
 
-function nextLines(next: PlannedNext, { plan, asked, folder }: PlanView): readonly string[] {
+function nextLines(next: Plan['next'], { plan, folder }: PlanView): readonly string[] {
   switch (next.kind) {
     case 'ended':
       return ['it has ended; there is nothing to recover'];
@@ -118,14 +119,11 @@ function nextLines(next: PlannedNext, { plan, asked, folder }: PlanView): readon
     }
     case 'stopped':
     case 'asks': {
-      const code = next.kind === 'stopped' ? next.problem : next.question.code;
-      const why = asked === undefined || asked.message === '' ? code : asked.message;
+      const { workflow, tenant, question } = plan;
+      const answers = question === null ? [] : answersOf(workflow, tenant, question, folder);
       return [
-        `it waits for a person: ${printable(why)}`,
-        ...(asked?.answers ?? []).flatMap(({ command, means }) => [
-          `${INDENT}${command}`,
-          `${INDENT}${INDENT}${means}`,
-        ]),
+        `it waits for a person: ${printable(question?.message || (question?.code ?? ''))}`,
+        ...answers.flatMap(({ command, means }) => [`${INDENT}${command}`, `${INDENT}${INDENT}${means}`]),
       ];
     }
     case 'ruled':
@@ -150,24 +148,3 @@ function nextLines(next: PlannedNext, { plan, asked, folder }: PlanView): readon
     }
   }
 }
-
-export const planJson = ({ plan, checkpoint, definition, probed }: PlanView) => ({
-  workflow: plan.workflow,
-  status: plan.status,
-  definition,
-  dry_run: true,
-  probes_asked: probed,
-  lease: plan.lease,
-  crashes: {
-    count: plan.crashes.count,
-    last_hour_count: plan.crashes.lastHourCount,
-    attempts_left_count: plan.crashes.attemptsLeftCount,
-    at: plan.crashes.timesMs.map(isoTime),
-  },
-  checkpoint:
-    checkpoint === null
-      ? null
-      : { sequence_number: plan.checkpoint, step: checkpoint.step, at: isoTime(checkpoint.atMs) },
-  effects: plan.effects.map(({ key, waitMs, ...effect }) => ({ idempotency_key: key, ...effect, wait_ms: waitMs })),
-  next: plan.next,
-});

@@ -125,6 +125,8 @@ export interface FleetEndpoints {
         readonly archived_event_count: number;
         readonly archived_raw_bytes: number;
         readonly archived_bytes: number;
+        /** The workflow whose history it shares, by workflow. */
+        readonly fork_of?: string | undefined;
       }[];
     };
   };

@@ -14,7 +14,7 @@ export interface FollowingStreams {
         | {
             /** The first position that is wanted. */
             readonly from?: number | undefined;
-            /** Also what models answer, as it comes; needs the right to content. */
+            /** Also what models answer as it comes, and how far steps are; needs the right to content. */
             readonly deltas?: 'true' | 'false' | undefined;
           }
         | undefined;
@@ -42,10 +42,15 @@ export interface FollowingStreams {
   };
 }
 
-/** A piece of a model's answer, while it comes; stored nowhere. */
+/** A piece of a model's answer as it comes, or how far a step is; stored nowhere. */
 export interface Delta {
-  readonly task: string;
-  readonly kind: 'text' | 'reasoning' | 'tool-call';
+  /** Null: it is the workflow that waits, before a step goes on. */
+  readonly task: string | null;
+  readonly kind: 'text' | 'reasoning' | 'tool-call' | 'progress';
   readonly text?: string | undefined;
   readonly call?: Json | undefined;
+  /** Of `progress`, as what follows. */
+  readonly step?: string | undefined;
+  readonly done?: number | undefined;
+  readonly total?: number | undefined;
 }

@@ -63,7 +63,7 @@ export interface Question {
   readonly code: string;
   readonly task: string | null;
   readonly idempotency_key: string | null;
-  /** What it can be answered with. */
+  /** What it can be answered with; none where it stands at a record that cannot be read, which is judged instead. */
   readonly resolutions: readonly string[];
   readonly message?: string | undefined;
   readonly evidence?: Json | undefined;

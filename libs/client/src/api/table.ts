@@ -8,10 +8,13 @@ import type { FleetEndpoints } from './fleet.ts';
 import type { FollowingStreams } from './following.ts';
 import type { HistoryEndpoints } from './history.ts';
 import type { JobsEndpoints } from './jobs.ts';
+import type { MemoryEndpoints } from './memory.ts';
 import type { QueuesEndpoints } from './queues.ts';
+import type { RetentionEndpoints } from './retention.ts';
 import type { ScalingEndpoints } from './scaling.ts';
 import type { SchedulesEndpoints } from './schedules.ts';
-import type { SessionsAndMemoryEndpoints } from './sessions-and-memory.ts';
+import type { SessionsEndpoints } from './sessions.ts';
+import type { ShadowsEndpoints } from './shadows.ts';
 import type { ThePastEndpoints } from './the-past.ts';
 import type { WorkflowsEndpoints } from './workflows.ts';
 
@@ -22,12 +25,15 @@ export interface Endpoints
     ApprovalsEndpoints,
     ThePastEndpoints,
     BudgetsEndpoints,
-    SessionsAndMemoryEndpoints,
+    SessionsEndpoints,
+    MemoryEndpoints,
     JobsEndpoints,
     QueuesEndpoints,
     ScalingEndpoints,
     SchedulesEndpoints,
+    ShadowsEndpoints,
     FleetEndpoints,
+    RetentionEndpoints,
     AccessEndpoints {}
 
 export interface Streams extends FollowingStreams {}

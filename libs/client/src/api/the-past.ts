@@ -1,7 +1,7 @@
 /** Owns the types of the API's chapter "The past". Made by `node scripts/client-types.ts` from the declarations of the routes. */
 
 import type { Json } from '../json.ts';
-import type { Checkpoint, Fork, Task } from './shapes.ts';
+import type { Checkpoint, Fork, Question, Task } from './shapes.ts';
 
 export interface ThePastEndpoints {
   /** A workflow as it stood right after a checkpoint */
@@ -71,6 +71,8 @@ export interface ThePastEndpoints {
     };
     readonly answer: {
       readonly difference: Json;
+      /** What is rebuilt of both is, byte for byte, what was sent. */
+      readonly identical: boolean;
     };
   };
   /** Compare two workflows */
@@ -92,6 +94,38 @@ export interface ThePastEndpoints {
       readonly body: ForkRequest;
     };
     readonly answer: Forked;
+  };
+  /** The trace of a workflow */
+  readonly 'GET /v1/workflows/{workflow}/trace': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly query?:
+        | {
+            readonly from?: number | undefined;
+            readonly content?: 'true' | 'false' | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: {
+      readonly spans: readonly Span[];
+      readonly next_from: number | null;
+    };
+  };
+  /** What the next holder of a workflow would do */
+  readonly 'GET /v1/workflows/{workflow}/recovery': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly query?:
+        | {
+            readonly probe?: 'true' | 'false' | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: Recovery;
   };
 }
 
@@ -215,4 +249,124 @@ export interface Forked {
     readonly operation: string;
     readonly status: string;
   }[];
+}
+
+/** A span of a workflow's trace. */
+export interface Span {
+  readonly trace_id: string;
+  readonly span_id: string;
+  /** Null: the workflow itself. */
+  readonly parent_span_id: string | null;
+  readonly name: string;
+  readonly kind: 'internal' | 'client';
+  /** ISO 8601, UTC. */
+  readonly start: string;
+  /** ISO 8601, UTC. */
+  readonly end: string;
+  /** Its end is not decided yet; `end` is then the time of the newest event. */
+  readonly open: boolean;
+  readonly attributes: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+  readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>> | undefined;
+  /** Why it failed, as a code. */
+  readonly error: string | null;
+  readonly links: readonly {
+    readonly trace_id: string;
+    readonly span_id: string;
+    readonly attributes: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+  }[];
+  readonly events: readonly {
+    readonly name: string;
+    /** ISO 8601, UTC. */
+    readonly at: string;
+    readonly attributes: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+  }[];
+}
+
+/** What the next holder would do. */
+export interface Recovery {
+  readonly workflow: string;
+  readonly tenant: string;
+  readonly status: 'open' | 'parked' | 'compensating' | 'completed' | 'failed' | 'compensated';
+  /** Name and version; null where it is not known here. */
+  readonly definition: string | null;
+  readonly probes_asked: boolean;
+  readonly lease: {
+    readonly epoch: number;
+    readonly holder: string;
+  } | null;
+  readonly crashes: {
+    /** Holders that died since the newest checkpoint. */
+    readonly count: number;
+    readonly last_hour_count: number;
+    /** Before a person is asked. */
+    readonly attempts_left_count: number;
+    readonly at: readonly string[];
+  };
+  readonly checkpoint: {
+    readonly sequence_number: number;
+    readonly step: string | null;
+    /** ISO 8601, UTC. */
+    readonly at: string;
+    /** In words; empty for who may not see content. */
+    readonly last_action: string;
+  } | null;
+  readonly effects: readonly PlannedEffect[];
+  /** What comes after the effects; `asks` and `stopped` wait for the answer to `question`. */
+  readonly next:
+    | {
+        readonly kind: 'ended' | 'shadow' | 'blocked' | 'asks' | 'stopped';
+      }
+    | {
+        readonly kind: 'unreadable';
+        readonly type: string;
+        readonly v: number;
+      }
+    | {
+        readonly kind: 'undoing';
+        readonly undo: string;
+      }
+    | {
+        readonly kind: 'ruled';
+        readonly ruling: 'compensate' | 'fail' | 'cancel';
+      }
+    | {
+        readonly kind: 'paused';
+        readonly by: string;
+      }
+    | {
+        readonly kind: 'will-ask';
+        readonly code: string;
+      }
+    | {
+        readonly kind: 'runs';
+        readonly task: string;
+        readonly step: string;
+        /** Without any other beside it, since its holder died. */
+        readonly alone: boolean;
+      };
+  readonly question: Question | null;
+}
+
+export interface PlannedEffect {
+  readonly idempotency_key: string;
+  readonly operation: string;
+  readonly task: string;
+  readonly kind: 'pure' | 'idempotent' | 'irreversible';
+  readonly status: 'intended' | 'pending' | 'done' | 'failed';
+  readonly of: 'newest-checkpoint' | 'pending-task';
+  /** `unknown`: the definition is not known here, or does not list the effect. */
+  readonly probe: 'registered' | 'none' | 'unknown';
+  /** The outside has a say in it. */
+  readonly asks: boolean;
+  /** By its probe, just now. */
+  readonly said: 'done' | 'not-done' | 'unknown' | 'none' | null;
+  /** Why its probe was not asked, or gave no answer. */
+  readonly problem?: string | undefined;
+  /** What follows from each answer that is possible. */
+  readonly outcomes: readonly {
+    readonly answer: 'done' | 'not-done' | 'unknown' | 'none';
+    readonly action: 'go-on' | 'record-done' | 'call-again' | 'compensate' | 'ask-person' | 'await-confirmation';
+  }[];
+  /** Before `not-done` counts: a late call's time. */
+  readonly wait_ms: number;
 }

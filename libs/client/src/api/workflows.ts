@@ -209,6 +209,10 @@ export interface WorkflowView {
   readonly undo: {
     readonly workflow: string;
     readonly waiting_workflow: string | null;
+    /** Null until the undo has completed, as `left_count`. */
+    readonly undone_count: number | null;
+    readonly left_count: number | null;
+    readonly why?: string | undefined;
   } | null;
   /** What each step may add; null where this process does not have the definition. */
   readonly flow: {

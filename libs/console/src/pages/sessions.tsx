@@ -89,23 +89,6 @@ function Newest() {
   );
 }
 
-interface Told {
-  readonly workflow: string;
-  readonly definition: string;
-  readonly status: string;
-  readonly reason: string | null;
-  readonly last_action: string;
-  readonly goal?: readonly string[];
-  readonly belief?: Json;
-}
-
-interface HandOver {
-  readonly from: string;
-  readonly to: string;
-  readonly message: string;
-  readonly at?: string;
-}
-
 function Session({ session }: { readonly session: string }) {
   const found = useQuery({
     queryKey: ['session', session],
@@ -114,9 +97,7 @@ function Session({ session }: { readonly session: string }) {
   return (
     <Answer query={found}>
       {(data) => {
-        const workflow = data.workflow as unknown as Told | null | undefined;
-        const handovers = (data.handovers ?? []) as unknown as readonly HandOver[];
-        const summaries = (data.summaries ?? []) as unknown as readonly Readonly<Record<string, Json>>[];
+        const { workflow, handovers = [], summaries = [] } = data;
         return (
           <div className="cards">
             <div className="cards-column">
@@ -142,10 +123,10 @@ function Session({ session }: { readonly session: string }) {
                         <bdi>{plain(workflow.last_action)}</bdi>
                       </Fact>
                     </dl>
-                    {(workflow.goal ?? []).map((goal) => (
+                    {workflow.goal.map((goal) => (
                       <p key={goal}>{plain(goal)}</p>
                     ))}
-                    {workflow.belief == null ? null : <JsonTree value={workflow.belief} label="Belief" />}
+                    {workflow.belief === null ? null : <JsonTree value={workflow.belief} label="Belief" />}
                   </>
                 )}
               </section>
@@ -198,7 +179,7 @@ function Session({ session }: { readonly session: string }) {
                 {summaries.length === 0 ? (
                   <p className="dim">Nothing yet.</p>
                 ) : (
-                  summaries.map((summary, index) => <Summary key={index} of={summary} />)
+                  summaries.map((summary, index) => <Summary key={index} of={{ ...summary }} />)
                 )}
               </section>
               {data.user === null ? null : <Recall user={data.user} />}

@@ -71,8 +71,8 @@ export function searchWorkflows(query: WorkflowSearch): Statement {
     if (value === undefined) continue;
     names.push(filter);
     const condition = FILTERS[filter](place(value));
-    conditions.push(condition);
     if (SCATTERED.includes(filter)) scattered.push(condition);
+    else conditions.push(condition);
   }
   if (query.definition === undefined) conditions.push(`not starts_with(definition, 'tidemark.')`);
   if (query.after !== undefined) {
@@ -82,15 +82,20 @@ export function searchWorkflows(query: WorkflowSearch): Statement {
   }
   const where = conditions.length === 0 ? 'true' : conditions.join('\n  and ');
   const order = `order by opened_at_ms desc, workflow limit ${place(String(query.limit))}`;
-  const walk = `select ${listedColumns} from workflows where ${where} ${order}`;
   return {
     name: `search-${names.join('-')}`,
-    text: scattered.length === 0 ? walk : fewOrWalk(scattered, where, order),
+    text:
+      scattered.length === 0
+        ? `select ${listedColumns} from workflows where ${where} ${order}`
+        : fewOrWalk(scattered, where, order),
     values,
   };
 }
 
-/** Nobody can tell beforehand how many fit, so they are counted as far as few goes; only one of the two ways is then gone. */
+/**
+ * Nobody can tell beforehand how many fit, so they are counted as far as few goes; only one of the two ways is then gone. Which is found by the
+ * indexes of tags and words needs `byBitmap`; the walk must not be, or all that fit would be gathered and sorted.
+ */
 const fewOrWalk = (scattered: readonly string[], where: string, order: string): string => `
 with few as materialized (
   select * from workflows where ${scattered.join(' and ')} limit ${FEW_MAX_COUNT + 1}
@@ -100,9 +105,15 @@ select * from (
   where (select count(*) from few) <= ${FEW_MAX_COUNT} and ${where} ${order})
   union all
   (select ${listedColumns}, opened_at_ms, workflow from workflows
-  where (select count(*) from few) > ${FEW_MAX_COUNT} and ${where} ${order})
+  where (select count(*) from few) > ${FEW_MAX_COUNT} and ${where} and ${scattered.map((one) => `(${one}) is true`).join(' and ')} ${order})
 ) found
 order by placed_at desc, placed`;
+
+/** For the transaction that it is in: GIN indexes are read by bitmaps alone. */
+export const byBitmap: Statement = once('set local enable_bitmapscan = on');
+
+/** Whether it is to be run with `byBitmap`. */
+export const isScattered = ({ tags = [], text }: WorkflowSearch): boolean => tags.length > 0 || text !== undefined;
 
 export const countStatuses = (tenant: TenantId | null): Statement => ({
   name: tenant === null ? 'count-statuses' : 'count-statuses-of',

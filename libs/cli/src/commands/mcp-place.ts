@@ -1,12 +1,12 @@
 /**
- * Owns how long an assistant's server keeps Tidemark's own state open. An assistant is there for days, and a folder has one
- * holder: so the server holds it for a call, a moment longer for the next one, and never so long that another command on the
- * folder gives up waiting. A process that holds the folder (`tidemark dev`) is asked through its socket, and a cluster is
- * nobody's: both stay connected.
+ * Owns how long an assistant's server keeps a folder. An assistant is there for days, and a folder has one holder: so the server holds it
+ * for a call, a moment longer for the next one, and never so long that another command on the folder gives up waiting. A folder that
+ * another process holds (`tidemark dev`), or a server, is asked anew by each call: nothing is kept of it.
  */
 
+import { TidemarkApiError } from '@tidemark/client';
 import { ConfigError } from '@tidemark/core';
-import type { Desk } from '../state/desk.ts';
+import type { Place } from '../place/place.ts';
 
 /** How long, in milliseconds, a folder is held after the last call, and at most while calls follow one another. */
 const HELD_IDLE_MS = 500;
@@ -17,33 +17,33 @@ const TURN_PAUSE_MS = 150;
 const PATIENCE_MS = 45_000;
 
 interface Lent {
-  readonly desk: Desk;
+  readonly place: Place;
   readonly openedAtMs: number;
+  /** By this process. */
   readonly isHeld: boolean;
   userCount: number;
-  isGone: boolean;
   timer: NodeJS.Timeout | undefined;
 }
 
-export class LentDesk {
-  readonly #open: () => Promise<Desk>;
+export class LentPlace {
+  readonly #open: () => Promise<Place>;
   #lent: Promise<Lent> | undefined;
   /** The folder is let go. */
   #closing: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(open: () => Promise<Desk>) {
+  constructor(open: () => Promise<Place>) {
     this.#open = open;
   }
 
   /** `look`: work that may be repeated, when the process that holds the folder ends while it is asked. */
-  async use<T>(how: 'look' | 'write', work: (desk: Desk) => Promise<T>): Promise<T> {
+  async use<T>(how: 'look' | 'write', work: (place: Place) => Promise<T>): Promise<T> {
     for (let mayRepeat = how === 'look'; ; mayRepeat = false) {
       const lent = await this.#borrow();
       try {
-        return await work(lent.desk);
+        return await work(lent.place);
       } catch (error) {
-        if (!mayRepeat || !lent.isGone) throw error;
+        if (!mayRepeat || lent.place.holder === null || !isUnanswered(error)) throw error;
       } finally {
         await this.#giveBack(lent);
       }
@@ -68,9 +68,9 @@ export class LentDesk {
         throw error;
       });
       if (this.#lent !== lending) continue;
-      if (lent.isGone) {
-        await this.#letGo(lent);
-        continue;
+      if (!lent.isHeld) {
+        this.#lent = undefined;
+        return lent;
       }
       if (isOverdue(lent) && lent.userCount > 0) {
         // Those who use it end first, then others get a turn.
@@ -84,22 +84,13 @@ export class LentDesk {
   }
 
   async #lend(): Promise<Lent> {
-    const desk = await this.#openPatiently();
-    const isHeld = desk.place.kind === 'embedded' && desk.place.holder === null;
-    const lent: Lent = {
-      ...{ desk, isHeld, openedAtMs: performance.now(), userCount: 0, isGone: false },
-      timer: undefined,
-    };
-    if (!isHeld && desk.place.kind === 'embedded') {
-      await desk.onNews(({ type }) => {
-        if (type === 'gone') lent.isGone = true;
-      });
-    }
-    return lent;
+    const place = await this.#openPatiently();
+    const isHeld = place.kind === 'folder' && place.holder === null;
+    return { place, isHeld, openedAtMs: performance.now(), userCount: 0, timer: undefined };
   }
 
   /** Each try waits for a while itself. */
-  async #openPatiently(): Promise<Desk> {
+  async #openPatiently(): Promise<Place> {
     const deadlineMs = performance.now() + PATIENCE_MS;
     for (;;) {
       try {
@@ -112,8 +103,9 @@ export class LentDesk {
   }
 
   async #giveBack(lent: Lent): Promise<void> {
+    if (!lent.isHeld) return lent.place.close();
     lent.userCount -= 1;
-    if (lent.userCount > 0 || !lent.isHeld || this.#isClosed) return;
+    if (lent.userCount > 0 || this.#isClosed) return;
     if (isOverdue(lent)) {
       await this.#letGo(lent);
       return;
@@ -126,8 +118,8 @@ export class LentDesk {
   #letGo(lent: Lent): Promise<void> {
     clearTimeout(lent.timer);
     this.#lent = undefined;
-    const pauseMs = lent.isHeld && isOverdue(lent) ? TURN_PAUSE_MS : 0;
-    this.#closing = lent.desk
+    const pauseMs = isOverdue(lent) ? TURN_PAUSE_MS : 0;
+    this.#closing = lent.place
       .close()
       .catch(() => {}) // what it held is durable, and the next one opens it anew
       .then(() => (pauseMs === 0 ? undefined : new Promise((resolve) => setTimeout(resolve, pauseMs))));
@@ -135,4 +127,6 @@ export class LentDesk {
   }
 }
 
-const isOverdue = ({ isHeld, openedAtMs }: Lent): boolean => isHeld && performance.now() - openedAtMs >= HELD_MAX_MS;
+const isOverdue = ({ openedAtMs }: Lent): boolean => performance.now() - openedAtMs >= HELD_MAX_MS;
+
+const isUnanswered = (error: unknown): boolean => error instanceof TidemarkApiError && error.status === 0;

@@ -1,0 +1,102 @@
+/** Owns the routes about records that outlast a run: what a pipeline has done under which key, and what was handed over to it. */
+
+import { DEFAULT_TENANT, isoTime, type TenantId } from '@tidemark/core';
+import { MEMORIES_PER_CHECKPOINT_MAX } from '@tidemark/runtime';
+import { z } from 'zod';
+import { cursorOfKey, keyOf, pageIn } from '../cursor.ts';
+import { tenantFor, tenantToChange } from '../desk.ts';
+import { type Asked, ok, route } from '../route.ts';
+import {
+  cursorSchema,
+  givenJson,
+  jsonSchema,
+  limitSchema,
+  nameSchema,
+  nextCursorSchema,
+  tenantSchema,
+  timeSchema,
+} from '../schemas/common.ts';
+import { content } from '../sight.ts';
+
+const keySchema = nameSchema.max(256);
+const valueSchema = givenJson.refine((value) => value !== undefined, 'give any JSON');
+const shared = {
+  path: '/v1/records/{subject}',
+  chapter: 'Memory',
+  // Of other subjects the system keeps what has operations and rights of its own.
+  params: z.object({
+    subject: nameSchema.regex(/^pipeline:./, 'name a pipeline: pipeline:content').meta({
+      description: 'Whose they are: `pipeline:` and its name.',
+    }),
+  }),
+  tells: ({ params, query }: Asked) => [
+    { target: String(params.subject), tenant: (query.tenant ?? DEFAULT_TENANT) as TenantId },
+  ],
+} as const;
+const whose = z.object({ tenant: tenantSchema.optional() });
+
+export const listRecords = route({
+  ...shared,
+  method: 'GET',
+  name: 'listRecords',
+  summary: 'Records of a pipeline',
+  description: 'In the order of their keys.',
+  right: 'content',
+  problems: ['tenant-unknown', 'cursor-invalid'],
+  query: whose.extend({
+    prefix: nameSchema.optional().meta({ description: 'Of which keys begin so.' }),
+    limit: limitSchema,
+    cursor: cursorSchema.optional(),
+  }),
+  answers: {
+    200: z.object({
+      records: z.array(
+        z.object({ key: z.string(), at: timeSchema, source: z.string(), value: content(jsonSchema) }).meta({
+          id: 'Record',
+        }),
+      ),
+      next_cursor: nextCursorSchema,
+    }),
+  },
+  async handle({ params: { subject }, query: { tenant, prefix, limit, cursor }, principal, desk }) {
+    const rows = await desk.reads.memories({
+      ...{ tenant: tenantFor(principal, tenant, DEFAULT_TENANT), subject, kind: 'record', limit: limit + 1 },
+      ...(prefix !== undefined && { prefix }),
+      ...(cursor !== undefined && { after: { kind: 'record', key: keyOf(cursor) } }),
+    });
+    const { page, next_cursor } = pageIn(rows, limit, ({ key }) => cursorOfKey(key));
+    const records = page.map(({ key, atMs, source, value }) => ({
+      ...{ key, at: isoTime(atMs), source, value: JSON.parse(value) },
+    }));
+    return ok({ records, next_cursor });
+  },
+});
+
+export const writeRecords = route({
+  ...shared,
+  method: 'POST',
+  name: 'writeRecords',
+  summary: 'Write records of a pipeline',
+  description:
+    'In one event, answered once readers see them; what stood under a key is replaced, so it may be repeated. What looks like a secret is refused.',
+  right: 'operate',
+  problems: ['tenant-unknown', 'tenant-invalid', 'memory-invalid', 'memory-secret'],
+  query: whose,
+  body: z
+    .strictObject({
+      records: z
+        .array(z.strictObject({ key: keySchema, value: valueSchema, source: nameSchema.optional() }))
+        .min(1)
+        .max(MEMORIES_PER_CHECKPOINT_MAX),
+    })
+    .meta({ id: 'Records' }),
+  answers: { 200: z.object({ subject: z.string(), written: z.int() }) },
+  async handle({ params: { subject }, query, body: { records }, principal, desk }) {
+    const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
+    const writes = records.map(({ key, value, source = principal.subject }) => ({
+      ...{ subject, kind: 'record' as const, key, value, source },
+    }));
+    await desk.client.memory.remember(writes, { tenant });
+    return ok({ subject, written: writes.length });
+  },
+});

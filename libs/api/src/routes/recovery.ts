@@ -1,0 +1,194 @@
+/** Owns the route that tells what the next holder of a workflow would do, before anybody does it. Changes nothing; asks probes where that is wanted. */
+
+import { decodePayload } from '@tidemark/codec';
+import {
+  AccessError,
+  type EffectKey,
+  isoTime,
+  messageOf,
+  type ProbeAnswer,
+  type StreamState,
+  streamFromJson,
+} from '@tidemark/core';
+import { mayDo } from '@tidemark/ports';
+import {
+  answerInTime,
+  askable,
+  definitionFor,
+  type PlannedNext,
+  type RecoveryPlan,
+  recoveryPlan,
+  withUndos,
+} from '@tidemark/runtime';
+import { z } from 'zod';
+import { type Desk, unknownWorkflow } from '../desk.ts';
+import { PROBE_ANSWER_MAX_MS, PROBES_ANSWER_MAX_MS } from '../limits.ts';
+import { ok, route } from '../route.ts';
+import { flagSchema, timeSchema, workflowParams } from '../schemas/common.ts';
+import { questionSchema, STATUSES } from '../schemas/workflow.ts';
+import { questionIn } from '../shapes/question.ts';
+import { content, words } from '../sight.ts';
+
+const answerSchema = z.enum(['done', 'not-done', 'unknown', 'none']);
+
+const plannedSchema = z
+  .object({
+    idempotency_key: z.string(),
+    operation: z.string(),
+    task: z.string(),
+    kind: z.enum(['pure', 'idempotent', 'irreversible']),
+    status: z.enum(['intended', 'pending', 'done', 'failed']),
+    of: z.enum(['newest-checkpoint', 'pending-task']),
+    probe: z
+      .enum(['registered', 'none', 'unknown'])
+      .meta({ description: '`unknown`: the definition is not known here, or does not list the effect.' }),
+    asks: z.boolean().meta({ description: 'The outside has a say in it.' }),
+    said: answerSchema.nullable().meta({ description: 'By its probe, just now.' }),
+    problem: content(z.string()).meta({ description: 'Why its probe was not asked, or gave no answer.' }),
+    outcomes: z
+      .array(
+        z.object({
+          answer: answerSchema,
+          action: z.enum(['go-on', 'record-done', 'call-again', 'compensate', 'ask-person', 'await-confirmation']),
+        }),
+      )
+      .readonly()
+      .meta({ description: 'What follows from each answer that is possible.' }),
+    wait_ms: z.int().meta({ description: "Before `not-done` counts: a late call's time." }),
+  })
+  .meta({ id: 'PlannedEffect' });
+
+const nextSchema = z
+  .union([
+    z.object({ kind: z.enum(['ended', 'shadow', 'blocked', 'asks', 'stopped']) }),
+    z.object({ kind: z.literal('unreadable'), type: z.string(), v: z.int() }),
+    z.object({ kind: z.literal('undoing'), undo: z.string() }),
+    z.object({ kind: z.literal('ruled'), ruling: z.enum(['compensate', 'fail', 'cancel']) }),
+    z.object({ kind: z.literal('paused'), by: z.string() }),
+    z.object({ kind: z.literal('will-ask'), code: z.string() }),
+    z.object({
+      kind: z.literal('runs'),
+      task: z.string(),
+      step: z.string(),
+      alone: z.boolean().meta({ description: 'Without any other beside it, since its holder died.' }),
+    }),
+  ])
+  .meta({ description: 'What comes after the effects; `asks` and `stopped` wait for the answer to `question`.' });
+
+const recoverySchema = z
+  .object({
+    workflow: z.string(),
+    tenant: z.string(),
+    status: z.enum(STATUSES),
+    definition: z.string().nullable().meta({ description: 'Name and version; null where it is not known here.' }),
+    probes_asked: z.boolean(),
+    lease: z.object({ epoch: z.int(), holder: z.string() }).nullable(),
+    crashes: z.object({
+      count: z.int().meta({ description: 'Holders that died since the newest checkpoint.' }),
+      last_hour_count: z.int(),
+      attempts_left_count: z.int().meta({ description: 'Before a person is asked.' }),
+      at: z.array(timeSchema),
+    }),
+    checkpoint: z
+      .object({ sequence_number: z.int(), step: z.string().nullable(), at: timeSchema, last_action: words() })
+      .nullable(),
+    effects: z.array(plannedSchema),
+    next: nextSchema,
+    question: questionSchema.nullable(),
+  })
+  .meta({ id: 'Recovery', description: 'What the next holder would do.' });
+
+export const getRecovery = route({
+  method: 'GET',
+  path: '/v1/workflows/{workflow}/recovery',
+  name: 'getRecovery',
+  summary: 'What the next holder of a workflow would do',
+  description:
+    'Told from the folded state, its effects and the definition, where this process has it; nothing is changed. With `probe` the probes of its effects are asked now, which needs the right to operate; one that bars late calls is not asked, since that would change something.',
+  chapter: 'The past',
+  right: 'content',
+  problems: ['workflow-unknown', 'right-missing', 'store-rebuilding'],
+  params: workflowParams,
+  query: z.object({ probe: flagSchema }),
+  answers: { 200: recoverySchema },
+  async handle({ params, query: { probe }, principal, desk, signal }) {
+    if (probe && !mayDo(principal, 'operate')) {
+      throw new AccessError('right-missing', "probe: asking outside needs the right 'operate'; leave it out.");
+    }
+    const { reads } = desk;
+    const { workflow, tenant, sequence } = await desk.find(principal, params.workflow);
+    const [snapshot] = await reads.loadStreams([workflow]);
+    if (snapshot === undefined) throw unknownWorkflow(workflow);
+    const state = streamFromJson(snapshot.state, snapshot.tasks);
+    const definition = definitionFor(withUndos(desk.definitions, reads), state);
+    const [head] = sequence === 0 ? [] : await reads.checkpoints(workflow, { from: sequence, limit: 1 });
+    const headEffects = head?.task == null ? [] : await reads.effects(workflow, { task: head.task });
+    const probes = probe ? askable(state, headEffects, definition) : [];
+    const { answers, problems } = await askProbes(desk, state, probes, signal);
+    const nowMs = desk.ports.clock.nowMs();
+    const plan = recoveryPlan({ state, headEffects, definition, answers, nowMs });
+    return ok({
+      ...planJson(plan, problems),
+      ...{ tenant, probes_asked: probe },
+      definition: definition === undefined ? null : `${definition.name} v${definition.version}`,
+      checkpoint: head === undefined ? null : { ...checkpointJson(head), sequence_number: plan.checkpoint },
+      question: await questionIn(reads, state),
+    });
+  },
+});
+
+type Probes = ReturnType<typeof askable>;
+
+/** One after the other, each within its time; one that fails has said nothing. */
+async function askProbes({ ports, reads }: Desk, { workflow }: StreamState, probes: Probes, signal: AbortSignal) {
+  const answers = new Map<EffectKey, ProbeAnswer>();
+  const problems = new Map<EffectKey, string>();
+  const { clock } = ports;
+  const endMs = clock.monotonicMs() + PROBES_ANSWER_MAX_MS;
+  for (const { key, effect } of probes) {
+    const timeoutMs = Math.min(effect.timeoutMs, PROBE_ANSWER_MAX_MS, endMs - clock.monotonicMs());
+    if (effect.probeFences === true) problems.set(key, 'it also bars late calls, which would change something');
+    else if (timeoutMs <= 0) problems.set(key, 'the probes before it took all the time that there is');
+    else {
+      const [row] = await reads.effectPage(workflow, { key, limit: 1 });
+      const request = row?.request == null ? null : decodePayload('EffectIntended', row.request).request;
+      const limits = { what: `The probe of ${effect.operation}`, timeoutMs };
+      try {
+        const said = await answerInTime(clock, signal, limits, (asked) =>
+          effect.probe!(key, { signal: asked.signal, request }),
+        );
+        answers.set(key, said.status);
+      } catch (error) {
+        signal.throwIfAborted();
+        problems.set(key, messageOf(error));
+      }
+    }
+  }
+  return { answers, problems };
+}
+
+const planJson = ({ crashes, effects, ...plan }: RecoveryPlan, problems: ReadonlyMap<EffectKey, string>) => ({
+  ...{ workflow: plan.workflow, status: plan.status, lease: plan.lease },
+  crashes: {
+    count: crashes.count,
+    last_hour_count: crashes.lastHourCount,
+    attempts_left_count: crashes.attemptsLeftCount,
+    at: crashes.timesMs.map(isoTime),
+  },
+  effects: effects.map(({ key, waitMs, ...effect }) => {
+    const problem = problems.get(key);
+    return { idempotency_key: key, ...effect, ...(problem !== undefined && { problem }), wait_ms: waitMs };
+  }),
+  next: nextJson(plan.next),
+});
+
+/** What it asks is told beside it. */
+const nextJson = (next: PlannedNext): z.input<typeof nextSchema> =>
+  next.kind === 'asks' || next.kind === 'stopped' ? { kind: next.kind } : next;
+
+interface Head {
+  readonly step: string | null;
+  readonly atMs: number;
+  readonly lastAction: string;
+}
+const checkpointJson = ({ step, atMs, lastAction }: Head) => ({ step, at: isoTime(atMs), last_action: lastAction });

@@ -1,0 +1,111 @@
+/** Owns the routes about how long a tenant's archived history is kept, and what is held whatever that says. */
+
+import { DEFAULT_TENANT } from '@tidemark/core';
+import type { LegalHold } from '@tidemark/runtime';
+import { z } from 'zod';
+import { tenantFor, tenantToChange } from '../desk.ts';
+import { type Asked, ok, route } from '../route.ts';
+import { byWhy, nameSchema, workflowIdSchema } from '../schemas/common.ts';
+import { told, whose } from '../whose.ts';
+
+const shared = { chapter: 'Retention', right: 'administer', query: whose } as const;
+
+const milliseconds = z.int().min(1);
+const policySchema = z
+  .strictObject({
+    warm_ms: milliseconds.meta({ description: 'After its last event; then it moves to the cold store.' }),
+    keep_ms: milliseconds.nullable().meta({ description: 'Then it is deleted for good; null: never.' }),
+  })
+  .meta({ id: 'RetentionPolicy' });
+const policyOfTenant = policySchema.nullable().meta({ description: "Null: none of its own; the compactors' decides." });
+
+const holdSchema = z
+  .object({
+    hold: z.string(),
+    workflow: z.string().nullable().meta({ description: "Null: all of the tenant's." }),
+    by: z.string(),
+    why: z.string(),
+  })
+  .meta({ id: 'Hold', description: 'Nothing that it covers is deleted while it stands.' });
+const holdJson = ({ id, workflow, by, why }: LegalHold) => ({ hold: id, workflow, by, why });
+
+const ofTenant = (asked: Asked) => told('retention', asked);
+
+export const getRetention = route({
+  ...shared,
+  method: 'GET',
+  path: '/v1/retention',
+  name: 'getRetention',
+  summary: "How long a tenant's archived history is kept, and what is held",
+  problems: ['tenant-unknown', 'holds-too-many'],
+  tells: ofTenant,
+  answers: { 200: z.object({ tenant: z.string(), policy: policyOfTenant, holds: z.array(holdSchema) }) },
+  async handle({ query, principal, desk }) {
+    const tenant = tenantFor(principal, query.tenant, DEFAULT_TENANT);
+    const { policy, holds } = await desk.client.memory.retention(tenant);
+    const told = policy === null ? null : { warm_ms: policy.warmMs, keep_ms: policy.keepMs };
+    return ok({ tenant, policy: told, holds: holds.map(holdJson) });
+  },
+});
+
+export const setRetention = route({
+  ...shared,
+  method: 'PUT',
+  path: '/v1/retention',
+  name: 'setRetention',
+  summary: "Say how long a tenant's archived history is kept",
+  description: 'Compactors keep to it from their next pass on.',
+  problems: ['tenant-unknown', 'tenant-invalid', 'retention-invalid'],
+  tells: ofTenant,
+  body: z.strictObject({ policy: policyOfTenant }).meta({ id: 'NewRetention' }),
+  answers: { 200: z.object({ tenant: z.string(), policy: policyOfTenant }) },
+  async handle({ query, body: { policy }, principal, desk }) {
+    const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
+    const set = policy === null ? null : { warmMs: policy.warm_ms, keepMs: policy.keep_ms };
+    await desk.client.memory.setRetention(tenant, set);
+    return ok({ tenant, policy });
+  },
+});
+
+export const holdHistory = route({
+  ...shared,
+  method: 'POST',
+  path: '/v1/retention/holds',
+  name: 'holdHistory',
+  summary: "Keep a workflow's history, or all of the tenant's, whatever its policy says",
+  description: 'The same hold again changes nothing; another one by that name is refused while it stands.',
+  problems: ['workflow-unknown', 'hold-elsewhere', 'hold-taken', 'tenant-unknown', 'tenant-invalid'],
+  tells: (asked) => told((asked.body as { readonly hold: string } | undefined)?.hold ?? 'retention', asked),
+  body: z
+    .strictObject({
+      hold: nameSchema.meta({ description: 'Its name, by which it is released.' }),
+      workflow: workflowIdSchema.optional().meta({ description: "Without one: all of the tenant's." }),
+      ...byWhy,
+    })
+    .meta({ id: 'NewHold' }),
+  answers: { 200: holdSchema },
+  async handle({ query, body, principal, desk }) {
+    const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
+    const workflow = body.workflow === undefined ? null : await desk.check(principal, body.workflow);
+    const hold = { id: body.hold, workflow, by: principal.subject, why: body.why };
+    await desk.client.memory.hold(tenant, hold);
+    return ok(holdJson(hold));
+  },
+});
+
+export const releaseHold = route({
+  ...shared,
+  method: 'DELETE',
+  path: '/v1/retention/holds/{hold}',
+  name: 'releaseHold',
+  summary: 'Let the policy decide again',
+  problems: ['hold-unknown', 'tenant-unknown', 'tenant-invalid'],
+  params: z.object({ hold: nameSchema }),
+  tells: (asked) => told(asked.params.hold, asked),
+  answers: { 200: z.object({ hold: z.string() }) },
+  async handle({ params: { hold }, query, principal, desk }) {
+    const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
+    await desk.client.memory.release(tenant, hold);
+    return ok({ hold });
+  },
+});

@@ -1,0 +1,129 @@
+/** Owns the routes about agents that run elsewhere and are observed: how their runs compare, and the share of them that is observed. */
+
+import { AccessError, isoTime } from '@tidemark/core';
+import type { Principal } from '@tidemark/ports';
+import { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN, type ShadowAccount } from '@tidemark/runtime';
+import { z } from 'zod';
+import { type Asked, ok, route } from '../route.ts';
+import { flagSchema, nameSchema, timeSchema } from '../schemas/common.ts';
+import { content } from '../sight.ts';
+
+const shared = {
+  chapter: 'Shadows',
+  params: z.object({ definition: nameSchema.meta({ description: 'Name of the agent, as it reports.' }) }),
+  problems: ['right-missing', 'rows-behind'],
+  tells: ({ params }: Asked) => [{ target: String(params.definition), tenant: null }],
+} as const;
+
+const differenceSchema = z.object({
+  workflow: z.string(),
+  sequence: z.int().meta({ description: 'Of the checkpoint; 0: the opening.' }),
+  path: z.string(),
+  what: z.string(),
+});
+
+const shadowSchema = z
+  .object({
+    definition: z.string(),
+    share: z.int().meta({ description: 'Percent of its workflows; 0: none is observed.' }),
+    since: timeSchema.nullable(),
+    by: z.string().nullable(),
+    observe_ms: z.int().nullable().meta({ description: 'What was asked for when it was promoted.' }),
+    runs_min: z.int().nullable(),
+    steps: z.int().meta({ description: 'Steps that were compared.' }),
+    agreed: z.int().meta({ description: 'Runs that ended and agree in everything.' }),
+    differing: z.int(),
+    open: z.int(),
+    incomplete: z.int().meta({ description: 'Runs of which reports were lost.' }),
+    difference_count: z.int(),
+    cut: z.boolean().meta({ description: 'Older runs were not looked at.' }),
+    differences: content(z.array(differenceSchema).readonly()).meta({ description: 'The first 1,000.' }),
+  })
+  .meta({ id: 'Shadow', description: 'How the observed runs of an agent compare since its share was set.' });
+
+function shadowJson(account: ShadowAccount, seesDifferences: boolean): z.input<typeof shadowSchema> {
+  const { rollout } = account;
+  return {
+    definition: account.definition,
+    share: rollout?.share ?? 0,
+    since: rollout === undefined ? null : isoTime(rollout.sinceMs),
+    by: rollout?.by ?? null,
+    observe_ms: rollout?.observeMs ?? null,
+    runs_min: rollout?.workflowsMin ?? null,
+    steps: account.stepCount,
+    agreed: account.agreedCount,
+    differing: account.differingCount,
+    open: account.openCount,
+    incomplete: account.incompleteCount,
+    difference_count: account.differenceCount,
+    cut: account.isCut,
+    ...(seesDifferences && { differences: account.differences }),
+  };
+}
+
+/** Runs of all tenants are compared together. Throws `AccessError` (`right-missing`). */
+function onlyOfAll({ tenant }: Principal): void {
+  if (tenant === null) return;
+  const message = 'Runs of all tenants are compared together: only callers of all tenants are told, and promote.';
+  throw new AccessError('right-missing', message);
+}
+
+export const getShadow = route({
+  ...shared,
+  method: 'GET',
+  path: '/v1/shadows/{definition}',
+  name: 'getShadow',
+  summary: 'How the observed runs of an agent compare',
+  description:
+    'Rebuilt from the log of every run that was opened since the share was set, at most the newest 10,000. With `differences` each of them is told, which needs the right to content. For callers of all tenants.',
+  right: 'read',
+  query: z.object({ differences: flagSchema }),
+  answers: { 200: shadowSchema },
+  async handle({ params, query: { differences }, principal, desk, sight }) {
+    onlyOfAll(principal);
+    if (differences && !sight.content) {
+      throw new AccessError('right-missing', "differences: they need the right 'content'; leave it out.");
+    }
+    return ok(shadowJson(await desk.client.shadows.account(params.definition), differences));
+  },
+});
+
+export const promoteShadow = route({
+  ...shared,
+  method: 'POST',
+  path: '/v1/shadows/{definition}/promotions',
+  name: 'promoteShadow',
+  summary: 'Observe another share of an agent’s runs',
+  description:
+    'To the next share only after its observation, with enough runs that agree, and without a difference; `refusals` says what is missing. A lower share, or the present one, is always taken, and begins the observation anew. For callers of all tenants.',
+  right: 'operate',
+  problems: [...shared.problems, 'rollout-changed'],
+  body: z
+    .strictObject({
+      to: z.literal(SHADOW_SHARES),
+      observe_ms: z.int().min(0).default(SHADOW_OBSERVE_MS),
+      runs: z.int().min(0).max(999_999).default(SHADOW_WORKFLOWS_MIN),
+    })
+    .meta({ id: 'ShadowPromotion' }),
+  answers: {
+    200: z
+      .object({
+        promoted: z.boolean(),
+        from: z.int(),
+        to: z.int(),
+        by: z.string(),
+        refusals: z.array(z.object({ code: z.string(), message: z.string() })).readonly(),
+        shadow: shadowSchema.meta({ description: 'What it was judged by.' }),
+      })
+      .meta({ id: 'ShadowPromoted' }),
+  },
+  async handle({ params, body, principal, desk, sight }) {
+    onlyOfAll(principal);
+    const { to, observe_ms: observeMs, runs: workflowsMin } = body;
+    const { subject: by } = principal;
+    const done = await desk.client.shadows.promote(params.definition, { to, by, observeMs, workflowsMin });
+    const { from, refusals, account } = done;
+    const shadow = shadowJson(account, sight.content);
+    return ok({ promoted: refusals.length === 0, from, to, by, refusals, shadow });
+  },
+});

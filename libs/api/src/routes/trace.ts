@@ -1,0 +1,90 @@
+/** Owns the route that tells a workflow's trace: its spans, drawn from its history in whichever tier that is. */
+
+import { AccessError, isoTime, type WorkflowId } from '@tidemark/core';
+import { CONTENT_ATTRIBUTES, type SpanAttributes, type TraceSpan, traceOf } from '@tidemark/traces';
+import { z } from 'zod';
+import type { Desk } from '../desk.ts';
+import { TRACE_PAGE_COUNT } from '../limits.ts';
+import { ok, route } from '../route.ts';
+import { flagSchema, timeSchema, workflowParams } from '../schemas/common.ts';
+import { content } from '../sight.ts';
+
+const attributesSchema = z.record(
+  z.string(),
+  z.union([z.string(), z.number(), z.boolean(), z.array(z.string()).readonly()]),
+);
+
+const spanSchema = z
+  .object({
+    trace_id: z.string(),
+    span_id: z.string(),
+    parent_span_id: z.string().nullable().meta({ description: 'Null: the workflow itself.' }),
+    name: z.string(),
+    kind: z.enum(['internal', 'client']),
+    start: timeSchema,
+    end: timeSchema,
+    open: z.boolean().meta({ description: 'Its end is not decided yet; `end` is then the time of the newest event.' }),
+    attributes: attributesSchema,
+    content: content(attributesSchema),
+    error: z.string().nullable().meta({ description: 'Why it failed, as a code.' }),
+    links: z.array(z.object({ trace_id: z.string(), span_id: z.string(), attributes: attributesSchema })),
+    events: z.array(z.object({ name: z.string(), at: timeSchema, attributes: attributesSchema })),
+  })
+  .meta({ id: 'Span', description: "A span of a workflow's trace." });
+
+export const getTrace = route({
+  method: 'GET',
+  path: '/v1/workflows/{workflow}/trace',
+  name: 'getTrace',
+  summary: 'The trace of a workflow',
+  description:
+    'The same spans and ids as the live export, those that have ended first. `next_from` is where the next page begins. With `content` attributes tell what models, tools and effects were asked and answered, which needs the right to content.',
+  chapter: 'The past',
+  right: 'read',
+  problems: ['workflow-unknown', 'object-archived', 'right-missing'],
+  params: workflowParams,
+  query: z.object({ from: z.coerce.number().int().min(0).default(0), content: flagSchema }),
+  answers: { 200: z.object({ spans: z.array(spanSchema), next_from: z.int().nullable() }) },
+  async handle({ params, query, principal, desk, sight }) {
+    const workflow = await desk.check(principal, params.workflow);
+    if (query.content && !sight.content) {
+      throw new AccessError('right-missing', "content: it needs the right 'content'; leave it out.");
+    }
+    const { from } = query;
+    const all = await drawn(desk, workflow, query);
+    const next_from = from + TRACE_PAGE_COUNT < all.length ? from + TRACE_PAGE_COUNT : null;
+    return ok({ spans: all.slice(from, from + TRACE_PAGE_COUNT).map(spanJson), next_from });
+  },
+});
+
+/** A trace of several pages is drawn once, while its pages are asked for. */
+async function drawn(
+  { ports, traces }: Desk,
+  workflow: WorkflowId,
+  { from, content: withContent }: { readonly from: number; readonly content: boolean },
+): Promise<readonly TraceSpan[]> {
+  const key = `${withContent} ${workflow}`;
+  const kept = from === 0 ? undefined : traces.get(key);
+  if (kept !== undefined) {
+    if (from + TRACE_PAGE_COUNT >= kept.length) traces.delete(key);
+    return kept;
+  }
+  const { spans, open } = await traceOf(ports, workflow, { content: withContent });
+  const all = [...spans, ...open];
+  if (from + TRACE_PAGE_COUNT < all.length) traces.set(key, all);
+  return all;
+}
+
+function spanJson(span: TraceSpan): z.input<typeof spanSchema> {
+  const all = Object.entries(span.attributes);
+  const held = all.filter(([name]) => CONTENT_ATTRIBUTES.has(name));
+  const attributes = held.length === 0 ? all : all.filter(([name]) => !CONTENT_ATTRIBUTES.has(name));
+  return {
+    ...{ trace_id: span.traceId, span_id: span.spanId, parent_span_id: span.parentSpanId },
+    ...{ name: span.name, kind: span.kind, open: span.isOpen, error: span.error ?? null },
+    ...{ start: isoTime(span.startMs), end: isoTime(span.endMs), attributes: Object.fromEntries(attributes) },
+    ...(held.length > 0 && { content: Object.fromEntries(held) satisfies SpanAttributes }),
+    links: span.links.map(({ traceId, spanId, attributes }) => ({ trace_id: traceId, span_id: spanId, attributes })),
+    events: span.events.map(({ name, atMs, attributes }) => ({ name, at: isoTime(atMs), attributes })),
+  };
+}

@@ -1,0 +1,13 @@
+/** Owns whose a thing is that several tenants may have by one name: the query says it, and the audit is told. */
+
+import { DEFAULT_TENANT, type TenantId } from '@tidemark/core';
+import { z } from 'zod';
+import type { Asked, Told } from './route.ts';
+import { tenantSchema } from './schemas/common.ts';
+
+export const whose = z.object({ tenant: tenantSchema.optional() });
+
+/** For the audit: that thing of that tenant's. */
+export const told = (target: unknown, { query }: Asked): readonly Told[] => [
+  { target: String(target), tenant: (query.tenant ?? DEFAULT_TENANT) as TenantId },
+];

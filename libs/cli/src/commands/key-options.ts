@@ -1,0 +1,23 @@
+/** Owns the options of a new API key. Must hold no logic. */
+
+import { ROLES } from '@tidemark/ports';
+import { type Command, Option } from 'commander';
+import { duration, tenantName } from '../arguments.ts';
+
+const NEVER = 'never';
+
+export const keyOptions = (sub: Command): Command =>
+  sub
+    .requiredOption('--name <text>', 'what it is for')
+    .addOption(
+      new Option('--role <role...>', 'what it may do; may be given more than once')
+        .choices([...ROLES])
+        .makeOptionMandatory(),
+    )
+    .option('--tenant <name>', 'whose workflows it is for (default: your own, else default)', tenantName)
+    .option('--all-tenants', 'for those who run the whole')
+    .addOption(
+      new Option('--expires <time>', `when it ends, from now on: 30d, or ${NEVER} (default: 90d)`).argParser(
+        (text: string) => (text === NEVER ? null : duration(text)),
+      ),
+    );

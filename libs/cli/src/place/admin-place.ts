@@ -1,0 +1,109 @@
+/**
+ * Owns where `tidemark admin` works: on the servers of a cluster themselves, with their own credentials, whether or not a coordinator runs; or in
+ * a folder that nobody else holds. What is changed on a cluster is written to its audit.
+ */
+
+import { ConfigError, messageOf } from '@tidemark/core';
+import {
+  auditTrail,
+  type ClusterConfig,
+  configFromEnv,
+  type Host,
+  hasClusterConfig,
+  openCluster,
+  openClusterRebuild,
+  openEmbeddedRebuild,
+  type Rebuild,
+  type RebuildRole,
+} from '@tidemark/host';
+import type { AuditEntry } from '@tidemark/ports';
+import { noState } from '../failures.ts';
+import type { Session } from '../session.ts';
+import { DEFAULT_FOLDER, exists, type Folder, folderTarget, holdFolder, inUse } from './folder.ts';
+import { heldPlace, ownName } from './place.ts';
+
+export interface AdminOptions {
+  readonly state?: string | undefined;
+}
+
+export type AdminTarget = Folder | { readonly kind: 'cluster'; readonly config: ClusterConfig };
+
+/** `--state` decides where it is given; else the environment; else the default folder. Throws `ConfigError` (`setting-invalid`). */
+export const adminTarget = ({ state }: AdminOptions, { env, cwd }: Pick<Session, 'env' | 'cwd'>): AdminTarget =>
+  state === undefined && hasClusterConfig(env)
+    ? { kind: 'cluster', config: configFromEnv(env) }
+    : folderTarget(state ?? DEFAULT_FOLDER, env, cwd);
+
+/** What is written to the audit, of what was changed. */
+export type Changed = Pick<AuditEntry, 'action' | 'target'>;
+
+/** Where `work` changes something, `changes` says what. Throws `ConfigError` (`state-missing`, `log-locked`), and what `work` throws. */
+export async function atHost<T>(
+  session: Session,
+  options: AdminOptions,
+  work: (host: Host) => Promise<T>,
+  changes?: Changed,
+): Promise<T> {
+  const target = adminTarget(options, session);
+  if (target.kind === 'embedded') return atFolder(session, target, work);
+  const host = await openCluster(target.config);
+  try {
+    const done = await work(host);
+    if (changes !== undefined) await written(session, host, changes);
+    return done;
+  } finally {
+    await host.close();
+  }
+}
+
+async function atFolder<T>({ env }: Session, target: Folder, work: (host: Host) => Promise<T>): Promise<T> {
+  if (!exists(target)) throw noState(target.shown);
+  const place = await heldPlace(target, ownName(env));
+  if (place !== undefined) throw heldBy(target, place.holder);
+  let held: Awaited<ReturnType<typeof holdFolder>>;
+  try {
+    held = await holdFolder(target);
+  } catch (error) {
+    throw inUse(error, target);
+  }
+  try {
+    return await work(held.host);
+  } finally {
+    await held.close();
+  }
+}
+
+const heldBy = ({ shown }: Folder, holder: { readonly pid: number; readonly command: string } | null): ConfigError => {
+  const who = holder === null ? 'Another process' : `Process ${holder.pid} (tidemark ${holder.command})`;
+  const message = `${who} holds ${shown}, and tidemark admin works on the state itself. End that process first.`;
+  return new ConfigError('log-locked', message, { pid: holder?.pid });
+};
+
+/** It was done whatever becomes of the entry; who does it is known by the name of their account alone. */
+async function written({ env, terminal }: Session, host: Host, { action, target }: Changed): Promise<void> {
+  const trail = auditTrail(host);
+  trail.start();
+  const principal = { subject: `admin ${ownName(env)}`, kind: 'local', tenant: null, roles: ['admin'] } as const;
+  try {
+    await trail.write({ principal, tenant: null, action, right: 'administer', target, outcome: 'done' });
+  } catch (error) {
+    terminal.warn(`it was done, but could not be written to the audit: ${messageOf(error)}`);
+  } finally {
+    await trail.close();
+  }
+}
+
+/** Rows made anew: of a folder that nobody else has open, or beside those of a cluster. */
+export async function openRebuild(
+  target: AdminTarget,
+  purpose: 'switch' | 'compare',
+  role: RebuildRole,
+): Promise<Rebuild> {
+  if (target.kind === 'cluster') return openClusterRebuild(target.config, purpose, role);
+  const { folder, keys } = target;
+  try {
+    return await openEmbeddedRebuild({ ...keys, folder }, purpose, role);
+  } catch (error) {
+    throw inUse(error, target);
+  }
+}

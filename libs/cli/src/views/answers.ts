@@ -1,0 +1,110 @@
+/** Owns the commands that answer what a parked workflow asks, and what each of them means. Pure. */
+
+import { BUDGET_EXCEEDED, DEFAULT_TENANT, type Json, type Resolution } from '@tidemark/core';
+import { EFFECT_NOT_RECORDED } from '@tidemark/runtime';
+import { commandLine, stateWords } from '../text/shell.ts';
+
+export interface Answer {
+  /** Null: the command ends what it waits for, and it goes on by itself. */
+  readonly resolution: Resolution | null;
+  readonly command: string;
+  readonly means: string;
+}
+
+/** As operations tell it; who may not see content knows no evidence. */
+export interface QuestionAsked {
+  readonly code: string;
+  readonly idempotency_key: string | null;
+  readonly resolutions: readonly string[];
+  readonly evidence?: Json | undefined;
+}
+
+/** `state`: the folder as the user named it. */
+export function answersOf(
+  workflow: string,
+  tenant: string,
+  question: QuestionAsked,
+  state: string | undefined,
+): readonly Answer[] {
+  if (question.resolutions.length === 0) return judgements(workflow, question, state);
+  const answers = (question.resolutions as readonly Resolution[]).map((resolution) => ({
+    resolution,
+    command: `${answerCommand(workflow, resolution, state)} --why TEXT`,
+    means: meaning(resolution, question),
+  }));
+  return [...budgetAnswers(workflow, tenant, question, state), ...answers];
+}
+
+/** Of a record that can't be read. */
+function judgements(workflow: string, { evidence }: QuestionAsked, state: string | undefined): readonly Answer[] {
+  const command = (verb: string): string =>
+    `${commandLine('tidemark', verb, workflow, ...stateWords(state))} --why TEXT`;
+  const take = {
+    resolution: null,
+    command: command('take'),
+    means: 'it is read once more: do it when what was lacking is there',
+  };
+  const skip = {
+    resolution: null,
+    command: command('skip'),
+    means: 'it goes on as if the record were not there; do it when nobody who may has written it',
+  };
+  const { type } = (evidence ?? {}) as { readonly type?: unknown };
+  return type === 'WorkflowOpened' ? [take] : [skip, take];
+}
+
+/** Of a budget that left too little; an older release wrote less of it. */
+interface Exceeded {
+  readonly budget?: unknown;
+  readonly unit?: unknown;
+  readonly limits?: readonly unknown[];
+}
+
+/** More money or tokens for whoever has too little: the workflow itself, or all of a user or a tenant. */
+function budgetAnswers(
+  workflow: string,
+  tenant: string,
+  { code, evidence }: QuestionAsked,
+  state: string | undefined,
+): readonly Answer[] {
+  const { budget, unit, limits = [unit] } = (evidence ?? {}) as Exceeded;
+  if (code !== BUDGET_EXCEEDED || typeof budget !== 'string') return [];
+  const at = stateWords(state);
+  const more = (units: readonly unknown[]): string =>
+    units.map((each) => (each === 'tokens' ? '--tokens COUNT' : '--usd AMOUNT')).join(' ');
+  const [, kind, name, period] = /^(user|tenant) (.*) \((\w+)\)$/s.exec(budget) ?? [];
+  if (kind === undefined) {
+    const command = `${commandLine('tidemark', 'budget', 'raise', workflow, ...at)} ${more([unit])} --why TEXT`;
+    return [{ resolution: null, command, means: 'this workflow may spend that much more' }];
+  }
+  const whose = kind === 'user' ? ['--user', name] : [];
+  const of = tenant === DEFAULT_TENANT ? [] : ['--tenant', tenant];
+  const command = `${commandLine('tidemark', 'budget', 'set', ...whose, ...of, ...at)} ${more(limits)} --period ${period}`;
+  return [{ resolution: null, command, means: `${kind} ${name} may spend that much; all that it had paused goes on` }];
+}
+
+function answerCommand(workflow: string, resolution: Resolution, state: string | undefined): string {
+  const at = stateWords(state);
+  if (resolution === 'fail') return commandLine('tidemark', 'reject', workflow, ...at);
+  const command = commandLine('tidemark', 'approve', workflow, ...at, '--as', resolution);
+  return resolution === 'done' ? `${command} --response JSON` : command;
+}
+
+function meaning(resolution: Resolution, { idempotency_key: key, code }: QuestionAsked): string {
+  const isReplay = code === EFFECT_NOT_RECORDED;
+  switch (resolution) {
+    case 'retry':
+      if (isReplay) return 'it looks again whether its base has recorded it by now';
+      return key === null
+        ? 'it goes on, as if nothing had failed yet'
+        : 'it goes on, as if nothing had failed yet: its probe tells what became of the call; without one you are asked again';
+    case 'done':
+      return isReplay ? `${key} is answered with this, and nothing is called` : `${key} happened, and answered this`;
+    case 'not-done':
+      return `${key} certainly did not happen: it is called again, with the same key`;
+    case 'compensate':
+      return 'what was done is undone, newest first; what has no undo is left and listed';
+    case 'fail':
+      return 'it ends as failed; what was done stays';
+  }
+}

@@ -1,0 +1,257 @@
+/** Owns the types of the API's chapter "Memory". Made by `node scripts/client-types.ts` from the declarations of the routes. */
+
+import type { Json } from '../json.ts';
+
+export interface MemoryEndpoints {
+  /** What is remembered of a user that fits a query */
+  readonly 'GET /v1/users/{user}/recall': {
+    readonly input: {
+      readonly params: {
+        readonly user: string;
+      };
+      readonly query: {
+        /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+        readonly tenant?: string | undefined;
+        readonly query: string;
+        readonly limit?: number | undefined;
+        /** Of this kind; several: of any of them. */
+        readonly kind?:
+          | 'summary'
+          | 'fact'
+          | 'state'
+          | 'record'
+          | readonly ('summary' | 'fact' | 'state' | 'record')[]
+          | undefined;
+      };
+    };
+    readonly answer: Recall;
+  };
+  /** The facts about a user, the newest first */
+  readonly 'GET /v1/users/{user}/facts': {
+    readonly input: {
+      readonly params: {
+        readonly user: string;
+      };
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+            readonly limit?: number | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: {
+      readonly facts: readonly Fact[];
+    };
+  };
+  /** Remember a fact about a user */
+  readonly 'POST /v1/users/{user}/facts': {
+    readonly input: {
+      readonly params: {
+        readonly user: string;
+      };
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+          }
+        | undefined;
+      readonly body: NewFact;
+    };
+    readonly answer: MemoryChanged;
+  };
+  /** Forget a fact about a user */
+  readonly 'DELETE /v1/users/{user}/facts/{key}': {
+    readonly input: {
+      readonly params: {
+        readonly user: string;
+        readonly key: string;
+      };
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: MemoryChanged;
+  };
+  /** The standing preferences of a user, by key */
+  readonly 'GET /v1/users/{user}/preferences': {
+    readonly input: {
+      readonly params: {
+        readonly user: string;
+      };
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+            /** Those whose keys begin so. */
+            readonly prefix?: string | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: {
+      readonly preferences: readonly Preference[];
+    };
+  };
+  /** A standing preference of a user */
+  readonly 'GET /v1/users/{user}/preferences/{key}': {
+    readonly input: {
+      readonly params: {
+        readonly user: string;
+        readonly key: string;
+      };
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: Preference;
+  };
+  /** Set a standing preference of a user */
+  readonly 'PUT /v1/users/{user}/preferences/{key}': {
+    readonly input: {
+      readonly params: {
+        readonly user: string;
+        readonly key: string;
+      };
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+          }
+        | undefined;
+      readonly body: NewPreference;
+    };
+    readonly answer: MemoryChanged;
+  };
+  /** Forget a standing preference of a user */
+  readonly 'DELETE /v1/users/{user}/preferences/{key}': {
+    readonly input: {
+      readonly params: {
+        readonly user: string;
+        readonly key: string;
+      };
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: MemoryChanged;
+  };
+  /** Records of a pipeline */
+  readonly 'GET /v1/records/{subject}': {
+    readonly input: {
+      readonly params: {
+        readonly subject: string;
+      };
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+            /** Of which keys begin so. */
+            readonly prefix?: string | undefined;
+            readonly limit?: number | undefined;
+            /** What the page before gave as `next_cursor`, with the same filters; opaque. */
+            readonly cursor?: string | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: {
+      readonly records: readonly Record[];
+      /** Null: this is the last page. */
+      readonly next_cursor: string | null;
+    };
+  };
+  /** Write records of a pipeline */
+  readonly 'POST /v1/records/{subject}': {
+    readonly input: {
+      readonly params: {
+        readonly subject: string;
+      };
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+          }
+        | undefined;
+      readonly body: Records;
+    };
+    readonly answer: {
+      readonly subject: string;
+      readonly written: number;
+    };
+  };
+}
+
+export interface Recall {
+  readonly by: 'words' | 'words+meaning';
+  /** Why words decided alone although there is an embedder. */
+  readonly warning: string | null;
+  readonly entries: readonly {
+    readonly kind: string;
+    readonly key: string;
+    /** From 0 to 1; comparable within one answer. */
+    readonly score: number;
+    /** ISO 8601, UTC. */
+    readonly at: string;
+    readonly source: string;
+    readonly value?: Json | undefined;
+  }[];
+  /** The summaries among them as a text to go on with; empty: there are none. */
+  readonly continuation?: string | undefined;
+}
+
+export interface Fact {
+  readonly key: string;
+  readonly source: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly text?: string | undefined;
+}
+
+export interface NewFact {
+  readonly text: string;
+  /** Where it is from; by default who asks. */
+  readonly source?: string | undefined;
+}
+
+export interface MemoryChanged {
+  readonly user: string;
+  readonly key: string;
+}
+
+export interface Preference {
+  readonly key: string;
+  readonly source: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly value?: Json | undefined;
+}
+
+export interface NewPreference {
+  readonly value: unknown;
+  /** Where it is from; by default who asks. */
+  readonly source?: string | undefined;
+}
+
+export interface Record {
+  readonly key: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly source: string;
+  readonly value?: Json | undefined;
+}
+
+export interface Records {
+  readonly records: readonly {
+    readonly key: string;
+    readonly value: unknown;
+    readonly source?: string | undefined;
+  }[];
+}
