@@ -8,10 +8,6 @@ export const PAGE_COUNT = 200;
 /** Pending tasks that `show` lists without `--tasks`, and reads at most. */
 export const TASKS_SHOWN_COUNT = 12;
 export const TASKS_READ_MAX = 10_000;
-/** Children of one workflow that are told, at most. */
-export const CHILDREN_READ_MAX = 10_000;
-/** Checkpoints in one page of a read. */
-export const CHECKPOINTS_PAGE_COUNT = 500;
 /** Events of one workflow, other than checkpoints and effects, that are read at most. */
 export const EVENTS_READ_MAX = 10_000;
 /** Rejected records that `doctor` looks at to count their reasons. */

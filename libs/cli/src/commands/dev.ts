@@ -4,7 +4,6 @@
  */
 
 import type { Listening } from '@tidemark/api';
-import { cardOf } from '@tidemark/api/shapes';
 import type { Workflow } from '@tidemark/client';
 import { ConfigError, FencedError, isoTime, messageOf } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
@@ -56,7 +55,7 @@ export async function dev(session: Session, options: DevOptions): Promise<number
     const follower = new FleetFollower();
     const open = (await follower.baseline(client)).filter(({ status }) => status === 'open');
     const { workflows: parked } = await client.list({ status: 'parked', limit: PARKED_SHOWN_COUNT });
-    const cards = definitions.map(cardOf);
+    const { definitions: cards } = await client.ask('GET /v1/definitions', {});
     if (api.isElsewhere) terminal.warn(`another process has the usual port: the API is at ${api.url} instead`);
     terminal.record({
       type: 'ready',

@@ -28,9 +28,8 @@ import { exists } from '../place/folder.ts';
 import { firstOf } from '../place/pages.ts';
 import {
   atPlace,
-  heldPlace,
+  lastingPlace,
   openPlace,
-  ownName,
   type Place,
   type PlaceOptions,
   type Target,
@@ -117,10 +116,6 @@ async function mirrorOnce(mirroring: Mirroring, definitions: ReturnType<typeof m
     await new Promise((resolve) => setTimeout(resolve, HOLDER_LOOK_MS));
   }
 }
-
-/** Undefined: nobody holds the folder. */
-const lastingPlace = async (session: Session, target: Target): Promise<Place | undefined> =>
-  target.kind === 'server' ? openPlace(session, target) : heldPlace(target, ownName(session.env));
 
 async function mirrorThrough({ session, folder, asked, signal }: Mirroring, place: Place): Promise<void> {
   const { client, kind } = place;

@@ -1,9 +1,9 @@
 /** Owns in which colour each thing that a workflow may be up to is told. */
 
-import type { Activity } from '@tidemark/api/shapes';
+import type { Workflow } from '@tidemark/client';
 import type { Colour } from '../terminal.ts';
 
-export const ACTIVITY_COLOURS: Readonly<Record<Activity, Colour>> = {
+export const ACTIVITY_COLOURS: Readonly<Record<Workflow['activity'], Colour>> = {
   running: 'cyan',
   ready: 'cyan',
   waiting: 'yellow',

@@ -1,76 +1,53 @@
-import { pendingTask, taskJson } from '@tidemark/api/shapes';
-import { checkpointId, eventId, type TaskState, taskId } from '@tidemark/core';
+import type { Task } from '@tidemark/client';
 import { describe, expect, it } from 'vitest';
 import { taskWords } from './frontier.ts';
 
 const NOW_MS = new Date(2026, 2, 1, 12, 0, 0).getTime();
-const blank: TaskState = {
-  id: taskId(2, 0),
-  step: 'credit',
-  after: [],
-  barrierCount: 0,
-  when: [],
-  cause: null,
-  failureCount: 0,
-  failureCode: null,
-  sameFailureCount: 0,
-  retry: null,
-  reserved: null,
-  effects: [],
+const after = (ms: number): string => new Date(NOW_MS + ms).toISOString();
+const blank: Task = {
+  ...{ task: '2.0', step: 'credit', state: 'blocked', blocked_on: [] },
+  ...{ failure_count: 0, cause: null, reserved_checkpoint_id: null, effects: [] },
 };
+const STEPS = new Map([['1.0', 'price']]);
 
-function words(change: Partial<TaskState>): string {
-  const state = { ...blank, ...change };
-  const row = { workflow: 'w', task: state.id, rank: 0, step: state.step, unblocked: true, cause: null };
-  const pending = pendingTask({ ...row, state: JSON.stringify(state) } as Parameters<typeof pendingTask>[0]);
-  return taskWords(taskJson(pending), new Map([[taskId(1, 0), 'price']]), NOW_MS);
-}
+const ready = (change: Partial<Task> = {}): string => taskWords({ ...blank, state: 'ready', ...change }, STEPS, NOW_MS);
+const blocked = (...blocked_on: Task['blocked_on']): string => taskWords({ ...blank, blocked_on }, STEPS, NOW_MS);
 
 describe('what a task is blocked on, and why', () => {
   it('can run', () => {
-    expect(words({})).toBe('can run');
-    expect(words({ failureCount: 2 })).toBe('can run, attempt 3');
-    expect(words({ cause: { kind: 'signal', name: 'approved', event: eventId('e') } })).toBe(
-      'can run: signal approved came',
-    );
+    expect(ready()).toBe('can run');
+    expect(ready({ failure_count: 2 })).toBe('can run, attempt 3');
+    expect(ready({ cause: { kind: 'signal', name: 'approved', event: 'e' } })).toBe('can run: signal approved came');
+    expect(taskWords({ ...blank, state: 'ready' }, STEPS, NOW_MS, true)).toBe('running or next');
   });
 
   it('waits for tasks, by the names of their steps where they are known', () => {
-    expect(words({ after: [taskId(1, 0), taskId(1, 1)] })).toBe('after 1.0 (price), 1.1');
-    expect(words({ barrierCount: 12 })).toBe('after all earlier tasks (12 to go)');
+    expect(blocked({ on: 'tasks', tasks: ['1.0', '1.1'] })).toBe('after 1.0 (price), 1.1');
+    expect(blocked({ on: 'all_earlier', remaining_count: 12 })).toBe('after all earlier tasks (12 to go)');
   });
 
   it('waits for one of several conditions, and for tasks as well', () => {
-    const timer = { kind: 'timer', timer: 't', anchorMs: NOW_MS, delayMs: 90_000 } as const;
-    const signal = { kind: 'signal', name: 'approved' } as const;
-    expect(words({ when: [signal, timer] })).toBe('waits for signal approved or waits until 12:01:30 (in 1 min 30 s)');
-    expect(words({ after: [taskId(1, 0)], when: [signal] })).toBe('after 1.0 (price), and waits for signal approved');
-    expect(words({ when: [{ ...timer, delayMs: 3 * 86_400_000 }] })).toBe('waits until 2026-03-04 12:00:00 (in 3 d)');
+    const signal = { on: 'signal', names: ['approved'] } as const;
+    const timer = (ms: number) => ({ on: 'timer', timer: 't', due_at: after(ms) }) as const;
+    expect(blocked(signal, timer(90_000))).toBe('waits for signal approved or waits until 12:01:30 (in 1 min 30 s)');
+    expect(blocked({ on: 'tasks', tasks: ['1.0'] }, signal)).toBe('after 1.0 (price), and waits for signal approved');
+    expect(blocked(timer(3 * 86_400_000))).toBe('waits until 2026-03-04 12:00:00 (in 3 d)');
   });
 
   it('waits for its next attempt', () => {
-    const retry = { timer: 'r', anchorMs: NOW_MS - 1_000, delayMs: 4_000 };
-    expect(words({ failureCount: 1, retry })).toBe('failed 1 time, tried again in 3.0 s');
-    expect(words({ failureCount: 2, retry: { ...retry, delayMs: 0 } })).toBe('failed 2 times, tried again now');
+    const retry = (failure_count: number, ms: number) => ({ on: 'retry', failure_count, due_at: after(ms) }) as const;
+    expect(blocked(retry(1, 3_000))).toBe('failed 1 time, tried again in 3.0 s');
+    expect(blocked(retry(2, -1_000))).toBe('failed 2 times, tried again now');
+  });
+
+  it('waits for a confirmation, whose token only those are told who may confirm', () => {
+    const wait = { on: 'confirmation', idempotency_key: 'k', overdue_at: null } as const;
+    expect(blocked({ ...wait, token: 'T1' })).toBe('waits for the confirmation of k (T1)');
+    expect(blocked(wait)).toBe('waits for the confirmation of k');
   });
 
   it('has an effect under way', () => {
-    const effect = { key: 'k', operation: 'payments.credit', kind: 'irreversible', status: 'intended', pending: null };
-    const change = { effects: [effect], reserved: checkpointId('c') } as unknown as Partial<TaskState>;
-    expect(words(change)).toBe('effect payments.credit under way (irreversible)');
-  });
-
-  it('says the same to programs', () => {
-    const state = { ...blank, after: [taskId(1, 0)], when: [{ kind: 'signal', name: 'go' } as const] };
-    const row = { state: JSON.stringify(state) } as Parameters<typeof pendingTask>[0];
-    expect(taskJson(pendingTask(row))).toMatchObject({
-      task: '2.0',
-      step: 'credit',
-      state: 'blocked',
-      blocked_on: [
-        { on: 'tasks', tasks: ['1.0'] },
-        { on: 'signal', names: ['go'] },
-      ],
-    });
+    const effects = [{ idempotency_key: 'k', operation: 'payments.credit', kind: 'irreversible', status: 'intended' }];
+    expect(ready({ effects })).toBe('effect payments.credit under way (irreversible)');
   });
 });
