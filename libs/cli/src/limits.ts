@@ -20,6 +20,8 @@ export const FOLLOW_NEWEST_COUNT = 200;
 export const FOLLOW_GATHER_MS = 50;
 /** How often all workflows are listed again while nothing comes, in milliseconds. */
 export const FOLLOW_PERIOD_MS = 2_000;
+/** Workflows of which is remembered what was told, before all are listed again and those forgotten that have ended long ago. */
+export const FOLLOW_TOLD_MAX_COUNT = 10_000;
 /** How often it is looked whether an undo waits for a person, in milliseconds. */
 export const UNDO_LOOK_MS = 500;
 /** How often it is looked whether somebody holds a folder by now, in milliseconds. */

@@ -10,6 +10,7 @@ import {
   FOLLOW_NEWEST_COUNT,
   FOLLOW_OPEN_MAX,
   FOLLOW_PERIOD_MS,
+  FOLLOW_TOLD_MAX_COUNT,
   RETRY_PAUSE_MS,
   TASKS_SHOWN_COUNT,
   UNDO_LOOK_MS,
@@ -199,7 +200,8 @@ export class FleetFollower {
     while (!signal.aborted) {
       const items = await gathered.take({ waitMs: isLost ? 0 : FOLLOW_PERIOD_MS, gatherMs: FOLLOW_GATHER_MS });
       if (items === undefined) return;
-      const isListed = isLost || items.length === 0 || items.some(({ name }) => name === 'many');
+      const isDue = isLost || items.length === 0 || this.#told.size > FOLLOW_TOLD_MAX_COUNT;
+      const isListed = isDue || items.some(({ name }) => name === 'many');
       isLost = false;
       const rows = isListed ? await this.#rows(client) : newestOf(items);
       const moved = rows
@@ -222,12 +224,18 @@ export class FleetFollower {
     };
     await take({}, FOLLOW_NEWEST_COUNT);
     for (const status of LIVE) await take({ status }, FOLLOW_OPEN_MAX);
-    // Those that were open and no longer are, and have left the newest.
     for (const [id, status] of this.#status) {
-      if (!LIVE.includes(status) || found.has(id)) continue;
-      found.set(id, await client.run(id).get({ content: false }));
+      if (found.has(id)) continue;
+      // It was open and no longer is, and has left the newest; what had ended before won't move again.
+      if (LIVE.includes(status)) found.set(id, await client.run(id).get({ content: false }));
+      else if (status !== 'parked') this.#forget(id);
     }
     return [...found.values()];
+  }
+
+  #forget(id: string): void {
+    this.#told.delete(id);
+    this.#status.delete(id);
   }
 
   #note(row: Workflow, teller: Teller): void {
