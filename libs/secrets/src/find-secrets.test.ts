@@ -237,7 +237,7 @@ describe('the search for secrets', () => {
       return Math.min(...rounds);
     };
     msOf(16_000);
-    // Four times as much takes about four times as long; sixteen times where it is quadratic.
-    expect(msOf(64_000)).toBeLessThan(9 * Math.max(msOf(16_000), 2));
+    // Eight times as much takes about eight times as long; 64 times where it is quadratic.
+    expect(msOf(128_000)).toBeLessThan(24 * Math.max(msOf(16_000), 2));
   });
 });
