@@ -25,7 +25,7 @@ const counting = defineWorkflow({
 });
 
 /** As many spans as one page has. */
-const TRACE_PAGE_COUNT = 500;
+const TRACE_PAGE_COUNT = 2_000;
 let served: Served;
 beforeAll(async () => {
   served = await serveApi({ authenticator: sayingAuthenticator, definitions: [asking, counting] });

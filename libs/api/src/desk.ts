@@ -22,14 +22,7 @@ import {
   maskedStore,
   type Ports,
 } from '@tidemark/runtime';
-import type { TraceSpan } from '@tidemark/traces';
-import {
-  STARTED_GRACE_MS,
-  STARTED_LOOK_MAX_MS,
-  STARTED_LOOK_MS,
-  TENANTS_KEPT_MAX_COUNT,
-  TRACES_KEPT_MAX_COUNT,
-} from './limits.ts';
+import { STARTED_GRACE_MS, STARTED_LOOK_MAX_MS, STARTED_LOOK_MS, TENANTS_KEPT_MAX_COUNT } from './limits.ts';
 import { Newest } from './newest.ts';
 
 /** A process that serves the API: an embedded folder, or a coordinator of a cluster. */
@@ -53,8 +46,6 @@ export class Desk {
   readonly access: AccessRecords;
   /** Workflows that can be started here by name, the newest version of each first. */
   readonly definitions: readonly Definition[];
-  /** Drawn for whoever asks for their next page. */
-  readonly traces = new Newest<readonly TraceSpan[]>(TRACES_KEPT_MAX_COUNT);
   readonly #place: Place;
   /** Whose workflows are that were looked at lately. */
   readonly #tenants = new Newest<TenantId>(TENANTS_KEPT_MAX_COUNT);

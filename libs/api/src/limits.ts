@@ -60,9 +60,8 @@ export const TASKS_SHOWN_COUNT = 200;
 /** Events of a timeline that one answer tells; they are small. */
 export const TIMELINE_PAGE_COUNT = 20_000;
 
-/** Spans of a trace that one answer tells, and traces of several pages that are kept for the next one. */
-export const TRACE_PAGE_COUNT = 500;
-export const TRACES_KEPT_MAX_COUNT = 4;
+/** Spans of a trace that one answer tells. */
+export const TRACE_PAGE_COUNT = 2_000;
 
 /** Longest wait for one probe that is asked for a plan, and for all of them, in milliseconds. */
 export const PROBE_ANSWER_MAX_MS = 10_000;

@@ -22,6 +22,8 @@ export const FOLLOW_GATHER_MS = 50;
 export const FOLLOW_PERIOD_MS = 2_000;
 /** Workflows of which is remembered what was told, before all are listed again and those forgotten that have ended long ago. */
 export const FOLLOW_TOLD_MAX_COUNT = 10_000;
+/** Tries to read what happened to one of many workflows, before the others are told of. */
+export const FOLLOW_TRIES_MAX_COUNT = 3;
 /** How often it is looked whether an undo waits for a person, in milliseconds. */
 export const UNDO_LOOK_MS = 500;
 /** How often it is looked whether somebody holds a folder by now, in milliseconds. */

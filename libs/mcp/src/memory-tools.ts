@@ -130,7 +130,7 @@ const forgetFact = defineTool({
   async run({ key: name, user }, context) {
     const of = userOf(context, user);
     const input = { params: { user: of, key: name }, query: { tenant: context.tenant } };
-    await context.withMemory('look', (client) => client.ask('DELETE /v1/users/{user}/facts/{key}', input));
+    await context.withMemory('write', (client) => client.ask('DELETE /v1/users/{user}/facts/{key}', input));
     return { data: { key: name }, text: `Forgot ${name} of ${of}.` };
   },
 });
@@ -200,7 +200,7 @@ const forget = defineTool({
   async run({ key: name, user }, context) {
     const of = userOf(context, user);
     const input = { params: { user: of, key: name }, query: { tenant: context.tenant } };
-    await context.withMemory('look', (client) => client.ask('DELETE /v1/users/{user}/preferences/{key}', input));
+    await context.withMemory('write', (client) => client.ask('DELETE /v1/users/{user}/preferences/{key}', input));
     return { data: { key: name }, text: `Forgot ${name} of ${of}.` };
   },
 });

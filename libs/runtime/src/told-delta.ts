@@ -2,6 +2,7 @@
 
 import type { TaskId, WorkflowId } from '@tidemark/core';
 import type { Progress } from './definition.ts';
+import { PROGRESS_PERIOD_MS, PROGRESS_TASKS_MAX_COUNT, PROGRESS_TEXT_MAX_CHARS } from './limits.ts';
 import type { ModelDelta } from './model.ts';
 
 /** How far a step says that it is. */
@@ -14,3 +15,23 @@ export interface ToldDelta {
   readonly task: TaskId | null;
   readonly delta: ModelDelta | ProgressDelta;
 }
+
+/** Lets through what steps say of how far they are: well formed, short, and of each task no more often than anybody could read. */
+export class ProgressGate {
+  readonly #toldMs = new Map<TaskId | null, number>();
+
+  /** Undefined: it was told just now. */
+  take(
+    task: TaskId | null,
+    { step, done, total, text }: Progress & { readonly step: string },
+    nowMs: number,
+  ): ProgressDelta | undefined {
+    if (nowMs - (this.#toldMs.get(task) ?? Number.NEGATIVE_INFINITY) < PROGRESS_PERIOD_MS) return undefined;
+    if (this.#toldMs.size >= PROGRESS_TASKS_MAX_COUNT) this.#toldMs.clear();
+    this.#toldMs.set(task, nowMs);
+    const words = typeof text === 'string' ? { text: text.slice(0, PROGRESS_TEXT_MAX_CHARS) } : {};
+    return { kind: 'progress', step, done: amount(done), total: amount(total), ...words };
+  }
+}
+
+const amount = (given: unknown): number => (typeof given === 'number' && Number.isFinite(given) ? given : 0);

@@ -39,7 +39,7 @@ import type { LamportClock, Ports } from './ports.ts';
 import { type ScheduleHost, scheduleDefinition } from './schedule-definition.ts';
 import { checkSecrets, ownerOf, withSecrets } from './secrets.ts';
 import { isRunnable } from './stream-rows.ts';
-import type { ToldDelta } from './told-delta.ts';
+import { ProgressGate, type ToldDelta } from './told-delta.ts';
 import { withUndos } from './undo-definition.ts';
 import { definitionFor, routesOf } from './versions.ts';
 import { type RunEnd, WorkflowRunner } from './workflow-runner.ts';
@@ -276,6 +276,7 @@ export class Worker {
     const reads = contextReads(surroundings, content.fork);
     const held = new HeldReads({ ...surroundings, applied: this.#applied, partition, fork: content.fork });
     const applied = (): Promise<void> => held.settled();
+    const progressed = new ProgressGate();
     const tell = (task: TaskId | null, delta: ToldDelta['delta']): void => {
       const told = { workflow: state.workflow, task, delta };
       this.#options.onDelta?.(told);
@@ -288,7 +289,10 @@ export class Worker {
       content,
       stop: this.#queues.begin(state, this.#stopping.signal),
       abandon: this.#abandon.signal,
-      onProgress: (task, progress) => tell(task, { kind: 'progress', ...progress }),
+      onProgress: (task, progress) => {
+        const told = progressed.take(task, progress, ports.clock.monotonicMs());
+        if (told !== undefined) tell(task, told);
+      },
       readOutputs: (step) => held.outputs(step),
       readMemories: async (query) => {
         await applied();

@@ -1,9 +1,8 @@
 /** Owns the route that tells a workflow's trace: its spans, drawn from its history in whichever tier that is. */
 
-import { AccessError, isoTime, type WorkflowId } from '@tidemark/core';
+import { AccessError, isoTime } from '@tidemark/core';
 import { CONTENT_ATTRIBUTES, type SpanAttributes, type TraceSpan, traceOf } from '@tidemark/traces';
 import { z } from 'zod';
-import type { Desk } from '../desk.ts';
 import { TRACE_PAGE_COUNT } from '../limits.ts';
 import { ok, route } from '../route.ts';
 import { flagSchema, timeSchema, workflowParams } from '../schemas/common.ts';
@@ -51,29 +50,13 @@ export const getTrace = route({
       throw new AccessError('right-missing', "content: it needs the right 'content'; leave it out.");
     }
     const { from } = query;
-    const all = await drawn(desk, workflow, query);
+    // Drawn anew for each page: what was forgotten or happened meanwhile counts.
+    const { spans, open } = await traceOf(desk.ports, workflow, { content: query.content });
+    const all = [...spans, ...open];
     const next_from = from + TRACE_PAGE_COUNT < all.length ? from + TRACE_PAGE_COUNT : null;
     return ok({ spans: all.slice(from, from + TRACE_PAGE_COUNT).map(spanJson), next_from });
   },
 });
-
-/** A trace of several pages is drawn once, while its pages are asked for. */
-async function drawn(
-  { ports, traces }: Desk,
-  workflow: WorkflowId,
-  { from, content: withContent }: { readonly from: number; readonly content: boolean },
-): Promise<readonly TraceSpan[]> {
-  const key = `${withContent} ${workflow}`;
-  const kept = from === 0 ? undefined : traces.get(key);
-  if (kept !== undefined) {
-    if (from + TRACE_PAGE_COUNT >= kept.length) traces.delete(key);
-    return kept;
-  }
-  const { spans, open } = await traceOf(ports, workflow, { content: withContent });
-  const all = [...spans, ...open];
-  if (from + TRACE_PAGE_COUNT < all.length) traces.set(key, all);
-  return all;
-}
 
 function spanJson(span: TraceSpan): z.input<typeof spanSchema> {
   const all = Object.entries(span.attributes);

@@ -1,7 +1,7 @@
 /** Owns `tidemark access` and `tidemark audit`: who is let in over HTTP, and what they did. */
 
 import type { Answer, Client } from '@tidemark/client';
-import { InvalidError, isoTime } from '@tidemark/core';
+import { DEFAULT_TENANT, InvalidError, isoTime, tenantId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import type { AuditEntry, Role } from '@tidemark/ports';
 import { UsageError } from '../failures.ts';
@@ -61,7 +61,8 @@ export async function createKey(session: Session, options: CreateKeyOptions): Pr
 
 /** Before anybody can log in: on the servers themselves, or in a folder. */
 export async function createFirstKey(session: Session, options: Omit<CreateKeyOptions, 'by'>): Promise<number> {
-  const changed = { action: 'createKey', target: options.name };
+  const tenant = options.allTenants === true ? undefined : tenantId(options.tenant ?? DEFAULT_TENANT);
+  const changed = { action: 'createKey', target: options.name, tenant };
   const made = await atHost(
     session,
     options,

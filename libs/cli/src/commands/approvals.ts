@@ -9,7 +9,7 @@ import { atPlace, type Place, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
-import { commandLine, stateWords } from '../text/shell.ts';
+import { type At, atWords, commandLine } from '../text/shell.ts';
 import { ago } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
@@ -28,7 +28,7 @@ const VALUE_LINES_MAX = 24;
 
 export async function approvals(session: Session, options: ApprovalsOptions): Promise<number> {
   const { terminal } = session;
-  const { assignee, tenant, mine, limit, state } = options;
+  const { assignee, tenant, mine, limit } = options;
   const query = {
     ...(assignee !== undefined && { assignee }),
     ...(tenant !== undefined && { tenant }),
@@ -42,17 +42,17 @@ export async function approvals(session: Session, options: ApprovalsOptions): Pr
     ),
   );
   terminal.answer({ approvals: items, next_cursor });
-  for (const line of items.flatMap((one) => approvalLines(one, state, terminal))) terminal.line(line);
+  for (const line of items.flatMap((one) => approvalLines(one, options, terminal))) terminal.line(line);
   if (items.length === 0) terminal.line('Nobody is asked for an approval.');
   return EXIT.ok;
 }
 
-function approvalLines(one: Approval, state: string | undefined, { paint, width }: Terminal): readonly string[] {
+function approvalLines(one: Approval, at: At, { paint, width }: Terminal): readonly string[] {
   const look = { indent: INDENT.repeat(2), linesMax: VALUE_LINES_MAX, columns: width };
   const of = one.tenant === DEFAULT_TENANT ? '' : ` of tenant ${printable(one.tenant)}`;
   const whom = one.assignee === null ? 'anybody' : printable(one.assignee);
   const answer = (name: string): string =>
-    `${commandLine('tidemark', name, one.workflow, '--task', one.task, ...stateWords(state))}`;
+    `${commandLine('tidemark', name, one.workflow, '--task', one.task, ...atWords(at))}`;
   return [
     `${paint('bold', printable(one.title ?? one.name))}  ${printable(one.definition)} ${printable(one.workflow)}${of}, task ${one.task}; asks ${whom}, ${ago(Date.parse(one.asked_at), Date.now())}`,
     ...(one.detail == null ? [] : jsonLines(one.detail as Json, look)),

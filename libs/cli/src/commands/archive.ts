@@ -152,10 +152,15 @@ const verdictJson = (verdict: ArchiveVerdict) => ({
 });
 
 export async function restore(session: Session, id: string, options: ArchiveOptions): Promise<number> {
-  const state = await atHost(session, options, async (host) => {
-    const { workflow } = await rowOf(host, id);
-    return tiersOf(host).restorer.restore(workflow);
-  });
+  const state = await atHost(
+    session,
+    options,
+    async (host) => {
+      const { workflow } = await rowOf(host, id);
+      return tiersOf(host).restorer.restore(workflow);
+    },
+    { action: 'restore', target: id },
+  );
   const { terminal } = session;
   terminal.document(restoreJson(id, state));
   terminal.line(restoreLine(id, state));

@@ -15,7 +15,7 @@ import { FleetFollower } from '../follow/follower.ts';
 import { Narrator } from '../follow/words.ts';
 import { DRAIN_MS, PARKED_SHOWN_COUNT } from '../limits.ts';
 import { DEFAULT_FOLDER, type Folder, folderTarget, HeldFolder, holdFolder } from '../place/folder.ts';
-import { heldOr, heldPlace, ownName } from '../place/place.ts';
+import { heldOr, ownName, ownPlace } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { progressBar } from '../text/progress.ts';
 import { shellWord, showCommand } from '../text/shell.ts';
@@ -51,7 +51,7 @@ export async function dev(session: Session, options: DevOptions): Promise<number
     const api = await serveApi(held, options.port, onError);
     held.closeFirst(api);
     // As everybody else: what happens is told over the folder's socket.
-    const { client } = (await heldPlace(target, name))!;
+    const { client } = await ownPlace(target, name);
     const follower = new FleetFollower();
     const open = (await follower.baseline(client)).filter(({ status }) => status === 'open');
     const { workflows: parked } = await client.list({ status: 'parked', limit: PARKED_SHOWN_COUNT });
@@ -163,7 +163,7 @@ function readyWords(
 
 /** What was left to a person before says so again. */
 const waitingWords = ({ workflow, reason }: Workflow, state: string | undefined): string =>
-  `  waits   ${printable(workflow)} for a person (${printable(reason ?? '')}): ${printable(showCommand(workflow, state))} tells how to answer`;
+  `  waits   ${printable(workflow)} for a person (${printable(reason ?? '')}): ${printable(showCommand(workflow, { state }))} tells how to answer`;
 
 function inUse(target: Folder, holder: { readonly pid: number; readonly command: string } | null): ConfigError {
   const who = holder === null ? 'another process' : `process ${holder.pid} (tidemark ${holder.command})`;

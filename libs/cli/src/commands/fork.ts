@@ -7,7 +7,7 @@ import { readDefinitions } from '../definitions.ts';
 import { readJson } from '../input.ts';
 import { atPlace, type Place, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { commandLine, shellWord, stateWords } from '../text/shell.ts';
+import { atWords, commandLine, shellWord } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
 import { comparisonLines } from '../views/comparison.ts';
 import { forkWords } from '../views/fork.ts';
@@ -58,16 +58,17 @@ function readBelief(given: string, session: Session): Promise<Json> {
 }
 
 /** What it is, what begins anew in it, and how it goes on. */
-function* notesOn(forked: Forked, place: Place, { state, workflows = [] }: ForkCommandOptions): Iterable<string> {
+function* notesOn(forked: Forked, place: Place, options: ForkCommandOptions): Iterable<string> {
+  const { workflows = [] } = options;
   const { workflow, created, base, definition, begun } = forked;
   const words = forkWords(base);
   const what = `${created ? 'Started' : 'Was started before'}: ${words}`;
   if (place.isIdle) {
     const modules = workflows.length === 0 ? ' MODULES' : workflows.map((module) => ` ${shellWord(module)}`).join('');
-    const run = commandLine('tidemark', 'run', definition, '--id', workflow, ...stateWords(state));
+    const run = commandLine('tidemark', 'run', definition, '--id', workflow, ...atWords(options));
     yield `${what}. It goes on with the next tidemark dev or run on ${place.shown}:`;
     yield `  ${run} --workflows${modules}`;
-  } else yield `${what}. ${commandLine('tidemark', 'watch', workflow, ...stateWords(state))} follows it.`;
+  } else yield `${what}. ${commandLine('tidemark', 'watch', workflow, ...atWords(options))} follows it.`;
   for (const { task, operation, status } of begun) {
     const anew =
       base.effects === 'live' ? 'it is called again, under a key of its own' : 'what was recorded answers it';

@@ -80,6 +80,7 @@ export async function forgetForGood(session: Session, options: ForgetOptions): P
   const certificate = await atHost(session, options, (host) => forgetIn(host, { tenant, workflow, user, by, why }), {
     action: 'forget',
     target: workflow ?? user,
+    tenant,
   });
   const { terminal } = session;
   const { of, keys, memoryCount, at, leftIn = [] } = certificate;

@@ -3,7 +3,7 @@
 import { EXIT } from '@tidemark/host';
 import type { RebuildProgress } from '@tidemark/runtime';
 import { noState, outlivedReporter } from '../failures.ts';
-import { type AdminOptions, adminTarget, openRebuild } from '../place/admin-place.ts';
+import { type AdminOptions, adminTarget, openRebuild, writeDown } from '../place/admin-place.ts';
 import { exists } from '../place/folder.ts';
 import type { Session } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
@@ -36,6 +36,7 @@ export async function rebuild(session: Session, options: RebuildOptions): Promis
     await opened.close();
   }
   const ms = performance.now() - startedMs;
+  await writeDown(session, target, { action: 'rebuild' });
   terminal.document({ log_entries: foldedCount, seconds: ms / 1_000 });
   terminal.line(
     foldedCount === 0

@@ -10,7 +10,7 @@ import { readDefinitions } from '../definitions.ts';
 import { goesOnWith } from '../place/next-holder.ts';
 import { atPlace, type Place, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { commandLine, showCommand, stateWords } from '../text/shell.ts';
+import { atWords, commandLine, showCommand } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
 import { planLines } from '../views/plan.ts';
 
@@ -38,31 +38,26 @@ async function tellPlan(
   { terminal }: Session,
   client: Client,
   workflow: string,
-  { probe, state: folder }: RecoverOptions,
+  options: RecoverOptions,
 ): Promise<number> {
-  const query = probe === true ? { probe: 'true' as const } : {};
+  const query = options.probe === true ? { probe: 'true' as const } : {};
   const plan = await client.ask('GET /v1/workflows/{workflow}/recovery', { params: { workflow }, query });
   terminal.answer(plan);
   if (terminal.json) return EXIT.ok;
   terminal.line(`${terminal.paint('bold', printable(workflow))}  ${plan.definition ?? ''}`.trimEnd());
-  const view = { plan, folder, nowMs: Date.now() };
+  const view = { plan, at: options, nowMs: Date.now() };
   terminal.lines(planLines(view, (text) => terminal.paint('bold', text)));
   return EXIT.ok;
 }
 
 type Workflow = Answer<'GET /v1/workflows/{workflow}'>;
 
-async function takeLease(
-  { terminal }: Session,
-  place: Place,
-  id: string,
-  { state: folder }: RecoverOptions,
-): Promise<number> {
+async function takeLease({ terminal }: Session, place: Place, id: string, at: RecoverOptions): Promise<number> {
   const run = place.client.run(id);
   const row = await run.get({ content: false });
   const { workflow, status, reason, holder, epoch } = row;
   if (status === 'parked') {
-    const show = showCommand(workflow, folder);
+    const show = showCommand(workflow, at);
     throw new TidemarkError(
       'workflow-parked',
       `${workflow} waits for a person (${reason}); ${show} tells how to answer.`,
@@ -77,15 +72,15 @@ async function takeLease(
   terminal.answer({ workflow, lease });
   if (lease !== null) terminal.line(`What that holder still does no longer counts. ${goesOnWith(place)}`);
   else {
-    const plan = commandLine('tidemark', 'recover', workflow, '--dry-run', ...stateWords(folder));
-    terminal.line(`Nobody holds ${printable(workflow)}. ${goesOnWords(row, place, folder)}`);
+    const plan = commandLine('tidemark', 'recover', workflow, '--dry-run', ...atWords(at));
+    terminal.line(`Nobody holds ${printable(workflow)}. ${goesOnWords(row, place, at)}`);
     terminal.note(terminal.paintNote('dim', `${plan} tells what comes.`));
   }
   return EXIT.ok;
 }
 
-function goesOnWords({ workflow, activity, status }: Workflow, place: Place, folder: string | undefined): string {
-  const show = showCommand(workflow, folder);
+function goesOnWords({ workflow, activity, status }: Workflow, place: Place, at: RecoverOptions): string {
+  const show = showCommand(workflow, at);
   if (status === 'compensating') return `It is being undone and stands still meanwhile; ${show} tells more.`;
   return activity !== 'waiting' || place.isIdle
     ? goesOnWith(place)

@@ -10,7 +10,7 @@ import { UNDO_SUFFIX } from '@tidemark/runtime';
 import { pick, readDefinitions } from '../definitions.ts';
 import { outlivedReporter } from '../failures.ts';
 import { isEnd } from '../follow/change.ts';
-import { followOne } from '../follow/follower.ts';
+import { Followed, followOne } from '../follow/follower.ts';
 import { heardBy, Spoken } from '../follow/spoken.ts';
 import { Narrator } from '../follow/words.ts';
 import { readInput } from '../input.ts';
@@ -20,10 +20,10 @@ import { type Folder, type HeldFolder, holdFolder } from '../place/folder.ts';
 import { goneIf } from '../place/gone.ts';
 import {
   heldOr,
-  heldPlace,
   noticeStall,
   openPlace,
   ownName,
+  ownPlace,
   type Place,
   type PlaceOptions,
   placeOf,
@@ -32,9 +32,9 @@ import {
 } from '../place/place.ts';
 import { type Interruption, type Session, takeInterrupts } from '../session.ts';
 import { jsonText } from '../text/json.ts';
-import { shellWord, stateWords } from '../text/shell.ts';
+import { atWords, shellWord } from '../text/shell.ts';
 import { duration } from '../text/units.ts';
-import { unfinished } from '../views/unfinished.ts';
+import { goesOn, unfinished } from '../views/unfinished.ts';
 
 export interface RunOptions extends PlaceOptions {
   readonly input?: string | undefined;
@@ -134,7 +134,7 @@ async function hold(current: Run, target: Folder, name: string): Promise<Opened>
   try {
     await held.serve('run');
     // As everybody else: what happens is told over the folder's socket.
-    return { place: (await heldPlace(target, name))!, held };
+    return { place: await ownPlace(target, name), held };
   } catch (error) {
     await held.close();
     throw error;
@@ -222,13 +222,13 @@ function detached({ session, id, created, name, options }: Run, { place }: Opene
   const what = created ? 'Started' : 'Was started before';
   const where = place.isIdle
     ? `it goes on with the next tidemark dev or run on ${place.shown}`
-    : `tidemark watch ${shellWord(String(id))}${stateText(options)} follows it`;
+    : `tidemark watch ${shellWord(String(id))}${atText(options)} follows it`;
   terminal.note(terminal.paintNote('dim', `${what}; ${where}.`));
   return EXIT.ok;
 }
 
-const stateText = ({ state }: RunOptions): string =>
-  stateWords(state)
+const atText = (options: RunOptions): string =>
+  atWords(options)
     .map((word) => ` ${shellWord(word)}`)
     .join('');
 
@@ -254,8 +254,6 @@ async function tellFound(current: Run, opened: Opened, { id, sameInput }: Starte
   session.terminal.note(`${head}${foundWords(view)}`);
 }
 
-const goesOn = ({ status }: WorkflowView): boolean => status === 'open' || status === 'compensating';
-
 function foundWords({ status, sequence_number: sequence }: WorkflowView): string {
   if (status === 'parked') return 'waits for a person';
   if (status === 'compensating') return 'is being undone';
@@ -277,14 +275,15 @@ async function follow(current: Run, opened: Opened, id: string, isNew: boolean):
   const { signal } = interruption;
   const { client } = opened.place;
   const run = client.run(id);
-  const row = isNew ? undefined : await run.get({ content: false });
-  if (row !== undefined && !goesOn(row)) return ended(current, client, await run.get());
+  const row = await run.get({ content: false, signal });
+  if (!isNew && !goesOn(row)) return ended(current, client, await run.get());
+  const followed = new Followed(row, isNew);
   const narrator = new Narrator(terminal.paintNote, { showsWorkflow: false });
   const spoken = new Spoken(terminal);
   const onLost = goneIf(opened.place, opened.held);
   const onDelta = terminal.json ? undefined : heardBy(terminal, spoken, id);
   try {
-    for await (const change of followOne(id, row, { client, signal, onLost, onDelta, crowds: true })) {
+    for await (const change of followOne(id, followed, { client, signal, onLost, onDelta, crowds: true })) {
       spoken.end(id);
       if (isEnd(change)) {
         if (signal.aborted) break;
@@ -295,7 +294,8 @@ async function follow(current: Run, opened: Opened, id: string, isNew: boolean):
   } finally {
     terminal.status('');
   }
-  return interrupted(current, opened);
+  // The stream is over: it had ended, or Ctrl-C came.
+  return signal.aborted ? interrupted(current, opened) : ended(current, client, await run.get());
 }
 
 /** Prints the output, or throws what the run ended with. */
@@ -307,7 +307,7 @@ async function ended({ session, created, options }: Run, client: Client, view: W
     return next;
   }
   if (status !== 'completed' || view.forgotten) {
-    const { error, answers } = await unfinished(client, view, options.state);
+    const { error, answers } = await unfinished(client, view, options);
     for (const line of answers) terminal.note(line);
     throw error;
   }
@@ -323,7 +323,7 @@ async function ended({ session, created, options }: Run, client: Client, view: W
 async function interrupted({ session, id, name, options }: Run, { held }: Opened): Promise<number> {
   const { terminal } = session;
   if (held === undefined) {
-    const watch = `tidemark watch ${shellWord(String(id))}${stateText(options)}`;
+    const watch = `tidemark watch ${shellWord(String(id))}${atText(options)}`;
     terminal.note(`It goes on without this command; ${watch} follows it.`);
     return EXIT.interrupted;
   }
@@ -331,6 +331,6 @@ async function interrupted({ session, id, name, options }: Run, { held }: Opened
   await held.close(DRAIN_MS);
   const modules = (options.workflows ?? []).map((module) => ` ${shellWord(module)}`).join('');
   terminal.note(`Interrupted. It goes on from its last checkpoint with:
-  tidemark run ${name} --id ${shellWord(String(id))}${stateText(options)} --workflows${modules}`);
+  tidemark run ${name} --id ${shellWord(String(id))}${atText(options)} --workflows${modules}`);
   return EXIT.interrupted;
 }

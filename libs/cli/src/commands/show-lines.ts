@@ -6,7 +6,7 @@ import { CANCELLING, PAUSED } from '@tidemark/runtime';
 import { TASKS_SHOWN_COUNT } from '../limits.ts';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
-import { commandLine, showCommand, stateWords } from '../text/shell.ts';
+import { atWords, commandLine, showCommand } from '../text/shell.ts';
 import { table } from '../text/table.ts';
 import { ago, clockTime, cost, count, counted, dateTime, duration } from '../text/units.ts';
 import { printable } from '../text/width.ts';
@@ -81,14 +81,14 @@ function headLines({ view }: Found, { paint }: Look, nowMs: number): readonly st
 }
 
 /** Why, on what evidence, and with which commands it is answered. */
-function questionLines(view: WorkflowView, { state }: ShowOptions, look: Look): readonly string[] {
+function questionLines(view: WorkflowView, at: ShowOptions, look: Look): readonly string[] {
   const { question, reason } = view;
   if (question === null) return [`${INDENT}${printable(reason ?? '')}`];
   return [
     `${INDENT}${printable(question.code)}: ${printable(question.message ?? '')}`,
     ...valueLines(question.evidence, look),
     `${INDENT}Answer it with one of these:`,
-    ...answersOf(view.workflow, view.tenant, question, state).flatMap(({ command, means }) => [
+    ...answersOf(view.workflow, view.tenant, question, at).flatMap(({ command, means }) => [
       `${INDENT}${INDENT}${look.paint('cyan', printable(command))}`,
       look.paint('dim', `${INDENT}${INDENT}${INDENT}${printable(means)}`),
     ]),
@@ -99,7 +99,7 @@ function questionLines(view: WorkflowView, { state }: ShowOptions, look: Look): 
 function undoLines({ view, waits }: Found, options: ShowOptions, title: string, look: Look): readonly string[] {
   const undo = view.undo!;
   const cause = `${INDENT}${printable(causeWords(view.reason ?? '', undo.why ?? ''))}`;
-  const tells = `${printable(showCommand(undo.workflow, options.state))} tells what was`;
+  const tells = `${printable(showCommand(undo.workflow, options))} tells what was`;
   const came = countWords(undo);
   const lines = section(title, [cause, `${INDENT}${came === '' ? tells : `${came}; ${tells}`}`], look);
   if (waits === undefined) return lines;
@@ -111,7 +111,7 @@ function endingLines(found: Found, options: ShowOptions, look: Look): readonly s
   const { view } = found;
   if (view.continued_as !== undefined) {
     const next = view.continued_as;
-    const tells = printable(showCommand(next, options.state));
+    const tells = printable(showCommand(next, options));
     return section('Continued', [`${INDENT}It goes on as ${printable(next)}; ${tells} tells how that stands.`], look);
   }
   switch (view.status) {
@@ -177,12 +177,12 @@ function frontierLines(
 function confirmLines(
   workflow: string,
   tasks: Found['tasks'],
-  { state }: ShowOptions,
+  options: ShowOptions,
   { paint }: Look,
 ): readonly string[] {
   const wait = tasks.flatMap(({ blocked_on }) => blocked_on).find(({ on }) => on === 'confirmation');
   if (wait?.on !== 'confirmation' || wait.token === undefined) return [];
-  const command = commandLine('tidemark', 'confirm', workflow, wait.token, ...stateWords(state));
+  const command = commandLine('tidemark', 'confirm', workflow, wait.token, ...atWords(options));
   return [`${INDENT}What became of it is told with ${paint('cyan', `${command} --response JSON`)} (or --failed TEXT)`];
 }
 

@@ -122,7 +122,7 @@ function showJson({ view, waits, tasks, children, checkpoints, effects, events }
   const { workflow, tenant, question } = asking;
   return {
     ...view,
-    ...(question !== null && { answers: answersOf(workflow, tenant, question, options.state) }),
+    ...(question !== null && { answers: answersOf(workflow, tenant, question, options) }),
     ...(options.tasks === true && { tasks }),
     ...(children.length > 0 && { children }),
     ...(checkpoints !== undefined && { checkpoints }),

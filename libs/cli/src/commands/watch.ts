@@ -3,12 +3,12 @@
  * folder for longer than one look, so that whoever wants to run workflows there can; while nobody does, it waits for somebody.
  */
 
-import type { Workflow, WorkflowView } from '@tidemark/client';
+import type { WorkflowView } from '@tidemark/client';
 import { UnavailableError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { noState } from '../failures.ts';
 import { type Change, type Crowd, isEnd } from '../follow/change.ts';
-import { FleetFollower, followOne } from '../follow/follower.ts';
+import { FleetFollower, Followed, followOne } from '../follow/follower.ts';
 import { heardBy, Spoken } from '../follow/spoken.ts';
 import { Narrator } from '../follow/words.ts';
 import { HOLDER_LOOK_MS } from '../limits.ts';
@@ -31,7 +31,7 @@ import { jsonText } from '../text/json.ts';
 import { counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import { ACTIVITY_COLOURS } from '../views/activity.ts';
-import { unfinished } from '../views/unfinished.ts';
+import { goesOn, unfinished } from '../views/unfinished.ts';
 
 export interface WatchOptions extends PlaceOptions {
   /** Lines, also on a terminal. */
@@ -72,24 +72,30 @@ export async function watch(session: Session, id: string | undefined, options: W
   }
 }
 
-/** Works at one place after the other that answers, until there is a code. Undefined: interrupted. */
+/**
+ * Works at one place after the other that answers, until there is a code; `alone` is asked of a folder that nobody holds, before somebody is
+ * waited for. Undefined: interrupted.
+ */
 async function throughPlaces(
   { session, signal }: Watch,
   target: Target,
   work: (place: Place) => Promise<number | undefined>,
+  alone?: (place: Place) => Promise<number | undefined>,
 ): Promise<number | undefined> {
-  let isToldWaiting = false;
+  let isWaiting = false;
   while (!signal.aborted) {
     const place = await lastingPlace(session, target);
     if (place === undefined) {
-      if (!isToldWaiting) {
+      if (!isWaiting) {
+        const code = alone && (await atOneLook(session, target, alone));
+        if (code !== undefined) return code;
         session.terminal.note(`Nobody runs workflows in ${shownOf(target)} now; waiting for tidemark dev or run.`);
       }
-      isToldWaiting = true;
+      isWaiting = true;
       await new Promise((resolve) => setTimeout(resolve, HOLDER_LOOK_MS));
       continue;
     }
-    isToldWaiting = false;
+    isWaiting = false;
     try {
       const code = await work(place);
       if (code !== undefined) return code;
@@ -128,33 +134,38 @@ async function watchAll(current: Watch, target: Target): Promise<number | undefi
 async function watchOne(current: Watch, target: Target, id: string, live: Live): Promise<number | undefined> {
   const { session, signal } = current;
   const { terminal } = session;
-  let row: Workflow | undefined;
+  const ended = async (place: Place): Promise<number | undefined> => {
+    const view = await place.client.run(id).get({ signal });
+    return goesOn(view) && waitingUndoOf(view) === null ? undefined : endCode(current, place, view, live);
+  };
+  let followed: Followed | undefined;
   const first = await atOneLook(session, target, async (place) => {
-    const view = await place.client.run(id).get();
-    row = view;
+    const view = await place.client.run(id).get({ signal });
+    followed = new Followed(view, false);
     if (live !== undefined) live.show(view);
     else tellNow(current, view);
-    const waits = view.status === 'compensating' && view.undo?.waiting_workflow !== null;
-    return goesOn(view) && !waits ? undefined : endCode(current, place, view, live);
+    return ended(place);
   });
   if (first !== undefined) return first;
   const crowds = !terminal.json;
   const spoken = new Spoken(terminal);
   const onDelta = live === undefined ? heardBy(terminal, spoken, id) : live.hear;
-  return throughPlaces(current, target, async (place) => {
+  const work = async (place: Place): Promise<number | undefined> => {
     const { client } = place;
-    const run = client.run(id);
-    live?.show(await run.get({ content: false }));
-    for await (const change of followOne(id, row, { client, signal, crowds, onDelta, onLost: goneIf(place) })) {
-      if (live !== undefined) live.tell(change, await run.get({ content: false }));
+    const onLost = goneIf(place);
+    for await (const change of followOne(id, followed!, { client, signal, crowds, onDelta, onLost })) {
+      if (live !== undefined) live.tell(change, await client.run(id).get({ content: false, signal }));
       else tell(current, spoken, id, change);
-      if (isEnd(change) && !signal.aborted) return endCode(current, place, await run.get(), live);
-      // Where another place takes over, it goes on from here.
-      row = await run.get({ content: false });
+      if (isEnd(change) && !signal.aborted) return endCode(current, place, await client.run(id).get(), live);
     }
-    return undefined;
-  });
+    // The stream is over: it had ended before.
+    return signal.aborted ? undefined : ended(place);
+  };
+  return throughPlaces(current, target, work, ended);
 }
+
+const waitingUndoOf = ({ status, undo }: WorkflowView): string | null =>
+  status === 'compensating' ? (undo?.waiting_workflow ?? null) : null;
 
 function tell({ session: { terminal }, narrator }: Watch, spoken: Spoken, id: string, change: Change | Crowd): void {
   spoken.end(id);
@@ -170,8 +181,6 @@ async function atOneLook<T>(session: Session, target: Target, work: (place: Plac
     await place.close();
   }
 }
-
-const goesOn = ({ status }: Workflow): boolean => status === 'open' || status === 'compensating';
 
 function tellNow({ session: { terminal } }: Watch, view: WorkflowView): void {
   const { workflow, definition, definition_version: version, activity, sequence_number: sequence } = view;
@@ -199,7 +208,7 @@ async function endCode(
     terminal.line(jsonText(view.output ?? null));
     return EXIT.ok;
   }
-  const { error, answers } = await unfinished(client, view, options.state);
+  const { error, answers } = await unfinished(client, view, options);
   for (const line of answers) terminal.note(line);
   throw error;
 }

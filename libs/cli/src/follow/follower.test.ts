@@ -2,7 +2,7 @@ import type { Client, Event, Workflow } from '@tidemark/client';
 import { describe, expect, it } from 'vitest';
 import { CROWD_MIN_COUNT } from '../limits.ts';
 import type { Change, Crowd } from './change.ts';
-import { FleetFollower, followOne } from './follower.ts';
+import { FleetFollower, Followed, followOne } from './follower.ts';
 import { Narrator } from './words.ts';
 
 const START_MS = new Date(2026, 2, 1, 12, 0, 0).getTime();
@@ -33,6 +33,14 @@ class World {
     for (let sequence = 1; sequence <= count; sequence++) {
       this.happen(id, 'CheckpointCommitted', { sequence, step: 'tick', lastAction: `did ${sequence}`, tokens: 0 });
     }
+  }
+
+  /** The same world, of which only one is listed. */
+  only(id: string): World {
+    const world = new World();
+    world.#events.set(id, this.#events.get(id)!);
+    world.#rows.set(id, this.#rows.get(id)!);
+    return world;
   }
 
   row(id: string): Workflow {
@@ -82,7 +90,7 @@ describe('following one', () => {
   it('begins with all that has been where nothing was told yet, and says how long each took', async () => {
     const world = new World();
     world.run('w', 2);
-    const changes = await told(followOne('w', undefined, { client: world.client(), signal }));
+    const changes = await told(followOne('w', new Followed(world.row('w'), true), { client: world.client(), signal }));
     expect(changes.map(({ type }) => type)).toEqual(['started', 'checkpoint', 'checkpoint']);
     expect(changes[2]).toMatchObject({ sequence_number: 2, took_ms: 1_000 });
   });
@@ -90,11 +98,11 @@ describe('following one', () => {
   it('tells what came after what was told, each once, in the order of the stream', async () => {
     const world = new World();
     world.run('w', 2);
-    const row = world.row('w');
+    const followed = new Followed(world.row('w'), false);
     world.happen('w', 'CheckpointCommitted', { sequence: 3 });
     world.happen('w', 'StepFailed', { task: '2.0', attempt: 1, code: 'x', retry: { delayMs: 500 } });
     world.happen('w', 'WorkflowFailed', { code: 'x' }, { error: { message: 'never' } });
-    const changes = await told(followOne('w', row, { client: world.client(), signal }));
+    const changes = await told(followOne('w', followed, { client: world.client(), signal }));
     expect(changes).toMatchObject([
       { type: 'checkpoint', took_ms: null },
       { type: 'step_failed', retry_ms: 500 },
@@ -106,9 +114,11 @@ describe('following one', () => {
     const world = new World();
     world.run('w', CROWD_MIN_COUNT + 1);
     const client = world.client();
-    const people = await told(followOne('w', undefined, { client, signal, crowds: true }));
+    const people = await told(followOne('w', new Followed(world.row('w'), true), { client, signal, crowds: true }));
     expect(people.slice(1)).toMatchObject([{ type: 'checkpoints', from: 1, to: CROWD_MIN_COUNT + 1 }]);
-    expect(await told(followOne('w', undefined, { client, signal }))).toHaveLength(CROWD_MIN_COUNT + 2);
+    expect(await told(followOne('w', new Followed(world.row('w'), true), { client, signal }))).toHaveLength(
+      CROWD_MIN_COUNT + 2,
+    );
   });
 });
 
@@ -122,6 +132,18 @@ describe('following all', () => {
     world.happen('b', 'CheckpointCommitted', { sequence: 2, step: 'tick' });
     expect(await firstOf(follower, world, false)).toMatchObject([{ type: 'checkpoint', workflow: 'b' }]);
     expect(await firstOf(follower, world, false)).toEqual([]);
+  });
+
+  it('does not tell what has been of one that was beyond the baseline, but what comes', async () => {
+    const world = new World();
+    world.run('old', 3);
+    world.run('new', 1);
+    const follower = new FleetFollower();
+    await follower.baseline(world.only('new').client());
+    world.happen('old', 'CheckpointCommitted', { sequence: 4, step: 'tick' });
+    expect(await firstOf(follower, world, false)).toEqual([]);
+    world.happen('old', 'CheckpointCommitted', { sequence: 5, step: 'tick' });
+    expect(await firstOf(follower, world, false)).toMatchObject([{ type: 'checkpoint', sequence_number: 5 }]);
   });
 
   it('tells people of many at once by their number', async () => {

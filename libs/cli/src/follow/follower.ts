@@ -1,9 +1,17 @@
 /**
- * Owns telling what happens to workflows from the streams of the API: of one its accepted events, each once and in order, whatever happens to
- * the connection; of all of them first which have moved, then what their events say.
+ * Owns telling what happens to workflows from the streams of the API: of one its accepted events, each once and in order, over as many
+ * connections and places as it takes; of all of them first which have moved, then what their events say.
  */
 
-import type { Client, Event, EventOf, Run, Workflow, WorkflowView } from '@tidemark/client';
+import {
+  type Client,
+  type Event,
+  type EventOf,
+  type Run,
+  TidemarkApiError,
+  type Workflow,
+  type WorkflowView,
+} from '@tidemark/client';
 import {
   CROWD_MIN_COUNT,
   FOLLOW_GATHER_MS,
@@ -11,6 +19,7 @@ import {
   FOLLOW_OPEN_MAX,
   FOLLOW_PERIOD_MS,
   FOLLOW_TOLD_MAX_COUNT,
+  FOLLOW_TRIES_MAX_COUNT,
   RETRY_PAUSE_MS,
   TASKS_SHOWN_COUNT,
   UNDO_LOOK_MS,
@@ -35,13 +44,15 @@ export interface FollowOptions {
 /** Longer than any run is followed, in milliseconds. */
 const FOREVER_MS = 2 ** 31 - 1;
 
-/** Turns events of one workflow into what is told of them. */
-class Teller {
+/** One workflow that is followed: what was told of it, and what is yet to be. It outlives the place that it is followed at. */
+export class Followed {
   readonly #of: Omit<Of, 'before'>;
   #before: string | undefined;
   #waits = '';
   position: number;
   sequence: number;
+  /** Turned into changes, and not yet told. */
+  readonly pending: Change[] = [];
 
   /** `isNew`: nothing of it was told yet. */
   constructor(row: Workflow, isNew: boolean) {
@@ -51,15 +62,20 @@ class Teller {
     this.sequence = isNew ? 0 : row.sequence_number;
   }
 
-  changes(events: readonly Event[], crowds = false): readonly Change[] {
+  add(events: readonly Event[], crowds = false): void {
     const from = this.sequence + 1;
-    const all = events.flatMap((event) => this.#told(event) ?? []);
+    const all = events.flatMap((event) => this.#changes(event));
     const checkpoints = all.filter((change) => change.type === 'checkpoint');
     const last = checkpoints.at(-1);
-    if (!crowds || checkpoints.length < CROWD_MIN_COUNT || last === undefined) return all;
+    if (!crowds || checkpoints.length < CROWD_MIN_COUNT || last === undefined) {
+      this.pending.push(...all);
+      return;
+    }
     const { at, workflow, definition, last_action, sequence_number: to } = last;
     const crowd: Change = { type: 'checkpoints', at, workflow, definition, from, to, last_action };
-    return all.flatMap((change) => (change.type !== 'checkpoint' ? [change] : change === last ? [crowd] : []));
+    this.pending.push(
+      ...all.flatMap((change) => (change.type !== 'checkpoint' ? [change] : change === last ? [crowd] : [])),
+    );
   }
 
   /** What its first tasks wait for, where no task can run and that wasn't told. */
@@ -72,58 +88,90 @@ class Teller {
     return [{ type: 'waiting', at, workflow, definition, tasks }];
   }
 
-  #told(event: Event): Change | undefined {
-    if (event.position <= this.position) return undefined;
+  #changes(event: Event): readonly Change[] {
+    if (event.position <= this.position) return [];
     this.position = event.position;
     const change = changeOf({ ...this.#of, before: this.#before }, event);
     if (change?.type === 'started' || change?.type === 'checkpoint') this.#before = event.at;
     if (change?.type === 'checkpoint') this.sequence = change.sequence_number;
-    return change;
+    return change === undefined ? [] : [change];
   }
 }
 
 /**
- * What happens to one workflow after what `row` tells, or from its start where that is undefined, until it has ended. Throws `TidemarkApiError`.
+ * What happens to one workflow from where it was followed to, until it has ended. A server that is away is waited for. Throws
+ * `TidemarkApiError` for what no repetition helps, and what `onLost` throws.
  */
 export async function* followOne(
   id: string,
-  row: Workflow | undefined,
-  { client, signal, onLost, onDelta, crowds }: FollowOptions,
+  followed: Followed,
+  { client, signal: asked, onLost, onDelta, crowds }: FollowOptions,
 ): AsyncGenerator<Change> {
   const run = client.run(id);
-  const teller = new Teller(row ?? (await run.get({ content: false })), row === undefined);
-  const gathered: Gathered<Event> = new Gathered(
-    eventsOf(run, teller.position + 1, onDelta, {
-      signal,
-      onLost,
-    }),
-  );
-  let toldUndo = '';
-  for (let isUndone = row?.status === 'compensating'; ; ) {
-    const waitMs = isUndone ? UNDO_LOOK_MS : FOREVER_MS;
-    const events = await gathered.take({ waitMs, gatherMs: FOLLOW_GATHER_MS });
-    if (events === undefined) return;
-    for (const change of teller.changes(events, crowds)) {
-      // Whoever is told of an end asks for what it left.
-      if (isEnd(change)) await viewFrom(run, teller.position, signal);
-      yield await withCounts(run, change);
+  const left = new AbortController();
+  const signal = AbortSignal.any([asked, left.signal]);
+  const look = (): Promise<WorkflowView | undefined> =>
+    patiently(signal, onLost, () => run.get({ content: false, signal }));
+  const gathered = new Gathered(eventsOf(run, followed.position + 1, onDelta, { signal, onLost }));
+  let undoTold = '';
+  let isUndone = (await look())?.status === 'compensating';
+  try {
+    while (!signal.aborted) {
+      for (let change = followed.pending.shift(); change !== undefined; change = followed.pending.shift()) {
+        // Whoever is told of an end asks for what it left.
+        const view = isEnd(change) ? await viewFrom(look, followed.position) : undefined;
+        yield withCounts(change, view);
+      }
+      const waitMs = isUndone ? UNDO_LOOK_MS : FOREVER_MS;
+      const events = await gathered.take({ waitMs, gatherMs: FOLLOW_GATHER_MS });
+      if (events === undefined) return;
+      followed.add(events, crowds);
+      isUndone = undoing(events) ?? isUndone;
+      if (events.at(-1)?.type === 'LeaseReleased') {
+        const view = await viewFrom(look, followed.position);
+        if (view !== undefined) followed.pending.push(...followed.waiting(view));
+      }
+      if (!isUndone) continue;
+      // Events of the undo are another workflow's.
+      const view = await look();
+      const waits = view?.undo?.waiting_workflow ?? '';
+      if (view !== undefined && waits !== '' && waits !== undoTold) {
+        const undo = await patiently(signal, onLost, () => client.run(waits).get({ content: false, signal }));
+        const { workflow, definition } = view;
+        const at = undo?.updated_at ?? view.updated_at;
+        followed.pending.push({
+          type: 'undo_parked',
+          at,
+          workflow,
+          definition,
+          undo: waits,
+          reason: undo?.reason ?? '',
+        });
+      }
+      undoTold = waits;
     }
-    const last = events.at(-1);
-    if (last !== undefined) isUndone = undoing(events) ?? isUndone;
-    if (last?.type === 'LeaseReleased') {
-      const view = await viewFrom(run, teller.position, signal);
-      if (view !== undefined) yield* teller.waiting(view);
-    }
-    if (!isUndone || signal.aborted) continue;
-    // Events of the undo are another workflow's.
-    const { workflow, definition, undo } = await run.get({ content: false });
-    const waits = undo?.waiting_workflow ?? '';
-    if (waits !== '' && waits !== toldUndo) {
-      const { reason, updated_at: at } = await client.run(waits).get({ content: false });
-      yield { type: 'undo_parked', at, workflow, definition, undo: waits, reason: reason ?? '' };
-    }
-    toldUndo = waits;
+  } finally {
+    left.abort();
   }
+}
+
+/** Asks again while nobody answers. Undefined: the signal aborted first. Throws what `onLost` throws, and what no repetition helps. */
+export async function patiently<T>(
+  signal: AbortSignal,
+  onLost: FollowOptions['onLost'],
+  ask: () => Promise<T>,
+): Promise<T | undefined> {
+  while (!signal.aborted) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (!(error instanceof TidemarkApiError) || !error.canRetry) throw error;
+      onLost?.(error);
+      await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
+    }
+  }
+  return undefined;
 }
 
 async function* eventsOf(
@@ -144,20 +192,22 @@ function undoing(events: readonly Event[]): boolean | undefined {
   return last === undefined ? undefined : last.type === 'CompensationStarted';
 }
 
-/** Rows come after the log: as it stands once they have this position. Undefined: the signal aborted first. */
-async function viewFrom(run: Run, position: number, signal: AbortSignal): Promise<WorkflowView | undefined> {
-  while (!signal.aborted) {
-    const view = await run.get({ content: false });
-    if (view.position >= position) return view;
+/** Rows come after the log: as it stands once they have this position. Undefined: it was aborted first. */
+async function viewFrom(
+  look: () => Promise<WorkflowView | undefined>,
+  position: number,
+): Promise<WorkflowView | undefined> {
+  for (;;) {
+    const view = await look();
+    if (view === undefined || view.position >= position) return view;
     await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
   }
-  return undefined;
 }
 
-async function withCounts(run: Run, change: Change): Promise<Change> {
+function withCounts(change: Change, view: WorkflowView | undefined): Change {
   if (change.type !== 'compensated') return change;
-  const { undo } = await run.get({ content: false });
-  return { ...change, undone_count: undo?.undone_count ?? null, left_count: undo?.left_count ?? null };
+  const { undone_count = null, left_count = null } = view?.undo ?? {};
+  return { ...change, undone_count, left_count };
 }
 
 /** What an idle workflow's first tasks wait for; none when it isn't idle, or only waits for the next attempt. */
@@ -174,21 +224,30 @@ const LIVE: readonly Workflow['status'][] = ['open', 'compensating'];
 
 /** All workflows; without a baseline it begins with all that has been. */
 export class FleetFollower {
-  readonly #told = new Map<string, Teller>();
+  readonly #followed = new Map<string, Followed>();
   readonly #status = new Map<string, Workflow['status']>();
+  /** When the newest of the baseline was opened: what is older and not known was beyond its limits. */
+  #since = '';
+  /** Of those that had not ended, when it was last looked. */
+  #keptCount = 0;
 
   /** Takes what there is as told; returns it. */
   async baseline(client: Client): Promise<readonly Workflow[]> {
-    const rows = await this.#rows(client);
-    for (const row of rows) this.#note(row, new Teller(row, false));
+    const rows = await this.#rows(client, undefined);
+    for (const row of rows) {
+      this.#note(row, new Followed(row, false));
+      if (row.opened_at > this.#since) this.#since = row.opened_at;
+    }
     return rows;
   }
 
-  /** Until the signal aborts; goes on where it was with another client. Throws `TidemarkApiError`, and what `onLost` throws. */
-  async *changes({ client, signal, onLost, crowds }: FollowOptions): AsyncGenerator<Change | Crowd> {
+  /** Until the signal aborts; goes on where it was with another client. A server that is away is waited for. Throws as `followOne`. */
+  async *changes({ client, signal: asked, onLost, crowds }: FollowOptions): AsyncGenerator<Change | Crowd> {
+    const left = new AbortController();
+    const signal = AbortSignal.any([asked, left.signal]);
     // What moved while nobody was connected is in the list.
     let isLost = true;
-    const gathered: Gathered<EventOf<'GET /v1/events'>> = new Gathered(
+    const gathered = new Gathered<EventOf<'GET /v1/events'>>(
       client.changes({
         signal,
         onLost: (error) => {
@@ -197,49 +256,56 @@ export class FleetFollower {
         },
       }),
     );
-    while (!signal.aborted) {
-      const items = await gathered.take({ waitMs: isLost ? 0 : FOLLOW_PERIOD_MS, gatherMs: FOLLOW_GATHER_MS });
-      if (items === undefined) return;
-      const isDue = isLost || items.length === 0 || this.#told.size > FOLLOW_TOLD_MAX_COUNT;
-      const isListed = isDue || items.some(({ name }) => name === 'many');
-      isLost = false;
-      const rows = isListed ? await this.#rows(client) : newestOf(items);
-      const moved = rows
-        .filter((row) => row.position > (this.#told.get(row.workflow)?.position ?? 0))
-        .sort((a, b) => (a.updated_at < b.updated_at ? -1 : 1));
-      if (crowds === true && moved.length >= CROWD_MIN_COUNT) yield this.#crowd(moved);
-      else for (const row of moved) yield* this.#changesOf(client, row, { signal, crowds });
+    try {
+      while (!signal.aborted) {
+        const items = await gathered.take({ waitMs: isLost ? 0 : FOLLOW_PERIOD_MS, gatherMs: FOLLOW_GATHER_MS });
+        if (items === undefined) return;
+        const isFull = this.#followed.size > this.#keptCount + FOLLOW_TOLD_MAX_COUNT;
+        const isListed = isLost || isFull || items.length === 0 || items.some(({ name }) => name === 'many');
+        const rows = isListed
+          ? ((await patiently(signal, onLost, () => this.#rows(client, signal))) ?? [])
+          : newestOf(items);
+        isLost = false;
+        const moved = rows
+          .filter((row) => row.position > (this.#followed.get(row.workflow)?.position ?? 0))
+          .sort((a, b) => (a.updated_at < b.updated_at ? -1 : 1));
+        if (crowds === true && moved.length >= CROWD_MIN_COUNT) yield this.#crowd(moved);
+        else for (const row of moved) yield* this.#changesOf(client, row, { signal, onLost, crowds });
+      }
+    } finally {
+      left.abort();
     }
   }
 
-  /** The newest, and those that may move. */
-  async #rows(client: Client): Promise<readonly Workflow[]> {
+  /** The newest, and those that may move. Of those that have ended and aren't among them nothing is remembered. */
+  async #rows(client: Client, signal: AbortSignal | undefined): Promise<readonly Workflow[]> {
     const found = new Map<string, Workflow>();
     const take = async (query: { readonly status?: Workflow['status'] }, most: number): Promise<void> => {
       let left = most;
       for await (const row of client.all({ ...query, limit: FOLLOW_NEWEST_COUNT })) {
         found.set(row.workflow, row);
-        if (--left === 0) return;
+        if (--left === 0 || signal?.aborted === true) return;
       }
     };
     await take({}, FOLLOW_NEWEST_COUNT);
     for (const status of LIVE) await take({ status }, FOLLOW_OPEN_MAX);
-    for (const [id, status] of this.#status) {
-      if (found.has(id)) continue;
-      // It was open and no longer is, and has left the newest; what had ended before won't move again.
-      if (LIVE.includes(status)) found.set(id, await client.run(id).get({ content: false }));
-      else if (status !== 'parked') this.#forget(id);
+    let askedCount = 0;
+    for (const [id, status] of [...this.#status]) {
+      if (found.has(id) || status === 'parked') continue;
+      // It was open and no longer is, and has left the newest; or there are too many that are open.
+      if (LIVE.includes(status)) {
+        if (++askedCount <= FOLLOW_NEWEST_COUNT) found.set(id, await client.run(id).get({ content: false, signal }));
+        continue;
+      }
+      this.#followed.delete(id);
+      this.#status.delete(id);
     }
+    this.#keptCount = this.#followed.size;
     return [...found.values()];
   }
 
-  #forget(id: string): void {
-    this.#told.delete(id);
-    this.#status.delete(id);
-  }
-
-  #note(row: Workflow, teller: Teller): void {
-    this.#told.set(row.workflow, teller);
+  #note(row: Workflow, followed: Followed): void {
+    this.#followed.set(row.workflow, followed);
     this.#status.set(row.workflow, row.status);
   }
 
@@ -247,9 +313,9 @@ export class FleetFollower {
     let checkpoints = 0;
     let completed = 0;
     for (const row of moved) {
-      checkpoints += row.sequence_number - (this.#told.get(row.workflow)?.sequence ?? 0);
+      checkpoints += row.sequence_number - (this.#followed.get(row.workflow)?.sequence ?? 0);
       if (row.status === 'completed' && this.#status.get(row.workflow) !== 'completed') completed++;
-      this.#note(row, new Teller(row, false));
+      this.#note(row, new Followed(row, false));
     }
     const at = moved.at(-1)!.updated_at;
     const counts = { workflow_count: moved.length, checkpoint_count: checkpoints, completed_count: completed };
@@ -259,24 +325,49 @@ export class FleetFollower {
   async *#changesOf(
     client: Client,
     row: Workflow,
-    { signal, crowds }: Pick<FollowOptions, 'signal' | 'crowds'>,
+    { signal, onLost, crowds }: Pick<FollowOptions, 'signal' | 'onLost' | 'crowds'>,
   ): AsyncGenerator<Change> {
     const run = client.run(row.workflow);
-    const teller = this.#told.get(row.workflow) ?? new Teller(row, true);
+    const known = this.#followed.get(row.workflow);
+    const followed = known ?? new Followed(row, row.opened_at > this.#since);
+    this.#note(row, followed);
+    // It was beyond the limits of the baseline: what it does from here on is told.
+    if (followed.position >= row.position) return;
+    followed.add(await this.#eventsTo(run, row, followed.position + 1, { signal, onLost }), crowds);
+    const view =
+      row.activity === 'waiting' || row.status === 'compensated'
+        ? await patiently(signal, onLost, () => run.get({ content: false, signal }))
+        : undefined;
+    for (const change of followed.pending.splice(0)) yield withCounts(change, view);
+    if (view !== undefined) yield* followed.waiting(view);
+  }
+
+  /** Up to what the row tells; fewer where they can't be read, such as from an archive class: then the others are not kept waiting. */
+  async #eventsTo(
+    run: Run,
+    { position }: Workflow,
+    from: number,
+    { signal, onLost }: Pick<FollowOptions, 'signal' | 'onLost'>,
+  ): Promise<readonly Event[]> {
     const enough = new AbortController();
     const events: Event[] = [];
+    let lostCount = 0;
+    const how = {
+      signal: AbortSignal.any([signal, enough.signal]),
+      onLost: (error: unknown) => {
+        onLost?.(error);
+        if (++lostCount >= FOLLOW_TRIES_MAX_COUNT) enough.abort();
+      },
+    };
     try {
-      const how = { signal: AbortSignal.any([signal, enough.signal]) };
-      for await (const event of eventsOf(run, teller.position + 1, undefined, how)) {
+      for await (const event of eventsOf(run, from, undefined, how)) {
         events.push(event);
-        if (event.position >= row.position) break;
+        if (event.position >= position) break;
       }
     } finally {
       enough.abort();
     }
-    for (const change of teller.changes(events, crowds)) yield await withCounts(run, change);
-    this.#note(row, teller);
-    if (row.activity === 'waiting') yield* teller.waiting(await run.get({ content: false }));
+    return events;
   }
 }
 

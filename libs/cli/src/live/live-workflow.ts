@@ -5,7 +5,7 @@ import { EXIT } from '@tidemark/host';
 import type { Change, Crowd } from '../follow/change.ts';
 import type { Delta } from '../follow/spoken.ts';
 import { Narrator } from '../follow/words.ts';
-import { LIVE_LINES_MAX_COUNT, LIVE_SAID_MAX_CHARS } from '../limits.ts';
+import { FLEET_LOOK_MS, LIVE_LINES_MAX_COUNT, LIVE_SAID_MAX_CHARS } from '../limits.ts';
 import type { Session } from '../session.ts';
 import type { Painter, Stream } from '../terminal.ts';
 import { progressBar } from '../text/progress.ts';
@@ -27,12 +27,14 @@ export class LiveWorkflow {
   /** What a model is saying, or how far a step is. */
   #said = '';
   #isText = false;
+  #isClosed = false;
 
   constructor({ terminal, stdin }: Session, canvas: Stream) {
     this.#screen = new Screen(canvas, stdin);
     this.#paint = terminal.paint;
     this.#narrator = new Narrator(terminal.paint, { showsWorkflow: false });
     this.#screen.take();
+    void this.#redraw();
   }
 
   /** Aborts when somebody leaves. */
@@ -67,7 +69,16 @@ export class LiveWorkflow {
 
   /** Gives the screen back as it was; harmless when repeated. */
   close(): void {
+    this.#isClosed = true;
     this.#screen.giveBack();
+  }
+
+  /** Times go on, and the size may change. */
+  async #redraw(): Promise<void> {
+    while (!this.left.aborted && !this.#isClosed) {
+      await this.#screen.pause(FLEET_LOOK_MS);
+      this.#draw();
+    }
   }
 
   #draw(): void {

@@ -3,6 +3,7 @@
  * Lines must be printable and fit the width already.
  */
 
+import { EXIT } from '@tidemark/host';
 import type { Keys } from '../session.ts';
 import type { Stream } from '../terminal.ts';
 
@@ -83,6 +84,8 @@ export class Screen {
 
   /** As if a key had been pressed. */
   leave(how: Quit): void {
+    // Whoever asks twice doesn't wait for whatever is still asked.
+    if (this.#left.signal.aborted) process.exit(EXIT.interrupted);
     this.#left.abort(how);
     this.#wake?.();
   }

@@ -3,7 +3,7 @@
  * a folder that nobody else holds. What is changed on a cluster is written to its audit.
  */
 
-import { ConfigError, messageOf } from '@tidemark/core';
+import { ConfigError, messageOf, type TenantId, TidemarkError } from '@tidemark/core';
 import {
   auditTrail,
   type ClusterConfig,
@@ -34,8 +34,11 @@ export const adminTarget = ({ state }: AdminOptions, { env, cwd }: Pick<Session,
     ? { kind: 'cluster', config: configFromEnv(env) }
     : folderTarget(state ?? DEFAULT_FOLDER, env, cwd);
 
-/** What is written to the audit, of what was changed. */
-export type Changed = Pick<AuditEntry, 'action' | 'target'>;
+/** What is written to the audit, of what is changed. */
+export interface Changed extends Pick<AuditEntry, 'action' | 'target'> {
+  /** Whose it is; absent: no tenant's. */
+  readonly tenant?: TenantId | undefined;
+}
 
 /** Where `work` changes something, `changes` says what. Throws `ConfigError` (`state-missing`, `log-locked`), and what `work` throws. */
 export async function atHost<T>(
@@ -51,8 +54,24 @@ export async function atHost<T>(
     const done = await work(host);
     if (changes !== undefined) await written(session, host, changes);
     return done;
+  } catch (error) {
+    // It may have been done in part.
+    const code = error instanceof TidemarkError ? error.code : 'internal';
+    if (changes !== undefined) await written(session, host, changes, code);
+    throw error;
   } finally {
     await host.close();
+  }
+}
+
+/** Of what was changed on a cluster by other ways than an open host. */
+export async function writeDown(session: Session, target: AdminTarget, changed: Changed): Promise<void> {
+  if (target.kind === 'embedded') return;
+  try {
+    const host = await openCluster(target.config);
+    await written(session, host, changed).finally(() => host.close());
+  } catch (error) {
+    session.terminal.warn(unwritten(error));
   }
 }
 
@@ -79,19 +98,27 @@ const heldBy = ({ shown }: Folder, holder: { readonly pid: number; readonly comm
   return new ConfigError('log-locked', message, { pid: holder?.pid });
 };
 
-/** It was done whatever becomes of the entry; who does it is known by the name of their account alone. */
-async function written({ env, terminal }: Session, host: Host, { action, target }: Changed): Promise<void> {
+/** What was done was done, whatever becomes of the entry; who did it is known by the name of their account alone. */
+async function written(
+  { env, terminal }: Session,
+  host: Host,
+  { action, target, tenant }: Changed,
+  code?: string,
+): Promise<void> {
   const trail = auditTrail(host);
   trail.start();
   const principal = { subject: `admin ${ownName(env)}`, kind: 'local', tenant: null, roles: ['admin'] } as const;
+  const outcome = code === undefined ? 'done' : 'failed';
   try {
-    await trail.write({ principal, tenant: null, action, right: 'administer', target, outcome: 'done' });
+    await trail.write({ principal, tenant: tenant ?? null, action, right: 'administer', target, outcome, code });
   } catch (error) {
-    terminal.warn(`it was done, but could not be written to the audit: ${messageOf(error)}`);
+    terminal.warn(unwritten(error));
   } finally {
     await trail.close();
   }
 }
+
+const unwritten = (error: unknown): string => `it could not be written to the audit: ${messageOf(error)}`;
 
 /** Rows made anew: of a folder that nobody else has open, or beside those of a cluster. */
 export async function openRebuild(

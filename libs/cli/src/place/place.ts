@@ -6,7 +6,7 @@
 import { userInfo } from 'node:os';
 import { LOCAL_PRINCIPAL, LOCAL_URL, localApi, OWN_VERSION } from '@tidemark/api/local';
 import { type Client, connect, TidemarkApiError } from '@tidemark/client';
-import { ConfigError } from '@tidemark/core';
+import { ConfigError, UnavailableError } from '@tidemark/core';
 import { type Host, hasClusterConfig } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
 import { noState, UsageError } from '../failures.ts';
@@ -224,6 +224,16 @@ export function hostPlace(host: Host, { name, shown, isIdle, definitions }: Host
 /** A place that stays there without being held by this process. Undefined: nobody holds the folder. */
 export const lastingPlace = async (session: Session, target: Target): Promise<Place | undefined> =>
   target.kind === 'server' ? openPlace(session, target) : heldPlace(target, ownName(session.env));
+
+/** Of a folder that this process itself holds and serves: as everybody else is told. Throws `UnavailableError` (`holder-silent`). */
+export async function ownPlace(target: Folder, name: string): Promise<Place> {
+  const place = await heldPlace(target, name);
+  if (place !== undefined) return place;
+  throw new UnavailableError(
+    'holder-silent',
+    `The socket that this process has made in ${target.shown} does not answer.`,
+  );
+}
 
 /** Undefined: nobody answers there. Throws `ConfigError` (`holder-differs`, `holder-silent`). */
 export async function heldPlace({ folder, shown }: Folder, name: string): Promise<Place | undefined> {

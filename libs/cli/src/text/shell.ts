@@ -3,13 +3,21 @@
 export const shellWord = (text: string): string =>
   /^[\w./@:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** The option that names the folder, where the user named one. */
-export const stateWords = (state: string | undefined): readonly string[] =>
-  state === undefined ? [] : ['--state', state];
+/** Where a command asked, as the user named it. */
+export interface At {
+  readonly state?: string | undefined;
+  readonly context?: string | undefined;
+}
 
-/** The command that tells of a workflow in that folder. */
-export const showCommand = (workflow: string, state: string | undefined): string =>
-  commandLine('tidemark', 'show', workflow, ...stateWords(state));
+/** The option that names it, where the user did. */
+export const atWords = ({ state, context }: At): readonly string[] => {
+  if (state !== undefined) return ['--state', state];
+  return context === undefined ? [] : ['--context', context];
+};
+
+/** The command that tells of a workflow there. */
+export const showCommand = (workflow: string, at: At): string =>
+  commandLine('tidemark', 'show', workflow, ...atWords(at));
 
 /** Of words; undefined ones are left out. */
 export const commandLine = (...words: readonly (string | undefined)[]): string =>

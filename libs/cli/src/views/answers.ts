@@ -2,7 +2,7 @@
 
 import { BUDGET_EXCEEDED, DEFAULT_TENANT, type Json, type Resolution } from '@tidemark/core';
 import { EFFECT_NOT_RECORDED } from '@tidemark/runtime';
-import { commandLine, stateWords } from '../text/shell.ts';
+import { type At, atWords, commandLine } from '../text/shell.ts';
 
 export interface Answer {
   /** Null: the command ends what it waits for, and it goes on by itself. */
@@ -19,26 +19,20 @@ export interface QuestionAsked {
   readonly evidence?: Json | undefined;
 }
 
-/** `state`: the folder as the user named it. */
-export function answersOf(
-  workflow: string,
-  tenant: string,
-  question: QuestionAsked,
-  state: string | undefined,
-): readonly Answer[] {
-  if (question.resolutions.length === 0) return judgements(workflow, question, state);
+/** `at`: where it was asked. */
+export function answersOf(workflow: string, tenant: string, question: QuestionAsked, at: At): readonly Answer[] {
+  if (question.resolutions.length === 0) return judgements(workflow, question, at);
   const answers = (question.resolutions as readonly Resolution[]).map((resolution) => ({
     resolution,
-    command: `${answerCommand(workflow, resolution, state)} --why TEXT`,
+    command: `${answerCommand(workflow, resolution, at)} --why TEXT`,
     means: meaning(resolution, question),
   }));
-  return [...budgetAnswers(workflow, tenant, question, state), ...answers];
+  return [...budgetAnswers(workflow, tenant, question, at), ...answers];
 }
 
 /** Of a record that can't be read. */
-function judgements(workflow: string, { evidence }: QuestionAsked, state: string | undefined): readonly Answer[] {
-  const command = (verb: string): string =>
-    `${commandLine('tidemark', verb, workflow, ...stateWords(state))} --why TEXT`;
+function judgements(workflow: string, { evidence }: QuestionAsked, at: At): readonly Answer[] {
+  const command = (verb: string): string => `${commandLine('tidemark', verb, workflow, ...atWords(at))} --why TEXT`;
   const take = {
     resolution: null,
     command: command('take'),
@@ -61,32 +55,27 @@ interface Exceeded {
 }
 
 /** More money or tokens for whoever has too little: the workflow itself, or all of a user or a tenant. */
-function budgetAnswers(
-  workflow: string,
-  tenant: string,
-  { code, evidence }: QuestionAsked,
-  state: string | undefined,
-): readonly Answer[] {
+function budgetAnswers(workflow: string, tenant: string, { code, evidence }: QuestionAsked, at: At): readonly Answer[] {
   const { budget, unit, limits = [unit] } = (evidence ?? {}) as Exceeded;
   if (code !== BUDGET_EXCEEDED || typeof budget !== 'string') return [];
-  const at = stateWords(state);
+  const there = atWords(at);
   const more = (units: readonly unknown[]): string =>
     units.map((each) => (each === 'tokens' ? '--tokens COUNT' : '--usd AMOUNT')).join(' ');
   const [, kind, name, period] = /^(user|tenant) (.*) \((\w+)\)$/s.exec(budget) ?? [];
   if (kind === undefined) {
-    const command = `${commandLine('tidemark', 'budget', 'raise', workflow, ...at)} ${more([unit])} --why TEXT`;
+    const command = `${commandLine('tidemark', 'budget', 'raise', workflow, ...there)} ${more([unit])} --why TEXT`;
     return [{ resolution: null, command, means: 'this workflow may spend that much more' }];
   }
   const whose = kind === 'user' ? ['--user', name] : [];
   const of = tenant === DEFAULT_TENANT ? [] : ['--tenant', tenant];
-  const command = `${commandLine('tidemark', 'budget', 'set', ...whose, ...of, ...at)} ${more(limits)} --period ${period}`;
+  const command = `${commandLine('tidemark', 'budget', 'set', ...whose, ...of, ...there)} ${more(limits)} --period ${period}`;
   return [{ resolution: null, command, means: `${kind} ${name} may spend that much; all that it had paused goes on` }];
 }
 
-function answerCommand(workflow: string, resolution: Resolution, state: string | undefined): string {
-  const at = stateWords(state);
-  if (resolution === 'fail') return commandLine('tidemark', 'reject', workflow, ...at);
-  const command = commandLine('tidemark', 'approve', workflow, ...at, '--as', resolution);
+function answerCommand(workflow: string, resolution: Resolution, at: At): string {
+  const there = atWords(at);
+  if (resolution === 'fail') return commandLine('tidemark', 'reject', workflow, ...there);
+  const command = commandLine('tidemark', 'approve', workflow, ...there, '--as', resolution);
   return resolution === 'done' ? `${command} --response JSON` : command;
 }
 

@@ -1,7 +1,7 @@
 /** Owns how a recovery plan reads: what the log says, what would be asked, and what follows from each answer. Pure. */
 
 import type { Answer } from '@tidemark/client';
-import { commandLine, showCommand, stateWords } from '../text/shell.ts';
+import { type At, atWords, commandLine, showCommand } from '../text/shell.ts';
 import { ago, counted, dateTime, duration } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import { answersOf } from './answers.ts';
@@ -15,7 +15,7 @@ type Outcome = PlannedEffect['outcomes'][number];
 export interface PlanView {
   readonly plan: Plan;
   /** As the user named it. */
-  readonly folder: string | undefined;
+  readonly at: At;
   readonly nowMs: number;
 }
 
@@ -105,7 +105,7 @@ const ACTION_WORDS: Readonly<Record<Outcome['action'], string>> = {
   'await-confirmation': 'its confirmation is waited for',
 };
 
-function nextLines(next: Plan['next'], { plan, folder }: PlanView): readonly string[] {
+function nextLines(next: Plan['next'], { plan, at }: PlanView): readonly string[] {
   switch (next.kind) {
     case 'ended':
       return ['it has ended; there is nothing to recover'];
@@ -114,13 +114,13 @@ function nextLines(next: Plan['next'], { plan, folder }: PlanView): readonly str
     case 'unreadable':
       return [`an event of a newer version (${printable(next.type)} v${next.v}) stops it until a newer worker goes on`];
     case 'undoing': {
-      const recover = commandLine('tidemark', 'recover', next.undo, '--dry-run', ...stateWords(folder));
+      const recover = commandLine('tidemark', 'recover', next.undo, '--dry-run', ...atWords(at));
       return [`it is being undone by ${printable(next.undo)} (${printable(recover)}), and waits`];
     }
     case 'stopped':
     case 'asks': {
       const { workflow, tenant, question } = plan;
-      const answers = question === null ? [] : answersOf(workflow, tenant, question, folder);
+      const answers = question === null ? [] : answersOf(workflow, tenant, question, at);
       return [
         `it waits for a person: ${printable(question?.message || (question?.code ?? ''))}`,
         ...answers.flatMap(({ command, means }) => [`${INDENT}${command}`, `${INDENT}${INDENT}${means}`]),
@@ -139,7 +139,7 @@ function nextLines(next: Plan['next'], { plan, folder }: PlanView): readonly str
     case 'will-ask':
       return [`the next holder runs nothing and asks a person (${next.code})`];
     case 'blocked':
-      return [`nothing can run yet: ${showCommand(plan.workflow, folder)} tells what its tasks wait for`];
+      return [`nothing can run yet: ${showCommand(plan.workflow, at)} tells what its tasks wait for`];
     case 'runs': {
       const from =
         plan.lease === null ? 'the next holder' : 'whoever holds it, or after its lease is revoked the next holder,';

@@ -3,7 +3,7 @@
 import type { Client, WorkflowView } from '@tidemark/client';
 import { TidemarkError, workflowId } from '@tidemark/core';
 import { historyForgotten } from '@tidemark/runtime';
-import { showCommand } from '../text/shell.ts';
+import { type At, showCommand } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
 import { answersOf } from './answers.ts';
 import { causeWords, countWords, endedWords } from './undo.ts';
@@ -14,8 +14,12 @@ export interface Unfinished {
   readonly answers: readonly string[];
 }
 
-/** `state`: the folder as the user named it. */
-export async function unfinished(client: Client, view: WorkflowView, state: string | undefined): Promise<Unfinished> {
+/** It may go on by itself. */
+export const goesOn = ({ status }: Pick<WorkflowView, 'status'>): boolean =>
+  status === 'open' || status === 'compensating';
+
+/** `at`: where it was asked. */
+export async function unfinished(client: Client, view: WorkflowView, at: At): Promise<Unfinished> {
   const { workflow, status, undo } = view;
   const reason = view.reason ?? '';
   if (view.forgotten) return { error: historyForgotten(workflowId(workflow)), answers: [] };
@@ -24,11 +28,11 @@ export async function unfinished(client: Client, view: WorkflowView, state: stri
   }
   if (status === 'compensated' && undo !== null) {
     const came = `${endedWords(undo)} (${causeWords(reason, undo.why ?? '')})${countWords(undo, ': ')}`;
-    const message = `${workflow} ${came}; ${showCommand(undo.workflow, state)} tells what was.`;
+    const message = `${workflow} ${came}; ${showCommand(undo.workflow, at)} tells what was.`;
     return told('workflow-compensated', message, workflow);
   }
-  if (status === 'compensating') return undoParked(client, view, state);
-  const show = showCommand(workflow, state);
+  if (status === 'compensating') return undoParked(client, view, at);
+  const show = showCommand(workflow, at);
   const message = `${workflow} waits for a person (${reason}); ${show} tells why, and how to answer.`;
   return told('workflow-parked', message, workflow);
 }
@@ -38,17 +42,13 @@ const told = (code: string, message: string, workflow: string): Unfinished => ({
   answers: [],
 });
 
-async function undoParked(
-  client: Client,
-  { workflow, undo }: WorkflowView,
-  state: string | undefined,
-): Promise<Unfinished> {
+async function undoParked(client: Client, { workflow, undo }: WorkflowView, at: At): Promise<Unfinished> {
   const waiting = undo?.waiting_workflow ?? null;
   if (waiting === null) return told('workflow-parked', `${workflow} is being undone.`, workflow);
   const waits = await client.run(waiting).get();
   const why = causeWords(waits.reason ?? '', waits.question?.message ?? '');
-  const message = `${workflow} is being undone, and its undo ${waiting} waits for a person (${why}); ${showCommand(waiting, state)} tells more.`;
-  const answers = waits.question === null ? [] : answersOf(waiting, waits.tenant, waits.question, state);
+  const message = `${workflow} is being undone, and its undo ${waiting} waits for a person (${why}); ${showCommand(waiting, at)} tells more.`;
+  const answers = waits.question === null ? [] : answersOf(waiting, waits.tenant, waits.question, at);
   const commands = answers.flatMap(({ command, means }) => [`  ${printable(command)}`, `    ${printable(means)}`]);
   return {
     ...told('workflow-parked', message, workflow),

@@ -65,6 +65,7 @@ export function searchWorkflows(query: WorkflowSearch): Statement {
   const place = (value: string): string => `$${values.push(value)}`;
   const conditions: string[] = [];
   const scattered: string[] = [];
+  let owner = 'true';
   const names: string[] = [];
   for (const filter of ALL) {
     const value = given(filter, query);
@@ -73,6 +74,8 @@ export function searchWorkflows(query: WorkflowSearch): Statement {
     const condition = FILTERS[filter](place(value));
     if (SCATTERED.includes(filter)) scattered.push(condition);
     else conditions.push(condition);
+    // How many of other tenants' fit is nothing of this one's.
+    if (filter === 'tenant') owner = condition;
   }
   if (query.definition === undefined) conditions.push(`not starts_with(definition, 'tidemark.')`);
   if (query.after !== undefined) {
@@ -87,7 +90,7 @@ export function searchWorkflows(query: WorkflowSearch): Statement {
     text:
       scattered.length === 0
         ? `select ${listedColumns} from workflows where ${where} ${order}`
-        : fewOrWalk(scattered, where, order),
+        : fewOrWalk(scattered, owner, where, order),
     values,
   };
 }
@@ -96,9 +99,9 @@ export function searchWorkflows(query: WorkflowSearch): Statement {
  * Nobody can tell beforehand how many fit, so they are counted as far as few goes; only one of the two ways is then gone. Which is found by the
  * indexes of tags and words needs `byBitmap`; the walk must not be, or all that fit would be gathered and sorted.
  */
-const fewOrWalk = (scattered: readonly string[], where: string, order: string): string => `
+const fewOrWalk = (scattered: readonly string[], owner: string, where: string, order: string): string => `
 with few as materialized (
-  select * from workflows where ${scattered.join(' and ')} limit ${FEW_MAX_COUNT + 1}
+  select * from workflows where ${scattered.join(' and ')} and ${owner} limit ${FEW_MAX_COUNT + 1}
 )
 select * from (
   (select ${listedColumns}, opened_at_ms as placed_at, workflow as placed from few
