@@ -397,8 +397,3 @@ export const PASSED_OVER_PAGE_COUNT = 1_000;
 export const PARKED_LOOK_PERIOD_MS = 15_000;
 export const PARKED_REASONS_READ_MAX = 1_000;
 export const PARKED_REASONS_MAX = 20;
-
-/** How often, in milliseconds, it is told how far a task's step is; the longest text with it, in characters; and tasks of which that is known. */
-export const PROGRESS_PERIOD_MS = 100;
-export const PROGRESS_TEXT_MAX_CHARS = 500;
-export const PROGRESS_TASKS_MAX_COUNT = 1_000;

@@ -2,8 +2,12 @@
 
 import type { TaskId, WorkflowId } from '@tidemark/core';
 import type { Progress } from './definition.ts';
-import { PROGRESS_PERIOD_MS, PROGRESS_TASKS_MAX_COUNT, PROGRESS_TEXT_MAX_CHARS } from './limits.ts';
 import type { ModelDelta } from './model.ts';
+
+/** How often, in milliseconds, it is told how far a task's step is; the longest text with it, in characters; and tasks of which that is known. */
+export const PROGRESS_PERIOD_MS = 100;
+export const PROGRESS_TEXT_MAX_CHARS = 500;
+export const PROGRESS_TASKS_MAX_COUNT = 1_000;
 
 /** How far a step says that it is. */
 export type ProgressDelta = Progress & { readonly kind: 'progress'; readonly step: string };

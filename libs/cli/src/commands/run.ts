@@ -171,6 +171,7 @@ async function startAndFollow(current: Run, opened: Opened): Promise<number> {
   if (options.detach === true) {
     // So that a command after this one sees it; nobody needs to know when that takes longer.
     await isKnown(place.client, started.id).catch(() => {});
+    if (!started.sameInput) warnOfInput(current, started.id);
     return detached(current, opened);
   }
   if (started.created) session.terminal.note(placeWords(current, opened));
@@ -239,6 +240,9 @@ function placeWords({ session, id, name }: Run, { place, held }: Opened): string
   return `${id}  ${name}  ${dim(`run ${where}, state in ${place.shown}`)}`;
 }
 
+const warnOfInput = ({ session }: Run, id: string): void =>
+  session.terminal.warn(`${id} was started with another input, which stands; the one given here is not used.`);
+
 /** The id was there before: says so, and where what was asked for differs from what there is. */
 async function tellFound(current: Run, opened: Opened, { id, sameInput }: Started): Promise<void> {
   const { session, name } = current;
@@ -247,9 +251,7 @@ async function tellFound(current: Run, opened: Opened, { id, sameInput }: Starte
     const message = `Workflow id ${id} is a run of '${view.definition}', not of '${name}'. Choose another id.`;
     throw new ConflictError('workflow-differs', message);
   }
-  if (!sameInput) {
-    session.terminal.warn(`${id} was started with another input, which stands; the one given here is not used.`);
-  }
+  if (!sameInput) warnOfInput(current, id);
   const head = goesOn(view) ? `${placeWords(current, opened)}, ` : `${id}  ${name}  `;
   session.terminal.note(`${head}${foundWords(view)}`);
 }

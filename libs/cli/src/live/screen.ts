@@ -9,7 +9,7 @@ import type { Stream } from '../terminal.ts';
 
 const [TAKE, GIVE_BACK] = ['\u001b[?1049h\u001b[?25l', '\u001b[?25h\u001b[?1049l'];
 const [HOME, END_OF_LINE, END_OF_SCREEN] = ['\u001b[H', '\u001b[K', '\u001b[J'];
-/** Columns and rows of a terminal that doesn't say. */
+/** Columns and rows of a terminal that doesn't say, or says 0. */
 const [COLUMNS_DEFAULT, ROWS_DEFAULT] = [80, 24];
 
 export type Quit = 'quit' | 'interrupted';
@@ -32,11 +32,11 @@ export class Screen {
   }
 
   get columns(): number {
-    return this.#canvas.columns ?? COLUMNS_DEFAULT;
+    return this.#canvas.columns || COLUMNS_DEFAULT;
   }
 
   get rows(): number {
-    return this.#canvas.rows ?? ROWS_DEFAULT;
+    return this.#canvas.rows || ROWS_DEFAULT;
   }
 
   take(): void {
