@@ -19,7 +19,6 @@ import {
   digestSchema,
   limitSchema,
   nextCursorSchema,
-  tenantSchema,
   timeSchema,
   workflowParams,
 } from '../schemas/common.ts';
@@ -27,6 +26,7 @@ import { questionSchema, statusSchema, workflowSchema } from '../schemas/workflo
 import { questionOf } from '../shapes/question.ts';
 import { workflowJson } from '../shapes/workflow.ts';
 import { content } from '../sight.ts';
+import { whose } from '../whose.ts';
 
 const CHAPTER = 'Fleet';
 /** What is counted for callers of all tenants alone. */
@@ -35,7 +35,6 @@ const ofAll = (description: string) =>
     .int()
     .nullable()
     .meta({ description: `${description} Null where the caller sees one tenant.` });
-const whose = z.object({ tenant: tenantSchema.optional() });
 
 export const getFleet = route({
   method: 'GET',

@@ -1,6 +1,6 @@
 /** Owns the routes about records that outlast a run: what a pipeline has done under which key, and what was handed over to it. */
 
-import { DEFAULT_TENANT, isoTime, type TenantId } from '@tidemark/core';
+import { DEFAULT_TENANT, isoTime } from '@tidemark/core';
 import { MEMORIES_PER_CHECKPOINT_MAX } from '@tidemark/runtime';
 import { z } from 'zod';
 import { cursorOfKey, keyOf, pageIn } from '../cursor.ts';
@@ -13,10 +13,10 @@ import {
   limitSchema,
   nameSchema,
   nextCursorSchema,
-  tenantSchema,
   timeSchema,
 } from '../schemas/common.ts';
 import { content } from '../sight.ts';
+import { told, whose } from '../whose.ts';
 
 const keySchema = nameSchema.max(256);
 const valueSchema = givenJson.refine((value) => value !== undefined, 'give any JSON');
@@ -29,11 +29,8 @@ const shared = {
       description: 'Whose they are: `pipeline:` and its name.',
     }),
   }),
-  tells: ({ params, query }: Asked) => [
-    { target: String(params.subject), tenant: (query.tenant ?? DEFAULT_TENANT) as TenantId },
-  ],
+  tells: (asked: Asked) => told(asked.params.subject, asked),
 } as const;
-const whose = z.object({ tenant: tenantSchema.optional() });
 
 export const listRecords = route({
   ...shared,

@@ -43,8 +43,8 @@ export const getRetention = route({
   async handle({ query, principal, desk }) {
     const tenant = tenantFor(principal, query.tenant, DEFAULT_TENANT);
     const { policy, holds } = await desk.client.memory.retention(tenant);
-    const told = policy === null ? null : { warm_ms: policy.warmMs, keep_ms: policy.keepMs };
-    return ok({ tenant, policy: told, holds: holds.map(holdJson) });
+    const shown = policy === null ? null : { warm_ms: policy.warmMs, keep_ms: policy.keepMs };
+    return ok({ tenant, policy: shown, holds: holds.map(holdJson) });
   },
 });
 
