@@ -1,10 +1,10 @@
 /** Owns `tidemark show`: everything that is known of one workflow, asked at once and then told. */
 
-import type { Checkpoint, Client, Effect, Event, Task, Workflow, WorkflowView } from '@tidemark/client';
+import type { Checkpoint, Client, Effect, Event, Run, Task, Workflow, WorkflowView } from '@tidemark/client';
 import { EXIT } from '@tidemark/host';
 import { readDefinitions } from '../definitions.ts';
 import { EVENTS_READ_MAX, PAGE_COUNT, TASKS_READ_MAX, TASKS_SHOWN_COUNT } from '../limits.ts';
-import { firstOf } from '../place/pages.ts';
+import { allOf, firstOf } from '../place/pages.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { answersOf } from '../views/answers.ts';
@@ -62,29 +62,29 @@ async function find(client: Client, id: string, options: ShowOptions): Promise<F
   return {
     view,
     waits: waiting === null ? undefined : await client.run(waiting).get(),
-    tasks: options.tasks === true ? await allTasks(client, id) : view.frontier.slice(0, TASKS_SHOWN_COUNT),
+    tasks: options.tasks === true ? await allTasks(run) : view.frontier.slice(0, TASKS_SHOWN_COUNT),
     children,
-    checkpoints: options.checkpoints === true ? await allCheckpoints(client, id) : undefined,
-    effects: options.effects === true ? await allEffects(client, id) : undefined,
+    checkpoints: options.checkpoints === true ? await allCheckpoints(run) : undefined,
+    effects: options.effects === true ? await allEffects(run) : undefined,
     // Those of the last page say why tasks failed and who paused it.
-    events: await newestEvents(client, id, options.events === true ? EVENTS_READ_MAX : PAGE_COUNT),
+    events: await newestEvents(run, options.events === true ? EVENTS_READ_MAX : PAGE_COUNT),
   };
 }
 
-const allTasks = async (client: Client, id: string): Promise<readonly Task[]> =>
+const allTasks = async (run: Run): Promise<readonly Task[]> =>
   (
     await firstOf(
       TASKS_READ_MAX,
-      (query) => client.run(id).tasks(query),
+      (query) => run.tasks(query),
       ({ tasks }) => tasks,
     )
   ).items;
 
-async function newestEvents(client: Client, id: string, most: number): Promise<readonly Event[]> {
+async function newestEvents(run: Run, most: number): Promise<readonly Event[]> {
   const pages: (readonly Event[])[] = [];
   await firstOf(
     most,
-    (query) => client.run(id).notes(query),
+    (query) => run.notes(query),
     ({ events }) => {
       // Each page has those before the last one's.
       pages.unshift(events);
@@ -94,27 +94,19 @@ async function newestEvents(client: Client, id: string, most: number): Promise<r
   return pages.flat();
 }
 
-async function allCheckpoints(client: Client, id: string): Promise<readonly Checkpoint[]> {
-  const all: Checkpoint[] = [];
-  for (let from: number | null = 1; from !== null; ) {
-    const page: Awaited<ReturnType<ReturnType<Client['run']>['checkpoints']>> = await client
-      .run(id)
-      .checkpoints({ from });
-    all.push(...page.checkpoints);
-    from = page.next_from;
-  }
-  return all;
-}
+const allCheckpoints = (run: Run): Promise<readonly Checkpoint[]> =>
+  allOf(
+    (from: number | undefined) => run.checkpoints({ from }),
+    (page) => page.checkpoints,
+    (page) => page.next_from,
+  );
 
-async function allEffects(client: Client, id: string): Promise<readonly Effect[]> {
-  const all: Effect[] = [];
-  for (let after: string | undefined; ; ) {
-    const page: Awaited<ReturnType<ReturnType<Client['run']>['effects']>> = await client.run(id).effects({ after });
-    all.push(...page.effects);
-    if (page.next_after === null) return all;
-    after = page.next_after;
-  }
-}
+const allEffects = (run: Run): Promise<readonly Effect[]> =>
+  allOf(
+    (after: string | undefined) => run.effects({ after }),
+    (page) => page.effects,
+    (page) => page.next_after,
+  );
 
 /** What the operations answered, and the commands that answer what it, or its undo, asks. */
 function showJson({ view, waits, tasks, children, checkpoints, effects, events }: Found, options: ShowOptions): object {

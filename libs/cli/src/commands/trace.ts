@@ -6,6 +6,7 @@ import type { Answer, Client } from '@tidemark/client';
 import { ConfigError, InvalidError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host';
 import { collectorOf, otlpRequest, packSpan, sendAll, type TraceSpan } from '@tidemark/traces';
+import { allOf } from '../place/pages.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { counted } from '../text/units.ts';
@@ -77,19 +78,16 @@ const text = (spans: readonly TraceSpan[]): string => {
 
 type Span = Answer<'GET /v1/workflows/{workflow}/trace'>['spans'][number];
 
-async function spansOf(client: Client, workflow: string, { content }: TraceShowOptions): Promise<readonly Span[]> {
-  const spans: Span[] = [];
-  for (let from: number | null = 0; from !== null; ) {
-    const query = { from, ...(content === true && { content: 'true' as const }) };
-    const page: Answer<'GET /v1/workflows/{workflow}/trace'> = await client.ask('GET /v1/workflows/{workflow}/trace', {
-      params: { workflow },
-      query,
-    });
-    spans.push(...page.spans);
-    from = page.next_from;
-  }
-  return spans;
-}
+const spansOf = (client: Client, workflow: string, { content }: TraceShowOptions): Promise<readonly Span[]> =>
+  allOf(
+    (from: number | undefined) =>
+      client.ask('GET /v1/workflows/{workflow}/trace', {
+        params: { workflow },
+        query: { from, ...(content === true && { content: 'true' as const }) },
+      }),
+    (page) => page.spans,
+    (page) => page.next_from,
+  );
 
 /** As it is drawn and exported. */
 const traceSpan = (span: Span): TraceSpan => ({

@@ -1,4 +1,4 @@
-/** Owns reading a list page by page, as far as it is wanted. */
+/** Owns reading a list page by page, as far as it is wanted, or to its end. */
 
 import { PAGE_COUNT } from '../limits.ts';
 
@@ -29,4 +29,20 @@ export async function firstOf<P extends { readonly next_cursor: string | null },
     cursor = page.next_cursor;
   } while (cursor !== null && items.length < limit);
   return { items, next_cursor: cursor };
+}
+
+/** All of a list whose pages name in a way of their own what the next one begins at. */
+export async function allOf<P, T, At>(
+  ask: (at: At | undefined) => Promise<P>,
+  itemsOf: (page: P) => readonly T[],
+  nextOf: (page: P) => At | null,
+): Promise<readonly T[]> {
+  const items: T[] = [];
+  for (let at: At | undefined; ; ) {
+    const page = await ask(at);
+    items.push(...itemsOf(page));
+    const next = nextOf(page);
+    if (next === null) return items;
+    at = next;
+  }
 }
