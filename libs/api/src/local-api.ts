@@ -14,12 +14,6 @@ import { PROBLEM_TYPE, toldOf } from './problem.ts';
 import type { AnyRoute } from './route.ts';
 import { routes } from './routes.ts';
 
-export { LOCAL_PRINCIPAL } from './local.ts';
-export { OWN_VERSION } from './version.ts';
-
-/** Of addresses, which nobody resolves. */
-export const LOCAL_URL = 'http://folder';
-
 export interface LocalApiOptions extends Answering {
   readonly place: Place;
   /** Workflows that can be started by name, the newest version of each first. */

@@ -1,7 +1,12 @@
-/** Owns who asks where nobody needs to say so: the owner of an embedded folder, over loopback. */
+/** Owns who asks where nobody needs to say so, and where: the owner of an embedded folder, over loopback. */
 
 import { AccessError } from '@tidemark/core';
 import type { Authenticator, Principal } from '@tidemark/ports';
+
+export { OWN_VERSION } from './version.ts';
+
+/** Of addresses, which nobody resolves. */
+export const LOCAL_URL = 'http://folder';
 
 export const LOCAL_PRINCIPAL: Principal = { subject: 'local', tenant: null, roles: ['admin'], kind: 'local' };
 

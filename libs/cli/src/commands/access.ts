@@ -68,7 +68,7 @@ export async function createFirstKey(session: Session, options: Omit<CreateKeyOp
     options,
     async (host) => {
       const how = { name: `admin ${ownName(session.env)}`, shown: 'here', isIdle: false, definitions: [] };
-      const place = hostPlace(host, how);
+      const place = await hostPlace(host, how);
       try {
         return await within(place, () => askKey(place.client, options));
       } finally {

@@ -22,12 +22,12 @@ import { findSecrets } from '@tidemark/secrets';
 import { pick, readDefinitions } from '../definitions.ts';
 import { noState, UsageError } from '../failures.ts';
 import { readInput } from '../input.ts';
-import { HOLDER_LOOK_MS } from '../limits.ts';
 import { failureOf } from '../place/api-failure.ts';
 import { exists } from '../place/folder.ts';
 import { firstOf } from '../place/pages.ts';
 import {
   atPlace,
+  awaitHolder,
   lastingPlace,
   openPlace,
   type Place,
@@ -111,10 +111,8 @@ async function mirrorOnce(mirroring: Mirroring, definitions: ReturnType<typeof m
     await idle.close();
   }
   session.terminal.record({ type: 'waiting', for: 'tidemark dev or run' });
-  session.terminal.note(`Nobody runs workflows in ${idle.shown} now; waiting for tidemark dev or run.`);
-  while (!signal.aborted && (await lastingPlace(session, target)) === undefined) {
-    await new Promise((resolve) => setTimeout(resolve, HOLDER_LOOK_MS));
-  }
+  const found = await awaitHolder(session, target, signal);
+  if (found !== undefined) await mirrorThrough(mirroring, found);
 }
 
 async function mirrorThrough({ session, folder, asked, signal }: Mirroring, place: Place): Promise<void> {

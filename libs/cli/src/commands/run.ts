@@ -130,7 +130,7 @@ async function hold(current: Run, target: Folder, name: string): Promise<Opened>
   const definition = pick(definitions, current.name, 'in the given modules');
   if (options.input !== undefined || options.id === undefined) definition.parseInput(current.input);
   const held = await holdFolder(target, { definitions, onError: runReporter(current) });
-  if (options.detach === true) return { place: placeOf(held, name), held };
+  if (options.detach === true) return { place: await placeOf(held, name), held };
   try {
     await held.serve('run');
     // As everybody else: what happens is told over the folder's socket.

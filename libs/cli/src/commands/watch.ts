@@ -11,12 +11,12 @@ import { type Change, type Crowd, isEnd } from '../follow/change.ts';
 import { FleetFollower, Followed, followOne } from '../follow/follower.ts';
 import { heardBy, Spoken } from '../follow/spoken.ts';
 import { Narrator } from '../follow/words.ts';
-import { HOLDER_LOOK_MS } from '../limits.ts';
 import { liveFleet } from '../live/live-fleet.ts';
 import { LiveWorkflow } from '../live/live-workflow.ts';
 import { failureOf } from '../place/api-failure.ts';
 import { goneIf } from '../place/gone.ts';
 import {
+  awaitHolder,
   lastingPlace,
   nothingKept,
   openPlace,
@@ -82,20 +82,14 @@ async function throughPlaces(
   work: (place: Place) => Promise<number | undefined>,
   alone?: (place: Place) => Promise<number | undefined>,
 ): Promise<number | undefined> {
-  let isWaiting = false;
   while (!signal.aborted) {
-    const place = await lastingPlace(session, target);
+    let place = await lastingPlace(session, target);
     if (place === undefined) {
-      if (!isWaiting) {
-        const code = alone && (await atOneLook(session, target, alone));
-        if (code !== undefined) return code;
-        session.terminal.note(`Nobody runs workflows in ${shownOf(target)} now; waiting for tidemark dev or run.`);
-      }
-      isWaiting = true;
-      await new Promise((resolve) => setTimeout(resolve, HOLDER_LOOK_MS));
-      continue;
+      const code = alone && (await atOneLook(session, target, alone));
+      if (code !== undefined) return code;
+      place = await awaitHolder(session, target, signal);
     }
-    isWaiting = false;
+    if (place === undefined) break;
     try {
       const code = await work(place);
       if (code !== undefined) return code;
@@ -109,8 +103,6 @@ async function throughPlaces(
   }
   return undefined;
 }
-
-const shownOf = (target: Target): string => (target.kind === 'server' ? target.url : target.shown);
 
 async function watchAll(current: Watch, target: Target): Promise<number | undefined> {
   const { session, signal, narrator } = current;
@@ -134,17 +126,17 @@ async function watchAll(current: Watch, target: Target): Promise<number | undefi
 async function watchOne(current: Watch, target: Target, id: string, live: Live): Promise<number | undefined> {
   const { session, signal } = current;
   const { terminal } = session;
-  const ended = async (place: Place): Promise<number | undefined> => {
-    const view = await place.client.run(id).get({ signal });
-    return goesOn(view) && waitingUndoOf(view) === null ? undefined : endCode(current, place, view, live);
-  };
+  const endedIn = async (place: Place, view: WorkflowView): Promise<number | undefined> =>
+    goesOn(view) && waitingUndoOf(view) === null ? undefined : endCode(current, place, view, live);
+  const ended = async (place: Place): Promise<number | undefined> =>
+    endedIn(place, await place.client.run(id).get({ signal }));
   let followed: Followed | undefined;
   const first = await atOneLook(session, target, async (place) => {
     const view = await place.client.run(id).get({ signal });
     followed = new Followed(view, false);
     if (live !== undefined) live.show(view);
     else tellNow(current, view);
-    return ended(place);
+    return endedIn(place, view);
   });
   if (first !== undefined) return first;
   const crowds = !terminal.json;

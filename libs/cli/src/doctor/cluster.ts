@@ -43,7 +43,7 @@ async function checkInside(config: ClusterConfig, name: string): Promise<readonl
     const onWarning = (_: string, message: string) =>
       warned.push(warn('Kafka', message, 'A trial can do with it; history that must last can not.'));
     const host = await openCluster(config, { onWarning });
-    const place = hostPlace(host, { name, shown: config.topic, isIdle: false, definitions: [] });
+    const place = await hostPlace(host, { name, shown: config.topic, isIdle: false, definitions: [] });
     try {
       return [...warned, await checkLog(host), ...(await checkHealth(place, STAFF))];
     } finally {

@@ -35,7 +35,7 @@ export async function checkEmbedded({ env }: Pick<Session, 'env'>, target: Folde
   try {
     const name = ownName(env);
     const found = await heldOr(target, name, () => holdFolder(target));
-    const place = found instanceof HeldFolder ? placeOf(found, name) : found;
+    const place = found instanceof HeldFolder ? await placeOf(found, name) : found;
     try {
       const log = found instanceof HeldFolder ? [await checkLog(found.host)] : [];
       return [...findings, checkHolder(place), ...log, ...(await checkHealth(place, STAFF))];

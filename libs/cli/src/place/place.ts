@@ -4,13 +4,13 @@
  */
 
 import { userInfo } from 'node:os';
-import { LOCAL_PRINCIPAL, LOCAL_URL, localApi, OWN_VERSION } from '@tidemark/api/local';
+import { LOCAL_PRINCIPAL, LOCAL_URL, OWN_VERSION } from '@tidemark/api/local';
 import { type Client, connect, TidemarkApiError } from '@tidemark/client';
 import { ConfigError, UnavailableError } from '@tidemark/core';
 import { type Host, hasClusterConfig } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
 import { noState, UsageError } from '../failures.ts';
-import { FOLDER_WAIT_MS, HOLDER_ANSWER_MS, RETRY_PAUSE_MS, STALL_NOTICE_MS } from '../limits.ts';
+import { FOLDER_WAIT_MS, HOLDER_ANSWER_MS, HOLDER_LOOK_MS, RETRY_PAUSE_MS, STALL_NOTICE_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
 import { failureOf } from './api-failure.ts';
 import { type Context, contextNamed, readContexts } from './contexts.ts';
@@ -191,9 +191,9 @@ export async function heldOr<T>(
 }
 
 /** A folder that this process holds; closing it lets the folder go. */
-export function placeOf(held: HeldFolder, name: string): Place {
+export async function placeOf(held: HeldFolder, name: string): Promise<Place> {
   const { host, runsWorker, definitions, target } = held;
-  const place = hostPlace(host, { name, shown: target.shown, isIdle: !runsWorker, definitions });
+  const place = await hostPlace(host, { name, shown: target.shown, isIdle: !runsWorker, definitions });
   return {
     ...place,
     close: async () => {
@@ -210,7 +210,9 @@ export interface HostPlaceOptions extends Pick<Place, 'shown' | 'isIdle'> {
 }
 
 /** What this process has open; closing it leaves that open. */
-export function hostPlace(host: Host, { name, shown, isIdle, definitions }: HostPlaceOptions): Place {
+export async function hostPlace(host: Host, { name, shown, isIdle, definitions }: HostPlaceOptions): Promise<Place> {
+  // Whoever asks a server is not to load one.
+  const { localApi } = await import('@tidemark/api/local-api');
   const { ports, client } = host;
   const principal = { ...LOCAL_PRINCIPAL, subject: name };
   const api = localApi({ place: { ports, client, isIdle }, definitions, principal });
@@ -224,6 +226,18 @@ export function hostPlace(host: Host, { name, shown, isIdle, definitions }: Host
 /** A place that stays there without being held by this process. Undefined: nobody holds the folder. */
 export const lastingPlace = async (session: Session, target: Target): Promise<Place | undefined> =>
   target.kind === 'server' ? openPlace(session, target) : heldPlace(target, ownName(session.env));
+
+/** Says that nobody holds the folder, and waits for somebody to. Undefined: interrupted first. */
+export async function awaitHolder(session: Session, target: Target, signal: AbortSignal): Promise<Place | undefined> {
+  const shown = target.kind === 'server' ? target.url : target.shown;
+  session.terminal.note(`Nobody runs workflows in ${shown} now; waiting for tidemark dev or run.`);
+  while (!signal.aborted) {
+    const place = await lastingPlace(session, target);
+    if (place !== undefined) return place;
+    await new Promise((resolve) => setTimeout(resolve, HOLDER_LOOK_MS));
+  }
+  return undefined;
+}
 
 /** Of a folder that this process itself holds and serves: as everybody else is told. Throws `UnavailableError` (`holder-silent`). */
 export async function ownPlace(target: Folder, name: string): Promise<Place> {
