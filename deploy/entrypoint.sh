@@ -14,7 +14,7 @@ case "$program" in
     ;;
   tidemark)
     shift
-    exec node /app/libs/cli/src/main.ts "$@"
+    exec node /app/libs/cli/bin/tidemark.js "$@"
     ;;
   # Whether the service that runs in the same container is ready: the image's HEALTHCHECK.
   healthy)

@@ -82,9 +82,9 @@ test('deploy/entrypoint.sh starts programs that are there', () => {
     ?.split(' | ');
   expect(services).toEqual(['coordinator', 'worker', 'compactor']);
   expect(nodeOptions({})).toBe(SERVICE_NODE_FLAGS.join(' '));
-  const programs = [...(services ?? []).map((name) => `services/${name}/src/main.ts`), 'libs/cli/src/main.ts'];
+  const programs = [...(services ?? []).map((name) => `services/${name}/src/main.ts`), 'libs/cli/bin/tidemark.js'];
   for (const program of programs) expect([program, exists(program)]).toEqual([program, true]);
-  expect(script).toContain('exec node /app/libs/cli/src/main.ts "$@"');
+  expect(script).toContain('exec node /app/libs/cli/bin/tidemark.js "$@"');
 });
 
 test('deploy/entrypoint.sh gives a service the heap that is said, and what the user adds', () => {

@@ -5,8 +5,14 @@ if (parseInt(found, 10) < 24) {
   console.error(`error: tidemark needs Node 24 or newer; this is Node ${found} (${process.execPath}).`);
   process.exit(78);
 } else {
-  import('../src/main.ts').catch((error) => {
-    console.error(error);
-    process.exit(70);
-  });
+  // Before anything else is read: the second command on a machine starts in half the time of the first.
+  import('node:module')
+    .then((node) => {
+      node.enableCompileCache();
+      return import('../src/main.ts');
+    })
+    .catch((error) => {
+      console.error(error);
+      process.exit(70);
+    });
 }

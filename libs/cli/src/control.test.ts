@@ -8,7 +8,7 @@ import { eventually } from '@tidemark/testkit/eventually';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { callCli } from './called-cli.ts';
-import { type HeldFolder, holdFolder } from './place/folder.ts';
+import { type HeldFolder, holdFolder } from './place/held-folder.ts';
 import { runCli } from './program.ts';
 import { Terminal } from './terminal.ts';
 
@@ -41,7 +41,7 @@ let held: HeldFolder;
 beforeAll(async () => {
   cwd = await mkdtemp(path.join(os.tmpdir(), 'tidemark-control-'));
   const folder = path.join(cwd, '.tidemark');
-  held = await holdFolder({ kind: 'embedded', folder, shown: '.tidemark' }, { definitions: [patient, quick] });
+  held = await holdFolder({ kind: 'embedded', folder, shown: '.tidemark', env: {} }, { definitions: [patient, quick] });
   await held.startWorker(20, { onError: () => {} });
   await held.serve('dev');
   for (const [id, tags] of [
@@ -149,8 +149,8 @@ it.each([
   [['list', '--opened-from', 'yesterday'], 64, '--opened-from'],
   [['list', '--status', '<b>'], 64, '--status'],
   [['jobs', 'start', 'explode', '--everything'], 64, 'act'],
-  [['jobs', 'start', 'pause', '--tenant', 'acme', '--dry-run'], 65, '--everything'],
-  [['jobs', 'start', 'pause', '--text', '*', '--dry-run'], 65, '--everything'],
+  [['jobs', 'start', 'pause', '--tenant', 'acme', '--why', 'y'], 65, '--everything'],
+  [['jobs', 'start', 'pause', '--text', '*', '--why', 'y'], 65, '--everything'],
   [['jobs', 'start', 'pause', '--tag', 'x', '--by', 'ana'], 65, '--why'],
   [['jobs', 'start', 'pause', '--tag', 'x', '--by', 'ana', '--why', LONG], 65, 'why'],
   [['jobs', 'start', 'signal', '--tag', 'x', '--by', 'ana', '--why', 'y'], 65, '--signal'],

@@ -2,9 +2,8 @@
 
 import { globSync } from 'node:fs';
 import { ConfigError, InvalidError } from '@tidemark/core';
-import { loadDefinitions } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
-import { checkTogether, type Workflow } from '@tidemark/sdk';
+import type { Workflow } from '@tidemark/sdk';
 
 const isPattern = (name: string): boolean => /[*?[\]{}]/.test(name);
 
@@ -27,6 +26,11 @@ export async function readDefinitions(named: readonly string[], cwd: string): Pr
       'No workflows: name at least one module that exports some (TIDEMARK_WORKFLOWS or --workflows). Where `tidemark dev` is starting in this folder, wait until it says `api`.',
     );
   }
+  // Whoever asks a server needs none of it.
+  const [{ loadDefinitions }, { checkTogether }] = await Promise.all([
+    import('@tidemark/host'),
+    import('@tidemark/sdk'),
+  ]);
   const definitions = await loadDefinitions(modulePaths(named, cwd), cwd);
   checkTogether(definitions.filter(isWorkflow));
   return definitions;

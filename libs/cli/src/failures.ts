@@ -1,7 +1,7 @@
 /** Owns how a command's failure is told: one clear line and a code, a stack only for who asks for it. */
 
 import { ConfigError, FencedError, InvalidError, messageOf, TidemarkError } from '@tidemark/core';
-import { EXIT, exitCodeOf } from '@tidemark/host';
+import { EXIT, exitCodeOf } from '@tidemark/host/exit-codes';
 import { withoutCredentials } from '@tidemark/secrets';
 import { FAILURE_MAX_CHARS } from './limits.ts';
 import type { Terminal } from './terminal.ts';

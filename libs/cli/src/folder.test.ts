@@ -7,8 +7,8 @@ import { UnavailableError } from '@tidemark/core';
 import { openEmbedded } from '@tidemark/host';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { FOLDER_WAIT_MS, SOCKET_PATH_MAX_BYTES } from './limits.ts';
-import { holdFolder } from './place/folder.ts';
 import { goneIf } from './place/gone.ts';
+import { holdFolder } from './place/held-folder.ts';
 import { heldPlace } from './place/place.ts';
 import { AGENTS, cliFolder } from './spawned-cli.ts';
 
@@ -62,7 +62,7 @@ it('is not taken for empty or waited for, when its log is damaged or gone, or it
 it('is answered through the socket of a folder whose path is long', async () => {
   const folder = path.join(root, 'a'.repeat(SOCKET_PATH_MAX_BYTES), 'state');
   await mkdir(folder, { recursive: true });
-  const target = { kind: 'embedded', folder, shown: 'state' } as const;
+  const target = { kind: 'embedded', folder, shown: 'state', env: {} } as const;
   const held = await holdFolder(target);
   await held.serve('dev');
   const place = (await heldPlace(target, 'ana'))!;

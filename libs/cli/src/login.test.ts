@@ -186,6 +186,12 @@ describe('an issuer', () => {
         false,
         true,
       ]);
+      // The issuer gave another one in its place, and takes this one no more.
+      await writeFile(file, text.replace(before.expires_at, '2020-01-01T00:00:00.000Z'), { mode: 0o600 });
+      const expired = await call(['whoami']);
+      expect([expired.code, expired.err]).toEqual([77, expect.stringContaining('tidemark login --context sso')]);
+      // Nor is anything followed for ever with it.
+      expect((await call(['watch', '--lines'])).code).toBe(77);
       await issuer.stop();
       await writeFile(file, text.replace(before.expires_at, '2020-01-01T00:00:00.000Z'), { mode: 0o600 });
       const away = await call(['whoami']);

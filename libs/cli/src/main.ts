@@ -1,12 +1,8 @@
 /** The `tidemark` command: gives the program its surroundings and exits with its code. No logic of its own. */
 
-import { enableCompileCache } from 'node:module';
-
-// Before anything else is read: the second command on a machine starts in half the time of the first.
-enableCompileCache();
-const { runCli } = await import('./program.ts');
-const { calledIn } = await import('./session.ts');
-const { Terminal } = await import('./terminal.ts');
+import { runCli } from './program.ts';
+import { calledIn } from './session.ts';
+import { Terminal } from './terminal.ts';
 
 const { env, stdin, stdout, stderr } = process;
 // A reader that has seen enough (`tidemark ls | head`) is no failure.

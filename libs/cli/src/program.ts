@@ -1,36 +1,29 @@
 /** Owns the commands' names, arguments and options, and their help. Must hold no logic of a command. */
 
 import { readFileSync } from 'node:fs';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { nameTexts, tenantName, wholeNumber } from './arguments.ts';
 import { addAccess } from './commands/access-program.ts';
 import { addAdmin } from './commands/admin-program.ts';
-import { type ApprovalsOptions, approvals } from './commands/approvals.ts';
 import { addBundle } from './commands/bundle-program.ts';
-import { completion, SHELLS, type Shell } from './commands/completion.ts';
+import { completion, SHELLS } from './commands/completion.ts';
 import { addControl } from './commands/control-program.ts';
-import { type DevOptions, dev } from './commands/dev.ts';
-import { type DuOptions, du } from './commands/du.ts';
 import { addFiles } from './commands/files-program.ts';
 import { withFilters } from './commands/filter-options.ts';
 import { addFork } from './commands/fork-program.ts';
-import { addLifecycle } from './commands/lifecycle-program.ts';
+import { addLifecycle, addPinning } from './commands/lifecycle-program.ts';
 import { addLogin } from './commands/login-program.ts';
-import { type LsOptions, ls } from './commands/ls.ts';
 import { addMcp } from './commands/mcp-program.ts';
 import { addMemory } from './commands/memory-program.ts';
-import { type PinOptions, pin, unpin } from './commands/pin.ts';
+import type { Does } from './commands/program-kit.ts';
 import { addRecovery } from './commands/recovery-program.ts';
 import { addRepoState } from './commands/repo-state-program.ts';
 import { addRetention } from './commands/retention-program.ts';
-import { type RunOptions, run } from './commands/run.ts';
 import { addSchedule } from './commands/schedule-program.ts';
 import { addShadow } from './commands/shadow-program.ts';
-import { jsonOption, places, stateOption, why } from './commands/shared-options.ts';
-import { type ShowOptions, show } from './commands/show.ts';
+import { jsonOption, places, stateOption } from './commands/shared-options.ts';
 import { addTrace } from './commands/trace-program.ts';
-import { type WatchOptions, watch } from './commands/watch.ts';
 import { tellFailure, UsageError } from './failures.ts';
 import {
   CONCURRENCY_DEFAULT_COUNT,
@@ -61,19 +54,23 @@ const OWN_VERSION = (
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { readonly version: string }
 ).version;
 
-const workflows = (): Option =>
-  new Option(
-    '--workflows <modules...>',
-    'modules that export workflows: files, patterns or packages (default: TIDEMARK_WORKFLOWS)',
+/** Modules that were not named are those of the environment, separated by commas. */
+function workflows(env: Session['env']): Option {
+  const names = (env.TIDEMARK_WORKFLOWS ?? '').split(',').map((name) => name.trim());
+  return new Option('--workflows <modules...>', 'modules that export workflows: files, patterns or packages').default(
+    names.filter((name) => name !== ''),
+    'TIDEMARK_WORKFLOWS',
   );
+}
 
 /** Runs the command; resolves to its exit code. Never throws. */
 export async function runCli(args: readonly string[], session: Session): Promise<number> {
   let code: number = EXIT.ok;
-  const does =
-    <Given extends readonly unknown[]>(command: (...given: [Session, ...Given]) => Promise<number>) =>
-    async (...given: [...Given, Command]): Promise<void> => {
-      code = await command(session, ...(given.slice(0, -1) as unknown as Given));
+  const does: Does =
+    (load, name) =>
+    async (...given) => {
+      // The last one is commander's own.
+      code = await (await load())[name](session, ...(given.slice(0, -1) as never[]));
     };
   const program = makeProgram(does, session);
   try {
@@ -95,12 +92,7 @@ function usageMessage(message: string, code: string): string {
   return `${message.replace(/\.$/, '')}${hint}; tidemark --help shows how`;
 }
 
-export type Does = <Given extends readonly unknown[]>(
-  command: (...given: [Session, ...Given]) => Promise<number>,
-) => (...given: [...Given, Command]) => Promise<void>;
-
 export function makeProgram(does: Does, { terminal, env }: Session): Command {
-  const listed = <T extends WithModules>(options: T): T => withModules(options, env);
   const program = new Command('tidemark')
     .description('Event-sourced state for fleets of long-lived AI agents.')
     .exitOverride()
@@ -118,9 +110,11 @@ export function makeProgram(does: Does, { terminal, env }: Session): Command {
     .addHelpText('after', EXIT_CODES);
   const command = (usage: string, description: string): Command =>
     program.command(usage).description(description).copyInheritedSettings(program);
+  const modules = (sub: Command): Command => sub.addOption(workflows(env));
+  const kit = { command, does, modules };
 
   command('dev', 'run workflows in this process, with state in a folder, and tell what happens')
-    .addOption(workflows())
+    .addOption(workflows(env))
     .addOption(stateOption())
     .option(
       '--concurrency <count>',
@@ -135,7 +129,7 @@ export function makeProgram(does: Does, { terminal, env }: Session): Command {
     )
     .option('--otlp <url>', 'export traces to this collector (default: OTEL_EXPORTER_OTLP_ENDPOINT; else none)')
     .addOption(jsonOption())
-    .action((options: DevOptions, self: Command) => does<[DevOptions]>(dev)(listed(options), self));
+    .action(does(() => import('./commands/dev.ts'), 'dev'));
 
   places(command('run', 'start a workflow, show how it goes, print its output'))
     .argument('<workflow>', 'name of the workflow')
@@ -147,15 +141,13 @@ export function makeProgram(does: Does, { terminal, env }: Session): Command {
     .option('--tag <name>', 'a tag by which it is found; may be repeated', nameTexts)
     .option('--timeout <time>', "cancelled after this time: '90s', '15m', '36h', '7d' (default: its definition says)")
     .option('--priority <number>', '1 is served first, 5 last (default: its definition says)', wholeNumber(1, 5))
-    .addOption(workflows())
+    .addOption(workflows(env))
     .option('--detach', 'start it, print its id, and do not wait')
-    .action((name: string, options: RunOptions, self: Command) =>
-      does<[string, RunOptions]>(run)(name, listed(options), self),
-    );
+    .action(does(() => import('./commands/run.ts'), 'run'));
 
   places(withFilters(command('ls', 'list and search workflows, newest first').alias('list')))
     .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
-    .action(does<[LsOptions]>(ls));
+    .action(does(() => import('./commands/ls.ts'), 'ls'));
 
   places(command('show', 'show a workflow: status, belief, what it waits for and why, last checkpoint'))
     .argument('<id>', 'id of the run')
@@ -168,49 +160,22 @@ export function makeProgram(does: Does, { terminal, env }: Session): Command {
         .argParser(wholeNumber(0, Number.MAX_SAFE_INTEGER))
         .conflicts(['checkpoints', 'effects', 'events', 'tasks']),
     )
-    .addOption(workflows())
-    .action((id: string, options: ShowOptions, self: Command) =>
-      does<[string, ShowOptions]>(show)(id, listed(options), self),
-    );
+    .addOption(workflows(env))
+    .action(does(() => import('./commands/show.ts'), 'show'));
 
   places(command('watch', 'the fleet, or one run until it ends, live; where output is no terminal: line by line'))
     .argument('[id]', 'id of the run (default: all)')
     .option('--lines', 'a line for each thing that happens, also on a terminal')
-    .action(does<[string | undefined, WatchOptions]>(watch));
+    .action(does(() => import('./commands/watch.ts'), 'watch'));
 
-  addRecovery({
-    command,
-    does,
-    listed,
-    places,
-    modules: (sub) => sub.addOption(workflows()),
-  });
-
-  for (const [name, what, perform] of [
-    ['pin', 'keep a workflow to the version that it has', pin],
-    ['unpin', 'let a pinned workflow go on with newer versions', unpin],
-  ] as const) {
-    why(places(command(name, what)).argument('<id>', 'id of the run')).action(does<[string, PinOptions]>(perform));
-  }
-
-  addShadow({ command, does, places });
-
-  addRepoState(
-    command('state', 'keep the state of a workflow in a file of the repository, without a server'),
-    (perform) => does(perform),
-  );
-
-  addFiles({ command, does, listed, places, modules: (sub) => sub.addOption(workflows()) });
-
-  const kit = {
-    command,
-    does,
-    places,
-    common: (sub: Command) => sub.addOption(stateOption()).addOption(jsonOption()),
-  };
+  addRecovery(kit);
+  addPinning(kit);
+  addShadow(kit);
+  addRepoState(kit);
+  addFiles(kit);
   command('completion', 'print a script by which a shell completes commands and options')
     .addArgument(new Argument('<shell>', 'bash or zsh').choices([...SHELLS]))
-    .action(does<[Shell]>(completion(program)));
+    .action(does(async () => ({ completion: completion(program) }), 'completion'));
   addLogin(kit);
   addBundle(kit);
   addLifecycle(kit);
@@ -219,13 +184,12 @@ export function makeProgram(does: Does, { terminal, env }: Session): Command {
     .option('--mine', 'those that ask for you')
     .option('--tenant <name>', 'those of this tenant only', tenantName)
     .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
-    .action(does<[ApprovalsOptions]>(approvals));
+    .action(does(() => import('./commands/approvals.ts'), 'approvals'));
   addMemory(kit);
   addMcp(kit);
-  const withModuleOption = { ...kit, listed, modules: (sub: Command) => sub.addOption(workflows()) };
-  addFork(withModuleOption);
-  addSchedule(withModuleOption);
-  addControl(withModuleOption);
+  addFork(kit);
+  addSchedule(kit);
+  addControl(kit);
   addTrace(kit);
   addRetention(kit);
   addAccess(kit);
@@ -233,18 +197,7 @@ export function makeProgram(does: Does, { terminal, env }: Session): Command {
   places(command('du', 'tell what history takes, in rows and in the archive'))
     .addOption(new Option('--by <what>', 'add up by').choices(['tenant', 'workflow']).default('tenant'))
     .option('--limit <count>', 'at most this many', wholeNumber(1, PAGE_COUNT), LIST_DEFAULT_COUNT)
-    .action(does<[DuOptions]>(du));
-  addAdmin(withModuleOption);
+    .action(does(() => import('./commands/du.ts'), 'du'));
+  addAdmin(kit);
   return program;
-}
-
-interface WithModules {
-  readonly workflows?: readonly string[] | undefined;
-}
-
-/** Modules that were not named are those of the environment, separated by commas. */
-function withModules<T extends WithModules>(options: T, env: Session['env']): T {
-  if (options.workflows !== undefined) return options;
-  const names = (env.TIDEMARK_WORKFLOWS ?? '').split(',').map((name) => name.trim());
-  return { ...options, workflows: names.filter((name) => name !== '') };
 }

@@ -27,7 +27,7 @@ it('what an interrupted rebuild left is told by doctor, and gone on from or thro
   await call('run', 'count-lines', '--workflows', MODULE, '--id', 'one', '--input', JSON.stringify({ directory: cwd }));
   const sound = { check: 'Fold', level: 'ok' };
   expect(await folds()).toEqual([expect.objectContaining(sound)]);
-  const target = { kind: 'embedded', folder: path.join(cwd, 'state'), shown: 'state' } as const;
+  const target = { kind: 'embedded', folder: path.join(cwd, 'state'), shown: 'state', env: {} } as const;
   const interrupt = async (): Promise<void> => {
     const opened = await openRebuild(target, 'switch', {
       onProgress: () => {

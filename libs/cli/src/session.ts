@@ -2,7 +2,7 @@
 
 import path from 'node:path';
 import type { ReadStream } from 'node:tty';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import type { Terminal } from './terminal.ts';
 
 export interface Session {

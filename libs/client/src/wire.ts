@@ -10,7 +10,10 @@ import { PAUSE_FIRST_MS, PAUSE_MAX_MS, TRIES_MAX_COUNT, TRY_TIMEOUT_MS } from '.
 export interface WireOptions {
   /** Where the API is: `http://127.0.0.1:7070`. */
   readonly url: string;
-  /** An API key or an OIDC token, or what gives the newest one. Absent: none is shown. */
+  /**
+   * An API key or an OIDC token, or what gives the newest one. Absent: none is shown. A `TidemarkApiError` that it throws is dealt with as
+   * the server's own are; anything else, as if there were no answer.
+   */
   readonly token?: string | (() => string | Promise<string>) | undefined;
   /** Another `fetch`, such as one with a proxy. */
   readonly fetch?: typeof fetch | undefined;
@@ -127,7 +130,9 @@ async function told(response: Response): Promise<TidemarkApiError> {
 }
 
 const unreachable = (url: string, cause: unknown): TidemarkApiError => {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  // Of `fetch failed` it is the cause that says why; where several addresses were tried, its code.
+  const inner = cause instanceof TypeError ? (cause.cause as Partial<NodeJS.ErrnoException> | undefined) : undefined;
+  const why = inner?.message || inner?.code || (cause instanceof Error ? cause.message : String(cause));
   return new TidemarkApiError(
     { status: 0, code: 'unreachable', detail: `There was no answer from ${url}: ${why}` },
     { cause },

@@ -9,13 +9,11 @@
 
 import { type Json, TidemarkError, type WorkflowId } from '@tidemark/core';
 import type { WorkflowListing, WorkflowSearch } from '@tidemark/ports';
-import { SCHEDULE_SUFFIX, UNDO_SUFFIX } from './compensation.ts';
 import type { Definition, RetryPolicy, StepContext, StepResult, TaskRequest } from './definition.ts';
 import { BULK_AT_ONCE_COUNT, BULK_PAGE_COUNT, BULK_PROBLEMS_MAX_COUNT } from './limits.ts';
+import { type BulkAct, SCHEDULE_SUFFIX, UNDO_SUFFIX } from './names.ts';
 
 export const BULK_DEFINITION = 'tidemark.bulk';
-export const BULK_ACTS = ['cancel', 'terminate', 'pause', 'resume', 'retry', 'signal'] as const;
-export type BulkAct = (typeof BULK_ACTS)[number];
 
 export interface BulkInput {
   readonly act: BulkAct;

@@ -13,7 +13,6 @@ import {
 import { type ProjectionStore, searchWords, type WorkflowListing, type WorkflowSummary } from '@tidemark/ports';
 import { type BulkCount, countMeant } from './bulk-count.ts';
 import {
-  BULK_ACTS,
   BULK_DEFINITION,
   type BulkHost,
   type BulkInput,
@@ -25,6 +24,7 @@ import { checkName, checkText } from './decision-checks.ts';
 import type { Definition } from './definition.ts';
 import { BULK_PAGE_COUNT } from './limits.ts';
 import { type ListPlace, pageOf } from './list-pages.ts';
+import { BULK_ACTS } from './names.ts';
 import type { Ports } from './ports.ts';
 import { checkSignalName } from './signal-check.ts';
 import { withContents } from './workflow-contents.ts';

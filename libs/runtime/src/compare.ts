@@ -16,9 +16,10 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { CheckpointRow, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
-import { historyForgotten, isForgotten } from './forgotten.ts';
+import { isForgotten } from './forgotten.ts';
 import { OUTPUTS_PAGE_COUNT } from './limits.ts';
 import { originOf } from './lineage.ts';
+import { historyForgotten } from './names.ts';
 
 export interface Totals {
   readonly checkpointCount: number;

@@ -7,12 +7,7 @@ import type { ErrorNote } from '@tidemark/codec';
 import { type EffectKey, isReplay, type Json, type StreamState, type WorkflowId, workflowId } from '@tidemark/core';
 import type { Draft } from './held-stream.ts';
 import { COMPENSATION_DEPTH_MAX } from './limits.ts';
-
-/** Ends the names of undo workflows and of their definitions; no other name may end so. */
-export const UNDO_SUFFIX = '~undo';
-
-/** Ends the names of the definitions of schedules. */
-export const SCHEDULE_SUFFIX = '~schedule';
+import { SCHEDULE_SUFFIX, UNDO_SUFFIX } from './names.ts';
 
 /** The workflow that undoes this one: derived, so that whoever starts it starts the same. */
 export const undoId = (workflow: WorkflowId): WorkflowId => workflowId(`${workflow}${UNDO_SUFFIX}`);

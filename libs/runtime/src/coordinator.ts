@@ -43,12 +43,12 @@ import {
   UNAPPENDED_AGE_MS,
 } from './limits.ts';
 import { lookRestMs } from './look-rest.ts';
+import { UNREADABLE } from './names.ts';
 import { ParkedGauges } from './parked-gauges.ts';
 import { addPartitions } from './partition-rows.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { Projector } from './projector.ts';
 import { Starter } from './starter.ts';
-import { UNREADABLE } from './stream-rows.ts';
 import { Timers } from './timers.ts';
 
 export interface CoordinatorOptions {

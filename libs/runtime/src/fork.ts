@@ -25,7 +25,6 @@ import {
   type WorkflowId,
   workflowId,
 } from '@tidemark/core';
-import { SCHEDULE_SUFFIX, UNDO_SUFFIX } from './compensation.ts';
 import { checkName } from './decision-checks.ts';
 import { needsLifecycle } from './declare-tasks.ts';
 import { answeredBefore } from './fork-answers.ts';
@@ -33,6 +32,7 @@ import { chosenDefinition, contentOf, type ForkContent, type GivenContent } from
 import { digestOf } from './json-digest.ts';
 import { FORK_DEPTH_MAX } from './limits.ts';
 import { placeOf } from './lineage.ts';
+import { SCHEDULE_SUFFIX, UNDO_SUFFIX } from './names.ts';
 import { traceHints } from './opening.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { ownerOf, withSecrets } from './secrets.ts';

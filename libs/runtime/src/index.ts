@@ -8,9 +8,9 @@ export { type BlobRowsOptions, storeWithBlobs } from './blob-rows.ts';
 export type { SweepReport } from './blob-sweep.ts';
 export { type BlobStores, Blobs } from './blobs.ts';
 export { ACCESS_SUBJECT } from './budget-entry.ts';
-export { type BulkJob, type BulkRequest, bulkHost, checkMeant } from './bulk.ts';
+export { type BulkJob, type BulkRequest, bulkHost } from './bulk.ts';
 export type { BulkCount } from './bulk-count.ts';
-export { BULK_ACTS, type BulkAct, bulkDefinition } from './bulk-definition.ts';
+export { bulkDefinition } from './bulk-definition.ts';
 export { continuedAs, continuesFrom, currentOf, isContinued, lastOf } from './chain.ts';
 export { Client } from './client.ts';
 export type { BudgetRaise, ClientMemory, RememberOptions } from './client-memory.ts';
@@ -22,7 +22,7 @@ export {
   compareWorkflows,
   type Totals,
 } from './compare.ts';
-export { SCHEDULE_SUFFIX, UNDO_SUFFIX, undoId } from './compensation.ts';
+export { undoId } from './compensation.ts';
 export { Coordinator, type CoordinatorOptions } from './coordinator.ts';
 export { type DataKey, DataKeys, type DataKeysOptions, type RewrapProgress } from './data-keys.ts';
 export {
@@ -70,7 +70,7 @@ export { answerInTime } from './effect-call.ts';
 export type { CallEffect } from './effect-journal.ts';
 export type { FoldedEvent, TraceSink } from './folded-event.ts';
 export { type ForgetCertificate, type ForgetRequest, forget } from './forgetting.ts';
-export { historyForgotten, isEndForgotten, isForgotten } from './forgotten.ts';
+export { isEndForgotten, isForgotten } from './forgotten.ts';
 export type { Forked, ForkOptions } from './fork.ts';
 export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.ts';
 export { check, type Health, type HealthCheck, recentCheck } from './health.ts';
@@ -108,6 +108,18 @@ export {
   spentByWorkflow,
 } from './model-budgets.ts';
 export { MODEL_OPERATION } from './model-calls.ts';
+export {
+  BULK_ACTS,
+  type BulkAct,
+  CANCELLING,
+  EFFECT_NOT_RECORDED,
+  historyForgotten,
+  OVERLAPS,
+  type Overlap,
+  PAUSED,
+  SCHEDULE_SUFFIX,
+  UNDO_SUFFIX,
+} from './names.ts';
 export { Pace } from './pace.ts';
 export type { Admission } from './placing.ts';
 export { LamportClock, type Ports, type SessionMemory } from './ports.ts';
@@ -124,7 +136,6 @@ export {
   type RecoveryPlan,
   recoveryPlan,
 } from './recovery-plan.ts';
-export { EFFECT_NOT_RECORDED } from './replayed-effect.ts';
 export { Restorer, type RestoreState } from './restorer.ts';
 export { DEFAULT_RETENTION, type LegalHold, type RetentionPolicy } from './retention-policy.ts';
 export { DEFAULT_RETRY } from './retry.ts';
@@ -132,7 +143,7 @@ export { contentsThrough, type ViewOf } from './row-contents.ts';
 export { type RebuildProgress, RowsRebuild, type RowsRebuildOptions } from './rows-rebuild.ts';
 export { Run } from './run.ts';
 export { WorkflowFailedError } from './run-outcome.ts';
-export { OVERLAPS, type Overlap, type ScheduleSpec } from './schedule-spec.ts';
+export type { ScheduleSpec } from './schedule-spec.ts';
 export { type ScheduleOptions, type ScheduleState, scheduleHost } from './schedules.ts';
 export { PLAIN_REFUSED, SealedLog } from './sealed-log.ts';
 export { sealedStore } from './sealed-store.ts';
@@ -160,7 +171,7 @@ export { type ShadowOptions, Shadows } from './shadows.ts';
 export type { StartOptions } from './start-options.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './step-errors.ts';
 export { storableText } from './storable-text.ts';
-export { CANCELLING, isRunnable, PAUSED } from './stream-rows.ts';
+export { isRunnable } from './stream-rows.ts';
 export { sessionSubject } from './summaries.ts';
 export { sha256Digest, systemClock, systemPrng } from './system.ts';
 export { SystemStream, type SystemStreamName, SystemStreams, type SystemStreamsOptions } from './system-stream.ts';

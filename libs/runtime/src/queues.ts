@@ -8,7 +8,6 @@ import { InvalidError, isSystemDefinition, type Json, LimitError, SYSTEM_TENANT,
 import type { QueueCount } from '@tidemark/ports';
 import { QUEUES_SUBJECT } from './budget-entry.ts';
 import type { ClientMemory } from './client-memory.ts';
-import { SCHEDULE_SUFFIX, UNDO_SUFFIX } from './compensation.ts';
 import { checkName, checkText } from './decision-checks.ts';
 import type { Definition } from './definition.ts';
 import { HELD_PREFIX, type HeldQueue, HeldQueues, workOf } from './held-queues.ts';
@@ -20,6 +19,7 @@ import {
   QUEUES_KNOWN_MS,
   QUEUES_LISTED_MAX_COUNT,
 } from './limits.ts';
+import { SCHEDULE_SUFFIX, UNDO_SUFFIX } from './names.ts';
 import type { Ports } from './ports.ts';
 
 export interface QueueName {

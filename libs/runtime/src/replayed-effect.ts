@@ -13,11 +13,9 @@ import { fitting } from './effect-recovery.ts';
 import type { Draft } from './held-stream.ts';
 import { digestOf } from './json-digest.ts';
 import { NO_SPEND } from './model-budgets.ts';
+import { EFFECT_NOT_RECORDED } from './names.ts';
 import type { Recorded, Replay } from './replay.ts';
 import { EffectError, FatalError, ParkError } from './step-errors.ts';
-
-/** The reason of a fork that stands where its base recorded nothing. */
-export const EFFECT_NOT_RECORDED = 'effect-not-recorded';
 
 /** A failure as it was recorded; what is to be done after it is decided by the same name and code. */
 class RecordedError extends TidemarkError {

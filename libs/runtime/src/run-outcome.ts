@@ -3,7 +3,8 @@
 import { decodePayload } from '@tidemark/codec';
 import { CONTINUED, type Json, TidemarkError, type WorkflowId } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
-import { historyForgotten, isEndForgotten } from './forgotten.ts';
+import { isEndForgotten } from './forgotten.ts';
+import { historyForgotten } from './names.ts';
 
 /** The workflow ended with an error. */
 export class WorkflowFailedError extends TidemarkError {

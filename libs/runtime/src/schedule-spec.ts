@@ -6,13 +6,7 @@
 import { InvalidError, type Json } from '@tidemark/core';
 import { Cron } from 'croner';
 import { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS, SCHEDULE_SCAN_MAX_COUNT } from './limits.ts';
-
-/**
- * What becomes of a slot while the run of an earlier one is live. `skip`: nothing; `queue`: one slot waits for its end, further ones are
- * skipped; `cancel`: that run is cancelled, and the slot begins when it has ended; `terminate`: it is ended at once; `allow`: both go on.
- */
-export const OVERLAPS = ['skip', 'queue', 'cancel', 'terminate', 'allow'] as const;
-export type Overlap = (typeof OVERLAPS)[number];
+import { OVERLAPS, type Overlap } from './names.ts';
 
 export interface ScheduleSpec {
   /** Five fields (minute, hour, day, month, weekday), or six with seconds first. */

@@ -12,10 +12,10 @@ import {
 } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import type { Client } from './client.ts';
-import { SCHEDULE_SUFFIX } from './compensation.ts';
 import type { Definition } from './definition.ts';
 import { SCHEDULE_ID_MAX_CHARS } from './limits.ts';
 import { type ListPlace, pageOf } from './list-pages.ts';
+import { type Overlap, SCHEDULE_SUFFIX } from './names.ts';
 import type { Ports } from './ports.ts';
 import {
   SCHEDULE_SIGNAL,
@@ -24,7 +24,7 @@ import {
   type ScheduleInput,
   scheduleDefinition,
 } from './schedule-definition.ts';
-import { checkedSpec, inputAt, nextSlot, type Overlap, type ScheduleSpec } from './schedule-spec.ts';
+import { checkedSpec, inputAt, nextSlot, type ScheduleSpec } from './schedule-spec.ts';
 import { type WorkflowContents, withContents } from './workflow-contents.ts';
 
 export interface ScheduleOptions {

@@ -36,7 +36,7 @@ import {
   type WorkflowQuery,
   type WorkflowSummary,
 } from '@tidemark/ports';
-import { SCHEDULE_SUFFIX } from './compensation.ts';
+import { SCHEDULE_SUFFIX } from './names.ts';
 import { approvalsIn } from './simulated-approvals.ts';
 import { SimulatedHistory } from './simulated-history.ts';
 import { partitionFor, refusalOf } from './simulated-placing.ts';

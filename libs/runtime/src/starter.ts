@@ -22,10 +22,10 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { LogRecord, Placement, PlacementRequest } from '@tidemark/ports';
-import { UNDO_SUFFIX } from './compensation.ts';
 import { checkName } from './decision-checks.ts';
 import type { Definition } from './definition.ts';
 import { inboxRecord } from './inbox.ts';
+import { UNDO_SUFFIX } from './names.ts';
 import { drawUpOpening } from './opening.ts';
 import { OpeningCheck } from './opening-check.ts';
 import { Placing, type PlacingOptions } from './placing.ts';

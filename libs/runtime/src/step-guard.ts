@@ -4,8 +4,8 @@
  */
 
 import { BUDGET_EXCEEDED, InvalidError } from '@tidemark/core';
+import { EFFECT_NOT_RECORDED } from './names.ts';
 import { RUN_AWAY_LOOP } from './repeats.ts';
-import { EFFECT_NOT_RECORDED } from './replayed-effect.ts';
 import { ParkError } from './step-errors.ts';
 
 /** Pauses for want of budget or of a record, and stops of run-away agents: a step that catches all errors must not pass over them. */

@@ -12,12 +12,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { StreamRow, TaskRow } from '@tidemark/ports';
-
-/** Reasons of open workflows, in their rows. */
-export const PAUSED = 'paused';
-export const CANCELLING = 'cancelling';
-/** The coordinator that folded it knew less than who wrote it: a newer one goes on (passed-over.ts). */
-export const UNREADABLE = 'unreadable';
+import { CANCELLING, PAUSED, UNREADABLE } from './names.ts';
 
 /** A stream as a row; also what dispatch needs to know. */
 export function streamRow(stream: StreamState, partition: StreamRow['partition']): StreamRow {

@@ -42,7 +42,7 @@ import {
 } from './limits.ts';
 import type { Model, ModelAnswer } from './model.ts';
 import type { ModelCalls } from './model-calls.ts';
-import { EFFECT_NOT_RECORDED } from './replayed-effect.ts';
+import { EFFECT_NOT_RECORDED } from './names.ts';
 import { EffectError, ParkError } from './step-errors.ts';
 import { sha256Digest } from './system.ts';
 import type { ContextReads } from './workflow-context.ts';

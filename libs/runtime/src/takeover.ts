@@ -21,8 +21,8 @@ import type { StreamContent } from './content.ts';
 import type { Definition, EffectDefinition } from './definition.ts';
 import { type RecoveryHost, recoverEffect } from './effect-recovery.ts';
 import { cancelDraft, ruledUndo, undoDraft } from './ending.ts';
-import { historyForgotten } from './forgotten.ts';
 import type { Draft } from './held-stream.ts';
+import { historyForgotten } from './names.ts';
 import { retryDelayMs } from './retry.ts';
 import { CompensateError, errorNote, FatalError, ParkError, ProbeError } from './step-errors.ts';
 

@@ -15,7 +15,6 @@ import {
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
-import { UNDO_SUFFIX } from './compensation.ts';
 import type {
   Definition,
   EffectDefinition,
@@ -26,6 +25,7 @@ import type {
   TaskRequest,
 } from './definition.ts';
 import { UNDO_LEFT_MAX_COUNT, UNDO_PAGE_COUNT } from './limits.ts';
+import { UNDO_SUFFIX } from './names.ts';
 import { EffectError, errorCode, errorNote, FatalError, ParkError } from './step-errors.ts';
 import { missingUndo, stepUndoOperation, type UndoEffects, undoEffects, undoOperation } from './undo-effects.ts';
 import { effectToUndo, stepToUndo, type UndoneRows, type UndoneThing, undoneThings } from './undone-things.ts';

@@ -20,8 +20,9 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { EventLog, ProjectionStore, StoredRecord, WorkflowSummary } from '@tidemark/ports';
-import { historyForgotten, isForgotten } from './forgotten.ts';
+import { isForgotten } from './forgotten.ts';
 import { HISTORY_READ_MAX_BYTES } from './limits.ts';
+import { historyForgotten } from './names.ts';
 import { isArchivedObject } from './recalls.ts';
 
 export interface AcceptedEvent {

@@ -3,51 +3,35 @@
 import { Option } from 'commander';
 import { duration, tenantName, wholeNumber } from '../arguments.ts';
 import { AUDIT_SHOWN_COUNT, AUDIT_SHOWN_MAX_COUNT } from '../limits.ts';
-import type { PlaceOptions } from '../place/place.ts';
-import {
-  type AuditOptions,
-  audit,
-  type ByOptions,
-  type ByWhyOptions,
-  type CreateKeyOptions,
-  createKey,
-  createTenant,
-  type ListKeysOptions,
-  listKeys,
-  listTenants,
-  resumeTenant,
-  revokeKey,
-  suspendTenant,
-} from './access.ts';
 import { keyOptions } from './key-options.ts';
 import type { ProgramKit } from './program-kit.ts';
-import { by, why } from './shared-options.ts';
+import { by, places, why } from './shared-options.ts';
 
-export function addAccess({ command, does, places }: ProgramKit): void {
+const accessCommands = () => import('./access.ts');
+
+export function addAccess({ command, does }: ProgramKit): void {
   const parent = command('access', 'who is let in over HTTP: API keys and tenants').helpCommand(false);
   const sub = (usage: string, what: string) =>
     places(parent.command(usage).description(what).copyInheritedSettings(parent));
   const decided = (usage: string, what: string) => why(sub(usage, what), 'it');
-  keyOptions(by(sub('create-key', 'make an API key, and tell it this once'))).action(
-    does<[CreateKeyOptions]>(createKey),
-  );
+  keyOptions(by(sub('create-key', 'make an API key, and tell it this once'))).action(does(accessCommands, 'createKey'));
   sub('list-keys', 'the keys, without their secrets')
     .option('--tenant <name>', 'of this tenant alone (default: all that you may see)', tenantName)
     .option('--all', 'revoked ones as well')
-    .action(does<[ListKeysOptions]>(listKeys));
+    .action(does(accessCommands, 'listKeys'));
   decided('revoke-key', 'let nobody in by this key any more')
     .argument('<id>', 'id of the key')
-    .action(does<[string, ByWhyOptions]>(revokeKey));
-  sub('tenants', 'the tenants that were created or suspended').action(does<[PlaceOptions]>(listTenants));
+    .action(does(accessCommands, 'revokeKey'));
+  sub('tenants', 'the tenants that were created or suspended').action(does(accessCommands, 'listTenants'));
   by(sub('create-tenant', 'write a tenant down'))
     .argument('<name>', 'its name')
-    .action(does<[string, ByOptions]>(createTenant));
+    .action(does(accessCommands, 'createTenant'));
   decided('suspend-tenant', 'let nobody of the tenant in; its workflows go on')
     .argument('<name>', 'its name')
-    .action(does<[string, ByWhyOptions]>(suspendTenant));
+    .action(does(accessCommands, 'suspendTenant'));
   decided('resume-tenant', 'let a suspended tenant in again')
     .argument('<name>', 'its name')
-    .action(does<[string, ByWhyOptions]>(resumeTenant));
+    .action(does(accessCommands, 'resumeTenant'));
 
   places(command('audit', 'who read and did what over HTTP, the newest first'))
     .option('--tenant <name>', 'whose workflows (default: your own, else default)', tenantName)
@@ -57,5 +41,5 @@ export function addAccess({ command, does, places }: ProgramKit): void {
     .addOption(new Option('--outcome <outcome>', 'how it went').choices(['done', 'refused', 'failed']))
     .option('--since <time>', 'not longer ago: 24h', duration)
     .option('--limit <count>', 'at most this many', wholeNumber(1, AUDIT_SHOWN_MAX_COUNT), AUDIT_SHOWN_COUNT)
-    .action(does<[AuditOptions]>(audit));
+    .action(does(accessCommands, 'audit'));
 }

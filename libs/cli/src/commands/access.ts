@@ -1,14 +1,13 @@
 /** Owns `tidemark access` and `tidemark audit`: who is let in over HTTP, and what they did. */
 
 import type { Answer, Client } from '@tidemark/client';
-import { DEFAULT_TENANT, InvalidError, isoTime, tenantId } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { InvalidError, isoTime } from '@tidemark/core';
+import { EXIT } from '@tidemark/host/exit-codes';
 import type { AuditEntry, Role } from '@tidemark/ports';
 import { UsageError } from '../failures.ts';
 import { ACCESS_LIST_MAX_COUNT } from '../limits.ts';
-import { atHost } from '../place/admin-place.ts';
 import { firstOf } from '../place/pages.ts';
-import { atPlace, hostPlace, type OfTenant, ownName, type PlaceOptions, within } from '../place/place.ts';
+import { atPlace, type OfTenant, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { table } from '../text/table.ts';
 import { dateTime } from '../text/units.ts';
@@ -59,31 +58,9 @@ export async function createKey(session: Session, options: CreateKeyOptions): Pr
   return EXIT.ok;
 }
 
-/** Before anybody can log in: on the servers themselves, or in a folder. */
-export async function createFirstKey(session: Session, options: Omit<CreateKeyOptions, 'by'>): Promise<number> {
-  const tenant = options.allTenants === true ? undefined : tenantId(options.tenant ?? DEFAULT_TENANT);
-  const changed = { action: 'createKey', target: options.name, tenant };
-  const made = await atHost(
-    session,
-    options,
-    async (host) => {
-      const how = { name: `admin ${ownName(session.env)}`, shown: 'here', isIdle: false, definitions: [] };
-      const place = await hostPlace(host, how);
-      try {
-        return await within(place, () => askKey(place.client, options));
-      } finally {
-        await place.close();
-      }
-    },
-    changed,
-  );
-  tellKey(session, made);
-  return EXIT.ok;
-}
-
 type Made = Answer<'POST /v1/keys'>;
 
-function askKey(client: Client, options: Omit<CreateKeyOptions, 'by'>): Promise<Made> {
+export function askKey(client: Client, options: Omit<CreateKeyOptions, 'by'>): Promise<Made> {
   const { name, role, allTenants = false, expires } = options;
   if (allTenants && options.tenant !== undefined) throw new UsageError('give --tenant or --all-tenants, not both');
   const body = {
@@ -94,7 +71,7 @@ function askKey(client: Client, options: Omit<CreateKeyOptions, 'by'>): Promise<
   return client.ask('POST /v1/keys', { body });
 }
 
-function tellKey({ terminal }: Session, made: Made): void {
+export function tellKey({ terminal }: Session, made: Made): void {
   terminal.answer(made);
   terminal.lines([
     made.secret,

@@ -3,16 +3,12 @@
 import { type Command, Option } from 'commander';
 import { duration, tenantName, wholeNumber } from '../arguments.ts';
 import { MIGRATE_WAIT_MS } from '../limits.ts';
-import { type CreateKeyOptions, createFirstKey } from './access.ts';
-import { type ArchiveOptions, type CompactOptions, compact, restore, type VerifyOptions, verify } from './archive.ts';
-import { type DoctorOptions, doctor } from './doctor.ts';
 import { keyOptions } from './key-options.ts';
-import { type ForgetOptions, forgetForGood, type KeysOptions, keysRewrap, keysRotate, keysShow } from './keys.ts';
-import { type MigrateCommandOptions, migrate } from './migrate.ts';
-import { type PreflightOptions, preflight } from './preflight.ts';
-import type { ModulesKit } from './program-kit.ts';
-import { type RebuildOptions, rebuild } from './rebuild.ts';
-import { byWhy } from './shared-options.ts';
+import type { ProgramKit } from './program-kit.ts';
+import { byWhy, common } from './shared-options.ts';
+
+const archiveCommands = () => import('./archive.ts');
+const keysCommands = () => import('./keys.ts');
 
 const HOT_DEFAULT_MS = 7 * 86_400_000;
 
@@ -20,7 +16,7 @@ const WHERE = `
 These work on the servers themselves (TIDEMARK_KAFKA_BROKERS and what goes with it), whether or not a coordinator runs, and need
 their credentials: whoever has those is an administrator. Or on a folder that no other process holds.`;
 
-export function addAdmin({ command, does, common, listed, modules }: ModulesKit): void {
+export function addAdmin({ command, does, modules }: ProgramKit): void {
   const admin = command('admin', 'what must work when no coordinator does: with the credentials of the servers')
     .helpCommand(false)
     .addHelpText('after', WHERE);
@@ -29,7 +25,7 @@ export function addAdmin({ command, does, common, listed, modules }: ModulesKit)
 
   sub('doctor', 'check settings, servers and state, and say what to do')
     .option('--rows', 'fold log and archive anew, and name every row in use that is not as they make it')
-    .action(does<[DoctorOptions]>(doctor));
+    .action(does(() => import('./doctor.ts'), 'doctor'));
   sub('migrate', "bring the cluster's tables to this version; older processes go on, unless --contract")
     .addOption(
       new Option('--wait [time]', 'for the server, for locked tables, and for older processes to end: 90s, 5m')
@@ -38,13 +34,13 @@ export function addAdmin({ command, does, common, listed, modules }: ModulesKit)
     )
     .option('--dry-run', 'tell what would be applied, and change nothing')
     .option('--contract', 'also take away what only older versions need; refused while one of their processes is there')
-    .action(does<[MigrateCommandOptions]>(migrate));
+    .action(does(() => import('./migrate.ts'), 'migrate'));
   sub('rebuild', 'make all rows anew from log and archive, and put them in the place of those in use')
     .option('--from-nothing', 'throw away what an interrupted rebuild has folded, instead of going on from it')
-    .action(does<[RebuildOptions]>(rebuild));
+    .action(does(() => import('./rebuild.ts'), 'rebuild'));
   modules(
     sub('preflight', 'check every open workflow against a new build, before it is rolled out; changes nothing'),
-  ).action((options: PreflightOptions, self: Command) => does<[PreflightOptions]>(preflight)(listed(options), self));
+  ).action(does(() => import('./preflight.ts'), 'preflight'));
   sub('compact', 'archive what is old enough now: write segments, verify them, trim the log')
     .addOption(
       new Option('--older-than <time>', 'closed workflows stay so long in log and rows: 90s, 30m, 24h, 7d')
@@ -52,14 +48,14 @@ export function addAdmin({ command, does, common, listed, modules }: ModulesKit)
         .argParser(duration),
     )
     .option('--mb-per-s <count>', 'move no more than so many MB a second', wholeNumber(1, 10_000))
-    .action(does<[CompactOptions]>(compact));
+    .action(does(archiveCommands, 'compact'));
   sub('verify', 'read all archived segments and prove that nothing was changed, removed or reordered')
     .option('--workflow <id>', 'only the partition that this run is in')
-    .action(does<[VerifyOptions]>(verify));
+    .action(does(archiveCommands, 'verify'));
   sub('restore', 'bring the history of an archived run back')
     .argument('<id>', 'id of the run')
-    .action(does<[string, ArchiveOptions]>(restore));
-  addKeys(admin, does, common);
+    .action(does(archiveCommands, 'restore'));
+  addKeys(admin, does);
   const access = admin.command('access').description('let somebody in').copyInheritedSettings(admin).helpCommand(false);
   keyOptions(
     common(
@@ -68,10 +64,10 @@ export function addAdmin({ command, does, common, listed, modules }: ModulesKit)
         .description('make an API key, such as the first one, with which tidemark login logs in')
         .copyInheritedSettings(access),
     ),
-  ).action(does<[CreateKeyOptions]>(createFirstKey));
+  ).action(does(() => import('./first-key.ts'), 'createFirstKey'));
 }
 
-function addKeys(admin: Command, does: ModulesKit['does'], common: ModulesKit['common']): void {
+function addKeys(admin: Command, does: ProgramKit['does']): void {
   const parent = admin
     .command('keys')
     .description('tell which keys protect history, and wrap data keys anew')
@@ -79,9 +75,9 @@ function addKeys(admin: Command, does: ModulesKit['does'], common: ModulesKit['c
     .helpCommand(false);
   const sub = (usage: string, what: string, isDefault = false) =>
     common(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent));
-  sub('show', 'how many data keys each key has wrapped', true).action(does<[KeysOptions]>(keysShow));
-  sub('rotate', 'add a key to each key file, which wraps from now on').action(does<[KeysOptions]>(keysRotate));
-  sub('rewrap', 'wrap with the current key what older ones wrapped').action(does<[KeysOptions]>(keysRewrap));
+  sub('show', 'how many data keys each key has wrapped', true).action(does(keysCommands, 'keysShow'));
+  sub('rotate', 'add a key to each key file, which wraps from now on').action(does(keysCommands, 'keysRotate'));
+  sub('rewrap', 'wrap with the current key what older ones wrapped').action(does(keysCommands, 'keysRewrap'));
   const forget = common(
     admin
       .command('forget')
@@ -91,5 +87,5 @@ function addKeys(admin: Command, does: ModulesKit['does'], common: ModulesKit['c
     .option('--workflow <id>', 'the run to forget; it must have ended')
     .option('--user <name>', 'the user to forget: their runs, and what is remembered of them')
     .option('--tenant <name>', 'whose it is (default: default)', tenantName);
-  byWhy(forget, 'the certificate').action(does<[ForgetOptions]>(forgetForGood));
+  byWhy(forget, 'the certificate').action(does(keysCommands, 'forgetForGood'));
 }

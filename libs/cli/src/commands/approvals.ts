@@ -2,7 +2,7 @@
 
 import type { Answer, Input } from '@tidemark/client';
 import { DEFAULT_TENANT, type Json } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { goesOnWith } from '../place/next-holder.ts';
 import { firstOf } from '../place/pages.ts';
 import { atPlace, type Place, type PlaceOptions } from '../place/place.ts';

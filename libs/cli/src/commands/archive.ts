@@ -1,7 +1,8 @@
 /** Owns `tidemark admin compact`, `verify` and `restore`: history that is no longer in log and rows. */
 
 import { ConfigError, InvalidError, isoTime, workflowId } from '@tidemark/core';
-import { EXIT, type Host, type Tiers } from '@tidemark/host';
+import type { Host, Tiers } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import {
   type ArchiveVerdict,
   type PassReport,

@@ -2,7 +2,7 @@
 
 import type { Answer } from '@tidemark/client';
 import { DEFAULT_TENANT, InvalidError } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import type { BudgetPeriod } from '@tidemark/runtime';
 import { goesOnWith } from '../place/next-holder.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';

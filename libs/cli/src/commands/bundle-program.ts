@@ -2,12 +2,14 @@
 
 import type { Command } from 'commander';
 import { wholeNumber } from '../arguments.ts';
-import { type BundleDiffOptions, type BundleOptions, bundle, bundleDiff } from './bundle.ts';
 import type { ProgramKit } from './program-kit.ts';
+import { places } from './shared-options.ts';
+
+const bundleCommands = () => import('./bundle.ts');
 
 const number = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
-export function addBundle({ command, does, places }: ProgramKit): void {
+export function addBundle({ command, does }: ProgramKit): void {
   const parent = command('bundle', 'show what a model call saw, rebuilt byte for byte; or compare two').helpCommand(
     false,
   );
@@ -21,12 +23,12 @@ export function addBundle({ command, does, places }: ProgramKit): void {
     .option('--call <n>', 'the n-th model call of its step (default: 1)', number)
     .option('--messages', 'print the messages')
     .option('--items', 'print what was kept and what was not, and why')
-    .action(does<[string, BundleOptions]>(bundle));
+    .action(does(bundleCommands, 'bundle'));
   sub('diff', 'tell what differs between two bundles')
     .requiredOption('--at <sequence>', 'the checkpoint of the first', number)
     .requiredOption('--to <sequence>', 'the checkpoint of the second', number)
     .option('--call <n>', 'the n-th model call of the first step (default: 1)', number)
     .option('--to-call <n>', 'the n-th model call of the second step (default: 1)', number)
     .option('--other <workflow>', 'the run of the second, where it is another')
-    .action(does<[string, BundleDiffOptions]>(bundleDiff));
+    .action(does(bundleCommands, 'bundleDiff'));
 }

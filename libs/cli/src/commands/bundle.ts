@@ -2,7 +2,7 @@
 
 import type { Client } from '@tidemark/client';
 import { type BundleDiff, CorruptError, InvalidError } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { LIST_MAX_COUNT } from '../limits.ts';
 import { firstOf } from '../place/pages.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';

@@ -1,6 +1,6 @@
 /** Owns `tidemark completion`: a script by which a shell completes commands and options. It is made from the program itself, so it can't lag behind. */
 
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import type { Command } from 'commander';
 import type { Session } from '../session.ts';
 

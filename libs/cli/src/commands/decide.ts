@@ -5,7 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { InvalidError, type Json, type Resolution } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { readDefinitions } from '../definitions.ts';
 import { readJson } from '../input.ts';
 import { goesOnWith } from '../place/next-holder.ts';

@@ -6,15 +6,15 @@
 import type { Listening } from '@tidemark/api';
 import type { Workflow } from '@tidemark/client';
 import { ConfigError, FencedError, isoTime, messageOf } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import type { ToldDelta } from '@tidemark/runtime';
-import { traceSettings } from '@tidemark/traces';
 import { readDefinitions } from '../definitions.ts';
 import { outlivedReporter } from '../failures.ts';
 import { FleetFollower } from '../follow/follower.ts';
 import { Narrator } from '../follow/words.ts';
 import { DRAIN_MS, PARKED_SHOWN_COUNT } from '../limits.ts';
-import { DEFAULT_FOLDER, type Folder, folderTarget, HeldFolder, holdFolder } from '../place/folder.ts';
+import { DEFAULT_FOLDER, type Folder, folderTarget } from '../place/folder.ts';
+import { HeldFolder, holdFolder } from '../place/held-folder.ts';
 import { heldOr, ownName, ownPlace } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { progressBar } from '../text/progress.ts';
@@ -36,15 +36,14 @@ export async function dev(session: Session, options: DevOptions): Promise<number
   const { terminal, env, cwd } = session;
   const definitions = await readDefinitions(options.workflows ?? [], cwd);
   // Always a folder, also where the environment names a cluster: its services do this there.
-  const found = folderTarget(options.state ?? DEFAULT_FOLDER, env, cwd);
-  const target = options.otlp === undefined ? found : { ...found, traces: traceSettings(env, options.otlp) };
+  const target = folderTarget(options.state ?? DEFAULT_FOLDER, session);
   if (env.TIDEMARK_KAFKA_BROKERS !== undefined && options.state === undefined) {
     terminal.note(`TIDEMARK_KAFKA_BROKERS is set, but dev keeps its state in a folder; the cluster is left alone.`);
   }
   const interruption = takeInterrupts(session);
   const onError = devReporter(session);
   const name = ownName(env);
-  const held = await heldOr(target, name, () => holdFolder(target, { definitions, onError }));
+  const held = await heldOr(target, name, () => holdFolder(target, { definitions, onError, otlp: options.otlp }));
   if (!(held instanceof HeldFolder)) throw inUse(target, held.holder);
   try {
     await held.serve('dev', onError);

@@ -1,6 +1,7 @@
 /** Owns `tidemark admin doctor`: one line for each check, and what to do where something is not well. */
 
-import { EXIT, hasClusterConfig } from '@tidemark/host';
+import { hasClusterConfig } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { checkCluster } from '../doctor/cluster.ts';
 import { checkEmbedded } from '../doctor/embedded.ts';
 import type { Finding } from '../doctor/finding.ts';

@@ -1,6 +1,6 @@
 /** Owns `tidemark du`: what history takes, in rows and in the archive. */
 
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { table } from '../text/table.ts';

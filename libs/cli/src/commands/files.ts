@@ -16,7 +16,7 @@ import {
   type Shown,
   type WayBack,
 } from '@tidemark/files';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { pipelineSteps } from '@tidemark/sdk';
 import { findSecrets } from '@tidemark/secrets';
 import { pick, readDefinitions } from '../definitions.ts';

@@ -1,6 +1,6 @@
 /** Owns `tidemark fleet`: one look at what all workflows are at. The live view of the same is `tidemark watch`. */
 
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { fleetLines, lookAtFleet } from '../live/fleet-frame.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';

@@ -1,14 +1,15 @@
 /** Owns the arguments and options of `fork` and `compare`, and their help. Must hold no logic. */
 
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { wholeNumber } from '../arguments.ts';
-import type { PlaceOptions } from '../place/place.ts';
-import { compare, type ForkCommandOptions, fork } from './fork.ts';
-import type { ModulesKit } from './program-kit.ts';
+import type { ProgramKit } from './program-kit.ts';
+import { places } from './shared-options.ts';
+
+const forkCommands = () => import('./fork.ts');
 
 const sequence = wholeNumber(0, Number.MAX_SAFE_INTEGER);
 
-export function addFork({ command, does, listed, modules, places }: ModulesKit): void {
+export function addFork({ command, does, modules }: ProgramKit): void {
   const forking = command('fork', 'start a new run from a checkpoint of another, whose history up to there it shares')
     .argument('<id>', 'id of the run')
     .requiredOption('--at <sequence>', 'the checkpoint after which it goes on; 0: the opening', sequence)
@@ -24,11 +25,9 @@ export function addFork({ command, does, listed, modules, places }: ModulesKit):
     .option('--version <version>', 'run with exactly this version of the workflow', sequence)
     .option('--id <id>', 'id of the fork; the same id is the same fork (default: a new one)')
     .option('--by <name>', 'who makes it, where state is a folder (default: your name here; a server knows you)');
-  places(modules(forking)).action((id: string, options: ForkCommandOptions, self: Command) =>
-    does<[string, ForkCommandOptions]>(fork)(id, listed(options), self),
-  );
+  places(modules(forking)).action(does(forkCommands, 'fork'));
   places(command('compare', 'tell how two runs differ: outcome, first checkpoint that differs, tokens, cost'))
     .argument('<id>', 'id of a run')
     .argument('<other>', 'id of the other')
-    .action(does<[string, string, PlaceOptions]>(compare));
+    .action(does(forkCommands, 'compare'));
 }

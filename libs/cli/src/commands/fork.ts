@@ -2,7 +2,7 @@
 
 import type { Answer } from '@tidemark/client';
 import type { Fork, Json } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { readDefinitions } from '../definitions.ts';
 import { readJson } from '../input.ts';
 import { atPlace, type Place, type PlaceOptions } from '../place/place.ts';

@@ -1,7 +1,7 @@
 /** Owns `tidemark skip` and `tidemark take`: what is done about a record that can't be read; who decided it, and why. */
 
 import type { Answer } from '@tidemark/client';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { printable } from '../text/width.ts';
@@ -13,7 +13,7 @@ export interface JudgeOptions extends PlaceOptions {
   readonly why: string;
 }
 
-export const judge =
+const judge =
   (judgement: 'skip' | 'take') =>
   (session: Session, ids: readonly string[], options: JudgeOptions): Promise<number> =>
     atPlace(session, { ...options, how: 'look' }, async ({ client }) => {
@@ -28,3 +28,6 @@ export const judge =
       terminal.answer({ judged });
       return EXIT.ok;
     });
+
+export const skip = judge('skip');
+export const take = judge('take');

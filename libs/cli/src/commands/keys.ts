@@ -1,7 +1,8 @@
 /** Owns `tidemark admin keys` and `forget`: which keys wrap data keys, wrapping them anew, and destroying them for good. */
 
 import { ConfigError, DEFAULT_TENANT, isoTime, tenantId, workflowId } from '@tidemark/core';
-import { EXIT, type Host, type Keys, rotateFileKeys } from '@tidemark/host';
+import { type Host, type Keys, rotateFileKeys } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { type ForgetCertificate, forget } from '@tidemark/runtime';
 import { type AdminOptions, atHost } from '../place/admin-place.ts';
 import type { Session } from '../session.ts';

@@ -1,11 +1,9 @@
-/** Owns the arguments and options of `cancel`, `terminate`, `pause`, `resume`, `skip` and `take`, and their help. Must hold no logic. */
+/** Owns the arguments and options of `cancel`, `terminate`, `pause`, `resume`, `skip`, `take`, `pin` and `unpin`, and their help. Must hold no logic. */
 
-import { type JudgeOptions, judge } from './judge.ts';
-import { type LifecycleAct, type LifecycleOptions, lifecycle } from './lifecycle.ts';
 import type { ProgramKit } from './program-kit.ts';
-import { why } from './shared-options.ts';
+import { places, why } from './shared-options.ts';
 
-const ACTS: readonly (readonly [LifecycleAct, string])[] = [
+const ACTS = [
   [
     'cancel',
     'end a workflow in good order: no further task starts, and what it did is undone where that is registered',
@@ -13,12 +11,12 @@ const ACTS: readonly (readonly [LifecycleAct, string])[] = [
   ['terminate', 'end a workflow at once, whoever runs it, without undoing anything'],
   ['pause', 'start no further task of a workflow until it is resumed'],
   ['resume', 'let a paused workflow go on'],
-];
+] as const;
 
-export function addLifecycle({ command, does, places }: ProgramKit): void {
+export function addLifecycle({ command, does }: ProgramKit): void {
   for (const [act, description] of ACTS) {
     why(places(command(act, description)).argument('<id>', 'id of the run')).action(
-      does<[string, LifecycleOptions]>(lifecycle(act)),
+      does(() => import('./lifecycle.ts'), act),
     );
   }
   const judging = [
@@ -30,7 +28,19 @@ export function addLifecycle({ command, does, places }: ProgramKit): void {
   ] as const;
   for (const [judgement, description] of judging) {
     why(places(command(judgement, description)).argument('<ids...>', 'ids of the runs')).action(
-      does<[readonly string[], JudgeOptions]>(judge(judgement)),
+      does(() => import('./judge.ts'), judgement),
+    );
+  }
+}
+
+export function addPinning({ command, does }: ProgramKit): void {
+  const pinning = [
+    ['pin', 'keep a workflow to the version that it has'],
+    ['unpin', 'let a pinned workflow go on with newer versions'],
+  ] as const;
+  for (const [name, description] of pinning) {
+    why(places(command(name, description)).argument('<id>', 'id of the run')).action(
+      does(() => import('./pin.ts'), name),
     );
   }
 }

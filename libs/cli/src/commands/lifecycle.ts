@@ -1,20 +1,20 @@
 /** Owns `tidemark cancel`, `terminate`, `pause` and `resume`: what becomes of a workflow's life; who decided it, and why. */
 
 import type { Answer, Client } from '@tidemark/client';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { nextHolder } from '../place/next-holder.ts';
 import { atPlace, type Place, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { printable } from '../text/width.ts';
 
-export type LifecycleAct = 'cancel' | 'terminate' | 'pause' | 'resume';
+type LifecycleAct = 'cancel' | 'terminate' | 'pause' | 'resume';
 
 export interface LifecycleOptions extends PlaceOptions {
   readonly by?: string | undefined;
   readonly why: string;
 }
 
-export const lifecycle =
+const lifecycle =
   (act: LifecycleAct) =>
   (session: Session, id: string, options: LifecycleOptions): Promise<number> =>
     atPlace(session, { ...options, how: 'look' }, async (place) => {
@@ -29,6 +29,11 @@ export const lifecycle =
       }
       return EXIT.ok;
     });
+
+export const cancel = lifecycle('cancel');
+export const terminate = lifecycle('terminate');
+export const pause = lifecycle('pause');
+export const resume = lifecycle('resume');
 
 type Terminated = Answer<'POST /v1/workflows/{workflow}/terminate'>;
 type Done = Omit<Terminated, 'open_effects'> & Partial<Pick<Terminated, 'open_effects'>>;

@@ -1,6 +1,6 @@
 /** Owns the commands that list what others than workflows are: children, questions, rejected events, definitions. */
 
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { readDefinitions } from '../definitions.ts';
 import { firstOf } from '../place/pages.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';

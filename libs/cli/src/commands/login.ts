@@ -4,18 +4,12 @@ import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { connect, TidemarkApiError } from '@tidemark/client';
 import { ConfigError, InvalidError } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { UsageError } from '../failures.ts';
 import { CREDENTIAL_MAX_BYTES } from '../limits.ts';
 import { failureOf } from '../place/api-failure.ts';
-import {
-  type Credential,
-  checkContextName,
-  contextNamed,
-  contextsPath,
-  readContexts,
-  writeContexts,
-} from '../place/contexts.ts';
+import { checkContextName, contextNamed, contextsPath, readContexts, writeContexts } from '../place/contexts.ts';
+import type { Credential } from '../place/contexts-file.ts';
 import { deviceLogin } from '../place/oidc.ts';
 import { atPlace, checkedUrl, type PlaceOptions } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';

@@ -1,7 +1,7 @@
 /** Owns `tidemark ls`: the newest workflows that fit what was asked for, as a table. */
 
 import type { Answer } from '@tidemark/client';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { noState } from '../failures.ts';
 import { firstOf, type Listed } from '../place/pages.ts';
 import { atPlace, nothingKept, type PlaceOptions } from '../place/place.ts';

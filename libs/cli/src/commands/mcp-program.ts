@@ -2,15 +2,15 @@
 
 import { InvalidArgumentError } from 'commander';
 import { tenantName } from '../arguments.ts';
-import { type McpCommandOptions, mcp } from './mcp.ts';
 import type { ProgramKit } from './program-kit.ts';
+import { places } from './shared-options.ts';
 
 const AFTER = `
 Without --http it speaks over standard input and output, for an assistant that starts it. States in a repository need nothing
 else; sessions and memory are asked as by other commands (--state, --context). TIDEMARK_MCP_TOKEN is the token that clients show over HTTP; a host
 other than this machine's own needs one.`;
 
-export function addMcp({ command, does, places }: ProgramKit): void {
+export function addMcp({ command, does }: ProgramKit): void {
   places(command('mcp', 'serve an assistant: its state, sessions and memory as tools of the Model Context Protocol'))
     .option('--http <port>', 'serve over HTTP at /mcp on this port; 0: a free one', portNumber)
     .option('--host <address>', 'with --http: listen there (default: 127.0.0.1)')
@@ -22,7 +22,7 @@ export function addMcp({ command, does, places }: ProgramKit): void {
     .option('--checks', 'let stages have checks, which are commands (default: only without --http)')
     .option('--no-checks', 'run no checks')
     .addHelpText('after', AFTER)
-    .action(does<[McpCommandOptions]>(mcp));
+    .action(does(() => import('./mcp.ts'), 'mcp'));
 }
 
 function portNumber(text: string): number {

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { ConfigError } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import type { McpOptions } from '@tidemark/mcp';
 import { findRepository } from '@tidemark/repo-state';
 import { noState, outlivedReporter } from '../failures.ts';

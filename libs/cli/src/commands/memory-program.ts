@@ -2,35 +2,19 @@
 
 import { type Command, Option } from 'commander';
 import { tenantName, wholeNumber } from '../arguments.ts';
-import type { OfTenant } from '../place/place.ts';
-import {
-  type BudgetOptions,
-  budgetRaise,
-  budgetSet,
-  budgetShow,
-  type RaiseOptions,
-  type SetBudgetOptions,
-} from './budget.ts';
-import {
-  type FactsOptions,
-  memoryForget,
-  memoryList,
-  memoryRecall,
-  memoryRemember,
-  type OfUser,
-  type RecallOptions,
-  type RememberOptions,
-} from './memory.ts';
 import type { ProgramKit } from './program-kit.ts';
-import { type HandOverOptions, sessionHandOver, sessionShow } from './session.ts';
-import { why } from './shared-options.ts';
-import { type SetOptions, userForget, userGet, userList, userSet } from './user.ts';
+import { places, why } from './shared-options.ts';
+
+const budgetCommands = () => import('./budget.ts');
+const memoryCommands = () => import('./memory.ts');
+const sessionCommands = () => import('./session.ts');
+const userCommands = () => import('./user.ts');
 
 /** Most entries that a recall and a list answer. */
 const RECALL_MAX_COUNT = 20;
 const FACTS_MAX_COUNT = 1_000;
 
-export function addMemory({ command, does, places }: ProgramKit): void {
+export function addMemory({ command, does }: ProgramKit): void {
   const group = (name: string, description: string) => {
     const parent = command(name, description).helpCommand(false);
     return (usage: string, what: string): Command =>
@@ -44,59 +28,55 @@ export function addMemory({ command, does, places }: ProgramKit): void {
   const session = group('session', 'go on with a session of an agent, or hand it over');
   session('show', 'tell everything that is needed to go on: status, what it waits for, belief, notes, hand-overs')
     .argument('<session>', 'id of the session')
-    .action(does<[string, OfTenant]>(sessionShow));
+    .action(does(sessionCommands, 'sessionShow'));
   session('handover', 'say who goes on with a session, and what they need to know')
     .argument('<session>', 'id of the session')
     .requiredOption('--from <name>', 'who hands over')
     .requiredOption('--to <name>', 'who goes on: an agent or a person')
     .requiredOption('--message <text>', 'what they need to know')
     .option('--artifact <name>', 'something they need, such as a path; may be repeated', collect)
-    .action(does<[string, HandOverOptions]>(sessionHandOver));
+    .action(does(sessionCommands, 'sessionHandOver'));
 
   const memory = group('memory', 'what is known of a user: facts, and summaries of earlier sessions');
   ofUser(memory('recall', 'find what fits a question, by words, and by meaning where there are embeddings'))
     .argument('<query>', 'what it is about')
     .option('--limit <count>', 'at most this many', wholeNumber(1, RECALL_MAX_COUNT), 3)
     .addOption(new Option('--kind <kind>', 'only these (default: both)').choices(['summary', 'fact']))
-    .action(does<[string, RecallOptions]>(memoryRecall));
+    .action(does(memoryCommands, 'memoryRecall'));
   ofUser(memory('remember', 'remember a fact about a user; the same text is the same fact'))
     .argument('<text>', 'the fact, a sentence')
     .option('--source <text>', 'where it is from (default: who you are)')
-    .action(does<[string, RememberOptions]>(memoryRemember));
+    .action(does(memoryCommands, 'memoryRemember'));
   ofUser(memory('list', 'list the facts about a user, newest first'))
     .option('--limit <count>', 'at most this many', wholeNumber(1, FACTS_MAX_COUNT), 50)
-    .action(does<[FactsOptions]>(memoryList));
+    .action(does(memoryCommands, 'memoryList'));
   ofUser(memory('forget', 'forget a fact'))
     .argument('<key>', 'its key, which list tells')
-    .action(does<[string, OfUser]>(memoryForget));
+    .action(does(memoryCommands, 'memoryForget'));
 
   const user = group('user', 'standing preferences of a user');
-  ofUser(user('get', 'print a preference as JSON'))
-    .argument('<key>', 'its name')
-    .action(does<[string, OfUser]>(userGet));
+  ofUser(user('get', 'print a preference as JSON')).argument('<key>', 'its name').action(does(userCommands, 'userGet'));
   ofUser(user('set', 'set a preference'))
     .argument('<key>', 'its name')
     .argument('<value>', 'text, JSON, @file, or - for standard input')
     .option('--source <text>', 'who says so (default: who you are)')
-    .action(does<[string, string, SetOptions]>(userSet));
+    .action(does(userCommands, 'userSet'));
   ofUser(user('list', 'list the preferences'))
     .argument('[prefix]', 'only keys that begin so')
-    .action(does<[string | undefined, OfUser]>(userList));
-  ofUser(user('forget', 'forget a preference'))
-    .argument('<key>', 'its name')
-    .action(does<[string, OfUser]>(userForget));
+    .action(does(userCommands, 'userList'));
+  ofUser(user('forget', 'forget a preference')).argument('<key>', 'its name').action(does(userCommands, 'userForget'));
 
   const budget = group('budget', 'what a tenant, a user or a workflow may spend on model calls');
   const ofAnybody = (sub: Command): Command => sub.option('--user <name>', 'of this user (default: of the tenant)');
   ofAnybody(budget('show', 'show budgets and what is spent of them'))
     .argument('[workflow]', 'id of a run: what it has spent as well')
-    .action(does<[string | undefined, BudgetOptions]>(budgetShow));
+    .action(does(budgetCommands, 'budgetShow'));
   spends(ofAnybody(budget('set', 'set the budget of the tenant or of a user, over all their workflows')))
     .addOption(new Option('--period <time>', 'within what time').choices(['hour', 'day', 'month', 'total']))
     .addOption(new Option('--none', 'take the budget away').conflicts(['tokens', 'usd', 'period']))
-    .action(does<[SetBudgetOptions]>(budgetSet));
+    .action(does(budgetCommands, 'budgetSet'));
   const raise = budget('raise', 'let a workflow spend more; one that is paused for want of budget goes on');
-  why(spends(raise).argument('<workflow>', 'id of the run')).action(does<[string, RaiseOptions]>(budgetRaise));
+  why(spends(raise).argument('<workflow>', 'id of the run')).action(does(budgetCommands, 'budgetRaise'));
 }
 
 const ofUser = (command: Command): Command => command.requiredOption('--user <name>', 'whose memory');

@@ -1,7 +1,7 @@
 /** Owns `tidemark memory recall`, `remember`, `list` and `forget`: what is known of a user. */
 
 import type { Answer } from '@tidemark/client';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { atPlace, type OfTenant } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { table } from '../text/table.ts';

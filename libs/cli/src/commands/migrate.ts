@@ -2,7 +2,8 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { UnavailableError } from '@tidemark/core';
-import { EXIT, type MigrationReport, migrateCluster, type NamedMigration } from '@tidemark/host';
+import { type MigrationReport, migrateCluster, type NamedMigration } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { MIGRATE_AGAIN_MS } from '../limits.ts';
 import { type AdminOptions, adminTarget } from '../place/admin-place.ts';
 import type { Session } from '../session.ts';

@@ -1,6 +1,6 @@
 /** Owns `tidemark pin` and `tidemark unpin`: whether a workflow stays with the version that it has; who decided it, and why. */
 
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { printable } from '../text/width.ts';

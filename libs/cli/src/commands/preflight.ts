@@ -4,7 +4,7 @@
  */
 
 import type { WorkflowId } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import type { ProjectionStore } from '@tidemark/ports';
 import { type Definition, preflight as judge, type PreflightGroup, PreflightReport } from '@tidemark/runtime';
 import { readDefinitions } from '../definitions.ts';

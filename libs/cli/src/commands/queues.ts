@@ -1,7 +1,7 @@
 /** Owns `tidemark queues`: work by definition, and holding all of it until it is resumed. */
 
 import type { Answer } from '@tidemark/client';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { table } from '../text/table.ts';

@@ -1,6 +1,6 @@
 /** Owns `tidemark admin rebuild`: all rows made anew from log and archive, and put in the place of those in use. */
 
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import type { RebuildProgress } from '@tidemark/runtime';
 import { noState, outlivedReporter } from '../failures.ts';
 import { type AdminOptions, adminTarget, openRebuild, writeDown } from '../place/admin-place.ts';

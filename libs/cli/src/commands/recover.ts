@@ -5,7 +5,7 @@
 
 import type { Answer, Client } from '@tidemark/client';
 import { InvalidError, TidemarkError } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { readDefinitions } from '../definitions.ts';
 import { goesOnWith } from '../place/next-holder.ts';
 import { atPlace, type Place, type PlaceOptions } from '../place/place.ts';

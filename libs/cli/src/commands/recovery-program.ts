@@ -1,30 +1,19 @@
 /** Owns the arguments and options of `recover`, `approve`, `reject`, `confirm` and `signal`, and their help. Must hold no logic. */
 
 import { type Command, Option } from 'commander';
-import {
-  type ApproveOptions,
-  approve,
-  type ConfirmOptions,
-  confirm,
-  type RejectOptions,
-  reject,
-  type SignalOptions,
-  signal,
-} from './decide.ts';
-import type { ModulesKit } from './program-kit.ts';
-import { type RecoverOptions, recover } from './recover.ts';
-import { why } from './shared-options.ts';
+import type { ProgramKit } from './program-kit.ts';
+import { places, why } from './shared-options.ts';
 
-export function addRecovery({ command, does, listed, places, modules }: Omit<ModulesKit, 'common'>): void {
+const decideCommands = () => import('./decide.ts');
+
+export function addRecovery({ command, does, modules }: ProgramKit): void {
   modules(
     places(command('recover', 'take a stuck workflow from its holder, so that another goes on; --dry-run only tells')),
   )
     .argument('<id>', 'id of the run')
     .option('--dry-run', 'tell step by step what the next holder would do, and change nothing')
     .option('--probe', 'with --dry-run: ask the probes of its effects now')
-    .action((id: string, options: RecoverOptions, self: Command) =>
-      does<[string, RecoverOptions]>(recover)(id, listed(options), self),
-    );
+    .action(does(() => import('./recover.ts'), 'recover'));
 
   const answering = (name: string, description: string): Command =>
     why(modules(places(command(name, description))).argument('<id>', 'id of the run'))
@@ -45,13 +34,10 @@ export function addRecovery({ command, does, listed, places, modules }: Omit<Mod
     )
     .option('--response <json>', 'what the effect in question answered: JSON, @file, or - for standard input')
     .option('--value <json>', 'with --task: what its form asks for: JSON, @file, or - for standard input')
-    .action((id: string, options: ApproveOptions, self: Command) =>
-      does<[string, ApproveOptions]>(approve)(id, listed(options), self),
-    );
+    .action(does(decideCommands, 'approve'));
 
   answering('reject', 'answer the question of a workflow that waits for a person: it fails').action(
-    (id: string, options: RejectOptions, self: Command) =>
-      does<[string, RejectOptions]>(reject)(id, listed(options), self),
+    does(decideCommands, 'reject'),
   );
 
   modules(places(command('confirm', 'say what became of an effect that was accepted outside')))
@@ -59,16 +45,12 @@ export function addRecovery({ command, does, listed, places, modules }: Omit<Mod
     .argument('<token>', 'what its receiver gave for it')
     .option('--response <json>', 'it is done, and answered this: JSON, @file, or - for standard input')
     .option('--failed <text>', 'it certainly was not done, and why')
-    .action((id: string, token: string, options: ConfirmOptions, self: Command) =>
-      does<[string, string, ConfirmOptions]>(confirm)(id, token, listed(options), self),
-    );
+    .action(does(decideCommands, 'confirm'));
 
   modules(places(command('signal', 'send a workflow a signal, which a task of its waits for or will wait for')))
     .argument('<id>', 'id of the run')
     .argument('<name>', 'name of the signal')
     .option('--value <json>', 'what comes with it: JSON, @file, or - for standard input (default: null)')
     .option('--key <name>', 'with the same key it counts once, however often it is sent')
-    .action((id: string, name: string, options: SignalOptions, self: Command) =>
-      does<[string, string, SignalOptions]>(signal)(id, name, listed(options), self),
-    );
+    .action(does(decideCommands, 'signal'));
 }

@@ -4,27 +4,15 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { duration, wholeNumber } from '../arguments.ts';
 import { CHECK_TIMEOUT_MAX_MS } from '../limits.ts';
 import type { ProgramKit } from './program-kit.ts';
-import {
-  type CheckpointOptions,
-  type CompleteOptions,
-  type InitOptions,
-  type MigrateOptions,
-  type ResumeOptions,
-  type ShowStateOptions,
-  stateCheckpoint,
-  stateComplete,
-  stateInit,
-  stateMigrate,
-  stateResume,
-  stateShow,
-} from './repo-state.ts';
+
+const repoStateCommands = () => import('./repo-state.ts');
 
 const AFTER = `
 A state is .workflow-state/NAME-state.json in the repository, or in --dir. Several agents may write the same one at once:
 nothing is lost. Secrets are refused. A check is a command; its stage is done only when it passes.`;
 
-/** Adds the operations to the command `state`. */
-export function addRepoState(state: Command, does: ProgramKit['does']): void {
+export function addRepoState({ command: add, does }: ProgramKit): void {
+  const state = add('state', 'keep the state of a workflow in a file of the repository, without a server');
   state.helpCommand(false).addHelpText('after', AFTER);
   const command = (name: string, description: string): Command =>
     state
@@ -40,7 +28,7 @@ export function addRepoState(state: Command, does: ProgramKit['does']): void {
     .option('--version <number>', 'version of the workflow (default: 1)', aNumber)
     .option('--note <text>', 'something to know')
     .addOption(agent())
-    .action(does<[string, InitOptions]>(stateInit));
+    .action(does(repoStateCommands, 'stateInit'));
 
   command('checkpoint', 'say what became of stages, and keep evidence, artifacts and notes')
     .argument('<name>', 'name of the workflow')
@@ -57,28 +45,28 @@ export function addRepoState(state: Command, does: ProgramKit['does']): void {
     .addOption(agent())
     .option('--add', 'add stages that the state does not have')
     .option('--take', 'take over a stage that another agent has in progress')
-    .action(does<[string, string[], CheckpointOptions]>(stateCheckpoint));
+    .action(does(repoStateCommands, 'stateCheckpoint'));
 
   planned(command('resume', 'tell from which stage to go on, and put right what can be'))
     .argument('<name>', 'name of the workflow')
     .option('--choose <number>', 'which of equally new states counts', aNumber)
     .option('--version <number>', 'the version that is expected: another one is refused', aNumber)
-    .action(does<[string, ResumeOptions]>(stateResume));
+    .action(does(repoStateCommands, 'stateResume'));
 
   command('show', 'show a state, or name all of them; changes nothing')
     .argument('[name]', 'name of the workflow')
-    .action(does<[string | undefined, ShowStateOptions]>(stateShow));
+    .action(does(repoStateCommands, 'stateShow'));
 
   command('complete', 'put a finished state into the archive')
     .argument('<name>', 'name of the workflow')
     .option('--open', 'also when stages are not done')
-    .action(does<[string, CompleteOptions]>(stateComplete));
+    .action(does(repoStateCommands, 'stateComplete'));
 
   planned(command('migrate', 'bring a state to a newer version of its workflow; the old file is kept'))
     .argument('<name>', 'name of the workflow')
     .requiredOption('--to <number>', 'the new version', aNumber)
     .option('--rename <old=new>', 'another id for a stage; may be repeated', collect)
-    .action(does<[string, MigrateOptions]>(stateMigrate));
+    .action(does(repoStateCommands, 'stateMigrate'));
 }
 
 const planned = (command: Command): Command =>

@@ -5,7 +5,7 @@
 
 import path from 'node:path';
 import { ConfigError, ConflictError, InvalidError, type Json } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import {
   type Checkpoint,
   findRepository,

@@ -2,21 +2,14 @@
 
 import { Option } from 'commander';
 import { duration, tenantName } from '../arguments.ts';
-import type { OfTenant } from '../place/place.ts';
 import type { ProgramKit } from './program-kit.ts';
-import {
-  type HoldOptions,
-  retentionHold,
-  retentionRelease,
-  retentionSet,
-  retentionShow,
-  type SetRetentionOptions,
-} from './retention.ts';
-import { why } from './shared-options.ts';
+import { places, why } from './shared-options.ts';
+
+const retentionCommands = () => import('./retention.ts');
 
 const FOREVER = 'forever';
 
-export function addRetention({ command, does, places }: ProgramKit): void {
+export function addRetention({ command, does }: ProgramKit): void {
   const parent = command('retention', 'how long a tenant’s archived history is kept, and what is held').helpCommand(
     false,
   );
@@ -26,7 +19,7 @@ export function addRetention({ command, does, places }: ProgramKit): void {
       'whose it is (default: default)',
       tenantName,
     );
-  sub('show', 'the tenant’s policy and its holds', true).action(does<[OfTenant]>(retentionShow));
+  sub('show', 'the tenant’s policy and its holds', true).action(does(retentionCommands, 'retentionShow'));
   sub('set', 'give the tenant a policy of its own')
     .addOption(new Option('--warm <time>', 'then segments move to the cold store: 30d').argParser(duration))
     .addOption(
@@ -35,12 +28,12 @@ export function addRetention({ command, does, places }: ProgramKit): void {
       ),
     )
     .option('--default', 'that of the compactors again')
-    .action(does<[SetRetentionOptions]>(retentionSet));
+    .action(does(retentionCommands, 'retentionSet'));
   const hold = sub('hold', 'keep a run, or all of the tenant’s, whatever its policy says')
     .argument('<id>', 'name of the hold')
     .option('--workflow <id>', 'the run; without it all of the tenant’s');
-  why(hold, 'the hold').action(does<[string, HoldOptions]>(retentionHold));
+  why(hold, 'the hold').action(does(retentionCommands, 'retentionHold'));
   sub('release', 'let the policy decide again')
     .argument('<id>', 'name of the hold')
-    .action(does<[string, OfTenant]>(retentionRelease));
+    .action(does(retentionCommands, 'retentionRelease'));
 }

@@ -1,6 +1,6 @@
 /** Owns `tidemark retention`: how long a tenant's archived history is kept, and what is held whatever that says. */
 
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { UsageError } from '../failures.ts';
 import { atPlace, type OfTenant } from '../place/place.ts';
 import type { Session } from '../session.ts';

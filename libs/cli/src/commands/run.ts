@@ -5,8 +5,8 @@
 
 import { type Client, TidemarkApiError, type WorkflowView } from '@tidemark/client';
 import { ConflictError, FencedError, type Json, type Priority, UnavailableError } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
-import { UNDO_SUFFIX } from '@tidemark/runtime';
+import { EXIT } from '@tidemark/host/exit-codes';
+import { UNDO_SUFFIX } from '@tidemark/runtime/names';
 import { pick, readDefinitions } from '../definitions.ts';
 import { outlivedReporter } from '../failures.ts';
 import { isEnd } from '../follow/change.ts';
@@ -16,8 +16,9 @@ import { Narrator } from '../follow/words.ts';
 import { readInput } from '../input.ts';
 import { CONCURRENCY_DEFAULT_COUNT, DRAIN_MS, FOLDER_WAIT_MS } from '../limits.ts';
 import { failureOf } from '../place/api-failure.ts';
-import { type Folder, type HeldFolder, holdFolder } from '../place/folder.ts';
+import type { Folder } from '../place/folder.ts';
 import { goneIf } from '../place/gone.ts';
+import type { HeldFolder } from '../place/held-folder.ts';
 import {
   heldOr,
   noticeStall,
@@ -129,6 +130,7 @@ async function hold(current: Run, target: Folder, name: string): Promise<Opened>
   const definitions = await readDefinitions(options.workflows ?? [], session.cwd);
   const definition = pick(definitions, current.name, 'in the given modules');
   if (options.input !== undefined || options.id === undefined) definition.parseInput(current.input);
+  const { holdFolder } = await import('../place/held-folder.ts');
   const held = await holdFolder(target, { definitions, onError: runReporter(current) });
   if (options.detach === true) return { place: await placeOf(held, name), held };
   try {

@@ -1,25 +1,19 @@
 /** Owns the arguments and options of `schedule`, and their help. Must hold no logic. */
 
-import { CATCH_UP_MAX_COUNT, OVERLAPS } from '@tidemark/runtime';
+import { CATCH_UP_MAX_COUNT, OVERLAPS } from '@tidemark/runtime/names';
 import { type Command, Option } from 'commander';
 import { tenantName, wholeNumber } from '../arguments.ts';
-import type { PlaceOptions } from '../place/place.ts';
-import type { ModulesKit } from './program-kit.ts';
-import {
-  type ListSchedulesOptions,
-  type SetScheduleOptions,
-  scheduleFire,
-  scheduleList,
-  scheduleSet,
-} from './schedule.ts';
-import { limited, ofTenant } from './shared-options.ts';
+import type { ProgramKit } from './program-kit.ts';
+import { limited, ofTenant, places } from './shared-options.ts';
 
-export function addSchedule({ command, does, places, listed, modules }: ModulesKit): void {
+const scheduleCommands = () => import('./schedule.ts');
+
+export function addSchedule({ command, does, modules }: ProgramKit): void {
   const parent = command('schedule', 'start runs of a workflow at the times of a cron pattern').helpCommand(false);
   const sub = (usage: string, what: string, isDefault = false): Command =>
     places(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent));
   limited(ofTenant(sub('list', 'schedules, newest first, with their next slots', true))).action(
-    does<[ListSchedulesOptions]>(scheduleList),
+    does(scheduleCommands, 'scheduleList'),
   );
   modules(sub('set', 'make a schedule, or change the one of this id'))
     .argument('<id>', 'id of the schedule: its runs are named ID@TIME')
@@ -35,10 +29,8 @@ export function addSchedule({ command, does, places, listed, modules }: ModulesK
     .option('--slot-field <name>', 'field of the input that is given the time of the slot')
     .option('--tenant <name>', 'whose runs they are (default: default)', tenantName)
     .option('--user <name>', 'the user they are for')
-    .action((id: string, workflow: string, options: SetScheduleOptions, self: Command) =>
-      does<[string, string, SetScheduleOptions]>(scheduleSet)(id, workflow, listed(options), self),
-    );
+    .action(does(scheduleCommands, 'scheduleSet'));
   sub('fire', 'have a schedule begin a run now, by its overlap policy')
     .argument('<id>', 'id of the schedule')
-    .action(does<[string, PlaceOptions]>(scheduleFire));
+    .action(does(scheduleCommands, 'scheduleFire'));
 }

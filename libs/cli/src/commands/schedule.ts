@@ -1,6 +1,6 @@
 /** Owns `tidemark schedule`: schedules made, changed, fired and listed. Pausing and ending one is what it is of any workflow. */
 
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import type { Overlap } from '@tidemark/runtime';
 import { readDefinitions } from '../definitions.ts';
 import { readInput } from '../input.ts';

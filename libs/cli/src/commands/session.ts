@@ -1,6 +1,6 @@
 /** Owns `tidemark session show` and `handover`: all that is needed to go on with a session, and passing it on. */
 
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { sessionText } from '@tidemark/mcp/session-text';
 import { atPlace, type OfTenant } from '../place/place.ts';
 import type { Session } from '../session.ts';

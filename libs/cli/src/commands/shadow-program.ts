@@ -1,14 +1,16 @@
 /** Owns the arguments and options of `tidemark shadow`, and their help. Must hold no logic of a command. */
 
 import { DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
-import { asShare, SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from '@tidemark/runtime';
+import { asShare, SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from '@tidemark/runtime/names';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../arguments.ts';
-import type { PlaceOptions } from '../place/place.ts';
 import type { ProgramKit } from './program-kit.ts';
-import { type ShadowPromoteOptions, shadowPromote, shadowReport, shadowStatus } from './shadow.ts';
+import type { ShadowPromoteOptions } from './shadow.ts';
+import { places } from './shared-options.ts';
 
-export function addShadow({ command: add, does, places }: Omit<ProgramKit, 'common'>): void {
+const shadowCommands = () => import('./shadow.ts');
+
+export function addShadow({ command: add, does }: ProgramKit): void {
   const shadow = add('shadow', 'observe an agent that runs elsewhere, compare, and raise the share that is observed');
   const command = (name: string, description: string): Command =>
     places(
@@ -19,10 +21,10 @@ export function addShadow({ command: add, does, places }: Omit<ProgramKit, 'comm
         .argument('<definition>', 'name of the agent, as it reports'),
     );
   command('status', 'the share that is observed, since when, and how the runs compare in numbers').action(
-    does<[string, PlaceOptions]>(shadowStatus),
+    does(shadowCommands, 'shadowStatus'),
   );
   command('report', 'rebuild the observed runs from the log and list where they are not what the agent said').action(
-    does<[string, PlaceOptions]>(shadowReport),
+    does(shadowCommands, 'shadowReport'),
   );
   command('promote', 'observe another share; the next one only after its observation, and without differences')
     .requiredOption('--to <percent>', `one of ${SHADOW_SHARES.join(', ')}`, share)
@@ -33,7 +35,7 @@ export function addShadow({ command: add, does, places }: Omit<ProgramKit, 'comm
         .argParser(milliseconds),
     )
     .option('--runs <count>', 'runs that must have agreed before', wholeNumber(0, 999_999), SHADOW_WORKFLOWS_MIN)
-    .action(does<[string, ShadowPromoteOptions]>(shadowPromote));
+    .action(does(shadowCommands, 'shadowPromote'));
 }
 
 function milliseconds(text: string): number {

@@ -4,7 +4,7 @@
  */
 
 import type { Answer } from '@tidemark/client';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import type { ShadowShare } from '@tidemark/runtime';
 import { LIST_DEFAULT_COUNT } from '../limits.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';

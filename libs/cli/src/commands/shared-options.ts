@@ -9,6 +9,9 @@ export const jsonOption = (): Option => new Option('--json', 'print JSON for pro
 export const stateOption = (): Option =>
   new Option('--state <folder>', 'keep state in this folder (default: .tidemark)');
 
+/** Of commands that work on the servers themselves, or on a folder that nobody holds. */
+export const common = (sub: Command): Command => sub.addOption(stateOption()).addOption(jsonOption());
+
 /** Of commands that ask an operation, wherever it is done. */
 export const places = (sub: Command): Command =>
   sub

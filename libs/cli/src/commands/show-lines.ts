@@ -2,7 +2,7 @@
 
 import type { Effect, WorkflowView } from '@tidemark/client';
 import type { Json } from '@tidemark/core';
-import { CANCELLING, PAUSED } from '@tidemark/runtime';
+import { CANCELLING, PAUSED } from '@tidemark/runtime/names';
 import { TASKS_SHOWN_COUNT } from '../limits.ts';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';

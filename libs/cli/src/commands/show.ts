@@ -1,7 +1,7 @@
 /** Owns `tidemark show`: everything that is known of one workflow, asked at once and then told. */
 
 import type { Checkpoint, Client, Effect, Event, Run, Task, Workflow, WorkflowView } from '@tidemark/client';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { readDefinitions } from '../definitions.ts';
 import { EVENTS_READ_MAX, PAGE_COUNT, TASKS_READ_MAX, TASKS_SHOWN_COUNT } from '../limits.ts';
 import { allOf, firstOf } from '../place/pages.ts';

@@ -2,9 +2,11 @@
 
 import { type Command, Option } from 'commander';
 import type { ProgramKit } from './program-kit.ts';
-import { type TraceExportOptions, type TraceShowOptions, traceExport, traceShow } from './trace.ts';
+import { places } from './shared-options.ts';
 
-export function addTrace({ command, does, places }: ProgramKit): void {
+const traceCommands = () => import('./trace.ts');
+
+export function addTrace({ command, does }: ProgramKit): void {
   const parent = command('trace', "a run's trace, drawn from its history: show it, or export it").helpCommand(false);
   const sub = (usage: string, what: string): Command =>
     places(parent.command(usage).description(what).copyInheritedSettings(parent))
@@ -12,10 +14,10 @@ export function addTrace({ command, does, places }: ProgramKit): void {
       .option('--content', 'with what models, tools and effects were asked and answered');
   sub('show', 'show the trace as a tree, with times')
     .option('--all', 'list every span, also those that are alike')
-    .action(does<[string, TraceShowOptions]>(traceShow));
+    .action(does(traceCommands, 'traceShow'));
   sub('export', 'export the trace by OTLP: the same ids and spans as the live export')
     .option('--otlp <url>', 'to this collector, such as http://localhost:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT)')
     .addOption(new Option('--file <file>', 'into this file, as OTLP JSON; - for standard output').conflicts('otlp'))
     .option('--open', 'also spans that have not ended, up to the last event')
-    .action(does<[string, TraceExportOptions]>(traceExport));
+    .action(does(traceCommands, 'traceExport'));
 }

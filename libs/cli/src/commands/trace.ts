@@ -4,7 +4,7 @@ import { access, constants, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Answer, Client } from '@tidemark/client';
 import { ConfigError, InvalidError } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { collectorOf, otlpRequest, packSpan, sendAll, type TraceSpan } from '@tidemark/traces';
 import { allOf } from '../place/pages.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';

@@ -1,6 +1,6 @@
 /** Owns `tidemark user get`, `set`, `list` and `forget`: standing preferences of a user. */
 
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { readJson } from '../input.ts';
 import { atPlace } from '../place/place.ts';
 import type { Session } from '../session.ts';

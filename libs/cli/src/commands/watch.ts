@@ -5,7 +5,7 @@
 
 import type { WorkflowView } from '@tidemark/client';
 import { UnavailableError } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { noState } from '../failures.ts';
 import { type Change, type Crowd, isEnd } from '../follow/change.ts';
 import { FleetFollower, Followed, followOne } from '../follow/follower.ts';

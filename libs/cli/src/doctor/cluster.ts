@@ -1,7 +1,8 @@
 /** Owns the checks of a cluster: settings, each server by itself, then what is in the log and the rows. Prints no secret. */
 
 import { messageOf } from '@tidemark/core';
-import { type ClusterConfig, configFromEnv, EXIT, exitCodeOf, openCluster } from '@tidemark/host';
+import { type ClusterConfig, configFromEnv, openCluster } from '@tidemark/host';
+import { EXIT, exitCodeOf } from '@tidemark/host/exit-codes';
 import { hostPlace, ownName } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';

@@ -2,7 +2,8 @@
 
 import type { Answer } from '@tidemark/client';
 import { TidemarkError } from '@tidemark/core';
-import { EXIT, exitCodeOf, type Host } from '@tidemark/host';
+import type { Host } from '@tidemark/host';
+import { EXIT, exitCodeOf } from '@tidemark/host/exit-codes';
 import { LAG_WARN_COUNT, REJECTED_READ_COUNT, RETRY_PAUSE_MS } from '../limits.ts';
 import { firstOf } from '../place/pages.ts';
 import { type Place, within } from '../place/place.ts';

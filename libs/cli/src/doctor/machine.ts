@@ -2,7 +2,7 @@
 
 import { statfs } from 'node:fs/promises';
 import { messageOf } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { DISK_FAIL_BYTES, DISK_WARN_BYTES } from '../limits.ts';
 import { bytes } from '../text/units.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';

@@ -6,7 +6,8 @@
 import { isIP } from 'node:net';
 import { apiVersionsV4, Connection, metadataV12 } from '@platformatic/kafka';
 import { messageOf } from '@tidemark/core';
-import { EXIT, type TlsFiles } from '@tidemark/host';
+import type { TlsFiles } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { LATENCY_WARN_MS, PROBE_TIMEOUT_MS } from '../limits.ts';

@@ -1,7 +1,8 @@
 /** Owns the check that rows in use are as log and archive make them, and what an interrupted rebuild has left. */
 
 import { messageOf } from '@tidemark/core';
-import { EXIT, exitCodeOf, unfinishedClusterRebuild } from '@tidemark/host';
+import { unfinishedClusterRebuild } from '@tidemark/host';
+import { EXIT, exitCodeOf } from '@tidemark/host/exit-codes';
 import type { RowComparison, RowDifference, UnfinishedRebuild } from '@tidemark/ports';
 import { showProgress } from '../commands/rebuild.ts';
 import { outlivedReporter } from '../failures.ts';

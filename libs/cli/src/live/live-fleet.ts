@@ -4,7 +4,7 @@
  */
 
 import { UnavailableError } from '@tidemark/core';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import { FLEET_LOOK_MS, LIVE_LINES_MAX_COUNT } from '../limits.ts';
 import { failureOf } from '../place/api-failure.ts';
 import { lastingPlace, openPlace, type Place, type PlaceOptions, targetOf } from '../place/place.ts';

@@ -1,7 +1,7 @@
 /** Owns the live view of one workflow on a terminal: how it stands above, what happens below, the newest last. */
 
 import type { WorkflowView } from '@tidemark/client';
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import type { Change, Crowd } from '../follow/change.ts';
 import type { Delta } from '../follow/spoken.ts';
 import { Narrator } from '../follow/words.ts';

@@ -3,7 +3,7 @@
  * Lines must be printable and fit the width already.
  */
 
-import { EXIT } from '@tidemark/host';
+import { EXIT } from '@tidemark/host/exit-codes';
 import type { Keys } from '../session.ts';
 import type { Stream } from '../terminal.ts';
 

@@ -8,6 +8,7 @@ import {
   auditTrail,
   type ClusterConfig,
   configFromEnv,
+  folderKeysFromEnv,
   type Host,
   hasClusterConfig,
   openCluster,
@@ -19,7 +20,8 @@ import {
 import type { AuditEntry } from '@tidemark/ports';
 import { noState } from '../failures.ts';
 import type { Session } from '../session.ts';
-import { DEFAULT_FOLDER, exists, type Folder, folderTarget, holdFolder, inUse } from './folder.ts';
+import { DEFAULT_FOLDER, exists, type Folder, folderTarget, inUse } from './folder.ts';
+import { holdFolder } from './held-folder.ts';
 import { heldPlace, ownName } from './place.ts';
 
 export interface AdminOptions {
@@ -29,10 +31,10 @@ export interface AdminOptions {
 export type AdminTarget = Folder | { readonly kind: 'cluster'; readonly config: ClusterConfig };
 
 /** `--state` decides where it is given; else the environment; else the default folder. Throws `ConfigError` (`setting-invalid`). */
-export const adminTarget = ({ state }: AdminOptions, { env, cwd }: Pick<Session, 'env' | 'cwd'>): AdminTarget =>
-  state === undefined && hasClusterConfig(env)
-    ? { kind: 'cluster', config: configFromEnv(env) }
-    : folderTarget(state ?? DEFAULT_FOLDER, env, cwd);
+export const adminTarget = ({ state }: AdminOptions, session: Pick<Session, 'env' | 'cwd'>): AdminTarget =>
+  state === undefined && hasClusterConfig(session.env)
+    ? { kind: 'cluster', config: configFromEnv(session.env) }
+    : folderTarget(state ?? DEFAULT_FOLDER, session);
 
 /** What is written to the audit, of what is changed. */
 export interface Changed extends Pick<AuditEntry, 'action' | 'target'> {
@@ -127,9 +129,9 @@ export async function openRebuild(
   role: RebuildRole,
 ): Promise<Rebuild> {
   if (target.kind === 'cluster') return openClusterRebuild(target.config, purpose, role);
-  const { folder, keys } = target;
+  const { folder, env } = target;
   try {
-    return await openEmbeddedRebuild({ ...keys, folder }, purpose, role);
+    return await openEmbeddedRebuild({ ...folderKeysFromEnv(env), folder }, purpose, role);
   } catch (error) {
     throw inUse(error, target);
   }

@@ -3,10 +3,12 @@
  * renewal of what that gave. Must not print a token.
  */
 
+import { TidemarkApiError } from '@tidemark/client';
 import { AccessError, isoTime, UnavailableError } from '@tidemark/core';
 import { ISSUER_ANSWER_MS, LOGIN_MAX_MS, TOKEN_SPARE_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
-import { type Context, type Credential, readContexts, writeContexts } from './contexts.ts';
+import { readContexts, writeContexts } from './contexts.ts';
+import type { Context, Credential } from './contexts-file.ts';
 
 type OidcCredential = Extract<Credential, { kind: 'oidc' }>;
 type Tokens = {
@@ -25,7 +27,11 @@ export function tokenOf(
   if (credential.kind === 'key') return credential.key;
   let newest = credential;
   return async () => {
-    if (Date.parse(newest.expires_at) - Date.now() < TOKEN_SPARE_MS) newest = await renewed(name, newest, env);
+    if (Date.parse(newest.expires_at) - Date.now() < TOKEN_SPARE_MS) {
+      newest = await renewed(name, newest, env).catch((error: unknown) => {
+        throw unrenewed(error);
+      });
+    }
     return newest.access_token;
   };
 }
@@ -90,6 +96,13 @@ const credentialOf = (
   refresh_token: tokens.refresh_token ?? before,
   expires_at: isoTime(Date.now() + (tokens.expiresIn() ?? 300) * 1_000),
 });
+
+/** As the client knows refusals: one that no repetition helps ends what is asked or followed, and an issuer that is away may come back. */
+function unrenewed(error: unknown): unknown {
+  if (!(error instanceof AccessError || error instanceof UnavailableError)) return error;
+  const { code, message: detail } = error;
+  return new TidemarkApiError({ status: error instanceof AccessError ? 401 : 503, code, detail }, { cause: error });
+}
 
 /** What an issuer refuses is told by its code alone: its words may hold what it was sent. */
 async function asking<T>(issuer: string, work: () => Promise<T>): Promise<T> {

@@ -7,24 +7,17 @@ import { userInfo } from 'node:os';
 import { LOCAL_PRINCIPAL, LOCAL_URL, OWN_VERSION } from '@tidemark/api/local';
 import { type Client, connect, TidemarkApiError } from '@tidemark/client';
 import { ConfigError, UnavailableError } from '@tidemark/core';
-import { type Host, hasClusterConfig } from '@tidemark/host';
+import type { Host } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
 import { noState, UsageError } from '../failures.ts';
 import { FOLDER_WAIT_MS, HOLDER_ANSWER_MS, HOLDER_LOOK_MS, RETRY_PAUSE_MS, STALL_NOTICE_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
 import { failureOf } from './api-failure.ts';
-import { type Context, contextNamed, readContexts } from './contexts.ts';
-import {
-  DEFAULT_FOLDER,
-  exists,
-  type Folder,
-  folderTarget,
-  type HeldFolder,
-  holdFolder,
-  inUse,
-  isInUse,
-} from './folder.ts';
+import { contextNamed, readContexts } from './contexts.ts';
+import type { Context } from './contexts-file.ts';
+import { DEFAULT_FOLDER, exists, type Folder, folderTarget, inUse, isInUse } from './folder.ts';
 import { folderFetch, type Holder } from './folder-socket.ts';
+import type { HeldFolder } from './held-folder.ts';
 import { tokenOf } from './oidc.ts';
 
 /** As the user named it; neither: the usual one. */
@@ -65,10 +58,11 @@ export interface Place {
 /** Throws `ConfigError` (`context-unknown`, `contexts-unreadable`, `api-unnamed`), `UsageError`. */
 export async function targetOf(
   { state, context }: PlaceOptions,
-  { env, cwd }: Pick<Session, 'env' | 'cwd'>,
+  session: Pick<Session, 'env' | 'cwd'>,
 ): Promise<Target> {
+  const { env } = session;
   if (state !== undefined && context !== undefined) throw new UsageError('give --state or --context, not both');
-  if (state !== undefined) return folderTarget(state, env, cwd);
+  if (state !== undefined) return folderTarget(state, session);
   const [url, token] = [env.TIDEMARK_URL, env.TIDEMARK_TOKEN];
   if (context === undefined && url !== undefined && url !== '') {
     return {
@@ -81,7 +75,7 @@ export async function targetOf(
   const contexts = await readContexts(env);
   const name = context ?? contexts.current;
   if (name !== null) return serverTarget(name, contextNamed(contexts, name), env);
-  if (!hasClusterConfig(env)) return folderTarget(DEFAULT_FOLDER, env, cwd);
+  if (env.TIDEMARK_KAFKA_BROKERS === undefined) return folderTarget(DEFAULT_FOLDER, session);
   throw new ConfigError(
     'api-unnamed',
     'TIDEMARK_KAFKA_BROKERS names the servers of a cluster, which tidemark admin speaks to. This command asks its API: give tidemark login URL, or set TIDEMARK_URL; --state names a folder.',
@@ -161,9 +155,11 @@ export async function openPlace(
 }
 
 async function openFolder(target: Folder, name: string, definitions: AtPlaceOptions['definitions']): Promise<Place> {
-  const found = await heldOr(target, name, async () =>
-    holdFolder(target, { definitions: (await definitions?.()) ?? [] }),
-  );
+  const found = await heldOr(target, name, async () => {
+    // Whoever asks a server, or another process, is not to load one.
+    const { holdFolder } = await import('./held-folder.ts');
+    return holdFolder(target, { definitions: (await definitions?.()) ?? [] });
+  });
   return 'client' in found ? found : placeOf(found, name);
 }
 
@@ -211,7 +207,6 @@ export interface HostPlaceOptions extends Pick<Place, 'shown' | 'isIdle'> {
 
 /** What this process has open; closing it leaves that open. */
 export async function hostPlace(host: Host, { name, shown, isIdle, definitions }: HostPlaceOptions): Promise<Place> {
-  // Whoever asks a server is not to load one.
   const { localApi } = await import('@tidemark/api/local-api');
   const { ports, client } = host;
   const principal = { ...LOCAL_PRINCIPAL, subject: name };

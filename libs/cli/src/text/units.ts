@@ -48,9 +48,11 @@ export function dateTime(atMs: number): string {
   return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clockTime(atMs)}`;
 }
 
-const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
-/** `1,234`. */
-export const count = (value: number): string => grouped.format(value);
+/** `1,234`. Intl.NumberFormat takes 20 ms to make, which every command would wait for. */
+export const count = (value: number): string =>
+  Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, ',');
 
 /** `1 task`, `1,234 tasks`. */
 export const counted = (value: number, noun: string, plural = `${noun}s`): string =>

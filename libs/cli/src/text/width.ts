@@ -3,13 +3,19 @@
  * columns. What came from outside is made printable first, so that no stored text can steer the terminal. Pure.
  */
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+let segmenter: Intl.Segmenter | undefined;
+/** Made when it is needed: that takes 20 ms. */
+function graphemes(text: string): Iterable<Intl.SegmentData> {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
 const ZERO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 const EMOJI = /^\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F/u;
 /** East Asian Wide and Fullwidth (UAX #11), by blocks. */
 const WIDE =
   /^[\u1100-\u115F\u2E80-\u303E\u3041-\u33FF\u3400-\u4DBF\u4E00-\u9FFF\uA000-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{1B000}-\u{1B2FF}\u{20000}-\u{3FFFD}]/u;
-const PLAIN = /^[\x20-\x7e]*$/;
+/** One column each, and never a part of another: Latin letters, and the signs that tables and sentences have. */
+const PLAIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02af\u2013\u2014\u2018-\u201d\u2026\u2190-\u2193]*$/;
 
 function graphemeWidth(grapheme: string): number {
   if (ZERO_WIDTH.test(grapheme)) return 0;
@@ -20,16 +26,17 @@ function graphemeWidth(grapheme: string): number {
 export function widthOf(text: string): number {
   if (PLAIN.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment);
+  for (const { segment } of graphemes(text)) width += graphemeWidth(segment);
   return width;
 }
 
 /** At most this many columns; what is cut off shows as one ellipsis. */
 export function cut(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
+  if (PLAIN.test(text)) return columns < 1 ? '' : `${text.slice(0, columns - 1)}…`;
   let width = 0;
   let kept = '';
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemes(text)) {
     width += graphemeWidth(segment);
     if (width > columns - 1) break;
     kept += segment;

@@ -1,7 +1,7 @@
 /** Owns the commands that answer what a parked workflow asks, and what each of them means. Pure. */
 
 import { BUDGET_EXCEEDED, DEFAULT_TENANT, type Json, type Resolution } from '@tidemark/core';
-import { EFFECT_NOT_RECORDED } from '@tidemark/runtime';
+import { EFFECT_NOT_RECORDED } from '@tidemark/runtime/names';
 import { type At, atWords, commandLine } from '../text/shell.ts';
 
 export interface Answer {

@@ -2,7 +2,7 @@
 
 import type { Client, WorkflowView } from '@tidemark/client';
 import { TidemarkError, workflowId } from '@tidemark/core';
-import { historyForgotten } from '@tidemark/runtime';
+import { historyForgotten } from '@tidemark/runtime/names';
 import { type At, showCommand } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
 import { answersOf } from './answers.ts';

@@ -1,0 +1,30 @@
+/** Owns `tidemark admin access create-key`: the key by which the first one is let in. */
+
+import { DEFAULT_TENANT, tenantId } from '@tidemark/core';
+import { EXIT } from '@tidemark/host/exit-codes';
+import { atHost } from '../place/admin-place.ts';
+import { hostPlace, ownName, within } from '../place/place.ts';
+import type { Session } from '../session.ts';
+import { askKey, type CreateKeyOptions, tellKey } from './access.ts';
+
+/** Before anybody can log in: on the servers themselves, or in a folder. */
+export async function createFirstKey(session: Session, options: Omit<CreateKeyOptions, 'by'>): Promise<number> {
+  const tenant = options.allTenants === true ? undefined : tenantId(options.tenant ?? DEFAULT_TENANT);
+  const changed = { action: 'createKey', target: options.name, tenant };
+  const made = await atHost(
+    session,
+    options,
+    async (host) => {
+      const how = { name: `admin ${ownName(session.env)}`, shown: 'here', isIdle: false, definitions: [] };
+      const place = await hostPlace(host, how);
+      try {
+        return await within(place, () => askKey(place.client, options));
+      } finally {
+        await place.close();
+      }
+    },
+    changed,
+  );
+  tellKey(session, made);
+  return EXIT.ok;
+}

@@ -1,0 +1,72 @@
+/**
+ * Owns the form of the file of contexts. Checked by hand: every command that asks a server reads it, and zod alone would take a third of the
+ * time that such a command has.
+ */
+
+import { CONTEXT_NAME } from '../limits.ts';
+
+export type Credential =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'key'; readonly key: string }
+  | {
+      readonly kind: 'oidc';
+      readonly issuer: string;
+      readonly client_id: string;
+      readonly refresh_token: string | null;
+      readonly access_token: string;
+      /** ISO 8601. */
+      readonly expires_at: string;
+    };
+
+export interface Context {
+  readonly url: string;
+  readonly credential: Credential;
+}
+
+export interface ContextsFile {
+  readonly version: 1;
+  readonly current: string | null;
+  readonly contexts: Readonly<Record<string, Context>>;
+}
+
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === 'string';
+const isTextOrNull: Check = (value) => value === null || isText(value);
+const isName: Check = (value) => typeof value === 'string' && CONTEXT_NAME.test(value);
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Has these members as they must be, and no other. */
+const fits = (value: unknown, members: Readonly<Record<string, Check>>): boolean =>
+  isObject(value) &&
+  Object.keys(value).every((name) => Object.hasOwn(members, name)) &&
+  Object.entries(members).every(([name, check]) => check(value[name]));
+
+const CREDENTIALS: Readonly<Record<Credential['kind'], Readonly<Record<string, Check>>>> = {
+  none: {},
+  key: { key: isText },
+  oidc: {
+    ...{ issuer: isText, client_id: isText, expires_at: isText },
+    ...{ access_token: isText, refresh_token: isTextOrNull },
+  },
+};
+
+function isCredential(value: unknown): boolean {
+  if (!isObject(value) || typeof value.kind !== 'string' || !Object.hasOwn(CREDENTIALS, value.kind)) return false;
+  return fits(value, { kind: isText, ...CREDENTIALS[value.kind as Credential['kind']] });
+}
+
+/** What of it is not as `tidemark login` writes it. Undefined: it is a `ContextsFile`. */
+export function oddIn(value: unknown): string | undefined {
+  const whole = {
+    version: (version: unknown) => version === 1,
+    current: (current: unknown) => current === null || isName(current),
+    contexts: isObject,
+  };
+  if (!fits(value, whole)) return 'it';
+  const odd = Object.entries((value as ContextsFile).contexts).find(
+    ([name, context]) => !isName(name) || !fits(context, { url: isText, credential: isCredential }),
+  );
+  return odd === undefined ? undefined : `contexts.${odd[0].slice(0, 100)}`;
+}
