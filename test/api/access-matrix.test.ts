@@ -105,7 +105,13 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
     theirs: null,
     saysWhose: 'query',
   },
-  recall: { right: 'content', query: '?query=pearl&kind=fact', showsContent: true, theirs: null, saysWhose: 'query' },
+  recall: {
+    right: 'content',
+    body: { query: 'pearl', kinds: ['fact'] },
+    showsContent: true,
+    theirs: null,
+    saysWhose: 'query',
+  },
   listFacts: { right: 'content', showsContent: true, theirs: null, saysWhose: 'query' },
   rememberFact: { right: 'operate', body: { text: 'a test' }, theirs: null, saysWhose: 'query' },
   forgetFact: { right: 'operate', theirs: [404, 'fact-unknown'], letIn: ['fact-unknown'], saysWhose: 'query' },
@@ -222,7 +228,8 @@ beforeAll(async () => {
     const found = () => ask('GET', filled(path, ACMES), 'admin', ACME);
     await vi.waitFor(async () => expect((await found()).status, path).toBe(200), { timeout: 60_000, interval: 50 });
   }
-  const recalled = () => ask('GET', `${filled('/v1/users/{user}/recall', ACMES)}?query=pearl&kind=fact`, 'admin', ACME);
+  const recall = { query: 'pearl', kinds: ['fact'] };
+  const recalled = () => ask('POST', filled('/v1/users/{user}/recall', ACMES), 'admin', ACME, recall);
   await vi.waitFor(async () => expect((await recalled()).text).toContain(CONTENT), { timeout: 60_000, interval: 50 });
 });
 

@@ -473,7 +473,7 @@ describe('the audit', () => {
       ['audited-two', 'acme'],
     ]);
     expect(await asked('/v1/sessions/talk?tenant=acme')).toEqual([['talk', 'acme']]);
-    expect(await asked('/v1/users/bob/recall?tenant=acme&query=x')).toEqual([['bob', 'acme']]);
+    expect(await asked('/v1/users/bob/facts?tenant=acme')).toEqual([['bob', 'acme']]);
     await admin().start('ask-somebody', {}, { id: 'audited-asks', tenant: 'acme' } as never);
     await expect.poll(() => asked('/v1/approvals')).toEqual([['audited-asks', 'acme']]);
     // A viewer is shown nothing of it.

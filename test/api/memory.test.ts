@@ -32,11 +32,11 @@ const audited = () =>
 it('a fact is remembered, listed, recalled and forgotten; it is in the audit', async () => {
   const { key } = await remember('operator acme', ' Ana works from Lisbon');
   expect(await factsOf('approver acme')).toMatchObject([{ key, text: 'Ana works from Lisbon', source: 'mail' }]);
-  const query = { query: 'where does she work', kind: ['summary', 'fact'] as const };
-  const found = await as('operator acme').ask('GET /v1/users/{user}/recall', { params, query });
+  const body = { query: 'where does she work', kinds: ['summary', 'fact'] as const };
+  const found = await as('operator acme').ask('POST /v1/users/{user}/recall', { params, body });
   expect(found).toMatchObject({ by: 'words', entries: [{ kind: 'fact', key }], continuation: '' });
-  const summaries = { params, query: { query: 'where does she work', kind: 'summary' } } as const;
-  expect((await as('operator acme').ask('GET /v1/users/{user}/recall', summaries)).entries).toEqual([]);
+  const summaries = { params, body: { query: 'where does she work' } } as const;
+  expect((await as('operator acme').ask('POST /v1/users/{user}/recall', summaries)).entries).toEqual([]);
   const forget = () =>
     as('operator').ask('DELETE /v1/users/{user}/facts/{key}', {
       params: { ...params, key },

@@ -115,9 +115,9 @@ describe('budgets and sessions', () => {
     });
     const unknown = client('operator other').ask('GET /v1/sessions/{session}', { params });
     await expect(unknown).rejects.toMatchObject({ code: 'session-unknown' });
-    const recalled = await client().ask('GET /v1/users/{user}/recall', {
+    const recalled = await client().ask('POST /v1/users/{user}/recall', {
       params: { user: 'ben' },
-      query: { query: 'anything' },
+      body: { query: 'anything' },
     });
     expect(recalled).toMatchObject({ by: 'words', entries: [] });
   });

@@ -49,7 +49,7 @@ describe('history', () => {
     const { changed_ago: _, ...rest } = await json('show', 'one', '--checkpoints');
     expect({ ...before, ...rest }).toEqual(before);
     expect((await call('admin', 'restore', 'one')).out).toContain('is at hand');
-    expect(await json('admin', 'restore', 'one')).toEqual({ workflow: 'one', state: 'here' });
+    expect(await json('admin', 'restore', 'one')).toMatchObject({ workflow: 'one', state: 'here' });
 
     const { checks } = await json('admin', 'doctor', '--rows');
     expect(checks).toContainEqual(expect.objectContaining({ check: 'Fold', level: 'ok' }));
@@ -134,14 +134,16 @@ describe('keys', () => {
     await run('one');
     const secrets = path.join(cwd, 'secrets.json');
     env = { ...env, TIDEMARK_SECRETS_KEYS_URL: pathToFileURL(secrets).href };
-    const rotated = await json('admin', 'keys', 'rotate');
+    const { rotated } = await json('admin', 'keys', 'rotate');
     expect(rotated).toMatchObject([{ file: path.join(cwd, 'keys.json') }, { file: secrets }]);
-    for (const { file, wrapped_by } of rotated as unknown as { readonly file: string; readonly wrapped_by: string }[]) {
+    for (const { file, wrapped_by } of rotated as readonly { readonly file: string; readonly wrapped_by: string }[]) {
       expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ current: wrapped_by, keys: { length: 2 } });
     }
-    expect(await json('admin', 'keys')).toMatchObject([{ provider: 'local', is_current: false, data_keys: 1 }]);
+    expect(await json('admin', 'keys')).toMatchObject({
+      keys: [{ provider: 'local', is_current: false, data_keys: 1 }],
+    });
     expect(await json('admin', 'keys', 'rewrap')).toMatchObject({ rewrapped: 1, wrong: 0 });
-    expect(await json('admin', 'keys')).toMatchObject([{ is_current: true }]);
+    expect(await json('admin', 'keys')).toMatchObject({ keys: [{ is_current: true }] });
     expect((await call('show', 'one')).out).toContain('"lines"');
     env = {};
     const refused = { code: 78, err: expect.stringContaining('TIDEMARK_KEYS_URL is not set') };

@@ -59,8 +59,8 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
   }, async () => {
     const there = env.TIDEMARK_POSTGRES_URL!;
     const dry = await json('admin', 'migrate', '--dry-run');
-    expect(dry).toMatchObject({ dryRun: true, deferred: [], unknown: [] });
-    expect(await json('admin', 'migrate', '--wait')).toEqual({ ...dry, dryRun: false });
+    expect(dry).toMatchObject({ dry_run: true, deferred: [], unknown: [] });
+    expect(await json('admin', 'migrate', '--wait')).toEqual({ ...dry, dry_run: false });
     expect((await call('admin', 'migrate', '--contract')).out).toBe(
       'Nothing to apply: the tables are of this version.\n',
     );

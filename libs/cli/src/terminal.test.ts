@@ -26,7 +26,7 @@ describe('what goes where', () => {
   it('gives people lines on standard output, and the rest on standard error', () => {
     const { terminal, written } = make();
     terminal.line('result');
-    terminal.document({ not: 'shown' });
+    terminal.answer({ not: 'shown' });
     terminal.record({ not: 'shown' });
     terminal.note('by the way');
     terminal.warn('careful');
@@ -40,9 +40,9 @@ describe('what goes where', () => {
     terminal.note('by the way');
     terminal.status('half way');
     terminal.record({ a: 1 });
-    terminal.document({ b: 2 });
+    terminal.answer({ b: 2 });
     terminal.failure('some-code', 'it failed', undefined);
-    expect(written.out).toBe('{"a":1}\n{\n  "b": 2\n}\n');
+    expect(written.out).toBe('{"api_version":"v1","a":1}\n{\n  "api_version": "v1",\n  "b": 2\n}\n');
     expect(written.err).toBe('{"error":{"code":"some-code","message":"it failed"}}\n');
   });
 

@@ -71,19 +71,14 @@ export class Terminal {
     for (const text of all) this.line(text);
   }
 
-  /** What an operation answered, for programs: its own shape, with the version of these. */
+  /** The result, for programs: one document, of an operation its own shape; with the version of these. */
   answer(body: object): void {
-    this.document({ api_version: API_VERSION, ...body });
-  }
-
-  /** The result, for programs: one document. */
-  document(value: unknown): void {
-    if (this.json) this.#stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+    if (this.json) this.#stdout.write(`${JSON.stringify({ api_version: API_VERSION, ...body }, undefined, 2)}\n`);
   }
 
   /** One of many results, for programs: one object a line. */
-  record(value: unknown): void {
-    if (this.json) this.#stdout.write(`${JSON.stringify(value)}\n`);
+  record(body: object): void {
+    if (this.json) this.#stdout.write(`${JSON.stringify({ api_version: API_VERSION, ...body })}\n`);
   }
 
   /** Something to know along the way, for people. */

@@ -22,9 +22,8 @@ export const CLOSE_GRACE_MS = 10_000;
 export const NAME_MAX_CHARS = 200;
 export const TEXT_MAX_CHARS = 20_000;
 export const ARTIFACTS_MAX_COUNT = 100;
-/** Characters of the question of a recall that are looked at, themselves and as an address has them. */
+/** Characters of the question of a recall that are looked at. */
 export const QUERY_MAX_CHARS = 2_000;
-export const QUERY_ENCODED_MAX_CHARS = 6_000;
 /** Entries that a recall and a list answer, where nothing is said and at most. */
 export const RECALL_DEFAULT_COUNT = 3;
 export const RECALL_MAX_COUNT = 20;

@@ -6,7 +6,6 @@ import { nameField, orNull, sourceOf, userField, userOf } from './fields.ts';
 import {
   LIST_DEFAULT_COUNT,
   LIST_MAX_COUNT,
-  QUERY_ENCODED_MAX_CHARS,
   QUERY_MAX_CHARS,
   RECALL_DEFAULT_COUNT,
   RECALL_MAX_COUNT,
@@ -18,6 +17,8 @@ const source = nameField.optional().describe('Where it is from; default: the cli
 const key = nameField.describe('Name of the preference');
 const entry = z.object({ key: z.string(), value: z.unknown(), source: z.string(), at: z.string() });
 const fact = z.object({ key: z.string(), text: z.string(), source: z.string(), at: z.string() });
+
+const RECALL = 'POST /v1/users/{user}/recall';
 
 const recall = defineTool({
   name: 'recall',
@@ -51,23 +52,17 @@ const recall = defineTool({
   hints: READS,
   async run({ query, limit, kinds, user }, context) {
     const of = userOf(context, user);
-    const asked = { tenant: context.tenant, query: askable(query), limit, kind: kinds };
-    const answer = await context.withMemory('look', (client) =>
-      client.ask('GET /v1/users/{user}/recall', { params: { user: of }, query: asked }),
-    );
+    const asked = {
+      params: { user: of },
+      query: { tenant: context.tenant },
+      body: { query: query.slice(0, QUERY_MAX_CHARS).toWellFormed(), limit, kinds },
+    };
+    const answer = await context.withMemory('look', (client) => client.ask(RECALL, asked, { isRepeatable: true }));
     return { data: { ...answer }, text: recallText(answer) };
   },
 });
 
-/** It stands in an address, which may not be long. */
-function askable(query: string): string {
-  for (let chars = QUERY_MAX_CHARS; ; chars >>= 1) {
-    const cut = query.slice(0, chars).toWellFormed();
-    if (encodeURIComponent(cut).length <= QUERY_ENCODED_MAX_CHARS) return cut;
-  }
-}
-
-type Recalled = Answer<'GET /v1/users/{user}/recall'>;
+type Recalled = Answer<typeof RECALL>;
 
 function recallText({ entries, by, warning, continuation = '' }: Recalled): string {
   const how = by === 'words' ? 'by words alone' : 'by words and meaning';

@@ -38,20 +38,21 @@ const tenantOfChange = ({ principal, query }: OfUser) => tenantToChange(principa
 
 export const recallMemories = route({
   ...reading,
+  // What somebody asks is nobody's to read on the way, as addresses are.
+  method: 'POST',
   path: '/v1/users/{user}/recall',
   name: 'recall',
   summary: 'What is remembered of a user that fits a query',
   description:
     'The best first: summaries of sessions, or the kinds that are named, by words and, where an embedder is configured, by meaning.',
   problems: ['tenant-unknown'],
-  query: whose.extend({
-    query: z.string().min(1).max(2_000),
-    limit: z.coerce.number().int().min(1).max(50).default(3),
-    kind: z
-      .union([kindSchema, z.array(kindSchema).min(1).max(4)])
-      .default('summary')
-      .meta({ description: 'Of this kind; several: of any of them.' }),
-  }),
+  body: z
+    .strictObject({
+      query: z.string().min(1).max(2_000),
+      limit: z.int().min(1).max(50).default(3),
+      kinds: z.array(kindSchema).min(1).max(4).default(['summary']).meta({ description: 'Of any of these.' }),
+    })
+    .meta({ id: 'AskRecall' }),
   answers: {
     200: z
       .object({
@@ -74,9 +75,8 @@ export const recallMemories = route({
       .meta({ id: 'Recall' }),
   },
   async handle(call) {
-    const { params, query, desk } = call;
-    const { query: asked, limit, kind } = query;
-    const request = { user: params.user, query: asked, limit, kinds: [kind].flat() };
+    const { params, body, desk } = call;
+    const request = { user: params.user, ...body };
     const { by, warning, entries } = await desk.client.memory.recall(tenantOf(call), request);
     const summaries = entries.flatMap(({ memory }) => (memory.kind === 'summary' ? summaryIn(memory) : []));
     return ok({

@@ -39,7 +39,7 @@ const BYTES_PER_MB = 1_000_000;
 export async function compact(session: Session, options: CompactOptions): Promise<number> {
   const answer = await atHost(session, options, (host) => pass(host, options), { action: 'compact' });
   const { terminal } = session;
-  terminal.document(compactJson(answer));
+  terminal.answer(compactJson(answer));
   for (const { where, code, message } of answer.failures) terminal.warn(`${where}: ${printable(message)} (${code})`);
   terminal.line(
     answer.segmentCount === 0
@@ -122,7 +122,7 @@ export async function verify(session: Session, options: VerifyOptions): Promise<
     return verifyArchive(hot, archive, { blobs, partitions, deletions: (tenant) => toldDeletions(host.ports, tenant) });
   });
   const { terminal } = session;
-  terminal.document(verdictJson(verdict));
+  terminal.answer(verdictJson(verdict));
   for (const { partition, from, code, message } of verdict.problems) {
     terminal.warn(`partition ${partition}, segment at ${from}: ${printable(message)} (${code})`);
   }
@@ -163,7 +163,7 @@ export async function restore(session: Session, id: string, options: ArchiveOpti
     { action: 'restore', target: id },
   );
   const { terminal } = session;
-  terminal.document(restoreJson(id, state));
+  terminal.answer(restoreJson(id, state));
   terminal.line(restoreLine(id, state));
   return EXIT.ok;
 }

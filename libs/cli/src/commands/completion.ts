@@ -10,7 +10,7 @@ export type Shell = (typeof SHELLS)[number];
 export const completion =
   (program: Command) =>
   async ({ terminal }: Session, shell: Shell): Promise<number> => {
-    terminal.document({ shell, script: scriptOf(program, shell) });
+    terminal.answer({ shell, script: scriptOf(program, shell) });
     terminal.line(scriptOf(program, shell));
     return EXIT.ok;
   };

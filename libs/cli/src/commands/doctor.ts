@@ -39,7 +39,7 @@ export async function doctor(session: Session, options: DoctorOptions): Promise<
   }
   const exitCode = exitCodeOfFindings(findings);
   const status = worst(findings);
-  terminal.document({ status, exit_code: exitCode, checks: findings.map(findingJson) });
+  terminal.answer({ status, exit_code: exitCode, checks: findings.map(findingJson) });
   terminal.lines(findingLines(findings, terminal));
   return exitCode;
 }

@@ -63,7 +63,7 @@ export function filesExport(session: Session, folder: string, options: ShownOpti
   return atPlace(session, { ...options, how: 'look', definitions }, async ({ client }) => {
     const view = await exportFiles(await viewOptions(session, client, folder, asked));
     const { terminal } = session;
-    terminal.document({ workflow: view.workflow, status: view.status, folder: path.resolve(session.cwd, folder) });
+    terminal.answer({ workflow: view.workflow, status: view.status, folder: path.resolve(session.cwd, folder) });
     terminal.line(`${printable(view.workflow)}  ${view.status}  in ${printable(folder)}`);
     return EXIT.ok;
   });
@@ -172,7 +172,7 @@ export async function filesImport(session: Session, folder: string, options: Imp
       onReport: reporter(session),
     });
     const { done, keyCount, handoffCount } = imported;
-    terminal.document({ workflow: run, done, keys: keyCount, handoffs: handoffCount });
+    terminal.answer({ workflow: run, done, keys: keyCount, handoffs: handoffCount });
     terminal.line(run);
     const steps = done.length === 0 ? 'no step' : done.map(printable).join(', ');
     terminal.note(`Done in it: ${steps}; tidemark run ${name} --id ${shellWord(run)} goes on with it.`);

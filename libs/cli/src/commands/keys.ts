@@ -23,14 +23,14 @@ export interface ForgetOptions extends AdminOptions {
 export async function keysShow(session: Session, options: KeysOptions): Promise<number> {
   const uses = await atHost(session, options, usesIn);
   const { terminal } = session;
-  terminal.document(
-    uses.map((use) => ({
+  terminal.answer({
+    keys: uses.map((use) => ({
       provider: use.provider,
       wrapped_by: use.wrappedBy,
       is_current: use.isCurrent,
       data_keys: use.count,
     })),
-  );
+  });
   const columns = [
     { title: 'PROVIDER' },
     { title: 'WRAPPED BY', shrinksTo: 16 },
@@ -50,7 +50,7 @@ export async function keysShow(session: Session, options: KeysOptions): Promise<
 export async function keysRotate(session: Session, options: KeysOptions): Promise<number> {
   const rotated = await atHost(session, options, rotateIn, { action: 'rotateKeys' });
   const { terminal } = session;
-  terminal.document(rotated.map(({ file, wrappedBy }) => ({ file, wrapped_by: wrappedBy })));
+  terminal.answer({ rotated: rotated.map(({ file, wrappedBy }) => ({ file, wrapped_by: wrappedBy })) });
   terminal.lines([
     ...rotated.map(({ file, wrappedBy }) => `${printable(file)}: ${wrappedBy} wraps from now on.`),
     'Copy the file to where its copies are, then: tidemark admin keys rewrap',
@@ -61,7 +61,7 @@ export async function keysRotate(session: Session, options: KeysOptions): Promis
 export async function keysRewrap(session: Session, options: KeysOptions): Promise<number> {
   const answer = await atHost(session, options, rewrapIn, { action: 'rewrapKeys' });
   const { terminal } = session;
-  terminal.document({
+  terminal.answer({
     seen: answer.seenCount,
     rewrapped: answer.rewrappedCount,
     wrong: answer.wrongCount,
@@ -85,7 +85,7 @@ export async function forgetForGood(session: Session, options: ForgetOptions): P
   });
   const { terminal } = session;
   const { of, keys, memoryCount, at, leftIn = [] } = certificate;
-  terminal.document({ of, state: certificate.state, keys, memories: memoryCount, by, why, at, left_in: leftIn });
+  terminal.answer({ of, state: certificate.state, keys, memories: memoryCount, by, why, at, left_in: leftIn });
   const memories = memoryCount === 0 ? '' : ` and ${counted(memoryCount, 'memory', 'memories')}`;
   terminal.line(
     `Forgotten: ${printable(of)}. ${counted(keys.length, 'data key')}${memories} destroyed at ${at}; the certificate is in the log.`,

@@ -39,7 +39,7 @@ export async function login(session: Session, url: string | undefined, options: 
   const me = await whoIs(at, credential);
   const context = { url: at, credential };
   await writeContexts(env, { ...contexts, current: name, contexts: { ...contexts.contexts, [name]: context } });
-  terminal.document({ context: name, url: at, ...me });
+  terminal.answer({ context: name, url: at, ...me });
   terminal.line(`You are ${meWords(me)} at ${printable(at)}. Commands ask it from now on (context ${name}).`);
   return EXIT.ok;
 }
@@ -130,7 +130,7 @@ export async function logout({ terminal, env }: Session, { context }: { readonly
     current: contexts.current === name ? null : contexts.current,
     contexts: left,
   });
-  terminal.document({ context: name });
+  terminal.answer({ context: name });
   terminal.line(
     `Context ${name} is gone from ${contextsPath(env)}. An API key is taken back with tidemark access revoke-key.`,
   );
@@ -142,7 +142,7 @@ export async function listContexts({ terminal, env }: Session): Promise<number> 
   const all = Object.entries(contexts).map(([name, { url, credential }]) => ({
     ...{ context: name, url, credential: credential.kind, current: name === current },
   }));
-  terminal.document({ contexts: all });
+  terminal.answer({ contexts: all });
   const columns = [
     { title: '' },
     { title: 'CONTEXT' },
@@ -165,7 +165,7 @@ export async function useContext({ terminal, env }: Session, name: string | unde
   const contexts = await readContexts(env);
   if (name !== undefined) contextNamed(contexts, name);
   await writeContexts(env, { ...contexts, current: name ?? null });
-  terminal.document({ context: name ?? null });
+  terminal.answer({ context: name ?? null });
   terminal.line(
     name === undefined ? 'Commands ask the folder from now on.' : `Commands ask context ${name} from now on.`,
   );

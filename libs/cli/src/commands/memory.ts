@@ -25,14 +25,18 @@ export interface FactsOptions extends OfUser {
   readonly limit: number;
 }
 
-const RECALL = 'GET /v1/users/{user}/recall';
+const RECALL = 'POST /v1/users/{user}/recall';
 
 export async function memoryRecall(session: Session, asked: string, options: RecallOptions): Promise<number> {
   const { user, limit, kind } = options;
   const { terminal } = session;
-  const query = { tenant: options.tenant, query: asked, limit, kind: kind ?? (['summary', 'fact'] as const) };
+  const input = {
+    params: { user },
+    query: { tenant: options.tenant },
+    body: { query: asked, limit, kinds: kind === undefined ? (['summary', 'fact'] as const) : [kind] },
+  };
   const answer = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
-    client.ask(RECALL, { params: { user }, query }),
+    client.ask(RECALL, input, { isRepeatable: true }),
   );
   terminal.answer(answer);
   const { by, warning, entries, continuation = '' } = answer;

@@ -26,7 +26,7 @@ export async function migrate(session: Session, options: MigrateCommandOptions):
   const { terminal } = session;
   const target = adminTarget(options, session);
   if (target.kind === 'embedded') {
-    terminal.document({ applied: [], deferred: [], unknown: [], dryRun: options.dryRun === true });
+    terminal.answer({ applied: [], deferred: [], unknown: [], dry_run: options.dryRun === true });
     terminal.line(`State in ${target.shown} is migrated by whatever opens it: there is nothing to do.`);
     return EXIT.ok;
   }
@@ -55,7 +55,7 @@ async function patiently<T>(terminal: Terminal, waitMs: number, attempt: () => P
 }
 
 function tell(terminal: Terminal, { applied, deferred, unknown }: MigrationReport, isDryRun: boolean): void {
-  terminal.document({ applied, deferred, unknown, dryRun: isDryRun });
+  terminal.answer({ applied, deferred, unknown, dry_run: isDryRun });
   for (const { name, phase } of applied) {
     terminal.line(`${isDryRun ? 'would apply' : 'applied'}  ${name}  (${MEANING[phase]})`);
   }

@@ -35,7 +35,7 @@ export async function preflight(session: Session, options: PreflightOptions): Pr
   if (target.kind === 'cluster' || exists(target)) {
     await atHost(session, options, ({ ports }) => judgeAll(ports.store, definitions, report));
   }
-  terminal.document({ safe: report.isSafe, groups: report.groups });
+  terminal.answer({ safe: report.isSafe, groups: report.groups });
   terminal.lines(reportLines(report, terminal));
   return report.isSafe ? EXIT.ok : EXIT.failed;
 }

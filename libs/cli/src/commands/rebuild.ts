@@ -37,7 +37,7 @@ export async function rebuild(session: Session, options: RebuildOptions): Promis
   }
   const ms = performance.now() - startedMs;
   await writeDown(session, target, { action: 'rebuild' });
-  terminal.document({ log_entries: foldedCount, seconds: ms / 1_000 });
+  terminal.answer({ log_entries: foldedCount, seconds: ms / 1_000 });
   terminal.line(
     foldedCount === 0
       ? 'An earlier rebuild had folded everything: its rows are in use now.'

@@ -75,7 +75,7 @@ export async function stateInit(session: Session, name: string, options: InitOpt
   const state = open(session, name, options);
   const result = await state.init({ stages: plan(options), version, shared, note, agent: agentOf(session, options) });
   const where = shared === true ? 'git sees it: commit it to share it' : 'git ignores it';
-  session.terminal.document(result);
+  session.terminal.answer(result);
   warn(session, result.warnings);
   session.terminal.line(
     `${printable(name)} begins with ${counted(result.state.stages.length, 'stage')}, in ${printable(result.file)} (${where}).`,
@@ -95,7 +95,7 @@ export async function stateCheckpoint(
   try {
     const result = await state.checkpoint(change);
     const { checks, passed, file, warnings } = result;
-    session.terminal.document({ file, passed, checks, state: result.state, warnings });
+    session.terminal.answer({ file, passed, checks, state: result.state, warnings });
     warn(session, warnings);
     for (const { stage, evidence } of checks) session.terminal.lines(checkLines(stage, evidence, look(session)));
     session.terminal.line(checkpointWords(result.state, stages, change.status));
@@ -122,7 +122,7 @@ export async function stateResume(session: Session, name: string, options: Resum
   const state = open(session, name, options, { version: options.version });
   const otherwise = options.stages === undefined ? undefined : { stages: plan(options) };
   const report = await resumed(session, state, options.choose, otherwise);
-  session.terminal.document(report);
+  session.terminal.answer(report);
   warn(session, report.warnings);
   for (const conflict of report.conflicts) session.terminal.line(conflictLine(conflict, look(session)));
   session.terminal.line(session.terminal.paint('bold', `${printable(name)}: ${printable(report.line)}`));
@@ -173,7 +173,7 @@ export async function stateShow(
 ): Promise<number> {
   if (name === undefined) return showAll(session, options);
   const { state, file, warnings } = await open(session, name, options).show();
-  session.terminal.document({ file, state: state ?? null, warnings });
+  session.terminal.answer({ file, state: state ?? null, warnings });
   warn(session, warnings);
   session.terminal.lines(
     state === undefined ? [`There is no state of ${printable(name)}.`] : stateLines(state, look(session)),
@@ -184,14 +184,14 @@ export async function stateShow(
 async function showAll(session: Session, options: ShowStateOptions): Promise<number> {
   const folder = folderOf(session, options);
   const names = await listStates(folder);
-  session.terminal.document({ folder, names });
+  session.terminal.answer({ folder, names });
   session.terminal.lines(names.length === 0 ? ['There are no states here.'] : names.map(printable));
   return EXIT.ok;
 }
 
 export async function stateComplete(session: Session, name: string, options: CompleteOptions): Promise<number> {
   const result = await open(session, name, options).complete({ open: options.open });
-  session.terminal.document(result);
+  session.terminal.answer(result);
   warn(session, result.warnings);
   session.terminal.line(`${printable(name)} is put away in ${printable(result.archived)}.`);
   return EXIT.ok;
@@ -205,7 +205,7 @@ export async function stateMigrate(session: Session, name: string, options: Migr
   const ids = known?.stages.map(({ id }) => rename[id] ?? id);
   const wanted = ids === undefined ? options : { ...options, stages: ids };
   const result = await state.migrate({ to, rename, ...(wanted.stages && { stages: plan(wanted) }) });
-  session.terminal.document(result);
+  session.terminal.answer(result);
   warn(session, result.warnings);
   session.terminal.line(
     `${printable(name)} is of version ${to} now; the file of version ${result.from} is kept as ${printable(result.backup)}.`,

@@ -52,7 +52,7 @@ export async function traceExport(session: Session, id: string, options: TraceEx
     else if (file === '-') terminal.help(`${text(spans)}\n`);
     else await writeFile(path.resolve(cwd, file!), `${text(spans)}\n`);
     const told = { trace_id: all[0]?.traceId ?? null, spans: spans.length, open_left_out: leftCount };
-    if (file !== '-') terminal.document(told);
+    if (file !== '-') terminal.answer(told);
     const where = collector === undefined ? file! : new URL(collector.url).host;
     terminal.note(`${counted(spans.length, 'span')} of trace ${told.trace_id} to ${where}.`);
     if (leftCount > 0)

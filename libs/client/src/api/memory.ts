@@ -4,25 +4,18 @@ import type { Json } from '../json.ts';
 
 export interface MemoryEndpoints {
   /** What is remembered of a user that fits a query */
-  readonly 'GET /v1/users/{user}/recall': {
+  readonly 'POST /v1/users/{user}/recall': {
     readonly input: {
       readonly params: {
         readonly user: string;
       };
-      readonly query: {
-        /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
-        readonly tenant?: string | undefined;
-        readonly query: string;
-        readonly limit?: number | undefined;
-        /** Of this kind; several: of any of them. */
-        readonly kind?:
-          | 'summary'
-          | 'fact'
-          | 'state'
-          | 'record'
-          | readonly ('summary' | 'fact' | 'state' | 'record')[]
-          | undefined;
-      };
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+          }
+        | undefined;
+      readonly body: AskRecall;
     };
     readonly answer: Recall;
   };
@@ -187,6 +180,13 @@ export interface MemoryEndpoints {
       readonly written: number;
     };
   };
+}
+
+export interface AskRecall {
+  readonly query: string;
+  readonly limit?: number | undefined;
+  /** Of any of these. */
+  readonly kinds?: readonly ('summary' | 'fact' | 'state' | 'record')[] | undefined;
 }
 
 export interface Recall {

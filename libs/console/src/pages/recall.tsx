@@ -16,7 +16,11 @@ export function Recall({ user }: { readonly user: string }) {
   const found = useQuery({
     queryKey: ['recall', user, asked],
     queryFn: ({ signal }) =>
-      api.ask('GET /v1/users/{user}/recall', { params: { user }, query: { query: asked, limit: 10 } }, { signal }),
+      api.ask(
+        'POST /v1/users/{user}/recall',
+        { params: { user }, body: { query: asked, limit: 10 } },
+        { signal, isRepeatable: true },
+      ),
     enabled: asked !== '',
   });
   return (
