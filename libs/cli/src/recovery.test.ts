@@ -38,7 +38,7 @@ describe('a workflow that waits for a person', () => {
     expect(json).toMatchObject({
       status: 'parked',
       probes_asked: false,
-      next: { kind: 'asks' },
+      next: { kind: 'needs-person' },
       question: { code: 'effect-unknown' },
     });
     const stuck = await here('recover', 't1');

@@ -88,7 +88,7 @@ describe('a plan', () => {
     const headEffects = [row as unknown as EffectRow];
     const dead: StreamState = { ...opened, isUnsettled: true };
     const [planned] = planOf(dead, { definition: knowing({ probe }), headEffects }).effects;
-    expect(planned).toMatchObject({ of: 'newest-checkpoint', asks: true });
+    expect(planned).toMatchObject({ of: 'newest-checkpoint', external: true });
     expect(outcomesOf(dead, { definition: knowing({}), headEffects })).toEqual(['none → go-on']);
     expect(askable(dead, headEffects, knowing({ probe })).map(({ key }) => key)).toEqual([KEY]);
   });
@@ -111,24 +111,24 @@ describe('a plan', () => {
     [
       'is being undone',
       (s) => ({ ...s, status: 'compensating', undo: 'w~undo' as WorkflowId }),
-      { kind: 'undoing', undo: 'w~undo' },
+      { kind: 'compensating', undo: 'w~undo' },
     ],
     ['is only observed', (s) => ({ ...s, shadow: true }), { kind: 'shadow' }],
     ['was decided about', (s) => ({ ...s, ruling: 'compensate' }), { kind: 'ruled', ruling: 'compensate' }],
     [
       'died too often',
       (s) => ({ ...s, crashCount: 4, crashTimesMs: [1, 2, 3, 4] }),
-      { kind: 'will-ask', code: 'recovery-limit' },
+      { kind: 'will-park', code: 'recovery-limit' },
     ],
     ['goes on', (s) => s, { kind: 'runs', task: '0.0', alone: false }],
     [
-      'asks',
+      'needs-person',
       (s) => ({
         ...s,
         status: 'parked',
         question: { id: 'q' as EventId, code: 'c', task: '0.0' as TaskId, key: null },
       }),
-      { kind: 'asks', resolutions: ['retry', 'compensate', 'fail'] },
+      { kind: 'needs-person', resolutions: ['retry', 'compensate', 'fail'] },
     ],
   ])('of one that %s says so', (_, change, next) => {
     expect(planOf(change(opened)).next).toMatchObject(next);
@@ -136,6 +136,6 @@ describe('a plan', () => {
 
   it('of one that has used up its budget says that a person is asked', () => {
     const definition = { ...knowing({}), stepBudget: 0 };
-    expect(planOf(opened, { definition }).next).toEqual({ kind: 'will-ask', code: 'step-budget' });
+    expect(planOf(opened, { definition }).next).toEqual({ kind: 'will-park', code: 'step-budget' });
   });
 });

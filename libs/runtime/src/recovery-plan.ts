@@ -64,7 +64,7 @@ export interface PlannedEffect {
    * Whether the outside has a say in it: not about what is known not to be done, and about what is done only after a holder's
    * death (or when the probe was asked just now).
    */
-  readonly asks: boolean;
+  readonly external: boolean;
   /** What the probe said, where it was asked. */
   readonly said: ProbeAnswer | null;
   /** One where the answer is known, else one for each possible answer. */
@@ -80,13 +80,13 @@ export type PlannedNext =
   | { readonly kind: 'unreadable'; readonly type: string; readonly v: number }
   /** A record that can't be read: a person judges it. */
   | { readonly kind: 'stopped'; readonly type: string; readonly offset: Offset; readonly problem: string }
-  | { readonly kind: 'undoing'; readonly undo: WorkflowId }
-  | { readonly kind: 'asks'; readonly question: Question; readonly resolutions: readonly Resolution[] }
+  | { readonly kind: 'compensating'; readonly undo: WorkflowId }
+  | { readonly kind: 'needs-person'; readonly question: Question; readonly resolutions: readonly Resolution[] }
   /** A person has decided; the next holder does it. */
   | { readonly kind: 'ruled'; readonly ruling: NonNullable<StreamState['ruling']> }
   | { readonly kind: 'paused'; readonly by: string }
   /** The next holder asks a person instead of running anything. */
-  | { readonly kind: 'will-ask'; readonly code: string }
+  | { readonly kind: 'will-park'; readonly code: string }
   /** Nothing can run now: all pending tasks are blocked. */
   | { readonly kind: 'blocked' }
   /** Goes on with this task; `alone`: without any other beside it, since its holder died. */
@@ -164,23 +164,23 @@ function planned(found: Found, { state, definition, answers }: RecoveryFacts): P
   const may = effect !== undefined && mayCompensate(state, [effect], effect, status === 'done' ? 'done' : 'unknown');
   const isHead = of === 'newest-checkpoint';
   const afterDeath = state.lease !== null || isSuspect;
-  const asks =
+  const external =
     said !== null ||
     status === 'intended' ||
     status === 'pending' ||
     (status === 'done' && afterDeath && !(isHead && probe === 'none'));
-  const possible = asks ? POSSIBLE[probe] : (['none'] as const);
+  const possible = external ? POSSIBLE[probe] : (['none'] as const);
   const outcomes = (said === null ? possible : [said]).map((answer) => ({
     answer,
     // What was committed is held against the outside only where there is a probe.
     action:
-      status === 'done' && answer === 'none' && (isHead || !asks)
+      status === 'done' && answer === 'none' && (isHead || !external)
         ? 'go-on'
         : recoveryAction({ status, kind, answer, mayCompensate: may }),
   }));
   const waits = probe !== 'none' && status === 'intended' && kind === 'irreversible' && effect?.probeFences !== true;
   const waitMs = waits ? CALL_WINDOW_MS + Math.max(timeoutMs, effect?.timeoutMs ?? 0) : 0;
-  return { key, operation, task, kind, status, of, probe, asks, said, outcomes, waitMs };
+  return { key, operation, task, kind, status, of, probe, external, said, outcomes, waitMs };
 }
 
 const POSSIBLE: Readonly<Record<PlannedEffect['probe'], readonly ProbeAnswer[]>> = {
@@ -196,16 +196,16 @@ function nextOf({ state, definition }: RecoveryFacts): PlannedNext {
     const { type, v, offset, problem } = state.unreadable;
     return problem === undefined ? { kind: 'unreadable', type, v } : { kind: 'stopped', type, offset, problem };
   }
-  if (state.status === 'compensating') return { kind: 'undoing', undo: state.undo ?? undoId(state.workflow) };
+  if (state.status === 'compensating') return { kind: 'compensating', undo: state.undo ?? undoId(state.workflow) };
   if (state.question !== null) {
-    return { kind: 'asks', question: state.question, resolutions: fittingResolutions(state, state.question) };
+    return { kind: 'needs-person', question: state.question, resolutions: fittingResolutions(state, state.question) };
   }
   if (state.paused !== undefined) return { kind: 'paused', by: state.paused.by };
   if (state.ruling !== null) return { kind: 'ruled', ruling: state.ruling };
   const code = crashVerdict(state);
-  if (code !== null) return { kind: 'will-ask', code };
+  if (code !== null) return { kind: 'will-park', code };
   if (definition !== undefined && budgetDraft(state, definition) !== undefined)
-    return { kind: 'will-ask', code: 'step-budget' };
+    return { kind: 'will-park', code: 'step-budget' };
   const first = firstUnblocked(state.frontier);
   if (first === undefined) return { kind: 'blocked' };
   return { kind: 'runs', task: first.id, step: first.step, alone: state.crashCount > 0 };

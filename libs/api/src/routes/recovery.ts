@@ -42,7 +42,7 @@ const plannedSchema = z
     probe: z
       .enum(['registered', 'none', 'unknown'])
       .meta({ description: '`unknown`: the definition is not known here, or does not list the effect.' }),
-    asks: z.boolean().meta({ description: 'The outside has a say in it.' }),
+    external: z.boolean().meta({ description: 'The outside has a say in it.' }),
     said: answerSchema.nullable().meta({ description: 'By its probe, just now.' }),
     problem: content(z.string()).meta({ description: 'Why its probe was not asked, or gave no answer.' }),
     outcomes: z
@@ -60,12 +60,12 @@ const plannedSchema = z
 
 const nextSchema = z
   .union([
-    z.object({ kind: z.enum(['ended', 'shadow', 'blocked', 'asks', 'stopped']) }),
+    z.object({ kind: z.enum(['ended', 'shadow', 'blocked', 'needs-person', 'stopped']) }),
     z.object({ kind: z.literal('unreadable'), type: z.string(), v: z.int() }),
-    z.object({ kind: z.literal('undoing'), undo: z.string() }),
+    z.object({ kind: z.literal('compensating'), undo: z.string() }),
     z.object({ kind: z.literal('ruled'), ruling: z.enum(['compensate', 'fail', 'cancel']) }),
     z.object({ kind: z.literal('paused'), by: z.string() }),
-    z.object({ kind: z.literal('will-ask'), code: z.string() }),
+    z.object({ kind: z.literal('will-park'), code: z.string() }),
     z.object({
       kind: z.literal('runs'),
       task: z.string(),
@@ -73,7 +73,9 @@ const nextSchema = z
       alone: z.boolean().meta({ description: 'Without any other beside it, since its holder died.' }),
     }),
   ])
-  .meta({ description: 'What comes after the effects; `asks` and `stopped` wait for the answer to `question`.' });
+  .meta({
+    description: 'What comes after the effects; `needs-person` and `stopped` wait for the answer to `question`.',
+  });
 
 const recoverySchema = z
   .object({
@@ -184,7 +186,7 @@ const planJson = ({ crashes, effects, ...plan }: RecoveryPlan, problems: Readonl
 
 /** What it asks is told beside it. */
 const nextJson = (next: PlannedNext): z.input<typeof nextSchema> =>
-  next.kind === 'asks' || next.kind === 'stopped' ? { kind: next.kind } : next;
+  next.kind === 'needs-person' || next.kind === 'stopped' ? { kind: next.kind } : next;
 
 interface Head {
   readonly step: string | null;

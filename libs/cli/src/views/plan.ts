@@ -22,7 +22,7 @@ export interface PlanView {
 export function planLines(view: PlanView, paintTitle: (text: string) => string): readonly string[] {
   const sections = [
     ['What the log says', logLines(view)],
-    [view.plan.next.kind === 'asks' ? 'Effects, once it goes on' : 'Effects', effectsLines(view)],
+    [view.plan.next.kind === 'needs-person' ? 'Effects, once it goes on' : 'Effects', effectsLines(view)],
     ['Then', nextLines(view.plan.next, view)],
   ] as const;
   const lines = sections.flatMap(([title, body], at) => [
@@ -76,8 +76,8 @@ function effectLines(effect: PlannedEffect, probed: boolean): readonly string[] 
   return [`${printable(key)}: ${kind}, ${status}, ${where}; ${probeWords(effect, probed)}`, ...outcomeLines];
 }
 
-function probeWords({ probe, asks, said, problem }: PlannedEffect, probed: boolean): string {
-  if (!asks) return 'nobody is asked about it';
+function probeWords({ probe, external, said, problem }: PlannedEffect, probed: boolean): string {
+  if (!external) return 'nobody is asked about it';
   if (probe === 'none') return 'no probe';
   if (probe === 'unknown') return 'whether it has a probe is not known here';
   if (said !== null) return `its probe was asked now and said '${said}'`;
@@ -85,8 +85,8 @@ function probeWords({ probe, asks, said, problem }: PlannedEffect, probed: boole
   return probed ? 'its probe gave no answer' : 'its probe would be asked';
 }
 
-function answerWords(answer: Outcome['answer'], { status, asks, said, probe }: PlannedEffect): string {
-  if (!asks) return 'known';
+function answerWords(answer: Outcome['answer'], { status, external, said, probe }: PlannedEffect): string {
+  if (!external) return 'known';
   if (answer === 'none') return probe === 'none' ? 'nobody to ask' : 'if there is nobody to ask';
   const what = {
     done: status === 'done' ? 'it is still there' : 'it happened',
@@ -113,12 +113,12 @@ function nextLines(next: Plan['next'], { plan, at }: PlanView): readonly string[
       return ['its agent runs elsewhere; no worker runs it'];
     case 'unreadable':
       return [`an event of a newer version (${printable(next.type)} v${next.v}) stops it until a newer worker goes on`];
-    case 'undoing': {
+    case 'compensating': {
       const recover = commandLine('tidemark', 'recover', next.undo, '--dry-run', ...atWords(at));
       return [`it is being undone by ${printable(next.undo)} (${printable(recover)}), and waits`];
     }
     case 'stopped':
-    case 'asks': {
+    case 'needs-person': {
       const { workflow, tenant, question } = plan;
       const answers = question === null ? [] : answersOf(workflow, tenant, question, at);
       return [
@@ -136,7 +136,7 @@ function nextLines(next: Plan['next'], { plan, at }: PlanView): readonly string[
       ];
     case 'paused':
       return [`${printable(next.by)} paused it; nothing starts until it is resumed`];
-    case 'will-ask':
+    case 'will-park':
       return [`the next holder runs nothing and asks a person (${next.code})`];
     case 'blocked':
       return [`nothing can run yet: ${showCommand(plan.workflow, at)} tells what its tasks wait for`];

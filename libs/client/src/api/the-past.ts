@@ -311,10 +311,10 @@ export interface Recovery {
     readonly last_action: string;
   } | null;
   readonly effects: readonly PlannedEffect[];
-  /** What comes after the effects; `asks` and `stopped` wait for the answer to `question`. */
+  /** What comes after the effects; `needs-person` and `stopped` wait for the answer to `question`. */
   readonly next:
     | {
-        readonly kind: 'ended' | 'shadow' | 'blocked' | 'asks' | 'stopped';
+        readonly kind: 'ended' | 'shadow' | 'blocked' | 'needs-person' | 'stopped';
       }
     | {
         readonly kind: 'unreadable';
@@ -322,7 +322,7 @@ export interface Recovery {
         readonly v: number;
       }
     | {
-        readonly kind: 'undoing';
+        readonly kind: 'compensating';
         readonly undo: string;
       }
     | {
@@ -334,7 +334,7 @@ export interface Recovery {
         readonly by: string;
       }
     | {
-        readonly kind: 'will-ask';
+        readonly kind: 'will-park';
         readonly code: string;
       }
     | {
@@ -357,7 +357,7 @@ export interface PlannedEffect {
   /** `unknown`: the definition is not known here, or does not list the effect. */
   readonly probe: 'registered' | 'none' | 'unknown';
   /** The outside has a say in it. */
-  readonly asks: boolean;
+  readonly external: boolean;
   /** By its probe, just now. */
   readonly said: 'done' | 'not-done' | 'unknown' | 'none' | null;
   /** Why its probe was not asked, or gave no answer. */
