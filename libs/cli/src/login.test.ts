@@ -85,7 +85,9 @@ describe('logging in', () => {
       roles: ['operator'],
     });
     const contexts = JSON.parse((await call(['contexts', '--json'])).out);
-    expect(contexts).toEqual({ contexts: [{ context: 'prod', url: kept.api.url, credential: 'key', current: true }] });
+    expect(contexts).toMatchObject({
+      contexts: [{ context: 'prod', url: kept.api.url, credential: 'key', current: true }],
+    });
   });
 
   it('with a key that the server does not know keeps nothing', async () => {

@@ -19,7 +19,11 @@ export function resultCode(error: unknown): number | undefined {
 export const isBusy = (error: unknown): boolean => resultCode(error) === BUSY;
 
 export const damaged = (folder: string, why: string, cause?: unknown): CorruptError =>
-  new CorruptError('log-damaged', `The log in ${folder} is damaged: ${why}. Nothing was changed.`, { folder, cause });
+  new CorruptError(
+    'log-damaged',
+    `The log in ${folder} is damaged: ${why.replaceAll(/\s+/g, ' ')}. Nothing was changed.`,
+    { folder, cause },
+  );
 
 /** Turns what SQLite threw into what the port promises. */
 export function asLogError(folder: string, error: unknown): unknown {

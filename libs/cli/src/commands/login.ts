@@ -123,7 +123,7 @@ export async function logout({ terminal, env }: Session, { context }: { readonly
   const contexts = await readContexts(env);
   const name = context ?? contexts.current;
   if (name === null) throw new ConfigError('context-unknown', 'There is no current context: name one with --context.');
-  contextNamed(contexts, name);
+  const { credential } = contextNamed(contexts, name);
   const { [name]: _, ...left } = contexts.contexts;
   await writeContexts(env, {
     ...contexts,
@@ -131,9 +131,8 @@ export async function logout({ terminal, env }: Session, { context }: { readonly
     contexts: left,
   });
   terminal.answer({ context: name });
-  terminal.line(
-    `Context ${name} is gone from ${contextsPath(env)}. An API key is taken back with tidemark access revoke-key.`,
-  );
+  const key = credential.kind === 'key' ? ' Its API key still works: tidemark access revoke-key takes it back.' : '';
+  terminal.line(`Context ${name} is gone from ${contextsPath(env)}.${key}`);
   return EXIT.ok;
 }
 

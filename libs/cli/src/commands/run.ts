@@ -22,6 +22,7 @@ import type { HeldFolder } from '../place/held-folder.ts';
 import {
   heldOr,
   noticeStall,
+  opening,
   openPlace,
   ownName,
   ownPlace,
@@ -30,6 +31,7 @@ import {
   placeOf,
   type Target,
   targetOf,
+  waitingFor,
 } from '../place/place.ts';
 import { type Interruption, type Session, takeInterrupts } from '../session.ts';
 import { jsonText } from '../text/json.ts';
@@ -120,7 +122,8 @@ async function open(current: Run): Promise<Opened> {
   const name = ownName(session.env);
   // Whoever held the folder has just ended, and may still be handing over.
   const waitMs = FOLDER_WAIT_MS + (isTakeover ? DRAIN_MS : 0);
-  const found = await heldOr(target, name, () => hold(current, target, name), waitMs);
+  const held = heldOr(target, name, () => hold(current, target, name), waitMs);
+  const found = await noticeStall(session, opening(target), held);
   return 'client' in found ? { place: found, held: undefined } : found;
 }
 
@@ -215,7 +218,7 @@ async function unlessInterrupted<T>(
   });
   const starting = start();
   starting.catch(() => {}); // after Ctrl-C nobody waits for it
-  return noticeStall(session, place, Promise.race([starting, interrupted]));
+  return noticeStall(session, waitingFor(place), Promise.race([starting, interrupted]));
 }
 
 function detached({ session, id, created, name, options }: Run, { place }: Opened): number {

@@ -117,7 +117,7 @@ export async function atPlace<T>(
   if (target.kind === 'embedded' && options.how === 'look' && !exists(target)) throw noState(target.shown);
   const place = await openPlace(session, target, options);
   try {
-    return await within(place, () => noticeStall(session, place, work(place)));
+    return await within(place, () => noticeStall(session, waitingFor(place), work(place)));
   } finally {
     await place.close();
   }
@@ -144,7 +144,9 @@ export async function openPlace(
   target: Target,
   { by, definitions }: Pick<AtPlaceOptions, 'by' | 'definitions'> = {},
 ): Promise<Place> {
-  if (target.kind === 'embedded') return openFolder(target, by ?? ownName(session.env), definitions);
+  if (target.kind === 'embedded') {
+    return noticeStall(session, opening(target), openFolder(target, by ?? ownName(session.env), definitions));
+  }
   const { url, token, context } = target;
   if (by !== undefined) {
     throw new UsageError(`--by is for folders: ${url} knows by your credential who you are; leave it out`);
@@ -286,10 +288,16 @@ export function ownName({ USER: user }: Session['env']): string {
 }
 
 /** Says what may be missing when something takes longer than it should; settles as the work does. */
-export function noticeStall<T>({ terminal }: Session, { kind, shown }: Place, work: Promise<T>): Promise<T> {
-  const timer = setTimeout(() => {
-    const missing = kind === 'server' ? ' Is a coordinator running? tidemark admin doctor shows what is missing.' : '';
-    terminal.note(`Still waiting for ${shown}.${missing}`);
-  }, STALL_NOTICE_MS);
+export function noticeStall<T>({ terminal }: Session, message: string, work: Promise<T>): Promise<T> {
+  const timer = setTimeout(() => terminal.note(message), STALL_NOTICE_MS);
   return work.finally(() => clearTimeout(timer));
 }
+
+export const waitingFor = ({ kind, shown }: Place): string =>
+  kind === 'server'
+    ? `Still waiting for ${shown}. Is a coordinator running? tidemark admin doctor shows what is missing.`
+    : `Still waiting for ${shown}.`;
+
+/** What is said where opening a folder takes long. */
+export const opening = ({ shown }: Folder): string =>
+  `Still opening ${shown}: what its rows lack, or all of them where they are lost, is rebuilt from its log first.`;

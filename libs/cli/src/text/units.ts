@@ -48,11 +48,14 @@ export function dateTime(atMs: number): string {
   return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clockTime(atMs)}`;
 }
 
-/** `1,234`. Intl.NumberFormat takes 20 ms to make, which every command would wait for. */
-export const count = (value: number): string =>
-  Math.round(value)
-    .toString()
-    .replace(/\B(?=(\d{3})+$)/g, ',');
+let grouped: Intl.NumberFormat | undefined;
+/** `1,234`. */
+export function count(value: number): string {
+  if (Number.isInteger(value) && Math.abs(value) < 1_000) return String(value);
+  // Made when it is needed: that takes 20 ms.
+  grouped ??= new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+  return grouped.format(value);
+}
 
 /** `1 task`, `1,234 tasks`. */
 export const counted = (value: number, noun: string, plural = `${noun}s`): string =>
