@@ -43,7 +43,7 @@ let served: Served;
 beforeAll(async () => {
   served = await serveApi({ authenticator: sayingAuthenticator, definitions: [asking, gated] });
   for (const [definition, id] of [
-    ['asking', 'needs-person'],
+    ['asking', 'undecided'],
     ['gated', 'gate'],
   ] as const) {
     await client().start(definition, { cents: 700 }, { id, tenant: 'acme' });
@@ -57,33 +57,33 @@ const plan = (workflow: string, token: string, query: { probe?: 'true' } = {}) =
   client(token).ask('GET /v1/workflows/{workflow}/recovery', { params: { workflow }, query });
 
 it('is told from what is stored: nobody is asked, and nothing changes', async () => {
-  const before = await client().run('needs-person').get();
-  const told = await plan('needs-person', 'approver acme');
+  const before = await client().run('undecided').get();
+  const told = await plan('undecided', 'approver acme');
   expect(told).toMatchObject({
-    ...{ workflow: 'needs-person', status: 'parked', definition: 'asking v1', probes_asked: false, lease: null },
+    ...{ workflow: 'undecided', status: 'parked', definition: 'asking v1', probes_asked: false, lease: null },
     ...{ checkpoint: null, next: { kind: 'needs-person' } },
     effects: [{ operation: 'bank.wire', status: 'intended', of: 'pending-task', probe: 'registered', said: null }],
   });
   expect(told.question).toEqual(before.question);
-  expect(await client().run('needs-person').get()).toEqual(before);
+  expect(await client().run('undecided').get()).toEqual(before);
 });
 
 it('asks probes for who may operate, and none that bars late calls', async () => {
-  expect((await plan('needs-person', 'operator acme', { probe: 'true' })).effects).toMatchObject([
+  expect((await plan('undecided', 'operator acme', { probe: 'true' })).effects).toMatchObject([
     { said: 'unknown', outcomes: [{ answer: 'unknown', action: 'ask-person' }] },
   ]);
   const before = probedCount;
   const told = await plan('gate', 'operator acme', { probe: 'true' });
   expect(told.effects).toMatchObject([{ said: null, problem: expect.stringContaining('bars late calls') }]);
   expect(probedCount).toBe(before);
-  await expect(plan('needs-person', 'approver acme', { probe: 'true' })).rejects.toMatchObject({
+  await expect(plan('undecided', 'approver acme', { probe: 'true' })).rejects.toMatchObject({
     code: 'right-missing',
   });
 });
 
 it('is for who may see content, and of their own tenant', async () => {
-  await expect(plan('needs-person', 'viewer acme')).rejects.toMatchObject({ status: 403, code: 'right-missing' });
-  await expect(plan('needs-person', 'operator globex')).rejects.toMatchObject({
+  await expect(plan('undecided', 'viewer acme')).rejects.toMatchObject({ status: 403, code: 'right-missing' });
+  await expect(plan('undecided', 'operator globex')).rejects.toMatchObject({
     status: 404,
     code: 'workflow-unknown',
   });

@@ -213,7 +213,8 @@ export const pathOf = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':
 function serve(app: FastifyInstance, route: AnyRoute, serving: Serving): void {
   const { desk, fleet, admission: admitting, work, answers, options } = serving;
   const operation = new Operation(route);
-  const isRead = route.method === 'GET';
+  // Who may do it with a right to read changes nothing by it, whatever its method.
+  const isRead = route.method === 'GET' || route.right === 'read' || route.right === 'content';
   app.route({
     method: route.method,
     url: pathOf(route.path),

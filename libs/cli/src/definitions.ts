@@ -26,7 +26,7 @@ export async function readDefinitions(named: readonly string[], cwd: string): Pr
       'No workflows: name at least one module that exports some (TIDEMARK_WORKFLOWS or --workflows). Where `tidemark dev` is starting in this folder, wait until it says `api`.',
     );
   }
-  // Whoever asks a server needs none of it.
+  // A command that asks a server needs none of it.
   const [{ loadDefinitions }, { checkTogether }] = await Promise.all([
     import('@tidemark/host'),
     import('@tidemark/sdk'),

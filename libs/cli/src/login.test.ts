@@ -13,6 +13,7 @@ import type { Authenticator, Principal } from '@tidemark/ports';
 import { DEVICE_CLIENT, TokenIssuer } from '@tidemark/testkit/token-issuer';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CalledCli, callCli } from './called-cli.ts';
+import { tokenOf } from './place/oidc.ts';
 
 const KEY = 'tk_operator_secret';
 const READER_KEY = 'tk_reader_secret';
@@ -188,6 +189,14 @@ describe('an issuer', () => {
         false,
         true,
       ]);
+      // What is asked at once waits for one renewal, and a command that began before takes what another has renewed.
+      const due = { ...after, expires_at: before.expires_at.replace(/^\d{4}/, '2020') };
+      const now = await readFile(file, 'utf8');
+      await writeFile(file, now.replace(after.expires_at, due.expires_at));
+      const env = { TIDEMARK_CONTEXTS: file };
+      const [first, second] = [tokenOf('sso', due, env), tokenOf('sso', due, env)] as (() => Promise<string>)[];
+      const [one, other] = await Promise.all([first!(), first!()]);
+      expect([other, await second!()]).toEqual([one, one]);
       // The issuer gave another one in its place, and takes this one no more.
       await writeFile(file, text.replace(before.expires_at, '2020-01-01T00:00:00.000Z'), { mode: 0o600 });
       const expired = await call(['whoami']);

@@ -10,7 +10,7 @@ import {
   type WorkflowId,
   workflowId,
 } from '@tidemark/core';
-import { type ProjectionStore, searchWords, type WorkflowListing, type WorkflowSummary } from '@tidemark/ports';
+import type { ProjectionStore, WorkflowListing, WorkflowSummary } from '@tidemark/ports';
 import { type BulkCount, countMeant } from './bulk-count.ts';
 import {
   BULK_DEFINITION,
@@ -19,6 +19,7 @@ import {
   type BulkProgress,
   bulkDefinition,
 } from './bulk-definition.ts';
+import { checkMeant } from './bulk-filter.ts';
 import type { Client } from './client.ts';
 import { checkName, checkText } from './decision-checks.ts';
 import type { Definition } from './definition.ts';
@@ -80,17 +81,6 @@ export function bulkHost(
 function refuseSystems({ definition = '' }: BulkInput['filter']): void {
   if (!isSystemDefinition(definition)) return;
   throw new InvalidError('definition-unknown', "definition: those of the system's own are nobody's to steer.");
-}
-
-/** Throws `InvalidError` (`filter-missing`): what is asked leaves no workflow of the tenant out, and nobody said that all are meant. */
-export function checkMeant(filter: BulkInput['filter'], everything = false): void {
-  const { tenant: _, tags = [], text, ...others } = filter;
-  if (everything || tags.length > 0 || searchWords(text).length > 0) return;
-  if (Object.values(others).some((value) => value !== undefined)) return;
-  throw new InvalidError(
-    'filter-missing',
-    'filter: give one beside the tenant, or say that all are meant (everything: true; --everything).',
-  );
 }
 
 /** Of the digest of a tenant's name, as many as make sure that no two are alike. */

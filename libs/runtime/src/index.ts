@@ -108,18 +108,7 @@ export {
   spentByWorkflow,
 } from './model-budgets.ts';
 export { MODEL_OPERATION } from './model-calls.ts';
-export {
-  BULK_ACTS,
-  type BulkAct,
-  CANCELLING,
-  EFFECT_NOT_RECORDED,
-  historyForgotten,
-  OVERLAPS,
-  type Overlap,
-  PAUSED,
-  SCHEDULE_SUFFIX,
-  UNDO_SUFFIX,
-} from './names.ts';
+export { BULK_ACTS, type BulkAct, OVERLAPS, type Overlap } from './names.ts';
 export { Pace } from './pace.ts';
 export type { Admission } from './placing.ts';
 export { LamportClock, type Ports, type SessionMemory } from './ports.ts';
@@ -166,7 +155,7 @@ export type { ShadowDifference } from './shadow-rebuild.ts';
 export type { StepReport } from './shadow-report.ts';
 export type { ShadowRollout } from './shadow-rollout.ts';
 export type { ShadowCounts, ShadowRun } from './shadow-run.ts';
-export { asShare, type ShadowShare } from './shadow-share.ts';
+export type { ShadowShare } from './shadow-share.ts';
 export { type ShadowOptions, Shadows } from './shadows.ts';
 export type { StartOptions } from './start-options.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './step-errors.ts';

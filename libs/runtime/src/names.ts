@@ -1,10 +1,11 @@
 /**
  * Owns the words by which callers ask, and which rows and answers tell: acts, reasons, endings of names. Must need nothing of what does
- * it, so that whoever only asks reads none of that.
+ * it, so that a process which only asks reads none of that.
  */
 
 import { InvalidError, type WorkflowId } from '@tidemark/core';
 
+export { checkMeant } from './bulk-filter.ts';
 export { CATCH_UP_MAX_COUNT } from './limits.ts';
 export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow-limits.ts';
 export { asShare } from './shadow-share.ts';

@@ -38,7 +38,7 @@ const tenantOfChange = ({ principal, query }: OfUser) => tenantToChange(principa
 
 export const recallMemories = route({
   ...reading,
-  // What somebody asks is nobody's to read on the way, as addresses are.
+  // A question is content, and addresses are written to logs on the way.
   method: 'POST',
   path: '/v1/users/{user}/recall',
   name: 'recall',

@@ -43,8 +43,9 @@ export async function dev(session: Session, options: DevOptions): Promise<number
   const interruption = takeInterrupts(session);
   const onError = devReporter(session);
   const name = ownName(env);
-  const hold = () => holdFolder(target, { definitions, onError, otlp: options.otlp });
-  const held = await noticeStall(session, opening(target), heldOr(target, name, hold));
+  const held = await heldOr(target, name, () =>
+    noticeStall(session, opening(target), holdFolder(target, { definitions, onError, otlp: options.otlp })),
+  );
   if (!(held instanceof HeldFolder)) throw inUse(target, held.holder);
   try {
     await held.serve('dev', onError);

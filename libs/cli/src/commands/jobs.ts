@@ -3,7 +3,7 @@
 import { type Answer, type Client, TidemarkApiError } from '@tidemark/client';
 import { InvalidError, isClosed, type Json, type StreamStatus } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
-import type { BulkAct } from '@tidemark/runtime';
+import { type BulkAct, checkMeant } from '@tidemark/runtime/names';
 import { readJson } from '../input.ts';
 import { JOB_LOOK_MS, RETRY_PAUSE_MS, UNKNOWN_GRACE_MS } from '../limits.ts';
 import { goesOnWith } from '../place/next-holder.ts';
@@ -34,6 +34,7 @@ export async function startJob(session: Session, act: BulkAct, options: StartJob
   const { tag: tags, ...fields } = queryOf(options);
   const filter = { ...fields, ...(tags !== undefined && { tags }) };
   const { everything, why, id = crypto.randomUUID() } = options;
+  checkMeant({ ...fields, tags, tenant: undefined }, everything);
   if (options.dryRun === true) {
     const found = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
       client.ask('POST /v1/jobs/count', { body: { filter } }, { isRepeatable: true }),

@@ -122,8 +122,7 @@ async function open(current: Run): Promise<Opened> {
   const name = ownName(session.env);
   // Whoever held the folder has just ended, and may still be handing over.
   const waitMs = FOLDER_WAIT_MS + (isTakeover ? DRAIN_MS : 0);
-  const held = heldOr(target, name, () => hold(current, target, name), waitMs);
-  const found = await noticeStall(session, opening(target), held);
+  const found = await heldOr(target, name, () => hold(current, target, name), waitMs);
   return 'client' in found ? { place: found, held: undefined } : found;
 }
 
@@ -134,7 +133,8 @@ async function hold(current: Run, target: Folder, name: string): Promise<Opened>
   const definition = pick(definitions, current.name, 'in the given modules');
   if (options.input !== undefined || options.id === undefined) definition.parseInput(current.input);
   const { holdFolder } = await import('../place/held-folder.ts');
-  const held = await holdFolder(target, { definitions, onError: runReporter(current) });
+  const holding = holdFolder(target, { definitions, onError: runReporter(current) });
+  const held = await noticeStall(session, opening(target), holding);
   if (options.detach === true) return { place: await placeOf(held, name), held };
   try {
     await held.serve('run');

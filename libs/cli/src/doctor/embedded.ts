@@ -6,7 +6,7 @@ import path from 'node:path';
 import { ConfigError, messageOf, TidemarkError } from '@tidemark/core';
 import { EXIT, exitCodeOf } from '@tidemark/host/exit-codes';
 import { exists, type Folder } from '../place/folder.ts';
-import { HeldFolder, holdFolder } from '../place/held-folder.ts';
+import { folderSettings, HeldFolder, holdFolder } from '../place/held-folder.ts';
 import { heldOr, ownName, type Place, placeOf } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { bytes } from '../text/units.ts';
@@ -18,6 +18,11 @@ const STAFF = { coordinator: 'tidemark dev', worker: 'tidemark dev' };
 
 export async function checkEmbedded({ env }: Pick<Session, 'env'>, target: Folder): Promise<readonly Finding[]> {
   const { folder, shown } = target;
+  try {
+    folderSettings(env);
+  } catch (error) {
+    return [fail('Settings', messageOf(error), 'Set it right, or leave it out.', exitCodeOf(error))];
+  }
   if (!existsSync(folder)) return [ok('State', `nothing is kept in ${shown} yet`), await nearestDisk(folder, shown)];
   const refused = await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).then(
     () => undefined,

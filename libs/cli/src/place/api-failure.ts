@@ -7,6 +7,8 @@ import { AccessError, CorruptError, InvalidError, LimitError, TidemarkError, Una
 export function failureOf(error: unknown, fault?: unknown): unknown {
   if (!(error instanceof TidemarkApiError)) return error;
   if (error.status >= 500 && fault !== undefined) return fault;
+  // Of this process itself, before the server was asked.
+  if (error.cause instanceof TidemarkError) return error.cause;
   const { status, code, message, fields } = error;
   const options = { cause: error, fields };
   if (status === 401 || status === 403) return new AccessError(code, message, options);

@@ -43,12 +43,16 @@ const fits = (value: unknown, members: Readonly<Record<string, Check>>): boolean
   Object.keys(value).every((name) => Object.hasOwn(members, name)) &&
   Object.entries(members).every(([name, check]) => check(value[name]));
 
-const CREDENTIALS: Readonly<Record<Credential['kind'], Readonly<Record<string, Check>>>> = {
+type MembersOf<Kind> = Omit<Extract<Credential, { kind: Kind }>, 'kind'>;
+const CREDENTIALS: { readonly [Kind in Credential['kind']]: { readonly [Name in keyof MembersOf<Kind>]: Check } } = {
   none: {},
   key: { key: isText },
   oidc: {
-    ...{ issuer: isText, client_id: isText, expires_at: isText },
-    ...{ access_token: isText, refresh_token: isTextOrNull },
+    issuer: isText,
+    client_id: isText,
+    refresh_token: isTextOrNull,
+    access_token: isText,
+    expires_at: isText,
   },
 };
 
@@ -68,5 +72,6 @@ export function oddIn(value: unknown): string | undefined {
   const odd = Object.entries((value as ContextsFile).contexts).find(
     ([name, context]) => !isName(name) || !fits(context, { url: isText, credential: isCredential }),
   );
-  return odd === undefined ? undefined : `contexts.${odd[0].slice(0, 100)}`;
+  if (odd === undefined) return undefined;
+  return isName(odd[0]) ? `contexts.${odd[0]}` : 'the name of a context';
 }

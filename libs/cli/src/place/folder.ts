@@ -14,7 +14,7 @@ export interface Folder {
   readonly folder: string;
   /** As the user knows it. */
   readonly shown: string;
-  /** Its settings, for whoever holds it. */
+  /** Its settings, for the process that holds it. */
   readonly env: Session['env'];
 }
 

@@ -1,4 +1,4 @@
-/** Owns a state folder that a command holds itself: opening it, running workflows in it, letting it go. Whoever only asks does not read this. */
+/** Owns a state folder that a command holds itself: opening it, running workflows in it, letting it go. Commands that ask another process do not read this. */
 
 import { ConfigError, CorruptError, type TidemarkError, UnavailableError } from '@tidemark/core';
 import { embedderIn, folderKeysFromEnv, type Host, openEmbedded } from '@tidemark/host';
@@ -55,6 +55,13 @@ export class HeldFolder {
   }
 }
 
+/** `otlp`: where traces go, in place of what `env` says. Throws `ConfigError` (`setting-invalid`). */
+export const folderSettings = (env: Folder['env'], otlp?: string) => ({
+  ...folderKeysFromEnv(env),
+  traces: traceSettings(env, otlp),
+  metrics: metricsSettings(env),
+});
+
 export interface HoldOptions {
   /** Where traces are exported to; absent: as the environment says. */
   readonly otlp?: string | undefined;
@@ -69,10 +76,8 @@ export async function holdFolder(
   { definitions = [], onError, otlp }: HoldOptions = {},
 ): Promise<HeldFolder> {
   const { folder, env } = target;
-  const traces = traceSettings(env, otlp);
-  const metrics = metricsSettings(env);
   const embedder = embedderIn(env.TIDEMARK_EMBEDDER_FOLDER);
-  const host = await openEmbedded({ ...folderKeysFromEnv(env), folder, traces, metrics, embedder });
+  const host = await openEmbedded({ ...folderSettings(env, otlp), folder, embedder });
   // The projector outlives it and tries again, so nobody would learn why the rows stay behind.
   let damage: TidemarkError | undefined;
   let isOpen = false;

@@ -4,11 +4,11 @@
  */
 
 import { TidemarkApiError } from '@tidemark/client';
-import { AccessError, isoTime, UnavailableError } from '@tidemark/core';
+import { AccessError, isoTime, TidemarkError, UnavailableError } from '@tidemark/core';
 import { ISSUER_ANSWER_MS, LOGIN_MAX_MS, TOKEN_SPARE_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
 import { readContexts, writeContexts } from './contexts.ts';
-import type { Context, Credential } from './contexts-file.ts';
+import type { Credential } from './contexts-file.ts';
 
 type OidcCredential = Extract<Credential, { kind: 'oidc' }>;
 type Tokens = {
@@ -26,15 +26,35 @@ export function tokenOf(
   if (credential.kind === 'none') return undefined;
   if (credential.kind === 'key') return credential.key;
   let newest = credential;
+  const renew = async (): Promise<void> => {
+    const contexts = await readContexts(env);
+    const known = contexts.contexts[name];
+    // Another command may have renewed it: an issuer may take a refresh token once.
+    if (known?.credential.kind === 'oidc') newest = known.credential;
+    if (!isDue(newest)) return;
+    newest = await renewed(name, newest);
+    if (known === undefined) return;
+    await writeContexts(env, {
+      ...contexts,
+      contexts: { ...contexts.contexts, [name]: { ...known, credential: newest } },
+    });
+  };
+  let renewing: Promise<void> | undefined;
   return async () => {
-    if (Date.parse(newest.expires_at) - Date.now() < TOKEN_SPARE_MS) {
-      newest = await renewed(name, newest, env).catch((error: unknown) => {
+    if (isDue(newest)) {
+      // Requests that find it due at the same time wait for one renewal.
+      renewing ??= renew().finally(() => {
+        renewing = undefined;
+      });
+      await renewing.catch((error: unknown) => {
         throw unrenewed(error);
       });
     }
     return newest.access_token;
   };
 }
+
+const isDue = ({ expires_at }: OidcCredential): boolean => Date.parse(expires_at) - Date.now() < TOKEN_SPARE_MS;
 
 export interface DeviceLogin {
   readonly issuer: string;
@@ -60,23 +80,18 @@ export async function deviceLogin(
   });
 }
 
-/** Written down, since an issuer may take a refresh token once. Throws as `deviceLogin` does. */
-async function renewed(name: string, credential: OidcCredential, env: Session['env']): Promise<OidcCredential> {
+/** Throws as `deviceLogin` does. */
+async function renewed(name: string, credential: OidcCredential): Promise<OidcCredential> {
   const { issuer, client_id: clientId, refresh_token: refresh } = credential;
   if (refresh === null) throw loginAgain(name);
-  const next = await asking(issuer, async () => {
-    const { oidc, config } = await discovered(issuer, clientId);
-    return credentialOf({ issuer, clientId }, await oidc.refreshTokenGrant(config, refresh), refresh);
-  }).catch((error: unknown) => {
+  try {
+    return await asking(issuer, async () => {
+      const { oidc, config } = await discovered(issuer, clientId);
+      return credentialOf({ issuer, clientId }, await oidc.refreshTokenGrant(config, refresh), refresh);
+    });
+  } catch (error) {
     throw error instanceof AccessError ? loginAgain(name) : error;
-  });
-  const contexts = await readContexts(env);
-  const known = contexts.contexts[name];
-  if (known !== undefined) {
-    const context: Context = { ...known, credential: next };
-    await writeContexts(env, { ...contexts, contexts: { ...contexts.contexts, [name]: context } });
   }
-  return next;
 }
 
 async function discovered(issuer: string, clientId: string) {
@@ -99,9 +114,12 @@ const credentialOf = (
 
 /** As the client knows refusals: one that no repetition helps ends what is asked or followed, and an issuer that is away may come back. */
 function unrenewed(error: unknown): unknown {
-  if (!(error instanceof AccessError || error instanceof UnavailableError)) return error;
+  if (!(error instanceof TidemarkError)) return error;
   const { code, message: detail } = error;
-  return new TidemarkApiError({ status: error instanceof AccessError ? 401 : 503, code, detail }, { cause: error });
+  return new TidemarkApiError(
+    { status: error instanceof UnavailableError ? 503 : 401, code, detail },
+    { cause: error },
+  );
 }
 
 /** What an issuer refuses is told by its code alone: its words may hold what it was sent. */

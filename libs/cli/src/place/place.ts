@@ -144,9 +144,7 @@ export async function openPlace(
   target: Target,
   { by, definitions }: Pick<AtPlaceOptions, 'by' | 'definitions'> = {},
 ): Promise<Place> {
-  if (target.kind === 'embedded') {
-    return noticeStall(session, opening(target), openFolder(target, by ?? ownName(session.env), definitions));
-  }
+  if (target.kind === 'embedded') return openFolder(session, target, by ?? ownName(session.env), definitions);
   const { url, token, context } = target;
   if (by !== undefined) {
     throw new UsageError(`--by is for folders: ${url} knows by your credential who you are; leave it out`);
@@ -156,11 +154,17 @@ export async function openPlace(
   return { client: connect({ url, token }), shown, kind: 'server', holder: null, isIdle: false, close };
 }
 
-async function openFolder(target: Folder, name: string, definitions: AtPlaceOptions['definitions']): Promise<Place> {
+async function openFolder(
+  session: Session,
+  target: Folder,
+  name: string,
+  definitions: AtPlaceOptions['definitions'],
+): Promise<Place> {
   const found = await heldOr(target, name, async () => {
-    // Whoever asks a server, or another process, is not to load one.
+    // A command that asks another process is not to load the engine.
     const { holdFolder } = await import('./held-folder.ts');
-    return holdFolder(target, { definitions: (await definitions?.()) ?? [] });
+    const held = holdFolder(target, { definitions: (await definitions?.()) ?? [] });
+    return noticeStall(session, opening(target), held);
   });
   return 'client' in found ? found : placeOf(found, name);
 }
