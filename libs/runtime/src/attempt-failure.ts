@@ -1,6 +1,8 @@
 /**
  * Owns what a failed attempt at a task means: another attempt by a durable timer, the end of the workflow, or a person. Must
  * not write anything.
+ *
+ * A failure that the definition does not name as final is taken for a bug: a person mends it and retries, and nothing is lost.
  */
 
 import {
@@ -14,21 +16,27 @@ import {
   type TaskState,
   TidemarkError,
 } from '@tidemark/core';
-import type { RetryPolicy, StepDefinition } from './definition.ts';
+import type { Definition, RetryPolicy, StepDefinition } from './definition.ts';
 import { excerpt } from './effect-recovery.ts';
 import type { Draft } from './held-stream.ts';
-import { RETRY_AFTER_MAX_MS, SAME_FAILURES_MAX } from './limits.ts';
+import { RETRY_AFTER_MAX_MS, SAME_FAILURES_MAX, STACK_LINES_MAX_COUNT } from './limits.ts';
 import type { Ports } from './ports.ts';
 import { retryDelayMs } from './retry.ts';
 import { EffectError, errorCode, errorNote, FatalError, ParkError, ProbeError } from './step-errors.ts';
 
-/** The events that follow from it; more than one: the lease ends with them. `task` is as it stands now. */
+export interface FailedAttempt extends Pick<Definition, 'onFailure'> {
+  /** Undefined: the definition has no such step. */
+  readonly step: StepDefinition | undefined;
+  /** As it stands now. */
+  readonly task: TaskState;
+  readonly error: unknown;
+  readonly timerName: string;
+  readonly startedAtMs: number;
+}
+
+/** The events that follow from it; more than one: the lease ends with them. */
 export function failureDrafts(
-  step: StepDefinition | undefined,
-  task: TaskState,
-  error: unknown,
-  timerName: string,
-  startedAtMs: number,
+  { step, task, error, timerName, startedAtMs, onFailure }: FailedAttempt,
   { clock, prng, telemetry }: Pick<Ports, 'clock' | 'prng' | 'telemetry'>,
 ): readonly Draft[] {
   const attempt = task.failureCount + 1;
@@ -54,6 +62,9 @@ export function failureDrafts(
   const open = task.effects.find(isOpenForGood);
   // It may have happened: the workflow must not end as if it had not.
   if (open !== undefined) return [failed, parkDraft(openEffect({ task: task.id, key: open.key }, error), task.id)];
+  if (onFailure === 'park' && !isNamedFinal(error, policy)) {
+    return [failed, parkDraft(stepFailed(task, attempt, error), task.id)];
+  }
   return [failed, { type: 'WorkflowFailed', control: { code, task: task.id }, payload: { error: errorNote(error) } }];
 }
 
@@ -101,11 +112,31 @@ function probeFailed(error: ProbeError): ParkError {
   return new ParkError('probe-failed', message, error.key, { lastError: errorNote(error).message });
 }
 
+/** As many attempts as there are have failed, or none can mend it; the stack is the user's own. */
+function stepFailed(task: TaskState, attempt: number, error: unknown): ParkError {
+  const { message, code = null, stack = '' } = errorNote(causeOf(error));
+  const times = attempt === 1 ? '' : ` at attempt ${attempt}`;
+  return new ParkError(
+    'step-failed',
+    `Step ${task.step} failed${times}: ${message} Mend it and let it go on (retry), or let the workflow fail.`,
+    null,
+    { step: task.step, attempt, code, stack: stack.split('\n').slice(0, STACK_LINES_MAX_COUNT) },
+  );
+}
+
+const causeOf = (error: unknown): unknown => (error instanceof EffectError ? error.cause : error);
+
 /** What no further attempt can mend: the user said so, or the values themselves are wrong. */
-function isFatal(error: unknown, { nonRetryable }: RetryPolicy): boolean {
-  const cause = error instanceof EffectError ? error.cause : error;
-  if (nonRetryable.includes(errorCode(cause)) || (cause instanceof Error && nonRetryable.includes(cause.name)))
-    return true;
-  if (cause instanceof FatalError || cause instanceof LimitError) return true;
+function isFatal(error: unknown, policy: RetryPolicy): boolean {
+  const cause = causeOf(error);
+  if (isNamedFinal(error, policy) || cause instanceof LimitError) return true;
   return cause instanceof InvalidError && cause.code !== 'effect-open';
+}
+
+/** The definition says of it that it ends the workflow. */
+function isNamedFinal(error: unknown, policy: RetryPolicy | undefined): boolean {
+  const cause = causeOf(error);
+  if (cause instanceof FatalError) return true;
+  const names = policy?.nonRetryable ?? [];
+  return names.includes(errorCode(cause)) || (cause instanceof Error && names.includes(cause.name));
 }

@@ -356,8 +356,11 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly steps: ReadonlyMap<string, StepDefinition>;
   /** Effects that recovery and compensation find by their operation, without the step that called them. */
   readonly effects: readonly EffectDefinition[];
-  /** What becomes of a workflow whose step fails for good: `fail` ends it, `compensate` undoes first what it did. */
-  readonly onFailure: 'fail' | 'compensate';
+  /**
+   * What becomes of a workflow whose step fails for good: `park` asks a person, but for failures that are named as final (`FatalError`,
+   * `nonRetryable`), which end it; `fail` ends it; `compensate` undoes first what it did.
+   */
+  readonly onFailure: 'park' | 'fail' | 'compensate';
   /** Time from its opening, in milliseconds, after which a workflow is cancelled. Absent: it may take as long as it does. */
   readonly timeoutMs?: number | undefined;
   /** Checkpoints after which a person is asked whether it should go on. */

@@ -208,6 +208,8 @@ export const BACKOFF_MAX_MS = 2_000;
 
 /** Failures in a row with the same code after which a step counts as poison and a person is asked. */
 export const SAME_FAILURES_MAX = 20;
+/** Lines of the stack of a failure that a person is shown. */
+export const STACK_LINES_MAX_COUNT = 12;
 
 /** Longest text of an error that is stored, in characters. */
 export const ERROR_TEXT_MAX_CHARS = 8_000;

@@ -19,8 +19,11 @@ const replayEnded = (workflow: WorkflowId): WorkflowFailedError =>
     { workflow },
   );
 
-/** Undefined while it has not ended. Throws `WorkflowFailedError`, `InvalidError` (`history-forgotten`). */
-export function outcomeOf(summary: WorkflowSummary): { readonly output: Json } | undefined {
+/**
+ * Undefined while it has not ended. `question`: what a person is asked, where it is parked. Throws `WorkflowFailedError`, `InvalidError`
+ * (`history-forgotten`).
+ */
+export function outcomeOf(summary: WorkflowSummary, question?: string): { readonly output: Json } | undefined {
   const { workflow, status, reason, result } = summary;
   if (isEndForgotten(summary)) throw historyForgotten(workflow);
   switch (status) {
@@ -40,10 +43,11 @@ export function outcomeOf(summary: WorkflowSummary): { readonly output: Json } |
         reason,
       });
     case 'parked':
-      throw new WorkflowFailedError('workflow-parked', `Workflow ${workflow} waits for a person (${reason}).`, {
-        workflow,
-        reason,
-      });
+      throw new WorkflowFailedError(
+        'workflow-parked',
+        `Workflow ${workflow} waits for a person (${reason})${question === undefined ? '.' : `: ${question}`}`,
+        { workflow, reason },
+      );
     default:
       return undefined;
   }

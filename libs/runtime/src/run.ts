@@ -1,7 +1,8 @@
 /** Owns a handle on one workflow: what rows say of it, and waiting for how it ends. */
 
-import type { Json, Partition, Sequence, WorkflowId } from '@tidemark/core';
+import { type Json, type Partition, type Sequence, streamFromJson, type WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
+import { askedBy } from './asked.ts';
 import { whileUnavailable } from './backoff.ts';
 import { currentOf } from './chain.ts';
 import type { Ports } from './ports.ts';
@@ -61,7 +62,7 @@ export class Run<Output = Json> {
         wake = new AbortController();
         const summary = await this.current();
         partition = summary?.partition;
-        const outcome = summary === undefined ? undefined : outcomeOf(summary);
+        const outcome = summary === undefined ? undefined : outcomeOf(summary, await this.#question(summary));
         if (outcome !== undefined) return (await this.#shown(summary!.workflow, outcome.output)) as Output;
         signal.throwIfAborted();
         await this.#ports.clock.sleep(RESULT_LOOK_PERIOD_MS, wake.signal);
@@ -71,6 +72,17 @@ export class Run<Output = Json> {
       signal.removeEventListener('abort', giveUp);
       await unsubscribe();
     }
+  }
+
+  /** What a person is asked; undefined: nothing. */
+  async #question({ workflow, status }: WorkflowSummary): Promise<string | undefined> {
+    if (status !== 'parked') return undefined;
+    const { clock, store } = this.#ports;
+    return whileUnavailable(clock, this.#closing, async () => {
+      const [snapshot] = await store.loadStreams([workflow]);
+      const asked = snapshot && streamFromJson(snapshot.state, snapshot.tasks).question;
+      return asked ? (await askedBy(store, workflow, asked.id))?.error?.message : undefined;
+    });
   }
 
   /** With its secret fields as this process may see them. */

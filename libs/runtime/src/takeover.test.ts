@@ -12,6 +12,7 @@ import {
   effectOf,
   foldLog,
   inboxRecord,
+  NO_RETRY,
   openWorkflow,
   P0,
   RETRY_AT_ONCE,
@@ -19,7 +20,7 @@ import {
 } from './simulated-definition.ts';
 import { type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
 import { claimedRun } from './simulated-run.ts';
-import { ParkError } from './step-errors.ts';
+import { FatalError, ParkError } from './step-errors.ts';
 
 const DIGEST = 'd'.repeat(64);
 
@@ -418,6 +419,35 @@ describe('a step that fails for good', () => {
     expect(await (await claim(definition)).runner.run()).toBe('closed');
     expect((await state()).status).toBe('compensating');
     expect(await typesOf(log)).toEqual(['WorkflowOpened', 'LeaseClaimed', 'StepFailed', 'CompensationStarted']);
+  });
+
+  it.each([
+    ['a bug', new Error('no'), 'parked', 'step-failed'],
+    ['a value of ours that does not fit', new InvalidError('belief-invalid', 'no'), 'parked', 'step-failed'],
+    ['what the step names as final', new FatalError('no'), 'failed', 'fatal'],
+    ['what the policy names as final', Object.assign(new Error('no'), { code: 'sold-out' }), 'failed', 'sold-out'],
+  ])('is a person’s where the workflow wants it so: %s', async (_, error, status, reason) => {
+    const retry = { ...NO_RETRY, nonRetryable: ['sold-out'] };
+    const definition = definitionOf({ onFailure: 'park', steps: { a: { run: () => Promise.reject(error), retry } } });
+    await openWorkflow(ports, definition);
+    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    expect(await state()).toMatchObject({ status, reason });
+  });
+
+  it('goes on from its task once a person has let it', async () => {
+    let isMended = false;
+    const a = async () => {
+      if (!isMended) throw new Error('no');
+      return { done: null };
+    };
+    const definition = definitionOf({ onFailure: 'park', steps: { a } });
+    await openWorkflow(ports, definition);
+    await (await claim(definition)).runner.run();
+    expect((await state()).status).toBe('parked');
+    isMended = true;
+    await decide('retry');
+    expect(await (await claim(definition)).runner.run()).toBe('closed');
+    expect((await state()).status).toBe('completed');
   });
 
   it('and fails the workflow otherwise (the control)', async () => {

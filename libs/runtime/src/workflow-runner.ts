@@ -356,10 +356,12 @@ export class WorkflowRunner {
     if (error instanceof ParkError) return this.#endRun(() => [parkDraft(error, task.id)]);
     if (error instanceof CompensateError) return this.#endRun(() => [undoDraft(stream.speculative, task.id, error)]);
     const current = stream.speculative.frontier.tasks.get(task.id) ?? task;
-    const timer = this.#journalHost.timerName();
-    const drafts = failureDrafts(step, current, error, timer, startedAtMs, this.#options.ports);
+    const { definition, ports } = this.#options;
+    const timerName = this.#journalHost.timerName();
+    const attempt = { step, task: current, error, timerName, startedAtMs, onFailure: definition.onFailure };
+    const drafts = failureDrafts(attempt, ports);
     if (drafts.length === 1) return this.#flushing.write(drafts);
-    return this.#endRun(() => onceDecided(stream.speculative, this.#options.definition, task.id, drafts));
+    return this.#endRun(() => onceDecided(stream.speculative, definition, task.id, drafts));
   }
 
   /** Ends the run with what is drawn up once nothing is under way any more; counts as never made where another end came first. */

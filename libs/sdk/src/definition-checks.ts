@@ -67,7 +67,7 @@ const KNOWN = [
 const STEP_KNOWN = ['run', 'durability', 'retry', 'compensate', 'gate', 'plans'];
 const DURABILITIES: readonly unknown[] = ['durable', 'staged', undefined];
 const PLACEMENTS: readonly unknown[] = ['exclusive', 'shared', undefined];
-const ON_FAILURES: readonly unknown[] = ['fail', 'compensate', undefined];
+const ON_FAILURES: readonly unknown[] = ['park', 'fail', 'compensate', undefined];
 
 /** Everything wrong with a definition, and the starts that follow from it. */
 export function checkSpec(spec: AnySpec): {
@@ -112,7 +112,7 @@ function settingProblems(spec: AnySpec): DefinitionProblem[] {
   }
   if (!DURABILITIES.includes(spec.durability)) problems.push(durabilityProblem(''));
   if (!ON_FAILURES.includes(spec.onFailure)) {
-    problems.push(problem('on-failure-invalid', "onFailure must be 'fail' or 'compensate'."));
+    problems.push(problem('on-failure-invalid', "onFailure must be 'park', 'fail' or 'compensate'."));
   }
   if (spec.onFailure === 'compensate' && spec.effects === undefined) {
     const message =

@@ -89,6 +89,8 @@ function define(name: string, steps: Named, options: PipelineOptions): Pipeline<
     signals: { handoff: handoffSchema },
     flow: bySteps(({ after }) => (after === undefined ? [] : [after])),
     starts: names.slice(0, 1),
+    // The next run with the same key begins where this one failed.
+    onFailure: 'fail',
     ...(options.effects === undefined ? {} : { effects: options.effects }),
     ...(options.retry === undefined ? {} : { retry: options.retry }),
     begin: (input) => ({ belief: { date: dateOf(input, options), fellBack: null }, next: [task(names[0]!, {})] }),

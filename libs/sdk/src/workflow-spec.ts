@@ -117,8 +117,12 @@ export interface WorkflowSpec<
   readonly retry?: RetryOptions | undefined;
   /** Default `exclusive`: a partition of its own while it lives; `shared`: one that it shares. */
   readonly placement?: 'exclusive' | 'shared' | undefined;
-  /** When a step fails for good: `fail` (default) ends the workflow as failed, `compensate` undoes first what it did. */
-  readonly onFailure?: 'fail' | 'compensate' | undefined;
+  /**
+   * When a step fails for good. `park` (default): the workflow waits for a person, who mends what was wrong and lets it go on (`retry`); a
+   * failure that you name as final (`FatalError`, or `nonRetryable` of `retry`) ends it as failed. `fail`: any ends it. `compensate`: any
+   * undoes first what it did.
+   */
+  readonly onFailure?: 'park' | 'fail' | 'compensate' | undefined;
   /** 1 is served first, 5 last, over all tenants; default 3. Within one priority tenants take turns. */
   readonly priority?: Priority | ((input: Frozen<Parsed<NoInfer<Input>>>) => Priority) | undefined;
   /** What keeps a workflow waiting while too many others of the same key are at work, or began a moment ago. */

@@ -217,8 +217,8 @@ describe('what becomes of a failed workflow', () => {
   });
   const warned = (change: object) => define(change).warnings.map(({ code, subject }) => `${code} ${subject}`);
 
-  it('fails by default, and has a budget of steps', () => {
-    expect(define({})).toMatchObject({ onFailure: 'fail', stepBudget: 100_000 });
+  it('waits for a person by default, and has a budget of steps', () => {
+    expect(define({})).toMatchObject({ onFailure: 'park', stepBudget: 100_000 });
     expect(define({ onFailure: 'compensate', effects: [undone], stepBudget: 9 })).toMatchObject({
       onFailure: 'compensate',
       stepBudget: 9,

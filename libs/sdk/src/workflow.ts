@@ -74,7 +74,7 @@ interface CheckedSpec extends AnySpec, ContextSpec, DispatchSpec {
   readonly begin: (input: Json) => unknown;
   readonly durability?: 'durable' | 'staged' | undefined;
   readonly placement?: 'exclusive' | 'shared' | undefined;
-  readonly onFailure?: 'fail' | 'compensate' | undefined;
+  readonly onFailure?: Definition['onFailure'] | undefined;
   readonly agent?: boolean | undefined;
   readonly upcast?: { readonly [from: number]: VersionUpcast } | undefined;
 }
@@ -125,7 +125,7 @@ function build(spec: CheckedSpec): Workflow {
     flow: spec.flow,
     starts,
     effects,
-    onFailure: spec.onFailure ?? 'fail',
+    onFailure: spec.onFailure ?? 'park',
     ...(spec.timeout !== undefined && { timeoutMs: checkedDuration('timeout', spec.timeout) }),
     stepBudget: spec.stepBudget ?? STEP_BUDGET_DEFAULT_COUNT,
     upcasters: upcasters(spec.upcast, title),

@@ -17,6 +17,7 @@ const count = defineEffect({
 const square = defineWorkflow({
   name: 'square',
   version: 1,
+  onFailure: 'fail',
   input: z.object({ n: z.number() }),
   belief: z.object({}),
   output: z.object({ squared: z.number(), at: z.number() }),

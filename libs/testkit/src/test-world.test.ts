@@ -136,7 +136,7 @@ describe('testWorld', () => {
     expect(await run.result()).toEqual({ attempt: 2 });
   });
 
-  it('fails the workflow, with the error, after the last attempt', async () => {
+  it('asks a person, with the error, after the last attempt', async () => {
     world = await testWorld({ workflows: [{ ...fails, steps: new Map(fails.steps) }] });
     const run = await world.start(fails, { times: 9 });
     for (const failureCount of [1, 2]) {
@@ -144,9 +144,12 @@ describe('testWorld', () => {
       world.advance('1h');
     }
     await expect(run.result()).rejects.toMatchObject({
-      code: 'workflow-failed',
-      message: expect.stringContaining('attempt 3'),
+      code: 'workflow-parked',
+      message: expect.stringMatching(/step-failed\): Step one failed at attempt 3: attempt 3 Mend it/),
     });
+    // Once it is mended, nothing is lost: the task has its attempts again.
+    await world.client.decide(run.id, { resolution: 'retry', by: 'ana', why: 'mended' });
+    await expect.poll(async () => (await world.tasksOf(run.id))[0]?.failureCount).toBe(1);
   });
 
   it('joins a fan-out once all of it is done, with outputs in the order of creation', async () => {

@@ -33,7 +33,8 @@ export async function unfinished(client: Client, view: WorkflowView, at: At): Pr
   }
   if (status === 'compensating') return undoParked(client, view, at);
   const show = showCommand(workflow, at);
-  const message = `${workflow} waits for a person (${reason}); ${show} tells why, and how to answer.`;
+  const asked = view.question?.message ?? '';
+  const message = `${workflow} waits for a person (${reason}); ${show} tells why, and how to answer.${asked === '' ? '' : ` ${asked}`}`;
   return told('workflow-parked', message, workflow);
 }
 
