@@ -43,6 +43,8 @@ describe('history', () => {
   it('is archived, proved, shown, brought back, and outlives its rows', async () => {
     await copied();
     const before = await json('show', 'one', '--checkpoints');
+    const nothing = await call('admin', 'verify');
+    expect([nothing.code, nothing.out]).toEqual([66, expect.stringContaining('there is nothing to verify')]);
     await archived();
     expect(await json('admin', 'verify')).toMatchObject({ segments: 1, problems: [], unread_segments: 0 });
     expect((await call('du', '--by', 'workflow')).out).toMatch(/one +1 +0 B/);

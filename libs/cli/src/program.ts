@@ -40,6 +40,7 @@ Exit codes:
   1    the workflow failed, or waits for a person; for admin preflight: not all are safe
   64   wrong usage: an unknown command or option
   65   wrong input, or no such workflow
+  66   there is nothing to work on, such as no archive to verify
   69   a server is absent or went away
   70   a fault of Tidemark's own; please report it
   74   stored data is damaged; it was left as it is

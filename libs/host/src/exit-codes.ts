@@ -19,6 +19,8 @@ export const EXIT = {
   usage: 64,
   /** Input that fails its schema, or a workflow or step that doesn't exist. */
   invalid: 65,
+  /** There is nothing of what is to be worked on. */
+  nothing: 66,
   /** A server is absent, wrong, or went away for longer than allowed. */
   unavailable: 69,
   /** A broken invariant: please report it. */

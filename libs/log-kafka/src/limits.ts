@@ -32,7 +32,7 @@ export interface KafkaLogLimits {
   readonly readRetryMs: number;
   /** Values returned by one `read` that names no `maxBytes`. */
   readonly readMaxBytes: number;
-  /** Setting up one connection, TLS and SASL included. */
+  /** Setting up one connection, TLS included. */
   readonly connectTimeoutMs: number;
   /** After a connection was refused the next attempt waits so long; until then requests fail at once. */
   readonly reconnectMs: number;

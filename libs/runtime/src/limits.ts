@@ -70,7 +70,6 @@ export const FENCES_AT_ONCE = 256;
 export const FENCES_FOLDED_MAX = 16;
 /** Bytes asked for in one read of a gap or tail. */
 export const TAIL_READ_MAX_BYTES = 4_194_304;
-
 /**
  * Period of a worker's beat; how long it counts, and how long while the worker has a standing connection with a coordinator
  * (its event loop is blocked then, or it was stopped); how long the coordinators' marker must have stood. Milliseconds.

@@ -127,6 +127,10 @@ export async function verify(session: Session, options: VerifyOptions): Promise<
     terminal.warn(`partition ${partition}, segment at ${from}: ${printable(message)} (${code})`);
   }
   const { segmentCount, eventCount, coldCount, deletedCount, problems } = verdict;
+  if (segmentCount + coldCount + deletedCount + problems.length === 0) {
+    terminal.line('Nothing is archived yet, so there is nothing to verify; tidemark admin compact archives.');
+    return EXIT.nothing;
+  }
   const read = `${counted(segmentCount, 'segment')} with ${counted(eventCount, 'event')}`;
   const cold = coldCount === 0 ? '' : ` ${counted(coldCount, 'segment')} must be recalled to be read.`;
   const deleted = deletedCount === 0 ? '' : ` Of ${counted(deletedCount, 'segment')} a policy left the manifest alone.`;
