@@ -108,7 +108,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'call-window': {
     file: 'libs/runtime/src/effect-journal.ts',
     edits: [['if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (mayCall) break;']],
-    seed: 11,
+    seed: 33,
     faults: ['late-call'],
     workloads: MONEY,
   },
