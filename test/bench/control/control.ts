@@ -2,7 +2,6 @@
 
 import type { Report } from '../report.ts';
 import { measureChildren } from './children.ts';
-import { measureCommands } from './commands.ts';
 import { measureFairness, measureSignal, measureTimers } from './dispatch.ts';
 import { measureFollowers } from './followers.ts';
 import { measureList } from './list.ts';
@@ -18,7 +17,6 @@ const parts: Readonly<Record<string, (report: Report) => Promise<void>>> = {
   timers: measureTimers,
   fairness: measureFairness,
   children: measureChildren,
-  commands: measureCommands,
 };
 
 export const controlParts = Object.keys(parts);
