@@ -1,6 +1,6 @@
 /** Owns a handle on one workflow: what rows say of it, and waiting for how it ends. */
 
-import { type Json, type Partition, type Sequence, streamFromJson, type WorkflowId } from '@tidemark/core';
+import type { Json, Partition, Sequence, WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
 import { askedBy } from './asked.ts';
 import { whileUnavailable } from './backoff.ts';
@@ -75,14 +75,11 @@ export class Run<Output = Json> {
   }
 
   /** What a person is asked; undefined: nothing. */
-  async #question({ workflow, status }: WorkflowSummary): Promise<string | undefined> {
-    if (status !== 'parked') return undefined;
+  async #question({ workflow, question }: WorkflowSummary): Promise<string | undefined> {
+    if (question === null) return undefined;
     const { clock, store } = this.#ports;
-    return whileUnavailable(clock, this.#closing, async () => {
-      const [snapshot] = await store.loadStreams([workflow]);
-      const asked = snapshot && streamFromJson(snapshot.state, snapshot.tasks).question;
-      return asked ? (await askedBy(store, workflow, asked.id))?.error?.message : undefined;
-    });
+    const asked = await whileUnavailable(clock, this.#closing, () => askedBy(store, workflow, question.id));
+    return asked?.error?.message;
   }
 
   /** With its secret fields as this process may see them. */

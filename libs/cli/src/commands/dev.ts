@@ -14,8 +14,8 @@ import { FleetFollower } from '../follow/follower.ts';
 import { Narrator } from '../follow/words.ts';
 import { DRAIN_MS, PARKED_SHOWN_COUNT } from '../limits.ts';
 import { DEFAULT_FOLDER, type Folder, folderTarget } from '../place/folder.ts';
-import { HeldFolder, holdFolder } from '../place/held-folder.ts';
-import { heldOr, noticeStall, opening, ownName, ownPlace } from '../place/place.ts';
+import { HeldFolder, holdNoticed } from '../place/held-folder.ts';
+import { heldOr, ownName, ownPlace } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { progressBar } from '../text/progress.ts';
 import { shellWord, showCommand } from '../text/shell.ts';
@@ -43,9 +43,8 @@ export async function dev(session: Session, options: DevOptions): Promise<number
   const interruption = takeInterrupts(session);
   const onError = devReporter(session);
   const name = ownName(env);
-  const held = await heldOr(target, name, () =>
-    noticeStall(session, opening(target), holdFolder(target, { definitions, onError, otlp: options.otlp })),
-  );
+  const { otlp } = options;
+  const held = await heldOr(target, name, () => holdNoticed(session, target, { definitions, onError, otlp }));
   if (!(held instanceof HeldFolder)) throw inUse(target, held.holder);
   try {
     await held.serve('dev', onError);

@@ -21,8 +21,6 @@ import { goneIf } from '../place/gone.ts';
 import type { HeldFolder } from '../place/held-folder.ts';
 import {
   heldOr,
-  noticeStall,
-  opening,
   openPlace,
   ownName,
   ownPlace,
@@ -33,6 +31,7 @@ import {
   targetOf,
   waitingFor,
 } from '../place/place.ts';
+import { noticeStall } from '../place/stall.ts';
 import { type Interruption, type Session, takeInterrupts } from '../session.ts';
 import { jsonText } from '../text/json.ts';
 import { atWords, shellWord } from '../text/shell.ts';
@@ -132,9 +131,8 @@ async function hold(current: Run, target: Folder, name: string): Promise<Opened>
   const definitions = await readDefinitions(options.workflows ?? [], session.cwd);
   const definition = pick(definitions, current.name, 'in the given modules');
   if (options.input !== undefined || options.id === undefined) definition.parseInput(current.input);
-  const { holdFolder } = await import('../place/held-folder.ts');
-  const holding = holdFolder(target, { definitions, onError: runReporter(current) });
-  const held = await noticeStall(session, opening(target), holding);
+  const { holdNoticed } = await import('../place/held-folder.ts');
+  const held = await holdNoticed(session, target, { definitions, onError: runReporter(current) });
   if (options.detach === true) return { place: await placeOf(held, name), held };
   try {
     await held.serve('run');

@@ -19,7 +19,10 @@ export interface Folder {
 }
 
 export const folderTarget = (shown: string, { env, cwd }: Pick<Session, 'env' | 'cwd'>): Folder => ({
-  ...{ kind: 'embedded', folder: path.resolve(cwd, shown), shown, env },
+  kind: 'embedded',
+  folder: path.resolve(cwd, shown),
+  shown,
+  env,
 });
 
 /**

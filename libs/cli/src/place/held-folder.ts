@@ -5,8 +5,10 @@ import { embedderIn, folderKeysFromEnv, type Host, openEmbedded } from '@tidemar
 import type { Definition, Ports, WorkerOptions } from '@tidemark/runtime';
 import { metricsSettings, traceSettings } from '@tidemark/traces';
 import { CATCH_UP_MAX_MS, RETRY_PAUSE_MS } from '../limits.ts';
+import type { Session } from '../session.ts';
 import type { Folder } from './folder.ts';
 import { serveFolder } from './folder-socket.ts';
+import { noticeStall } from './stall.ts';
 
 type WorkerHooks = Pick<WorkerOptions, 'onError' | 'onResume' | 'onDelta'>;
 
@@ -96,6 +98,14 @@ export async function holdFolder(
     throw error;
   }
 }
+
+/** The same; people are told why where it takes long. */
+export const holdNoticed = (session: Session, target: Folder, options: HoldOptions): Promise<HeldFolder> =>
+  noticeStall(
+    session,
+    `Still opening ${target.shown}: what its rows lack, or all of them where they are lost, is rebuilt from its log first.`,
+    holdFolder(target, options),
+  );
 
 async function catchUp(ports: Ports, shown: string, damage: () => TidemarkError | undefined): Promise<void> {
   const { clock } = ports;

@@ -10,7 +10,7 @@ import { ConfigError, UnavailableError } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
 import { noState, UsageError } from '../failures.ts';
-import { FOLDER_WAIT_MS, HOLDER_ANSWER_MS, HOLDER_LOOK_MS, RETRY_PAUSE_MS, STALL_NOTICE_MS } from '../limits.ts';
+import { FOLDER_WAIT_MS, HOLDER_ANSWER_MS, HOLDER_LOOK_MS, RETRY_PAUSE_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
 import { failureOf } from './api-failure.ts';
 import { contextNamed, readContexts } from './contexts.ts';
@@ -19,6 +19,7 @@ import { DEFAULT_FOLDER, exists, type Folder, folderTarget, inUse, isInUse } fro
 import { folderFetch, type Holder } from './folder-socket.ts';
 import type { HeldFolder } from './held-folder.ts';
 import { tokenOf } from './oidc.ts';
+import { noticeStall } from './stall.ts';
 
 /** As the user named it; neither: the usual one. */
 export interface PlaceOptions {
@@ -162,9 +163,8 @@ async function openFolder(
 ): Promise<Place> {
   const found = await heldOr(target, name, async () => {
     // A command that asks another process is not to load the engine.
-    const { holdFolder } = await import('./held-folder.ts');
-    const held = holdFolder(target, { definitions: (await definitions?.()) ?? [] });
-    return noticeStall(session, opening(target), held);
+    const { holdNoticed } = await import('./held-folder.ts');
+    return holdNoticed(session, target, { definitions: (await definitions?.()) ?? [] });
   });
   return 'client' in found ? found : placeOf(found, name);
 }
@@ -291,17 +291,7 @@ export function ownName({ USER: user }: Session['env']): string {
   }
 }
 
-/** Says what may be missing when something takes longer than it should; settles as the work does. */
-export function noticeStall<T>({ terminal }: Session, message: string, work: Promise<T>): Promise<T> {
-  const timer = setTimeout(() => terminal.note(message), STALL_NOTICE_MS);
-  return work.finally(() => clearTimeout(timer));
-}
-
 export const waitingFor = ({ kind, shown }: Place): string =>
   kind === 'server'
     ? `Still waiting for ${shown}. Is a coordinator running? tidemark admin doctor shows what is missing.`
     : `Still waiting for ${shown}.`;
-
-/** What is said where opening a folder takes long. */
-export const opening = ({ shown }: Folder): string =>
-  `Still opening ${shown}: what its rows lack, or all of them where they are lost, is rebuilt from its log first.`;

@@ -1,0 +1,10 @@
+/** Owns what people are told when something takes longer than it should. */
+
+import { STALL_NOTICE_MS } from '../limits.ts';
+import type { Session } from '../session.ts';
+
+/** Says what may be missing when something takes longer than it should; settles as the work does. */
+export function noticeStall<T>({ terminal }: Session, message: string, work: Promise<T>): Promise<T> {
+  const timer = setTimeout(() => terminal.note(message), STALL_NOTICE_MS);
+  return work.finally(() => clearTimeout(timer));
+}
