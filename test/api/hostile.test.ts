@@ -455,9 +455,14 @@ describe('a request', () => {
 });
 
 describe('the audit', () => {
-  const asked = async (path: string, token = 'operator') => {
+  const asked = async (path: string, token = 'operator', body?: object) => {
     written.length = 0;
-    const answer = await fetch(`${served.url}${path}`, { headers: { authorization: `Bearer ${token}` } });
+    const headers = {
+      authorization: `Bearer ${token}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    };
+    const sent = body !== undefined && { method: 'POST', body: JSON.stringify(body) };
+    const answer = await fetch(`${served.url}${path}`, { headers, ...sent });
     expect(answer.status, path).toBeLessThan(300);
     await answer.text();
     return written.map(({ target, tenant }) => [target, tenant]);
@@ -473,7 +478,7 @@ describe('the audit', () => {
       ['audited-two', 'acme'],
     ]);
     expect(await asked('/v1/sessions/talk?tenant=acme')).toEqual([['talk', 'acme']]);
-    expect(await asked('/v1/users/bob/facts?tenant=acme')).toEqual([['bob', 'acme']]);
+    expect(await asked('/v1/users/bob/recall?tenant=acme', 'operator', { query: 'x' })).toEqual([['bob', 'acme']]);
     await admin().start('ask-somebody', {}, { id: 'audited-asks', tenant: 'acme' } as never);
     await expect.poll(() => asked('/v1/approvals')).toEqual([['audited-asks', 'acme']]);
     // A viewer is shown nothing of it.

@@ -51,7 +51,7 @@ describe('history', () => {
     const { changed_ago: _, ...rest } = await json('show', 'one', '--checkpoints');
     expect({ ...before, ...rest }).toEqual(before);
     expect((await call('admin', 'restore', 'one')).out).toContain('is at hand');
-    expect(await json('admin', 'restore', 'one')).toMatchObject({ workflow: 'one', state: 'here' });
+    expect(await json('admin', 'restore', 'one')).toEqual({ api_version: 'v1', workflow: 'one', state: 'here' });
 
     const { checks } = await json('admin', 'doctor', '--rows');
     expect(checks).toContainEqual(expect.objectContaining({ check: 'Fold', level: 'ok' }));

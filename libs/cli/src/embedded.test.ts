@@ -157,7 +157,7 @@ describe('dev', () => {
     expect(ended.code).toBe(0);
     const told = lines(ended.out);
     expect(told[0]).toMatchObject({ type: 'ready', open_count: 0 });
-    expect(told.at(-1)).toMatchObject({ type: 'stopped' });
+    expect(told.at(-1)).toEqual({ api_version: 'v1', type: 'stopped' });
     expect(told.filter(({ workflow }) => workflow === 'g1').map(({ type }) => type)).toEqual([
       'started',
       'checkpoint',

@@ -64,7 +64,13 @@ it('is exported, mirrored beside dev, written to by a shell, and imported', asyn
     }),
   );
   const imported = await here('files', 'import', 'script', '--as', 'tiny', '--workflows', tiny, '--json');
-  expect(JSON.parse(imported.out)).toMatchObject({ workflow: 't2', done: ['first'], keys: 0, handoffs: 0 });
+  expect(JSON.parse(imported.out)).toEqual({
+    api_version: 'v1',
+    workflow: 't2',
+    done: ['first'],
+    keys: 0,
+    handoffs: 0,
+  });
   expect((await here('run', 'tiny', '--id', 't2', '--workflows', tiny)).out).toBe('3\n');
 });
 

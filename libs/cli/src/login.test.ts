@@ -86,7 +86,8 @@ describe('logging in', () => {
       roles: ['operator'],
     });
     const contexts = JSON.parse((await call(['contexts', '--json'])).out);
-    expect(contexts).toMatchObject({
+    expect(contexts).toEqual({
+      api_version: 'v1',
       contexts: [{ context: 'prod', url: kept.api.url, credential: 'key', current: true }],
     });
   });

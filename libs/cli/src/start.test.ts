@@ -1,10 +1,14 @@
 /** A command reads what it needs and no more: the whole of Tidemark, with its clients of servers, takes ten times as long to read as a question to ask. */
 
 import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 
 const MAIN = path.resolve(import.meta.dirname, 'main.ts');
+const CLIENTS = ['kafkajs', '@platformatic/kafka', 'bullmq', 'ioredis', '@aws-sdk/client-s3', '@aws-sdk/client-kms'];
+const OTHERS = ['prom-client', '@opentelemetry/api', 'ajv', 'fastify', 'testcontainers'];
 
 /** Prints the package of each module that a process loaded, as it ends. */
 const TOLD = `
@@ -19,6 +23,20 @@ const TOLD = `
   process.on('exit', () => process.stderr.write(JSON.stringify(packages)));
 `;
 
+/** Runs a command to its end; the package of each module that it loaded. */
+function loadedBy(args: readonly string[], code: number, env: NodeJS.ProcessEnv = {}): readonly string[] {
+  const hook = `data:text/javascript,${encodeURIComponent(TOLD)}`;
+  const options = { encoding: 'utf8', env: { ...process.env, ...env } } as const;
+  const { status, stderr } = spawnSync(process.execPath, ['--import', hook, MAIN, ...args], options);
+  expect(status).toBe(code);
+  // A thread of it tells of itself.
+  const told = stderr
+    .split('\n')
+    .at(-1)!
+    .matchAll(/\[[^\]]*\]/g);
+  return [...told].flatMap(([packages]) => JSON.parse(packages) as readonly string[]);
+}
+
 it.each([
   ['its own help', ['--help'], 0, ['cli', 'commander', 'core', 'host', 'ports', 'runtime', 'secrets']],
   [
@@ -28,11 +46,16 @@ it.each([
     ['api', 'cli', 'client', 'commander', 'core', 'host', 'ports', 'runtime', 'secrets'],
   ],
 ])('reads for %s no more than these packages, and few files of them', (_, args, code, packages) => {
-  const hook = `data:text/javascript,${encodeURIComponent(TOLD)}`;
-  const env = { ...process.env, TIDEMARK_URL: 'http://127.0.0.1:1' };
-  const { status, stderr } = spawnSync(process.execPath, ['--import', hook, MAIN, ...args], { encoding: 'utf8', env });
-  expect(status).toBe(code);
-  const told = JSON.parse(stderr.split('\n').at(-1)!) as readonly string[];
-  expect([...new Set(told)].sort()).toEqual(packages);
-  expect(told.length).toBeLessThan(150);
+  const loaded = loadedBy(args, code, { TIDEMARK_URL: 'http://127.0.0.1:1' });
+  expect([...new Set(loaded)].sort()).toEqual(packages);
+  expect(loaded.length).toBeLessThan(150);
+});
+
+it('loads no client of a server, and nothing that measures, to open a folder', async (context) => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-start-'));
+  context.onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const args = ['user', 'set', 'tone', 'dry', '--user', 'ana', '--state', folder];
+  const packages = loadedBy(args, 0, { TIDEMARK_URL: undefined, TIDEMARK_KAFKA_BROKERS: undefined });
+  expect(packages).toContain('zod');
+  expect(packages.filter((name) => [...CLIENTS, ...OTHERS].includes(name))).toEqual([]);
 });
