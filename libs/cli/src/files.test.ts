@@ -58,7 +58,7 @@ it('is exported, mirrored beside dev, written to by a shell, and imported', asyn
     JSON.stringify({
       pipeline_id: 't2',
       status: 'failed',
-      current_step: 'second',
+      current_step: 2,
       steps: { first: done },
       total_tokens_used: 9,
     }),

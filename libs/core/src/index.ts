@@ -156,7 +156,7 @@ export {
   workflowId,
   ZERO,
 } from './ids.ts';
-export { isoDay, isoTime } from './iso-time.ts';
+export { isoDay, isoTime, parseTime } from './iso-time.ts';
 export {
   ANSWER_BOUNDS,
   checkJson,
@@ -169,6 +169,7 @@ export {
   STORED_BOUNDS,
 } from './json-bounds.ts';
 export { LAMPORT_ZERO, tick, witness } from './lamport.ts';
+export { END_MISSING, type LenientJson, parseLenient } from './lenient-json.ts';
 export { CHILD_FAILED, PARENT_CLOSED, TIMED_OUT, WORKFLOW_TIMER } from './lifecycle.ts';
 export {
   crashVerdict,

@@ -45,10 +45,16 @@ function runState(view: RunView, pathOf: PathOf): RunState {
   return {
     pipeline_id: view.workflow,
     status: view.status,
-    current_step: view.currentStep,
+    current_step: stepNumber(view),
     steps: Object.fromEntries(steps),
     total_tokens_used: view.tokens,
   };
+}
+
+/** Of the step to do, from 1; 0 before the first, one more than there are where none is left. */
+function stepNumber({ status, stepNames, currentStep }: RunView): number {
+  if (status === 'new') return 0;
+  return currentStep === null ? stepNames.length + 1 : stepNames.indexOf(currentStep) + 1;
 }
 
 /** Of all that a step has done in the run: its first start, its last end. */

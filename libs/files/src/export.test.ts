@@ -133,7 +133,7 @@ describe('a pipeline that succeeded', () => {
     expect(state).toMatchObject({
       pipeline_id: 'content-1',
       status: 'completed',
-      current_step: null,
+      current_step: 3,
       total_tokens_used: 120,
     });
     expect(Object.keys(state)).toEqual(['pipeline_id', 'status', 'current_step', 'steps', 'total_tokens_used']);
@@ -226,7 +226,7 @@ describe('another workflow', () => {
   it('that failed says where and why, and has no last success', async () => {
     await exportFiles({ ...common, shown: { definition: 'failing' }, stepNames: ['only'] });
     const state = runStateSchema.parse(await json('run_state.json'));
-    expect(state).toMatchObject({ status: 'failed', current_step: 'only', steps: { only: { status: 'failed' } } });
+    expect(state).toMatchObject({ status: 'failed', current_step: 1, steps: { only: { status: 'failed' } } });
     expect(await read('execution_log.jsonl')).toContain('no feed');
     await expect(read('last_success.json')).rejects.toThrow('ENOENT');
   });

@@ -1,9 +1,9 @@
 /**
- * Owns the formats of the five files, as schemas: what is written has exactly these members; what is read may have more,
- * since scripts add their own. Must not touch files.
+ * Owns the formats of the five files, as schemas. What is written has exactly the members of the types; what is read may have more, since
+ * scripts add their own, and may lack what isn't needed to know which run and step it is about. Must not touch files.
  */
 
-import { messageOf, parseJson } from '@tidemark/core';
+import { InvalidError, messageOf, parseJson, parseLenient, parseTime } from '@tidemark/core';
 import { z } from 'zod';
 
 export const RUN_STATE = 'run_state.json';
@@ -12,81 +12,93 @@ export const HANDOFF = 'handoff.md';
 export const EXECUTION_LOG = 'execution_log.jsonl';
 export const LAST_SUCCESS = 'last_success.json';
 
-const time = z.iso.datetime({ offset: true });
+/** With an offset, `Z` or no zone, which is the writer's local time; with or without fractions. */
+const time = z.string().refine((text) => !Number.isNaN(parseTime(text)), { error: 'no time' });
 const count = z.number().int().nonnegative();
 
 export const stepStateSchema = z.looseObject({
   status: z.enum(['pending', 'running', 'completed', 'failed']),
-  output_file: z.string().nullable(),
-  started_at: time.nullable(),
-  finished_at: time.nullable(),
+  output_file: z.string().nullish(),
+  started_at: time.nullish(),
+  finished_at: time.nullish(),
 });
 export type StepState = z.infer<typeof stepStateSchema>;
 
 export const runStateSchema = z.looseObject({
   pipeline_id: z.string().min(1),
   status: z.enum(['new', 'running', 'completed', 'failed']),
-  current_step: z.string().nullable(),
+  /** Number of the step to do, from 1; 0 before the first. Some write its name. */
+  current_step: z.union([count, z.string()]).nullish(),
   steps: z.record(z.string(), stepStateSchema),
-  total_tokens_used: count,
+  total_tokens_used: count.default(0),
 });
 export type RunState = z.infer<typeof runStateSchema>;
 
-/** `output`: a path within the folder, or the output itself. */
-export const dedupeEntrySchema = z.looseObject({ executed_at: time, output: z.json(), checksum: z.string() });
+/** `output`: a path, or the output itself. */
+export const dedupeEntrySchema = z.looseObject({
+  executed_at: time.nullish(),
+  output: z.json().optional(),
+  checksum: z.string().nullish(),
+});
 export const dedupeIndexSchema = z.record(z.string().min(1), dedupeEntrySchema);
 export type DedupeEntry = z.infer<typeof dedupeEntrySchema>;
 export type DedupeIndex = z.infer<typeof dedupeIndexSchema>;
 
 export const logLineSchema = z.looseObject({
   ts: time,
-  step: z.string().nullable(),
+  step: z.string().nullish(),
   action: z.string(),
-  tokens: count,
-  result: z.json(),
+  tokens: count.default(0),
+  result: z.json().default(null),
 });
 export type LogLine = z.infer<typeof logLineSchema>;
 
 export const lastSuccessFileSchema = z.looseObject({
   pipeline_id: z.string().min(1),
-  completed_at: time,
-  total_tokens: count,
+  completed_at: time.nullish(),
+  total_tokens: count.default(0),
   outputs: z.record(z.string(), z.string()),
 });
 export type LastSuccessFile = z.infer<typeof lastSuccessFileSchema>;
 
-/** What a reader makes of a file's text: its value, or why it has none. */
-export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+/** What a reader makes of a file's text: its value and what was overlooked in it (a trailing comma, comments), or why it has none. */
+export type Read<T> =
+  | { readonly ok: true; readonly value: T; readonly overlooked: readonly string[] }
+  | { readonly ok: false; readonly problem: string };
 
+/** Slips that cost nothing are overlooked: agents write these files too. */
 export function readJson<T>(text: string, schema: z.ZodType<T>): Read<T> {
-  let json: unknown;
+  let value: unknown;
+  let overlooked: readonly string[] = [];
   try {
-    json = parseJson(text, 'it');
+    value = parseJson(text, 'it');
   } catch (error) {
-    return { ok: false, problem: messageOf(error).replace(/\.$/, '') };
+    // What is too large, or would be rounded, is no slip.
+    const isSlip = error instanceof InvalidError && error.code === 'json-invalid';
+    const lenient = isSlip ? parseLenient(text) : undefined;
+    if (lenient?.isWhole !== true) return { ok: false, problem: messageOf(error).replace(/\.$/, '') };
+    ({ value, problems: overlooked } = lenient);
   }
-  return checked(json, schema);
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return { ok: true, value: parsed.data, overlooked };
+  // Never tells a value: it may be secret.
+  const [issue] = parsed.error.issues;
+  const place = issue?.path.join('.') ?? '';
+  return { ok: false, problem: `${place === '' ? 'the whole' : place}: ${issue?.code.replaceAll('_', ' ')}` };
 }
 
 /** Every line must be whole. */
 export function readLog(text: string): Read<readonly LogLine[]> {
   const lines: LogLine[] = [];
+  const overlooked = new Set<string>();
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue;
     const read = readJson(line, logLineSchema);
     if (!read.ok) return { ok: false, problem: `line ${index + 1}: ${read.problem}` };
     lines.push(read.value);
+    for (const slip of read.overlooked) overlooked.add(slip);
   }
-  return { ok: true, value: lines };
-}
-
-/** Never tells a value: it may be secret. */
-function checked<T>(json: unknown, schema: z.ZodType<T>): Read<T> {
-  const parsed = schema.safeParse(json);
-  if (parsed.success) return { ok: true, value: parsed.data };
-  const [issue] = parsed.error.issues;
-  const place = issue?.path.join('.') ?? '';
-  return { ok: false, problem: `${place === '' ? 'the whole' : place}: ${issue?.code.replaceAll('_', ' ')}` };
+  return { ok: true, value: lines, overlooked: [...overlooked] };
 }
 
 export const jsonText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;

@@ -4,8 +4,17 @@
  * of its own, so the history says where it came from. Nothing in the folder is changed.
  */
 
-import { CorruptError, InvalidError, type Json } from '@tidemark/core';
-import { doneKey, handoffKey, importedKey, LAST_SUCCESS_KEY, type LastSuccess, pipelineSubject } from '@tidemark/sdk';
+import { ConfigError, CorruptError, InvalidError, type Json } from '@tidemark/core';
+import {
+  checksumOf,
+  doneKey,
+  handoffKey,
+  importedKey,
+  LAST_SUCCESS_KEY,
+  type LastSuccess,
+  pipelineSubject,
+} from '@tidemark/sdk';
+import type { z } from 'zod';
 import { readIn } from './folder.ts';
 import {
   DEDUPE_INDEX,
@@ -13,8 +22,8 @@ import {
   dedupeIndexSchema,
   HANDOFF,
   LAST_SUCCESS,
+  type LastSuccessFile,
   lastSuccessFileSchema,
-  type Read,
   RUN_STATE,
   type RunState,
   readJson,
@@ -22,8 +31,9 @@ import {
 } from './formats.ts';
 import { handoffDigests, readHandoffs } from './handoff-text.ts';
 import { SOURCE_MAX_CHARS } from './limits.ts';
+import { type Made, type ReadOutput, readWithin, resolveFile, resolveOutput } from './outputs.ts';
 import { type OnReport, Reports } from './reports.ts';
-import { type RecordWrite, resolveOutput, type WayBack } from './way-back.ts';
+import { type RecordWrite, stepOf, type WayBack } from './way-back.ts';
 import type { FindSecrets } from './withhold.ts';
 
 export interface ImportOptions {
@@ -32,6 +42,8 @@ export interface ImportOptions {
   readonly pipeline: { readonly name: string; readonly stepNames: readonly string[] };
   /** Of the new run; default: the folder's `pipeline_id`. */
   readonly id?: string | undefined;
+  /** Further folders whose files may be outputs: paths lead nowhere else. */
+  readonly outside?: readonly string[] | undefined;
   readonly back: Pick<WayBack, 'remember'>;
   /** Starts the run once its records are there; the same id answers the same run. */
   readonly start: (id: string) => Promise<void>;
@@ -49,52 +61,77 @@ export interface Imported {
 }
 
 /**
- * Throws `InvalidError` (`files-missing`, `files-unfit`, `files-secret`), `CorruptError` (`files-corrupt`): nothing was started
+ * Throws `InvalidError` (`files-missing`, `files-unfit`, `files-outside`, `files-secret`), `CorruptError` (`files-corrupt`): nothing was started
  * then. Records that were made before are made again under the same keys.
  */
 export async function importFiles(options: ImportOptions): Promise<Imported> {
   const { folder, pipeline, back, find, start } = options;
   const reports = new Reports(options.onReport);
-  const state = await required(folder, RUN_STATE, (text) => readJson(text, runStateSchema));
+  const overlook = (file: string, slips: readonly string[]): void =>
+    reports.tell('overlooked', `${file}: ${slips.join(', ')}; it was read all the same.`);
+  const found = await readFiles(folder, overlook);
+  const { state, index, last } = found;
   checkSteps(state, pipeline);
   const id = options.id ?? state.pipeline_id;
-  const index =
-    (await optional<DedupeIndex>(folder, DEDUPE_INDEX, (text) => readJson(text, dedupeIndexSchema as never))) ?? {};
+  const read = readWithin(folder, undefined, options.outside);
   const subject = pipelineSubject(pipeline.name);
   const record = (key: string, value: object): RecordWrite => {
     refuseSecrets(key, value, find);
     return { key, value: value as Json, source: `files ${folder}`.slice(0, SOURCE_MAX_CHARS) };
   };
-  const steps = await doneSteps(folder, state, pipeline.stepNames, reports);
-  const keys = await doneKeys(folder, index, reports);
+  const steps = await doneSteps(found, pipeline.stepNames, read, reports);
+  const keys = await doneKeys(index, read, reports);
   const handoffs = readHandoffs((await readIn(folder, HANDOFF)) ?? '');
   const digests = handoffDigests(handoffs);
-  const last = await lastSuccess(folder, pipeline.stepNames);
+  const success = await lastSuccess(last, pipeline.stepNames, read);
   const writes = [
     ...steps.map(({ step, ...made }) => record(importedKey(id, step), { step, workflow: state.pipeline_id, ...made })),
     ...keys.map(({ key, ...made }) =>
-      record(doneKey(key), { step: stepOf(key), workflow: state.pipeline_id, ...made }),
+      record(doneKey(key), { step: stepOf(key, pipeline.stepNames), workflow: state.pipeline_id, ...made }),
     ),
     ...handoffs.map((handoff, at) => record(handoffKey(id, digests[at] as string), handoff)),
-    ...(last === undefined ? [] : [record(LAST_SUCCESS_KEY, last)]),
+    ...(success === undefined ? [] : [record(LAST_SUCCESS_KEY, success)]),
   ];
   if (writes.length > 0) await back.remember(subject, writes);
   await start(id);
   return { id, done: steps.map(({ step }) => step), keyCount: keys.length, handoffCount: handoffs.length };
 }
 
-interface Made {
-  readonly output: Json;
-  readonly checksum: string;
+interface Found {
+  readonly state: RunState;
+  readonly index: DedupeIndex;
+  readonly last: LastSuccessFile | undefined;
+}
+
+async function readFiles(folder: string, overlook: Overlook): Promise<Found> {
+  const state = await optional(folder, RUN_STATE, runStateSchema, overlook);
+  if (state === undefined) {
+    throw new InvalidError(
+      'files-missing',
+      `There is no ${RUN_STATE} in ${folder}, which names the run and its steps.`,
+    );
+  }
+  return {
+    state,
+    index: (await optional<DedupeIndex>(folder, DEDUPE_INDEX, dedupeIndexSchema as never, overlook)) ?? {},
+    last: await optional(folder, LAST_SUCCESS, lastSuccessFileSchema, overlook),
+  };
 }
 
 /** Completed steps whose output is there, up to the first that isn't: what comes after it can't be built upon. */
-async function doneSteps(folder: string, state: RunState, stepNames: readonly string[], reports: Reports) {
+async function doneSteps({ state, index }: Found, stepNames: readonly string[], read: ReadOutput, reports: Reports) {
   const done: (Made & { readonly step: string })[] = [];
   for (const step of stepNames) {
     const entry = state.steps[step];
     if (entry?.status !== 'completed') break;
-    const made = await outputIn(folder, entry.output_file);
+    const { output_file: file } = entry;
+    if (typeof file !== 'string') {
+      reports.tell('unnamed', `step ${step}: it is done, and names no output: the next one is given null.`);
+      done.push({ step, output: null, checksum: checksumOf(null) });
+      continue;
+    }
+    const keyed = Object.entries(index).find(([key, { output }]) => output === file && stepOf(key, stepNames) === step);
+    const made = await resolveFile(file, keyed?.[1].checksum, refusingOutside(step, read));
     if (typeof made === 'string') {
       reports.tell('refused', `step ${step}: ${made} It runs again.`);
       break;
@@ -104,35 +141,43 @@ async function doneSteps(folder: string, state: RunState, stepNames: readonly st
   return done;
 }
 
-async function doneKeys(folder: string, index: DedupeIndex, reports: Reports) {
+/** What is done must not be done again because nobody said where its output may be read. */
+const refusingOutside =
+  (step: string, read: ReadOutput): ReadOutput =>
+  (file) =>
+    read(file).catch((error: unknown) => {
+      if (!(error instanceof InvalidError) || error.code !== 'path-outside') throw error;
+      throw new ConfigError(
+        'files-outside',
+        `step ${step}: its output ${error.message} Name the folder that it lies in (--outputs DIR). Nothing was imported.`,
+        { step },
+      );
+    });
+
+async function doneKeys(index: DedupeIndex, read: ReadOutput, reports: Reports) {
   const keys: (Made & { readonly key: string })[] = [];
   for (const [key, entry] of Object.entries(index)) {
-    const made = await resolveOutput({ read: (name) => readIn(folder, name) }, entry);
+    const made = await resolveOutput(entry, read);
     if (typeof made === 'string') reports.tell('refused', `key ${JSON.stringify(key)}: ${made}`);
     else keys.push({ key, ...made });
   }
   return keys;
 }
 
-async function outputIn(folder: string, file: string | null): Promise<Made | string> {
-  if (file === null) return 'it has no output_file.';
-  const entry = { executed_at: '', output: file, checksum: '' };
-  const made = await resolveOutput({ read: (name) => readIn(folder, name) }, entry);
-  // A path that names no file stands for itself there, which an output_file can't.
-  return typeof made !== 'string' && made.output === file ? `its output_file ${file} isn't there.` : made;
-}
-
-async function lastSuccess(folder: string, stepNames: readonly string[]): Promise<LastSuccess | undefined> {
-  const read = await optional(folder, LAST_SUCCESS, (text) => readJson(text, lastSuccessFileSchema));
-  if (read === undefined) return undefined;
+async function lastSuccess(
+  last: LastSuccessFile | undefined,
+  stepNames: readonly string[],
+  read: ReadOutput,
+): Promise<LastSuccess | undefined> {
+  if (last === undefined) return undefined;
   const outputs: Record<string, Json> = {};
-  for (const [step, file] of Object.entries(read.outputs)) {
-    const made = await outputIn(folder, file);
+  for (const [step, file] of Object.entries(last.outputs)) {
+    const made = await resolveFile(file, undefined, read);
     if (typeof made !== 'string') outputs[step] = made.output;
   }
   const output = outputs[stepNames.at(-1) ?? ''];
   if (output === undefined) return undefined;
-  return { workflow: read.pipeline_id, totalTokens: read.total_tokens, output, outputs };
+  return { workflow: last.pipeline_id, totalTokens: last.total_tokens, output, outputs };
 }
 
 function checkSteps(state: RunState, { name, stepNames }: ImportOptions['pipeline']): void {
@@ -151,18 +196,20 @@ function refuseSecrets(key: string, value: object, find: FindSecrets | undefined
   throw new InvalidError('files-secret', message, { key, place: first.place });
 }
 
-async function required<T>(folder: string, file: string, read: (text: string) => Read<T>): Promise<T> {
-  const found = await optional(folder, file, read);
-  if (found !== undefined) return found;
-  throw new InvalidError('files-missing', `There is no ${file} in ${folder}, which names the run and its steps.`);
-}
+type Overlook = (file: string, slips: readonly string[]) => void;
 
-async function optional<T>(folder: string, file: string, read: (text: string) => Read<T>): Promise<T | undefined> {
+async function optional<T>(
+  folder: string,
+  file: string,
+  schema: z.ZodType<T>,
+  overlook: Overlook,
+): Promise<T | undefined> {
   const text = await readIn(folder, file);
   if (text === undefined) return undefined;
-  const found = read(text);
-  if (found.ok) return found.value;
-  throw new CorruptError('files-corrupt', `${file} in ${folder}: ${found.problem}. Nothing was imported.`, { file });
+  const read = readJson(text, schema);
+  if (!read.ok) {
+    throw new CorruptError('files-corrupt', `${file} in ${folder}: ${read.problem}. Nothing was imported.`, { file });
+  }
+  if (read.overlooked.length > 0) overlook(file, read.overlooked);
+  return read.value;
 }
-
-const stepOf = (key: string): string => key.split('_')[0] ?? key;

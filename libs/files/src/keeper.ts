@@ -19,6 +19,7 @@ import {
   lastSuccessFileSchema,
   type Read,
   RUN_STATE,
+  type RunState,
   readJson,
   readLog,
   runStateSchema,
@@ -102,7 +103,9 @@ export class Keeper {
     const before = this.#state.run;
     const isOthers = before === null ? await this.#setForeignAside(view) : true;
     if (before !== null) await this.#takeLast(before, view);
-    for (const file of isOthers ? [HANDOFF, EXECUTION_LOG] : []) {
+    // Of the same run, but written by another program: its lines aren't in the log.
+    const isOthersLog = isOthers || before === null;
+    for (const file of [...(isOthers ? [HANDOFF] : []), ...(isOthersLog ? [EXECUTION_LOG] : [])]) {
       if ((await folder.read(file)) === undefined) continue;
       const [name, ending] = file.split('.') as [string, string];
       const stamp = this.#stamp();
@@ -169,7 +172,7 @@ export class Keeper {
     }
     if (last !== undefined) await folder.write(LAST_SUCCESS, jsonText(last));
     // Last, so that whoever waits for its status finds all the others.
-    await folder.write(RUN_STATE, jsonText(documents.runState));
+    await folder.write(RUN_STATE, jsonText(withOthersFields(await folder.read(RUN_STATE), documents.runState)));
   }
 
   async #checkOwn(file: string): Promise<void> {
@@ -182,7 +185,7 @@ export class Keeper {
     const { folder, back, find, reports } = this.#options;
     const text = await folder.read(DEDUPE_INDEX);
     const read: Read<DedupeIndex> =
-      text === undefined ? { ok: true, value: {} } : readJson(text, dedupeIndexSchema as never);
+      text === undefined ? { ok: true, value: {}, overlooked: [] } : readJson(text, dedupeIndexSchema as never);
     if (!read.ok) {
       if (!(await this.#isSettled(DEDUPE_INDEX, text as string))) return;
       await this.#setAside(DEDUPE_INDEX, 'corrupt', read.problem);
@@ -193,7 +196,11 @@ export class Keeper {
     await takeKeys({ folder, state: this.#state, back, find, reports }, view, written, known);
     for (const [key, entry] of Object.entries(written)) {
       const known = own[key] ?? recorded[key];
-      if (known !== undefined && known.checksum !== entry.checksum && !this.#state.has(keyMark(view, key, entry))) {
+      if (
+        known !== undefined &&
+        (known.checksum ?? '') !== (entry.checksum ?? '') &&
+        !this.#state.has(keyMark(view, key, entry))
+      ) {
         reports.tell('refused', `key ${JSON.stringify(key)}: it is done with another output, which stands.`);
       }
     }
@@ -239,6 +246,15 @@ export class Keeper {
   #stamp(): string {
     return isoTime(this.#options.nowMs()).replace(/[-:]/g, '');
   }
+}
+
+/** The run's state with what others keep in its file, of the whole and of each step. */
+function withOthersFields(text: string | undefined, own: RunState): RunState {
+  const read = readJson(text ?? '', runStateSchema);
+  if (!read.ok || read.value.pipeline_id !== own.pipeline_id) return own;
+  const { steps: theirs, ...rest } = read.value;
+  const steps = Object.entries(own.steps).map(([name, step]) => [name, { ...theirs[name], ...step }] as const);
+  return { ...rest, ...own, steps: Object.fromEntries(steps) };
 }
 
 /** What the log knows stands against what was written. */

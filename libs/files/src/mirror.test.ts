@@ -84,7 +84,7 @@ describe('a mirror', () => {
     const run = await started();
     await eventually(async () => {
       const state = runStateSchema.parse(JSON.parse(await read('run_state.json')));
-      expect(state).toMatchObject({ pipeline_id: run.id, status: 'running', current_step: 'second' });
+      expect(state).toMatchObject({ pipeline_id: run.id, status: 'running', current_step: 2 });
       expect(state.steps).toMatchObject({ first: { status: 'completed' }, second: { status: 'running' } });
     });
     gate.resolve();
@@ -117,7 +117,7 @@ describe('a mirror', () => {
           seen.add(state);
           // Whoever sees a path in one file finds what it names.
           for (const step of Object.values(parsed.ok ? parsed.value.steps : {})) {
-            if (step.output_file !== null) expect(await read(step.output_file)).not.toBe('');
+            if (typeof step.output_file === 'string') expect(await read(step.output_file)).not.toBe('');
           }
         }
         const log = await read('execution_log.jsonl');

@@ -3,10 +3,20 @@
 export interface FilesReport {
   /**
    * `corrupt`, `foreign`: a file was set aside. `withheld`: a secret isn't written. `taken`: something from outside came back.
-   * `refused`: something from outside can't be taken. `archived`: a run's file made place for the next one's. `away`: the folder
+   * `refused`: something from outside can't be taken. `overlooked`: a slip in a file that cost nothing. `unnamed`: a done step names no
+   * output. `archived`: a run's file made place for the next one's. `away`: the folder
    * or the rows can't be used now; it is tried again.
    */
-  readonly kind: 'corrupt' | 'foreign' | 'withheld' | 'taken' | 'refused' | 'archived' | 'away';
+  readonly kind:
+    | 'corrupt'
+    | 'foreign'
+    | 'withheld'
+    | 'taken'
+    | 'refused'
+    | 'overlooked'
+    | 'unnamed'
+    | 'archived'
+    | 'away';
   readonly message: string;
 }
 

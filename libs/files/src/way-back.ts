@@ -4,13 +4,13 @@
  * that taking it again, after whatever crash, changes nothing.
  */
 
-import { isNameWithin } from '@tidemark/blob-fs/folder-root';
-import { InvalidError, type Json, messageOf, parseJson } from '@tidemark/core';
-import { checksumOf, type DoneRecord, doneKey, handoffKey, type NamedHandoff, pipelineSubject } from '@tidemark/sdk';
+import type { Json } from '@tidemark/core';
+import { type DoneRecord, doneKey, handoffKey, type NamedHandoff, pipelineSubject } from '@tidemark/sdk';
 import { digestOf, type FilesFolder } from './folder.ts';
 import type { FolderState } from './folder-state.ts';
 import type { DedupeEntry, DedupeIndex } from './formats.ts';
 import { handoffDigests } from './handoff-text.ts';
+import { readWithin, resolveOutput } from './outputs.ts';
 import type { Reports } from './reports.ts';
 import { HANDOFF_SIGNAL, type RunView } from './run-view.ts';
 import type { FindSecrets } from './withhold.ts';
@@ -39,6 +39,12 @@ export interface Outside {
 
 /** Which run, as far as it matters here; of one that is gone from view only the name is known. */
 export type Run = Pick<RunView, 'workflow' | 'definition'>;
+
+/** Which step a key is of: the one that it begins with, or what stands before its first `_`. */
+export function stepOf(key: string, stepNames: readonly string[]): string {
+  const named = stepNames.filter((name) => key === name || key.startsWith(`${name}_`));
+  return named.sort((a, b) => b.length - a.length)[0] ?? key.split('_')[0] ?? key;
+}
 
 /** Takes the hand-overs of the file that neither the log has nor were taken before. */
 export async function takeHandoffs(
@@ -87,7 +93,7 @@ async function send(back: WayBack, { workflow, definition }: Run, handoff: Named
 /** Takes the keys of the file that nobody knows to be done. */
 export async function takeKeys(
   { folder, state, back, find, reports }: Outside,
-  run: Run,
+  run: Run & Pick<RunView, 'stepNames'>,
   written: DedupeIndex,
   known: ReadonlySet<string>,
 ): Promise<void> {
@@ -95,12 +101,19 @@ export async function takeKeys(
     const mark = keyMark(run, key, entry);
     if (known.has(key) || state.has(mark)) continue;
     const refuse = (why: string): void => reports.tell('refused', `key ${JSON.stringify(key)}: ${why}`);
-    const resolved = await resolveOutput(folder, entry);
+    const resolved = await resolveOutput(
+      entry,
+      readWithin(folder.path, (name) => folder.read(name)),
+    );
     if (typeof resolved === 'string') refuse(resolved);
     else if ((find?.(resolved.output) ?? []).length > 0) refuse('its output holds what looks like a secret.');
     else if (back === undefined) refuse('nobody takes what is marked here; it stays in the file.');
     else {
-      const value: DoneRecord = { step: stepOf(key), workflow: `files ${folder.path}`, ...resolved } as DoneRecord;
+      const value: DoneRecord = {
+        step: stepOf(key, run.stepNames),
+        workflow: `files ${folder.path}`,
+        ...resolved,
+      } as DoneRecord;
       await back.remember(pipelineSubject(run.definition), [{ key: doneKey(key), value: value as unknown as Json }]);
       await state.take(mark);
       reports.tell('taken', `key ${JSON.stringify(key)} is done`);
@@ -110,36 +123,4 @@ export async function takeKeys(
 
 /** Known from then on, so that a key that the log had the file say is nobody's wish. */
 export const keyMark = ({ definition }: Run, key: string, { checksum }: DedupeEntry): string =>
-  `key/${definition}/${digestOf(JSON.stringify([key, checksum]))}`;
-
-/** What the entry stands for, or why it can't be taken. */
-export async function resolveOutput(
-  folder: Pick<FilesFolder, 'read'>,
-  { output, checksum }: DedupeEntry,
-): Promise<{ readonly output: Json; readonly checksum: string } | string> {
-  let file: string | undefined;
-  try {
-    if (typeof output === 'string' && isNameWithin(output)) file = await folder.read(output);
-  } catch (error) {
-    if (!(error instanceof InvalidError)) throw error;
-    return `its output can't be read: ${error.message}`;
-  }
-  let value = output as Json;
-  if (file !== undefined) {
-    try {
-      value = String(output).endsWith('.json') ? parseJson(file, `its output ${String(output)}`) : file;
-    } catch (error) {
-      return messageOf(error);
-    }
-  }
-  const given = /^(?:sha256:)?([0-9a-f]{64})$/.exec(checksum)?.[1];
-  const own = checksumOf(value);
-  // A checksum of another kind is for whoever wrote it.
-  if (given !== undefined && given !== own && (file === undefined || given !== digestOf(file))) {
-    return 'its checksum is not that of its output.';
-  }
-  return { output: value, checksum: own };
-}
-
-/** `collect` of `collect_2026-11-22`. */
-const stepOf = (key: string): string => key.split('_')[0] ?? key;
+  `key/${definition}/${digestOf(JSON.stringify([key, checksum ?? '']))}`;

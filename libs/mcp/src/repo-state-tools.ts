@@ -1,5 +1,5 @@
 /**
- * Owns the tools for state in a repository: init, checkpoint, resume, show, complete, migrate. They need no server of
+ * Owns the tools for state in a repository: init, checkpoint, resume, show, update, complete, migrate. They need no server of
  * Tidemark's. Must not decide anything about a state: its library does.
  */
 
@@ -183,6 +183,20 @@ const show = defineTool({
   },
 });
 
+const update = defineTool({
+  name: 'state_update',
+  title: 'Change the blackboard of a workflow',
+  description:
+    'Joins a JSON merge patch (RFC 7396) to a state that several agents share: fields of your own, artifacts, notes; null takes a field away. Nothing that others wrote meanwhile is lost. Stages are changed by state_checkpoint.',
+  input: z.strictObject({ name, patch: jsonMap.describe('What to set, by field') }),
+  output: z.object(kept),
+  hints: { ...REPLACES, idempotentHint: true },
+  async run({ name: of, patch }, context) {
+    const result = await open(context, of).patch(asRecord(patch)!);
+    return { data: { ...result }, text: withWarnings(standing(result.state), result.warnings) };
+  },
+});
+
 const complete = defineTool({
   name: 'state_complete',
   title: 'Put a finished workflow away',
@@ -216,4 +230,4 @@ const migrate = defineTool({
   },
 });
 
-export const REPO_STATE_TOOLS: readonly Tool[] = [init, checkpoint, resume, show, complete, migrate];
+export const REPO_STATE_TOOLS: readonly Tool[] = [init, checkpoint, resume, show, update, complete, migrate];

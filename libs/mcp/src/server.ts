@@ -31,8 +31,8 @@ export interface McpOptions {
   readonly user?: string | undefined;
   /** Who writes, where a call doesn't say; default: the client's name. */
   readonly agent?: string | undefined;
-  /** The folder of states in a repository. Throws `ConfigError` (`no-repository`). */
-  readonly folder: () => string;
+  /** The folder of states; undefined: in no repository. */
+  readonly folder: () => string | undefined;
   /** Whether checks of stages, which are commands, may be set and run. */
   readonly checks: boolean;
   /**

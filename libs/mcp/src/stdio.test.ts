@@ -27,7 +27,9 @@ it('serves two processes on one folder; killed and started again, nothing is los
 
   const next = await stdio('cal', '--user', 'ana');
   const resumed = await next.call('state_resume', { name: 'upgrade' });
-  expect(resumed.text).toBe('upgrade: resuming from stage 2 of 3: build (in progress, ann)\nNote of ann: keep the API');
+  expect(resumed.text).toBe(
+    'upgrade: Resuming from stage 2: build. Stage 1 already done. It is in progress with ann.\nNote of ann: keep the API',
+  );
   expect(resumed.data).toMatchObject({ fresh: false, stage: { id: 'build', number: 2, of: 3 } });
   // Somebody else has it in hand, and may still be there.
   const begins = { name: 'upgrade', stages: ['build'], status: 'in_progress' };

@@ -17,8 +17,8 @@ export interface ToolContext {
   readonly user: string | undefined;
   /** Who writes, where a call doesn't say. */
   agent(): string | undefined;
-  /** The folder of states in a repository. Throws `ConfigError` (`no-repository`). */
-  folder(): string;
+  /** The folder of states; undefined: in no repository. */
+  folder(): string | undefined;
   /** Whether checks of stages, which are commands, may be set and run. */
   readonly checks: boolean;
   /**

@@ -18,7 +18,10 @@ describe('a damaged file', () => {
     const { open, write, read, state, list } = await testPlace({ onTestFinished });
     await write(text);
     const report = await open().resume();
-    expect(report).toMatchObject({ fresh: false, line: 'resuming from stage 2 of 3: fix (in progress)' });
+    expect(report).toMatchObject({
+      fresh: false,
+      line: 'Resuming from stage 2: fix. Stage 1 already done. It is in progress.',
+    });
     expect(report.warnings).toEqual([
       expect.stringMatching(
         /audit-state\.json was damaged \(.+\); it was read as far as it goes, nothing of it is known to be lost/,

@@ -7,15 +7,16 @@
 
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { ConflictError, parseJson, TidemarkError } from '@tidemark/core';
+import { ConflictError, END_MISSING, parseJson, parseLenient, parseTime, TidemarkError } from '@tidemark/core';
 import { readIfThere, type StateFiles } from './files.ts';
-import { END_MISSING, parseLenient } from './lenient-json.ts';
 import { type Place, shown } from './place.ts';
 import { recoverState } from './recover.ts';
-import { type RepoState, stateFrom } from './state-file.ts';
+import { type FileForm, formOf, type RepoState, stateFrom } from './state-file.ts';
 
 export interface Candidate {
   readonly state: RepoState;
+  /** How its file is written. */
+  readonly form: FileForm;
   /** As people are told. */
   readonly where: string;
   readonly place: Place;
@@ -63,8 +64,9 @@ async function readOwn(files: StateFiles, place: Place): Promise<Read> {
   if (found === undefined) return { candidates: [], damaged: [], warnings: [] };
   const where = shown(place, place.file);
   const text = Buffer.from(found.bytes).toString('utf8');
-  const candidate = (state: RepoState, said: string, bytes: Uint8Array): Candidate => ({
+  const candidate = (state: RepoState, form: FileForm, said: string, bytes: Uint8Array): Candidate => ({
     state,
+    form,
     where: said,
     place,
     file: place.file,
@@ -72,8 +74,9 @@ async function readOwn(files: StateFiles, place: Place): Promise<Read> {
   });
   const strict = parseStrict(text);
   if (strict !== undefined) {
+    const state = stateFrom(strict.value, place.name, where, found.changedMs);
     return {
-      candidates: [candidate(stateFrom(strict.value, place.name, where), where, found.bytes)],
+      candidates: [candidate(state, formOf(strict.value), where, found.bytes)],
       damaged: [],
       warnings: [],
     };
@@ -82,8 +85,8 @@ async function readOwn(files: StateFiles, place: Place): Promise<Read> {
   const read = (sides ?? []).map((side) => ({ ...side, ...lenientState(side.text, place, found.changedMs) }));
   const whole = read.filter((side) => side.state !== undefined);
   if (whole.length > 0) {
-    const candidates = whole.map(({ state, text: side, label }) =>
-      candidate(state!, `${where} (${label})`, Buffer.from(side)),
+    const candidates = whole.map(({ state, form, text: side, label }) =>
+      candidate(state!, form, `${where} (${label})`, Buffer.from(side)),
     );
     return {
       candidates,
@@ -91,7 +94,7 @@ async function readOwn(files: StateFiles, place: Place): Promise<Read> {
       warnings: [`${where} was left in the middle of a merge, with both sides in it.`],
     };
   }
-  const { state, problems, lost } = lenientState(text, place, found.changedMs);
+  const { state, form, problems, lost } = lenientState(text, place, found.changedMs);
   const what = `${where} was damaged (${problems.join(', ')})`;
   const losses = lost.length === 0 ? 'nothing of it is known to be lost' : `lost: ${lost.join(', ')}`;
   const told =
@@ -99,7 +102,7 @@ async function readOwn(files: StateFiles, place: Place): Promise<Read> {
       ? `${what}; no state could be read from it, so this is a fresh start.`
       : `${what}; it was read as far as it goes, ${losses}.`;
   return {
-    candidates: state === undefined ? [] : [candidate(state, where, found.bytes)],
+    candidates: state === undefined ? [] : [candidate(state, form, where, found.bytes)],
     damaged: [{ place, bytes: found.bytes }],
     warnings: [told],
   };
@@ -116,13 +119,14 @@ function parseStrict(text: string): { readonly value: unknown } | undefined {
 /** Throws for what another workflow or a newer Tidemark wrote: that isn't ours to repair. */
 function lenientState(text: string, place: Place, changedMs: number) {
   const { value, problems } = parseLenient(text);
+  const form = formOf(value ?? {});
   try {
     const recovered = recoverState(value, place.name, changedMs, problems.includes(END_MISSING));
-    return { state: recovered?.state, problems, lost: recovered?.lost ?? [] };
+    return { state: recovered?.state, form, problems, lost: recovered?.lost ?? [] };
   } catch (error) {
     const isOurs = error instanceof TidemarkError && ['state-invalid', 'state-foreign'].includes(error.code);
     if (!isOurs) throw error;
-    return { state: undefined, problems, lost: [] };
+    return { state: undefined, form, problems, lost: [] };
   }
 }
 
@@ -159,7 +163,8 @@ async function readCopy(
   try {
     const found = await readIfThere(files, file);
     const { value } = parseStrict(Buffer.from(found?.bytes ?? []).toString('utf8')) ?? { value: undefined };
-    return { state: stateFrom(value, place.name, where), where, place, file, bytes: found?.bytes ?? Buffer.alloc(0) };
+    const state = stateFrom(value, place.name, where, found?.changedMs);
+    return { state, form: formOf(value), where, place, file, bytes: found?.bytes ?? Buffer.alloc(0) };
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
     return { warning: `${where} looks like a copy of this state, but can't be read as one; it was left as it is.` };
@@ -192,7 +197,7 @@ export function judge(candidates: readonly Candidate[], choice: number | undefin
   return { winner: chosen, losers };
 }
 
-const timeOf = ({ state }: Candidate): number => Date.parse(state.updated_at);
+const timeOf = ({ state }: Candidate): number => parseTime(state.updated_at);
 
 const distinct = (all: readonly Candidate[]): readonly Candidate[] =>
   all.filter((each, at) => !all.slice(0, at).some((other) => isDeepStrictEqual(other.state, each.state)));

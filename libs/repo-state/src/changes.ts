@@ -107,6 +107,48 @@ export function updated(state: RepoState, change: (state: RepoState) => RepoStat
   return next;
 }
 
+/** Fields that checkpoints, migrations and the store write. */
+const OWNED: ReadonlySet<string> = new Set([
+  ...[
+    'format',
+    'workflow',
+    'version',
+    'created_at',
+    'updated_at',
+    'current_stage',
+    'stages',
+    'conflicts',
+    'completed_at',
+  ],
+]);
+
+/** Throws `InvalidError` (`patch-field-owned`). */
+export function patched(state: RepoState, change: Readonly<Record<string, Json>>): RepoState {
+  const owned = Object.keys(change).find((field) => OWNED.has(field));
+  if (owned !== undefined) {
+    throw new InvalidError(
+      'patch-field-owned',
+      `${owned} can't be changed so: stages by checkpoint, versions by migrate, the rest is kept right by itself.`,
+      { field: owned },
+    );
+  }
+  return merged(state as unknown as Json, change) as unknown as RepoState;
+}
+
+/** RFC 7396; both are bounded in depth. */
+function merged(before: Json, change: Json): Json {
+  if (!isObject(change)) return change;
+  const next = new Map(Object.entries(isObject(before) ? before : {}));
+  for (const [field, value] of Object.entries(change)) {
+    if (value === null) next.delete(field);
+    else next.set(field, merged(next.get(field) ?? null, value));
+  }
+  return Object.fromEntries(next);
+}
+
+const isObject = (value: Json): value is { readonly [field: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 function changedStage(before: Stage, change: Checkpoint, checked: CheckEvidence | undefined, at: string): Stage {
   const { check: _own, ...given } = change.evidence ?? {};
   const evidence = joined({ ...before.evidence, ...(checked && { check: checked }) }, given) as Evidence;

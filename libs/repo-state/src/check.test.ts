@@ -50,7 +50,7 @@ it('leaves the stage failed when it does not pass, with the evidence, and stages
     { id: 'build', status: 'failed', evidence: { check: { exit_code: 3, passed: false, output: ['no such file'] } } },
     { id: 'ship', status: 'pending' },
   ]);
-  expect((await open().resume()).line).toBe('resuming from stage 2 of 3: build (failed)');
+  expect((await open().resume()).line).toBe('Resuming from stage 2: build. Stage 1 already done. It failed.');
 });
 
 it('can not be gone around', async () => {

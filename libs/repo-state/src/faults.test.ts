@@ -76,7 +76,7 @@ describe('a place that can not be written', () => {
       expect(await state()).toEqual(aState({ notes: [{ text: 'before' }] }));
       // The next process finds it there, and goes on with it.
       expect(await open({ files }).resume()).toMatchObject({
-        line: 'resuming from stage 3 of 3: test (not begun)',
+        line: 'Resuming from stage 3: test. Stages 1–2 already done.',
         conflicts: [],
       });
       const second = await open({ files }).checkpoint({ note: 'still away' });
@@ -110,7 +110,7 @@ describe('a place that can not be written', () => {
     await expect(open({ files }).init({ stages: ['a'] })).rejects.toMatchObject({ code: 'state-exists' });
     expect(await open().resume()).toMatchObject({
       fresh: false,
-      line: 'resuming from stage 1 of 1: a (not begun)',
+      line: 'Resuming from stage 1: a.',
       conflicts: [],
     });
     expect(await list()).toEqual(['.gitignore', 'audit-state.json']);
@@ -145,7 +145,7 @@ describe('a place that can not be written', () => {
     const { warnings, file } = await open({ folder: '/sys' }).init({ stages: ['a'] });
     expect(warnings).toEqual([expect.stringContaining("/sys/.workflow-state can't be written")]);
     expect(file.startsWith(temporaryFolder)).toBe(true);
-    expect((await open({ folder: '/sys' }).resume()).line).toBe('resuming from stage 1 of 1: a (not begun)');
+    expect((await open({ folder: '/sys' }).resume()).line).toBe('Resuming from stage 1: a.');
   });
 
   it('for real: a file system that is mounted for reading', async (context) => {
@@ -161,7 +161,7 @@ describe('a place that can not be written', () => {
     });
     execFileSync('mount', ['-o', 'remount,rw', folder!]);
     expect(await open({ folder: folder! }).resume()).toMatchObject({
-      line: 'resuming from stage 2 of 2: b (not begun)',
+      line: 'Resuming from stage 2: b. Stage 1 already done.',
     });
   });
 });

@@ -11,9 +11,12 @@ import { linkError, type StateFiles } from './files.ts';
 import { NAME_MAX_CHARS } from './limits.ts';
 
 export const STATE_FOLDER = '.workflow-state';
+/** In the system's temporary folder, of whoever is in no repository. */
+const OUTSIDE_FOLDER = 'workflow-state';
 
 export interface Place {
-  readonly kind: 'own' | 'temporary';
+  /** `outside`: of no repository, in the system's temporary folder; `temporary`: for a place that can't be written. */
+  readonly kind: 'own' | 'outside' | 'temporary';
   readonly root: string;
   readonly name: string;
   /** `.workflow-state` itself. */
@@ -41,7 +44,7 @@ export function checkName(name: string): void {
 }
 
 export function placeIn(kind: Place['kind'], root: string, name: string): Place {
-  const folder = path.join(root, STATE_FOLDER);
+  const folder = path.join(root, kind === 'outside' ? OUTSIDE_FOLDER : STATE_FOLDER);
   const stem = path.join(folder, `${name}-state`);
   return {
     kind,
@@ -82,13 +85,22 @@ export async function makeReady(files: StateFiles, place: Place): Promise<void> 
       throw new ConfigError('place-missing', `There is no folder ${place.root}.`, { folder: place.root });
     }
   } else {
-    const owned = path.dirname(place.root);
+    const owned = place.kind === 'outside' ? place.folder : path.dirname(place.root);
     await files.makeFolder(owned, true);
-    const { kind, owner } = await files.stat(owned);
-    if (kind !== 'folder' || (process.getuid !== undefined && owner !== process.getuid())) {
-      throw new ConfigError('place-foreign', `${owned} belongs to somebody else, so no state is kept there.`);
-    }
+    await refuseOthers(files, owned);
   }
   await refuseLinks(files, place);
-  await files.makeFolder(place.folder, place.kind === 'temporary');
+  await files.makeFolder(place.folder, place.kind !== 'own');
+}
+
+export async function isOurs(files: StateFiles, folder: string): Promise<boolean> {
+  const { kind, owner } = await files.stat(folder);
+  return kind === 'folder' && (process.getuid === undefined || owner === process.getuid());
+}
+
+/** Throws `ConfigError` (`place-foreign`) for a folder that somebody else has made where anybody may make one. */
+export async function refuseOthers(files: StateFiles, folder: string, mayBeAbsent = false): Promise<void> {
+  if (await isOurs(files, folder)) return;
+  if (mayBeAbsent && (await files.stat(folder)).kind === 'absent') return;
+  throw new ConfigError('place-foreign', `${folder} belongs to somebody else, so no state is kept there.`);
 }

@@ -13,7 +13,7 @@ describe('the life of a state', () => {
     const audit = open({ agent: 'ann' });
     expect(await audit.resume()).toMatchObject({
       fresh: true,
-      line: "fresh start: there is no state of 'audit'",
+      line: 'No prior state found, beginning from stage 1.',
       warnings: [],
     });
     const begun = await audit.init({ stages: ['scan', 'fix', 'test'], note: 'be careful' });
@@ -40,7 +40,7 @@ describe('the life of a state', () => {
     await audit.checkpoint({ stages: ['fix'], status: 'in_progress' });
     expect(await open().resume()).toMatchObject({
       fresh: false,
-      line: 'resuming from stage 2 of 3: fix (in progress, ann)',
+      line: 'Resuming from stage 2: fix. Stage 1 already done. It is in progress with ann.',
       stage: { number: 2, of: 3, id: 'fix', status: 'in_progress' },
       conflicts: [],
       state: {
@@ -203,7 +203,7 @@ describe('versions of a workflow', () => {
         2: (was) => ({ ...was, artifacts: { ...was.artifacts, next: 2 } }),
       },
     }).resume();
-    expect(report.line).toBe('resuming from stage 2 of 3: fix (in progress)');
+    expect(report.line).toBe('Resuming from stage 2: fix. Stage 1 already done. It is in progress.');
     expect(await state()).toMatchObject({ version: 3, artifacts: { from: 1, next: 2 } });
     expect(await list()).toContain('audit-state.v1.json.bak');
     await expect(open({ version: 2 }).resume()).rejects.toMatchObject({ code: 'state-newer' });

@@ -1,12 +1,12 @@
 /**
- * Owns the operations on a state in a repository: init, checkpoint, resume, show, complete, migrate, update. They return
+ * Owns the operations on a state in a repository: init, checkpoint, resume, show, complete, migrate, update, patch. They return
  * plain data and warnings, and print nothing. Any number of processes may use the same state: each change reads it anew
  * under its lock. The clock is a parameter; here, and only here, the wall clock decides what is newer.
  */
 
 import os from 'node:os';
 import path from 'node:path';
-import { ConfigError, ConflictError, InvalidError, isoTime } from '@tidemark/core';
+import { ConfigError, ConflictError, InvalidError, isoTime, type Json } from '@tidemark/core';
 import {
   type Beginning,
   begin,
@@ -17,6 +17,7 @@ import {
   type Migration,
   type MigrationPlan,
   migrated,
+  patched,
   updated,
   withStagesOf,
 } from './changes.ts';
@@ -26,14 +27,14 @@ import { isIgnored } from './gitignored.ts';
 import { CHECK_TIMEOUT_MS, LOCK_WAIT_MS } from './limits.ts';
 import type { withLock } from './lock.ts';
 import { checkName, placeIn, shown, temporaryPlace } from './place.ts';
-import { type ResumeReport, reportOf } from './report.ts';
+import { NO_STATE, type ResumeReport, reportOf } from './report.ts';
 import { type CheckEvidence, type RepoState, textOf } from './state-file.ts';
 import { type Loaded, StateStore, type Step, type Stored } from './store.ts';
 import type { Clock } from './times.ts';
 
 export interface RepoStateOptions {
-  /** The repository, or another place: `.workflow-state/` is in it. */
-  readonly folder: string;
+  /** The repository, or another place: `.workflow-state/` is in it. Undefined: of no repository, in the system's temporary folder. */
+  readonly folder: string | undefined;
   /** The workflow's name; the file is `<name>-state.json`. */
   readonly name: string;
   readonly now: Clock;
@@ -98,10 +99,10 @@ export class RepoStateFile {
       throw new InvalidError('option-invalid', 'checkpointEvery must be a whole number from 1.');
     }
     this.#options = options;
-    this.#root = path.resolve(folder);
-    const own = placeIn('own', this.#root, name);
+    this.#root = path.resolve(folder ?? '.');
+    const own = folder === undefined ? placeIn('outside', temporaryFolder, name) : placeIn('own', this.#root, name);
     this.#file = shown(own, own.file);
-    const temporary = temporaryPlace(temporaryFolder, this.#root, name);
+    const temporary = temporaryPlace(temporaryFolder, own.root, name);
     this.#store = new StateStore({ files, own, temporary, now, lock, lockWaitMs: options.lockWaitMs ?? LOCK_WAIT_MS });
   }
 
@@ -124,13 +125,12 @@ export class RepoStateFile {
   async resume(
     how: { readonly choose?: number | undefined; readonly otherwise?: Beginning | undefined } = {},
   ): Promise<ResumeReport> {
-    const { name } = this.#options;
     const loaded = await this.#store.load(how.choose);
     const begins = loaded.state === undefined && how.otherwise !== undefined;
     const leads = loaded.state !== undefined && this.#migratesFrom(loaded.state);
     if (!loaded.needsRepair && !begins && !leads) {
       this.#requireVersion(loaded.state);
-      return reportOf(name, loaded.state, loaded.file, loaded.warnings);
+      return reportOf(loaded.state, loaded.file, loaded.warnings);
     }
     const stored = await this.#store.change((before, at, isDamaged): Step => {
       if (before === undefined) {
@@ -139,10 +139,8 @@ export class RepoStateFile {
       if (!isDamaged || how.otherwise === undefined) return this.#ready(before);
       return this.#ready(withStagesOf(before, this.#begun(how.otherwise, at)));
     }, how.choose);
-    const report = reportOf(name, stored.state, stored.file, stored.warnings);
-    return begins && stored.state
-      ? { ...report, fresh: true, line: `fresh start: ${stored.state.stages.length} stages` }
-      : report;
+    const report = reportOf(stored.state, stored.file, stored.warnings);
+    return begins && stored.state ? { ...report, fresh: true, line: NO_STATE } : report;
   }
 
   /**
@@ -191,6 +189,14 @@ export class RepoStateFile {
         keep: updated(this.#versioned(existing(before, this.#options.name)), change),
       })),
     );
+  }
+
+  /**
+   * Joins a JSON merge patch (RFC 7396) under the lock, so that nothing is lost that others wrote meanwhile. Throws `InvalidError`
+   * (`patch-field-owned`) for stages and what Tidemark owns.
+   */
+  patch(change: Readonly<Record<string, Json>>): Promise<StateResult> {
+    return this.update((state) => patched(state, change));
   }
 
   /** Puts a finished state into `archive/`. Throws `ConflictError` (`stages-open`), unless `open` allows for it. */

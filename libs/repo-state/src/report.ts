@@ -8,7 +8,7 @@ export interface ResumeReport {
   readonly state?: RepoState | undefined;
   /** The first stage that isn't done, with its number from 1; null: all are done. */
   readonly stage: (Stage & { readonly number: number; readonly of: number }) | null;
-  /** `resuming from stage 3 of 5: build (in progress)`. */
+  /** `Resuming from stage 3: build. Stages 1–2 already done.`, and how that stage stands where it was begun. */
   readonly line: string;
   /** Conflicts that were resolved since the state began, the newest last. */
   readonly conflicts: readonly ResolvedConflict[];
@@ -17,24 +17,21 @@ export interface ResumeReport {
   readonly warnings: readonly string[];
 }
 
+export const NO_STATE = 'No prior state found, beginning from stage 1.';
+
 const SAID: Readonly<Record<Stage['status'], string>> = {
-  pending: 'not begun',
-  in_progress: 'in progress',
-  done: 'done',
+  pending: 'is not begun',
+  in_progress: 'is in progress',
+  done: 'is done',
   failed: 'failed',
 };
 
-export function reportOf(
-  name: string,
-  state: RepoState | undefined,
-  file: string,
-  warnings: readonly string[],
-): ResumeReport {
+export function reportOf(state: RepoState | undefined, file: string, warnings: readonly string[]): ResumeReport {
   if (state === undefined) {
     return {
       fresh: true,
       stage: null,
-      line: `fresh start: there is no state of '${name}'`,
+      line: NO_STATE,
       conflicts: [],
       file,
       warnings,
@@ -48,7 +45,8 @@ export function reportOf(
     const line = of === 0 ? 'there are no stages yet' : `all ${of} stages are done: nothing to resume`;
     return { ...told, stage: null, line };
   }
-  const who = stage.status !== 'pending' && stage.agent !== undefined ? `, ${stage.agent}` : '';
-  const line = `resuming from stage ${at + 1} of ${of}: ${stage.id} (${SAID[stage.status]}${who})`;
+  const who = stage.agent === undefined ? '' : ` with ${stage.agent}`;
+  const done = at === 0 ? '' : ` ${at === 1 ? 'Stage 1' : `Stages 1–${at}`} already done.`;
+  const line = `Resuming from stage ${at + 1}: ${stage.id}.${done}${stage.status === 'pending' ? '' : ` It ${SAID[stage.status]}${who}.`}`;
   return { ...told, stage: { ...stage, number: at + 1, of }, line };
 }

@@ -3,7 +3,7 @@
  * kept as it is: scripts and other agents may have put it there. Pure.
  */
 
-import { ConfigError, InvalidError, LimitError } from '@tidemark/core';
+import { ConfigError, InvalidError, isoTime, type Json, LimitError, parseTime } from '@tidemark/core';
 import { findSecrets, secretsTold } from '@tidemark/secrets';
 import { z } from 'zod';
 import { PROBLEMS_TOLD_MAX, STAGES_MAX, STATE_MAX_BYTES } from './limits.ts';
@@ -14,11 +14,13 @@ export const FORMAT = 1;
 export const STAGE_STATUSES = ['pending', 'in_progress', 'done', 'failed'] as const;
 export type StageStatus = (typeof STAGE_STATUSES)[number];
 
-const time = z.iso.datetime({ offset: true });
-const text = z.string().min(1);
+const time = z
+  .string()
+  .refine((said) => !Number.isNaN(parseTime(said)), { error: 'must be a time such as 2026-03-01T14:03:11Z' });
+const word = z.string().min(1);
 
 const checkEvidence = z.looseObject({
-  command: text,
+  command: word,
   /** Null: it was ended by a signal. */
   exit_code: z.int().nullable(),
   passed: z.boolean(),
@@ -33,20 +35,28 @@ const checkEvidence = z.looseObject({
   at: time,
 });
 
-const evidence = z.looseObject({ check: checkEvidence.optional() });
+/** Others write a text or a list. */
+const evidence = z.union([
+  z.string().transform((said): EvidenceFields => ({ text: said })),
+  z.array(z.json()).transform((items): EvidenceFields => ({ items })),
+  z.looseObject({ check: checkEvidence.optional() }),
+]);
+type EvidenceFields = { readonly check?: z.infer<typeof checkEvidence> | undefined; [field: string]: unknown };
 
 const stage = z.looseObject({
-  id: text,
+  id: word,
   status: z.enum(STAGE_STATUSES),
   evidence: evidence.optional(),
   /** A command that must pass before the stage counts as done. */
-  check: text.optional(),
+  check: word.optional(),
   /** Who changed it last, and when. */
   agent: z.string().optional(),
   updated_at: time.optional(),
 });
 
 const note = z.looseObject({ text: z.string(), at: time.optional(), agent: z.string().optional() });
+
+export type Note = z.infer<typeof note>;
 
 const resolvedConflict = z.looseObject({
   at: time,
@@ -56,37 +66,47 @@ const resolvedConflict = z.looseObject({
   archived: z.string(),
 });
 
+const namedArtifacts = (list: readonly Json[]): Record<string, Json> =>
+  Object.fromEntries(list.map((each, at) => [typeof each === 'string' ? each : `${at + 1}`, each]));
+
 const stateSchema = z.looseObject({
   format: z.int().min(1).default(FORMAT),
-  workflow: text,
-  version: z.int().min(1),
+  workflow: word,
+  version: z.int().min(1).default(1),
   created_at: time,
   updated_at: time,
-  current_stage: z.string().nullable(),
+  current_stage: z.string().nullable().default(null),
   stages: z
     .array(stage)
     .max(STAGES_MAX)
     .refine((all) => new Set(all.map(({ id }) => id)).size === all.length, { error: 'two stages have the same id' }),
-  artifacts: z.record(z.string(), z.json()).default({}),
-  notes: z.array(z.union([z.string().transform((said): z.infer<typeof note> => ({ text: said })), note])).default([]),
+  /** By name; others write a list of paths, each of which is a name. */
+  artifacts: z.union([z.array(z.json()).transform(namedArtifacts), z.record(z.string(), z.json())]).default({}),
+  /** Others write one text. */
+  notes: z
+    .union([
+      z.string().transform((said): Note[] => (said === '' ? [] : [{ text: said }])),
+      z.array(z.union([z.string().transform((said): Note => ({ text: said })), note])),
+    ])
+    .default([]),
   shared: z.boolean().optional(),
   conflicts: z.array(resolvedConflict).optional(),
   completed_at: time.optional(),
 });
 
 export type CheckEvidence = z.infer<typeof checkEvidence>;
-export type Evidence = z.infer<typeof evidence>;
+export type Evidence = EvidenceFields;
 export type Stage = z.infer<typeof stage>;
-export type Note = z.infer<typeof note>;
 export type ResolvedConflict = z.infer<typeof resolvedConflict>;
 /** What the file holds. */
 export type RepoState = z.infer<typeof stateSchema>;
 
 /**
  * The state that the value is. Throws `InvalidError` (`state-foreign`: something else's JSON; `state-other-workflow`;
- * `state-invalid`, with the places) or `ConfigError` (`state-newer`). `file` is told.
+ * `state-invalid`, with the places) or `ConfigError` (`state-newer`). `file` is told; `changedMs`: when it was changed last, for times that
+ * it doesn't have.
  */
-export function stateFrom(value: unknown, name: string, file: string): RepoState {
+export function stateFrom(value: unknown, name: string, file: string, changedMs?: number): RepoState {
   const { format, workflow, stages } = (typeof value === 'object' && value !== null ? value : {}) as Partial<RepoState>;
   if (typeof workflow !== 'string' || !Array.isArray(stages)) {
     throw new InvalidError(
@@ -109,15 +129,44 @@ export function stateFrom(value: unknown, name: string, file: string): RepoState
       { file, format },
     );
   }
-  const parsed = stateSchema.safeParse(value);
-  if (parsed.success) return parsed.data;
+  const parsed = stateSchema.safeParse(withTimes(value as Partial<RepoState>, changedMs));
+  if (parsed.success) return { ...parsed.data, current_stage: currentStage(parsed.data.stages) };
   const problems = parsed.error.issues.map(({ path, message }) => `${pointer(path)}: ${lowerFirst(message)}`);
   const told = problems.slice(0, PROBLEMS_TOLD_MAX).join('; ');
   throw new InvalidError('state-invalid', `${file} does not fit: ${told}. It was left as it is: correct it.`, { file });
 }
 
+function withTimes(value: Partial<RepoState>, changedMs: number | undefined): object {
+  if (changedMs === undefined) return value;
+  const updated_at = value.updated_at ?? isoTime(changedMs);
+  return { ...value, created_at: value.created_at ?? updated_at, updated_at };
+}
+
+/** How a file writes what may be written in two ways. */
+export interface FileForm {
+  readonly artifacts: 'list' | 'map';
+  readonly notes: 'text' | 'list';
+}
+
+/** Of what was parsed. */
+export function formOf(value: unknown): FileForm {
+  const { artifacts, notes } = value as { readonly artifacts?: unknown; readonly notes?: unknown };
+  return { artifacts: Array.isArray(artifacts) ? 'list' : 'map', notes: typeof notes === 'string' ? 'text' : 'list' };
+}
+
+/** As the file's own reader expects it: what is only a text or a list of evidence is written as such. */
+function written(state: RepoState, form: FileForm): object {
+  const stages = state.stages.map((each) => {
+    const [[field, value] = [], ...more] = Object.entries(each.evidence ?? {});
+    return more.length === 0 && (field === 'text' || field === 'items') ? { ...each, evidence: value } : each;
+  });
+  const artifacts = form.artifacts === 'list' ? Object.values(state.artifacts) : state.artifacts;
+  const notes = form.notes === 'text' ? state.notes.map(({ text: said }) => said).join('\n') : state.notes;
+  return { ...state, stages, artifacts, notes };
+}
+
 /** What is written. Throws `InvalidError` (`state-secret`, with the places) and `LimitError` (`state-too-large`). */
-export function textOf(state: RepoState): string {
+export function textOf(state: RepoState, form: FileForm = { artifacts: 'map', notes: 'list' }): string {
   const found = findSecrets(state);
   if (found.length > 0) {
     throw new InvalidError(
@@ -126,8 +175,8 @@ export function textOf(state: RepoState): string {
       { found },
     );
   }
-  const written = `${JSON.stringify(state, undefined, 2)}\n`;
-  const size = Buffer.byteLength(written);
+  const text = `${JSON.stringify(written(state, form), undefined, 2)}\n`;
+  const size = Buffer.byteLength(text);
   if (size > STATE_MAX_BYTES) {
     throw new LimitError(
       'state-too-large',
@@ -135,7 +184,7 @@ export function textOf(state: RepoState): string {
       { size },
     );
   }
-  return written;
+  return text;
 }
 
 /** The first stage that isn't done; null: all are. */

@@ -7,7 +7,7 @@
 
 import path from 'node:path';
 import { codeOf } from '@tidemark/blob-fs/durable-files';
-import { isoTime, UnavailableError } from '@tidemark/core';
+import { isoTime, parseTime, UnavailableError } from '@tidemark/core';
 import { type Candidate, type Judged, judge, type Read, readCandidates } from './candidates.ts';
 import {
   asStateError,
@@ -22,7 +22,7 @@ import {
 import { gitignoreFor } from './gitignore.ts';
 import { CONFLICTS_KEPT_MAX } from './limits.ts';
 import { withLock } from './lock.ts';
-import { findRepository, makeReady, type Place, refuseLinks, shown } from './place.ts';
+import { findRepository, isOurs, makeReady, type Place, refuseLinks, refuseOthers, shown } from './place.ts';
 import { currentStage, type RepoState, type ResolvedConflict, stateFrom, textOf } from './state-file.ts';
 import { type Clock, stampOf } from './times.ts';
 
@@ -81,7 +81,7 @@ export class StateStore {
         state: winner?.state,
         needsRepair,
         file: winner?.where ?? shown(own, own.file),
-        warnings: read.warnings,
+        warnings: [...this.#warnings(), ...read.warnings],
       };
     } catch (error) {
       throw asStateError(error, own.folder);
@@ -92,7 +92,8 @@ export class StateStore {
   async change(step: StateStep, choice?: number): Promise<Stored> {
     const { own, temporary } = this.#options;
     try {
-      return await this.#changeIn(own, step, choice);
+      const stored = await this.#changeIn(own, step, choice);
+      return { ...stored, warnings: [...this.#warnings(), ...stored.warnings] };
     } catch (error) {
       if (!isReadOnly(error)) throw asStateError(error, own.folder);
     }
@@ -105,12 +106,19 @@ export class StateStore {
     }
   }
 
+  #warnings(): readonly string[] {
+    const { own } = this.#options;
+    if (own.kind !== 'outside') return [];
+    return [
+      `There is no git repository here, so the state is in ${own.folder}, which doesn't outlive a restart of the machine. Name another place to keep it (--dir).`,
+    ];
+  }
+
   /** The temporary place counts only where it is ours. */
   async #readable(): Promise<readonly Place[]> {
     const { files, own, temporary } = this.#options;
-    const { kind, owner } = await files.stat(path.dirname(temporary.root));
-    const isOurs = kind === 'folder' && (process.getuid === undefined || owner === process.getuid());
-    return isOurs ? [own, temporary] : [own];
+    if (own.kind === 'outside') await refuseOthers(files, own.folder, true);
+    return (await isOurs(files, path.dirname(temporary.root))) ? [own, temporary] : [own];
   }
 
   async #changeIn(place: Place, step: StateStep, choice: number | undefined): Promise<Stored> {
@@ -131,7 +139,7 @@ export class StateStore {
     const read = await readCandidates(files, await this.#readable());
     const judged = judge(read.candidates, choice);
     const before = judged.winner?.state;
-    const atMs = Math.max(now(), before === undefined ? 0 : Date.parse(before.updated_at) + 1);
+    const atMs = Math.max(now(), before === undefined ? 0 : parseTime(before.updated_at) + 1);
     const at = isoTime(atMs);
     // It is decided, and refused if it must be, before anything is touched.
     const todo = step(before, at, read.damaged.length > 0);
@@ -166,7 +174,7 @@ export class StateStore {
       await files.remove(place.file);
       return undefined;
     }
-    const bytes = Buffer.from(textOf(next));
+    const bytes = Buffer.from(textOf(next, winner?.form));
     if ('archive' in todo) {
       await this.#requireRemovable(place);
       const stem = `${place.name}-state-${stampOf(atMs)}`;
@@ -184,7 +192,7 @@ export class StateStore {
   /** What can't be taken away would be taken for unfinished by the next one who looks. */
   async #requireRemovable(place: Place): Promise<void> {
     const { files, own } = this.#options;
-    if (place.kind === 'own' || (await files.stat(own.file)).kind === 'absent') return;
+    if (place.kind !== 'temporary' || (await files.stat(own.file)).kind === 'absent') return;
     throw new UnavailableError(
       'place-read-only',
       `${own.file} can't be taken away, for its place can't be written. The state is kept in ${place.file}: put it away once the place can be written.`,
@@ -194,7 +202,7 @@ export class StateStore {
 
   async #intoArchive(place: Place, stem: string, bytes: Uint8Array): Promise<string> {
     const { files } = this.#options;
-    await files.makeFolder(place.archive, place.kind === 'temporary');
+    await files.makeFolder(place.archive, place.kind !== 'own');
     const name = await writeBeside(files, place.archive, stem, '.json', bytes);
     return shown(place, path.join(place.archive, name));
   }
@@ -248,7 +256,7 @@ export class StateStore {
 
   async #keepGitignore(place: Place, state: RepoState): Promise<readonly string[]> {
     const { files, lock = withLock, lockWaitMs } = this.#options;
-    if (place.kind === 'temporary' || findRepository(place.root) === undefined) return [];
+    if (place.kind !== 'own' || findRepository(place.root) === undefined) return [];
     const file = path.join(place.folder, '.gitignore');
     try {
       const before = await readIfThere(files, file);
@@ -266,7 +274,7 @@ export class StateStore {
   }
 }
 
-const stays = (place: Place, from: Place): boolean => place.kind === 'temporary' && from.kind === 'own';
+const stays = (place: Place, from: Place): boolean => place.kind === 'temporary' && from.kind !== 'temporary';
 
 const textIn = (found: { readonly bytes: Uint8Array } | undefined): string | undefined =>
   found && Buffer.from(found.bytes).toString('utf8');

@@ -65,7 +65,7 @@ it(
       code: 'state-locked',
     });
     // Reading needs no lock.
-    expect((await open().resume()).line).toContain('stage 1 of 1');
+    expect((await open().resume()).line).toContain('stage 1: a.');
     holder.kill('SIGKILL');
     await once(holder, 'exit');
     await Promise.all(['one', 'two', 'three'].map((note) => open({ lockWaitMs: 10_000 }).checkpoint({ note })));

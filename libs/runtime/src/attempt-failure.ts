@@ -112,9 +112,11 @@ function probeFailed(error: ProbeError): ParkError {
   return new ParkError('probe-failed', message, error.key, { lastError: errorNote(error).message });
 }
 
-/** As many attempts as there are have failed, or none can mend it; the stack is the user's own. */
+/** As many attempts as there are have failed, or none can mend it. */
 function stepFailed(task: TaskState, attempt: number, error: unknown): ParkError {
-  const { message, code = null, stack = '' } = errorNote(causeOf(error));
+  // The stack is the user's own; the message names the effect's operation, where it was one.
+  const { message } = errorNote(error);
+  const { code = null, stack = '' } = errorNote(causeOf(error));
   const times = attempt === 1 ? '' : ` at attempt ${attempt}`;
   return new ParkError(
     'step-failed',

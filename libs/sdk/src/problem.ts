@@ -23,7 +23,7 @@ export function refuseProblems(code: string, what: string, problems: readonly De
   throw new InvalidError(code, `${what} can't be used:\n${list}`, { what, problems });
 }
 
-/** Names stand in keys, logs and commands, so they are plain. */
+/** Names stand in keys, logs and commands, so they are plain; objects order members that are digits alone before all others. */
 export function nameProblems(what: string, name: unknown): readonly DefinitionProblem[] {
   if (typeof name === 'string' && name.startsWith(SYSTEM_PREFIX)) {
     return [
@@ -33,9 +33,10 @@ export function nameProblems(what: string, name: unknown): readonly DefinitionPr
       },
     ];
   }
-  if (typeof name === 'string' && name.length <= NAME_MAX_CHARS && /^[A-Za-z][A-Za-z0-9._-]*$/.test(name)) return [];
+  if (typeof name === 'string' && name.length <= NAME_MAX_CHARS && /^(?!\d+$)[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name))
+    return [];
   const given = typeof name === 'string' ? JSON.stringify(name.slice(0, NAME_MAX_CHARS)) : `a ${typeof name}`;
-  const message = `${what} ${given}: a name is 1..${NAME_MAX_CHARS} letters, digits, dots, dashes or underscores, a letter first.`;
+  const message = `${what} ${given}: a name is 1..${NAME_MAX_CHARS} letters, digits, dots, dashes or underscores, a letter or digit first, and not digits alone.`;
   return [{ code: 'name-invalid', message }];
 }
 

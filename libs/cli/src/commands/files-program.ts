@@ -2,7 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import type { ProgramKit } from './program-kit.ts';
-import { places } from './shared-options.ts';
+import { places, repeated } from './shared-options.ts';
 
 const filesCommands = () => import('./files.ts');
 
@@ -28,6 +28,7 @@ export function addFiles({ command: add, does, modules }: ProgramKit): void {
     .requiredOption('--as <pipeline>', 'the pipeline, from the given modules')
     .option('--id <id>', 'id of the run (default: the pipeline_id of the files)')
     .option('--tenant <name>', 'whose run it is (default: default)')
+    .option('--outputs <folder>', 'outputs may lie in this folder too; may be repeated', repeated)
     .option('--input <json>', 'its input: JSON, @file, or - for standard input (default: {})')
     .action(does(filesCommands, 'filesImport'));
 }

@@ -51,6 +51,8 @@ export interface ImportOptions extends PlaceOptions {
   readonly id?: string | undefined;
   readonly tenant?: string | undefined;
   readonly input?: string | undefined;
+  /** Further folders that outputs may lie in. */
+  readonly outputs?: readonly string[] | undefined;
   readonly workflows?: readonly string[] | undefined;
 }
 
@@ -165,6 +167,7 @@ export async function filesImport(session: Session, folder: string, options: Imp
       folder: path.resolve(cwd, folder),
       pipeline: { name, stepNames },
       id,
+      outside: options.outputs?.map((each) => path.resolve(cwd, each)),
       back: wayBack(client, tenant),
       start: async (wanted) =>
         void (await client.start(name, input, { id: wanted, ...(tenant !== undefined && { tenant }) })),

@@ -6,7 +6,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { ConfigError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
 import type { McpOptions } from '@tidemark/mcp';
 import { findRepository } from '@tidemark/repo-state';
@@ -90,15 +89,9 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-function folderOf({ cwd }: Session, { dir }: McpCommandOptions): string {
-  if (dir !== undefined) return path.resolve(cwd, dir);
-  const repository = findRepository(cwd);
-  if (repository !== undefined) return repository;
-  throw new ConfigError(
-    'no-repository',
-    'The server was started in no git repository. Start it in one, or name the place of states with --dir.',
-  );
-}
+/** Undefined: in no repository. */
+const folderOf = ({ cwd }: Session, { dir }: McpCommandOptions): string | undefined =>
+  dir === undefined ? findRepository(cwd) : path.resolve(cwd, dir);
 
 async function ownVersion(): Promise<string> {
   const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import { tenantName, wholeNumber } from '../arguments.ts';
 import type { ProgramKit } from './program-kit.ts';
-import { places, why } from './shared-options.ts';
+import { places, repeated, why } from './shared-options.ts';
 
 const budgetCommands = () => import('./budget.ts');
 const memoryCommands = () => import('./memory.ts');
@@ -34,7 +34,7 @@ export function addMemory({ command, does }: ProgramKit): void {
     .requiredOption('--from <name>', 'who hands over')
     .requiredOption('--to <name>', 'who goes on: an agent or a person')
     .requiredOption('--message <text>', 'what they need to know')
-    .option('--artifact <name>', 'something they need, such as a path; may be repeated', collect)
+    .option('--artifact <name>', 'something they need, such as a path; may be repeated', repeated)
     .action(does(sessionCommands, 'sessionHandOver'));
 
   const memory = group('memory', 'what is known of a user: facts, and summaries of earlier sessions');
@@ -85,5 +85,3 @@ const spends = (command: Command): Command =>
   command
     .option('--tokens <count>', 'tokens', wholeNumber(0, Number.MAX_SAFE_INTEGER))
     .option('--usd <amount>', 'US dollars, such as 5 or 0.25');
-
-const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];

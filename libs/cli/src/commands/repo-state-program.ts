@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { duration, wholeNumber } from '../arguments.ts';
 import { CHECK_TIMEOUT_MAX_MS } from '../limits.ts';
 import type { ProgramKit } from './program-kit.ts';
+import { repeated } from './shared-options.ts';
 
 const repoStateCommands = () => import('./repo-state.ts');
 
@@ -57,6 +58,14 @@ export function addRepoState({ command: add, does }: ProgramKit): void {
     .argument('[name]', 'name of the workflow')
     .action(does(repoStateCommands, 'stateShow'));
 
+  command(
+    'update',
+    'join a JSON merge patch to a state that several agents share: fields of your own, artifacts, notes',
+  )
+    .argument('<name>', 'name of the workflow')
+    .argument('<patch>', 'a JSON object, in which null takes a field away; @file, or - for standard input')
+    .action(does(repoStateCommands, 'stateUpdate'));
+
   command('complete', 'put a finished state into the archive')
     .argument('<name>', 'name of the workflow')
     .option('--open', 'also when stages are not done')
@@ -91,5 +100,5 @@ function checkTimeout(text: string): number {
 
 const collect = (value: string, before: readonly string[] | undefined): readonly string[] => {
   if (!/^[^=]+=/.test(value)) throw new InvalidArgumentError('Give a name, =, and a value.');
-  return [...(before ?? []), value];
+  return repeated(value, before);
 };

@@ -1,10 +1,10 @@
 /** `tidemark state …` as people and scripts call it. */
 
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { callCli } from '../called-cli.ts';
 import { runCli } from '../program.ts';
 import { SpawnedCli } from '../spawned-cli.ts';
@@ -35,7 +35,7 @@ it('leads through a workflow, from anywhere in the repository', async () => {
     return out;
   };
   expect(await said('resume', 'audit')).toBe(
-    "audit: fresh start: there is no state of 'audit'\nBegin with: tidemark state init audit --stages …\n",
+    'audit: No prior state found, beginning from stage 1.\nBegin with: tidemark state init audit --stages …\n',
   );
   expect(await said('init', 'audit', '--stages', 'scan,fix', 'test', '--check', 'test=exit 0')).toBe(
     `audit begins with 3 stages, in ${path.join('.workflow-state', 'audit-state.json')} (git ignores it).\n`,
@@ -46,7 +46,7 @@ it('leads through a workflow, from anywhere in the repository', async () => {
   ).toBe('audit: scan is done; next is fix.\n');
   expect(await said('checkpoint', 'audit', '--note', 'two findings', '--agent', 'ann')).toBe('audit: noted.\n');
   expect(await said('resume', 'audit')).toBe(
-    'audit: resuming from stage 2 of 3: fix (not begun)\nlast note of ann: two findings\n',
+    'audit: Resuming from stage 2: fix. Stage 1 already done.\nlast note of ann: two findings\n',
   );
   const shown = await said('show', 'audit');
   expect(shown).toMatch(/^audit v1, 1 of 3 stages done, changed (now|\d+ s ago)\n/);
@@ -54,7 +54,7 @@ it('leads through a workflow, from anywhere in the repository', async () => {
   expect(shown).toMatch(/3 {2}test +pending +exit 0/);
   expect(shown).toMatch(/report +out=1\.json/);
   expect(await said('show')).toBe('audit\n');
-  expect(JSON.parse(await readFile(file, 'utf8')).stages[0].evidence).toEqual({ text: '12 files' });
+  expect(JSON.parse(await readFile(file, 'utf8')).stages[0].evidence).toBe('12 files');
   expect(await said('checkpoint', 'audit', 'fix', 'test', '--done')).toMatch(
     /^passed {2}test: exit 0 \(\d+ ms\)\naudit: fix is done, test is done; all stages are done\.\n$/,
   );
@@ -71,7 +71,7 @@ it('ends with 1 when a check fails, and shows what it said', async () => {
   expect(failed.out).toMatch(
     /^failed {2}build: echo broken; exit 4 \(failed with 4, \d+ ms\)\n {2}broken\naudit: build is failed, ship is pending\.\n$/,
   );
-  expect((await call('resume', 'audit')).out).toContain('resuming from stage 1 of 2: build (failed)');
+  expect((await call('resume', 'audit')).out).toContain('Resuming from stage 1: build. It failed.');
   const shown = await json('show', 'audit');
   expect(shown.state.stages[0].evidence.check).toMatchObject({ exit_code: 4, passed: false, output: ['broken'] });
   const slow = await call('checkpoint', 'audit', 'build', '--done', '--check', 'sleep 60', '--check-timeout', '1s');
@@ -109,14 +109,20 @@ it('prints JSON for programs', async () => {
   expect(await json('complete', 'audit', '--open')).toMatchObject({ archived: expect.stringContaining('archive') });
 });
 
-it('names another place outside of a repository', async () => {
+it('keeps a state outside of a repository too, with a warning, or in another place that is named', async () => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tidemark-cli-state-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const call = (...args: string[]) => callCli(['state', ...args], { cwd: folder });
+  const temporary = path.join(folder, 'temporary');
+  await mkdir(temporary);
+  vi.stubEnv('TMPDIR', temporary);
+  onTestFinished(() => void vi.unstubAllEnvs());
   const outside = await call('init', 'audit', '--stages', 'a');
-  expect([outside.code, outside.err]).toEqual([78, expect.stringContaining('Name the place of the state with --dir')]);
+  expect([outside.code, outside.err]).toEqual([0, expect.stringContaining("doesn't outlive a restart")]);
+  expect((await call('show')).out).toBe('audit\n');
+  expect(await readdir(path.join(temporary, 'workflow-state'))).toContain('audit-state.json');
   expect((await call('init', 'audit', '--stages', 'a', '--dir', '.')).code).toBe(0);
-  expect((await call('resume', 'audit', '--dir', folder)).out).toContain('stage 1 of 1');
+  expect((await call('resume', 'audit', '--dir', folder)).out).toContain('Resuming from stage 1: a.');
   const missing = await call('init', 'audit', '--dir', 'missing');
   expect([missing.code, missing.err]).toEqual([78, expect.stringContaining('no folder')]);
 });
@@ -166,7 +172,7 @@ it('warns on standard error, and refuses secrets without repeating them', async 
   expect(refused.out + refused.err).not.toContain(secret.slice(0, 12));
   await writeFile(file, (await readFile(file, 'utf8')).slice(0, -4));
   const resumed = await call('resume', 'audit');
-  expect([resumed.code, resumed.out]).toEqual([0, expect.stringContaining('stage 1 of 1')]);
+  expect([resumed.code, resumed.out]).toEqual([0, expect.stringContaining('stage 1: a.')]);
   expect(resumed.err).toMatch(/warning: .*was damaged[\s\S]*warning: .*\.corrupt/);
 });
 

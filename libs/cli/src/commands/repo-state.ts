@@ -1,10 +1,10 @@
 /**
- * Owns `tidemark state init|checkpoint|resume|show|complete|migrate`: from the command line to the library of states, and
+ * Owns `tidemark state init|checkpoint|resume|show|update|complete|migrate`: from the command line to the library of states, and
  * its results as text or JSON. Must not decide anything about a state.
  */
 
 import path from 'node:path';
-import { ConfigError, ConflictError, InvalidError, type Json } from '@tidemark/core';
+import { ConflictError, InvalidError, type Json } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
 import {
   type Checkpoint,
@@ -184,8 +184,21 @@ export async function stateShow(
 async function showAll(session: Session, options: ShowStateOptions): Promise<number> {
   const folder = folderOf(session, options);
   const names = await listStates(folder);
-  session.terminal.answer({ folder, names });
+  session.terminal.answer({ folder: folder ?? null, names });
   session.terminal.lines(names.length === 0 ? ['There are no states here.'] : names.map(printable));
+  return EXIT.ok;
+}
+
+export async function stateUpdate(
+  session: Session,
+  name: string,
+  given: string,
+  options: PlaceOptions,
+): Promise<number> {
+  const result = await open(session, name, options).patch(await objectFrom(session, 'the patch', given));
+  session.terminal.answer(result);
+  warn(session, result.warnings);
+  session.terminal.line(`${printable(name)}: noted.`);
   return EXIT.ok;
 }
 
@@ -223,15 +236,9 @@ function open(
   return openRepoState({ folder, name, now: () => Date.now(), agent: agentOf(session, options), ...more });
 }
 
-function folderOf({ cwd }: Session, { dir }: PlaceOptions): string {
-  if (dir !== undefined) return path.resolve(cwd, dir);
-  const repository = findRepository(cwd);
-  if (repository !== undefined) return repository;
-  throw new ConfigError(
-    'no-repository',
-    'This folder is in no git repository. Name the place of the state with --dir.',
-  );
-}
+/** Undefined: in no repository. */
+const folderOf = ({ cwd }: Session, { dir }: PlaceOptions): string | undefined =>
+  dir === undefined ? findRepository(cwd) : path.resolve(cwd, dir);
 
 const agentOf = ({ env }: Session, { agent }: { readonly agent?: string | undefined }): string | undefined =>
   agent ?? (env.TIDEMARK_AGENT || undefined);
@@ -293,9 +300,13 @@ async function changeFrom(
 
 async function evidenceFrom(session: Session, given: string): Promise<Record<string, Json>> {
   if (!/^(?:\s*\{|@|-$)/.test(given)) return { text: given };
-  const value = await readJson('--evidence', given, session);
+  return objectFrom(session, '--evidence', given);
+}
+
+async function objectFrom(session: Session, what: string, given: string): Promise<Record<string, Json>> {
+  const value = await readJson(what, given, session);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new InvalidError('evidence-invalid', '--evidence must be text or a JSON object.');
+    throw new InvalidError('object-expected', `${what} must be a JSON object.`);
   }
   return value as Record<string, Json>;
 }

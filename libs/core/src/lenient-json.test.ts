@@ -21,7 +21,11 @@ describe('reading damaged JSON', () => {
   });
 
   it('reads single quotes', () => {
-    expect(parseLenient(`{'a': 'it\\'s "b"'}`)).toEqual({ value: { a: 'it\'s "b"' }, problems: ['single quotes'] });
+    expect(parseLenient(`{'a': 'it\\'s "b"'}`)).toEqual({
+      value: { a: 'it\'s "b"' },
+      problems: ['single quotes'],
+      isWhole: true,
+    });
   });
 
   it('keeps what is whole of a text that was cut off, and guesses nothing', () => {
@@ -33,7 +37,7 @@ describe('reading damaged JSON', () => {
 
   it('finds nothing where nothing is', () => {
     for (const text of ['', '  \n', '\0\0\0', 'hello', '"text"', '12']) {
-      expect(parseLenient(text)).toEqual({ value: undefined, problems: [expect.any(String)] });
+      expect(parseLenient(text)).toEqual({ value: undefined, problems: [expect.any(String)], isWhole: false });
     }
   });
 
@@ -48,7 +52,7 @@ describe('reading damaged JSON', () => {
     fc.assert(
       fc.property(fc.oneof(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.jsonValue())), (value) => {
         const text = JSON.stringify(value);
-        expect(parseLenient(text)).toEqual({ value: JSON.parse(text), problems: [] });
+        expect(parseLenient(text)).toEqual({ value: JSON.parse(text), problems: [], isWhole: true });
       }),
     );
   });

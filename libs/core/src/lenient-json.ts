@@ -4,14 +4,26 @@
  * and never guessed. Must not throw. Pure.
  */
 
-import { JSON_BOUNDS } from '@tidemark/core';
+import { JSON_BOUNDS } from './json-bounds.ts';
 
 export interface LenientJson {
   /** Undefined: nothing could be read. */
   readonly value: unknown;
   /** What was wrong, for people; each once. */
   readonly problems: readonly string[];
+  /** Nothing that was written is missing from the value. */
+  readonly isWhole: boolean;
 }
+
+/** Slips of the pen that cost nothing. */
+const HARMLESS: ReadonlySet<string> = new Set([
+  'a byte order mark',
+  'a missing comma',
+  'a trailing comma',
+  'comments',
+  'keys without quotes',
+  'single quotes',
+]);
 
 /** The problem of a text that was cut off: nobody knows what stood behind. */
 export const END_MISSING = 'its end is missing';
@@ -22,7 +34,9 @@ const LOST = Symbol('lost');
 export function parseLenient(text: string): LenientJson {
   const reader = new LenientReader(text);
   const value = reader.document();
-  return { value: value === LOST ? undefined : value, problems: [...reader.problems] };
+  const problems = [...reader.problems];
+  const isWhole = value !== LOST && problems.every((problem) => HARMLESS.has(problem));
+  return { value: value === LOST ? undefined : value, problems, isWhole };
 }
 
 class LenientReader {
