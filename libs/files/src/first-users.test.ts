@@ -124,10 +124,9 @@ describe('the folder of a pipeline that somebody else’s program runs', () => {
     expect((await read('handoff.md')).startsWith(handoff)).toBe(true);
     const archived = world.told.find((told) => told.startsWith('archived: execution_log.jsonl of'))!;
     expect(await read(/archive\/.+$/.exec(archived)![0])).toBe(log);
-    expect(JSON.parse(await read('dedupe_index.json'))).toMatchObject({
-      '1_collect_20260520': { executed_at: '2026-05-20T10:01:23+08:00' },
-      '2_filter_20260520': { output: null },
-    });
+    const index = JSON.parse(await read('dedupe_index.json')) as Record<string, { output: string }>;
+    expect(Object.keys(index)).toEqual(expect.arrayContaining(STEPS.map((name) => `${name}_20260520`)));
+    for (const { output } of Object.values(index)) expect(await read(output)).not.toBe('');
   });
 
   it('whose output differs from its checksum says so, and only then does that step again', async () => {
