@@ -108,7 +108,7 @@ async function historyOf(id: string, state: string, checkpoint: number): Promise
     const bundles = new Map<number, string>();
     for (const { sequence, step } of rows) {
       if (step === 'act') continue;
-      const calls = await rebuildCalls({ ...host.ports, tokenizerById }, workflowId(id), sequence);
+      const { calls } = await rebuildCalls({ ...host.ports, tokenizerById }, workflowId(id), sequence);
       // One call each: none was paid twice.
       expect(calls).toHaveLength(1);
       const [{ sent, rebuilt, status }] = calls as [(typeof calls)[0]];

@@ -146,3 +146,5 @@ export const PROBLEM_FIELD_MAX_CHARS = 200;
 
 /** Calls that may have happened, of those that an end leaves open, are told up to this number. */
 export const OPEN_EFFECTS_MAX_COUNT = 100;
+/** Model calls that are rebuilt for one answer: each may have a bundle of megabytes. */
+export const CALLS_MAX_COUNT = 50;

@@ -40,6 +40,7 @@ import { addSafeHeaders, SAFE_HEADERS } from './safe-headers.ts';
 import { sightOf } from './sight.ts';
 import { judgeAgain } from './standing.ts';
 import type { AnyStream, Follow } from './stream-route.ts';
+import { OWN_VERSION } from './version.ts';
 import { Work } from './work.ts';
 
 /** PEM texts. */
@@ -325,6 +326,8 @@ function sendProblem(reply: FastifyReply, error: unknown, { onError }: ApiOption
   void reply
     .code(told.problem.status)
     .header('cache-control', 'no-store')
+    // What isn't known here may be known to the version that asks.
+    .header('tidemark-version', OWN_VERSION)
     .type(PROBLEM_TYPE)
     .send(JSON.stringify(told.problem));
 }

@@ -1,6 +1,7 @@
 /** State folders that can't be used as they are, and sockets where the path is too long for one. */
 
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { UnavailableError } from '@tidemark/core';
@@ -57,6 +58,32 @@ it('is not taken for empty or waited for, when its log is damaged or gone, or it
   await writeFile(path.join(folder, 'a-file'), '');
   const wrong = await here('ls', '--state', 'a-file');
   expect([wrong.code, wrong.err]).toEqual([78, expect.stringContaining('a-file is a file')]);
+});
+
+it.runIf(process.getuid?.() === 0)('asks nothing through a socket that another user made, or led to', async () => {
+  const folder = path.join(root, 'foreign');
+  await mkdir(folder);
+  const target = { kind: 'embedded', folder, shown: 'state', env: {} } as const;
+  const server = createServer((socket) => socket.destroy());
+  const theirs = path.join(root, 'theirs.sock');
+  await new Promise<void>((resolve) => server.listen(theirs, resolve));
+  await chown(theirs, 12_345, 12_345);
+  await symlink(theirs, path.join(folder, 'api.sock'));
+  const message = expect.stringContaining('uid 12345');
+  await expect(heldPlace(target, 'ana')).rejects.toMatchObject({ code: 'holder-foreign', message });
+  await new Promise((resolve) => server.close(resolve));
+});
+
+it('serves on a socket that is born for this user alone, and leaves what others make as it is', async () => {
+  const folder = path.join(root, 'own');
+  const held = await holdFolder({ kind: 'embedded', folder, shown: 'state', env: {} });
+  const serving = held.serve('dev');
+  const made = path.join(root, 'made-meanwhile');
+  await mkdir(made);
+  await serving;
+  expect((await stat(path.join(folder, 'api.sock'))).mode & 0o777).toBe(0o600);
+  expect((await stat(made)).mode & 0o700).toBe(0o700);
+  await held.close();
 });
 
 it('is answered through the socket of a folder whose path is long', async () => {

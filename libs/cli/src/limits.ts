@@ -53,6 +53,8 @@ export const STALL_NOTICE_MS = 5_000;
 /** Largest file of contexts, in bytes, and the most that are in it. */
 export const CONTEXTS_MAX_BYTES = 1_048_576;
 export const CONTEXTS_MAX_COUNT = 100;
+/** How long a command waits for another that changes them, which may wait for an issuer; milliseconds. */
+export const CONTEXTS_WAIT_MS = 30_000;
 /** A context's name. */
 export const CONTEXT_NAME = /^[\w.-]{1,100}$/;
 /** Largest credential, in bytes. */

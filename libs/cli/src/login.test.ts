@@ -4,6 +4,8 @@
  */
 
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { type Listening, listenApi } from '@tidemark/api';
@@ -108,6 +110,56 @@ describe('logging in', () => {
     expect((await call(['login', 'http://user:pass@127.0.0.1:1'])).err).not.toContain('pass@');
     const away = await call(['login', 'http://127.0.0.1:9', '--key', '-'], { stdin: KEY });
     expect([away.code, away.err]).toEqual([69, expect.stringContaining('no answer from http://127.0.0.1:9')]);
+  });
+});
+
+describe('a context that is there', () => {
+  it('is not replaced by another server of the same name, whose credential would be gone', async () => {
+    await call(['login', kept.api.url, '--key', '-'], { stdin: KEY });
+    const other = await listenApi({ place: kept.host, definitions: [], authenticator, host: '127.0.0.1', port: 0 });
+    try {
+      const refused = await call(['login', other.url, '--key', '-'], { stdin: READER_KEY });
+      expect([refused.code, refused.err]).toEqual([78, expect.stringContaining('--context NAME')]);
+      expect((await call(['whoami'])).out).toContain(`at ${kept.api.url}`);
+      const named = ['login', other.url, '--context', '127.0.0.1', '--key', '-'];
+      expect((await call(named, { stdin: READER_KEY })).code).toBe(0);
+      expect((await call(['whoami'])).out).toContain('key:reader');
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('stays, whatever two commands change at once', async () => {
+    const names = Array.from({ length: 8 }, (_, at) => `c${at}`);
+    await Promise.all(
+      names.map((name) => call(['login', kept.api.url, '--context', name, '--key', '-'], { stdin: KEY })),
+    );
+    const { contexts } = JSON.parse((await call(['contexts', '--json'])).out) as { contexts: { context: string }[] };
+    expect(contexts.map(({ context }) => context).sort()).toEqual(names);
+  });
+});
+
+describe('a server of another version', () => {
+  it('that does not know what is asked is named with both versions', async () => {
+    const server = createServer((_request, response) => {
+      response.writeHead(404, { 'content-type': 'application/problem+json', 'tidemark-version': '0.0.9' });
+      response.end(
+        JSON.stringify({ status: 404, code: 'route-unknown', detail: 'Nothing is served at GET of this path.' }),
+      );
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const refused = await call(['ls', '--json'], { env: { TIDEMARK_URL: url } });
+    expect([refused.code, JSON.parse(refused.err).error]).toEqual([
+      78,
+      { code: 'server-differs', message: expect.stringMatching(/version 0\.0\.9 of Tidemark, this is \d/) },
+    ]);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('says its own with each refusal', async () => {
+    const answer = await fetch(`${kept.api.url}/v1/nothing`, { headers: { authorization: `Bearer ${KEY}` } });
+    expect(answer.headers.get('tidemark-version')).toMatch(/^\d+\.\d+\.\d+/);
   });
 });
 

@@ -8,16 +8,23 @@ export class TidemarkApiError extends Error {
   readonly code: string;
   /** When to come again, in milliseconds, where the server said so. */
   readonly retryAfterMs: number | undefined;
+  /** Version of the server that answered; undefined: nobody did, or it doesn't say. */
+  readonly serverVersion: string | undefined;
   readonly fields: readonly { readonly field: string; readonly problem: string }[];
 
   constructor(
     told: { readonly status: number; readonly code: string; readonly detail: string; readonly fields?: unknown },
-    options: { readonly cause?: unknown; readonly retryAfterMs?: number | undefined } = {},
+    options: {
+      readonly cause?: unknown;
+      readonly retryAfterMs?: number | undefined;
+      readonly serverVersion?: string | undefined;
+    } = {},
   ) {
     super(told.detail, options.cause === undefined ? undefined : { cause: options.cause });
     this.status = told.status;
     this.code = told.code;
     this.retryAfterMs = options.retryAfterMs;
+    this.serverVersion = options.serverVersion;
     this.fields = (told.fields ?? []) as TidemarkApiError['fields'];
   }
 

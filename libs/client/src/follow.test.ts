@@ -62,3 +62,38 @@ it('ends with what was said where there is no other', async () => {
   await expect(followed('token')).rejects.toMatchObject({ code: 'credentials-expired' });
   expect(asked).toHaveLength(2);
 });
+
+it('says so where a server ends a stream in good order: what comes until the next connection is not told', async () => {
+  const connections: string[] = [];
+  const ending = createServer((request, response) => {
+    connections.push(request.url!);
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`event: workflow\ndata: {"workflow":"w${connections.length}"}\n\n`);
+  });
+  await new Promise<void>((resolve) => ending.listen(0, '127.0.0.1', resolve));
+  const at = `http://127.0.0.1:${(ending.address() as AddressInfo).port}`;
+  const left = new AbortController();
+  let lostCount = 0;
+  for await (const _ of connect({ url: at }).changes({ signal: left.signal, onLost: () => void lostCount++ })) {
+    if (connections.length === 3) left.abort();
+  }
+  // The last one was left by who asked.
+  expect([connections.length, lostCount]).toEqual([3, 2]);
+  await new Promise((resolve) => ending.close(resolve));
+});
+
+it('follows no redirection: what is asked, and the credential, are for the address that was named', async () => {
+  let isReached = false;
+  const elsewhere = createServer((_request, response) => {
+    isReached = true;
+    response.end('{}');
+  });
+  await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+  const there = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
+  const redirecting = createServer((_request, response) => response.writeHead(307, { location: there }).end());
+  await new Promise<void>((resolve) => redirecting.listen(0, '127.0.0.1', resolve));
+  const at = `http://127.0.0.1:${(redirecting.address() as AddressInfo).port}`;
+  await expect(connect({ url: at, tries: 1 }).ask('GET /v1/me', {})).rejects.toMatchObject({ status: 0 });
+  expect(isReached).toBe(false);
+  for (const one of [elsewhere, redirecting]) await new Promise((resolve) => one.close(resolve));
+});

@@ -34,6 +34,8 @@ export async function* follow<E extends StreamEndpoint>(
   let lastId: string | undefined;
   const isOver = (): boolean => signal?.aborted === true;
   for (let failures = 0; !isOver(); ) {
+    // A server that stops, or ends what has lasted long, ends it in good order: what comes meanwhile is missed all the same.
+    let lost: unknown = new Error('The stream ended.');
     try {
       const response = await wire.connect(address, lastId, signal);
       if (response.status === 204 || response.body === null) return;
@@ -43,7 +45,7 @@ export async function* follow<E extends StreamEndpoint>(
         if (name === 'problem') {
           const problem = new TidemarkApiError(JSON.parse(data) as TidemarkApiError & { readonly detail: string });
           if (!JUDGED_ANEW.has(problem.code)) throw problem;
-          onLost?.(problem);
+          lost = problem;
           break;
         }
         yield { name, data: JSON.parse(data) as unknown } as EventOf<E>;
@@ -52,8 +54,10 @@ export async function* follow<E extends StreamEndpoint>(
     } catch (error) {
       if (isOver()) return;
       if (error instanceof TidemarkApiError && !error.canRetry) throw error;
-      onLost?.(error);
+      lost = error;
     }
+    if (isOver()) return;
+    onLost?.(lost);
     failures++;
     const waitMs = Math.min(PAUSE_FIRST_MS * 2 ** (failures - 1), FOLLOW_PAUSE_MAX_MS);
     await pause(waitMs * (0.5 + Math.random() / 2), signal).catch(() => {});

@@ -101,6 +101,8 @@ export class Wire {
       },
       ...(body !== undefined && { body }),
       ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
+      // Elsewhere nobody is told what is asked here: the address is what the caller named.
+      redirect: 'error',
     });
     if (response.ok) return response;
     throw await told(response);
@@ -120,9 +122,10 @@ async function told(response: Response): Promise<TidemarkApiError> {
   const text = await response.text().catch(() => '');
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   const retryAfterMs = Number.isFinite(seconds) ? seconds * 1_000 : undefined;
+  const serverVersion = headers.get('tidemark-version') ?? undefined;
   try {
     const problem = JSON.parse(text) as { readonly code: string; readonly detail: string };
-    return new TidemarkApiError({ ...problem, status }, { retryAfterMs });
+    return new TidemarkApiError({ ...problem, status }, { retryAfterMs, serverVersion });
   } catch {
     const detail = `The server answered ${status} ${statusText}`;
     return new TidemarkApiError({ status, code: 'answer-unreadable', detail }, { retryAfterMs });

@@ -34,7 +34,7 @@ const bundle = defineTool({
       .min(1)
       .optional()
       .describe('Sequence of the checkpoint (default: the newest); one more: steps under way'),
-    call: z.int().min(1).optional().describe('Number of the call within it, from 1; default: all'),
+    call: z.int().min(1).optional().describe('Number of the call within it, from 1; default: the first ones'),
   }),
   output: z.object({ workflow: z.string(), at: z.number(), calls: z.array(call) }),
   hints: READS,
@@ -42,12 +42,13 @@ const bundle = defineTool({
     const found = await context.withMemory('look', async (client) => {
       const newest = await newestOf(client, workflow, context);
       const sequence = at ?? newest;
-      const input = { params: { workflow, sequence } };
+      const query = number === undefined ? {} : { from: number, limit: 1 };
+      const input = { params: { workflow, sequence }, query };
       return { at: sequence, ...(await client.ask('GET /v1/workflows/{workflow}/at/{sequence}/calls', input)) };
     });
-    const calls = number === undefined ? found.calls : found.calls.slice(number - 1, number);
+    const { calls } = found;
     if (calls.length === 0) {
-      const message = `call: this step asked a model ${found.calls.length} times; there is no call ${number}.`;
+      const message = `call: this step asked a model fewer times than ${number}.`;
       throw new InvalidError('call-unknown', message, { field: 'call' });
     }
     const fits = calls.map((seen) => ({

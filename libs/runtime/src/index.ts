@@ -114,7 +114,7 @@ export type { Admission } from './placing.ts';
 export { LamportClock, type Ports, type SessionMemory } from './ports.ts';
 export { ProjectedKeyStore } from './projected-keys.ts';
 export type { QueueChanged, QueueName, QueueSight, QueueState } from './queues.ts';
-export { type RebuiltCall, rebuildCalls } from './rebuild-bundle.ts';
+export { type CallRange, type RebuiltCall, type RebuiltCalls, rebuildCalls } from './rebuild-bundle.ts';
 export type { Judgement, RecordJudged } from './record-judgements.ts';
 export {
   askable,

@@ -55,6 +55,19 @@ interface Sources {
   readonly tokenizerById: (id: string) => Tokenizer | undefined;
 }
 
+/** Which of a step's calls, counted from 1. Aborting `signal` ends the work. */
+export interface CallRange {
+  readonly from: number;
+  readonly limit: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface RebuiltCalls {
+  readonly calls: readonly RebuiltCall[];
+  /** Number of the next one; null: there are no more. */
+  readonly nextFrom: number | null;
+}
+
 /**
  * Model calls of the step that the checkpoint committed, in order of their keys; for the sequence after the newest checkpoint, those of the steps that
  * are under way. Throws `InvalidError` (`workflow-unknown`, `checkpoint-unknown`, `no-model-call`, `tokenizer-unknown`), `CorruptError`.
@@ -63,17 +76,25 @@ export async function rebuildCalls(
   sources: Sources,
   workflow: WorkflowId,
   at: Sequence,
-): Promise<readonly RebuiltCall[]> {
+  { from, limit, signal }: CallRange = { from: 1, limit: Number.POSITIVE_INFINITY },
+): Promise<RebuiltCalls> {
   const { store } = sources;
   const found = await tasksAt(sources, workflow, at);
   const calls: RebuiltCall[] = [];
   const pageOf: PageOf = (of, options) => store.checkpoints(of, options);
   const fork = found.isFork ? await originOf(pageOf, workflow) : undefined;
+  let number = 0;
   for (const task of found.tasks) {
     const effects = (await store.effects(workflow, { task })).filter(({ operation }) => operation === MODEL_OPERATION);
-    for (const effect of effects.sort(byKey)) calls.push(await rebuilt(sources, effect, found.sequence, fork));
+    for (const effect of effects.sort(byKey)) {
+      signal?.throwIfAborted();
+      number += 1;
+      if (number < from) continue;
+      if (calls.length === limit) return { calls, nextFrom: number };
+      calls.push(await rebuilt(sources, effect, found.sequence, fork));
+    }
   }
-  if (calls.length > 0) return calls;
+  if (number > 0) return { calls, nextFrom: null };
   const step = found.sequence === null ? 'No step that is under way' : `The step of checkpoint ${at}`;
   const message = `at: ${step} in ${workflow} ${found.sequence === null ? 'has' : "hasn't"} asked a model.`;
   throw new InvalidError('no-model-call', message, { workflow, sequence: at });

@@ -160,8 +160,8 @@ export class TestWorld {
   }
 
   /** What the model calls of a checkpoint's step saw, rebuilt from rows; for the sequence after the newest, those under way. */
-  bundles(workflow: WorkflowId, at: number): Promise<readonly RebuiltCall[]> {
-    return rebuildCalls({ ...this.#ports, tokenizerById }, workflow, at as Sequence);
+  async bundles(workflow: WorkflowId, at: number): Promise<readonly RebuiltCall[]> {
+    return (await rebuildCalls({ ...this.#ports, tokenizerById }, workflow, at as Sequence)).calls;
   }
 
   /** Starts a workflow; the same id answers the same run. */

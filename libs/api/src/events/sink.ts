@@ -30,6 +30,8 @@ export class EventSink {
   constructor(response: ServerResponse) {
     this.#response = response;
     response.once('close', () => this.#closed.abort());
+    // A caller that left while its stream was looked up: `close` came before anybody listened.
+    if (response.destroyed || response.closed) this.#closed.abort();
     // The peer is gone; `close` follows.
     response.on('error', () => {});
     response.writeHead(200, HEADERS);

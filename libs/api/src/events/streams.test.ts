@@ -1,11 +1,15 @@
 /** Places of followers: no caller and no tenant takes those of others. */
 
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import type { TenantId } from '@tidemark/core';
 import type { Principal } from '@tidemark/ports';
 import { systemClock } from '@tidemark/runtime';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { STREAMS_MAX, STREAMS_OF_PRINCIPAL_MAX } from '../limits.ts';
 import { toldOf } from '../problem.ts';
+import type { EventSink } from './sink.ts';
 import { Streams } from './streams.ts';
 
 let streams: Streams;
@@ -52,4 +56,21 @@ it('of one caller are bounded by themselves, and given back once', () => {
   places[0]!();
   streams.admit(principal('acme'));
   streams.admit(principal('acme', 'another'));
+});
+
+it('of a caller that left while its stream was looked up ends at once', async () => {
+  const opened = Promise.withResolvers<EventSink>();
+  const server = createServer(async (request, response) => {
+    request.on('error', () => {});
+    await once(response, 'close');
+    opened.resolve(streams.open(response));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(server, 'request');
+  socket.destroy();
+  expect((await opened.promise).closed.aborted).toBe(true);
+  server.close();
 });

@@ -49,6 +49,7 @@ export class Streams {
   /** Begins the answer. */
   open(response: ServerResponse): EventSink {
     const sink = new EventSink(response);
+    if (sink.closed.aborted) return sink;
     this.#sinks.set(sink, performance.now());
     sink.closed.addEventListener('abort', () => this.#sinks.delete(sink), { once: true });
     return sink;

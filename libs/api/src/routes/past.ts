@@ -2,10 +2,11 @@
 
 import { AccessError, diffBundles, InvalidError, isoTime, type Sequence, workflowId } from '@tidemark/core';
 import { mayDo } from '@tidemark/ports';
-import { compareWorkflows, MODEL_OPERATION, type RebuiltCall, rebuildCalls } from '@tidemark/runtime';
+import { type CallRange, compareWorkflows, MODEL_OPERATION, type RebuiltCalls, rebuildCalls } from '@tidemark/runtime';
 import { z } from 'zod';
 import { cursorOfEffect, pageIn, placeOfEffect } from '../cursor.ts';
 import type { Desk } from '../desk.ts';
+import { CALLS_MAX_COUNT } from '../limits.ts';
 import { ok, route } from '../route.ts';
 import {
   cursorSchema,
@@ -80,6 +81,8 @@ export const getWorkflowAt = route({
   },
 });
 
+const callNumber = z.coerce.number().int().min(1).max(10_000);
+
 const callSchema = z
   .object({
     key: z.string(),
@@ -110,22 +113,34 @@ export const listModelCalls = route({
   name: 'listModelCalls',
   summary: 'What the model calls of a checkpoint saw',
   description:
-    'Of the step that the checkpoint committed, in the order of their keys, rebuilt byte for byte with their manifests. The sequence after the newest means steps under way.',
+    'Of the step that the checkpoint committed, in the order of their keys, rebuilt byte for byte with their manifests, some at a time. The sequence after the newest means steps under way.',
   chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'checkpoint-unknown', 'no-model-call', 'tokenizer-unknown'],
   params: pastParams,
-  answers: { 200: z.object({ calls: z.array(callSchema) }) },
-  async handle({ params, principal, desk }) {
-    const calls = await callsAt(desk, await desk.check(principal, params.workflow), params.sequence);
-    return ok({ calls: calls.map((call) => callJson(call) as unknown as z.input<typeof callSchema>) });
+  query: z.object({
+    from: callNumber.default(1).meta({ description: 'The first of them, counted from 1.' }),
+    limit: z.coerce.number().int().min(1).max(CALLS_MAX_COUNT).default(CALLS_MAX_COUNT),
+  }),
+  answers: {
+    200: z.object({
+      calls: z.array(callSchema),
+      next_from: z.int().nullable().meta({ description: 'Of the next page; null: this is the last.' }),
+    }),
+  },
+  async handle({ params, query, principal, desk, signal }) {
+    const workflow = await desk.check(principal, params.workflow);
+    const { calls, nextFrom } = await callsAt(desk, workflow, params.sequence, { ...query, signal });
+    const told = calls.map((call) => callJson(call) as unknown as z.input<typeof callSchema>);
+    return ok({ calls: told, next_from: nextFrom });
   },
 });
 
-async function callsAt({ reads, ports }: Desk, workflow: string, at: number): Promise<readonly RebuiltCall[]> {
+async function callsAt({ reads, ports }: Desk, workflow: string, at: number, range: CallRange): Promise<RebuiltCalls> {
   // Its tables take long to load, and few ask for them.
   const { tokenizerById } = await import('@tidemark/tokenizer');
-  return rebuildCalls({ store: reads, digest: ports.digest, tokenizerById }, workflowId(workflow), at as Sequence);
+  const sources = { store: reads, digest: ports.digest, tokenizerById };
+  return rebuildCalls(sources, workflowId(workflow), at as Sequence, range);
 }
 
 export const listCallPlaces = route({
@@ -233,17 +248,10 @@ export const compareCalls = route({
   chapter: CHAPTER,
   right: 'content',
   problems: ['workflow-unknown', 'checkpoint-unknown', 'no-model-call', 'call-unknown', 'no-bundle'],
-  params: pastParams.extend({
-    call: z.coerce
-      .number()
-      .int()
-      .min(1)
-      .max(10_000)
-      .meta({ description: 'Of the checkpoint, from 1.', type: 'integer' }),
-  }),
+  params: pastParams.extend({ call: callNumber.meta({ description: 'Of the checkpoint, from 1.', type: 'integer' }) }),
   query: z.object({
     to: sequenceSchema,
-    to_call: z.coerce.number().int().min(1).max(10_000).default(1),
+    to_call: callNumber.default(1),
     other: workflowIdSchema.optional(),
   }),
   tells: ({ params, query }) => [params.workflow, query.other ?? params.workflow].map((id) => ({ target: String(id) })),
@@ -253,23 +261,22 @@ export const compareCalls = route({
       identical: z.boolean().meta({ description: 'What is rebuilt of both is, byte for byte, what was sent.' }),
     }),
   },
-  async handle({ params, query, principal, desk }) {
+  async handle({ params, query, principal, desk, signal }) {
     const one = await desk.check(principal, params.workflow);
     const other = query.other === undefined ? one : await desk.check(principal, query.other);
-    const before = await bundleAt(desk, one, params.sequence, params.call);
-    const after = await bundleAt(desk, other, query.to, query.to_call);
+    const before = await bundleAt(desk, one, params.sequence, { from: params.call, limit: 1, signal });
+    const after = await bundleAt(desk, other, query.to, { from: query.to_call, limit: 1, signal });
     const identical = before.identical && after.identical;
     return ok({ difference: JSON.parse(JSON.stringify(diffBundles(before.bundle, after.bundle))), identical });
   },
 });
 
-async function bundleAt(desk: Desk, workflow: string, at: number, call: number) {
-  const calls = await callsAt(desk, workflow, at);
-  const found = calls[call - 1];
+async function bundleAt(desk: Desk, workflow: string, at: number, range: CallRange) {
+  const [found] = (await callsAt(desk, workflow, at, range)).calls;
   if (found === undefined) {
     throw new InvalidError(
       'call-unknown',
-      `call: checkpoint ${at} of ${workflow} made ${calls.length} model calls, counted from 1.`,
+      `call: checkpoint ${at} of ${workflow} made fewer than ${range.from} model calls, counted from 1.`,
     );
   }
   if (found.bundle === undefined)

@@ -62,13 +62,12 @@ export function bundleDiff(session: Session, workflow: string, options: BundleDi
 }
 
 async function callAt(client: Client, workflow: string, sequence: number, number = 1): Promise<SeenCall> {
-  const params = { workflow, sequence };
-  const { calls } = await client.ask('GET /v1/workflows/{workflow}/at/{sequence}/calls', { params });
-  const found = calls[number - 1];
-  if (found !== undefined) return found as SeenCall;
+  const asked = { params: { workflow, sequence }, query: { from: number, limit: 1 } };
+  const { calls } = await client.ask('GET /v1/workflows/{workflow}/at/{sequence}/calls', asked);
+  if (calls[0] !== undefined) return calls[0] as SeenCall;
   throw new InvalidError(
     'call-unknown',
-    `--call ${number}: the step of checkpoint ${sequence} of ${workflow} made ${calls.length} model calls, counted from 1.`,
+    `--call ${number}: the step of checkpoint ${sequence} of ${workflow} made fewer model calls, counted from 1.`,
   );
 }
 

@@ -4,6 +4,7 @@ import { type Answer, type Client, TidemarkApiError } from '@tidemark/client';
 import { InvalidError, isClosed, type Json, type StreamStatus } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { type BulkAct, checkMeant } from '@tidemark/runtime/names';
+import { patiently } from '../follow/follower.ts';
 import { readJson } from '../input.ts';
 import { JOB_LOOK_MS, RETRY_PAUSE_MS, UNKNOWN_GRACE_MS } from '../limits.ts';
 import { goesOnWith } from '../place/next-holder.ts';
@@ -174,7 +175,7 @@ async function follow(session: Session, client: Client, id: string, tenant: stri
     const knownByMs = performance.now() + UNKNOWN_GRACE_MS;
     while (!signal.aborted) {
       // One that was begun a moment ago may not be in the rows yet.
-      const job = await jobOf(client, id, tenant).catch((error: unknown) => {
+      const job = await patiently(signal, undefined, () => jobOf(client, id, tenant)).catch((error: unknown) => {
         const isUnknown = error instanceof TidemarkApiError && error.code === 'job-unknown';
         if (!isUnknown || performance.now() >= knownByMs) throw error;
       });

@@ -19,13 +19,17 @@ const judge =
     atPlace(session, { ...options, how: 'look' }, async ({ client }) => {
       const { terminal } = session;
       const judged: Answer<typeof JUDGE>[] = [];
-      for (const workflow of ids) {
-        const done = await client.ask(JUDGE, { params: { workflow }, body: { judgement, why: options.why } });
-        judged.push(done);
-        const what = judgement === 'skip' ? 'goes on without' : 'has taken';
-        terminal.line(`${printable(done.workflow)} ${what} the record at offset ${done.offset} (${done.problem}).`);
+      try {
+        for (const workflow of ids) {
+          const done = await client.ask(JUDGE, { params: { workflow }, body: { judgement, why: options.why } });
+          judged.push(done);
+          const what = judgement === 'skip' ? 'goes on without' : 'has taken';
+          terminal.line(`${printable(done.workflow)} ${what} the record at offset ${done.offset} (${done.problem}).`);
+        }
+      } finally {
+        // What was judged stays so, also where a later one fails.
+        if (judged.length > 0) terminal.answer({ judged });
       }
-      terminal.answer({ judged });
       return EXIT.ok;
     });
 

@@ -2,14 +2,15 @@
 
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
+import { isLoopback } from '@tidemark/access/http-guard';
 import { connect, TidemarkApiError } from '@tidemark/client';
 import { ConfigError, InvalidError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { UsageError } from '../failures.ts';
 import { CREDENTIAL_MAX_BYTES } from '../limits.ts';
 import { failureOf } from '../place/api-failure.ts';
-import { checkContextName, contextNamed, contextsPath, readContexts, writeContexts } from '../place/contexts.ts';
-import type { Credential } from '../place/contexts-file.ts';
+import { changeContexts, checkContextName, contextNamed, contextsPath, readContexts } from '../place/contexts.ts';
+import type { ContextsFile, Credential } from '../place/contexts-file.ts';
 import { deviceLogin } from '../place/oidc.ts';
 import { atPlace, checkedUrl, type PlaceOptions } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
@@ -33,15 +34,37 @@ export async function login(session: Session, url: string | undefined, options: 
   const asked = options.context ?? (url === undefined ? contexts.current : null);
   if (url === undefined && asked === null) throw new UsageError('name the address of the API: tidemark login URL');
   const at = url === undefined ? contextNamed(contexts, asked!).url : checkedUrl(url, 'url');
-  const name = checkContextName(asked ?? new URL(at).hostname);
+  const name = checkContextName(asked ?? nameOf(at));
   const before = url === undefined ? contextNamed(contexts, name).credential : undefined;
   const credential = await credentialFor(session, before, options);
   const me = await whoIs(at, credential);
-  const context = { url: at, credential };
-  await writeContexts(env, { ...contexts, current: name, contexts: { ...contexts.contexts, [name]: context } });
+  await changeContexts(env, (file) => {
+    const known = Object.hasOwn(file.contexts, name) ? file.contexts[name] : undefined;
+    // Its credential may be nowhere else: a key is told once.
+    if (options.context === undefined && known !== undefined && known.url !== at) throw isTaken(name, known.url);
+    return { ...file, current: name, contexts: { ...file.contexts, [name]: { url: at, credential } } };
+  });
+  if (credential.kind !== 'none' && isInClear(at)) {
+    terminal.warn(`${printable(at)} is not encrypted: whoever is on the way reads the credential. Use https.`);
+  }
   terminal.answer({ context: name, url: at, ...me });
   terminal.line(`You are ${meWords(me)} at ${printable(at)}. Commands ask it from now on (context ${name}).`);
   return EXIT.ok;
+}
+
+/** A name may hold no brackets and colons. */
+const nameOf = (url: string): string => new URL(url).hostname.replaceAll(/[[\]]/g, '').replaceAll(':', '-');
+
+const isTaken = (name: string, url: string): ConfigError =>
+  new ConfigError(
+    'context-exists',
+    `Context ${name} is for ${url}, and keeps its credential. Give this one another name, or the same one if you mean to replace it: --context NAME.`,
+  );
+
+/** Of this machine nobody else hears. */
+function isInClear(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'http:' && !isLoopback(hostname);
 }
 
 async function credentialFor(
@@ -120,16 +143,19 @@ export const whoami = (session: Session, options: PlaceOptions): Promise<number>
 
 /** What the server knows of the credential stays: whoever made it takes it back there. */
 export async function logout({ terminal, env }: Session, { context }: { readonly context?: string }): Promise<number> {
-  const contexts = await readContexts(env);
-  const name = context ?? contexts.current;
-  if (name === null) throw new ConfigError('context-unknown', 'There is no current context: name one with --context.');
-  const { credential } = contextNamed(contexts, name);
-  const { [name]: _, ...left } = contexts.contexts;
-  await writeContexts(env, {
-    ...contexts,
-    current: contexts.current === name ? null : contexts.current,
-    contexts: left,
+  const namedIn = ({ current }: ContextsFile): string => {
+    const name = context ?? current;
+    if (name !== null) return name;
+    throw new ConfigError('context-unknown', 'There is no current context: name one with --context.');
+  };
+  const before = await changeContexts(env, (file) => {
+    const name = namedIn(file);
+    contextNamed(file, name);
+    const { [name]: _, ...left } = file.contexts;
+    return { ...file, current: file.current === name ? null : file.current, contexts: left };
   });
+  const name = namedIn(before);
+  const { credential } = contextNamed(before, name);
   terminal.answer({ context: name });
   const key = credential.kind === 'key' ? ' Its API key still works: tidemark access revoke-key takes it back.' : '';
   terminal.line(`Context ${name} is gone from ${contextsPath(env)}.${key}`);
@@ -161,9 +187,10 @@ const CREDENTIALS = { none: 'none', key: 'API key', oidc: 'tokens of an issuer' 
 
 /** Null: none is current, and commands ask the folder. */
 export async function useContext({ terminal, env }: Session, name: string | undefined): Promise<number> {
-  const contexts = await readContexts(env);
-  if (name !== undefined) contextNamed(contexts, name);
-  await writeContexts(env, { ...contexts, current: name ?? null });
+  await changeContexts(env, (file) => {
+    if (name !== undefined) contextNamed(file, name);
+    return { ...file, current: name ?? null };
+  });
   terminal.answer({ context: name ?? null });
   terminal.line(
     name === undefined ? 'Commands ask the folder from now on.' : `Commands ask context ${name} from now on.`,

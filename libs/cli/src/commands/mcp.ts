@@ -3,9 +3,9 @@
  * repository, and the API that sessions and memory are asked of. On standard input and output nothing but the protocol is printed.
  */
 
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { OWN_VERSION } from '@tidemark/api/local';
 import { EXIT } from '@tidemark/host/exit-codes';
 import type { McpOptions } from '@tidemark/mcp';
 import { findRepository } from '@tidemark/repo-state';
@@ -44,7 +44,7 @@ export async function serveMcp(
   const place = new LentPlace(() => openPlace(session, target));
   const interruption = takeInterrupts(session);
   const shared: McpOptions = {
-    version: await ownVersion(),
+    version: OWN_VERSION,
     ...{ tenant: options.tenant, user: options.user },
     agent: env.TIDEMARK_AGENT || undefined,
     folder: () => folderOf(session, options),
@@ -92,8 +92,3 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 /** Undefined: in no repository. */
 const folderOf = ({ cwd }: Session, { dir }: McpCommandOptions): string | undefined =>
   dir === undefined ? findRepository(cwd) : path.resolve(cwd, dir);
-
-async function ownVersion(): Promise<string> {
-  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { readonly version: string }).version;
-}

@@ -100,7 +100,7 @@ const heldBy = ({ shown }: Folder, holder: { readonly pid: number; readonly comm
   return new ConfigError('log-locked', message, { pid: holder?.pid });
 };
 
-/** What was done was done, whatever becomes of the entry; who did it is known by the name of their account alone. */
+/** What was done was done, whatever becomes of the entry; who did it is known by the name that they have here alone, which they can choose: the servers' credentials are what let them. */
 async function written(
   { env, terminal }: Session,
   host: Host,

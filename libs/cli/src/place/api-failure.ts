@@ -1,7 +1,16 @@
 /** Owns what a server's refusal is to a command: the kind of error that has the same exit code, whatever way it came. */
 
+import { OWN_VERSION } from '@tidemark/api/local';
 import { TidemarkApiError } from '@tidemark/client';
-import { AccessError, CorruptError, InvalidError, LimitError, TidemarkError, UnavailableError } from '@tidemark/core';
+import {
+  AccessError,
+  ConfigError,
+  CorruptError,
+  InvalidError,
+  LimitError,
+  TidemarkError,
+  UnavailableError,
+} from '@tidemark/core';
 
 /** What isn't a server's is left as it is. `fault`: what went wrong in this process, which the answer doesn't say. */
 export function failureOf(error: unknown, fault?: unknown): unknown {
@@ -9,8 +18,16 @@ export function failureOf(error: unknown, fault?: unknown): unknown {
   if (error.status >= 500 && fault !== undefined) return fault;
   // Of this process itself, before the server was asked.
   if (error.cause instanceof TidemarkError) return error.cause;
-  const { status, code, message, fields } = error;
+  const { status, code, message, fields, serverVersion } = error;
   const options = { cause: error, fields };
+  // No slip of whoever typed it: this version asks for what that one doesn't know.
+  if (isUnknownThere(error) && serverVersion !== undefined && serverVersion !== OWN_VERSION) {
+    throw new ConfigError(
+      'server-differs',
+      `The server is version ${serverVersion} of Tidemark, this is ${OWN_VERSION}, and it doesn't know what was asked: ${message} Use a command of its version.`,
+      options,
+    );
+  }
   if (status === 401 || status === 403) return new AccessError(code, message, options);
   if (status === 429 || status === 413) return new LimitError(code, message, options);
   if (status === 503 || status === 0) return new UnavailableError(code, message, options);
@@ -18,5 +35,8 @@ export function failureOf(error: unknown, fault?: unknown): unknown {
   if (DAMAGED.test(code)) return new CorruptError(code, message, options);
   return new TidemarkError(code, message, options);
 }
+
+const isUnknownThere = ({ code, fields }: TidemarkApiError): boolean =>
+  code === 'route-unknown' || (code === 'request-invalid' && fields.some(({ problem }) => /not known/.test(problem)));
 
 const DAMAGED = /-(?:damaged|missing|wrong|trimmed|incomplete)$/;

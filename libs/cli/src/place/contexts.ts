@@ -8,7 +8,7 @@ import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/pro
 import os from 'node:os';
 import path from 'node:path';
 import { ConfigError, InvalidError } from '@tidemark/core';
-import { CONTEXT_NAME, CONTEXTS_MAX_BYTES, CONTEXTS_MAX_COUNT } from '../limits.ts';
+import { CONTEXT_NAME, CONTEXTS_MAX_BYTES, CONTEXTS_MAX_COUNT, CONTEXTS_WAIT_MS } from '../limits.ts';
 import { type Context, type ContextsFile, oddIn } from './contexts-file.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -49,8 +49,35 @@ export async function readContexts(env: Env): Promise<ContextsFile> {
   throw unreadable(file, `${odd} is not as tidemark login writes it`);
 }
 
-/** As a whole, or not at all. Throws `ConfigError` (`contexts-unwritable`), `InvalidError` (`contexts-too-many`). */
-export async function writeContexts(env: Env, contexts: ContextsFile): Promise<void> {
+/**
+ * Changes what is there by then: one command at a time, however long the change takes, so that no other's is lost. What is given back as it
+ * was is not written. Resolves to what was there before. Throws as `readContexts`, `ConfigError` (`contexts-unwritable`), `InvalidError` (`contexts-too-many`),
+ * `UnavailableError` (`state-locked`), and what the change throws.
+ */
+export async function changeContexts(
+  env: Env,
+  change: (contexts: ContextsFile) => ContextsFile | Promise<ContextsFile>,
+): Promise<ContextsFile> {
+  const file = contextsPath(env);
+  // Whoever only asks is not to load it.
+  const { withLock } = await import('@tidemark/repo-state/lock');
+  try {
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    return await withLock(`${file}.lock`, CONTEXTS_WAIT_MS, async () => {
+      const before = await readContexts(env);
+      const after = await change(before);
+      if (after !== before) await writeContexts(env, after);
+      return before;
+    });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Of the folder, or of the lock in it.
+    const isPlace = (error as NodeJS.ErrnoException).syscall !== undefined || code === 'ERR_SQLITE_ERROR';
+    throw isPlace ? unwritable(file, code) : error;
+  }
+}
+
+async function writeContexts(env: Env, contexts: ContextsFile): Promise<void> {
   const count = Object.keys(contexts.contexts).length;
   if (count > CONTEXTS_MAX_COUNT) {
     throw new InvalidError('contexts-too-many', `There would be ${count} contexts: ${CONTEXTS_MAX_COUNT} at most.`);
@@ -58,17 +85,12 @@ export async function writeContexts(env: Env, contexts: ContextsFile): Promise<v
   const file = contextsPath(env);
   const beside = `${file}.${randomUUID()}`;
   try {
-    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     await writeFile(beside, `${JSON.stringify(contexts, undefined, 2)}\n`, { mode: 0o600, flag: 'wx' });
     await chmod(beside, 0o600);
     await rename(beside, file);
   } catch (error) {
     await rm(beside, { force: true }).catch(() => {});
-    const { code } = error as NodeJS.ErrnoException;
-    throw new ConfigError(
-      'contexts-unwritable',
-      `${file} can't be written (${code}). Name another with TIDEMARK_CONTEXTS.`,
-    );
+    throw unwritable(file, (error as NodeJS.ErrnoException).code);
   }
 }
 
@@ -89,6 +111,9 @@ export function checkContextName(name: string): string {
     'Give 1 to 100 letters, digits, dots, underscores or hyphens as its name.',
   );
 }
+
+const unwritable = (file: string, code: string | undefined): ConfigError =>
+  new ConfigError('contexts-unwritable', `${file} can't be written (${code}). Name another with TIDEMARK_CONTEXTS.`);
 
 const unreadable = (file: string, why: string): ConfigError =>
   new ConfigError('contexts-unreadable', `${file} can't be read: ${why}. Mend it, or take it away and log in anew.`);

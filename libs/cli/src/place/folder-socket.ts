@@ -4,11 +4,12 @@
  * Only this user can connect (mode 0600).
  */
 
-import { chmod, mkdtemp, readlink, rm, symlink } from 'node:fs/promises';
+import { lstat, mkdtemp, readlink, rm, stat, symlink } from 'node:fs/promises';
 import { request } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { ConfigError } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
 import { SOCKET_PATH_MAX_BYTES } from '../limits.ts';
@@ -20,12 +21,6 @@ export interface Holder {
 
 const socketPath = (folder: string): string => path.join(folder, 'api.sock');
 
-/** Where the socket really is: a link, where the folder's own path would be too long for one. */
-async function resolveSocket(folder: string): Promise<string> {
-  const named = socketPath(folder);
-  return await readlink(named).catch(() => named);
-}
-
 export interface ServedFolder {
   /** Absolute. */
   readonly folder: string;
@@ -33,29 +28,6 @@ export interface ServedFolder {
   readonly definitions: readonly Definition[];
   readonly command: string;
   readonly onError?: ((where: string, error: unknown) => void) | undefined;
-}
-
-/** A coordinator may begin in it later. */
-class HeldFolder {
-  readonly #host: Host;
-  readonly holder: Holder;
-
-  constructor(host: Host, holder: Holder) {
-    this.#host = host;
-    this.holder = holder;
-  }
-
-  get ports(): Host['ports'] {
-    return this.#host.ports;
-  }
-
-  get client(): Host['client'] {
-    return this.#host.client;
-  }
-
-  get demand(): Host['demand'] {
-    return this.#host.demand;
-  }
 }
 
 /** The caller holds the folder. */
@@ -68,15 +40,18 @@ export async function serveFolder({ folder, host, ...options }: ServedFolder): P
   const elsewhere =
     Buffer.byteLength(named) > SOCKET_PATH_MAX_BYTES ? await mkdtemp(path.join(os.tmpdir(), 'tidemark-')) : undefined;
   const address = elsewhere === undefined ? named : path.join(elsewhere, 'sock');
-  const place = new HeldFolder(host, { pid: process.pid, command });
-  // The socket must at no moment be open to others, so it is born with its mode.
-  const before = process.umask(0o177);
+  const place = {
+    ...{ ports: host.ports, client: host.client, holder: { pid: process.pid, command } },
+    // A coordinator may begin in it later.
+    get demand() {
+      return host.demand;
+    },
+  };
   const listening = await listenSocket({
     ...{ place, definitions, onError, path: address },
     authenticator: ownerAuthenticator,
     rateMaxCount: Number.MAX_SAFE_INTEGER,
-  }).finally(() => process.umask(before));
-  await chmod(address, 0o600);
+  });
   if (elsewhere !== undefined) await symlink(address, named);
   return {
     async close() {
@@ -86,9 +61,12 @@ export async function serveFolder({ folder, host, ...options }: ServedFolder): P
   };
 }
 
-/** `fetch` through the folder's socket, whatever host an address names. Fails as `fetch` does where nobody answers. */
+/**
+ * `fetch` through the folder's socket, whatever host an address names. Fails as `fetch` does where nobody answers. Throws `ConfigError`
+ * (`holder-foreign`): the socket, or the link that stands for it, was made by another user, who would be told what is asked.
+ */
 export async function folderFetch(folder: string): Promise<typeof fetch> {
-  const socket = await resolveSocket(folder);
+  const socket = await ownSocket(socketPath(folder));
   return (input, { method = 'GET', headers, body, signal } = {}) =>
     new Promise((resolve, reject) => {
       const { pathname, search } = new URL(String(input));
@@ -110,4 +88,19 @@ export async function folderFetch(folder: string): Promise<typeof fetch> {
       });
       sent.end(typeof body === 'string' ? body : undefined);
     });
+}
+
+/** Where it really is: the name is a link where the folder's own path would be too long for a socket. */
+async function ownSocket(named: string): Promise<string> {
+  const uid = process.getuid?.();
+  for (const look of [lstat, stat]) {
+    const found = await look(named).catch(() => undefined);
+    if (found === undefined || uid === undefined || found.uid === uid) continue;
+    throw new ConfigError(
+      'holder-foreign',
+      `The socket ${named} was made by another user (uid ${found.uid}), so nothing is asked through it. Ask them, or name another folder with --state.`,
+      { uid: found.uid },
+    );
+  }
+  return await readlink(named).catch(() => named);
 }

@@ -7,7 +7,7 @@ import { TidemarkApiError } from '@tidemark/client';
 import { AccessError, isoTime, TidemarkError, UnavailableError } from '@tidemark/core';
 import { ISSUER_ANSWER_MS, LOGIN_MAX_MS, TOKEN_SPARE_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
-import { readContexts, writeContexts } from './contexts.ts';
+import { changeContexts } from './contexts.ts';
 import type { Credential } from './contexts-file.ts';
 
 type OidcCredential = Extract<Credential, { kind: 'oidc' }>;
@@ -26,20 +26,17 @@ export function tokenOf(
   if (credential.kind === 'none') return undefined;
   if (credential.kind === 'key') return credential.key;
   let newest = credential;
-  const renew = async (): Promise<void> => {
-    const contexts = await readContexts(env);
-    const known = contexts.contexts[name];
-    // Another command may have renewed it: an issuer may take a refresh token once.
-    if (known?.credential.kind === 'oidc') newest = known.credential;
-    if (!isDue(newest)) return;
-    newest = await renewed(name, newest);
-    if (known === undefined) return;
-    await writeContexts(env, {
-      ...contexts,
-      contexts: { ...contexts.contexts, [name]: { ...known, credential: newest } },
+  // One command at a time: an issuer may take a refresh token once, and end the login of whoever shows it a second time.
+  const renew = (): Promise<unknown> =>
+    changeContexts(env, async (file) => {
+      const known = file.contexts[name];
+      if (known?.credential.kind === 'oidc') newest = known.credential;
+      if (!isDue(newest)) return file;
+      newest = await renewed(name, newest);
+      if (known === undefined) return file;
+      return { ...file, contexts: { ...file.contexts, [name]: { ...known, credential: newest } } };
     });
-  };
-  let renewing: Promise<void> | undefined;
+  let renewing: Promise<unknown> | undefined;
   return async () => {
     if (isDue(newest)) {
       // Requests that find it due at the same time wait for one renewal.

@@ -48,9 +48,18 @@ export interface ThePastEndpoints {
         readonly workflow: string;
         readonly sequence: number;
       };
+      readonly query?:
+        | {
+            /** The first of them, counted from 1. */
+            readonly from?: number | undefined;
+            readonly limit?: number | undefined;
+          }
+        | undefined;
     };
     readonly answer: {
       readonly calls: readonly ModelCall[];
+      /** Of the next page; null: this is the last. */
+      readonly next_from: number | null;
     };
   };
   /** Compare what two model calls saw */

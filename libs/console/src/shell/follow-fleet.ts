@@ -9,7 +9,7 @@ const AGAIN_MS = 2_000;
 export async function followFleet(changed: () => void, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
-      for await (const _ of api.changes({ signal })) changed();
+      for await (const _ of api.changes({ signal, onLost: changed })) changed();
     } catch (error) {
       noteRefusal(error);
     }

@@ -4,6 +4,7 @@
  */
 
 import { useQuery } from '@tanstack/react-query';
+import type { Answer } from '@tidemark/client';
 import { useState } from 'react';
 import { Failure, Loading } from '../parts/answers.tsx';
 import { Lines } from '../parts/json-tree.tsx';
@@ -26,6 +27,8 @@ interface Answered {
   };
 }
 
+const CALLS = 'GET /v1/workflows/{workflow}/at/{sequence}/calls';
+
 interface PanelProps {
   readonly workflow: string;
   readonly effectKey: string;
@@ -33,20 +36,33 @@ interface PanelProps {
   readonly sequence: number;
 }
 
+/** Null: it isn't there yet. */
+async function callOf({ workflow, effectKey, sequence }: PanelProps, signal: AbortSignal) {
+  for (let from: number | null = 1; from !== null; ) {
+    const page: Answer<typeof CALLS> = await api.ask(
+      CALLS,
+      { params: { workflow, sequence }, query: { from } },
+      { signal },
+    );
+    const call = page.calls.find(({ key }) => key === effectKey);
+    if (call !== undefined) return call;
+    from = page.next_from;
+  }
+  return null;
+}
+
 export function CallPanel({ workflow, effectKey, sequence }: PanelProps) {
-  const calls = useQuery({
-    queryKey: ['workflow', workflow, 'calls', sequence],
-    queryFn: ({ signal }) =>
-      api.ask('GET /v1/workflows/{workflow}/at/{sequence}/calls', { params: { workflow, sequence } }, { signal }),
+  const found = useQuery({
+    queryKey: ['workflow', workflow, 'calls', sequence, effectKey],
+    queryFn: ({ signal }) => callOf({ workflow, effectKey, sequence }, signal),
     staleTime: Number.POSITIVE_INFINITY,
     // It is there once its step has committed.
-    refetchInterval: ({ state }) =>
-      state.data?.calls.some(({ key }) => key === effectKey) === true ? false : LIST_PERIOD_MS,
+    refetchInterval: ({ state }) => (state.data == null ? LIST_PERIOD_MS : false),
   });
-  if (calls.isPending) return <Loading label="Rebuilding what it saw" />;
-  if (calls.error !== null) return <Failure error={calls.error} again={() => void calls.refetch()} />;
-  const call = calls.data.calls.find(({ key }) => key === effectKey);
-  if (call === undefined) return <p className="dim">It is not rebuilt before its step has committed.</p>;
+  if (found.isPending) return <Loading label="Rebuilding what it saw" />;
+  if (found.error !== null) return <Failure error={found.error} again={() => void found.refetch()} />;
+  const call = found.data;
+  if (call === null) return <p className="dim">It is not rebuilt before its step has committed.</p>;
   const answer = (call.answer ?? undefined) as Answered | undefined;
   const manifest = call.manifest as unknown as Manifest | null;
   const messages = [
