@@ -362,6 +362,46 @@ describe.each(allRoutes.map(({ name }) => name))('%s', (name) => {
   }
 });
 
+/** What is asked that needs more than the route's right, for each of its needs in order: said here again, as rights are. */
+const NEEDS: Readonly<Record<string, readonly (Pick<Sample, 'query' | 'body'> & { readonly of: string })[]>> = {
+  startJob: [{ of: 'decide', body: { act: 'retry', filter: { tags: ['none'] }, ...WHY } }],
+  getRecovery: [{ of: 'operate', query: '?probe=true' }],
+  getShadow: [{ of: 'all-tenants' }, { of: 'content', query: '?differences=true' }],
+  promoteShadow: [{ of: 'all-tenants', body: { to: 1 } }],
+  listPools: [{ of: 'all-tenants' }],
+  getPool: [{ of: 'all-tenants' }],
+  createKey: [{ of: 'all-tenants', body: { name: 'all', roles: ['viewer'], all_tenants: true } }],
+};
+
+it('every route that needs more than its right is described here', () => {
+  const declared = allRoutes.flatMap(({ name, needs = [] }) =>
+    needs.length === 0 ? [] : [[name, needs.map(({ of }) => of)] as const],
+  );
+  const here = Object.entries(NEEDS).map(([name, needs]) => [name, needs.map(({ of }) => of)] as const);
+  expect(Object.fromEntries(declared)).toEqual(Object.fromEntries(here));
+});
+
+describe.each(Object.entries(NEEDS).flatMap(([name, needs]) => needs.map((need) => ({ name, ...need }))))(
+  '$name, which needs $of besides',
+  ({ name, of, query = '', body }) => {
+    const { method, path, right } = allRoutes.find((route) => route.name === name)!;
+    const may = ROLES.filter((role) => mayDo({ roles: [role] }, right));
+    for (const role of may) {
+      for (const tenant of [ACME, null]) {
+        const has = of === 'all-tenants' ? tenant === null : mayDo({ roles: [role] }, of as Right);
+        // What else the route needs is no matter here.
+        const lacksOthers =
+          NEEDS[name]!.some((other) => other.of === 'all-tenants' && of !== 'all-tenants') && tenant !== null;
+        it.concurrent(`is ${has && !lacksOthers ? 'not ' : ''}refused to ${nameOf(role, tenant)}`, async () => {
+          const answer = await ask(method, `${filled(path, ACMES)}${query}`, role, tenant, body);
+          expect(answer.code).not.toBe('request-invalid');
+          expect(answer.code === 'right-missing', answer.text).toBe(!has || lacksOthers);
+        });
+      }
+    }
+  },
+);
+
 describe.each(allStreams.map(({ name }) => name))('the stream %s', (name) => {
   const { path, right } = allStreams.find((stream) => stream.name === name)!;
   const ofWorkflow = path.includes('{workflow}');

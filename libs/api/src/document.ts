@@ -20,6 +20,8 @@ export interface ApiOperation {
   /** The chapter of the reference. */
   readonly tags: readonly [string];
   readonly 'x-right': string;
+  /** What else some or all of it needs: a right, or to be of all tenants; and what is told of who lacks it. */
+  readonly 'x-needs'?: readonly { readonly of: string; readonly why: string }[];
   /** Codes of problems that it alone knows. */
   readonly 'x-problems'?: readonly string[];
   readonly parameters: readonly ApiParameter[];

@@ -63,6 +63,8 @@ export function openApiOf(
       ...(route.description !== undefined && { description: route.description }),
       tags: [route.chapter],
       'x-right': route.right,
+      ...('needs' in route &&
+        route.needs !== undefined && { 'x-needs': route.needs.map(({ of, why }) => ({ of, why })) }),
       ...(route.problems !== undefined && { 'x-problems': route.problems }),
       parameters: [...parametersOf('path', route.params), ...parametersOf('query', route.query)],
       ...('body' in route &&

@@ -3,7 +3,8 @@
  * and of the answer what the caller may not see is taken out. Must not know HTTP.
  */
 
-import type { AuditTrail } from '@tidemark/ports';
+import { AccessError } from '@tidemark/core';
+import { type AuditTrail, mayDo } from '@tidemark/ports';
 import type { z } from 'zod';
 import { audited } from './audited.ts';
 import { invalidRequest } from './problem.ts';
@@ -62,7 +63,10 @@ export class Operation {
     const { principal, params, query, sight, desk } = asked;
     const showsContent = this.#mayShowContent && sight.content;
     const about = { route, principal, showsContent, params, query, tenantOf: desk.tenantOf };
-    const reached = await audited(audit, about, () => route.handle(asked as Call<never, never, never>));
+    const reached = await audited(audit, about, async () => {
+      refuseLacking(route, asked);
+      return route.handle(asked as Call<never, never, never>);
+    });
     if (checksAnswers === true) route.answers[reached.status]!.parse(reached.body);
     return reached;
   }
@@ -72,6 +76,16 @@ export class Operation {
     const redact = this.#redactors(status, sight);
     return JSON.stringify(redact === undefined ? body : redact(body));
   }
+}
+
+/** Throws `AccessError` (`right-missing`). */
+function refuseLacking({ needs = [] }: AnyRoute, asked: Asked): void {
+  const { principal } = asked;
+  const lacking = needs.find(({ of, when }) => {
+    const has = of === 'all-tenants' ? principal.tenant === null : mayDo(principal, of);
+    return !has && when?.(asked as Parameters<NonNullable<typeof when>>[0]) !== false;
+  });
+  if (lacking !== undefined) throw new AccessError('right-missing', lacking.why);
 }
 
 const SIGHTS: readonly Sight[] = [true, false].flatMap((tokens) => [

@@ -40,6 +40,7 @@ function operationText(operation: ApiOperation & { readonly path: string; readon
       ...parameters.map(parameterText),
       ...(body === undefined ? [] : [`- Body: ${typeOf(body)}`]),
       ...answers,
+      ...(operation['x-needs'] ?? []).map(({ of, why }) => `- Needs \`${of}\` besides. ${why}`),
       ...(problems.length === 0 ? [] : [`- Problems: ${problems.map((code) => `\`${code}\``).join(', ')}`]),
     ].join('\n'),
   ].join('\n\n');

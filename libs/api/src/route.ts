@@ -50,6 +50,16 @@ export interface Asked {
   readonly body: unknown;
 }
 
+/** What else a caller needs, beside the route's right, for some or all of what can be asked. */
+export interface Need {
+  /** Another right, or to be of all tenants. */
+  readonly of: Right | 'all-tenants';
+  /** Absent: whatever is asked. */
+  readonly when?: ((asked: Asked) => boolean) | undefined;
+  /** The refusal, for people: which field it is about, and why. */
+  readonly why: string;
+}
+
 export interface RouteFacts {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** As OpenAPI writes it: `/v1/workflows/{workflow}`. */
@@ -62,6 +72,8 @@ export interface RouteFacts {
   /** The chapter of the reference that it belongs to. */
   readonly chapter: string;
   readonly right: Right;
+  /** Judged before anything is done. */
+  readonly needs?: readonly Need[] | undefined;
   /** Codes of problems, beside those that every route may answer. */
   readonly problems?: readonly string[] | undefined;
   /** What it tells of, where the address doesn't name that alone: each of them has an entry in the audit. */

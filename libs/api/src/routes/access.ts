@@ -62,6 +62,13 @@ export const createKey = route({
     'The answer has the whole key in `secret`, this once: only a hash of it is kept. It is let in as soon as rows know it. Asked for again, another one is made.',
   chapter: CHAPTER,
   right: 'administer',
+  needs: [
+    {
+      of: 'all-tenants',
+      when: ({ body }) => (body as { readonly all_tenants?: true }).all_tenants === true,
+      why: 'all_tenants: only who administers all tenants may do this.',
+    },
+  ],
   problems: ['tenant-unknown', 'tenant-invalid', 'expires-invalid', 'right-missing'],
   body: z
     .strictObject({
@@ -88,7 +95,6 @@ export const createKey = route({
     const { name, roles, tenant, all_tenants: isAll, expires_at: expires } = body;
     if (isAll === true && tenant !== undefined)
       throw new InvalidError('tenant-invalid', 'tenant: give a tenant or all_tenants, not both.', { field: 'tenant' });
-    if (isAll === true) requireAll(principal, 'all_tenants');
     const lastMs = expires === null ? null : Date.parse(expires ?? '');
     const expiresMs = expires === undefined ? desk.ports.clock.nowMs() + KEY_LIFE_DEFAULT_MS : lastMs;
     const { key, text } = await desk.access.createKey({
@@ -177,11 +183,6 @@ const unknownKey = (): InvalidError =>
     field: 'key',
   });
 
-function requireAll(principal: Principal, field: string): void {
-  if (principal.tenant === null) return;
-  throw new AccessError('right-missing', `${field}: only who administers all tenants may do this.`);
-}
-
 const tenantView = z
   .object({
     tenant: z.string(),
@@ -233,8 +234,8 @@ const ofTenant = {
 /** Whose it is to say: another tenant's is unknown to who is of one, and its own isn't theirs to change. */
 function ruledTenant(principal: Principal, named: string): TenantId {
   const tenant = tenantFor(principal, named, DEFAULT_TENANT);
-  requireAll(principal, 'tenant');
-  return tenant;
+  if (principal.tenant === null) return tenant;
+  throw new AccessError('right-missing', 'tenant: only who administers all tenants may do this.');
 }
 
 export const createTenant = route({

@@ -1,7 +1,7 @@
 /** Owns the routes of bulk jobs: one thing done to many workflows, with progress. */
 
-import { AccessError, InvalidError, isoTime, type Json, SYSTEM_TENANT, uuidv7 } from '@tidemark/core';
-import { mayDo, type Principal } from '@tidemark/ports';
+import { InvalidError, isoTime, type Json, SYSTEM_TENANT, uuidv7 } from '@tidemark/core';
+import type { Principal } from '@tidemark/ports';
 import { BULK_ACTS, type BulkJob } from '@tidemark/runtime';
 import { z } from 'zod';
 import { cursorOf, placeOf } from '../cursor.ts';
@@ -96,6 +96,13 @@ export const startJob = route({
     'tenant-invalid',
     'right-missing',
   ],
+  needs: [
+    {
+      of: 'decide',
+      when: ({ body }) => (body as { readonly act: string }).act === 'retry',
+      why: "act: 'retry' answers questions, which needs the right to decide.",
+    },
+  ],
   body: z
     .strictObject({
       id: nameSchema.max(100).optional(),
@@ -109,9 +116,6 @@ export const startJob = route({
   answers: { 202: z.object({ job: z.string(), created: z.boolean() }).meta({ id: 'JobStarted' }) },
   async handle({ body, principal, desk }) {
     const { act, everything, why, signal } = body;
-    if (act === 'retry' && !mayDo(principal, 'decide')) {
-      throw new AccessError('right-missing', "act: 'retry' answers questions, which needs the right to decide.");
-    }
     const { clock, prng } = desk.ports;
     const id = body.id ?? uuidv7(clock.nowMs(), prng.bytes(10));
     const search = searchOf(body.filter, principal);

@@ -1,16 +1,7 @@
 /** Owns the route that tells what the next holder of a workflow would do, before anybody does it. Changes nothing; asks probes where that is wanted. */
 
 import { decodePayload } from '@tidemark/codec';
-import {
-  AccessError,
-  type EffectKey,
-  isoTime,
-  messageOf,
-  type ProbeAnswer,
-  type StreamState,
-  streamFromJson,
-} from '@tidemark/core';
-import { mayDo } from '@tidemark/ports';
+import { type EffectKey, isoTime, messageOf, type ProbeAnswer, type StreamState, streamFromJson } from '@tidemark/core';
 import {
   answerInTime,
   askable,
@@ -110,13 +101,17 @@ export const getRecovery = route({
   chapter: 'The past',
   right: 'content',
   problems: ['workflow-unknown', 'right-missing', 'store-rebuilding'],
+  needs: [
+    {
+      of: 'operate',
+      when: ({ query }) => query.probe === true,
+      why: "probe: asking outside needs the right 'operate'; leave it out.",
+    },
+  ],
   params: workflowParams,
   query: z.object({ probe: flagSchema }),
   answers: { 200: recoverySchema },
   async handle({ params, query: { probe }, principal, desk, signal }) {
-    if (probe && !mayDo(principal, 'operate')) {
-      throw new AccessError('right-missing', "probe: asking outside needs the right 'operate'; leave it out.");
-    }
     const { reads } = desk;
     const { workflow, tenant, sequence } = await desk.find(principal, params.workflow);
     const [snapshot] = await reads.loadStreams([workflow]);

@@ -1,7 +1,3 @@
-/** Owns the routes that autoscalers ask: how much work there is for each pool of workers, from memory. */
-
-import { AccessError } from '@tidemark/core';
-import type { Principal } from '@tidemark/ports';
 import type { PoolDemand } from '@tidemark/runtime';
 import { z } from 'zod';
 import { ok, route } from '../route.ts';
@@ -44,16 +40,17 @@ const poolJson = (demand: PoolDemand): z.input<typeof poolSchema> => ({
   limited: demand.limitedCount,
 });
 
-/** Throws `AccessError` (`right-missing`). */
-function onlyOfAll({ tenant }: Principal): void {
-  if (tenant === null) return;
-  throw new AccessError(
-    'right-missing',
-    'The demand of pools is of all tenants together: only callers of all tenants are told.',
-  );
-}
-
-const shared = { method: 'GET', chapter: CHAPTER, right: 'scale' } as const;
+const shared = {
+  method: 'GET',
+  chapter: CHAPTER,
+  right: 'scale',
+  needs: [
+    {
+      of: 'all-tenants',
+      why: 'The demand of pools is of all tenants together: only callers of all tenants are told.',
+    },
+  ],
+} as const;
 const problems = ['right-missing', 'demand-unknown'];
 
 export const listPools = route({
@@ -71,8 +68,7 @@ export const listPools = route({
       age_ms: ageSchema,
     }),
   },
-  async handle({ principal, desk }) {
-    onlyOfAll(principal);
+  async handle({ desk }) {
     const { pools, unassignedCount, ageMs } = desk.demand.told();
     return ok({ pools: pools.map(poolJson), unassigned: unassignedCount, age_ms: Math.round(ageMs) });
   },
@@ -89,8 +85,7 @@ export const getPool = route({
     pool: nameSchema.meta({ description: 'As TIDEMARK_POOLS names it; `default` where that is empty.' }),
   }),
   answers: { 200: poolSchema.extend({ age_ms: ageSchema }) },
-  async handle({ params, principal, desk }) {
-    onlyOfAll(principal);
+  async handle({ params, desk }) {
     const demand = desk.demand.of(params.pool);
     return ok({ ...poolJson(demand), age_ms: Math.round(demand.ageMs) });
   },

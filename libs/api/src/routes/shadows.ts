@@ -1,7 +1,6 @@
 /** Owns the routes about agents that run elsewhere and are observed: how their runs compare, and the share of them that is observed. */
 
-import { AccessError, isoTime } from '@tidemark/core';
-import type { Principal } from '@tidemark/ports';
+import { isoTime } from '@tidemark/core';
 import { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN, type ShadowAccount } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type Asked, ok, route } from '../route.ts';
@@ -61,12 +60,10 @@ function shadowJson(account: ShadowAccount, seesDifferences: boolean): z.input<t
   };
 }
 
-/** Runs of all tenants are compared together. Throws `AccessError` (`right-missing`). */
-function onlyOfAll({ tenant }: Principal): void {
-  if (tenant === null) return;
-  const message = 'Runs of all tenants are compared together: only callers of all tenants are told, and promote.';
-  throw new AccessError('right-missing', message);
-}
+const OF_ALL = {
+  of: 'all-tenants',
+  why: 'Runs of all tenants are compared together: only callers of all tenants are told, and promote.',
+} as const;
 
 export const getShadow = route({
   ...shared,
@@ -77,13 +74,17 @@ export const getShadow = route({
   description:
     'Rebuilt from the log of every run that was opened since the share was set, at most the newest 10,000. With `differences` each of them is told, which needs the right to content. For callers of all tenants.',
   right: 'read',
+  needs: [
+    OF_ALL,
+    {
+      of: 'content',
+      when: ({ query }) => query.differences === true,
+      why: "differences: they need the right 'content'; leave it out.",
+    },
+  ],
   query: z.object({ differences: flagSchema }),
   answers: { 200: shadowSchema },
-  async handle({ params, query: { differences }, principal, desk, sight }) {
-    onlyOfAll(principal);
-    if (differences && !sight.content) {
-      throw new AccessError('right-missing', "differences: they need the right 'content'; leave it out.");
-    }
+  async handle({ params, query: { differences }, desk }) {
     return ok(shadowJson(await desk.client.shadows.account(params.definition), differences));
   },
 });
@@ -97,6 +98,7 @@ export const promoteShadow = route({
   description:
     'To the next share only after its observation, with enough runs that agree, and without a difference; `refusals` says what is missing. A lower share, or the present one, is always taken, and begins the observation anew. For callers of all tenants.',
   right: 'operate',
+  needs: [OF_ALL],
   problems: [...shared.problems, 'rollout-changed'],
   body: z
     .strictObject({
@@ -118,7 +120,6 @@ export const promoteShadow = route({
       .meta({ id: 'ShadowPromoted' }),
   },
   async handle({ params, body, principal, desk, sight }) {
-    onlyOfAll(principal);
     const { to, observe_ms: observeMs, runs: workflowsMin } = body;
     const { subject: by } = principal;
     const done = await desk.client.shadows.promote(params.definition, { to, by, observeMs, workflowsMin });
