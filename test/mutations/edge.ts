@@ -243,7 +243,7 @@ export const EDGE_MUTATIONS: Mutations = {
   },
   'state-goes-back-in-time': {
     file: 'libs/repo-state/src/store.ts',
-    edits: [['Date.parse(before.updated_at) + 1', 'Date.parse(before.updated_at)']],
+    edits: [['parseTime(before.updated_at) + 1', 'Date.parse(before.updated_at)']],
     caughtBy: 'libs/repo-state/src/repo-state.test.ts',
     breaks: 'Each write of a state is newer than the one before, whatever the clock says.',
   },
