@@ -15,8 +15,11 @@ import { ADDS_ONCE, defineTool, READS, REPLACES, type Tool } from './tool.ts';
 
 const source = nameField.optional().describe('Where it is from; default: the client');
 const key = nameField.describe('Name of the preference');
-const entry = z.object({ key: z.string(), value: z.unknown(), source: z.string(), at: z.string() });
-const fact = z.object({ key: z.string(), text: z.string(), source: z.string(), at: z.string() });
+/** Without the right to content there are no words. */
+const entry = z.object({ key: z.string(), value: z.unknown().optional(), source: z.string(), at: z.string() });
+const fact = z.object({ key: z.string(), text: z.string().optional(), source: z.string(), at: z.string() });
+
+const NOT_SHOWN = '(not shown to you)';
 
 const RECALL = 'POST /v1/users/{user}/recall';
 
@@ -44,10 +47,10 @@ const recall = defineTool({
         score: z.number(),
         at: z.string(),
         source: z.string(),
-        value: z.unknown(),
+        value: z.unknown().optional(),
       }),
     ),
-    continuation: z.string().describe('The summaries as a text to go on with'),
+    continuation: z.string().optional().describe('The summaries as a text to go on with'),
   }),
   hints: READS,
   async run({ query, limit, kinds, user }, context) {
@@ -74,7 +77,7 @@ function recallText({ entries, by, warning, continuation = '' }: Recalled): stri
 }
 
 function factLine({ value, source: from, at }: Recalled['entries'][number]): string {
-  const { text } = value as { readonly text: string };
+  const text = (value as { readonly text?: string } | undefined)?.text ?? NOT_SHOWN;
   return `- ${text} (${from}, ${at.slice(0, 'YYYY-MM-DD'.length)})`;
 }
 
@@ -110,7 +113,9 @@ const facts = defineTool({
     const found = await context.withMemory('look', (client) =>
       client.ask('GET /v1/users/{user}/facts', { params: { user: of }, query: { tenant: context.tenant, limit } }),
     );
-    const lines = found.facts.map(({ key: name, text, source: from, at }) => `- ${text} (${from}, ${at}; key ${name})`);
+    const lines = found.facts.map(
+      ({ key: name, text = NOT_SHOWN, source: from, at }) => `- ${text} (${from}, ${at}; key ${name})`,
+    );
     return { data: { ...found }, text: lines.length === 0 ? `No facts are known about ${of}.` : lines.join('\n') };
   },
 });

@@ -76,15 +76,16 @@ function taskLine(of: Workflow['frontier'][number], next: string | null): string
 }
 
 function valueText(value: unknown): string {
-  const text = JSON.stringify(value);
+  // What may not be shown is absent.
+  const text = JSON.stringify(value) ?? '';
   if (text.length <= TEXT_VALUE_MAX_CHARS) return text;
   return `${text.slice(0, TEXT_VALUE_MAX_CHARS)}… (${text.length} characters in all)`;
 }
 
 /** The same with values that are too large for an answer cut; they say so. */
-export function fittingSession(found: Session): object {
+export function fittingSession(found: Session) {
   const { workflow = null } = found;
-  if (workflow === null) return found;
+  if (workflow === null) return { ...found, workflow };
   const { input, belief, output, frontier } = workflow;
   const tasks = frontier.map((task) => ({ ...task, input: fitting(task.input) }));
   const fits = { input: fitting(input), belief: fitting(belief), output: fitting(output), frontier: tasks };
@@ -95,7 +96,8 @@ export function fittingSession(found: Session): object {
 export function fitting<T>(
   value: T,
 ): T | { readonly is_cut: true; readonly chars: number; readonly beginning: string } {
-  const text = JSON.stringify(value);
+  // What may not be shown is absent.
+  const text = JSON.stringify(value) ?? '';
   if (text.length <= VALUE_MAX_CHARS) return value;
   return { is_cut: true, chars: text.length, beginning: text.slice(0, VALUE_CUT_CHARS) };
 }

@@ -54,8 +54,8 @@ const resume = defineTool({
     is_live: z.boolean(),
     workflow: workflow.nullable(),
     earlier: z.array(z.looseObject({ workflow: z.string(), status: z.string() })),
-    handovers: z.array(handover),
-    summaries: z.array(z.looseObject({ task_description: z.string() })),
+    handovers: z.array(handover).optional(),
+    summaries: z.array(z.looseObject({ task_description: z.string() })).optional(),
   }),
   hints: READS,
   async run({ session }, context) {

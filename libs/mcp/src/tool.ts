@@ -30,19 +30,27 @@ export interface ToolContext {
   onError(where: string, error: unknown): void;
 }
 
-export interface ToolAnswer {
-  readonly data: Record<string, unknown>;
+/** As the API's answers are typed: nothing in it is changed, and there may be more. */
+type Told<T> = T extends readonly (infer Item)[]
+  ? readonly Told<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T as string extends Key ? never : Key]: Told<T[Key]> }
+    : T;
+
+export interface ToolAnswer<Output extends z.ZodObject> {
+  /** What the API answered must fit what clients were promised: the compiler holds the one against the other. */
+  readonly data: Told<z.input<Output>>;
   readonly text: string;
 }
 
-interface ToolSpec<Input extends z.ZodObject> {
+interface ToolSpec<Input extends z.ZodObject, Output extends z.ZodObject> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly input: Input;
-  readonly output: z.ZodObject;
+  readonly output: Output;
   readonly hints: Required<Omit<ToolAnnotations, 'title'>>;
-  run(given: z.output<Input>, context: ToolContext, signal: AbortSignal): Promise<ToolAnswer>;
+  run(given: z.output<Input>, context: ToolContext, signal: AbortSignal): Promise<ToolAnswer<Output>>;
 }
 
 export interface Tool {
@@ -51,7 +59,7 @@ export interface Tool {
   call(given: unknown, context: ToolContext, signal: AbortSignal): Promise<CallToolResult>;
 }
 
-export function defineTool<Input extends z.ZodObject>(spec: ToolSpec<Input>): Tool {
+export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(spec: ToolSpec<Input, Output>): Tool {
   const { name, title, description, input, output, hints, run } = spec;
   return {
     listed: {
@@ -66,7 +74,7 @@ export function defineTool<Input extends z.ZodObject>(spec: ToolSpec<Input>): To
         const parsed = input.safeParse(given ?? {});
         if (!parsed.success) return badInput(name, parsed.error);
         const { data, text } = await run(parsed.data, context, signal);
-        return { structuredContent: data, content: [{ type: 'text', text }] };
+        return { structuredContent: data as Record<string, unknown>, content: [{ type: 'text', text }] };
       } catch (error) {
         return toolError(error, (fault) => context.onError(`tool ${name}`, fault));
       }
