@@ -12,6 +12,9 @@ import { PIPELINE_KEY_MAX_CHARS } from './limits.ts';
 /** Marks the output of a pipeline's step, so that a reader of any workflow's checkpoints knows it. */
 const FORM = 'pipeline-step/1';
 
+/** Hexadecimal digits of the input's digest in a key. */
+const INPUT_DIGEST_CHARS = 12;
+
 export const handoffSchema = z.object({
   from: z.string(),
   to: z.string(),
@@ -62,6 +65,8 @@ export const doneSchema = z.object({
   checksum: z.string(),
   /** The output looks like a secret: it is in the checkpoint of its run alone, and null here. */
   isWithheld: z.boolean().optional(),
+  /** Digest of the run's input; absent: of files that others wrote, which don't tell it. */
+  input: z.string().optional(),
 });
 export type DoneRecord = z.infer<typeof doneSchema>;
 
@@ -87,6 +92,23 @@ export const lastSuccessSchema: z.ZodType<LastSuccess> = z.object({
 export const pipelineSubject = (pipeline: string): string => `pipeline:${pipeline}`;
 /** Keys of the three kinds of records of a pipeline. */
 export const doneKey = (key: string): string => `done/${key}`;
+/** Of a step where nobody says otherwise: a run with another input is another run. Without an input it is as scripts write keys. */
+export const defaultKey = ({
+  step,
+  date,
+  input,
+}: {
+  readonly step: string;
+  readonly date: string;
+  readonly input: Json;
+}): string =>
+  isEmpty(input) ? plainKey(step, date) : `${plainKey(step, date)}_${checksumOf(input).slice(0, INPUT_DIGEST_CHARS)}`;
+
+/** As scripts write them: for whatever input. */
+export const plainKey = (step: string, date: string): string => `${step}_${date}`;
+
+const isEmpty = (input: Json): boolean => input === null || canonicalJson(input) === '{}';
+
 export const handoffKey = (workflow: string, digest: string): string => `handoff/${workflow}/${digest}`;
 /** A step of a run that was imported: done, whatever its key. */
 export const importedKey = (workflow: string, step: string): string => `import/${workflow}/${step}`;

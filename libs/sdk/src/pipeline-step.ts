@@ -18,6 +18,7 @@ import {
   checkKey,
   checksumOf,
   type DoneRecord,
+  defaultKey,
   doneKey,
   doneSchema,
   handoffKey,
@@ -28,6 +29,7 @@ import {
   lastSuccessSchema,
   type NamedHandoff,
   pipelineSubject,
+  plainKey,
   type StepRecord,
   stepRecord,
   stepRecordIn,
@@ -41,7 +43,8 @@ export interface PlacedStep extends PipelineStepSettings {
   /** Undefined: the first, the last. */
   readonly before: string | undefined;
   readonly after: string | undefined;
-  readonly keyOf: (parts: KeyParts) => string;
+  /** Undefined: the default. */
+  readonly keyOf: ((parts: KeyParts) => string) | undefined;
 }
 
 /** What came of a step. */
@@ -51,30 +54,52 @@ export interface Performed {
   readonly costMicros: number;
   /** The output looks like a secret: later runs make it again. */
   readonly isWithheld: boolean;
+  /** What people are to know of a skip. */
+  readonly note: string;
 }
 
 export async function performStep(step: PlacedStep, ctx: AnyContext, date: string): Promise<Performed> {
   const { pipeline, name } = step;
   const input = ctx.input as Json;
-  const key = checkKey(step.keyOf({ pipeline, step: name, date, input, workflow: ctx.workflow }), name);
-  return (await skipped(step, ctx, key)) ?? ran(step, ctx, { key, date });
+  const parts = { pipeline, step: name, date, input, workflow: ctx.workflow };
+  const key = checkKey((step.keyOf ?? defaultKey)(parts), name);
+  const plain = step.keyOf === undefined ? plainKey(name, date) : key;
+  return (await skipped(step, ctx, { key, plain })) ?? ran(step, ctx, { key, date });
+}
+
+interface Keys {
+  readonly key: string;
+  /** The same without the input: what files of others call done. */
+  readonly plain: string;
+}
+
+/** What is known to be done: first what this very run was given, then what some run has made, then what files of others say. */
+async function doneBefore({ pipeline, name }: PlacedStep, ctx: AnyContext, { key, plain }: Keys) {
+  for (const named of new Set([importedKey(ctx.workflow, name), doneKey(key), doneKey(plain)])) {
+    const found = await recordOf(ctx, pipeline, named);
+    const done = doneSchema.safeParse(found?.value);
+    if (found === undefined || !done.success) continue;
+    const isOfOtherInput = done.data.input !== undefined && done.data.input !== checksumOf(ctx.input as Json);
+    // Its own key would be another; where a definition has made the key, it has said that the input doesn't matter.
+    if (isOfOtherInput && named !== doneKey(key)) continue;
+    return { ...done.data, atMs: found.atMs, isOfOtherInput };
+  }
+  return undefined;
 }
 
 /** The step as done before, by whichever run; undefined when its key isn't. */
-async function skipped(step: PlacedStep, ctx: AnyContext, key: string): Promise<Performed | undefined> {
-  const { pipeline, name } = step;
-  // What this very run was given stands before what some run has made.
-  const found =
-    (await recordOf(ctx, pipeline, importedKey(ctx.workflow, name))) ?? (await recordOf(ctx, pipeline, doneKey(key)));
-  const done = doneSchema.safeParse(found?.value);
-  if (found === undefined || !done.success) return undefined;
-  const { output, checksum, workflow, isWithheld } = done.data;
+async function skipped(step: PlacedStep, ctx: AnyContext, keys: Keys): Promise<Performed | undefined> {
+  const { key } = keys;
+  const found = await doneBefore(step, ctx, keys);
+  if (found === undefined) return undefined;
+  const { output, checksum, workflow, isWithheld, isOfOtherInput } = found;
   if (isWithheld === true) {
     const result = `done before by ${workflow}, whose output looks like a secret and is kept by that run alone: made again`;
     ctx.log('repeat', { key, checksum, result });
     return undefined;
   }
-  ctx.log('skip', { key, checksum, result: `done before by ${workflow}` });
+  const note = isOfOtherInput ? ', with another input' : '';
+  ctx.log('skip', { key, checksum, result: `done before by ${workflow}${note}` });
   const handoff = plainHandoff(step, output, 'was done before');
   ctx.log('handoff', handoff);
   const record = stepRecord({
@@ -87,7 +112,7 @@ async function skipped(step: PlacedStep, ctx: AnyContext, key: string): Promise<
     skipped: { workflow, atMs: found.atMs },
     failure: null,
   });
-  return { record, memories: [], costMicros: 0, isWithheld: false };
+  return { record, memories: [], costMicros: 0, isWithheld: false, note };
 }
 
 async function ran(
@@ -112,6 +137,7 @@ async function ran(
     memories: [recordWrite(step.pipeline, doneKey(key), done, ctx)],
     costMicros: spent.costMicros,
     isWithheld: done.isWithheld === true,
+    note: '',
   };
 }
 
@@ -121,7 +147,10 @@ function doneRecord(
   ctx: AnyContext,
   { key, output, checksum }: Pick<StepRecord, 'key' | 'output' | 'checksum'>,
 ): DoneRecord {
-  const done: DoneRecord = { step: name, workflow: ctx.workflow, output: output as DoneRecord['output'], checksum };
+  const done: DoneRecord = {
+    ...{ step: name, workflow: ctx.workflow, output: output as DoneRecord['output'], checksum },
+    input: checksumOf(ctx.input as Json),
+  };
   const secret = secretIn(`The output of ${name}`, { output });
   if (secret === undefined) return done;
   ctx.log('withheld', {

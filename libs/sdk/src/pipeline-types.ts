@@ -16,7 +16,7 @@ import type { Workflow } from './workflow-spec.ts';
 /** What a step of a pipeline can do, beside what any step can (`run`, `effect`, `log`, `progress`, `signal`). */
 export interface PipelineContext extends StepActions {
   readonly pipeline: string;
-  /** The key under which this step's output is kept: `{step}_{date}` unless said otherwise. */
+  /** The key under which this step's output is kept: `{step}_{date}_{digest of the input}` unless said otherwise. */
   readonly key: string;
   /** Of the run, not of today: `2026-11-22`. */
   readonly date: string;
@@ -62,7 +62,7 @@ export type PipelineSteps = { readonly [step: string]: PipelineStep };
 export interface PipelineOptions {
   /** Default 1; raise it when runs under way could not go on with the new code. */
   readonly version?: number | undefined;
-  /** The key of a step; default `{step}_{date}`. A key that is done is skipped, in later runs too. */
+  /** The key of a step; default `{step}_{date}_{digest of the input}`. A key that is done is skipped, in later runs too. */
   readonly key?: ((parts: KeyParts) => string) | undefined;
   /** The date of a run, recorded as it is started; default today (UTC). */
   readonly date?: ((input: Json) => string) | undefined;

@@ -63,6 +63,38 @@ const rowsOf = async (run: {
 }) => (await run.checkpoints()).map((row) => ({ ...row, ...decodePayload('CheckpointCommitted', row.payload) }));
 
 describe('a pipeline', () => {
+  it('does its steps anew for another input, skips them for the same one, and says where a key of its own hides the difference', async () => {
+    const seen: unknown[] = [];
+    const read = (input: Json) => {
+      seen.push(input);
+      return JSON.stringify(input);
+    };
+    const folders = pipeline('folders', { read });
+    const careless = pipeline('careless', { read }, { key: ({ step }) => step });
+    world = await testWorld({ workflows: [folders, careless] });
+    const resultOf = async (of: typeof folders, input: Json) => (await world!.start(of, input)).result();
+    expect(await resultOf(folders, { folder: 'ALPHA' })).toBe('{"folder":"ALPHA"}');
+    expect(await resultOf(folders, { folder: 'BETA' })).toBe('{"folder":"BETA"}');
+    expect(await resultOf(folders, { folder: 'ALPHA' })).toBe('{"folder":"ALPHA"}');
+    expect(seen).toEqual([{ folder: 'ALPHA' }, { folder: 'BETA' }]);
+
+    await resultOf(careless, { folder: 'ALPHA' });
+    const run = await world.start(careless, { folder: 'BETA' });
+    expect(await run.result()).toBe('{"folder":"ALPHA"}');
+    const [row] = await rowsOf(run);
+    expect(row).toMatchObject({ lastAction: 'skipped, read is done, with another input' });
+  });
+
+  it('skips what somebody else’s file calls done, which does not tell for which input', async () => {
+    const read = () => expect.unreachable();
+    const marked = pipeline('marked', { read }, { date: () => '20260520' });
+    world = await testWorld({ workflows: [marked] });
+    const value = { step: 'read', workflow: 'files /data', output: 'by hand', checksum: 'x' };
+    const record = { subject: 'pipeline:marked', kind: 'record', key: 'done/read_20260520', value } as const;
+    await world.client.memory.remember([record], { tenant: DEFAULT_TENANT });
+    expect(await (await world.start(marked, { folder: 'ALPHA' })).result()).toBe('by hand');
+  });
+
   it('runs its steps in order, each with what the one before it made, as one checkpoint each', async () => {
     world = await testWorld({ workflows: [content] });
     const run = await world.start(content, {}, { id: 'content-1' });
@@ -101,7 +133,7 @@ describe('a pipeline', () => {
     world = await testWorld({ workflows: [dated] });
     const run = await world.start(dated, { day: '2020-02-29' });
     await run.result();
-    expect(stepRecordIn((await rowsOf(run))[0]!.output)?.key).toBe('only_2020-02-29');
+    expect(stepRecordIn((await rowsOf(run))[0]!.output)?.key).toMatch(/^only_2020-02-29_[0-9a-f]{12}$/);
   });
 });
 

@@ -20,7 +20,6 @@ import {
 import { lastSuccessOf, lastSuccessWrite, leftBy, type PlacedStep, performStep } from './pipeline-step.ts';
 import type {
   Fed,
-  KeyParts,
   Pipeline,
   PipelineBuilder,
   PipelineFunction,
@@ -119,8 +118,6 @@ function problemsOf(steps: Named, options: PipelineOptions) {
   ];
 }
 
-const defaultKey = ({ step, date }: KeyParts): string => `${step}_${date}`;
-
 function placedSteps(pipeline: string, steps: Named, options: PipelineOptions): readonly PlacedStep[] {
   return steps.map(([name, step], at) => {
     const settings = typeof step === 'function' ? { run: step } : step;
@@ -130,7 +127,7 @@ function placedSteps(pipeline: string, steps: Named, options: PipelineOptions): 
       pipeline,
       before: steps[at - 1]?.[0],
       after: steps[at + 1]?.[0],
-      keyOf: settings.key ?? options.key ?? defaultKey,
+      keyOf: settings.key ?? options.key,
     };
   });
 }
@@ -168,8 +165,8 @@ function stepFunction(step: PlacedStep, placed: readonly PlacedStep[], options: 
 }
 
 async function done(step: PlacedStep, placed: readonly PlacedStep[], ctx: AnyContext): Promise<Change> {
-  const { record, memories, costMicros, isWithheld } = await performStep(step, ctx, (ctx.belief as Belief).date);
-  const lastAction = `${record.skipped === null ? record.key : `skipped, ${record.key} is done`}${isWithheld ? ', not kept for later runs: it looks like a secret' : ''}`;
+  const { record, memories, costMicros, isWithheld, note } = await performStep(step, ctx, (ctx.belief as Belief).date);
+  const lastAction = `${record.skipped === null ? record.key : `skipped, ${record.key} is done${note}`}${isWithheld ? ', not kept for later runs: it looks like a secret' : ''}`;
   const made = { output: record, lastAction, tokens: record.tokens, costMicros };
   if (step.after !== undefined) return { ...made, memories, next: [task(step.after, {})] };
   const all: StepRecord[] = [];
