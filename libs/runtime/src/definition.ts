@@ -352,6 +352,8 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly version: number;
   /** Tasks of one workflow under way at once, at most. */
   readonly parallel: number;
+  /** How much of staged steps a crash may undo; absent: `STAGED_STEPS_DEFAULT_COUNT`, `STAGED_DELAY_DEFAULT_MS`. */
+  readonly staging?: { readonly steps?: number | undefined; readonly delayMs?: number | undefined } | undefined;
   readonly placement: 'exclusive' | 'shared';
   readonly steps: ReadonlyMap<string, StepDefinition>;
   /** Effects that recovery and compensation find by their operation, without the step that called them. */

@@ -3,8 +3,9 @@
  * accepted, staged ones within the limits of requirement C4. Must not know what the events mean.
  */
 
+import type { Definition } from './definition.ts';
 import type { Draft, HeldStream } from './held-stream.ts';
-import { STAGED_DELAY_MAX_MS, STAGED_UNFLUSHED_MAX } from './limits.ts';
+import { STAGED_DELAY_DEFAULT_MS, STAGED_STEPS_DEFAULT_COUNT } from './limits.ts';
 import type { Ports } from './ports.ts';
 
 /** A reason that is at hand: by default each abort would make an error with a stack. */
@@ -15,6 +16,8 @@ export class Flushing {
   readonly #ports: Pick<Ports, 'clock' | 'telemetry'>;
   /** Told of a staged checkpoint that was not accepted. */
   readonly #onLost: (error: unknown) => void;
+  readonly #maxCount: number;
+  readonly #delayMs: number;
   #unflushedCount = 0;
   /** Acceptance of the last staged checkpoint that was not flushed yet. */
   #lastStaged: Promise<void> | undefined;
@@ -23,8 +26,15 @@ export class Flushing {
   /** Durable writes that wait for their acceptance. */
   durableInFlightCount = 0;
 
-  constructor(stream: HeldStream, ports: Pick<Ports, 'clock' | 'telemetry'>, onLost: (error: unknown) => void) {
+  constructor(
+    stream: HeldStream,
+    ports: Pick<Ports, 'clock' | 'telemetry'>,
+    { steps = STAGED_STEPS_DEFAULT_COUNT, delayMs = STAGED_DELAY_DEFAULT_MS }: NonNullable<Definition['staging']>,
+    onLost: (error: unknown) => void,
+  ) {
     this.#stream = stream;
+    this.#maxCount = steps;
+    this.#delayMs = delayMs;
     this.#ports = ports;
     this.#onLost = onLost;
   }
@@ -51,7 +61,7 @@ export class Flushing {
     const settled = accepted.then(() => {
       this.#unflushedCount--;
     }, this.#onLost);
-    if (this.#unflushedCount < STAGED_UNFLUSHED_MAX) {
+    if (this.#unflushedCount < this.#maxCount) {
       this.soon();
       return;
     }
@@ -81,7 +91,7 @@ export class Flushing {
     if (this.#due !== undefined) return;
     const due = new AbortController();
     this.#due = due;
-    void this.#ports.clock.sleep(STAGED_DELAY_MAX_MS, due.signal).then(() => {
+    void this.#ports.clock.sleep(this.#delayMs, due.signal).then(() => {
       if (!due.signal.aborted) this.now();
     });
   }

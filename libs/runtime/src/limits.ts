@@ -53,10 +53,10 @@ export const BUDGET_RESUME_RETRY_MS = 1_000;
 export const BUDGET_RESUME_RETRY_MAX_MS = 60_000;
 /** Largest event, in bytes, header and payload together; the log's own limit applies where it is lower. */
 export const EVENT_MAX_BYTES = 1_048_576;
-/** Staged checkpoints that may be unflushed at once in one workflow. */
-export const STAGED_UNFLUSHED_MAX = 10;
-/** Longest time, in milliseconds, that a staged checkpoint stays unflushed. */
-export const STAGED_DELAY_MAX_MS = 50;
+/** Staged checkpoints that may be unflushed at once in one workflow, unless its definition says otherwise. */
+export const STAGED_STEPS_DEFAULT_COUNT = 10;
+/** Longest time, in milliseconds, that a staged checkpoint stays unflushed, unless its definition says otherwise. */
+export const STAGED_DELAY_DEFAULT_MS = 50;
 /** Things that one task may wait for, any one of them; and how long a timer may take, in milliseconds: ten years. */
 export const WAITS_PER_TASK_MAX = 16;
 export const TIMER_MAX_MS = 10 * 366 * 86_400_000;

@@ -232,6 +232,30 @@ describe('a runner', () => {
     expect(ports.clock.sleeperCount).toBe(0);
   });
 
+  it('flushes sooner or later where the definition says so', async () => {
+    const second = gate();
+    const steps = { a: staged(() => ({ next: [{ step: 'b', input: null }] })), b: second.run };
+    const { runner, ports } = await heldRun(log, { ...definitionOf({ steps }), staging: { delayMs: 200 } });
+    const run = watched(runner.run());
+    await ports.clock.run(199);
+    expect(await typesOf(log)).not.toContain('CheckpointCommitted');
+    await ports.clock.run(1);
+    expect(await typesOf(log)).toContain('CheckpointCommitted');
+    second.open({ done: 1 });
+    await run.ended;
+
+    const other = new SimulatedLog(1);
+    let count = 0;
+    const many = { a: staged(() => (++count < 30 ? { next: [{ step: 'a', input: null }] } : { done: 1 })) };
+    const held = await heldRun(other, { ...definitionOf({ steps: many }), staging: { steps: 3 } });
+    const letGo = other.hold();
+    const running = watched(held.runner.run());
+    await quiet();
+    expect(count).toBe(3);
+    letGo();
+    expect(await running.ended).toBe('closed');
+  });
+
   it('W2: an intention goes out after the staged checkpoints before it, and the call after both', async () => {
     const order: string[] = [];
     const pay = effectOf({ call: async () => void order.push((await typesOf(log)).join()) });

@@ -96,7 +96,7 @@ export class WorkflowRunner {
     this.#options = options;
     this.#attempts = new Attempts(options.ports.clock, (task) => hasOpen(options.stream.speculative, task));
     options.abandon.addEventListener('abort', this.#onAbandon, { once: true });
-    this.#flushing = new Flushing(options.stream, options.ports, (error) => {
+    this.#flushing = new Flushing(options.stream, options.ports, options.definition.staging ?? {}, (error) => {
       this.#failure ??= error;
     });
     this.#journalHost = journalHost({

@@ -7,7 +7,7 @@ import { checkedDuration, type EffectDefinition } from '@tidemark/runtime';
 import { toJSONSchema, type ZodType } from 'zod';
 import { CONTEXT_MEMBERS, type ContextSpec, contextProblems } from './context-spec.ts';
 import { DISPATCH_MEMBERS } from './dispatch-spec.ts';
-import { PARALLEL_MAX_COUNT } from './limits.ts';
+import { PARALLEL_MAX_COUNT, STAGED_DELAY_MAX_MS, STAGED_STEPS_MAX_COUNT } from './limits.ts';
 import { type DefinitionProblem, nameProblems, schemaProblems, unknownMembers } from './problem.ts';
 import { type Flow, reach } from './reach.ts';
 import type { Schema } from './schema.ts';
@@ -33,6 +33,7 @@ export interface AnySpec extends ContextSpec {
   readonly begin: unknown;
   readonly steps: { readonly [step: string]: AnyStep };
   readonly parallel?: number | undefined;
+  readonly staging?: { readonly steps?: number | undefined; readonly delayMs?: number | undefined } | undefined;
   readonly durability?: string | undefined;
   readonly retry?: object | undefined;
   readonly placement?: string | undefined;
@@ -60,7 +61,18 @@ const KNOWN = [
     'begin',
     'steps',
   ],
-  ...['parallel', 'durability', 'retry', 'placement', 'onFailure', 'stepBudget', 'timeout', 'upcast', 'agent'],
+  ...[
+    'parallel',
+    'durability',
+    'staging',
+    'retry',
+    'placement',
+    'onFailure',
+    'stepBudget',
+    'timeout',
+    'upcast',
+    'agent',
+  ],
   ...CONTEXT_MEMBERS,
   ...DISPATCH_MEMBERS,
 ];
@@ -103,6 +115,7 @@ function settingProblems(spec: AnySpec): DefinitionProblem[] {
     problems.push(problem('version-invalid', 'version must be a whole number, 1 or more.'));
   }
   if (typeof spec.begin !== 'function') problems.push(problem('begin-missing', 'begin must be a function.'));
+  problems.push(...stagingProblems(spec.staging));
   const parallel = spec.parallel ?? 1;
   if (!Number.isSafeInteger(parallel) || parallel < 1 || parallel > PARALLEL_MAX_COUNT) {
     problems.push(problem('parallel-invalid', `parallel must be a whole number between 1 and ${PARALLEL_MAX_COUNT}.`));
@@ -153,6 +166,23 @@ function allSchemaProblems(spec: AnySpec): DefinitionProblem[] {
       ...schemaProblems(`approvals.${name}`, schema),
       ...formProblems(name, schema),
     ]),
+  ];
+}
+
+function stagingProblems(staging: AnySpec['staging']): DefinitionProblem[] {
+  if (staging === undefined) return [];
+  if (!isRecord(staging)) return [problem('staging-invalid', 'staging must be an object with steps, delayMs or both.')];
+  const wrong = Object.entries({ steps: STAGED_STEPS_MAX_COUNT, delayMs: STAGED_DELAY_MAX_MS }).filter(
+    ([name, most]) => {
+      const value = staging[name as keyof typeof staging] ?? 1;
+      return !Number.isSafeInteger(value) || value < 1 || value > most;
+    },
+  );
+  return [
+    ...unknownMembers('staging', staging, ['steps', 'delayMs']),
+    ...wrong.map(([name, most]) =>
+      problem('staging-invalid', `staging.${name} must be a whole number between 1 and ${most}.`),
+    ),
   ];
 }
 

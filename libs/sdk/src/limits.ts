@@ -82,3 +82,6 @@ export const PIPELINE_KEY_MAX_CHARS = 200;
 export const EVIDENCE_SHOWN_MAX_CHARS = 500;
 /** Hand-overs from outside that a step reads, at most. */
 export const HANDOFFS_READ_MAX_COUNT = 100;
+/** Staged checkpoints that a definition may let be unflushed at once, and for how many milliseconds. */
+export const STAGED_STEPS_MAX_COUNT = 1_000;
+export const STAGED_DELAY_MAX_MS = 10_000;

@@ -113,6 +113,11 @@ export interface WorkflowSpec<
   readonly parallel?: number | undefined;
   /** Of steps that don't say; default `durable`. */
   readonly durability?: 'durable' | 'staged' | undefined;
+  /**
+   * How much of steps that are `staged` a crash may undo: so many checkpoints (default 10, at most 1,000), or those of so many milliseconds
+   * (default 50, at most 10,000), whichever is less. Anything irreversible is flushed before in any case.
+   */
+  readonly staging?: { readonly steps?: number | undefined; readonly delayMs?: number | undefined } | undefined;
   /** Of steps; default 5 attempts, 200 ms first, doubling, at most a minute. */
   readonly retry?: RetryOptions | undefined;
   /** Default `exclusive`: a partition of its own while it lives; `shared`: one that it shares. */

@@ -100,6 +100,7 @@ function build(spec: CheckedSpec): Workflow {
     version: spec.version,
     parallel: spec.parallel ?? PARALLEL_DEFAULT_COUNT,
     placement: spec.placement ?? 'exclusive',
+    ...(spec.staging !== undefined && { staging: spec.staging }),
     ...((spec.agent ?? Object.keys(spec.models ?? {}).length > 0) && { agent: true }),
     steps: new Map(Object.keys(spec.steps).map((name) => [name, stepDefinition(name, parts)])),
     parseInput: parser(spec.input, {

@@ -129,6 +129,7 @@ export const checkpointSchema = z
     sequence_number: z.int(),
     parent_checkpoint_id: z.string().nullable(),
     status: z.literal('committed'),
+    supersedes: z.int().nullable().meta({ description: 'Sequence of the earlier checkpoint that this one corrects.' }),
     step_definition_ref: z.string().nullable(),
     step_version: z.int(),
     task: z.string().nullable(),

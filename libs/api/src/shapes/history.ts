@@ -35,6 +35,7 @@ export function checkpointJson(row: CheckpointRow, effects: readonly EffectListi
     sequence_number: row.sequence,
     parent_checkpoint_id: row.parent,
     status: 'committed' as const,
+    supersedes: row.supersedes,
     step_definition_ref: row.step,
     step_version: row.stepVersion,
     task: row.task,

@@ -139,6 +139,8 @@ export interface Checkpoint {
   readonly sequence_number: number;
   readonly parent_checkpoint_id: string | null;
   readonly status: 'committed';
+  /** Sequence of the earlier checkpoint that this one corrects. */
+  readonly supersedes: number | null;
   readonly step_definition_ref: string | null;
   readonly step_version: number;
   readonly task: string | null;
