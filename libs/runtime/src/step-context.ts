@@ -42,6 +42,14 @@ export function stepContext(
 ): StepContext {
   const { workflow, session, user, epoch } = state;
   const attempt = task.failureCount + 1;
+  const log: StepContext['log'] = (action, detail) => {
+    if (notes.length >= LOG_NOTES_MAX) {
+      throw new LimitError('log-notes', `Step ${step.name}: at most ${LOG_NOTES_MAX} log entries fit in one step.`);
+    }
+    const atMs = ports.clock.nowMs();
+    notes.push(detail === undefined ? { atMs, action } : { atMs, action, detail: toJson(detail, 'log detail') });
+  };
+  let irreversibleCount = 0;
   return {
     workflow,
     task: task.id,
@@ -65,6 +73,7 @@ export function stepContext(
     effect: (effect, request, options = {}) => {
       const { question } = options;
       const called = question === undefined ? effect : models.counted(task.id, effect, question);
+      if (called.kind === 'irreversible' && ++irreversibleCount === 2) log('warning', irreversibleTogether(step.name));
       return guard.pass(() => journal.effect(called, request, options));
     },
     modelCall: (request) =>
@@ -73,14 +82,14 @@ export function stepContext(
         const { name } = request;
         return (await journal.effect(effect, asked, name === undefined ? {} : { name })) as unknown as ModelAnswer;
       }),
-    log: (action, detail) => {
-      if (notes.length >= LOG_NOTES_MAX) {
-        throw new LimitError('log-notes', `Step ${step.name}: at most ${LOG_NOTES_MAX} log entries fit in one step.`);
-      }
-      const atMs = ports.clock.nowMs();
-      notes.push(detail === undefined ? { atMs, action } : { atMs, action, detail: toJson(detail, 'log detail') });
-    },
+    log,
     progress: (progress) => onProgress(task.id, { ...progress, step: step.name }),
     outputs: readOutputs,
   };
 }
+
+/** The author is told where the step's history is read: no program can know before which effects a step will call. */
+const irreversibleTogether = (step: string) => ({
+  code: 'irreversible-together',
+  result: `Step ${step} calls several irreversible effects. One that fails leaves those before it done, with no checkpoint between them: give each a step of its own.`,
+});

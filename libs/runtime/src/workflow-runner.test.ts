@@ -1,5 +1,6 @@
 /** The runner: what starts when (W1, W2), how attempts end, and that nothing hangs or is done twice whatever comes between. */
 
+import { decodePayload } from '@tidemark/codec';
 import { UnavailableError } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -273,6 +274,26 @@ describe('a runner', () => {
     );
     expect(await runner.run()).toBe('closed');
     expect(order).toEqual(['WorkflowOpened,LeaseClaimed,CheckpointCommitted,CheckpointReserved,EffectIntended']);
+  });
+
+  it.each([
+    [2, 'irreversible', 1],
+    [1, 'irreversible', 0],
+    [2, 'idempotent', 0],
+  ] as const)('tells of %i %s effects in one step: %i warning in its execution log', async (times, kind, expected) => {
+    const pay = effectOf({ kind, call: async () => null });
+    const a = async (context: StepContext) => {
+      for (let at = 0; at < times; at++) await context.effect(pay, null);
+      return { done: 1 };
+    };
+    const { runner } = await heldRun(log, definitionOf({ steps: { a } }));
+    await runner.run();
+    const notes = (await entriesOf(log)).flatMap((entry) =>
+      entry.kind === 'event' && entry.envelope.type === 'CheckpointCommitted'
+        ? (decodePayload('CheckpointCommitted', entry.payload).log ?? [])
+        : [],
+    );
+    expect(notes.filter(({ action }) => action === 'warning')).toHaveLength(expected);
   });
 
   it('lets parallel belief updates compose, in the order in which they commit', async () => {
