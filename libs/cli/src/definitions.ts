@@ -36,7 +36,7 @@ export async function readDefinitions(named: readonly string[], cwd: string): Pr
   return definitions;
 }
 
-const isWorkflow = (definition: Definition): definition is Workflow =>
+export const isWorkflow = (definition: Definition): definition is Workflow =>
   'flow' in definition && 'starts' in definition && 'warnings' in definition && 'effects' in definition;
 
 /** The definition of this name. Throws `InvalidError` (`workflow-unknown`) that lists those there are. */

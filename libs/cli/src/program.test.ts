@@ -11,6 +11,7 @@ beforeAll(async () => {
 afterAll(() => rm(cwd, { recursive: true, force: true }));
 
 const MODULE = path.resolve(import.meta.dirname, '../fixtures/agents.ts');
+const ADVISED = path.resolve(import.meta.dirname, '../fixtures/advised.ts');
 
 const call = (args: readonly string[], given: Omit<CallOptions, 'cwd'> = {}) => callCli(args, { cwd, ...given });
 
@@ -80,6 +81,18 @@ describe('a folder without state', () => {
       expect(code).toBe(78);
       expect(err).toContain('No state is kept in elsewhere yet');
     }
+  });
+
+  it('says of definitions what their authors should know: an irreversible effect that nobody can ask about', async () => {
+    const { code, out } = await call(['admin', 'doctor', '--json', '--workflows', ADVISED]);
+    const { checks } = JSON.parse(out) as { checks: { check: string; level: string; found?: { code: string }[] }[] };
+    const found = checks.find(({ check }) => check === 'Definitions');
+    expect([code, found]).toMatchObject([
+      0,
+      { level: 'warn', found: [{ definition: 'advised', code: 'effect-without-probe', subject: 'bank.wire' }] },
+    ]);
+    const missing = await call(['admin', 'doctor', '--workflows', 'nowhere.ts']);
+    expect([missing.code, missing.out]).toEqual([78, expect.stringContaining('fail  Definitions')]);
   });
 
   it('is well', async () => {

@@ -23,7 +23,7 @@ export function addAdmin({ command, does, modules }: ProgramKit): void {
   const sub = (usage: string, what: string): Command =>
     common(admin.command(usage).description(what).copyInheritedSettings(admin));
 
-  sub('doctor', 'check settings, servers and state, and say what to do')
+  modules(sub('doctor', 'check settings, servers, state and definitions, and say what to do'))
     .option('--rows', 'fold log and archive anew, and name every row in use that is not as they make it')
     .action(does(() => import('./doctor.ts'), 'doctor'));
   sub('migrate', "bring the cluster's tables to this version; older processes go on, unless --contract")

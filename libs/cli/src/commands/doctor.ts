@@ -3,6 +3,7 @@
 import { hasClusterConfig } from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { checkCluster } from '../doctor/cluster.ts';
+import { checkDefinitions } from '../doctor/definitions.ts';
 import { checkEmbedded } from '../doctor/embedded.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { exitCodeOfFindings } from '../doctor/health.ts';
@@ -18,6 +19,8 @@ import { padEnd, printable, widthOf } from '../text/width.ts';
 export interface DoctorOptions extends AdminOptions {
   /** Rows are held against the log. */
   readonly rows?: boolean | undefined;
+  /** Modules whose definitions are looked at. */
+  readonly workflows?: readonly string[] | undefined;
 }
 
 const COLOURS: Readonly<Record<Finding['level'], Colour>> = { ok: 'green', warn: 'yellow', fail: 'red' };
@@ -29,6 +32,7 @@ export async function doctor(session: Session, options: DoctorOptions): Promise<
   const folder = isCluster ? undefined : (adminTarget(options, session) as Folder);
   const findings = [
     checkNode(),
+    ...(await checkDefinitions(options.workflows ?? [], session.cwd)),
     ...(folder === undefined ? await checkCluster(session) : await checkEmbedded(session, folder)),
   ];
   if (exitCodeOfFindings(findings) === EXIT.ok) {
