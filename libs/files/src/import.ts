@@ -61,8 +61,8 @@ export interface Imported {
 }
 
 /**
- * Throws `InvalidError` (`files-missing`, `files-unfit`, `files-outside`, `files-secret`), `CorruptError` (`files-corrupt`): nothing was started
- * then. Records that were made before are made again under the same keys.
+ * Throws `InvalidError` (`files-missing`, `files-unfit`, `files-secret`), `ConfigError` (`files-outside`), `CorruptError` (`files-corrupt`):
+ * nothing was started then. Records that were made before are made again under the same keys.
  */
 export async function importFiles(options: ImportOptions): Promise<Imported> {
   const { folder, pipeline, back, find, start } = options;
