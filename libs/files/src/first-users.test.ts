@@ -126,7 +126,16 @@ describe('the folder of a pipeline that somebody else’s program runs', () => {
     expect(await read(/archive\/.+$/.exec(archived)![0])).toBe(log);
     const index = JSON.parse(await read('dedupe_index.json')) as Record<string, { output: string }>;
     expect(Object.keys(index)).toEqual(expect.arrayContaining(STEPS.map((name) => `${name}_20260520`)));
-    for (const { output } of Object.values(index)) expect(await read(output)).not.toBe('');
+    for (const { output } of Object.values(index)) {
+      expect(await readFile(path.resolve(world.folder, output), 'utf8')).not.toBe('');
+    }
+    // In their own words where it is the same output.
+    expect(index['1_collect_20260520']).toMatchObject({
+      executed_at: '2026-05-20T10:01:23+08:00',
+      output: path.join(data, 'raw_topics.json'),
+    });
+    expect(JSON.parse(written).steps['1_collect']).toMatchObject({ finished_at: '2026-05-20T10:01:23+08:00' });
+    expect(world.told.join('\n')).not.toContain('another output');
   });
 
   it('whose output differs from its checksum says so, and only then does that step again', async () => {

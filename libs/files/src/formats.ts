@@ -13,7 +13,9 @@ export const EXECUTION_LOG = 'execution_log.jsonl';
 export const LAST_SUCCESS = 'last_success.json';
 
 /** With an offset, `Z` or no zone, which is the writer's local time; with or without fractions. */
-const time = z.string().refine((text) => !Number.isNaN(parseTime(text)), { error: 'no time' });
+const time = z
+  .string()
+  .refine((text) => !Number.isNaN(parseTime(text)), { error: 'must be a time such as 2026-03-01T14:03:11' });
 const count = z.number().int().nonnegative();
 
 export const stepStateSchema = z.looseObject({
@@ -82,9 +84,14 @@ export function readJson<T>(text: string, schema: z.ZodType<T>): Read<T> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return { ok: true, value: parsed.data, overlooked };
   // Never tells a value: it may be secret.
-  const [issue] = parsed.error.issues;
-  const place = issue?.path.join('.') ?? '';
-  return { ok: false, problem: `${place === '' ? 'the whole' : place}: ${issue?.code.replaceAll('_', ' ')}` };
+  const issue = parsed.error.issues[0]!;
+  const place = issue.path.join('.');
+  return { ok: false, problem: `${place === '' ? 'the whole' : place}: ${wrongIn(issue)}` };
+}
+
+function wrongIn(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_value') return `must be ${issue.values.map(String).join(', ')}`;
+  return issue.code === 'custom' ? issue.message : issue.code.replaceAll('_', ' ');
 }
 
 /** Every line must be whole. */

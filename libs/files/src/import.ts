@@ -80,6 +80,7 @@ export async function importFiles(options: ImportOptions): Promise<Imported> {
     return { key, value: value as Json, source: `files ${folder}`.slice(0, SOURCE_MAX_CHARS) };
   };
   const steps = await doneSteps(found, pipeline.stepNames, read, reports);
+  warnOfNumber(state, steps.length, reports);
   const keys = await doneKeys(index, read, reports);
   const handoffs = readHandoffs((await readIn(folder, HANDOFF)) ?? '');
   const digests = handoffDigests(handoffs);
@@ -139,6 +140,15 @@ async function doneSteps({ state, index }: Found, stepNames: readonly string[], 
     done.push({ step, ...made });
   }
   return done;
+}
+
+/** The number says more than the steps do: what isn't called completed runs again. */
+function warnOfNumber({ current_step: number }: RunState, doneCount: number, reports: Reports): void {
+  if (typeof number !== 'number' || number - 1 <= doneCount) return;
+  reports.tell(
+    'refused',
+    `current_step is ${number}, and ${doneCount} of the steps before it are known to be done: the others run again.`,
+  );
 }
 
 /** What is done must not be done again because nobody said where its output may be read. */

@@ -10,6 +10,7 @@ import { digestOf, type FilesFolder } from './folder.ts';
 import { FOLDER_STATE, FolderState, loadState } from './folder-state.ts';
 import {
   DEDUPE_INDEX,
+  type DedupeEntry,
   type DedupeIndex,
   dedupeIndexSchema,
   EXECUTION_LOG,
@@ -25,6 +26,7 @@ import {
   runStateSchema,
 } from './formats.ts';
 import { readHandoffs, withHandoffs } from './handoff-text.ts';
+import { readWithin, resolveOutput } from './outputs.ts';
 import type { Reports } from './reports.ts';
 import type { RunView } from './run-view.ts';
 import type { RunReader, Workflow } from './source.ts';
@@ -172,7 +174,10 @@ export class Keeper {
     }
     if (last !== undefined) await folder.write(LAST_SUCCESS, jsonText(last));
     // Last, so that whoever waits for its status finds all the others.
-    await folder.write(RUN_STATE, jsonText(withOthersFields(await folder.read(RUN_STATE), documents.runState)));
+    await folder.write(
+      RUN_STATE,
+      jsonText(withOthersFields(await folder.read(RUN_STATE), documents.runState, held.view)),
+    );
   }
 
   async #checkOwn(file: string): Promise<void> {
@@ -194,13 +199,19 @@ export class Keeper {
     const recorded = await this.#recorded(view);
     const known = new Set([...Object.keys(own), ...Object.keys(recorded)]);
     await takeKeys({ folder, state: this.#state, back, find, reports }, view, written, known);
+    /** Of others, in their own words: with the same output, or one that can't be read here to compare. */
+    const theirs: [string, DedupeEntry][] = [];
     for (const [key, entry] of Object.entries(written)) {
       const known = own[key] ?? recorded[key];
-      if (
-        known !== undefined &&
-        (known.checksum ?? '') !== (entry.checksum ?? '') &&
-        !this.#state.has(keyMark(view, key, entry))
-      ) {
+      if (known === undefined || (known.checksum ?? '') === (entry.checksum ?? '')) continue;
+      // It says that the key is done, and not with what.
+      if (entry.output == null && entry.checksum == null) continue;
+      const made = await resolveOutput(
+        entry,
+        readWithin(folder.path, (name) => folder.read(name)),
+      );
+      if (typeof made === 'string' || made.checksum === known.checksum) theirs.push([key, entry]);
+      else if (!this.#state.has(keyMark(view, key, entry))) {
         reports.tell('refused', `key ${JSON.stringify(key)}: it is done with another output, which stands.`);
       }
     }
@@ -209,7 +220,10 @@ export class Keeper {
     await this.#state.take(...ours.map(([key, entry]) => keyMark(view, key, entry)));
     // Between the reading and now somebody may have written it anew: then the next look takes that first.
     if ((await folder.read(DEDUPE_INDEX)) === text || !read.ok) {
-      await folder.write(DEDUPE_INDEX, jsonText({ ...recorded, ...written, ...overlap(recorded, written), ...own }));
+      await folder.write(
+        DEDUPE_INDEX,
+        jsonText({ ...recorded, ...written, ...overlap(recorded, written), ...own, ...Object.fromEntries(theirs) }),
+      );
     }
   }
 
@@ -248,12 +262,17 @@ export class Keeper {
   }
 }
 
-/** The run's state with what others keep in its file, of the whole and of each step. */
-function withOthersFields(text: string | undefined, own: RunState): RunState {
+/** The run's state with what others keep in its file, of the whole and of each step; when they did what this run has skipped, they know. */
+function withOthersFields(text: string | undefined, own: RunState, { done }: RunView): RunState {
   const read = readJson(text ?? '', runStateSchema);
   if (!read.ok || read.value.pipeline_id !== own.pipeline_id) return own;
   const { steps: theirs, ...rest } = read.value;
-  const steps = Object.entries(own.steps).map(([name, step]) => [name, { ...theirs[name], ...step }] as const);
+  const skipped = new Set(done.filter(({ isSkipped }) => isSkipped).map(({ step }) => step));
+  const steps = Object.entries(own.steps).map(([name, step]) => {
+    const { started_at, finished_at } = theirs[name] ?? {};
+    const times = skipped.has(name) ? { ...(started_at && { started_at }), ...(finished_at && { finished_at }) } : {};
+    return [name, { ...theirs[name], ...step, ...times }] as const;
+  });
   return { ...rest, ...own, steps: Object.fromEntries(steps) };
 }
 

@@ -30,6 +30,8 @@ export interface DoneStep {
   readonly finishedAtMs: number;
   /** Why it failed for good, where the run ended with its last success instead. */
   readonly failure: string | null;
+  /** It was done before, by another run or program. */
+  readonly isSkipped: boolean;
 }
 
 export interface RunView {
@@ -106,6 +108,7 @@ function doneSteps(row: Workflow, checkpoints: readonly Checkpoint[]): readonly 
       startedAtMs,
       finishedAtMs,
       failure: record?.failure ?? null,
+      isSkipped: record?.skipped != null,
     };
   });
 }

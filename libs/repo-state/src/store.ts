@@ -110,7 +110,7 @@ export class StateStore {
     const { own } = this.#options;
     if (own.kind !== 'outside') return [];
     return [
-      `There is no git repository here, so the state is in ${own.folder}, which doesn't outlive a restart of the machine. Name another place to keep it (--dir).`,
+      `There is no git repository here, so the state is in ${own.folder}, which doesn't outlive a restart of the machine, and is the same for all folders that are in none. Name another place to keep it (--dir).`,
     ];
   }
 

@@ -120,7 +120,7 @@ function stepFailed(task: TaskState, attempt: number, error: unknown): ParkError
   const times = attempt === 1 ? '' : ` at attempt ${attempt}`;
   return new ParkError(
     'step-failed',
-    `Step ${task.step} failed${times}: ${message} Mend it and let it go on (retry), or let the workflow fail.`,
+    `Step ${task.step} failed${times}: ${message}${/[.!?]$/.test(message) ? '' : '.'} Mend it and let it go on (retry), or let the workflow fail.`,
     null,
     { step: task.step, attempt, code, stack: stack.split('\n').slice(0, STACK_LINES_MAX_COUNT) },
   );

@@ -67,6 +67,8 @@ export const doneSchema = z.object({
   isWithheld: z.boolean().optional(),
   /** Digest of the run's input; absent: of files that others wrote, which don't tell it. */
   input: z.string().optional(),
+  /** The same of what the step was given: what the one before it had made, or the input. */
+  given: z.string().optional(),
 });
 export type DoneRecord = z.infer<typeof doneSchema>;
 

@@ -64,25 +64,38 @@ export async function performStep(step: PlacedStep, ctx: AnyContext, date: strin
   const parts = { pipeline, step: name, date, input, workflow: ctx.workflow };
   const key = checkKey((step.keyOf ?? defaultKey)(parts), name);
   const plain = step.keyOf === undefined ? plainKey(name, date) : key;
-  return (await skipped(step, ctx, { key, plain })) ?? ran(step, ctx, { key, date });
+  const given = step.before === undefined ? input : (await leftBy(ctx, step.before)).output;
+  const keys = { key, plain, date, given };
+  return (await skipped(step, ctx, keys)) ?? ran(step, ctx, keys);
 }
 
 interface Keys {
+  readonly date: string;
+  /** What the one before it has made, or the input. */
+  readonly given: Json;
   readonly key: string;
   /** The same without the input: what files of others call done. */
   readonly plain: string;
 }
 
 /** What is known to be done: first what this very run was given, then what some run has made, then what files of others say. */
-async function doneBefore({ pipeline, name }: PlacedStep, ctx: AnyContext, { key, plain }: Keys) {
+async function doneBefore({ pipeline, name, keyOf }: PlacedStep, ctx: AnyContext, { key, plain, given }: Keys) {
   for (const named of new Set([importedKey(ctx.workflow, name), doneKey(key), doneKey(plain)])) {
     const found = await recordOf(ctx, pipeline, named);
     const done = doneSchema.safeParse(found?.value);
     if (found === undefined || !done.success) continue;
-    const isOfOtherInput = done.data.input !== undefined && done.data.input !== checksumOf(ctx.input as Json);
-    // Its own key would be another; where a definition has made the key, it has said that the input doesn't matter.
-    if (isOfOtherInput && named !== doneKey(key)) continue;
-    return { ...done.data, atMs: found.atMs, isOfOtherInput };
+    const differs = (then: string | undefined, now: Json): boolean => then !== undefined && then !== checksumOf(now);
+    const other = differs(done.data.input, ctx.input as Json)
+      ? ', with another input'
+      : differs(done.data.given, given)
+        ? ', from something else'
+        : '';
+    // Where a definition has made the key, it has said that neither matters.
+    if (other !== '' && keyOf === undefined) {
+      ctx.log('repeat', { key, checksum: done.data.checksum, result: `done before by ${done.data.workflow}${other}` });
+      continue;
+    }
+    return { ...done.data, atMs: found.atMs, note: other };
   }
   return undefined;
 }
@@ -92,13 +105,12 @@ async function skipped(step: PlacedStep, ctx: AnyContext, keys: Keys): Promise<P
   const { key } = keys;
   const found = await doneBefore(step, ctx, keys);
   if (found === undefined) return undefined;
-  const { output, checksum, workflow, isWithheld, isOfOtherInput } = found;
+  const { output, checksum, workflow, isWithheld, note } = found;
   if (isWithheld === true) {
     const result = `done before by ${workflow}, whose output looks like a secret and is kept by that run alone: made again`;
     ctx.log('repeat', { key, checksum, result });
     return undefined;
   }
-  const note = isOfOtherInput ? ', with another input' : '';
   ctx.log('skip', { key, checksum, result: `done before by ${workflow}${note}` });
   const handoff = plainHandoff(step, output, 'was done before');
   ctx.log('handoff', handoff);
@@ -115,15 +127,10 @@ async function skipped(step: PlacedStep, ctx: AnyContext, keys: Keys): Promise<P
   return { record, memories: [], costMicros: 0, isWithheld: false, note };
 }
 
-async function ran(
-  step: PlacedStep,
-  ctx: AnyContext,
-  { key, date }: { readonly key: string; readonly date: string },
-): Promise<Performed> {
+async function ran(step: PlacedStep, ctx: AnyContext, { key, date, given }: Keys): Promise<Performed> {
   const spent = { tokens: 0, costMicros: 0 };
   const handoffs: NamedHandoff[] = [];
   ctx.log('start', { key });
-  const given = step.before === undefined ? (ctx.input as Json) : (await leftBy(ctx, step.before)).output;
   // A copy of its own: a plain function may change what it is given.
   const made = await step.run(structuredClone(given), pipelineContext(step, ctx, { key, date, spent, handoffs }));
   const output = toJson(made ?? null, `output of step ${step.name} of pipeline ${step.pipeline}`);
@@ -131,7 +138,7 @@ async function ran(
   if (handoffs.length === 0) handoffs.push(plainHandoff(step, output, 'is done'));
   for (const handoff of handoffs) ctx.log('handoff', handoff);
   const checksum = checksumOf(output);
-  const done = doneRecord(step, ctx, { key, output, checksum });
+  const done = doneRecord(step, ctx, { key, output, checksum, given });
   return {
     record: stepRecord({ key, output, checksum, tokens: spent.tokens, handoffs, gate, skipped: null, failure: null }),
     memories: [recordWrite(step.pipeline, doneKey(key), done, ctx)],
@@ -145,11 +152,12 @@ async function ran(
 function doneRecord(
   { name }: PlacedStep,
   ctx: AnyContext,
-  { key, output, checksum }: Pick<StepRecord, 'key' | 'output' | 'checksum'>,
+  { key, output, checksum, given }: Pick<StepRecord, 'key' | 'output' | 'checksum'> & Pick<Keys, 'given'>,
 ): DoneRecord {
   const done: DoneRecord = {
     ...{ step: name, workflow: ctx.workflow, output: output as DoneRecord['output'], checksum },
     input: checksumOf(ctx.input as Json),
+    given: checksumOf(given),
   };
   const secret = secretIn(`The output of ${name}`, { output });
   if (secret === undefined) return done;

@@ -85,6 +85,30 @@ describe('a pipeline', () => {
     expect(row).toMatchObject({ lastAction: 'skipped, read is done, with another input' });
   });
 
+  it('does a step anew that was done from something else, though its key is done', async () => {
+    const made: string[] = [];
+    const steps = {
+      collect: (input: Json) => {
+        made.push('collect');
+        return { of: (input as { n?: number }).n ?? 0, at: made.length };
+      },
+      draft: (given: Json) => {
+        made.push('draft');
+        return JSON.stringify(given);
+      },
+    };
+    const chain = pipeline('chain', steps, { date: () => '2026-01-01' });
+    world = await testWorld({ workflows: [chain] });
+    await (await world.start(chain, {})).result();
+    // The first step's record is gone: it is done anew, and makes something else.
+    await world.client.memory.remember(
+      [{ subject: 'pipeline:chain', kind: 'record', key: 'done/collect_2026-01-01', value: null }],
+      { tenant: DEFAULT_TENANT },
+    );
+    expect(await (await world.start(chain, {})).result()).toBe('{"of":0,"at":3}');
+    expect(made).toEqual(['collect', 'draft', 'collect', 'draft']);
+  });
+
   it('skips what somebody else’s file calls done, which does not tell for which input', async () => {
     const read = () => expect.unreachable();
     const marked = pipeline('marked', { read }, { date: () => '20260520' });

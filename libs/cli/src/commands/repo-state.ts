@@ -74,7 +74,12 @@ export async function stateInit(session: Session, name: string, options: InitOpt
   const { version, shared, note } = options;
   const state = open(session, name, options);
   const result = await state.init({ stages: plan(options), version, shared, note, agent: agentOf(session, options) });
-  const where = shared === true ? 'git sees it: commit it to share it' : 'git ignores it';
+  const isOutside = folderOf(session, options) === undefined;
+  const where = isOutside
+    ? 'in no repository'
+    : shared === true
+      ? 'git sees it: commit it to share it'
+      : 'git ignores it';
   session.terminal.answer(result);
   warn(session, result.warnings);
   session.terminal.line(
