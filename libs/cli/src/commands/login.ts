@@ -158,7 +158,8 @@ export async function logout({ terminal, env }: Session, { context }: { readonly
   const { credential } = contextNamed(before, name);
   terminal.answer({ context: name });
   const key = credential.kind === 'key' ? ' Its API key still works: tidemark access revoke-key takes it back.' : '';
-  terminal.line(`Context ${name} is gone from ${contextsPath(env)}.${key}`);
+  const then = before.current === name ? ' Commands ask the folder from now on.' : '';
+  terminal.line(`Context ${name} is gone from ${contextsPath(env)}.${then}${key}`);
   return EXIT.ok;
 }
 
