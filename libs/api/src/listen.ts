@@ -46,22 +46,12 @@ export async function listenApi(options: ListenOptions): Promise<Listening> {
   }
 }
 
-/** Serves this user alone: the socket is born with its mode (0600), and is at no moment open to others. Resolves once it listens. */
+/** Serves those who can open the socket. Resolves once it listens; the caller sees to the file's mode, and removes it. */
 export async function listenSocket({ path, ...options }: ApiOptions & { readonly path: string }): Promise<Listening> {
   const app = await createApi(options);
   try {
-    await app.ready();
-    const { server } = app;
-    const listening = once(server, 'listening');
-    // The mask is the whole process's, so it is this for the binding alone, which waits for nothing.
-    const before = process.umask(0o177);
-    try {
-      server.listen({ path });
-    } finally {
-      process.umask(before);
-    }
-    await listening;
-    return { url: path, isElsewhere: false, close: () => app.close() };
+    const url = await app.listen({ path });
+    return { url, isElsewhere: false, close: () => app.close() };
   } catch (error) {
     await app.close();
     throw error;

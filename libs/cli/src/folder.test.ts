@@ -1,6 +1,6 @@
 /** State folders that can't be used as they are, and sockets where the path is too long for one. */
 
-import { chown, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -74,16 +74,14 @@ it.runIf(process.getuid?.() === 0)('asks nothing through a socket that another u
   await new Promise((resolve) => server.close(resolve));
 });
 
-it('serves on a socket that is born for this user alone, and leaves what others make as it is', async () => {
+it('serves on a socket for this user alone, and leaves nothing of it behind', async () => {
   const folder = path.join(root, 'own');
   const held = await holdFolder({ kind: 'embedded', folder, shown: 'state', env: {} });
-  const serving = held.serve('dev');
-  const made = path.join(root, 'made-meanwhile');
-  await mkdir(made);
-  await serving;
+  await held.serve('dev');
   expect((await stat(path.join(folder, 'api.sock'))).mode & 0o777).toBe(0o600);
-  expect((await stat(made)).mode & 0o700).toBe(0o700);
+  expect(await heldPlace({ kind: 'embedded', folder, shown: 'state', env: {} }, 'ana')).toBeDefined();
   await held.close();
+  expect((await readdir(folder)).filter((name) => /api/.test(name))).toEqual([]);
 });
 
 it('is answered through the socket of a folder whose path is long', async () => {

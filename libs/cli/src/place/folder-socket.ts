@@ -4,7 +4,7 @@
  * Only this user can connect (mode 0600).
  */
 
-import { lstat, mkdtemp, readlink, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, lstat, mkdtemp, readlink, rename, rm, rmdir, stat, symlink } from 'node:fs/promises';
 import { request } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
@@ -18,6 +18,9 @@ export interface Holder {
   readonly pid: number;
   readonly command: string;
 }
+
+/** What `mkdtemp` and the socket's own name add. */
+const NURSERY_BYTES = 'XXXXXX/sock'.length;
 
 const socketPath = (folder: string): string => path.join(folder, 'api.sock');
 
@@ -36,10 +39,11 @@ export async function serveFolder({ folder, host, ...options }: ServedFolder): P
   const { listenSocket, ownerAuthenticator } = await import('@tidemark/api');
   const { definitions, command, onError } = options;
   const named = socketPath(folder);
-  await rm(named, { force: true });
-  const elsewhere =
-    Buffer.byteLength(named) > SOCKET_PATH_MAX_BYTES ? await mkdtemp(path.join(os.tmpdir(), 'tidemark-')) : undefined;
-  const address = elsewhere === undefined ? named : path.join(elsewhere, 'sock');
+  // At no moment may others open it, so it is made in a folder that only this user may enter, and gets its name with its mode.
+  const nursery = path.join(folder, '.api-');
+  const isFar = Buffer.byteLength(nursery) + NURSERY_BYTES > SOCKET_PATH_MAX_BYTES;
+  const home = await mkdtemp(isFar ? path.join(os.tmpdir(), 'tidemark-') : nursery);
+  const address = path.join(home, 'sock');
   const place = {
     ...{ ports: host.ports, client: host.client, holder: { pid: process.pid, command } },
     // A coordinator may begin in it later.
@@ -52,11 +56,17 @@ export async function serveFolder({ folder, host, ...options }: ServedFolder): P
     authenticator: ownerAuthenticator,
     rateMaxCount: Number.MAX_SAFE_INTEGER,
   });
-  if (elsewhere !== undefined) await symlink(address, named);
+  await chmod(address, 0o600);
+  await rm(named, { force: true });
+  if (isFar) await symlink(address, named);
+  else {
+    await rename(address, named);
+    await rmdir(home);
+  }
   return {
     async close() {
       await listening.close();
-      if (elsewhere !== undefined) await Promise.all([rm(named, { force: true }), rm(elsewhere, { recursive: true })]);
+      await Promise.all([rm(named, { force: true }), rm(home, { recursive: true, force: true })]);
     },
   };
 }
