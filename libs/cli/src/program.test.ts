@@ -86,13 +86,13 @@ describe('a folder without state', () => {
   it('says of definitions what their authors should know: an irreversible effect that nobody can ask about', async () => {
     const { code, out } = await call(['admin', 'doctor', '--json', '--workflows', ADVISED]);
     const { checks } = JSON.parse(out) as { checks: { check: string; level: string; found?: { code: string }[] }[] };
-    const found = checks.find(({ check }) => check === 'Definitions');
+    const found = checks.find(({ check }) => check === 'Advice');
     expect([code, found]).toMatchObject([
       0,
       { level: 'warn', found: [{ definition: 'advised', code: 'effect-without-probe', subject: 'bank.wire' }] },
     ]);
     const missing = await call(['admin', 'doctor', '--workflows', 'nowhere.ts']);
-    expect([missing.code, missing.out]).toEqual([78, expect.stringContaining('fail  Definitions')]);
+    expect([missing.code, missing.out]).toEqual([78, expect.stringContaining('fail  Advice')]);
   });
 
   it('is well', async () => {

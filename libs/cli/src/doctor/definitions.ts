@@ -15,10 +15,10 @@ export async function checkDefinitions(named: readonly string[], cwd: string): P
       warnings.map((warning) => ({ line: `${name}: ${warning.message}`, json: { definition: name, ...warning } })),
     );
     const count = counted(definitions.length, 'workflow');
-    if (found.length === 0) return [ok('Definitions', `${count}, and nothing to say of them`)];
+    if (found.length === 0) return [ok('Advice', `${count}, and nothing to say of them`)];
     const remedy = 'Change what each names, or leave it as it is if that is meant.';
-    return [{ check: 'Definitions', level: 'warn', message: `${count}; to know before they run:`, found, remedy }];
+    return [{ check: 'Advice', level: 'warn', message: `${count}; to know before they run:`, found, remedy }];
   } catch (error) {
-    return [fail('Definitions', messageOf(error), 'Correct the module, or name another one.', exitCodeOf(error))];
+    return [fail('Advice', messageOf(error), 'Correct the module, or name another one.', exitCodeOf(error))];
   }
 }
