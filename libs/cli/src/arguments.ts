@@ -39,11 +39,15 @@ export function nameText(text: string): string {
   );
 }
 
-/** Several, one after the other. */
-export const nameTexts = (text: string, before: readonly string[] | undefined): readonly string[] => [
+/** For an option that may be given several times. */
+export const repeated = (value: string, before: readonly string[] | undefined): readonly string[] => [
   ...(before ?? []),
-  nameText(text),
+  value,
 ];
+
+/** Several, one after the other. */
+export const nameTexts = (text: string, before: readonly string[] | undefined): readonly string[] =>
+  repeated(nameText(text), before);
 
 /** A moment, in milliseconds. */
 export function moment(text: string): number {

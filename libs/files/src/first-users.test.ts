@@ -4,7 +4,6 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { crc32 } from 'node:zlib';
-import { tenantId } from '@tidemark/core';
 import { type PipelineContext, pipeline } from '@tidemark/sdk';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -31,21 +30,7 @@ let options: ImportOptions;
 beforeAll(async () => {
   world = await filesWorld([content]);
   data = path.join(path.dirname(world.folder), 'data');
-  const { client } = world.host;
-  options = {
-    folder: world.folder,
-    pipeline: { name: 'content_gen', stepNames: STEPS },
-    outside: [data],
-    back: {
-      remember: (subject, records) =>
-        client.memory.remember(
-          records.map((record) => ({ subject, kind: 'record', ...record })),
-          { tenant: tenantId('default') },
-        ),
-    },
-    start: async (id) => void (await client.start(content, {}, { id })),
-    onReport: world.onReport,
-  };
+  options = { ...world.importing(content, STEPS), outside: [data] };
 });
 afterAll(() => world.close());
 

@@ -3,7 +3,6 @@
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { decodePayload } from '@tidemark/codec';
-import { tenantId } from '@tidemark/core';
 import { type KeyParts, type PipelineContext, pipeline, stepRecordIn } from '@tidemark/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FilesWorld, filesWorld } from '../fixtures/files-world.ts';
@@ -29,20 +28,7 @@ let world: FilesWorld;
 let options: ImportOptions;
 beforeAll(async () => {
   world = await filesWorld([content]);
-  const { client } = world.host;
-  options = {
-    folder: world.folder,
-    pipeline: { name: 'content', stepNames: ['collect', 'draft', 'format'] },
-    back: {
-      remember: (subject, records) =>
-        client.memory.remember(
-          records.map((record) => ({ subject, kind: 'record', ...record })),
-          { tenant: tenantId('default') },
-        ),
-    },
-    start: async (id) => void (await client.start(content, {}, { id })),
-    onReport: world.onReport,
-  };
+  options = world.importing(content, ['collect', 'draft', 'format']);
 });
 afterAll(() => world.close());
 beforeEach(async () => {

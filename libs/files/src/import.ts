@@ -73,7 +73,7 @@ export async function importFiles(options: ImportOptions): Promise<Imported> {
   const { state, index, last } = found;
   checkSteps(state, pipeline);
   const id = options.id ?? state.pipeline_id;
-  const read = readWithin(folder, undefined, options.outside);
+  const read = readWithin({ path: folder, read: (name) => readIn(folder, name) }, options.outside);
   const subject = pipelineSubject(pipeline.name);
   const record = (key: string, value: object): RecordWrite => {
     refuseSecrets(key, value, find);

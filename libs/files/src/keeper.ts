@@ -64,6 +64,9 @@ export class Keeper {
   /** Files that can't be read yet: as they are, and since when. */
   readonly #unsettled = new Map<string, { readonly digest: string; readonly sinceMs: number }>();
 
+  /** What came of comparing others' entries with what is known. */
+  readonly #compared = new Map<string, boolean>();
+
   private constructor(options: KeeperOptions, state: FolderState) {
     this.#options = options;
     this.#state = state;
@@ -206,11 +209,7 @@ export class Keeper {
       if (known === undefined || (known.checksum ?? '') === (entry.checksum ?? '')) continue;
       // It says that the key is done, and not with what.
       if (entry.output == null && entry.checksum == null) continue;
-      const made = await resolveOutput(
-        entry,
-        readWithin(folder.path, (name) => folder.read(name)),
-      );
-      if (typeof made === 'string' || made.checksum === known.checksum) theirs.push([key, entry]);
+      if (await this.#isSame(entry, known)) theirs.push([key, entry]);
       else if (!this.#state.has(keyMark(view, key, entry))) {
         reports.tell('refused', `key ${JSON.stringify(key)}: it is done with another output, which stands.`);
       }
@@ -225,6 +224,17 @@ export class Keeper {
         jsonText({ ...recorded, ...written, ...overlap(recorded, written), ...own, ...Object.fromEntries(theirs) }),
       );
     }
+  }
+
+  /** Whether it says the same output in its own words, or one that can't be read here. Read once: each look asks. */
+  async #isSame(entry: DedupeEntry, { checksum }: DedupeEntry): Promise<boolean> {
+    const name = digestOf(JSON.stringify([entry, checksum]));
+    const known = this.#compared.get(name);
+    if (known !== undefined) return known;
+    const made = await resolveOutput(entry, readWithin(this.#options.folder));
+    const isSame = typeof made === 'string' || made.checksum === checksum;
+    this.#compared.set(name, isSame);
+    return isSame;
   }
 
   /** Keys that other runs of the pipeline have done. */

@@ -9,7 +9,7 @@ import { crc32 } from 'node:zlib';
 import { isNameWithin } from '@tidemark/blob-fs/folder-root';
 import { InvalidError, type Json, LimitError, parseJson } from '@tidemark/core';
 import { checksumOf } from '@tidemark/sdk';
-import { readIn } from './folder.ts';
+import { type FilesFolder, readIn } from './folder.ts';
 import type { DedupeEntry } from './formats.ts';
 
 /** The text of the file that a path names; undefined: it isn't there. Throws `InvalidError` (`path-outside` and the folder's own). */
@@ -21,14 +21,11 @@ export interface Made {
 }
 
 /** Paths count from the folder; those that lead out of it are read where `outside` has a folder they lie in. */
-export function readWithin(
-  folder: string,
-  read: (name: string) => Promise<string | undefined> = (name) => readIn(folder, name),
-  outside: readonly string[] = [],
-): ReadOutput {
+export function readWithin(from: Pick<FilesFolder, 'path' | 'read'>, outside: readonly string[] = []): ReadOutput {
+  const { path: folder } = from;
   return async (file) => {
     const own = nameIn(folder, folder, file);
-    if (own !== undefined) return read(own);
+    if (own !== undefined) return from.read(own);
     for (const root of outside) {
       const name = nameIn(root, folder, file);
       if (name !== undefined) return readIn(root, name);

@@ -101,10 +101,7 @@ export async function takeKeys(
     const mark = keyMark(run, key, entry);
     if (known.has(key) || state.has(mark)) continue;
     const refuse = (why: string): void => reports.tell('refused', `key ${JSON.stringify(key)}: ${why}`);
-    const resolved = await resolveOutput(
-      entry,
-      readWithin(folder.path, (name) => folder.read(name)),
-    );
+    const resolved = await resolveOutput(entry, readWithin(folder));
     if (typeof resolved === 'string') refuse(resolved);
     else if ((find?.(resolved.output) ?? []).length > 0) refuse('its output holds what looks like a secret.');
     else if (back === undefined) refuse('nobody takes what is marked here; it stays in the file.');

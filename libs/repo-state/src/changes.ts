@@ -109,17 +109,15 @@ export function updated(state: RepoState, change: (state: RepoState) => RepoStat
 
 /** Fields that checkpoints, migrations and the store write. */
 const OWNED: ReadonlySet<string> = new Set([
-  ...[
-    'format',
-    'workflow',
-    'version',
-    'created_at',
-    'updated_at',
-    'current_stage',
-    'stages',
-    'conflicts',
-    'completed_at',
-  ],
+  'format',
+  'workflow',
+  'version',
+  'created_at',
+  'updated_at',
+  'current_stage',
+  'stages',
+  'conflicts',
+  'completed_at',
 ]);
 
 /** Throws `InvalidError` (`patch-field-owned`). */

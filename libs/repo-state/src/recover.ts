@@ -1,10 +1,4 @@
-/**
- * Owns making a state of what a lenient parse found: what fits is taken, what does not is left out and told. A stage that
- * lost its status is pending, never done. Pure.
- */
-
-import { isoTime } from '@tidemark/core';
-import { currentStage, FORMAT, type RepoState, STAGE_STATUSES, type Stage, stateFrom } from './state-file.ts';
+import { FORMAT, type RepoState, STAGE_STATUSES, type Stage, stateFrom } from './state-file.ts';
 
 export interface Recovered {
   readonly state: RepoState;
@@ -31,15 +25,12 @@ export function recoverState(found: unknown, name: string, changedMs: number, is
     lost.push(`what was known of stage ${current}`);
   }
   if (isCut) lost.push(behindTheCut(given, kept));
-  const changed = isoTime(changedMs);
   const plain: Record<string, unknown> = {
     ...given,
     format: given.format ?? FORMAT,
     workflow: workflow ?? name,
     version: given.version ?? 1,
-    created_at: given.created_at ?? given.updated_at ?? changed,
-    updated_at: given.updated_at ?? changed,
-    current_stage: currentStage(kept),
+    current_stage: null,
     stages: kept,
   };
   for (const optional of ['artifacts', 'notes', 'conflicts', 'shared', 'completed_at']) {
@@ -48,7 +39,7 @@ export function recoverState(found: unknown, name: string, changedMs: number, is
       lost.push(optional);
     }
   }
-  return { state: stateFrom(plain, name, `${name}-state.json`), lost };
+  return { state: stateFrom(plain, name, `${name}-state.json`, changedMs), lost };
 }
 
 function stageFrom(each: unknown, at: number, lost: string[]): readonly Stage[] {
@@ -68,13 +59,7 @@ function stageFrom(each: unknown, at: number, lost: string[]): readonly Stage[] 
   return [stage];
 }
 
-function stageFits(stage: Stage): boolean {
-  const at = isoTime(0);
-  return fits(
-    { workflow: 'any', version: 1, created_at: at, updated_at: at, current_stage: null, stages: [stage] },
-    'any',
-  );
-}
+const stageFits = (stage: Stage): boolean => fits({ workflow: 'any', stages: [stage] }, 'any');
 
 function behindTheCut(given: Record<string, unknown>, kept: readonly Stage[]): string {
   const last = Object.keys(given).at(-1);
@@ -93,7 +78,8 @@ function fitsWithout(plain: Record<string, unknown>, field: string, name: string
 
 function fits(state: unknown, name: string): boolean {
   try {
-    stateFrom(state, name, '');
+    // Times that it lacks come later.
+    stateFrom(state, name, '', 0);
     return true;
   } catch {
     return false;

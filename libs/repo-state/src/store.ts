@@ -23,7 +23,7 @@ import { gitignoreFor } from './gitignore.ts';
 import { CONFLICTS_KEPT_MAX } from './limits.ts';
 import { withLock } from './lock.ts';
 import { findRepository, isOurs, makeReady, type Place, refuseLinks, refuseOthers, shown } from './place.ts';
-import { currentStage, type RepoState, type ResolvedConflict, stateFrom, textOf } from './state-file.ts';
+import { type RepoState, type ResolvedConflict, stateFrom, textOf } from './state-file.ts';
 import { type Clock, stampOf } from './times.ts';
 
 export interface StoreOptions {
@@ -157,7 +157,7 @@ export class StateStore {
   #finished(todo: Step, before: RepoState | undefined, at: string): RepoState | undefined {
     if ('nothing' in todo) return before;
     const state = 'keep' in todo ? todo.keep : todo.archive;
-    const next = { ...state, updated_at: at, current_stage: currentStage(state.stages) };
+    const next = { ...state, updated_at: at };
     // What callers put in by themselves must be readable again.
     return stateFrom(JSON.parse(JSON.stringify(next)), this.#options.own.name, 'The new state');
   }

@@ -116,10 +116,7 @@ function settingProblems(spec: AnySpec): DefinitionProblem[] {
   }
   if (typeof spec.begin !== 'function') problems.push(problem('begin-missing', 'begin must be a function.'));
   problems.push(...stagingProblems(spec.staging));
-  const parallel = spec.parallel ?? 1;
-  if (!Number.isSafeInteger(parallel) || parallel < 1 || parallel > PARALLEL_MAX_COUNT) {
-    problems.push(problem('parallel-invalid', `parallel must be a whole number between 1 and ${PARALLEL_MAX_COUNT}.`));
-  }
+  problems.push(...countProblems('parallel-invalid', 'parallel', spec.parallel, PARALLEL_MAX_COUNT));
   if (!PLACEMENTS.includes(spec.placement)) {
     problems.push(problem('placement-invalid', "placement must be 'exclusive' or 'shared'."));
   }
@@ -172,18 +169,17 @@ function allSchemaProblems(spec: AnySpec): DefinitionProblem[] {
 function stagingProblems(staging: AnySpec['staging']): DefinitionProblem[] {
   if (staging === undefined) return [];
   if (!isRecord(staging)) return [problem('staging-invalid', 'staging must be an object with steps, delayMs or both.')];
-  const wrong = Object.entries({ steps: STAGED_STEPS_MAX_COUNT, delayMs: STAGED_DELAY_MAX_MS }).filter(
-    ([name, most]) => {
-      const value = staging[name as keyof typeof staging] ?? 1;
-      return !Number.isSafeInteger(value) || value < 1 || value > most;
-    },
-  );
   return [
     ...unknownMembers('staging', staging, ['steps', 'delayMs']),
-    ...wrong.map(([name, most]) =>
-      problem('staging-invalid', `staging.${name} must be a whole number between 1 and ${most}.`),
-    ),
+    ...countProblems('staging-invalid', 'staging.steps', staging.steps, STAGED_STEPS_MAX_COUNT),
+    ...countProblems('staging-invalid', 'staging.delayMs', staging.delayMs, STAGED_DELAY_MAX_MS),
   ];
+}
+
+/** Of a number from 1 that may be left out. */
+function countProblems(code: string, name: string, value: number | undefined, most: number): DefinitionProblem[] {
+  if (value === undefined || (Number.isSafeInteger(value) && value >= 1 && value <= most)) return [];
+  return [problem(code, `${name} must be a whole number between 1 and ${most}.`)];
 }
 
 /** A form is shown to whoever answers it, and its answer to whoever reads the history. */

@@ -64,8 +64,10 @@ export async function performStep(step: PlacedStep, ctx: AnyContext, date: strin
   const parts = { pipeline, step: name, date, input, workflow: ctx.workflow };
   const key = checkKey((step.keyOf ?? defaultKey)(parts), name);
   const plain = step.keyOf === undefined ? plainKey(name, date) : key;
-  const given = step.before === undefined ? input : (await leftBy(ctx, step.before)).output;
-  const keys = { key, plain, date, given };
+  const before = step.before === undefined ? undefined : await leftBy(ctx, step.before);
+  const inputDigest = checksumOf(input);
+  const [given, givenDigest] = before === undefined ? [input, inputDigest] : [before.output, before.checksum];
+  const keys = { key, plain, date, given, inputDigest, givenDigest };
   return (await skipped(step, ctx, keys)) ?? ran(step, ctx, keys);
 }
 
@@ -73,23 +75,23 @@ interface Keys {
   readonly date: string;
   /** What the one before it has made, or the input. */
   readonly given: Json;
+  readonly givenDigest: string;
+  /** Of the run's input. */
+  readonly inputDigest: string;
   readonly key: string;
   /** The same without the input: what files of others call done. */
   readonly plain: string;
 }
 
 /** What is known to be done: first what this very run was given, then what some run has made, then what files of others say. */
-async function doneBefore({ pipeline, name, keyOf }: PlacedStep, ctx: AnyContext, { key, plain, given }: Keys) {
+async function doneBefore({ pipeline, name, keyOf }: PlacedStep, ctx: AnyContext, keys: Keys) {
+  const { key, plain, inputDigest, givenDigest } = keys;
   for (const named of new Set([importedKey(ctx.workflow, name), doneKey(key), doneKey(plain)])) {
     const found = await recordOf(ctx, pipeline, named);
     const done = doneSchema.safeParse(found?.value);
     if (found === undefined || !done.success) continue;
-    const differs = (then: string | undefined, now: Json): boolean => then !== undefined && then !== checksumOf(now);
-    const other = differs(done.data.input, ctx.input as Json)
-      ? ', with another input'
-      : differs(done.data.given, given)
-        ? ', from something else'
-        : '';
+    const { input = inputDigest, given = givenDigest } = done.data;
+    const other = input !== inputDigest ? ', with another input' : given !== givenDigest ? ', from something else' : '';
     // Where a definition has made the key, it has said that neither matters.
     if (other !== '' && keyOf === undefined) {
       ctx.log('repeat', { key, checksum: done.data.checksum, result: `done before by ${done.data.workflow}${other}` });
@@ -127,7 +129,8 @@ async function skipped(step: PlacedStep, ctx: AnyContext, keys: Keys): Promise<P
   return { record, memories: [], costMicros: 0, isWithheld: false, note };
 }
 
-async function ran(step: PlacedStep, ctx: AnyContext, { key, date, given }: Keys): Promise<Performed> {
+async function ran(step: PlacedStep, ctx: AnyContext, keys: Keys): Promise<Performed> {
+  const { key, date, given } = keys;
   const spent = { tokens: 0, costMicros: 0 };
   const handoffs: NamedHandoff[] = [];
   ctx.log('start', { key });
@@ -138,7 +141,7 @@ async function ran(step: PlacedStep, ctx: AnyContext, { key, date, given }: Keys
   if (handoffs.length === 0) handoffs.push(plainHandoff(step, output, 'is done'));
   for (const handoff of handoffs) ctx.log('handoff', handoff);
   const checksum = checksumOf(output);
-  const done = doneRecord(step, ctx, { key, output, checksum, given });
+  const done = doneRecord(step, ctx, { ...keys, output, checksum });
   return {
     record: stepRecord({ key, output, checksum, tokens: spent.tokens, handoffs, gate, skipped: null, failure: null }),
     memories: [recordWrite(step.pipeline, doneKey(key), done, ctx)],
@@ -152,12 +155,12 @@ async function ran(step: PlacedStep, ctx: AnyContext, { key, date, given }: Keys
 function doneRecord(
   { name }: PlacedStep,
   ctx: AnyContext,
-  { key, output, checksum, given }: Pick<StepRecord, 'key' | 'output' | 'checksum'> & Pick<Keys, 'given'>,
+  { key, output, checksum, inputDigest, givenDigest }: Pick<StepRecord, 'output' | 'checksum'> & Keys,
 ): DoneRecord {
   const done: DoneRecord = {
     ...{ step: name, workflow: ctx.workflow, output: output as DoneRecord['output'], checksum },
-    input: checksumOf(ctx.input as Json),
-    given: checksumOf(given),
+    input: inputDigest,
+    given: givenDigest,
   };
   const secret = secretIn(`The output of ${name}`, { output });
   if (secret === undefined) return done;

@@ -1,8 +1,9 @@
 /** Owns the arguments and options of `tidemark files`, and their help. Must hold no logic of a command. */
 
 import { type Command, Option } from 'commander';
+import { repeated } from '../arguments.ts';
 import type { ProgramKit } from './program-kit.ts';
-import { places, repeated } from './shared-options.ts';
+import { places } from './shared-options.ts';
 
 const filesCommands = () => import('./files.ts');
 

@@ -3,12 +3,10 @@
  * repository, and the API that sessions and memory are asked of. On standard input and output nothing but the protocol is printed.
  */
 
-import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { OWN_VERSION } from '@tidemark/api/local';
 import { EXIT } from '@tidemark/host/exit-codes';
 import type { McpOptions } from '@tidemark/mcp';
-import { findRepository } from '@tidemark/repo-state';
 import { noState, outlivedReporter } from '../failures.ts';
 import { failureOf } from '../place/api-failure.ts';
 import { exists } from '../place/folder.ts';
@@ -16,6 +14,7 @@ import { openPlace, type PlaceOptions, targetOf } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { printable } from '../text/width.ts';
 import { LentPlace } from './mcp-place.ts';
+import { folderOf } from './repo-state.ts';
 
 export interface McpCommandOptions extends PlaceOptions {
   readonly tenant?: string | undefined;
@@ -88,7 +87,3 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
-
-/** Undefined: in no repository. */
-const folderOf = ({ cwd }: Session, { dir }: McpCommandOptions): string | undefined =>
-  dir === undefined ? findRepository(cwd) : path.resolve(cwd, dir);

@@ -1,9 +1,9 @@
 /** Owns the arguments and options of `session`, `memory`, `user` and `budget`, and their help. Must hold no logic. */
 
 import { type Command, Option } from 'commander';
-import { tenantName, wholeNumber } from '../arguments.ts';
+import { repeated, tenantName, wholeNumber } from '../arguments.ts';
 import type { ProgramKit } from './program-kit.ts';
-import { places, repeated, why } from './shared-options.ts';
+import { places, why } from './shared-options.ts';
 
 const budgetCommands = () => import('./budget.ts');
 const memoryCommands = () => import('./memory.ts');

@@ -1,10 +1,9 @@
 /** Owns the arguments and options of `tidemark state …`, and their help. Must hold no logic. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { duration, wholeNumber } from '../arguments.ts';
+import { duration, repeated, wholeNumber } from '../arguments.ts';
 import { CHECK_TIMEOUT_MAX_MS } from '../limits.ts';
 import type { ProgramKit } from './program-kit.ts';
-import { repeated } from './shared-options.ts';
 
 const repoStateCommands = () => import('./repo-state.ts');
 

@@ -242,7 +242,7 @@ function open(
 }
 
 /** Undefined: in no repository. */
-const folderOf = ({ cwd }: Session, { dir }: PlaceOptions): string | undefined =>
+export const folderOf = ({ cwd }: Pick<Session, 'cwd'>, { dir }: PlaceOptions): string | undefined =>
   dir === undefined ? findRepository(cwd) : path.resolve(cwd, dir);
 
 const agentOf = ({ env }: Session, { agent }: { readonly agent?: string | undefined }): string | undefined =>

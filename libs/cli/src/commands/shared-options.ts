@@ -34,9 +34,3 @@ export const limited = (sub: Command): Command =>
   sub.option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT);
 
 export const ofTenant = (sub: Command): Command => sub.option('--tenant <name>', 'of this tenant only', tenantName);
-
-/** For an option that may be given several times. */
-export const repeated = (value: string, before: readonly string[] | undefined): readonly string[] => [
-  ...(before ?? []),
-  value,
-];
