@@ -7,14 +7,14 @@ set -eu
 program=${1:-}
 case "$program" in
   coordinator | worker | compactor)
-    # As SERVICE_NODE_FLAGS of libs/host: a heap that isn't cleared before gigabytes would outgrow the container. What
+    # As SERVICE_NODE_FLAGS of libs/operate/host: a heap that isn't cleared before gigabytes would outgrow the container. What
     # the user adds comes later and wins.
     export NODE_OPTIONS="--max-semi-space-size=16 --max-old-space-size=${SERVICE_HEAP_MB:-224} ${NODE_OPTIONS:-}"
     exec node "/app/services/$program/src/main.ts"
     ;;
   tidemark)
     shift
-    exec node /app/libs/cli/bin/tidemark.js "$@"
+    exec node /app/libs/operate/cli/bin/tidemark.js "$@"
     ;;
   # Whether the service that runs in the same container is ready: the image's HEALTHCHECK.
   healthy)

@@ -5,7 +5,7 @@ import { documentOf, referenceOf } from '@tidemark/api';
 
 const root = new URL('..', import.meta.url);
 const file = new URL('docs/api.md', root);
-const introduction = await readFile(new URL('libs/api/docs/introduction.md', root), 'utf8');
+const introduction = await readFile(new URL('libs/operate/api/docs/introduction.md', root), 'utf8');
 const text = referenceOf(documentOf(), introduction);
 if (!process.argv.includes('--check')) await writeFile(file, text);
 else if ((await readFile(file, 'utf8').catch(() => '')) !== text) {

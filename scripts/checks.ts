@@ -21,8 +21,8 @@ export interface CheckResult {
 export const CHECKS: readonly Check[] = [
   { name: 'format and lint', args: ['node_modules/@biomejs/biome/bin/biome', 'check', '--diagnostic-level=warn', '.'] },
   { name: 'types', args: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'] },
-  { name: 'types of core', args: ['node_modules/typescript/bin/tsc', '-p', 'libs/core/tsconfig.json'] },
-  { name: 'types of console', args: ['node_modules/typescript/bin/tsc', '-p', 'libs/console/tsconfig.json'] },
+  { name: 'types of core', args: ['node_modules/typescript/bin/tsc', '-p', 'libs/model/core/tsconfig.json'] },
+  { name: 'types of console', args: ['node_modules/typescript/bin/tsc', '-p', 'libs/operate/console/tsconfig.json'] },
   { name: 'boundaries', args: ['scripts/boundaries.ts'] },
   { name: 'licences', args: ['scripts/licences.ts'] },
 ];

@@ -1,5 +1,5 @@
 /**
- * Writes libs/client/src/api, the client's types, from the declarations of the routes; with --check it only says whether that would change
+ * Writes libs/operate/client/src/api, the client's types, from the declarations of the routes; with --check it only says whether that would change
  * anything. So the client depends on nothing of the server, also for its types (decision 0036).
  */
 
@@ -11,7 +11,7 @@ import { documentOf } from '@tidemark/api';
 import { clientTypeFiles } from './client-types/files.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const FOLDER = path.join(ROOT, 'libs/client/src/api');
+const FOLDER = path.join(ROOT, 'libs/operate/client/src/api');
 
 function formatted(file: string, text: string): string {
   const biome = path.join(ROOT, 'node_modules/@biomejs/biome/bin/biome');

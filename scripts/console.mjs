@@ -1,5 +1,5 @@
 /**
- * Builds the web console into libs/console/dist. `--if-stale`: only when its sources are newer than what was built; that look takes a few
+ * Builds the web console into libs/operate/console/dist. `--if-stale`: only when its sources are newer than what was built; that look takes a few
  * milliseconds. What is served meanwhile stays whole: the new folder takes the place of the old one once it is complete.
  */
 import { spawnSync } from 'node:child_process';
@@ -8,16 +8,16 @@ import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const folder = path.join(root, 'libs/console');
+const folder = path.join(root, 'libs/operate/console');
 const built = path.join(folder, 'dist');
 const stamp = path.join(built, '.built');
 /** What the console is made of; the API's schemas are its types alone. */
 const sources = [
-  'libs/console/src',
-  'libs/console/index.html',
-  'libs/console/vite.config.ts',
-  'libs/console/public',
-  'libs/client/src',
+  'libs/operate/console/src',
+  'libs/operate/console/index.html',
+  'libs/operate/console/vite.config.ts',
+  'libs/operate/console/public',
+  'libs/operate/client/src',
   'package-lock.json',
 ];
 

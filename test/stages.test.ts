@@ -17,8 +17,8 @@ const TEST_LIMIT_MS = 120_000;
 /** What `npm test` proves beside unit tests: contracts of ports, guards, and the short runs on the embedded default and on a cluster. */
 const ALWAYS_QUICK = [
   'test/simulation/guards.test.ts',
-  'libs/cli/src/embedded.test.ts',
-  'libs/cli/src/cli.cluster.test.ts',
+  'libs/operate/cli/src/embedded.test.ts',
+  'libs/operate/cli/src/cli.cluster.test.ts',
 ];
 
 test('each file is in one stage, and each stage names files that are there', () => {
@@ -71,7 +71,7 @@ describe('a run fails by its time', () => {
   const [listed = '', { seconds = 0 } = {}] =
     Object.entries(SLOW_FILES).find(([file]) => stageOf(file) === QUICK) ?? [];
   const of = (file: string, took: number) => ({ file, seconds: took, testCount: 1 });
-  const unlisted = 'libs/core/src/fold.test.ts';
+  const unlisted = 'libs/model/core/src/fold.test.ts';
 
   it.each<[string, number, readonly TestedFile[]]>([
     ['as measured', 0, [of(listed, seconds), of(unlisted, SLOW_FILE_S)]],
@@ -80,7 +80,7 @@ describe('a run fails by its time', () => {
     [
       'where all others take twice what the list leaves them',
       1,
-      [of(listed, seconds), ...Array.from({ length: 100 }, (_, at) => of(`libs/core/src/a${at}.test.ts`, 8))],
+      [of(listed, seconds), ...Array.from({ length: 100 }, (_, at) => of(`libs/model/core/src/a${at}.test.ts`, 8))],
     ],
     ['not where nothing of the list ran, as with one file', 0, [of(unlisted, 1_000)]],
   ])('%s', (_, count, tested) => {

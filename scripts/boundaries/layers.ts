@@ -11,29 +11,32 @@ interface Layer {
 
 /** Lowest first. A member is a package's folder from the project's root. */
 const layers: readonly Layer[] = [
-  { name: 'core', members: /^libs\/core$/ },
-  { name: 'ports', members: /^libs\/ports$/ },
-  { name: 'codec, secrets, tokenizer', members: /^libs\/(codec|secrets|tokenizer)$/ },
-  { name: 'memory, segments', members: /^libs\/(memory|segments)$/ },
-  { name: 'adapters and runtime', members: /^libs\/((log|store|queue|blob|keys)-[a-z0-9-]+|telemetry|runtime)$/ },
-  { name: 'access, traces', members: /^libs\/(access|traces)$/ },
-  { name: 'sdk, api, client, host, repo-state', members: /^libs\/(sdk|api|client|host|repo-state)$/ },
-  { name: 'files, mcp', members: /^libs\/(files|mcp)$/ },
-  { name: 'integrations', members: /^libs\/(console|ai|cli|effects)$/ },
+  { name: 'core', members: /^libs\/model\/core$/ },
+  { name: 'ports', members: /^libs\/model\/ports$/ },
+  { name: 'codec, secrets, tokenizer', members: /^libs\/model\/(codec|secrets|tokenizer)$/ },
+  { name: 'memory, segments', members: /^libs\/engine\/(memory|segments)$/ },
+  { name: 'adapters and runtime', members: /^libs\/(adapters\/[a-z0-9-]+|engine\/runtime)$/ },
+  { name: 'access, traces', members: /^libs\/operate\/(access|traces)$/ },
+  {
+    name: 'sdk, api, client, host, repo-state',
+    members: /^libs\/(author\/(sdk|repo-state)|operate\/(api|client|host))$/,
+  },
+  { name: 'files, mcp', members: /^libs\/(author\/files|operate\/mcp)$/ },
+  { name: 'integrations', members: /^libs\/(author\/(ai|effects)|operate\/(console|cli))$/ },
   { name: 'services, examples', members: /^(services|examples)\/[a-z0-9-]+$/ },
 ];
 
 /** Sees all; seen by tests alone. */
 export const testkitFolder = 'libs/testkit';
 /** Imports nothing, not even Node, and does nothing but compute. */
-export const pureFolder = 'libs/core';
+export const pureFolder = 'libs/model/core';
 /**
  * Built into files that hold what it imports, so that whoever installs it needs none of that. It has no door that could be imported, so
  * whoever serves its files may name it as a dependency, though it is made from higher layers.
  */
-export const bundledFolder = 'libs/console';
+export const bundledFolder = 'libs/operate/console';
 /** Interfaces alone: they import core and nothing else. */
-export const interfacesFolder = 'libs/ports';
+export const interfacesFolder = 'libs/model/ports';
 
 export function layerOf(folder: string): number | undefined {
   const index = layers.findIndex(({ members }) => members.test(folder));

@@ -5,9 +5,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type ParseResult, parseSync } from 'oxc-parser';
+import { packageFolders } from '../workspaces.ts';
 
 export interface PackageInfo {
-  /** From the root, with forward slashes: `libs/core`. The root package itself has ''. */
+  /** From the root, with forward slashes: `libs/model/core`. The root package itself has ''. */
   readonly folder: string;
   readonly name: string;
   /** What `import` takes after the name ('.', './servers'), and the file behind each, from the root. */
@@ -39,22 +40,12 @@ const skippedFolders = new Set(['node_modules', 'fixtures', 'dist']);
 
 export function readTree(rootFolder: string): Tree {
   const root = readPackage(rootFolder, '');
-  const folders = packageParents.flatMap((parent) => subfolders(rootFolder, parent));
-  const packages = folders
-    .filter((folder) => existsSync(path.join(rootFolder, folder, 'package.json')))
-    .map((folder) => readPackage(rootFolder, folder));
+  const packages = packageFolders(rootFolder, packageParents).map((folder) => readPackage(rootFolder, folder));
   const files = [
     ...packages.flatMap((owner) => readSources(rootFolder, owner.folder, owner)),
     ...rootFolders.flatMap((folder) => readSources(rootFolder, folder, root)),
   ];
   return { root, packages, byName: new Map(packages.map((info) => [info.name, info])), files };
-}
-
-function subfolders(rootFolder: string, parent: string): string[] {
-  const folder = path.join(rootFolder, parent);
-  if (!existsSync(folder)) return [];
-  const entries = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return entries.map((entry) => `${parent}/${entry.name}`).sort();
 }
 
 interface Manifest {

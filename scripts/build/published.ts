@@ -1,8 +1,9 @@
 /**
  * Owns which packages of the repository are published, under which name and with which doors (decision 0036). Must write nothing.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { packageFolders } from '../workspaces.ts';
 
 /** A package.json of the repository, as far as publishing goes. */
 export interface SourceManifest {
@@ -19,7 +20,7 @@ export interface SourceManifest {
 }
 
 export interface Published {
-  /** From the root, with forward slashes: `libs/sdk`. */
+  /** From the root, with forward slashes: `libs/author/sdk`. */
   readonly folder: string;
   /** The name in the registry: that of the repository, except for the command's. */
   readonly name: string;
@@ -36,15 +37,10 @@ const NAMES: Readonly<Record<string, string>> = { '@tidemark/cli': 'tidemark' };
 /** Packages of which only some doors are for users: the rest of the testkit needs servers and this repository's own test runner. */
 const DOORS: Readonly<Record<string, readonly string[]>> = { '@tidemark/testkit': ['.', './eventually'] };
 /** Built into files by its own build; what it imports is in them. */
-export const CONSOLE_FOLDER = 'libs/console';
+export const CONSOLE_FOLDER = 'libs/operate/console';
 
 export function readPublished(root: string): Published[] {
-  return PARENTS.flatMap((parent) =>
-    readdirSync(path.join(root, parent))
-      .sort()
-      .map((name) => `${parent}/${name}`)
-      .filter((folder) => existsSync(path.join(root, folder, 'package.json'))),
-  ).map((folder) => {
+  return packageFolders(root, PARENTS).map((folder) => {
     const manifest = JSON.parse(readFileSync(path.join(root, folder, 'package.json'), 'utf8')) as SourceManifest;
     const open = DOORS[manifest.name];
     const doors = Object.entries(manifest.exports ?? {}).filter(([door]) => open === undefined || open.includes(door));

@@ -1,7 +1,10 @@
 /** Owns docs/configuration.md: where settings are, and every fixed limit by its name, as the libraries declare them. */
 
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Span } from 'oxc-parser';
+import { packageFolders } from '../workspaces.ts';
 import { commentBefore, sourceOf } from './declarations.ts';
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -59,8 +62,9 @@ async function limitsIn(root: URL, file: string): Promise<readonly string[]> {
 
 export async function configurationPage(root: URL): Promise<string> {
   const parts: string[] = [];
-  for (const library of readdirSync(new URL('libs/', root)).sort()) {
-    const file = `libs/${library}/src/limits.ts`;
+  for (const folder of packageFolders(fileURLToPath(root), ['libs'])) {
+    const library = path.basename(folder);
+    const file = `${folder}/src/limits.ts`;
     if (!existsSync(new URL(file, root))) continue;
     const rows = await limitsIn(root, file);
     if (rows.length === 0) continue;

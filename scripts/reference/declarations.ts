@@ -2,7 +2,10 @@
 
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type Comment, type ExportSpecifier, parseSync, type Statement } from 'oxc-parser';
+import { packageFolders } from '../workspaces.ts';
 
 export interface Exported {
   readonly name: string;
@@ -65,8 +68,11 @@ const nameOf = ({ local }: ExportSpecifier): string => ('name' in local ? local.
 /** The file behind an import: beside this one, or the door of a package. */
 function fileOf(root: URL, from: string, specifier: string): string {
   if (specifier.startsWith('.')) return new URL(specifier, new URL(from, 'file:///')).pathname.slice(1);
-  const file = `libs/${specifier.replace('@tidemark/', '')}/src/index.ts`;
-  if (!existsSync(new URL(file, root))) throw new Error(`${from}: no source is known of '${specifier}'`);
+  const name = specifier.replace('@tidemark/', '');
+  const folder = packageFolders(fileURLToPath(root), ['libs']).find((each) => path.basename(each) === name);
+  const file = `${folder}/src/index.ts`;
+  if (folder === undefined || !existsSync(new URL(file, root)))
+    throw new Error(`${from}: no source is known of '${specifier}'`);
   return file;
 }
 

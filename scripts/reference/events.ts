@@ -2,7 +2,7 @@
 
 import { commentBefore, sourceOf } from './declarations.ts';
 
-const FILE = 'libs/core/src/event.ts';
+const FILE = 'libs/model/core/src/event.ts';
 
 interface Member {
   readonly name: string;

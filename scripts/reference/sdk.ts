@@ -2,7 +2,7 @@
 
 import { type Exported, exportsOf } from './declarations.ts';
 
-const DOOR = 'libs/sdk/src/index.ts';
+const DOOR = 'libs/author/sdk/src/index.ts';
 
 /** Sections with the names they hold, in order; a type that is named nowhere goes to the last one, a value must be named. */
 const SECTIONS: readonly (readonly [title: string, about: string, names: readonly string[]])[] = [

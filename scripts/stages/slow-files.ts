@@ -17,87 +17,93 @@ export interface SlowFile {
 
 export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
   'examples/patterns/src/crash.test.ts': { seconds: 6, why: 'Patterns as real processes, killed at each step.' },
-  'libs/blob-s3/src/s3-blobs.s3.test.ts': { seconds: 7, why: 'The whole contract over a real S3 server.' },
-  'libs/blob-s3/src/s3-objects.s3.test.ts': {
+  'libs/adapters/blob-s3/src/s3-blobs.s3.test.ts': { seconds: 7, why: 'The whole contract over a real S3 server.' },
+  'libs/adapters/blob-s3/src/s3-objects.s3.test.ts': {
     seconds: 6,
     why: 'The whole contract over a real S3 server, with more than a page of objects and servers that do not answer.',
   },
-  'libs/cli/src/access.cluster.test.ts': {
+  'libs/operate/cli/src/access.cluster.test.ts': {
     seconds: 12,
     why: 'Two coordinators on real servers, and a database that is dropped below them.',
   },
-  'libs/cli/src/archive.test.ts': {
+  'libs/operate/cli/src/archive.test.ts': {
     seconds: 20,
     why: 'History has to grow older than a second, and each command opens the folder.',
   },
-  'libs/cli/src/embedded.test.ts': {
+  'libs/operate/cli/src/embedded.test.ts': {
     seconds: 14,
     why: 'The short run on the embedded default: real processes, one of them killed.',
   },
-  'libs/cli/src/files.test.ts': { seconds: 9, why: 'Commands that open the folder each.' },
-  'libs/cli/src/folder.test.ts': { seconds: 10, why: 'Commands wait for a folder that others hold.' },
-  'libs/cli/src/fork.test.ts': { seconds: 6, why: 'Commands that open the folder each.' },
-  'libs/cli/src/lifecycle.test.ts': { seconds: 7, why: 'Commands that open the folder each.' },
-  'libs/cli/src/rebuild.test.ts': { seconds: 9, why: 'Rows are rebuilt, and each command opens the folder.' },
-  'libs/cli/src/recovery.test.ts': { seconds: 10, why: 'Commands that open the folder each.' },
-  'libs/cli/src/runbook.test.ts': { seconds: 6, why: 'Every command of the runbook.' },
-  'libs/cli/src/schedule.test.ts': {
+  'libs/operate/cli/src/files.test.ts': { seconds: 9, why: 'Commands that open the folder each.' },
+  'libs/operate/cli/src/folder.test.ts': { seconds: 10, why: 'Commands wait for a folder that others hold.' },
+  'libs/operate/cli/src/fork.test.ts': { seconds: 6, why: 'Commands that open the folder each.' },
+  'libs/operate/cli/src/lifecycle.test.ts': { seconds: 7, why: 'Commands that open the folder each.' },
+  'libs/operate/cli/src/rebuild.test.ts': { seconds: 9, why: 'Rows are rebuilt, and each command opens the folder.' },
+  'libs/operate/cli/src/recovery.test.ts': { seconds: 10, why: 'Commands that open the folder each.' },
+  'libs/operate/cli/src/runbook.test.ts': { seconds: 6, why: 'Every command of the runbook.' },
+  'libs/operate/cli/src/schedule.test.ts': {
     seconds: 7,
     why: 'Commands that open the folder each, and a schedule that fires.',
   },
-  'libs/cli/src/trace.test.ts': {
+  'libs/operate/cli/src/trace.test.ts': {
     seconds: 7,
     why: 'A process that is killed, and history that has to grow older than a second.',
   },
-  'libs/cli/src/tutorial.test.ts': { seconds: 9, why: 'Every command of the tutorial.' },
-  'libs/cli/src/undo.test.ts': { seconds: 10, why: 'Commands that open the folder each.' },
-  'libs/cli/src/unreadable.test.ts': { seconds: 9, why: 'Commands on a folder that is opened three times.' },
-  'libs/cli/src/versions.test.ts': { seconds: 11, why: 'Commands that open the folder each.' },
-  'libs/host/src/audit.test.ts': { seconds: 9, why: 'Entries are written in lanes, and history has to be archived.' },
-  'libs/host/src/continuing.test.ts': { seconds: 7, why: 'A host that is opened again on its folder.' },
-  'libs/host/src/embedded.test.ts': { seconds: 6, why: 'A host that is opened again on its folder.' },
-  'libs/host/src/encryption.test.ts': {
+  'libs/operate/cli/src/tutorial.test.ts': { seconds: 9, why: 'Every command of the tutorial.' },
+  'libs/operate/cli/src/undo.test.ts': { seconds: 10, why: 'Commands that open the folder each.' },
+  'libs/operate/cli/src/unreadable.test.ts': { seconds: 9, why: 'Commands on a folder that is opened three times.' },
+  'libs/operate/cli/src/versions.test.ts': { seconds: 11, why: 'Commands that open the folder each.' },
+  'libs/operate/host/src/audit.test.ts': {
+    seconds: 9,
+    why: 'Entries are written in lanes, and history has to be archived.',
+  },
+  'libs/operate/host/src/continuing.test.ts': { seconds: 7, why: 'A host that is opened again on its folder.' },
+  'libs/operate/host/src/embedded.test.ts': { seconds: 6, why: 'A host that is opened again on its folder.' },
+  'libs/operate/host/src/encryption.test.ts': {
     seconds: 16,
     why: 'Hosts under changing keys, each opening the folder, in every tier.',
   },
-  'libs/host/src/forgetting-scan.test.ts': {
+  'libs/operate/host/src/forgetting-scan.test.ts': {
     seconds: 7,
     why: 'Runs that say something everywhere, and rows that are made anew.',
   },
-  'libs/host/src/forgetting.test.ts': {
+  'libs/operate/host/src/forgetting.test.ts': {
     seconds: 8,
     why: 'Hosts under changing keys, each opening the folder, in every tier.',
   },
-  'libs/host/src/large-payloads.test.ts': {
+  'libs/operate/host/src/large-payloads.test.ts': {
     seconds: 11,
     why: 'Large payloads in every tier, with hosts that open the folder each.',
   },
-  'libs/host/src/rebuild.test.ts': {
+  'libs/operate/host/src/rebuild.test.ts': {
     seconds: 13,
     why: 'Rows are rebuilt again and again, each time from a folder that was filled and closed.',
   },
-  'libs/host/src/reopened.test.ts': { seconds: 6, why: 'Four hosts, each on a folder.' },
-  'libs/host/src/secrets.test.ts': { seconds: 9, why: 'Hosts under changing keys, each opening the folder.' },
-  'libs/log-kafka/src/doubt.kafka.test.ts': {
+  'libs/operate/host/src/reopened.test.ts': { seconds: 6, why: 'Four hosts, each on a folder.' },
+  'libs/operate/host/src/secrets.test.ts': { seconds: 9, why: 'Hosts under changing keys, each opening the folder.' },
+  'libs/adapters/log-kafka/src/doubt.kafka.test.ts': {
     seconds: 18,
     why: 'A broker of its own that is killed in the middle of appends.',
   },
-  'libs/log-kafka/src/key-topic.kafka.test.ts': { seconds: 7, why: 'Kafka compacts a topic when it does.' },
-  'libs/mcp/src/stdio.test.ts': { seconds: 10, why: 'Real processes, killed.' },
-  'libs/queue-bullmq/src/redis-faults.redis.test.ts': {
+  'libs/adapters/log-kafka/src/key-topic.kafka.test.ts': { seconds: 7, why: 'Kafka compacts a topic when it does.' },
+  'libs/operate/mcp/src/stdio.test.ts': { seconds: 10, why: 'Real processes, killed.' },
+  'libs/adapters/queue-bullmq/src/redis-faults.redis.test.ts': {
     seconds: 12,
     why: 'A Redis of its own that is killed, hung and flushed.',
   },
-  'libs/store-postgres/src/own-vectors.test.ts': {
+  'libs/adapters/store-postgres/src/own-vectors.test.ts': {
     seconds: 6,
     why: 'The whole contract over a database without pgvector.',
   },
-  'libs/store-postgres/src/pglite-faults.test.ts': {
+  'libs/adapters/store-postgres/src/pglite-faults.test.ts': {
     seconds: 21,
     why: 'Processes that are killed while they write to a folder.',
   },
-  'libs/store-postgres/src/pglite-store.test.ts': { seconds: 12, why: 'The whole contract over a database in memory.' },
-  'libs/store-postgres/src/schema-rebuild.postgres.test.ts': {
+  'libs/adapters/store-postgres/src/pglite-store.test.ts': {
+    seconds: 12,
+    why: 'The whole contract over a database in memory.',
+  },
+  'libs/adapters/store-postgres/src/schema-rebuild.postgres.test.ts': {
     seconds: 9,
     why: 'Locks that time out on a real Postgres.',
   },
@@ -114,7 +120,7 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 12,
     why: 'Servers of its own that are killed and started again.',
   },
-  'libs/traces/src/live-traces.test.ts': { seconds: 6, why: 'Spans leave once a second.' },
+  'libs/operate/traces/src/live-traces.test.ts': { seconds: 6, why: 'Spans leave once a second.' },
   'test/api/access-matrix.test.ts': { seconds: 7, why: 'Every route by every role of every tenant.' },
   'test/api/follow.test.ts': { seconds: 12, why: 'A follower that reads nothing is cut off after a time.' },
   'test/api/queues.test.ts': { seconds: 6, why: 'Rows that are dropped below a host that is opened again.' },

@@ -24,7 +24,7 @@ interface LockEntry {
 }
 
 export interface LockedPackage {
-  /** Where it lies, from the root: `node_modules/pg`, `libs/core`. */
+  /** Where it lies, from the root: `node_modules/pg`, `libs/model/core`. */
   readonly place: string;
   readonly name: string;
   readonly version: string;

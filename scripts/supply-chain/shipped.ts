@@ -11,7 +11,7 @@ export interface Shipped {
   readonly parts: readonly string[];
 }
 
-const CONSOLE = 'libs/console';
+const CONSOLE = 'libs/operate/console';
 const TESTKIT = 'libs/testkit';
 /** As .dockerignore has it. */
 const EXAMPLE_OF_IMAGE = 'examples/patterns';

@@ -30,7 +30,7 @@ it.skipIf(executable === undefined && process.env.CI !== 'true')(
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     });
     const dev = (): ChildProcess => {
-      const args = ['libs/cli/src/main.ts', 'dev', '--workflows', 'test/console/agents.ts'];
+      const args = ['libs/operate/cli/src/main.ts', 'dev', '--workflows', 'test/console/agents.ts'];
       const child = spawn(process.execPath, [QUICK_WASM, ...args, '--state', folder, '--port', String(port)], {
         cwd: ROOT,
         stdio: ['ignore', 'pipe', 'pipe'],

@@ -28,7 +28,7 @@ console.log(url);
 
 /** A review whose process is killed in the middle of a model call. */
 async function killOne(): Promise<void> {
-  const args = ['libs/cli/src/main.ts', 'dev', '--workflows', 'test/console/agents.ts', '--state', folder];
+  const args = ['libs/operate/cli/src/main.ts', 'dev', '--workflows', 'test/console/agents.ts', '--state', folder];
   const child = spawn(process.execPath, [...args, '--port', String(port)], {
     ...{ cwd: ROOT, stdio: 'ignore' },
     env: { ...process.env, CONSOLE_PAUSE_MS: '700' },

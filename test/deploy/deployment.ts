@@ -1,7 +1,7 @@
 /**
  * Owns reading the deployment files as text: what they name, not what they mean (deploy/check.sh has real parsers for
- * that). The settings are read from the sources that define them: those of processes and of access in libs/host, those of TLS by the
- * names of what is secured, those of OpenTelemetry in libs/traces.
+ * that). The settings are read from the sources that define them: those of processes and of access in libs/operate/host, those of TLS by the
+ * names of what is secured, those of OpenTelemetry in libs/operate/traces.
  */
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -35,7 +35,9 @@ export const settingNamesIn = (text: string): ReadonlySet<string> =>
 
 /** What reads the environment by name, outside of the sources of settings: the `tidemark` command. */
 export function readCommandSettings(): ReadonlySet<string> {
-  const sources = filesUnder('libs').filter((file) => /^libs\/(?!testkit\/)[^/]+\/src\/.*(?<!\.test)\.ts$/.test(file));
+  const sources = filesUnder('libs').filter((file) =>
+    /^libs\/(?!testkit\/)[^/]+\/[^/]+\/src\/.*(?<!\.test)\.ts$/.test(file),
+  );
   const names = sources.flatMap((file) => [...readProjectFile(file).matchAll(/\benv\.(TIDEMARK_\w+)/g)]);
   const others = readAllSettings();
   return new Set(names.flatMap(([, name = '']) => (others.has(name) ? [] : [name])));
@@ -43,7 +45,7 @@ export function readCommandSettings(): ReadonlySet<string> {
 
 /** OpenTelemetry's names that are read; those of one signal are put together there. */
 export function readOtelNames(): ReadonlySet<string> {
-  const sources = filesUnder('libs/traces/src').filter((file) => !file.endsWith('.test.ts'));
+  const sources = filesUnder('libs/operate/traces/src').filter((file) => !file.endsWith('.test.ts'));
   const signals = ['TRACES', 'METRICS'].flatMap((signal) =>
     ['ENDPOINT', 'HEADERS', 'TIMEOUT', 'PROTOCOL'].map((what) => `OTEL_EXPORTER_OTLP_${signal}_${what}`),
   );
@@ -67,7 +69,7 @@ export const readPlainSettings = (): ReadonlyMap<string, string | undefined> =>
   new Map([...readSettings(), ...readAccessSettings()]);
 
 export const readAccessSettings = (): ReadonlyMap<string, string | undefined> =>
-  readSettings(readProjectFile('libs/host/src/access-config.ts'));
+  readSettings(readProjectFile('libs/operate/host/src/access-config.ts'));
 
 /** Every setting of the services. */
 export const readAllSettings = (): ReadonlyMap<string, string | undefined> =>
@@ -75,7 +77,7 @@ export const readAllSettings = (): ReadonlyMap<string, string | undefined> =>
 
 /** The settings with their defaults as text, an empty one for none; undefined for one that must be set. */
 export function readSettings(
-  source = readProjectFile('libs/host/src/config.ts'),
+  source = readProjectFile('libs/operate/host/src/config.ts'),
 ): ReadonlyMap<string, string | undefined> {
   const body = between(source, 'const settings = {\n', '\n} as const;');
   const entries = body.split(/^ {2}(?=TIDEMARK_)/m).filter((entry) => entry.startsWith('TIDEMARK_'));

@@ -26,7 +26,7 @@ interface Manifest {
 const manifests = new Map(
   ['libs', 'services', 'examples']
     .flatMap(filesUnder)
-    .filter((file) => /^\w+\/[^/]+\/package\.json$/.test(file))
+    .filter((file) => /^\w+\/[^/]+(\/[^/]+)?\/package\.json$/.test(file))
     .map((file) => [path.dirname(file), JSON.parse(readProjectFile(file)) as Manifest]),
 );
 
@@ -45,7 +45,7 @@ describe('deploy/Dockerfile', () => {
   test('every workspace that the image needs is in the build', () => {
     const folderOf = new Map([...manifests].map(([folder, { name }]) => [name, folder]));
     const wanted = [...manifests.keys()].filter((folder) =>
-      /^services\/|^libs\/cli$|^examples\/patterns$/.test(folder),
+      /^services\/|^libs\/operate\/cli$|^examples\/patterns$/.test(folder),
     );
     const seen = new Set<string>();
     for (let folder = wanted.pop(); folder !== undefined; folder = wanted.pop()) {
@@ -82,9 +82,12 @@ test('deploy/entrypoint.sh starts programs that are there', () => {
     ?.split(' | ');
   expect(services).toEqual(['coordinator', 'worker', 'compactor']);
   expect(nodeOptions({})).toBe(SERVICE_NODE_FLAGS.join(' '));
-  const programs = [...(services ?? []).map((name) => `services/${name}/src/main.ts`), 'libs/cli/bin/tidemark.js'];
+  const programs = [
+    ...(services ?? []).map((name) => `services/${name}/src/main.ts`),
+    'libs/operate/cli/bin/tidemark.js',
+  ];
   for (const program of programs) expect([program, exists(program)]).toEqual([program, true]);
-  expect(script).toContain('exec node /app/libs/cli/bin/tidemark.js "$@"');
+  expect(script).toContain('exec node /app/libs/operate/cli/bin/tidemark.js "$@"');
 });
 
 test('deploy/entrypoint.sh gives a service the heap that is said, and what the user adds', () => {

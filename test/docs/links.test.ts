@@ -7,7 +7,7 @@ import { type Page, pageOf, pages, ROOT, slugOf } from './markdown.ts';
 
 const all = pages();
 /** Becomes the beginning of docs/api.md, and is linked from there. */
-const PIECE = 'libs/api/docs/introduction.md';
+const PIECE = 'libs/operate/api/docs/introduction.md';
 const byFile = new Map(all.map((page) => [page.file, page]));
 
 /** What is wrong with each link that leads nowhere. */

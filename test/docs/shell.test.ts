@@ -6,8 +6,8 @@ import { pages } from './markdown.ts';
 const SHELL = new Set(['sh', 'bash', 'console', 'shell']);
 /** Pages whose ```console is run, command by command. */
 const RUN = new Map([
-  ['docs/runbook.md', 'libs/cli/src/runbook.test.ts'],
-  ['docs/tutorial.md', 'libs/cli/src/tutorial.test.ts'],
+  ['docs/runbook.md', 'libs/operate/cli/src/runbook.test.ts'],
+  ['docs/tutorial.md', 'libs/operate/cli/src/tutorial.test.ts'],
 ]);
 /** How many fences, and why they are not run as they stand. */
 const NOT_RUN: Readonly<Record<string, readonly [count: number, why: string]>> = {
@@ -15,15 +15,15 @@ const NOT_RUN: Readonly<Record<string, readonly [count: number, why: string]>> =
     4,
     'the whole suite, or packages from a registry; `npm run packages` runs the quick start on packed ones',
   ],
-  'docs/cli.md': [1, 'completion for the shell that is logged in to; libs/cli/src/completion.test.ts'],
+  'docs/cli.md': [1, 'completion for the shell that is logged in to; libs/operate/cli/src/completion.test.ts'],
   'docs/deploy.md': [6, 'a Docker engine, or a cluster; files are checked by test/deploy and deploy/check.sh'],
-  'docs/encryption.md': [2, 'keys of a cloud; libs/keys-*/src/*.test.ts'],
-  'docs/files.md': [1, 'names a folder of the reader; libs/cli/src/files.test.ts'],
-  'docs/repo-state.md': [1, 'names stages of the reader; libs/repo-state/src/*.test.ts'],
-  'docs/retention.md': [1, 'a bucket; libs/cli/src/archive.test.ts'],
+  'docs/encryption.md': [2, 'keys of a cloud; libs/adapters/keys-*/src/*.test.ts'],
+  'docs/files.md': [1, 'names a folder of the reader; libs/operate/cli/src/files.test.ts'],
+  'docs/repo-state.md': [1, 'names stages of the reader; libs/author/repo-state/src/*.test.ts'],
+  'docs/retention.md': [1, 'a bucket; libs/operate/cli/src/archive.test.ts'],
   'docs/tutorial.md': [1, 'the clone itself, and what is installed into it'],
   'docs/upgrade.md': [2, 'a cluster; test/integration/upgrade.cluster.test.ts, `npm run upgrade`'],
-  'examples/content-pipeline/README.md': [1, 'the example itself; libs/files/src/*.test.ts'],
+  'examples/content-pipeline/README.md': [1, 'the example itself; libs/author/files/src/*.test.ts'],
   'examples/researcher/README.md': [2, 'a model key; without one test/e2e/researcher.test.ts'],
 };
 

@@ -56,7 +56,7 @@ export interface HostileResult {
   readonly faults: readonly string[];
 }
 
-const CLI = path.resolve(import.meta.dirname, '../../libs/cli/src/main.ts');
+const CLI = path.resolve(import.meta.dirname, '../../libs/operate/cli/src/main.ts');
 const MB = 1_048_576;
 const PATIENCE_MS = 120_000;
 

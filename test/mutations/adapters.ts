@@ -2,16 +2,16 @@
 
 import type { Mutations } from './mutation.ts';
 
-const FS_BLOBS_TEST = 'libs/blob-fs/src/fs-blobs.test.ts';
-const FS_BLOBS = 'libs/blob-fs/src/fs-blobs.ts';
-const FOLDER_ROOT_TEST = 'libs/blob-fs/src/folder-root.test.ts';
-const FOLDER_ROOT = 'libs/blob-fs/src/folder-root.ts';
-const APPENDER_TEST = 'libs/log-kafka/src/appender.test.ts';
-const APPENDER = 'libs/log-kafka/src/appender.ts';
-const FOLDER_TEST = 'libs/log-sqlite/src/folder.test.ts';
-const SQLITE_LOG_TEST = 'libs/log-sqlite/src/sqlite-log.test.ts';
-const SQLITE_LOG = 'libs/log-sqlite/src/sqlite-log.ts';
-const MEMORY_QUEUE_TEST = 'libs/queue-memory/src/memory-queue.test.ts';
+const FS_BLOBS_TEST = 'libs/adapters/blob-fs/src/fs-blobs.test.ts';
+const FS_BLOBS = 'libs/adapters/blob-fs/src/fs-blobs.ts';
+const FOLDER_ROOT_TEST = 'libs/adapters/blob-fs/src/folder-root.test.ts';
+const FOLDER_ROOT = 'libs/adapters/blob-fs/src/folder-root.ts';
+const APPENDER_TEST = 'libs/adapters/log-kafka/src/appender.test.ts';
+const APPENDER = 'libs/adapters/log-kafka/src/appender.ts';
+const FOLDER_TEST = 'libs/adapters/log-sqlite/src/folder.test.ts';
+const SQLITE_LOG_TEST = 'libs/adapters/log-sqlite/src/sqlite-log.test.ts';
+const SQLITE_LOG = 'libs/adapters/log-sqlite/src/sqlite-log.ts';
+const MEMORY_QUEUE_TEST = 'libs/adapters/queue-memory/src/memory-queue.test.ts';
 
 export const ADAPTERS_MUTATIONS: Mutations = {
   'linked-folder-is-followed': {
@@ -21,7 +21,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     breaks: 'Nothing outside of a named folder is read or written.',
   },
   'linked-file-is-read': {
-    file: 'libs/blob-fs/src/durable-files.ts',
+    file: 'libs/adapters/blob-fs/src/durable-files.ts',
     edits: [['constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (', 'constants.O_RDONLY | (']],
     caughtBy: FOLDER_ROOT_TEST,
     breaks: 'A link in a named folder is not read through.',
@@ -33,9 +33,9 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     breaks: 'Only what was made there is removed from a named folder.',
   },
   'temporary-files-of-others-go': {
-    file: 'libs/repo-state/src/files.ts',
+    file: 'libs/author/repo-state/src/files.ts',
     edits: [['TEMPORARY.exec(name)?.index === file.length', "name.endsWith('.tmp')"]],
-    caughtBy: 'libs/repo-state/src/writers.test.ts',
+    caughtBy: 'libs/author/repo-state/src/writers.test.ts',
     breaks: "Of a folder of states only a writer's own temporary files are removed.",
   },
   'blob-digest-is-not-checked': {
@@ -69,14 +69,14 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     breaks: 'A folder that is away is not taken for lost history.',
   },
   'existing-object-counts-as-new': {
-    file: 'libs/blob-fs/src/fs-objects.ts',
+    file: 'libs/adapters/blob-fs/src/fs-objects.ts',
     edits: [
       [
         '      await this.#makeDurable(file);\n      return false;',
         '      await this.#makeDurable(file);\n      return true;',
       ],
     ],
-    caughtBy: 'libs/blob-fs/src/fs-objects.test.ts',
+    caughtBy: 'libs/adapters/blob-fs/src/fs-objects.test.ts',
     breaks: 'Of two that create an object, one is told that it did.',
   },
   'doubt-is-forgotten': {
@@ -110,7 +110,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     breaks: 'After a stale answer the leaders are looked up again.',
   },
   'stored-append-stays-counted': {
-    file: 'libs/log-sqlite/src/commit-queue.ts',
+    file: 'libs/adapters/log-sqlite/src/commit-queue.ts',
     edits: [['      this.#waitingBytes -= ownBytes;\n', '']],
     caughtBy: FOLDER_TEST,
     test: 'too much waits already',
@@ -118,7 +118,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     breaks: 'Room for appends comes back once they are stored.',
   },
   'close-drops-appends': {
-    file: 'libs/log-sqlite/src/commit-queue.ts',
+    file: 'libs/adapters/log-sqlite/src/commit-queue.ts',
     edits: [['    while (this.#waiting.length > 0) this.#flush();\n', '']],
     caughtBy: SQLITE_LOG_TEST,
     failsWith: 'database is not open',
@@ -164,51 +164,51 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     breaks: 'What was trimmed stays away after a restart.',
   },
   'closed-connection-is-death': {
-    file: 'libs/queue-bullmq/src/judge.ts',
+    file: 'libs/adapters/queue-bullmq/src/judge.ts',
     edits: [['  if (presence.isConnected) return true;\n', '']],
-    caughtBy: 'libs/queue-bullmq/src/judge.test.ts',
+    caughtBy: 'libs/adapters/queue-bullmq/src/judge.test.ts',
     breaks: 'A holder that is connected is alive, whatever its beats say.',
   },
   'one-word-of-many': {
-    file: 'libs/queue-bullmq/src/judge.ts',
+    file: 'libs/adapters/queue-bullmq/src/judge.ts',
     edits: [
       [
         '&& beat.standing.every((id) => !words.has(id) || hasClosed(id))',
         '&& beat.standing.some((id) => !words.has(id) || hasClosed(id))',
       ],
     ],
-    caughtBy: 'libs/queue-bullmq/src/judge.test.ts',
+    caughtBy: 'libs/adapters/queue-bullmq/src/judge.test.ts',
     breaks: 'A worker that stands with one coordinator lives.',
   },
   'hint-loses-high-bits': {
-    file: 'libs/queue-bullmq/src/partition-set.ts',
+    file: 'libs/adapters/queue-bullmq/src/partition-set.ts',
     edits: [['value += (byte & 0x7f) * 2 ** shift;', 'value += byte & 0x7f;']],
-    caughtBy: 'libs/queue-bullmq/src/partition-set.test.ts',
+    caughtBy: 'libs/adapters/queue-bullmq/src/partition-set.test.ts',
     breaks: 'A hint names the partitions that it was sent for.',
   },
   'limit-admits-one-more': {
-    file: 'libs/queue-memory/src/limit-board.ts',
+    file: 'libs/adapters/queue-memory/src/limit-board.ts',
     edits: [['concurrency - running.size;', 'concurrency - running.size + 1;']],
     caughtBy: MEMORY_QUEUE_TEST,
     failsWith: 'held.size === 13',
     breaks: 'A limit of concurrency holds.',
   },
   'vanished-are-not-reported': {
-    file: 'libs/queue-memory/src/memory-liveness.ts',
+    file: 'libs/adapters/queue-memory/src/memory-liveness.ts',
     edits: [['      for (const tell of watchers) tell(holder);\n', '']],
-    caughtBy: 'libs/queue-memory/src/memory-liveness.test.ts',
+    caughtBy: 'libs/adapters/queue-memory/src/memory-liveness.test.ts',
     test: 'is told of at once to all who watch, and is not seen any more',
     failsWith: 'gone.length',
     breaks: 'The end of a worker is noticed at once.',
   },
   'queued-job-doubles': {
-    file: 'libs/queue-memory/src/waiting-line.ts',
+    file: 'libs/adapters/queue-memory/src/waiting-line.ts',
     edits: [['    if (this.#identities.has(identity)) return false;\n', '']],
     caughtBy: MEMORY_QUEUE_TEST,
     breaks: 'A job that waits already is not queued again.',
   },
   'one-tenant-takes-all': {
-    file: 'libs/queue-memory/src/waiting-line.ts',
+    file: 'libs/adapters/queue-memory/src/waiting-line.ts',
     edits: [
       [
         '        tenants.delete(tenant);\n        if (line.length > 0) tenants.set(tenant, line);\n',

@@ -2,26 +2,26 @@
 
 import type { Mutations } from './mutation.ts';
 
-const ASSEMBLE_TEST = 'libs/core/src/context/assemble.test.ts';
-const DISPATCHER_TEST = 'libs/runtime/src/dispatcher.test.ts';
-const DISPATCHER = 'libs/runtime/src/dispatcher.ts';
-const MODEL_BUDGETS = 'libs/runtime/src/model-budgets.ts';
+const ASSEMBLE_TEST = 'libs/model/core/src/context/assemble.test.ts';
+const DISPATCHER_TEST = 'libs/engine/runtime/src/dispatcher.test.ts';
+const DISPATCHER = 'libs/engine/runtime/src/dispatcher.ts';
+const MODEL_BUDGETS = 'libs/engine/runtime/src/model-budgets.ts';
 
 export const DISPATCH_MUTATIONS: Mutations = {
   'last-word-is-not-kept': {
-    file: 'libs/core/src/context/choice.ts',
+    file: 'libs/model/core/src/context/choice.ts',
     edits: [['  keepFirst(users[0]);\n', '']],
     caughtBy: ASSEMBLE_TEST,
     breaks: 'The last word of the user is kept before all others.',
   },
   'directives-over-the-budget': {
-    file: 'libs/core/src/context/directives.ts',
+    file: 'libs/model/core/src/context/directives.ts',
     edits: [['if (overTokens <= 0) return tokens;', 'if (overTokens <= tokens) return tokens;']],
     caughtBy: ASSEMBLE_TEST,
     breaks: 'Directives that do not fit the budget of a bundle are an error.',
   },
   'placeholders-of-summaries': {
-    file: 'libs/core/src/context/directives.ts',
+    file: 'libs/model/core/src/context/directives.ts',
     edits: [
       ["const authored = fragment.type === 'task_goal' || fragment.type === 'constraint';", 'const authored = true;'],
     ],
@@ -29,13 +29,13 @@ export const DISPATCH_MUTATIONS: Mutations = {
     breaks: 'Placeholders are resolved in what the author of a workflow wrote, and nowhere else.',
   },
   'lanes-take-reserves': {
-    file: 'libs/core/src/context/lanes.ts',
+    file: 'libs/model/core/src/context/lanes.ts',
     edits: [['cursors[at]!.fill(room - used - reserved);', 'cursors[at]!.fill(room - used);']],
-    caughtBy: 'libs/core/src/context/lanes.test.ts',
+    caughtBy: 'libs/model/core/src/context/lanes.test.ts',
     breaks: 'Each lane of a bundle has its share.',
   },
   'bundle-over-its-budget': {
-    file: 'libs/core/src/context/lanes.ts',
+    file: 'libs/model/core/src/context/lanes.ts',
     edits: [['if (this.tokens + cost > limit) return;', 'if (this.tokens > limit) return;']],
     caughtBy: ASSEMBLE_TEST,
     breaks: 'A bundle stays within its budget.',
@@ -43,7 +43,7 @@ export const DISPATCH_MUTATIONS: Mutations = {
   'paused-queue-is-served': {
     file: DISPATCHER,
     edits: [['waiting.filter(({ stream }) => !held.has(stream))', 'waiting.filter(({ stream }) => stream.runnable)']],
-    caughtBy: 'libs/runtime/src/queues.test.ts',
+    caughtBy: 'libs/engine/runtime/src/queues.test.ts',
     breaks: 'A paused queue hands out no work.',
   },
   'lost-jobs-are-not-found': {
@@ -80,37 +80,37 @@ export const DISPATCH_MUTATIONS: Mutations = {
         '{ tokens: state.tokens, costMicros: state.costMicros }',
       ],
     ],
-    caughtBy: 'libs/runtime/src/continuations.test.ts',
+    caughtBy: 'libs/engine/runtime/src/continuations.test.ts',
     breaks: 'A budget counts all runs of one workflow.',
   },
   'unpriced-model-in-money': {
     file: MODEL_BUDGETS,
     edits: [['if (call.isUnpriced && budget.costMicros !== undefined) throw unpriced(of, call);', '']],
-    caughtBy: 'libs/runtime/src/budget-room.test.ts',
+    caughtBy: 'libs/engine/runtime/src/budget-room.test.ts',
     breaks: 'A budget in money refuses a model without a price.',
   },
   'reservations-do-not-count': {
     file: MODEL_BUDGETS,
     edits: [['isOver(budget, plus(settled, reserved), call.reserved)', 'isOver(budget, settled, call.reserved)']],
-    caughtBy: 'libs/runtime/src/budget-room.test.ts',
+    caughtBy: 'libs/engine/runtime/src/budget-room.test.ts',
     breaks: 'Calls under way count against a budget.',
   },
   'catch-up-is-boundless': {
-    file: 'libs/runtime/src/schedule-spec.ts',
+    file: 'libs/engine/runtime/src/schedule-spec.ts',
     edits: [['const madeUp = catchUp === 0 ? [] : late.slice(-catchUp);', 'const madeUp = late.slice(-catchUp);']],
-    caughtBy: 'libs/runtime/src/schedule-spec.test.ts',
+    caughtBy: 'libs/engine/runtime/src/schedule-spec.test.ts',
     breaks: 'A schedule without catch-up makes nothing up.',
   },
   'timers-fire-while-rows-lag': {
-    file: 'libs/runtime/src/timers.ts',
+    file: 'libs/engine/runtime/src/timers.ts',
     edits: [['const fresh = due.filter((timer) => this.#duties.isDue(nameOf(timer)));', 'const fresh = due;']],
-    caughtBy: 'libs/runtime/src/timers.test.ts',
+    caughtBy: 'libs/engine/runtime/src/timers.test.ts',
     breaks: 'A timer that was fired is not fired again while the rows lag.',
   },
   'timer-fires-under-another-name': {
-    file: 'libs/runtime/src/timers.ts',
+    file: 'libs/engine/runtime/src/timers.ts',
     edits: [['eventId(`timer:', 'eventId(Math.random() + `timer:']],
-    caughtBy: 'libs/runtime/src/timers.test.ts',
+    caughtBy: 'libs/engine/runtime/src/timers.test.ts',
     breaks: 'A timer that two coordinators fire counts once.',
   },
 };

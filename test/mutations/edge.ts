@@ -2,44 +2,44 @@
 
 import type { Mutations } from './mutation.ts';
 
-const KEY_AUTHENTICATOR_TEST = 'libs/access/src/key-authenticator.test.ts';
-const KEY_AUTHENTICATOR = 'libs/access/src/key-authenticator.ts';
-const OIDC_AUTHENTICATOR_TEST = 'libs/access/src/oidc-authenticator.test.ts';
-const OIDC_AUTHENTICATOR = 'libs/access/src/oidc-authenticator.ts';
+const KEY_AUTHENTICATOR_TEST = 'libs/operate/access/src/key-authenticator.test.ts';
+const KEY_AUTHENTICATOR = 'libs/operate/access/src/key-authenticator.ts';
+const OIDC_AUTHENTICATOR_TEST = 'libs/operate/access/src/oidc-authenticator.test.ts';
+const OIDC_AUTHENTICATOR = 'libs/operate/access/src/oidc-authenticator.ts';
 
 export const EDGE_MUTATIONS: Mutations = {
   'values-uncounted': {
-    file: 'libs/core/src/json-bounds.ts',
+    file: 'libs/model/core/src/json-bounds.ts',
     edits: [['if (++this.#values > this.#bounds.valuesMaxCount)', 'if (this.#values > this.#bounds.valuesMaxCount)']],
-    caughtBy: 'libs/core/src/json-bounds.test.ts',
+    caughtBy: 'libs/model/core/src/json-bounds.test.ts',
     breaks: 'A text of millions of empty objects is refused before it is parsed.',
   },
   'keys-in-one-piece-only': {
-    file: 'libs/core/src/json-bounds.ts',
+    file: 'libs/model/core/src/json-bounds.ts',
     edits: [['this.#isKey = this.#keyDue;', 'this.#isKey = this.#keyDue && this.#seen === 0;']],
-    caughtBy: 'libs/core/src/json-bounds.test.ts',
+    caughtBy: 'libs/model/core/src/json-bounds.test.ts',
     breaks: 'Bounds hold however a text comes in pieces.',
   },
   'numbers-rounded': {
-    file: 'libs/core/src/json-bounds.ts',
+    file: 'libs/model/core/src/json-bounds.ts',
     edits: [['digits === digitsOf(String(value))', "digits !== ''"]],
-    caughtBy: 'libs/core/src/json-bounds.test.ts',
+    caughtBy: 'libs/model/core/src/json-bounds.test.ts',
     breaks: 'No number is rounded in silence.',
   },
   'returned-values-uncounted': {
-    file: 'libs/codec/src/canonical.ts',
+    file: 'libs/model/codec/src/canonical.ts',
     edits: [['if (++this.#count > RETURNED_BOUNDS.valuesMaxCount)', 'if (++this.#count < 0)']],
-    caughtBy: 'libs/codec/src/canonical.test.ts',
+    caughtBy: 'libs/model/codec/src/canonical.test.ts',
     breaks: 'What user code returns can be read back.',
   },
   'headers-of-any-depth': {
-    file: 'libs/codec/src/record.ts',
+    file: 'libs/model/codec/src/record.ts',
     edits: [['if (text.length > HEADER_UNCOUNTED_CHARS) checkJson', 'if (text.length < 0) checkJson']],
-    caughtBy: 'libs/codec/src/record.test.ts',
+    caughtBy: 'libs/model/codec/src/record.test.ts',
     breaks: 'Decoding a record never throws, and never takes more than its bound.',
   },
   'star-reaches-all-tenants': {
-    file: 'libs/access/src/claims.ts',
+    file: 'libs/operate/access/src/claims.ts',
     edits: [
       [
         'return said === allTenants ? null : callersTenant(said);',
@@ -50,20 +50,20 @@ export const EDGE_MUTATIONS: Mutations = {
     breaks: 'Only the named claim reaches all tenants.',
   },
   'pages-of-any-origin': {
-    file: 'libs/access/src/http-guard.ts',
+    file: 'libs/operate/access/src/http-guard.ts',
     edits: [
       [
         "  return new AccessError('origin-refused', 'Pages of this origin are not served here (Origin).');",
         '  return undefined;',
       ],
     ],
-    caughtBy: 'libs/access/src/http-guard.test.ts',
+    caughtBy: 'libs/operate/access/src/http-guard.test.ts',
     breaks: 'Pages of other sites cannot have anything done.',
   },
   'any-host-is-served': {
-    file: 'libs/access/src/http-guard.ts',
+    file: 'libs/operate/access/src/http-guard.ts',
     edits: [['hosts !== undefined && !holds(hosts, nameOf(host))', "hosts !== undefined && host === ''"]],
-    caughtBy: 'libs/access/src/http-guard.test.ts',
+    caughtBy: 'libs/operate/access/src/http-guard.test.ts',
     breaks: 'A name that was rebound to this machine is not served.',
   },
   'any-secret-of-a-key': {
@@ -127,14 +127,14 @@ export const EDGE_MUTATIONS: Mutations = {
     breaks: 'A token is signed by an algorithm that the configuration lists.',
   },
   'floods-are-not-limited': {
-    file: 'libs/api/src/admission.ts',
+    file: 'libs/operate/api/src/admission.ts',
     edits: [['if (isOver(asked)) throw tooMany(asked);\n      if (!mayDo', 'if (!mayDo']],
     caughtBy: 'test/api/hostile.test.ts',
     test: 'for its caller alone',
     breaks: 'One caller has a bounded number of requests.',
   },
   'rights-are-not-asked': {
-    file: 'libs/api/src/admission.ts',
+    file: 'libs/operate/api/src/admission.ts',
     edits: [
       ['if (!mayDo(request.principal, right)) {', 'if (!mayDo(request.principal, right) && right === undefined) {'],
     ],
@@ -143,42 +143,42 @@ export const EDGE_MUTATIONS: Mutations = {
     breaks: 'A route is served to callers who have its right.',
   },
   'bodies-are-read-for-nobody': {
-    file: 'libs/api/src/server.ts',
+    file: 'libs/operate/api/src/server.ts',
     edits: [['if (routeOptions.config.takesBody !== true) {', 'if (routeOptions.config.takesBody === null) {']],
     caughtBy: 'test/api/bodies.test.ts',
     test: 'a request to read is refused, and its connection closed',
     breaks: 'A body that no route takes is not read.',
   },
   'bodies-of-work-are-forgotten': {
-    file: 'libs/api/src/server.ts',
+    file: 'libs/operate/api/src/server.ts',
     edits: [['const letGo = incoming?.hold();', 'const letGo = undefined;']],
     caughtBy: 'test/api/bodies.test.ts',
     test: 'stay as long as what they began, also after their caller has left',
     breaks: 'What a request holds is counted until its work is over.',
   },
   'large-bodies-count-once': {
-    file: 'libs/api/src/admission.ts',
+    file: 'libs/operate/api/src/admission.ts',
     edits: [['left >= RATE_BODY_BYTES;', 'left >= 2 ** 32;']],
     caughtBy: 'test/api/bodies.test.ts',
     test: 'large bodies count as many requests, of their caller alone',
     breaks: 'The work that bodies make is bounded by caller.',
   },
   'pieces-of-a-byte-are-taken': {
-    file: 'libs/access/src/json-body.ts',
+    file: 'libs/operate/access/src/json-body.ts',
     edits: [['length < this.#piecesCount * BODY_PIECE_MIN_BYTES', 'length < this.#piecesCount']],
-    caughtBy: 'libs/access/src/json-body.test.ts',
+    caughtBy: 'libs/operate/access/src/json-body.test.ts',
     test: 'in pieces of a byte it is refused',
     breaks: 'Pieces of a body cost the server no more than so much each.',
   },
   'bodies-take-any-room': {
-    file: 'libs/access/src/json-body.ts',
+    file: 'libs/operate/access/src/json-body.ts',
     edits: [['if (!this.#room.hasFor(whose)) {', 'if (bytes < 0) {']],
-    caughtBy: 'libs/access/src/json-body.test.ts',
+    caughtBy: 'libs/operate/access/src/json-body.test.ts',
     test: 'is of one address, until it is known who asks',
     breaks: 'Bodies in hand are bounded in all, by tenant and by address.',
   },
   'two-hosts-are-heard': {
-    file: 'libs/access/src/http-guard.ts',
+    file: 'libs/operate/access/src/http-guard.ts',
     edits: [["const SINGLE = ['host', ", 'const SINGLE = [']],
     caughtBy: 'test/api/bodies.test.ts',
     test: 'with two hosts is refused',
@@ -193,58 +193,58 @@ export const EDGE_MUTATIONS: Mutations = {
     breaks: 'Callers show their keys to nobody who took the port of the coordinator.',
   },
   'arguments-of-any-depth': {
-    file: 'libs/mcp/src/tool.ts',
+    file: 'libs/operate/mcp/src/tool.ts',
     edits: [['        checkArguments(given);\n', '']],
-    caughtBy: 'libs/mcp/src/arguments.test.ts',
+    caughtBy: 'libs/operate/mcp/src/arguments.test.ts',
     breaks: 'What a client of MCP sends is bounded before a schema goes into it.',
   },
   'answers-without-safe-headers': {
-    file: 'libs/api/src/server.ts',
+    file: 'libs/operate/api/src/server.ts',
     edits: [['  addSafeHeaders(app);\n', '']],
     caughtBy: 'test/api/safe-headers.test.ts',
     breaks: 'Every answer tells browsers to load, run and frame nothing.',
   },
   'content-for-everybody': {
-    file: 'libs/api/src/sight.ts',
+    file: 'libs/operate/api/src/sight.ts',
     edits: [["content: mayDo(principal, 'content'),\n  words", 'content: true,\n  words']],
-    caughtBy: 'libs/api/src/sight.test.ts',
+    caughtBy: 'libs/operate/api/src/sight.test.ts',
     breaks: 'Content is shown to callers who may see it.',
   },
   'follower-outlives-rights': {
-    file: 'libs/api/src/standing.ts',
+    file: 'libs/operate/api/src/standing.ts',
     edits: [['        if (!isSame(now, principal)) sink.fail(changed(), undefined);\n', '']],
-    caughtBy: 'libs/api/src/standing.test.ts',
+    caughtBy: 'libs/operate/api/src/standing.test.ts',
     breaks: 'A follower that loses a right is cut off.',
   },
   'secret-in-the-state': {
-    file: 'libs/repo-state/src/state-file.ts',
+    file: 'libs/author/repo-state/src/state-file.ts',
     edits: [['  if (found.length > 0) {\n', '  if (found.length > 1_000) {\n']],
-    caughtBy: 'libs/repo-state/src/bad-input.test.ts',
+    caughtBy: 'libs/author/repo-state/src/bad-input.test.ts',
     test: 'are left as they are by a change that is refused',
     breaks: 'No secret is written into the repository.',
   },
   'newer-state-is-read': {
-    file: 'libs/repo-state/src/state-file.ts',
+    file: 'libs/author/repo-state/src/state-file.ts',
     edits: [["typeof format === 'number' && format > FORMAT", "typeof format === 'number' && format > FORMAT + 1"]],
-    caughtBy: 'libs/repo-state/src/bad-input.test.ts',
+    caughtBy: 'libs/author/repo-state/src/bad-input.test.ts',
     test: 'the file of a newer Tidemark is left as it is',
     breaks: 'A state that a newer release wrote is left as it is.',
   },
   'losers-are-thrown-away': {
-    file: 'libs/repo-state/src/store.ts',
+    file: 'libs/author/repo-state/src/store.ts',
     edits: [
       [
         '    const conflicts = await this.#keepLosers(place, judged, atMs);\n',
         '    const conflicts: readonly ResolvedConflict[] = [];\n',
       ],
     ],
-    caughtBy: 'libs/repo-state/src/faults.test.ts',
+    caughtBy: 'libs/author/repo-state/src/faults.test.ts',
     breaks: 'A state that lost a conflict is kept.',
   },
   'state-goes-back-in-time': {
-    file: 'libs/repo-state/src/store.ts',
+    file: 'libs/author/repo-state/src/store.ts',
     edits: [['parseTime(before.updated_at) + 1', 'Date.parse(before.updated_at)']],
-    caughtBy: 'libs/repo-state/src/repo-state.test.ts',
+    caughtBy: 'libs/author/repo-state/src/repo-state.test.ts',
     breaks: 'Each write of a state is newer than the one before, whatever the clock says.',
   },
 };

@@ -2,17 +2,17 @@
 
 import type { Mutations } from './mutation.ts';
 
-const CONTINUING_TEST = 'libs/core/src/continuing.test.ts';
-const CONTINUING = 'libs/core/src/continuing.ts';
-const FOLD_HOLDER = 'libs/core/src/fold-holder.ts';
-const FOLD_INBOX = 'libs/core/src/fold-inbox.ts';
-const FOLD_OUTCOMES_TEST = 'libs/core/src/fold-outcomes.test.ts';
-const FOLD_TEST = 'libs/core/src/fold.test.ts';
-const FOLD = 'libs/core/src/fold.ts';
-const FRONTIER_TEST = 'libs/core/src/frontier.test.ts';
-const FRONTIER = 'libs/core/src/frontier.ts';
-const RECOVERY_TEST = 'libs/core/src/recovery.test.ts';
-const RECOVERY = 'libs/core/src/recovery.ts';
+const CONTINUING_TEST = 'libs/model/core/src/continuing.test.ts';
+const CONTINUING = 'libs/model/core/src/continuing.ts';
+const FOLD_HOLDER = 'libs/model/core/src/fold-holder.ts';
+const FOLD_INBOX = 'libs/model/core/src/fold-inbox.ts';
+const FOLD_OUTCOMES_TEST = 'libs/model/core/src/fold-outcomes.test.ts';
+const FOLD_TEST = 'libs/model/core/src/fold.test.ts';
+const FOLD = 'libs/model/core/src/fold.ts';
+const FRONTIER_TEST = 'libs/model/core/src/frontier.test.ts';
+const FRONTIER = 'libs/model/core/src/frontier.ts';
+const RECOVERY_TEST = 'libs/model/core/src/recovery.test.ts';
+const RECOVERY = 'libs/model/core/src/recovery.ts';
 
 export const FOLD_MUTATIONS: Mutations = {
   'signals-without-end': {
@@ -22,20 +22,20 @@ export const FOLD_MUTATIONS: Mutations = {
     breaks: 'Signals that wait fit into the memory of whoever claims the workflow.',
   },
   'delta-keeps-deletions': {
-    file: 'libs/core/src/belief.ts',
+    file: 'libs/model/core/src/belief.ts',
     edits: [['for (const key of delta.x ?? []) delete result[key];', '']],
-    caughtBy: 'libs/core/src/belief.test.ts',
+    caughtBy: 'libs/model/core/src/belief.test.ts',
     breaks: 'Belief after a restart is what it was before.',
   },
   'snapshot-never-due': {
-    file: 'libs/core/src/belief.ts',
+    file: 'libs/model/core/src/belief.ts',
     edits: [
       [
         'deltaBytesSinceSnapshot > Math.max(SNAPSHOT_MIN_BYTES, snapshotBytes)',
         'deltaBytesSinceSnapshot > SNAPSHOT_MIN_BYTES + snapshotBytes + deltaBytesSinceSnapshot',
       ],
     ],
-    caughtBy: 'libs/core/src/belief.test.ts',
+    caughtBy: 'libs/model/core/src/belief.test.ts',
     breaks: 'What a claim reads is bounded by the size of belief.',
   },
   'cancelled-continues': {
@@ -65,7 +65,7 @@ export const FOLD_MUTATIONS: Mutations = {
   'claim-of-paused': {
     file: FOLD_HOLDER,
     edits: [["stream.status !== 'open' || stream.paused !== undefined", "stream.status !== 'open'"]],
-    caughtBy: 'libs/core/src/lifecycle.test.ts',
+    caughtBy: 'libs/model/core/src/lifecycle.test.ts',
     breaks: 'A paused workflow is claimed by nobody.',
   },
   'commit-with-open-call': {
@@ -205,7 +205,7 @@ export const FOLD_MUTATIONS: Mutations = {
   'plain-payload-is-taken': {
     file: FOLD,
     edits: [["seal === 'plain' && before.sealed === true ? 'sealed-wrong' : undefined", 'undefined']],
-    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
     breaks: 'After its first sealed event a stream takes no plain payload.',
   },
   'plain-judgement-counts': {
@@ -213,25 +213,25 @@ export const FOLD_MUTATIONS: Mutations = {
     edits: [
       ["offset !== unreadable.offset || (stream.sealed === true && seal !== 'sealed')", 'offset !== unreadable.offset'],
     ],
-    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
     breaks: 'Nobody without keys goes over a record that cannot be read.',
   },
   'forgotten-judgement-counts': {
-    file: 'libs/codec/src/record.ts',
+    file: 'libs/model/codec/src/record.ts',
     edits: [["withSeal(entry, 'forgotten', false)", "withSeal(entry, 'sealed', false)"]],
-    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
     breaks: 'A seal whose key was destroyed proves nothing.',
   },
   'odd-seal-stops-all': {
-    file: 'libs/codec/src/record.ts',
+    file: 'libs/model/codec/src/record.ts',
     edits: [["  if (isClosed && !isAsWritten(bytes)) return { ...entry, payload, problem: 'sealed-wrong' };\n", '']],
-    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
     breaks: 'A record that only looks sealed stops its own workflow alone.',
   },
   'payload-is-unbounded': {
-    file: 'libs/codec/src/record.ts',
+    file: 'libs/model/codec/src/record.ts',
     edits: [['const problem = isClosed ? undefined : overBounds(entry.payload);', 'const problem = undefined;']],
-    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
     breaks: 'A payload of too many values is never parsed.',
   },
   'fence-forgets-the-era': {
@@ -272,9 +272,9 @@ export const FOLD_MUTATIONS: Mutations = {
     breaks: 'A step that failed waits for its retry.',
   },
   'clock-stands-still': {
-    file: 'libs/core/src/lamport.ts',
+    file: 'libs/model/core/src/lamport.ts',
     edits: [['other > seen ? other : seen', 'seen']],
-    caughtBy: 'libs/core/src/lamport.test.ts',
+    caughtBy: 'libs/model/core/src/lamport.test.ts',
     breaks: 'What a process writes is greater than all it has seen.',
   },
   'irreversible-is-called-again': {

@@ -2,41 +2,41 @@
 
 import type { Mutations } from './mutation.ts';
 
-const PROJECTOR_TEST = 'libs/runtime/src/projector.test.ts';
-const PROJECTOR = 'libs/runtime/src/projector.ts';
-const PGLITE_STORE_TEST = 'libs/store-postgres/src/pglite-store.test.ts';
+const PROJECTOR_TEST = 'libs/engine/runtime/src/projector.test.ts';
+const PROJECTOR = 'libs/engine/runtime/src/projector.ts';
+const PGLITE_STORE_TEST = 'libs/adapters/store-postgres/src/pglite-store.test.ts';
 
 export const ROWS_MUTATIONS: Mutations = {
   'answers-of-an-ended-thread': {
-    file: 'libs/store-postgres/src/pglite/thread.ts',
+    file: 'libs/adapters/store-postgres/src/pglite/thread.ts',
     edits: [['          if (this.#worker !== worker) return;\n          if (message', '          if (message']],
-    caughtBy: 'libs/store-postgres/src/pglite/wire.test.ts',
+    caughtBy: 'libs/adapters/store-postgres/src/pglite/wire.test.ts',
     breaks: "No row is read from another query's answer.",
   },
   'applied-one-early': {
-    file: 'libs/runtime/src/applied.ts',
+    file: 'libs/engine/runtime/src/applied.ts',
     edits: [
       ['(next.get(waiter.partition) ?? -1) < waiter.offset', '(next.get(waiter.partition) ?? -1) < waiter.offset - 1'],
     ],
-    caughtBy: 'libs/runtime/src/applied.test.ts',
+    caughtBy: 'libs/engine/runtime/src/applied.test.ts',
     breaks: 'A caller that waits for an event finds its rows.',
   },
   'store-outage-ends-the-wait': {
-    file: 'libs/runtime/src/applied.ts',
+    file: 'libs/engine/runtime/src/applied.ts',
     edits: [['if (!(error instanceof UnavailableError)) throw error;', 'throw error;']],
-    caughtBy: 'libs/runtime/src/applied.test.ts',
+    caughtBy: 'libs/engine/runtime/src/applied.test.ts',
     breaks: 'A wait outlives an outage of the store.',
   },
   'partitions-are-not-fenced': {
-    file: 'libs/runtime/src/partition-rows.ts',
+    file: 'libs/engine/runtime/src/partition-rows.ts',
     edits: [['    await Promise.all(some.map((partition) => fence(options, partition)));\n', '']],
-    caughtBy: 'libs/runtime/src/partition-rows.test.ts',
+    caughtBy: 'libs/engine/runtime/src/partition-rows.test.ts',
     breaks: 'A partition is fenced before it gets rows (I1).',
   },
   'trimmed-log-gets-rows': {
-    file: 'libs/runtime/src/partition-rows.ts',
+    file: 'libs/engine/runtime/src/partition-rows.ts',
     edits: [['    await refuseTrimmed(log, some);\n', '']],
-    caughtBy: 'libs/runtime/src/partition-rows.test.ts',
+    caughtBy: 'libs/engine/runtime/src/partition-rows.test.ts',
     breaks: 'Rows are not rebuilt from a log whose beginning is gone.',
   },
   'failed-write-loses-the-hint': {
@@ -72,14 +72,14 @@ export const ROWS_MUTATIONS: Mutations = {
     breaks: 'Batches are written in the order of the log.',
   },
   'rows-advance-from-anywhere': {
-    file: 'libs/store-postgres/src/sql/advance-partitions.ts',
+    file: 'libs/adapters/store-postgres/src/sql/advance-partitions.ts',
     edits: [['  where partitions.next = excluded.rebuild_to\n    and (', '  where (']],
     caughtBy: PGLITE_STORE_TEST,
     test: 'refuses a batch that starts elsewhere, and writes nothing of it .P1.',
     breaks: 'Rows advance only from where they stand.',
   },
   'old-tables-take-batches': {
-    file: 'libs/store-postgres/src/sql/advance-partitions.ts',
+    file: 'libs/adapters/store-postgres/src/sql/advance-partitions.ts',
     edits: [
       [
         '\n    and ($5::text is null or exists (select from meta where incarnation::text = $5))',
@@ -91,42 +91,42 @@ export const ROWS_MUTATIONS: Mutations = {
     breaks: 'A batch goes to the tables that it was folded on.',
   },
   'closed-stays-placed': {
-    file: 'libs/store-postgres/src/sql/close-workflows.ts',
+    file: 'libs/adapters/store-postgres/src/sql/close-workflows.ts',
     edits: [['set live = false where', 'set live = true where']],
     caughtBy: PGLITE_STORE_TEST,
     test: 'also those of the same batch',
     breaks: 'A partition is free once its workflow has ended.',
   },
   'due-timers-of-the-future': {
-    file: 'libs/store-postgres/src/sql/coordinate.ts',
+    file: 'libs/adapters/store-postgres/src/sql/coordinate.ts',
     edits: [['where due_at_ms <= $1 and', 'where due_at_ms <= $1::float8 + 1000 and']],
     caughtBy: PGLITE_STORE_TEST,
     test: 'timers that are due, earliest first',
     breaks: 'No timer fires before its time.',
   },
   'runnable-page-repeats': {
-    file: 'libs/store-postgres/src/sql/coordinate.ts',
+    file: 'libs/adapters/store-postgres/src/sql/coordinate.ts',
     edits: [['where w.runnable and w.workflow > $1', 'where w.runnable and w.workflow >= $1']],
     caughtBy: PGLITE_STORE_TEST,
     test: 'page by page, with what a job carries',
     breaks: 'Each workflow is on one page.',
   },
   'snapshot-misses-the-base': {
-    file: 'libs/store-postgres/src/sql/load-streams.ts',
+    file: 'libs/adapters/store-postgres/src/sql/load-streams.ts',
     edits: [['sequence >= wanted.belief_sequence and', 'sequence > wanted.belief_sequence and']],
     caughtBy: PGLITE_STORE_TEST,
     test: 'the opening need, and no others',
     breaks: 'A claim reads the snapshot that its deltas rest on.',
   },
   'request-of-effect-is-lost': {
-    file: 'libs/store-postgres/src/sql/put-effects.ts',
+    file: 'libs/adapters/store-postgres/src/sql/put-effects.ts',
     edits: [['request = coalesce(excluded.request, effects.request)', 'request = excluded.request']],
     caughtBy: PGLITE_STORE_TEST,
     test: 'whatever came of it, in later batches too',
     breaks: 'An effect keeps its request once it has an outcome.',
   },
   'live-history-is-past': {
-    file: 'libs/store-postgres/src/sql/segments.ts',
+    file: 'libs/adapters/store-postgres/src/sql/segments.ts',
     edits: [['w.closed_in_generation is null or w.updated_at_ms >= $3 or', 'w.updated_at_ms >= $3 or']],
     caughtBy: PGLITE_STORE_TEST,
     test: 'all of its workflows have ended before then',

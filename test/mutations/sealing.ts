@@ -2,19 +2,19 @@
 
 import type { Mutations } from './mutation.ts';
 
-const SEALING_TEST = 'libs/codec/src/sealing.test.ts';
-const SEALING = 'libs/codec/src/sealing.ts';
-const DATA_KEYS_TEST = 'libs/runtime/src/data-keys.test.ts';
-const DATA_KEYS = 'libs/runtime/src/data-keys.ts';
+const SEALING_TEST = 'libs/model/codec/src/sealing.test.ts';
+const SEALING = 'libs/model/codec/src/sealing.ts';
+const DATA_KEYS_TEST = 'libs/engine/runtime/src/data-keys.test.ts';
+const DATA_KEYS = 'libs/engine/runtime/src/data-keys.ts';
 
-const FORGETTING_TEST = 'libs/runtime/src/forgetting.test.ts';
-const FORGETTING = 'libs/runtime/src/forgetting.ts';
+const FORGETTING_TEST = 'libs/engine/runtime/src/forgetting.test.ts';
+const FORGETTING = 'libs/engine/runtime/src/forgetting.ts';
 
 export const SEALING_MUTATIONS: Mutations = {
   'echoes-searched-without-end': {
-    file: 'libs/secrets/src/echo-mask.ts',
+    file: 'libs/model/secrets/src/echo-mask.ts',
     edits: [['workChars -= form.length;', 'workChars -= 0;']],
-    caughtBy: 'libs/secrets/src/echo-mask.test.ts',
+    caughtBy: 'libs/model/secrets/src/echo-mask.test.ts',
     breaks: 'No answer stalls the worker that masks it.',
   },
   'words-of-the-forgotten-stay': {
@@ -36,29 +36,29 @@ export const SEALING_MUTATIONS: Mutations = {
       'A certificate says that all is destroyed once the files of the rows were scrubbed, or where they were not.',
   },
   'packed-beyond-its-limit': {
-    file: 'libs/codec/src/packing.ts',
+    file: 'libs/model/codec/src/packing.ts',
     edits: [
       ['unpacked !== undefined && unpacked.length <= UNPACKED_MAX_BYTES', 'unpacked !== undefined'],
       ['maxOutputLength: UNPACKED_MAX_BYTES }', '}'],
     ],
-    caughtBy: 'libs/codec/src/packing.test.ts',
+    caughtBy: 'libs/model/codec/src/packing.test.ts',
     breaks: 'A small record cannot fill the memory of its reader.',
   },
   'empty-names-are-read': {
-    file: 'libs/codec/src/plain-header.ts',
+    file: 'libs/model/codec/src/plain-header.ts',
     edits: [
       [
         "typeof value === 'string' && value.length > 0 && value.length <= NAME_MAX_CHARS;",
         "typeof value === 'string' && value.length <= NAME_MAX_CHARS;",
       ],
     ],
-    caughtBy: 'libs/codec/src/plain-header.test.ts',
+    caughtBy: 'libs/model/codec/src/plain-header.test.ts',
     breaks: 'The quick reader accepts what the schema accepts.',
   },
   'unknown-fields-are-dropped': {
-    file: 'libs/codec/src/plain-header.ts',
+    file: 'libs/model/codec/src/plain-header.ts',
     edits: [[' || !holdsAll(control, header.control as Parsed)', '']],
-    caughtBy: 'libs/codec/src/plain-header.test.ts',
+    caughtBy: 'libs/model/codec/src/plain-header.test.ts',
     failsWith: 'toSatisfy',
     breaks: 'The quick reader leaves what it does not know to the schema.',
   },
@@ -96,7 +96,7 @@ export const SEALING_MUTATIONS: Mutations = {
     breaks: 'A sealed text that was changed does not open.',
   },
   'secret-is-not-bound': {
-    file: 'libs/codec/src/secret-fields.ts',
+    file: 'libs/model/codec/src/secret-fields.ts',
     edits: [
       [
         'authTagLength: TAG_BYTES }).setAAD(Buffer.from(bound));\n  const body',
@@ -104,62 +104,62 @@ export const SEALING_MUTATIONS: Mutations = {
       ],
       ['decipher.setAAD(Buffer.from(boundTo(workflow, place))).setAuthTag', 'decipher.setAuthTag'],
     ],
-    caughtBy: 'libs/codec/src/secret-fields.test.ts',
+    caughtBy: 'libs/model/codec/src/secret-fields.test.ts',
     breaks: 'A secret field opens in its own workflow only.',
   },
   'secret-opens-anywhere': {
-    file: 'libs/runtime/src/secret-vault.ts',
+    file: 'libs/engine/runtime/src/secret-vault.ts',
     edits: [['        if (place !== undefined && place !== secretPlace(purpose, path)) return text;\n', '']],
-    caughtBy: 'libs/runtime/src/secret-vault.test.ts',
+    caughtBy: 'libs/engine/runtime/src/secret-vault.test.ts',
     breaks: 'A secret field opens at its own place only.',
   },
   'first-secrets-open-anywhere': {
-    file: 'libs/runtime/src/secret-vault.ts',
+    file: 'libs/engine/runtime/src/secret-vault.ts',
     edits: [["      if (astray !== undefined && !sealedAt.has('')) throw misplaced(purpose, astray);\n", '']],
-    caughtBy: 'libs/runtime/src/secret-vault.test.ts',
+    caughtBy: 'libs/engine/runtime/src/secret-vault.test.ts',
     breaks: 'A text without a place is taken only where the field is secret.',
   },
   'callers-give-sealed-texts': {
-    file: 'libs/runtime/src/caller-content.ts',
+    file: 'libs/engine/runtime/src/caller-content.ts',
     edits: [
       ["    if (typeof each === 'string' && sealedSecret(each) !== undefined) throw sealed(field, place);\n", ''],
     ],
-    caughtBy: 'libs/runtime/src/caller-content.test.ts',
+    caughtBy: 'libs/engine/runtime/src/caller-content.test.ts',
     breaks: 'No caller gives the text of a sealed secret field.',
   },
   'errors-quote-secrets': {
-    file: 'libs/runtime/src/secret-calls.ts',
+    file: 'libs/engine/runtime/src/secret-calls.ts',
     edits: [['    throw mask.error(error);\n', '    throw error;\n']],
-    caughtBy: 'libs/runtime/src/secret-calls.test.ts',
+    caughtBy: 'libs/engine/runtime/src/secret-calls.test.ts',
     breaks: 'The error of a call names no secret that it was given.',
   },
   'answers-quote-secrets': {
-    file: 'libs/runtime/src/secret-calls.ts',
+    file: 'libs/engine/runtime/src/secret-calls.ts',
     edits: [['        return mask.value(parseResponse(answer), isSealed);\n', '        return answer;\n']],
-    caughtBy: 'libs/runtime/src/secret-calls.test.ts',
+    caughtBy: 'libs/engine/runtime/src/secret-calls.test.ts',
     breaks: 'A secret that was sent stands in no field of the answer that is not secret itself.',
   },
   'answers-quote-credentials': {
-    file: 'libs/effects/src/http-effect.ts',
+    file: 'libs/author/effects/src/http-effect.ts',
     edits: [
       [
         'echo.text(await readWhole(this.#operation, response, this.#maxBytes, signal));',
         'await readWhole(this.#operation, response, this.#maxBytes, signal);',
       ],
     ],
-    caughtBy: 'libs/effects/src/http-effect.test.ts',
+    caughtBy: 'libs/author/effects/src/http-effect.test.ts',
     breaks: 'Credentials that were sent are masked in what is made of an answer.',
   },
   'search-without-a-bound': {
-    file: 'libs/secrets/src/find-secrets.ts',
+    file: 'libs/model/secrets/src/find-secrets.ts',
     edits: [['    if (this.#leftChars < 0) this.#end(place);\n', '']],
-    caughtBy: 'libs/secrets/src/find-secrets.test.ts',
+    caughtBy: 'libs/model/secrets/src/find-secrets.test.ts',
     breaks: 'A search for secrets has a bound, and says where it stopped.',
   },
   'nonce-ignores-the-value': {
-    file: 'libs/codec/src/secret-fields.ts',
+    file: 'libs/model/codec/src/secret-fields.ts',
     edits: [['.update(bound).update(plain).digest();', '.update(bound).digest();']],
-    caughtBy: 'libs/codec/src/secret-fields.test.ts',
+    caughtBy: 'libs/model/codec/src/secret-fields.test.ts',
     breaks: 'Two secrets of one key have two nonces.',
   },
   'destroyed-key-opens': {
@@ -197,84 +197,84 @@ export const SEALING_MUTATIONS: Mutations = {
     breaks: 'A rewrap that failed says so.',
   },
   'any-key-explains': {
-    file: 'libs/runtime/src/workflow-keys.ts',
+    file: 'libs/engine/runtime/src/workflow-keys.ts',
     edits: [['    if (isOwn === false) throw foreignKey(id, workflow!);\n', '']],
-    caughtBy: 'libs/runtime/src/sealed-log.test.ts',
+    caughtBy: 'libs/engine/runtime/src/sealed-log.test.ts',
     breaks: 'A key opens and explains the content of its own workflow alone.',
   },
   'any-use-is-unwrapped': {
     file: DATA_KEYS,
     edits: [['isForSecrets(stored) !== this.isForSecrets || ', '']],
-    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
     breaks: 'A record that names a key for secret fields stops its own workflow alone.',
   },
   'plain-rows-are-taken': {
-    file: 'libs/runtime/src/sealed-store.ts',
+    file: 'libs/engine/runtime/src/sealed-store.ts',
     edits: [['      await this.#refusePlain(plain);\n', '']],
-    caughtBy: 'libs/runtime/src/sealed-store.test.ts',
+    caughtBy: 'libs/engine/runtime/src/sealed-store.test.ts',
     breaks: 'Plain text of a workflow that has a key is refused in rows.',
   },
   'row-brings-any-record': {
-    file: 'libs/runtime/src/logged-store.ts',
+    file: 'libs/engine/runtime/src/logged-store.ts',
     edits: [['if (entry === undefined || !fits(entry.envelope)) throw', 'if (entry === undefined) throw']],
-    caughtBy: 'libs/runtime/src/logged-store.test.ts',
+    caughtBy: 'libs/engine/runtime/src/logged-store.test.ts',
     breaks: 'A row that was changed brings no other workflow’s record.',
   },
   'null-needs-no-seal': {
-    file: 'libs/codec/src/record.ts',
+    file: 'libs/model/codec/src/record.ts',
     edits: [['isNull(payload) && envelope.type in WITHOUT_PAYLOAD ? entry', 'isNull(payload) ? entry']],
-    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
     breaks: 'What has something to say is refused unsealed, null too.',
   },
   'effects-answer-for-others': {
-    file: 'libs/runtime/src/row-places.ts',
+    file: 'libs/engine/runtime/src/row-places.ts',
     edits: [
       [
         'if (workflow !== of || LEAVING.get(status)?.includes(type) !== true) return false;',
         'if (workflow !== of) return false;',
       ],
     ],
-    caughtBy: 'libs/runtime/src/logged-store.test.ts',
+    caughtBy: 'libs/engine/runtime/src/logged-store.test.ts',
     breaks: 'What an effect was asked is not taken for what it answered.',
   },
   'live-history-cools': {
-    file: 'libs/runtime/src/retention.ts',
+    file: 'libs/engine/runtime/src/retention.ts',
     edits: [
       [
         '    if (!(await ports.store.isPast(segment, beforeMs))) return;\n    const { warm, cold }',
         '    const { warm, cold }',
       ],
     ],
-    caughtBy: 'libs/runtime/src/retention.test.ts',
+    caughtBy: 'libs/engine/runtime/src/retention.test.ts',
     breaks: 'What a live workflow goes on from stays warm.',
   },
   'plain-workflows-begin': {
-    file: 'libs/runtime/src/sealed-log.ts',
+    file: 'libs/engine/runtime/src/sealed-log.ts',
     edits: [['          if (this.#refusesPlain) plain.push(record);\n', '']],
-    caughtBy: 'libs/runtime/src/sealed-log.test.ts',
+    caughtBy: 'libs/engine/runtime/src/sealed-log.test.ts',
     breaks: 'No workflow begins unencrypted where all are to be encrypted.',
   },
   'lost-key-stops-all': {
-    file: 'libs/runtime/src/workflow-keys.ts',
+    file: 'libs/engine/runtime/src/workflow-keys.ts',
     edits: [['  if (error instanceof CorruptError && NEVER.has(error.code)) return error;\n', '']],
-    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
     breaks: 'A record under an unknown key stops its own workflow alone.',
   },
   'forged-seal-stops-all': {
-    file: 'libs/runtime/src/keyless-log.ts',
+    file: 'libs/engine/runtime/src/keyless-log.ts',
     edits: [["? { ...record, problem: 'key-missing' }", '? record']],
-    caughtBy: 'libs/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
     breaks: 'Where no key ever was, a record that says it is sealed stops its own workflow alone.',
   },
   'plain-text-is-written': {
-    file: 'libs/runtime/src/sealed-log.ts',
+    file: 'libs/engine/runtime/src/sealed-log.ts',
     edits: [
       [
         '      if (value === undefined) return undefined;\n      sealed.push({ ...record, value });',
         '      sealed.push(value === undefined ? record : { ...record, value });',
       ],
     ],
-    caughtBy: 'libs/runtime/src/sealed-log.test.ts',
+    caughtBy: 'libs/engine/runtime/src/sealed-log.test.ts',
     breaks: 'No payload is stored as plain text.',
   },
 };

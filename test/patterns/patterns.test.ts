@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { slowOn } from './growth.ts';
 import { patternsOf } from './sources.ts';
 
-const patterns = patternsOf(['libs/*/src/**/*.{ts,tsx}', 'services/*/src/**/*.ts', 'examples/*/src/**/*.ts']);
+const patterns = patternsOf(['libs/**/src/**/*.{ts,tsx}', 'services/*/src/**/*.ts', 'examples/*/src/**/*.ts']);
 
 describe('the patterns of the project', () => {
   it('take time in proportion to the text', () => {

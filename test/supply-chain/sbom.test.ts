@@ -87,14 +87,14 @@ test('no path of a machine and no registry is in any', () => {
 });
 
 test('what the console is built of is what its source imports', async () => {
-  const folder = path.join(root, 'libs/console/src');
+  const folder = path.join(root, 'libs/operate/console/src');
   const sources = (await readdir(folder, { recursive: true })).filter((name) => /(?<!\.test)\.tsx?$/.test(name));
   const packageOf = (specifier: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)![0];
   const imported = sources.flatMap((name) => {
     const { module } = parseSync(name, readFileSync(path.join(folder, name), 'utf8'));
     return module.staticImports.map(({ moduleRequest }) => moduleRequest.value);
   });
-  const fonts = await readFile(path.join(root, 'libs/console/src/styles/fonts.css'), 'utf8');
+  const fonts = await readFile(path.join(root, 'libs/operate/console/src/styles/fonts.css'), 'utf8');
   const linked = [...fonts.matchAll(/url\("([^"]+)"\)/g)].map(([, address]) => address!);
   const outside = [...imported, ...linked].filter((name) => !/^[./]/.test(name)).map(packageOf);
   const others = [...new Set(outside)].filter((name) => !name.startsWith('@tidemark/')).sort();

@@ -26,19 +26,19 @@ export const CONTRACT_SQL = 'drop function tidemark_expect_12(bigint, bigint)';
 
 export const NEXT_CHANGES: readonly Change[] = [
   {
-    file: 'libs/store-postgres/src/migrations.ts',
+    file: 'libs/adapters/store-postgres/src/migrations.ts',
     from: "phased('expand', parkedReasons),",
     to: `phased('expand', parkedReasons),
   phased('expand', { name: '${EXPANSION}', sql: ${JSON.stringify(EXPAND_SQL)} }),
   phased('contract', { name: '${CONTRACTION}', sql: ${JSON.stringify(CONTRACT_SQL)} }),`,
   },
   {
-    file: 'libs/store-postgres/src/sql/advance-partitions.ts',
+    file: 'libs/adapters/store-postgres/src/sql/advance-partitions.ts',
     from: 'select tidemark_expect_12(',
     to: 'select tidemark_expect_9001(',
   },
   {
-    file: 'libs/store-postgres/src/sql/share-ranges.ts',
+    file: 'libs/adapters/store-postgres/src/sql/share-ranges.ts',
     from: 'knows = excluded.knows`',
     to: "knows = excluded.knows, next = 'next'`",
   },

@@ -277,7 +277,7 @@ export interface Said {
 /** The command of a release, against the fleet. */
 export async function command(root: string, fleet: Fleet, ...args: readonly string[]): Promise<Said> {
   const env = { ...process.env, ...fleet.env };
-  const main = path.join(root, 'libs/cli/src/main.ts');
+  const main = path.join(root, 'node_modules/@tidemark/cli/src/main.ts');
   try {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...args], { cwd: root, env });
     return { code: 0, out: stdout, err: stderr };

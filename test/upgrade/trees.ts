@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { packageFolders } from '../../scripts/workspaces.ts';
 
 export const ROOT = path.resolve(import.meta.dirname, '../..');
 /** What a service with the workload of a run consists of. */
@@ -74,13 +75,12 @@ export async function linkPackages(folder: string): Promise<void> {
     if (name.startsWith('.') || name === '@tidemark') continue;
     await symlink(path.join(installed, name), path.join(own, name));
   }
-  for (const name of await readdir(path.join(installed, '@tidemark'))) {
-    const where = path.relative(ROOT, await realpath(path.join(installed, '@tidemark', name)));
-    await symlink(path.join(folder, where), path.join(own, '@tidemark', name));
+  // Another release may have its packages elsewhere.
+  for (const where of packageFolders(folder, ['libs', 'services'])) {
+    const { name } = JSON.parse(await readFile(path.join(folder, where, 'package.json'), 'utf8')) as { name: string };
+    await symlink(path.join(folder, where), path.join(own, name));
     // Where two packages need two versions of a third, one has its own.
-    const nested = path.join(where, 'node_modules');
-    if (existsSync(path.join(ROOT, nested)) && existsSync(path.join(folder, where))) {
-      await symlink(path.join(ROOT, nested), path.join(folder, nested));
-    }
+    const nested = path.join(installed, name, 'node_modules');
+    if (existsSync(nested)) await symlink(await realpath(nested), path.join(folder, where, 'node_modules'));
   }
 }

@@ -49,7 +49,7 @@ export function stage(): string {
     writeFileSync(path.join(OUT, name), name === 'index.md' ? home(text) : text);
   }
   mkdirSync(path.join(OUT, 'public'), { recursive: true });
-  cpSync(path.join(ROOT, 'libs/console/public/mark.svg'), path.join(OUT, 'public/mark.svg'));
+  cpSync(path.join(ROOT, 'libs/operate/console/public/mark.svg'), path.join(OUT, 'public/mark.svg'));
   for (const name of ['timeline-light.png', 'timeline-dark.png']) {
     cpSync(path.join(ROOT, 'docs/console', name), path.join(OUT, 'public/console', name));
   }

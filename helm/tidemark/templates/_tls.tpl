@@ -66,7 +66,7 @@ api: TIDEMARK_API_TLS
 {{- end }}
 {{- end -}}
 
-{{/* yes where coordinators serve the API with TLS, by the rules of libs/host/src/tls.ts. */}}
+{{/* yes where coordinators serve the API with TLS, by the rules of libs/operate/host/src/tls.ts. */}}
 {{- define "tidemark.apiIsSecured" -}}
 {{- $all := .Values.tls.all -}}
 {{- $api := .Values.tls.api -}}

@@ -17,7 +17,7 @@ import { BulkLog } from './log.ts';
 
 const LIBRARIES = path.resolve(import.meta.dirname, '../../../libs');
 const SESSION_TURNS = 200;
-/** That of the payload column (libs/segments/src/schema.ts). */
+/** That of the payload column (libs/engine/segments/src/schema.ts). */
 const ZSTD_LEVEL = 7;
 const LINE_FEED = 0x0a;
 

@@ -1,0 +1,76 @@
+/**
+ * Owns serving the web console's files: the page itself for every address of its own, and what it loads. In a checkout they are built when
+ * somebody first asks for the page, beside this process, so that nobody waits who doesn't look.
+ */
+
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import fastifyStatic from '@fastify/static';
+import { UnavailableError } from '@tidemark/core';
+import type { FastifyInstance } from 'fastify';
+import { CONSOLE_BUILD_TIMEOUT_MS } from './limits.ts';
+import { PAGE_HEADERS } from './safe-headers.ts';
+
+/** A package of files: wherever it was installed, or the one of the checkout. */
+const PACKAGE = pathToFileURL(createRequire(import.meta.url).resolve('@tidemark/console/package.json'));
+const BUILT = new URL('dist/', PACKAGE);
+const BUILDER = new URL('../../../scripts/console.mjs', PACKAGE);
+
+const isBuilt = (): boolean => existsSync(new URL('index.html', BUILT));
+/** Where this runs from source alone: beside an installed package anything might be of that name. */
+const isBuildable = (): boolean => import.meta.url.endsWith('.ts') && existsSync(BUILDER);
+
+/** Where it is, or will be once it is asked for; undefined: there is none here. */
+export const builtConsole = (): string | undefined => (isBuilt() || isBuildable() ? fileURLToPath(BUILT) : undefined);
+
+const isPage = (address: string): boolean => !/^\/(v1|openapi\.json|healthz|metrics|assets)(\/|$|\?)/.test(address);
+
+/** Whether the request is one for the console's page at an address of its own. */
+export const wantsPage = (method: string, address: string, accept: string | undefined): boolean =>
+  method === 'GET' && isPage(address) && (accept ?? '').includes('text/html');
+
+export async function serveConsole(app: FastifyInstance, folder: string): Promise<void> {
+  let ready: Promise<void> | undefined;
+  app.addHook('onRequest', async ({ method, url, headers }) => {
+    if (folder !== fileURLToPath(BUILT) || !wantsPage(method, url, headers.accept)) return;
+    ready ??= upToDate();
+    await ready.catch((error: unknown) => {
+      ready = undefined;
+      throw error;
+    });
+  });
+  await app.register(fastifyStatic, {
+    root: folder,
+    // Files are looked for when they are asked for: another build brings others.
+    wildcard: true,
+    dotfiles: 'ignore',
+    setHeaders: (reply, file) => {
+      for (const [name, value] of Object.entries(PAGE_HEADERS)) reply.header(name, value);
+      // Names of what the page loads change with what is in them.
+      const isFixed = file.includes('/assets/');
+      reply.header('cache-control', isFixed ? 'public, max-age=31536000, immutable' : 'no-cache');
+    },
+  });
+}
+
+/** Builds it where its sources are newer. Throws `UnavailableError` (`console-unbuilt`) when there is none at all then. */
+async function upToDate(): Promise<void> {
+  if (!isBuildable()) return;
+  try {
+    const options = { timeout: CONSOLE_BUILD_TIMEOUT_MS, killSignal: 'SIGKILL' } as const;
+    await promisify(execFile)(process.execPath, [fileURLToPath(BUILDER), '--if-stale'], options);
+  } catch (error) {
+    // One that is a little old is better than none.
+    if (isBuilt()) return;
+    throw new UnavailableError(
+      'console-unbuilt',
+      "The console can't be built here. Run npm run console: it says why.",
+      {
+        cause: error,
+      },
+    );
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * Owns reading the commands that a page of docs shows (```console), and running them in order, as whoever follows the page does: those of
+ * `tidemark` in this process, which is quicker, and all else in one shell, so that its variables and background processes last.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type CallOptions, callCli } from './called-cli.ts';
+import type { Ended } from './spawned-cli.ts';
+
+/** The commands of a checkout: `tidemark`, and the Node that the tests run on. */
+const PROGRAMS = [path.resolve(import.meta.dirname, '../../../../node_modules/.bin'), path.dirname(process.execPath)];
+/** Longest wait, in milliseconds, until a look says what the page says. */
+const PATIENCE_MS = 60_000;
+/** Between two looks. */
+const LOOK_MS = 100;
+/** They change nothing, so they may be given again until what they wait for has come. */
+const LOOK = /^(?:cat|tidemark (?:approvals|bundle|admin doctor|ls|show|trace show|watch)) /;
+/** What only a shell understands, outside of single quotes. */
+const FOR_A_SHELL = /[&|;<>*$(]/;
+
+export interface Called {
+  readonly command: string;
+  /** Texts that its output holds, in order. */
+  readonly says: readonly string[];
+}
+
+export function commandsIn(text: string): readonly Called[] {
+  const blocks = [...text.matchAll(/^```console\n((?:(?!```).*\n)*)```$/gm)].map(([, block]) => block!);
+  return blocks.flatMap((block) =>
+    block
+      .split(/^\$ /m)
+      .filter((part) => part.trim() !== '')
+      .map((part) => {
+        const [command = '', ...says] = part.trimEnd().split('\n');
+        return { command, says };
+      }),
+  );
+}
+
+/** As a shell splits it: words, and texts in single quotes. */
+export const wordsOf = (command: string): string[] =>
+  [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!);
+
+/** The first of the texts that the output doesn't hold behind those before it; undefined: it holds all. */
+export function unsaid({ says }: Called, { out, err }: Ended): string | undefined {
+  const output = `${out}${err}`;
+  let from = 0;
+  return says.find((text) => {
+    const at = output.indexOf(text, from);
+    from = at + text.length;
+    return at < 0;
+  });
+}
+
+/** One shell in a folder, for a page's commands. End it: what it left in the background ends with it. */
+export class Reader {
+  readonly #options: CallOptions;
+  readonly #shell: ChildProcess;
+  #said = '';
+  #onSaid: (() => void) | undefined;
+
+  constructor(options: CallOptions) {
+    this.#options = options;
+    const env = { ...process.env, TIDEMARK_KAFKA_BROKERS: undefined, TIDEMARK_WORKFLOWS: undefined };
+    const { PATH = '' } = process.env;
+    this.#shell = spawn('bash', ['--noprofile', '--norc'], {
+      ...{ cwd: options.cwd, detached: true, stdio: ['pipe', 'pipe', 'ignore'] },
+      env: { ...env, PATH: [...PROGRAMS, PATH].join(path.delimiter) },
+    });
+    this.#shell.stdout?.on('data', (chunk: Buffer) => {
+      this.#said += chunk;
+      this.#onSaid?.();
+    });
+    this.#shell.stdin?.write('exec 2>&1\n');
+  }
+
+  /** Runs it; a look is repeated until it ends well and says what it should, or patience is over. */
+  async follow(called: Called): Promise<Ended> {
+    const givenUpAt = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const ended = await this.#run(called.command);
+      const isRight = ended.code === 0 && unsaid(called, ended) === undefined;
+      if (isRight || !LOOK.test(`${called.command} `) || performance.now() > givenUpAt) return ended;
+      await sleep(LOOK_MS);
+    }
+  }
+
+  #run(command: string): Promise<Ended> {
+    const unquoted = command.replace(/'[^']*'/g, '');
+    const [program, ...args] = wordsOf(command);
+    return program === 'tidemark' && !FOR_A_SHELL.test(unquoted)
+      ? callCli(args, this.#options)
+      : this.#inShell(command);
+  }
+
+  async #inShell(command: string): Promise<Ended> {
+    const { promise, resolve } = Promise.withResolvers<Ended>();
+    this.#said = '';
+    this.#onSaid = () => {
+      const ended = /^([\s\S]*?)\n?::ended (\d+)\n/.exec(this.#said);
+      if (ended !== null) resolve({ out: ended[1]!, err: '', code: Number(ended[2]) });
+    };
+    this.#shell.stdin?.write(`${command}\n_code=$?; echo; echo "::ended $_code"\n`);
+    return promise;
+  }
+
+  async end(): Promise<void> {
+    const { pid } = this.#shell;
+    if (pid === undefined || this.#shell.exitCode !== null) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#shell.once('close', () => resolve());
+    process.kill(-pid, 'SIGKILL');
+    await promise;
+  }
+}
