@@ -16,13 +16,13 @@ import {
   type TaskState,
   TidemarkError,
 } from '@tidemark/core';
-import type { Definition, RetryPolicy, StepDefinition } from './definition.ts';
-import { excerpt } from './effect-recovery.ts';
+import type { Definition, StepDefinition } from './definition.ts';
 import type { Draft } from './held-stream.ts';
 import { RETRY_AFTER_MAX_MS, SAME_FAILURES_MAX, STACK_LINES_MAX_COUNT } from './limits.ts';
 import type { Ports } from './ports.ts';
+import type { RetryPolicy } from './retry.ts';
 import { retryDelayMs } from './retry.ts';
-import { EffectError, errorCode, errorNote, FatalError, ParkError, ProbeError } from './step-errors.ts';
+import { EffectError, errorCode, errorNote, excerpt, FatalError, ParkError, ProbeError } from './step-errors.ts';
 
 export interface FailedAttempt extends Pick<Definition, 'onFailure'> {
   /** Undefined: the definition has no such step. */

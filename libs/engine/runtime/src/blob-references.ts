@@ -8,14 +8,14 @@
  */
 
 import { recordBlob } from '@tidemark/codec';
-import { CorruptError, type Offset, type Partition, UnavailableError } from '@tidemark/core';
+import { CorruptError, type Offset, type Partition, } from '@tidemark/core';
 import { blobReferenceOf, type EventLog, type PartitionBounds, type ProjectionStore } from '@tidemark/ports';
 import { parseManifestName } from '@tidemark/segments';
 import { type Archive, archiveGap, type KnownManifest } from './archive.ts';
 import { isProvedDeleted, isTold, unproved } from './deletions.ts';
 import { BLOB_REFERENCES_PAGE_COUNT, COMPACTOR_READ_MAX_BYTES, READS_BETWEEN_TRIMS_MAX } from './limits.ts';
 import type { Pace } from './pace.ts';
-import { isArchivedObject } from './recalls.ts';
+import { isArchivedObject, logGap } from './workflow-events.ts';
 
 export interface BlobReferencesOptions {
   /** The log itself. */
@@ -196,7 +196,3 @@ const chainBroken = ({ partition, from, to }: KnownManifest): CorruptError =>
     `Partition ${partition}: the manifest at ${to} does not follow on the one at ${from}: one of the two was changed or replaced. No blob is taken away. Run \`tidemark admin verify\`, and restore what was changed from a copy.`,
     { partition, from, to },
   );
-
-/** A read that shows less than the log has said it holds: it may show it later. */
-export const logGap = (partition: Partition, from: Offset): UnavailableError =>
-  new UnavailableError('log-gap', `Partition ${partition} doesn't show what it holds at ${from}.`, { partition, from });

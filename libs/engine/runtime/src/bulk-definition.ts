@@ -9,15 +9,17 @@
 
 import { type Json, TidemarkError, type WorkflowId } from '@tidemark/core';
 import type { WorkflowListing, WorkflowSearch } from '@tidemark/ports';
-import type { Definition, RetryPolicy, StepContext, StepResult, TaskRequest } from './definition.ts';
+import type { BulkFilter } from './bulk-filter.ts';
+import type { Definition, StepContext, StepResult, TaskRequest } from './definition.ts';
 import { BULK_AT_ONCE_COUNT, BULK_PAGE_COUNT, BULK_PROBLEMS_MAX_COUNT } from './limits.ts';
 import { type BulkAct, SCHEDULE_SUFFIX, UNDO_SUFFIX } from './names.ts';
+import type { RetryPolicy } from './retry.ts';
 
 export const BULK_DEFINITION = 'tidemark.bulk';
 
 export interface BulkInput {
   readonly act: BulkAct;
-  readonly filter: Omit<WorkflowSearch, 'after' | 'limit'>;
+  readonly filter: BulkFilter;
   readonly by: string;
   readonly why: string;
   /** For `signal`, and only for it. */

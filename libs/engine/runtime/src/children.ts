@@ -29,9 +29,10 @@ import {
   CHILD_DUTY_RETRY_MAX_MS,
   CHILD_DUTY_RETRY_MS,
 } from './limits.ts';
+import type { Opening } from './opening.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { isReplaying, type ReplayedChildReads, replayedChild } from './replayed-child.ts';
-import type { Opening, Starter } from './starter.ts';
+import type { Starter } from './starter.ts';
 
 export interface ChildrenOptions {
   readonly ports: Pick<Ports, 'store' | 'clock'>;

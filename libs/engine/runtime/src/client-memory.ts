@@ -25,7 +25,6 @@ import {
   userState,
 } from '@tidemark/memory';
 import type { MemoryKind, SessionWorkflow, Spends } from '@tidemark/ports';
-import { ACCESS_SUBJECT, BUDGET_ENTRY, QUEUES_SUBJECT, RETENTION_SUBJECT } from './budget-entry.ts';
 import { roomEvent } from './budget-room.ts';
 import { refuseSealed } from './caller-content.ts';
 import { anyWrite } from './commit-context.ts';
@@ -36,6 +35,7 @@ import { type Deletion, deletionWrite } from './deletions.ts';
 import { PAUSED_RESUMED_MAX_COUNT, SESSIONS_LIST_MAX_COUNT } from './limits.ts';
 import { checkedMemories, memoryDefinition, memoryWorkflow } from './memory-streams.ts';
 import { parseBudget, type SharedBudget } from './model-budgets.ts';
+import { ACCESS_SUBJECT, BUDGET_ENTRY, QUEUES_SUBJECT, RETENTION_SUBJECT } from './names.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import {
   certificatesOf,

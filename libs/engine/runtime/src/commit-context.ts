@@ -14,11 +14,11 @@ import {
   type TaskId,
 } from '@tidemark/core';
 import type { ContextStore, MemoryStore } from '@tidemark/ports';
-import { ACCESS_SUBJECT, BUDGET_ENTRY, QUEUES_SUBJECT, RETENTION_SUBJECT } from './budget-entry.ts';
 import { isRange, MEMORY_KINDS } from './context-shapes.ts';
 import type { Definition, FragmentDraft, MemoryUpdate, StepResult } from './definition.ts';
 import { FRAGMENTS_PER_CHECKPOINT_MAX, MEMORIES_PER_CHECKPOINT_MAX, MEMORY_KEY_MAX_CHARS } from './limits.ts';
 import { spentByTask } from './model-budgets.ts';
+import { ACCESS_SUBJECT, BUDGET_ENTRY, QUEUES_SUBJECT, RETENTION_SUBJECT } from './names.ts';
 import { storableText } from './storable-text.ts';
 import type { WorkflowContext } from './workflow-context.ts';
 import { scopeChange } from './working-memory.ts';

@@ -25,6 +25,7 @@ import type { Definition, StepDefinition, StepResult } from './definition.ts';
 import type { Draft } from './held-stream.ts';
 import { digestOf } from './json-digest.ts';
 import { childrenOf, withChildren } from './opening.ts';
+import { endsHistory } from './summaries.ts';
 
 export interface CommitInput {
   readonly definition: Definition;
@@ -119,10 +120,6 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
   };
   return [committed, completed];
 }
-
-/** Whether nothing follows in this history. */
-export const endsHistory = ({ done, continueAsNew }: StepResult): boolean =>
-  done !== undefined || continueAsNew !== undefined;
 
 /** Cancelled meanwhile, it doesn't go on: it is ended as any other, once the checkpoint is made. */
 function nextOf({ definition, result, state, digest }: CommitInput, clock: Clock): Next | undefined {

@@ -12,6 +12,7 @@ import {
   isOpen,
   isReplay,
   type LogEntry,
+  NO_SPEND,
   type Sequence,
   type Sha256,
   type Spend,
@@ -31,7 +32,6 @@ import type {
 } from '@tidemark/ports';
 import { answerText, fragmentsIn, memoriesIn, scopeIn, textsIn } from './context-shapes.ts';
 import { SHARED_TEXT_MIN_CHARS } from './limits.ts';
-import { NO_SPEND } from './model-budgets.ts';
 import { storableText } from './storable-text.ts';
 
 type Event = LogEntry & { readonly kind: 'event' };

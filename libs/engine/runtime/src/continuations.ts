@@ -23,8 +23,9 @@ import {
   CONTINUATIONS_AT_ONCE,
   CONTINUATIONS_PAGE_COUNT,
 } from './limits.ts';
+import type { Opening } from './opening.ts';
 import type { LamportClock, Ports } from './ports.ts';
-import type { Opening, Starter } from './starter.ts';
+import type { Starter } from './starter.ts';
 
 export interface ContinuationsOptions {
   readonly ports: Pick<Ports, 'store' | 'clock'>;

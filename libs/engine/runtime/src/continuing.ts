@@ -16,9 +16,8 @@ import {
 } from '@tidemark/core';
 import type { StreamSnapshot } from '@tidemark/ports';
 import type { Definition } from './definition.ts';
-import { drawUpOpening } from './opening.ts';
+import { drawUpOpening, type Opening } from './opening.ts';
 import type { Ports } from './ports.ts';
-import type { Opening } from './starter.ts';
 import { traceParentOf, workflowSpan } from './trace-ids.ts';
 import { WORKFLOW_ID_MAX_CHARS } from './workflow-name.ts';
 

@@ -21,7 +21,7 @@ import type {
   WorkflowId,
 } from '@tidemark/core';
 import type { Model, ModelAnswer, ModelRequest } from './model.ts';
-import type { UndoneDefinition } from './undo-definition.ts';
+import type { RetryPolicy } from './retry.ts';
 import type { HandOver } from './working-memory.ts';
 
 /** A secret field as it is stored (see secrets.ts). */
@@ -69,19 +69,6 @@ export interface TaskRequest {
   readonly after?: readonly (TaskRequest | TaskId)[] | 'all' | undefined;
   /** Any one of them is enough; absent: it waits for nothing. */
   readonly when?: { readonly anyOf: readonly WaitRequest[] } | undefined;
-}
-
-/** Delay before attempt n + 1: `min(firstDelayMs * factor ** (n - 1), maxDelayMs)`, of which up to `jitter` is random. */
-export interface RetryPolicy {
-  /** Attempts in all, the first included; 1: never again. */
-  readonly attempts: number;
-  readonly firstDelayMs: number;
-  readonly factor: number;
-  readonly maxDelayMs: number;
-  /** Share of the delay that is random, 0..1. */
-  readonly jitter: number;
-  /** Codes of errors (or their names, where they have no code) after which no further attempt is made. */
-  readonly nonRetryable: readonly string[];
 }
 
 export type ProbeResult<Response> =
@@ -394,3 +381,9 @@ export interface Definition<Input = unknown, Output = unknown> {
     readonly fragments?: readonly FragmentDraft[] | undefined;
   };
 }
+
+/** What an undo needs to know of the definition whose workflows it undoes. */
+export type UndoneDefinition = Pick<
+  Definition,
+  'name' | 'version' | 'effects' | 'steps' | 'upcasters' | 'hasSecrets' | 'undoing'
+>;

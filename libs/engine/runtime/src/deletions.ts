@@ -20,9 +20,9 @@ import {
 } from '@tidemark/core';
 import type { Digest, EventLog, ProjectionStore } from '@tidemark/ports';
 import type { Archive, KnownManifest } from './archive.ts';
-import { RETENTION_SUBJECT } from './budget-entry.ts';
 import { anyWrite } from './commit-context.ts';
 import { memoryWorkflow } from './memory-streams.ts';
+import { RETENTION_SUBJECT } from './names.ts';
 import { eventsThrough, openingOffset } from './workflow-events.ts';
 
 /** Names a segment and the manifest that says what it held. */

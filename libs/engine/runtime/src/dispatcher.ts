@@ -4,14 +4,14 @@
  * is sent, and all of them once they aren't any more.
  */
 
-import type { Dispatch, Epoch, Lamport, Offset, Partition, WorkflowId } from '@tidemark/core';
-import type { Job, RunnableStream, StreamRow, Telemetry } from '@tidemark/ports';
+import type { Dispatch, Lamport, Offset, Partition, WorkflowId } from '@tidemark/core';
+import type { Job, RunnableStream, StreamRow, } from '@tidemark/ports';
 import { queuedAs } from './compensation.ts';
 import type { Demand, DemandLook } from './demand.ts';
 import { HeldQueues, HeldSet } from './held-queues.ts';
 import { REDISPATCH_DOUBTED_COUNT, REDISPATCH_PAGE_COUNT } from './limits.ts';
 import type { Ports } from './ports.ts';
-import { queueSpan, traceParentOf } from './trace-ids.ts';
+import { jobOf } from './stream-rows.ts';
 
 export interface DispatcherOptions {
   readonly ports: Pick<Ports, 'queue' | 'store' | 'clock' | 'telemetry'>;
@@ -157,28 +157,4 @@ function oldestOf(
 ): readonly RunnableStream[] {
   const turnOf = ({ workflow }: RunnableStream): number => suspects.get(workflow)!.turn;
   return streams.toSorted((a, b) => turnOf(a) - turnOf(b)).slice(0, REDISPATCH_DOUBTED_COUNT);
-}
-
-/** The hint at a stream that is runnable once the log is folded up to this offset. Its context is the queue span that the next claim ends. */
-export function jobOf(
-  stream: Omit<RunnableStream, 'next'>,
-  offset: Offset,
-  { traceRatio }: Pick<Telemetry, 'traceRatio'>,
-): Job {
-  const { workflow, tenant, definition, version, pinned, partition, lamport } = stream;
-  const dispatch = dispatchOf(stream);
-  return {
-    ...{ workflow, tenant, definition: queuedAs(definition), version, pinned, partition, offset, lamport },
-    ...(dispatch !== undefined && { dispatch }),
-    ...(traceRatio !== undefined && {
-      trace: traceParentOf(workflow, queueSpan(workflow, (stream.epoch + 1) as Epoch), traceRatio),
-    }),
-  };
-}
-
-/** What was begun before counts against no rate again. */
-function dispatchOf({ dispatch, epoch }: Pick<RunnableStream, 'dispatch' | 'epoch'>): Dispatch | undefined {
-  if (dispatch?.limits === undefined || epoch === 0) return dispatch;
-  const limits = dispatch.limits.flatMap(({ rate: _, ...limit }) => (limit.concurrency === undefined ? [] : [limit]));
-  return { ...dispatch, limits };
 }

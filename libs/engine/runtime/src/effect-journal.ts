@@ -33,12 +33,11 @@ import { fitting, type Recovered, type RecoveryHost, recoverEffect, refuseOther 
 import { EffectUses } from './effect-uses.ts';
 import type { Draft } from './held-stream.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
-import { ContendedError } from './model-budgets.ts';
 import type { Ports } from './ports.ts';
 import type { Replay } from './replay.ts';
 import { replayedEffect } from './replayed-effect.ts';
 import type { RunGate } from './run-gate.ts';
-import { EffectError, errorNote, NotDoneError, SuspendedError } from './step-errors.ts';
+import { ContendedError, EffectError, errorNote, NotDoneError, SuspendedError } from './step-errors.ts';
 
 /** How an effect's call is made; tests put another in its place. */
 export type CallEffect = (effect: EffectDefinition, request: Json, context: EffectContext) => Promise<unknown>;

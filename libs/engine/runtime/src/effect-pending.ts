@@ -6,10 +6,9 @@
 import { NAME_MAX_CHARS, toJson } from '@tidemark/codec';
 import { type EffectKey, InvalidError, type Json, type ProbeAnswer, type Retry, type TaskId } from '@tidemark/core';
 import type { EffectDefinition, PendingResult } from './definition.ts';
-import { excerpt } from './effect-recovery.ts';
 import type { Draft } from './held-stream.ts';
 import type { Ports } from './ports.ts';
-import { ParkError } from './step-errors.ts';
+import { excerpt, ParkError } from './step-errors.ts';
 
 /** Where the names and anchors of timers come from. */
 export interface TimerSource {

@@ -17,9 +17,9 @@ import type { Digest } from '@tidemark/ports';
 import type { EffectDefinition, ProbeResult } from './definition.ts';
 import { answerInTime } from './effect-call.ts';
 import { digestOf } from './json-digest.ts';
-import { CALL_WINDOW_MS, EVIDENCE_MAX_CHARS } from './limits.ts';
+import { CALL_WINDOW_MS, } from './limits.ts';
 import type { Ports } from './ports.ts';
-import { CompensateError, errorNote, ParkError, ProbeError } from './step-errors.ts';
+import { CompensateError, errorNote, excerpt, ParkError, ProbeError } from './step-errors.ts';
 
 /** What recovery needs of the runner that the step runs in. */
 export interface RecoveryHost {
@@ -144,12 +144,6 @@ function undecided(
   return action === 'compensate'
     ? new CompensateError(code, `${what} The workflow is undone.`, key, evidence)
     : new ParkError(code, `${what} A person must decide.`, key, evidence);
-}
-
-/** What a person is shown of a request: all of it, or the beginning of its text, since evidence must fit in one event. */
-export function excerpt(request: Json): Json {
-  const text = JSON.stringify(request);
-  return text.length <= EVIDENCE_MAX_CHARS ? request : `${text.slice(0, EVIDENCE_MAX_CHARS)}…`;
 }
 
 /** What is recorded may come from a person, a web hook or an older version: one that doesn't fit can still be set right. */

@@ -21,7 +21,6 @@ import {
 } from '@tidemark/core';
 import { userSubject } from '@tidemark/memory';
 import type { KeyStore, MemoryName, MemoryRow, ProjectionStore, UnscrubbedTable } from '@tidemark/ports';
-import { BUDGET_ENTRY } from './budget-entry.ts';
 import type { ClientMemory, OutlastingEntry } from './client-memory.ts';
 import { depthOf, undoId } from './compensation.ts';
 import type { DataKeys } from './data-keys.ts';
@@ -34,6 +33,7 @@ import {
   FORKS_READ_MAX_COUNT,
 } from './limits.ts';
 import { memoryWorkflow } from './memory-streams.ts';
+import { BUDGET_ENTRY } from './names.ts';
 import { sessionSubject } from './summaries.ts';
 import { sha256Digest } from './system.ts';
 

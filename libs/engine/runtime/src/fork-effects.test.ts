@@ -6,9 +6,10 @@
 import { DEFAULT_TENANT, type Json, type WorkflowId, workflowId } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Definition, RetryPolicy, StepContext } from './definition.ts';
+import type { Definition, StepContext } from './definition.ts';
 import { PendingResult } from './definition.ts';
 import { FORK_PARTITIONS, ForkWorld } from './fork-fixture.ts';
+import type { RetryPolicy } from './retry.ts';
 import { definitionOf } from './simulated-definition.ts';
 import { FatalError, NotDoneError } from './step-errors.ts';
 

@@ -15,9 +15,8 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { MemoryRow } from '@tidemark/ports';
-import { QUEUES_SUBJECT } from './budget-entry.ts';
 import { QUEUES_HELD_MAX_COUNT, QUEUES_KNOWN_MS } from './limits.ts';
-import { UNDO_SUFFIX } from './names.ts';
+import { QUEUES_SUBJECT, UNDO_SUFFIX } from './names.ts';
 import type { Ports } from './ports.ts';
 
 /** Whose work it is. An undo is its workflow's work; a schedule is not: what it starts waits. */

@@ -7,7 +7,6 @@ export { BlobLog, type BlobLogOptions } from './blob-log.ts';
 export { type BlobRowsOptions, storeWithBlobs } from './blob-rows.ts';
 export type { SweepReport } from './blob-sweep.ts';
 export { type BlobStores, Blobs } from './blobs.ts';
-export { ACCESS_SUBJECT } from './budget-entry.ts';
 export { type BulkJob, type BulkRequest, bulkHost } from './bulk.ts';
 export type { BulkCount } from './bulk-count.ts';
 export { bulkDefinition } from './bulk-definition.ts';
@@ -52,7 +51,6 @@ export type {
   ProbeContext,
   ProbeResult,
   Progress,
-  RetryPolicy,
   RunOptions,
   Seal,
   SignalForm,
@@ -108,13 +106,14 @@ export {
   spentByWorkflow,
 } from './model-budgets.ts';
 export { MODEL_OPERATION } from './model-calls.ts';
-export { BULK_ACTS, type BulkAct, OVERLAPS, type Overlap } from './names.ts';
+export { ACCESS_SUBJECT, BULK_ACTS, type BulkAct, OVERLAPS, type Overlap } from './names.ts';
 export { Pace } from './pace.ts';
 export type { Admission } from './placing.ts';
-export { LamportClock, type Ports, type SessionMemory } from './ports.ts';
+export { type ColdHistory, LamportClock, type Ports, type SessionMemory } from './ports.ts';
 export { ProjectedKeyStore } from './projected-keys.ts';
 export type { QueueChanged, QueueName, QueueSight, QueueState } from './queues.ts';
 export { type CallRange, type RebuiltCall, type RebuiltCalls, rebuildCalls } from './rebuild-bundle.ts';
+export { Recalls } from './recalls.ts';
 export type { Judgement, RecordJudged } from './record-judgements.ts';
 export {
   askable,
@@ -127,7 +126,7 @@ export {
 } from './recovery-plan.ts';
 export { Restorer, type RestoreState } from './restorer.ts';
 export { DEFAULT_RETENTION, type LegalHold, type RetentionPolicy } from './retention-policy.ts';
-export { DEFAULT_RETRY } from './retry.ts';
+export { DEFAULT_RETRY, type RetryPolicy } from './retry.ts';
 export { contentsThrough, type ViewOf } from './row-contents.ts';
 export { type RebuildProgress, RowsRebuild, type RowsRebuildOptions } from './rows-rebuild.ts';
 export { Run } from './run.ts';

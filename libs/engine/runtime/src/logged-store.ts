@@ -17,12 +17,10 @@ import {
   rowsWrong,
   type StoredRecord,
 } from '@tidemark/ports';
-import { logGap } from './blob-references.ts';
 import { HISTORY_READ_MAX_BYTES, RECORD_LIKELY_BYTES, RECORDS_BETWEEN_MAX } from './limits.ts';
 import { overridden } from './overridden.ts';
-import { isArchivedObject } from './recalls.ts';
 import * as rows from './row-places.ts';
-import { archived } from './workflow-events.ts';
+import { archived, isArchivedObject, logGap } from './workflow-events.ts';
 
 type Log = Pick<EventLog, 'read'>;
 type Event = LogEntry & { readonly kind: 'event' };

@@ -11,11 +11,10 @@ import type { Digest } from '@tidemark/ports';
 import { memoryWrite } from './commit-context.ts';
 import type { Definition, MemoryUpdate } from './definition.ts';
 import { MEMORIES_PER_CHECKPOINT_MAX } from './limits.ts';
+import { MEMORY_PREFIX } from './names.ts';
 
 /** Definition of every such stream; begins with what no user's definition may. */
 export const MEMORY_DEFINITION = 'tidemark.memory';
-/** Ids that begin so belong to such streams. */
-export const MEMORY_PREFIX = '~memory:';
 
 /** Such a stream is never closed. */
 export const isMemoryStream = (workflow: WorkflowId): boolean => workflow.startsWith(MEMORY_PREFIX);

@@ -9,18 +9,16 @@ import {
   InvalidError,
   isOpen,
   type Json,
+  NO_SPEND,
   type Spend,
   type StreamState,
   type TaskId,
   type TenantId,
-  TidemarkError,
 } from '@tidemark/core';
 import type { Clock, ProjectionStore, Spends } from '@tidemark/ports';
-import { BUDGET_ENTRY } from './budget-entry.ts';
 import type { Budget, ContextDefinition } from './definition.ts';
-import { ParkError } from './step-errors.ts';
-
-export const NO_SPEND: Spend = { tokens: 0, costMicros: 0 };
+import { BUDGET_ENTRY } from './names.ts';
+import { ContendedError, ParkError } from './step-errors.ts';
 
 const plus = (a: Spend, b: Spend | undefined): Spend =>
   b === undefined ? a : { tokens: a.tokens + b.tokens, costMicros: a.costMicros + b.costMicros };
@@ -169,16 +167,6 @@ export async function sharedSpends(
     }),
   );
   return found.flat();
-}
-
-/** Others have reserved what is left: not exceeded, and to be tried again once they know what they cost. */
-export class ContendedError extends TidemarkError {
-  override readonly name = 'ContendedError';
-
-  constructor(of: string, exceeded: Json) {
-    const message = `Calls under way have reserved what is left of the budget of ${of}.`;
-    super('budget-contended', message, { exceeded });
-  }
 }
 
 /**

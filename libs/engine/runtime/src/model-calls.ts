@@ -13,6 +13,7 @@ import {
   InvalidError,
   isReplay,
   type Json,
+  NO_SPEND,
   type Sha256,
   type StreamState,
   type TaskId,
@@ -24,7 +25,6 @@ import { digestOf } from './json-digest.ts';
 import { SHARED_TEXT_MIN_CHARS } from './limits.ts';
 import type { Model, ModelAnswer, ModelDelta, ModelPrompt, ModelRequest } from './model.ts';
 import { parseAnswer, spentFor } from './model-answer.ts';
-import { NO_SPEND } from './model-budgets.ts';
 import { ModelReservation } from './model-reservation.ts';
 import type { Ports } from './ports.ts';
 import { PromptChain } from './prompt-chain.ts';

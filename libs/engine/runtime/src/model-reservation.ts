@@ -3,12 +3,12 @@
  * call has failed. Must not write.
  */
 
-import { BUDGET_EXCEEDED, type EffectKey, type Json, type Spend, type TaskId } from '@tidemark/core';
+import { BUDGET_EXCEEDED, type EffectKey, type Json, NO_SPEND, type Spend, type TaskId } from '@tidemark/core';
 import { BUDGET_LOOK_MS, BUDGET_WAIT_MAX_MS } from './limits.ts';
 import type { ModelRequest, Usage } from './model.ts';
-import { ContendedError, checkOwnBudgets, checkShared, NO_SPEND, sharedSpends } from './model-budgets.ts';
+import { checkOwnBudgets, checkShared, sharedSpends } from './model-budgets.ts';
 import type { ModelSurroundings } from './model-calls.ts';
-import { NotDoneError, ParkError } from './step-errors.ts';
+import { ContendedError, NotDoneError, ParkError } from './step-errors.ts';
 
 export class ModelReservation {
   readonly #around: ModelSurroundings;

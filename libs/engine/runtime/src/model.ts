@@ -4,7 +4,7 @@
  */
 
 import type { BundleMessage, EffectKey, Json, Tokenizer } from '@tidemark/core';
-import type { RetryPolicy } from './definition.ts';
+import type { RetryPolicy } from './retry.ts';
 
 /** Tokens of one call, as the provider counts them; 0 where it doesn't say. */
 export interface Usage {

@@ -5,11 +5,6 @@
 
 import { InvalidError, type WorkflowId } from '@tidemark/core';
 
-export { checkMeant } from './bulk-filter.ts';
-export { CATCH_UP_MAX_COUNT } from './limits.ts';
-export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow-limits.ts';
-export { asShare } from './shadow-share.ts';
-
 /** Ends the names of undo workflows and of their definitions; no other name may end so. */
 export const UNDO_SUFFIX = '~undo';
 
@@ -42,3 +37,22 @@ export const historyForgotten = (workflow: WorkflowId): InvalidError =>
     `What workflow ${workflow} held was forgotten for good: its key was destroyed. When it ran, what it did and what it cost is still told.`,
     { workflow },
   );
+
+/** The entry of a tenant or a user that says what they may spend: nobody writes it but who sets budgets. */
+export const BUDGET_ENTRY = { kind: 'record', key: 'budget' } as const;
+
+/** Subjects that begin so say how long history is kept: nobody writes them but who sets retention. */
+export const RETENTION_SUBJECT = 'retention:';
+
+/** Subjects that begin so say who may do what (API keys, tenants): nobody writes them but the library of access. */
+export const ACCESS_SUBJECT = 'access:';
+
+/** The subject that says which queues are held: nobody writes it but who pauses and resumes them. */
+export const QUEUES_SUBJECT = 'queues:held';
+
+/** Ids that begin so belong to streams of memories. */
+export const MEMORY_PREFIX = '~memory:';
+export { checkMeant } from './bulk-filter.ts';
+export { CATCH_UP_MAX_COUNT } from './limits.ts';
+export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow-limits.ts';
+export { asShare } from './shadow-share.ts';

@@ -3,16 +3,21 @@
  * Runs the definition's `begin`, and nothing else of a user's. Must not write.
  */
 
-import { type ChildOpening, type Children, toJson } from '@tidemark/codec';
+import { type ChildOpening, type Children, type Payloads, toJson } from '@tidemark/codec';
 import {
+  type Compensates,
+  type Envelope,
   InvalidError,
   type Json,
+  type Lamport,
   LIFECYCLE_RULES_VERSION,
   type Parent,
+  type Priority,
   RULES_VERSION,
   type Sequence,
   type StreamState,
   type TaskId,
+  type TenantId,
   type TraceHints,
   taskId,
   type WorkflowId,
@@ -25,8 +30,41 @@ import type { Definition } from './definition.ts';
 import { checkedDispatch } from './dispatch.ts';
 import { digestOf } from './json-digest.ts';
 import type { Ports } from './ports.ts';
-import type { Opening, StartRequest } from './starter.ts';
 import { WORKFLOW_ID_MAX_CHARS } from './workflow-name.ts';
+
+export interface StartRequest {
+  readonly definition: Definition;
+  readonly input: unknown;
+  readonly workflow: WorkflowId;
+  readonly tenant: TenantId;
+  /** Runs with exactly this version of its definition; false when absent. */
+  readonly pinned?: boolean | undefined;
+  /** Observed only: its agent runs elsewhere, and no worker claims it; false when absent. */
+  readonly shadow?: boolean | undefined;
+  /** The session that it is a part of, and whose it is. */
+  readonly session?: string | undefined;
+  readonly user?: string | undefined;
+  /** By which people find it. */
+  readonly tags?: readonly string[] | undefined;
+  /** W3C `traceparent` of whoever starts it: its trace links there. */
+  readonly trace?: string | undefined;
+  /** In place of its definition's. */
+  readonly priority?: Priority | undefined;
+  /** Admission counts for it; absent: it doesn't. */
+  readonly isLimited?: boolean | undefined;
+  /** Time from now, in milliseconds, after which it is cancelled; the definition's when absent. */
+  readonly timeoutMs?: number | undefined;
+  /** Set for an undo. */
+  readonly compensates?: Compensates | undefined;
+}
+
+/** What the placement row holds: the opening without its place. */
+export interface Opening {
+  readonly lamport: Lamport;
+  readonly atMs: number;
+  readonly control: Omit<Envelope<'WorkflowOpened'>['control'], 'partition' | 'placement'>;
+  readonly payload: Payloads['WorkflowOpened'];
+}
 
 type OpeningRequest = Omit<StartRequest, 'tenant'> & { readonly parent?: Parent | undefined };
 

@@ -1,6 +1,17 @@
 /** Owns the set of ports that a process of Tidemark runs on, and the process's Lamport clock. */
 
-import { LAMPORT_ZERO, type Lamport, type TenantId, tick, witness } from '@tidemark/core';
+import type { SealingKey } from '@tidemark/codec';
+import {
+  LAMPORT_ZERO,
+  type Lamport,
+  type Offset,
+  type Partition,
+  type PartitionState,
+  type TenantId,
+  tick,
+  type UnavailableError,
+  witness,
+} from '@tidemark/core';
 import type {
   Clock,
   Digest,
@@ -10,11 +21,11 @@ import type {
   Liveness,
   Prng,
   ProjectionStore,
+  RecordOwner,
   Telemetry,
   WatchBus,
 } from '@tidemark/ports';
-import type { Archive } from './archive.ts';
-import type { WorkflowKeys } from './workflow-keys.ts';
+import type { ArchivedWorkflow } from '@tidemark/segments';
 
 /** What memory puts into the bundles of a workflow when it begins. */
 export interface SessionMemory {
@@ -25,6 +36,29 @@ export interface SessionMemory {
     readonly user: string | undefined;
     readonly query: string;
   }): Promise<{ readonly continuation?: readonly string[]; readonly user?: readonly string[] }>;
+}
+
+/** History that the log no longer has, as whoever folds needs it (archive/recalls.ts). */
+export interface ColdHistory {
+  /** Whether it is too early to look for what the partition lacks. */
+  isAway(partition: Partition): boolean;
+  /**
+   * Asks for the partition's history from that offset on. Returns what is to be told (`history-recalled`); undefined where that was told
+   * before. Throws the given error where no segment is there.
+   */
+  ask(partition: Partition, from: Offset, error: unknown): Promise<UnavailableError | undefined>;
+  /** The partition behind a stretch that was deleted for good, and whose workflows it held; undefined: no segment begins there. */
+  behind(partition: Partition, from: Offset): Promise<DeletedStretch | undefined>;
+}
+
+export interface DeletedStretch {
+  readonly after: PartitionState;
+  readonly workflows: readonly ArchivedWorkflow[];
+}
+
+/** Keys of secret fields: one seals, any of them may have sealed. Throws for want of the right to them, or of their provider. */
+export interface FieldKeys {
+  all(owner: RecordOwner): Promise<readonly [SealingKey, ...SealingKey[]]>;
 }
 
 export interface Ports {
@@ -39,10 +73,10 @@ export interface Ports {
   readonly clock: Clock;
   readonly prng: Prng;
   readonly digest: Digest;
-  /** Where history is that `log` reads from segments; absent: all of it is in the log. */
-  readonly archive?: Archive | undefined;
+  /** History that `log` reads from segments; absent: all of it is in the log. */
+  readonly cold?: ColdHistory | undefined;
   /** What seals and opens fields that schemas mark as secret; absent: this process can do neither. */
-  readonly secrets?: WorkflowKeys | undefined;
+  readonly secrets?: FieldKeys | undefined;
   /** Absent: nothing is injected. */
   readonly memory?: SessionMemory | undefined;
 }

@@ -13,7 +13,6 @@
 import { entryOf } from '@tidemark/codec';
 import { CorruptError, InvalidError, type Offset, type Partition, type PartitionState } from '@tidemark/core';
 import { type EventLog, type ProjectionBatch, RANGE_COUNT, type ReadResult, type StreamRow } from '@tidemark/ports';
-import { stateAfter } from './archived-state.ts';
 import { type Loop, type LoopState, startLoop } from './backoff.ts';
 import { countRejected } from './count-rejected.ts';
 import type { FoldedEvent, TraceSink } from './folded-event.ts';
@@ -29,10 +28,10 @@ import { goneOn, judgedIn, stateOf, stoppedAt } from './passed-over.ts';
 import type { LamportClock, Ports } from './ports.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { asRetry } from './projection-errors.ts';
-import { isArchivedObject, Recalls } from './recalls.ts';
+import { isArchivedObject } from './workflow-events.ts';
 
 export interface ProjectorOptions {
-  readonly ports: Pick<Ports, 'store' | 'hints' | 'telemetry' | 'clock' | 'archive'> & {
+  readonly ports: Pick<Ports, 'store' | 'hints' | 'telemetry' | 'clock' | 'cold'> & {
     readonly log: Pick<EventLog, 'read'>;
   };
   readonly lamport: LamportClock;
@@ -67,8 +66,6 @@ export class Projector {
   readonly #states = new Map<Partition, PartitionState>();
   /** Partitions that can't be folded (trimmed below their rows): reported once, left alone until rows are made anew. */
   readonly #halted = new Set<Partition>();
-  /** Undefined: there is no archive. */
-  readonly #recalls: Recalls | undefined;
   /** One partition a batch, since one workflow was opened in two: the first that is written keeps it. */
   #alone = false;
   /** Rows that stood behind the fold at the last sweep. */
@@ -84,9 +81,7 @@ export class Projector {
 
   constructor(options: ProjectorOptions) {
     this.#options = options;
-    const { archive, clock } = options.ports;
-    this.#recalls = archive && new Recalls({ archive, clock });
-    this.#gathering = new Gathering(clock, options.gathering);
+    this.#gathering = new Gathering(options.ports.clock, options.gathering);
   }
 
   start(): void {
@@ -123,7 +118,7 @@ export class Projector {
 
   hint(partitions: Iterable<Partition>): void {
     for (const partition of partitions) {
-      if (this.owns(partition) && this.#recalls?.isAway(partition) !== true) this.#hinted.add(partition);
+      if (this.owns(partition) && this.#options.ports.cold?.isAway(partition) !== true) this.#hinted.add(partition);
     }
     if (this.#hinted.size > 0) this.#loop?.wake();
   }
@@ -285,8 +280,9 @@ export class Projector {
 
   /** What the fold lacks is asked for, and it goes on when a later hint finds it there. */
   async #recall(partition: Partition, from: Offset, error: unknown): Promise<void> {
-    if (this.#recalls === undefined) throw error;
-    const told = await this.#recalls.ask(partition, from, error);
+    const { cold } = this.#options.ports;
+    if (cold === undefined) throw error;
+    const told = await cold.ask(partition, from, error);
     if (told !== undefined) this.#options.onError(told);
   }
 
@@ -302,14 +298,14 @@ export class Projector {
 
   /** Rows go over what was deleted for good, and the fold goes on behind it. */
   async #skip(partition: Partition): Promise<void> {
-    const { archive, store } = this.#options.ports;
+    const { cold, store } = this.#options.ports;
     const before = this.#states.get(partition);
-    const manifest = before && (await archive?.manifestAt(partition, before.next));
-    if (archive === undefined || before === undefined || manifest === undefined) return;
+    const deleted = before && (await cold?.behind(partition, before.next));
+    if (before === undefined || deleted === undefined) return;
     await this.#writing;
-    const after = await stateAfter(archive, manifest);
+    const { after, workflows } = deleted;
     const builder = new ProjectionBuilder();
-    builder.skip(before, after, manifest.workflows);
+    builder.skip(before, after, workflows);
     const batch = { ...builder.batch(), incarnation: this.#incarnation };
     await store.apply(batch);
     this.#options.leftOut?.skipped(before, after);

@@ -6,7 +6,6 @@
 
 import { InvalidError, isSystemDefinition, type Json, LimitError, SYSTEM_TENANT, type TenantId } from '@tidemark/core';
 import type { QueueCount } from '@tidemark/ports';
-import { QUEUES_SUBJECT } from './budget-entry.ts';
 import type { ClientMemory } from './client-memory.ts';
 import { checkName, checkText } from './decision-checks.ts';
 import type { Definition } from './definition.ts';
@@ -19,7 +18,7 @@ import {
   QUEUES_KNOWN_MS,
   QUEUES_LISTED_MAX_COUNT,
 } from './limits.ts';
-import { SCHEDULE_SUFFIX, UNDO_SUFFIX } from './names.ts';
+import { QUEUES_SUBJECT, SCHEDULE_SUFFIX, UNDO_SUFFIX } from './names.ts';
 import type { Ports } from './ports.ts';
 
 export interface QueueName {

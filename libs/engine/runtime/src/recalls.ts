@@ -3,13 +3,15 @@
  * object, and not looking for it again before some time has passed. Must not wait: whoever folds does other things meanwhile.
  */
 
-import { isoTime, type Partition, TidemarkError, UnavailableError } from '@tidemark/core';
+import { isoTime, type Offset, type Partition, TidemarkError, UnavailableError } from '@tidemark/core';
 import type { Clock, Recall } from '@tidemark/ports';
 import type { Archive, KnownManifest } from './archive.ts';
+import { stateAfter } from './archived-state.ts';
 import { RECALL_LOOK_MS, RECALLS_AT_ONCE } from './limits.ts';
+import type { ColdHistory, DeletedStretch } from './ports.ts';
 
 export interface RecallsOptions {
-  readonly archive: Pick<Archive, 'manifestAt' | 'manifests' | 'recall'>;
+  readonly archive: Archive;
   readonly clock: Clock;
 }
 
@@ -21,16 +23,12 @@ export interface RecalledHistory {
   readonly expectedAtMs: number | null;
 }
 
-/** Whether a read failed for it: the object must be recalled first. */
-export const isArchivedObject = (error: unknown): boolean =>
-  error instanceof UnavailableError && error.code === 'object-archived';
-
 export const recalledIn = (error: unknown): RecalledHistory | undefined =>
   error instanceof TidemarkError && error.code === 'history-recalled'
     ? (error.details as unknown as RecalledHistory)
     : undefined;
 
-export class Recalls {
+export class Recalls implements ColdHistory {
   readonly #options: RecallsOptions;
   /** Objects that were asked for: as many as segments are away, and small. */
   readonly #asked = new Set<string>();
@@ -41,17 +39,13 @@ export class Recalls {
     this.#options = options;
   }
 
-  /** Whether it is too early to look for what the partition lacks. */
   isAway(partition: Partition): boolean {
     const looksAtMs = this.#looksAtMs.get(partition);
     return looksAtMs !== undefined && this.#options.clock.monotonicMs() < looksAtMs;
   }
 
-  /**
-   * Asks for the partition's history from that offset on. Returns what is to be told (`history-recalled`); undefined where that was told
-   * before. Throws as `Archive.recall` does, and the given error where no segment is there.
-   */
-  async ask(partition: Partition, from: KnownManifest['from'], error: unknown): Promise<UnavailableError | undefined> {
+  /** Throws as `Archive.recall` does, too. */
+  async ask(partition: Partition, from: Offset, error: unknown): Promise<UnavailableError | undefined> {
     const { archive, clock } = this.#options;
     const first = await archive.manifestAt(partition, from);
     if (first === undefined) throw error;
@@ -69,6 +63,12 @@ export class Recalls {
     }
     const expectedAtMs = latestOf(recalls.map((recall) => recall.expectedAtMs));
     return told({ partition, objectCount: recalls.length, expectedAtMs }, first);
+  }
+
+  async behind(partition: Partition, from: Offset): Promise<DeletedStretch | undefined> {
+    const { archive } = this.#options;
+    const manifest = await archive.manifestAt(partition, from);
+    return manifest && { after: await stateAfter(archive, manifest), workflows: manifest.workflows };
   }
 
   async #recallFrom(first: KnownManifest): Promise<readonly Extract<Recall, { state: 'recalling' }>[]> {

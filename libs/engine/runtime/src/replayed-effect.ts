@@ -5,14 +5,13 @@
  */
 
 import type { ErrorNote } from '@tidemark/codec';
-import { type EffectKey, type Json, type TaskId, TidemarkError } from '@tidemark/core';
+import { type EffectKey, type Json, NO_SPEND, type TaskId, TidemarkError } from '@tidemark/core';
 import type { EffectDefinition } from './definition.ts';
 import { type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import type { JournalHost } from './effect-journal.ts';
 import { fitting } from './effect-recovery.ts';
 import type { Draft } from './held-stream.ts';
 import { digestOf } from './json-digest.ts';
-import { NO_SPEND } from './model-budgets.ts';
 import { EFFECT_NOT_RECORDED } from './names.ts';
 import type { Recorded, Replay } from './replay.ts';
 import { EffectError, FatalError, ParkError } from './step-errors.ts';

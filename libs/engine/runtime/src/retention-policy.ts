@@ -15,10 +15,10 @@ import {
   workflowId,
 } from '@tidemark/core';
 import type { MemoryRow, ProjectionStore } from '@tidemark/ports';
-import { RETENTION_SUBJECT } from './budget-entry.ts';
 import { anyWrite } from './commit-context.ts';
 import { checkName } from './decision-checks.ts';
 import { HOLDS_MAX_COUNT } from './limits.ts';
+import { RETENTION_SUBJECT } from './names.ts';
 
 /** How long archived history is kept, counted from its last event, in milliseconds. */
 export interface RetentionPolicy {

@@ -15,16 +15,17 @@ import { CorruptError, type TenantId, TidemarkError, UnavailableError, type Work
 import type { SegmentRow } from '@tidemark/ports';
 import type { Archive, KnownManifest } from './archive.ts';
 import { tombstoneName } from './archive.ts';
-import type { ClientMemory } from './client-memory.ts';
 import { type Deletion, deletionOf, isProvedDeleted } from './deletions.ts';
 import { DELETION_TOLD_MAX_MS, SEGMENTS_PAGE_COUNT } from './limits.ts';
 import { isMemoryStream } from './memory-streams.ts';
 import type { Ports } from './ports.ts';
-import { isArchivedObject } from './recalls.ts';
 import { type LegalHold, type RetentionPolicy, retentionOf } from './retention-policy.ts';
+import { isArchivedObject } from './workflow-events.ts';
 
 /** Writes deletions into the log. */
-export type DeletionWriter = Pick<ClientMemory, 'deletes'>;
+export interface DeletionWriter {
+  deletes(tenant: TenantId, deletion: Deletion): Promise<void>;
+}
 
 export interface RetentionOptions {
   readonly ports: Pick<Ports, 'store' | 'telemetry' | 'clock'>;

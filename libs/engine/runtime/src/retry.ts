@@ -1,6 +1,17 @@
 /** Owns the arithmetic of delays between attempts. Pure: randomness comes in. */
 
-import type { RetryPolicy } from './definition.ts';
+/** Delay before attempt n + 1: `min(firstDelayMs * factor ** (n - 1), maxDelayMs)`, of which up to `jitter` is random. */
+export interface RetryPolicy {
+  /** Attempts in all, the first included; 1: never again. */
+  readonly attempts: number;
+  readonly firstDelayMs: number;
+  readonly factor: number;
+  readonly maxDelayMs: number;
+  /** Share of the delay that is random, 0..1. */
+  readonly jitter: number;
+  /** Codes of errors (or their names, where they have no code) after which no further attempt is made. */
+  readonly nonRetryable: readonly string[];
+}
 
 /** How a step is tried again unless it says otherwise. */
 export const DEFAULT_RETRY: RetryPolicy = {

@@ -42,7 +42,7 @@ import { lostTail } from './lost-tail.ts';
 import { wholePartitions } from './partition-rows.ts';
 import { LamportClock } from './ports.ts';
 import { Projector } from './projector.ts';
-import { expectedText, latestOf, type RecalledHistory, recalledIn } from './recalls.ts';
+import { expectedText, latestOf, type RecalledHistory, Recalls, recalledIn } from './recalls.ts';
 import { backoffMs } from './retry.ts';
 
 /** Rows of another release, or of another form of folded state, are not gone on from. */
@@ -114,7 +114,7 @@ export class RowsRebuild {
         hints: { publish: () => {}, subscribe: async () => async () => {}, close: async () => {} },
         telemetry: noTelemetry,
         clock,
-        archive: archived?.archive,
+        cold: archived && new Recalls({ archive: archived.archive, clock }),
       },
       leftOut: this.#leavesOut
         ? new LeftOutHistory(rows, (partition) => this.#archivedTo.get(partition) ?? (0 as Offset))

@@ -18,9 +18,10 @@ import {
   type TidemarkError,
   type WorkflowId,
 } from '@tidemark/core';
-import type { Definition, RetryPolicy, StepContext, StepDefinition, StepResult, TaskRequest } from './definition.ts';
+import type { Definition, StepContext, StepDefinition, StepResult, TaskRequest } from './definition.ts';
 import { SCHEDULE_GRACE_MS, SCHEDULE_POLL_MAX_MS, SCHEDULE_POLL_MIN_MS } from './limits.ts';
 import { SCHEDULE_SUFFIX } from './names.ts';
+import type { RetryPolicy } from './retry.ts';
 import { checkedSpec, dueSlots, inputAt, nextSlot, type ScheduleSpec } from './schedule-spec.ts';
 import { ParkError } from './step-errors.ts';
 

@@ -18,18 +18,17 @@ import type {
   StepContext,
   StepDefinition,
   StepResult,
+  UndoneDefinition,
   Upcaster,
 } from './definition.ts';
 import { originOf } from './lineage.ts';
-import type { Ports } from './ports.ts';
+import type { FieldKeys, Ports } from './ports.ts';
 import { openedUndo, sealedEffect } from './secret-calls.ts';
 import { Vault } from './secret-vault.ts';
 import { type Turning, turnedStore } from './turned-store.ts';
-import type { UndoneDefinition } from './undo-definition.ts';
-import type { WorkflowKeys } from './workflow-keys.ts';
 
 /** Throws as `WorkflowKeys.find` does: no right to the key, or its provider is away. */
-export const vaultOf = async (keys: WorkflowKeys, owner: RecordOwner): Promise<Vault> =>
+export const vaultOf = async (keys: FieldKeys, owner: RecordOwner): Promise<Vault> =>
   new Vault(owner, await keys.all(owner));
 
 type Keeping = Pick<Ports, 'secrets'>;

@@ -14,7 +14,7 @@ import { parseSegmentName, type SegmentPlace, segmentPrefix } from '@tidemark/se
 import type { Archive, KnownManifest } from './archive.ts';
 import { isProvedDeleted, isTold } from './deletions.ts';
 import { ORPHANS_LOOK_MS, SEGMENTS_PAGE_COUNT } from './limits.ts';
-import { isArchivedObject } from './recalls.ts';
+import { isArchivedObject } from './workflow-events.ts';
 
 export interface SegmentOrphansOptions {
   readonly archive: Archive;

@@ -24,6 +24,7 @@ import { memoryDefinition, memoryWorkflow } from './memory-streams.ts';
 import { Pace } from './pace.ts';
 import { LamportClock } from './ports.ts';
 import { Projector } from './projector.ts';
+import { Recalls } from './recalls.ts';
 import { Restorer } from './restorer.ts';
 import { definitionOf, P0, TENANT } from './simulated-definition.ts';
 import { quiet, type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
@@ -75,7 +76,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     this.cold = newObjects('cold');
     this.ports = this.#portsOf(this.log);
     this.projector = new Projector({
-      ports: { ...this.ports, store: this.rows(), log: this.tiered(), archive: this.archive() },
+      ports: { ...this.ports, store: this.rows(), log: this.tiered(), cold: this.recalls() },
       lamport: new LamportClock(),
       onApplied: () => {},
       onError: (error) => this.errors.push(error),
@@ -124,6 +125,10 @@ export class SimulatedArchive<Objects extends ObjectStore> {
   /** As another process sees it: nothing is remembered. */
   archive(): Archive {
     return new Archive({ warm: this.objects, cold: this.cold });
+  }
+
+  recalls(): Recalls {
+    return new Recalls({ archive: this.archive(), clock: this.ports.clock });
   }
 
   tiered(): EventLog {

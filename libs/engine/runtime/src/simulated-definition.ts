@@ -22,10 +22,11 @@ import {
   workflowId,
 } from '@tidemark/core';
 import type { EventLog } from '@tidemark/ports';
-import type { Definition, EffectDefinition, RetryPolicy, StepDefinition, TaskRequest } from './definition.ts';
+import type { Definition, EffectDefinition, StepDefinition, TaskRequest } from './definition.ts';
 import { inboxRecord as recordOf } from './inbox.ts';
 import { EVENT_MAX_BYTES } from './limits.ts';
 import { LamportClock } from './ports.ts';
+import type { RetryPolicy } from './retry.ts';
 import type { SimulatedPorts } from './simulated-ports.ts';
 import { Starter } from './starter.ts';
 

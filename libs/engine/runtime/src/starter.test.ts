@@ -4,12 +4,13 @@ import { ConflictError, type EventId, LimitError, type Partition, type TenantId,
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ADMISSION_RETRY_AFTER_MS } from './limits.ts';
+import type { StartRequest } from './opening.ts';
 import type { Admission } from './placing.ts';
 import { LamportClock } from './ports.ts';
 import { definitionOf, entriesOf, foldLog, P0, TENANT, typesOf } from './simulated-definition.ts';
 import { quiet, type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
 import { newRows } from './simulated-rows.ts';
-import { Starter, type StartRequest } from './starter.ts';
+import { Starter } from './starter.ts';
 import { streamRow } from './stream-rows.ts';
 
 const OTHER = 't2' as TenantId;

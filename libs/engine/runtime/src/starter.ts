@@ -1,21 +1,11 @@
-/**
- * Owns the start of workflows: placement first (the unique id decides between two starts), then the opening's append. The
- * placement row holds the whole opening, so whoever finds it unappended can append the very same record; a second copy is a
- * duplicate in the fold. Starts that come together share one placement transaction.
- */
 
-import type { Payloads } from '@tidemark/codec';
 import {
   generation as asGeneration,
-  type Compensates,
   ConflictError,
-  type Envelope,
   eventId,
   InvalidError,
-  type Lamport,
   type Offset,
   type Partition,
-  type Priority,
   streamFromJson,
   type TenantId,
   UnavailableError,
@@ -23,53 +13,18 @@ import {
 } from '@tidemark/core';
 import type { LogRecord, Placement, PlacementRequest } from '@tidemark/ports';
 import { checkName } from './decision-checks.ts';
-import type { Definition } from './definition.ts';
 import { inboxRecord } from './inbox.ts';
 import { UNDO_SUFFIX } from './names.ts';
-import { drawUpOpening } from './opening.ts';
+import { drawUpOpening, type Opening, type StartRequest } from './opening.ts';
 import { OpeningCheck } from './opening-check.ts';
 import { Placing, type PlacingOptions } from './placing.ts';
 import { withSecrets } from './secrets.ts';
-
-export interface StartRequest {
-  readonly definition: Definition;
-  readonly input: unknown;
-  readonly workflow: WorkflowId;
-  readonly tenant: TenantId;
-  /** Runs with exactly this version of its definition; false when absent. */
-  readonly pinned?: boolean | undefined;
-  /** Observed only: its agent runs elsewhere, and no worker claims it; false when absent. */
-  readonly shadow?: boolean | undefined;
-  /** The session that it is a part of, and whose it is. */
-  readonly session?: string | undefined;
-  readonly user?: string | undefined;
-  /** By which people find it. */
-  readonly tags?: readonly string[] | undefined;
-  /** W3C `traceparent` of whoever starts it: its trace links there. */
-  readonly trace?: string | undefined;
-  /** In place of its definition's. */
-  readonly priority?: Priority | undefined;
-  /** Admission counts for it; absent: it doesn't. */
-  readonly isLimited?: boolean | undefined;
-  /** Time from now, in milliseconds, after which it is cancelled; the definition's when absent. */
-  readonly timeoutMs?: number | undefined;
-  /** Set for an undo. */
-  readonly compensates?: Compensates | undefined;
-}
 
 export interface Started {
   readonly workflow: WorkflowId;
   readonly partition: Partition;
   /** False: the id was there before; its run is the answer, and nothing was started. */
   readonly created: boolean;
-}
-
-/** What the placement row holds: the opening without its place. */
-export interface Opening {
-  readonly lamport: Lamport;
-  readonly atMs: number;
-  readonly control: Omit<Envelope<'WorkflowOpened'>['control'], 'partition' | 'placement'>;
-  readonly payload: Payloads['WorkflowOpened'];
 }
 
 export interface OpenRequest {

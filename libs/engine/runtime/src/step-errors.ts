@@ -2,8 +2,8 @@
 
 import type { ErrorNote } from '@tidemark/codec';
 import { type EffectKey, type Json, type TaskId, TidemarkError } from '@tidemark/core';
-import type { RetryPolicy } from './definition.ts';
-import { ERROR_CODE_MAX_CHARS, ERROR_TEXT_MAX_CHARS } from './limits.ts';
+import { ERROR_CODE_MAX_CHARS, ERROR_TEXT_MAX_CHARS, EVIDENCE_MAX_CHARS } from './limits.ts';
+import type { RetryPolicy } from './retry.ts';
 
 /** Thrown by an effect's `call`: it certainly did not happen, whatever its kind. It may be tried again. */
 export class NotDoneError extends TidemarkError {
@@ -119,5 +119,21 @@ function textOf(value: unknown): string {
     return String(value);
   } catch {
     return Object.prototype.toString.call(value);
+  }
+}
+
+/** What a person is shown of a request: all of it, or the beginning of its text, since evidence must fit in one event. */
+export function excerpt(request: Json): Json {
+  const text = JSON.stringify(request);
+  return text.length <= EVIDENCE_MAX_CHARS ? request : `${text.slice(0, EVIDENCE_MAX_CHARS)}…`;
+}
+
+/** Others have reserved what is left: not exceeded, and to be tried again once they know what they cost. */
+export class ContendedError extends TidemarkError {
+  override readonly name = 'ContendedError';
+
+  constructor(of: string, exceeded: Json) {
+    const message = `Calls under way have reserved what is left of the budget of ${of}.`;
+    super('budget-contended', message, { exceeded });
   }
 }

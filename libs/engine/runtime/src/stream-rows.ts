@@ -1,9 +1,12 @@
 /** Owns a stream and its tasks as rows. Pure. */
 
 import {
+  type Dispatch,
+  type Epoch,
   firstUnblocked,
   isClosed,
   isUnblocked,
+  type Offset,
   type StreamState,
   streamToJson,
   type TaskState,
@@ -11,8 +14,10 @@ import {
   taskToJson,
   type WorkflowId,
 } from '@tidemark/core';
-import type { StreamRow, TaskRow } from '@tidemark/ports';
+import type { Job, RunnableStream, StreamRow, TaskRow, Telemetry } from '@tidemark/ports';
+import { queuedAs } from './compensation.ts';
 import { CANCELLING, PAUSED, UNREADABLE } from './names.ts';
+import { queueSpan, traceParentOf } from './trace-ids.ts';
 
 /** A stream as a row; also what dispatch needs to know. */
 export function streamRow(stream: StreamState, partition: StreamRow['partition']): StreamRow {
@@ -76,3 +81,27 @@ export const taskRow = (workflow: WorkflowId, task: TaskState): TaskRow => ({
   cause: task.cause?.event ?? null,
   state: taskToJson(task),
 });
+
+/** The hint at a stream that is runnable once the log is folded up to this offset. Its context is the queue span that the next claim ends. */
+export function jobOf(
+  stream: Omit<RunnableStream, 'next'>,
+  offset: Offset,
+  { traceRatio }: Pick<Telemetry, 'traceRatio'>,
+): Job {
+  const { workflow, tenant, definition, version, pinned, partition, lamport } = stream;
+  const dispatch = dispatchOf(stream);
+  return {
+    ...{ workflow, tenant, definition: queuedAs(definition), version, pinned, partition, offset, lamport },
+    ...(dispatch !== undefined && { dispatch }),
+    ...(traceRatio !== undefined && {
+      trace: traceParentOf(workflow, queueSpan(workflow, (stream.epoch + 1) as Epoch), traceRatio),
+    }),
+  };
+}
+
+/** What was begun before counts against no rate again. */
+function dispatchOf({ dispatch, epoch }: Pick<RunnableStream, 'dispatch' | 'epoch'>): Dispatch | undefined {
+  if (dispatch?.limits === undefined || epoch === 0) return dispatch;
+  const limits = dispatch.limits.flatMap(({ rate: _, ...limit }) => (limit.concurrency === undefined ? [] : [limit]));
+  return { ...dispatch, limits };
+}

@@ -28,7 +28,6 @@ import {
   userSubject,
 } from '@tidemark/memory';
 import type { Clock, Telemetry } from '@tidemark/ports';
-import { endsHistory } from './commit.ts';
 import { anyWrite } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
 import type { ContextDefinition, Definition, FragmentDraft, MemoryUpdate, StepResult } from './definition.ts';
@@ -61,6 +60,10 @@ export interface SummarySurroundings {
 export const sessionSubject = (session: string): string => `session:${session}`;
 
 /** Whether a summary could be due with it. */
+/** Whether nothing follows in this history. */
+export const endsHistory = ({ done, continueAsNew }: StepResult): boolean =>
+  done !== undefined || continueAsNew !== undefined;
+
 export const mayBringSummaries = (result: StepResult): boolean => result.fragments !== undefined || endsHistory(result);
 
 /** The step's result with the summaries that are due. */

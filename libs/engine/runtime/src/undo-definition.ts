@@ -18,23 +18,18 @@ import {
 import type {
   Definition,
   EffectDefinition,
-  RetryPolicy,
   StepContext,
   StepDefinition,
   StepResult,
   TaskRequest,
+  UndoneDefinition,
 } from './definition.ts';
 import { UNDO_LEFT_MAX_COUNT, UNDO_PAGE_COUNT } from './limits.ts';
 import { UNDO_SUFFIX } from './names.ts';
+import type { RetryPolicy } from './retry.ts';
 import { EffectError, errorCode, errorNote, FatalError, ParkError } from './step-errors.ts';
 import { missingUndo, stepUndoOperation, type UndoEffects, undoEffects, undoOperation } from './undo-effects.ts';
 import { effectToUndo, stepToUndo, type UndoneRows, type UndoneThing, undoneThings } from './undone-things.ts';
-
-/** What an undo needs to know of the definition whose workflows it undoes. */
-export type UndoneDefinition = Pick<
-  Definition,
-  'name' | 'version' | 'effects' | 'steps' | 'upcasters' | 'hasSecrets' | 'undoing'
->;
 
 /** What an undo workflow is started with. */
 export interface UndoInput {

@@ -13,6 +13,7 @@ import {
   foldRecord,
   type Generation,
   type Offset,
+  type Partition,
   type Position,
   type Sequence,
   type StreamState,
@@ -23,7 +24,6 @@ import type { EventLog, ProjectionStore, StoredRecord, WorkflowSummary } from '@
 import { isForgotten } from './forgotten.ts';
 import { HISTORY_READ_MAX_BYTES } from './limits.ts';
 import { historyForgotten } from './names.ts';
-import { isArchivedObject } from './recalls.ts';
 
 export interface AcceptedEvent {
   readonly position: Position;
@@ -130,3 +130,11 @@ export const archived = (workflow: WorkflowId, cause: unknown): UnavailableError
     `Events of workflow ${workflow} are in an archive class. Ask for them with \`tidemark admin restore ${workflow}\`, which tells when they are back.`,
     { workflow, cause },
   );
+
+/** Whether a read failed for it: the object must be recalled first. */
+export const isArchivedObject = (error: unknown): boolean =>
+  error instanceof UnavailableError && error.code === 'object-archived';
+
+/** A read that shows less than the log has said it holds: it may show it later. */
+export const logGap = (partition: Partition, from: Offset): UnavailableError =>
+  new UnavailableError('log-gap', `Partition ${partition} doesn't show what it holds at ${from}.`, { partition, from });

@@ -2,7 +2,7 @@
 
 import { InvalidError, isContinuationId, isSystemDefinition, type WorkflowId, workflowId } from '@tidemark/core';
 import { VISIBLE } from './decision-checks.ts';
-import { MEMORY_PREFIX } from './memory-streams.ts';
+import { MEMORY_PREFIX } from './names.ts';
 
 /** With what ids of jobs begin. */
 export const JOB_PREFIX = 'job:';

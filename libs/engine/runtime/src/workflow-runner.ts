@@ -21,7 +21,7 @@ import {
 import type { EffectRow, MemoryStore } from '@tidemark/ports';
 import { failureDrafts, parkDraft } from './attempt-failure.ts';
 import { Attempts, WorkflowCancelledError } from './attempts.ts';
-import { commitDrafts, endsHistory, followStaged, rulesRaised } from './commit.ts';
+import { commitDrafts, followStaged, rulesRaised } from './commit.ts';
 import { bringsContext, type CommitContext, commitContext, NO_CONTEXT } from './commit-context.ts';
 import type { StreamContent } from './content.ts';
 import type { Definition, Progress, StepContext, StepDefinition } from './definition.ts';
@@ -39,7 +39,7 @@ import type { Ports } from './ports.ts';
 import { RunGate } from './run-gate.ts';
 import { attemptStep, type PerformedStep } from './step-attempt.ts';
 import { CompensateError, ParkError } from './step-errors.ts';
-import { failureSummary, withFailureSummary } from './summaries.ts';
+import { endsHistory, failureSummary, withFailureSummary } from './summaries.ts';
 import { budgetDraft, takeOver } from './takeover.ts';
 import { canRun, contentDraft, type ResolvedTask, resolveTask } from './versions.ts';
 import type { ContextReads } from './workflow-context.ts';

@@ -147,6 +147,8 @@ export interface Spend {
   readonly costMicros: number;
 }
 
+export const NO_SPEND: Spend = { tokens: 0, costMicros: 0 };
+
 /** The clear part of every event type. Absent members mean what older records meant without them. */
 export interface Controls {
   // Inbox events: written by anyone authorised, through a coordinator.

@@ -90,6 +90,7 @@ export {
   type RevokeReason,
   RULES_VERSION,
   type Sha256,
+  NO_SPEND,
   type Spend,
   type TaskDeclaration,
   type TraceHints,

@@ -51,7 +51,7 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
     const queue = await opened.add(openBullmqQueue(redis));
     const ports = {
       log: views.log,
-      archive: views.tiers?.archive,
+      cold: views.tiers?.cold,
       store: views.store,
       queue,
       hints,

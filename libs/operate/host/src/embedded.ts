@@ -57,7 +57,7 @@ export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
     const telemetry = await openMeasuring(options, opened);
     const ports = {
       log: views.log,
-      archive: views.tiers?.archive,
+      cold: views.tiers?.cold,
       store: views.store,
       queue,
       hints,

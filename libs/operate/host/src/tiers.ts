@@ -13,8 +13,10 @@ import {
   Archive,
   BlobLog,
   Blobs,
+  type ColdHistory,
   KeylessLog,
   loggedStore,
+  Recalls,
   Restorer,
   SealedLog,
   sealedStore,
@@ -30,6 +32,7 @@ import type { Keys } from './keys.ts';
 export interface Tiers {
   readonly hot: EventLog;
   readonly archive: Archive;
+  readonly cold: ColdHistory;
   readonly restorer: Restorer;
   /** Absent: there are no large payloads. */
   readonly blobs: Blobs | undefined;
@@ -147,5 +150,9 @@ export function viewsOver(below: Below): Views {
   const rows = below.memoryWords === 'off' ? wordlessStore(sealed) : sealed;
   if (archive === undefined) return { log, store: rows };
   const restorer = new Restorer({ log, store: rows, clock }, archive);
-  return { log, store: tieredStore(rows, restorer), tiers: { hot, archive, restorer, blobs } };
+  return {
+    log,
+    store: tieredStore(rows, restorer),
+    tiers: { hot, archive, cold: new Recalls({ archive, clock }), restorer, blobs },
+  };
 }

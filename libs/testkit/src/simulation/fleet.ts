@@ -14,6 +14,7 @@ import {
   loggedStore,
   Pace,
   type Ports,
+  Recalls,
   Restorer,
   sha256Digest,
   TieredLog,
@@ -334,14 +335,18 @@ export class Fleet {
   }
 
   /** Log and rows, through which archived history is seen as well where there is any. */
-  #tiers(process: SimulatedProcess): Pick<Ports, 'log' | 'store' | 'archive'> {
+  #tiers(process: SimulatedProcess): Pick<Ports, 'log' | 'store' | 'cold'> {
     const log = new LogView({ ...this.#servers(), process, ambiguous: () => this.ambiguous });
     const store = storeView(this.store, this.network, process);
     if (this.options.archive === undefined) return { log, store: loggedStore(store, log) };
     const archive = new Archive({ warm: objectsView(this.objects, this.network, process) });
     const tiered = new TieredLog(log, archive);
     const restorer = new Restorer({ log: tiered, store, clock: process }, archive);
-    return { archive, log: tiered, store: tieredStore(loggedStore(store, tiered), restorer) };
+    return {
+      cold: new Recalls({ archive, clock: process }),
+      log: tiered,
+      store: tieredStore(loggedStore(store, tiered), restorer),
+    };
   }
 
   #servers() {
