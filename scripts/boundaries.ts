@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { checkCycles } from './boundaries/cycles.ts';
 import { checkFile } from './boundaries/file-rules.ts';
 import { checkImports, checkManifest } from './boundaries/import-rules.ts';
+import { checkFolders } from './boundaries/folders.ts';
+import { checkRooms } from './boundaries/rooms.ts';
 import { readTree } from './boundaries/tree.ts';
 import type { Violation } from './boundaries/violation.ts';
 
@@ -18,6 +20,8 @@ export function checkBoundaries(rootFolder: string): { readonly violations: Viol
     ...tree.packages.flatMap((info) => checkManifest(tree, info)),
     ...tree.files.flatMap((file) => [...checkFile(file), ...checkImports(tree, file)]),
     ...checkCycles(tree),
+    ...checkRooms(tree),
+    ...checkFolders(tree),
   ];
   return { violations, fileCount: tree.files.length };
 }

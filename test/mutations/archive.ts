@@ -2,10 +2,10 @@
 
 import type { Mutations } from './mutation.ts';
 
-const COMPACTOR_TEST = 'libs/engine/runtime/src/compactor.test.ts';
-const COMPACTOR = 'libs/engine/runtime/src/compactor.ts';
-const RETENTION_TEST = 'libs/engine/runtime/src/retention.test.ts';
-const RETENTION = 'libs/engine/runtime/src/retention.ts';
+const COMPACTOR_TEST = 'libs/engine/runtime/src/archive/compactor.test.ts';
+const COMPACTOR = 'libs/engine/runtime/src/archive/compactor.ts';
+const RETENTION_TEST = 'libs/engine/runtime/src/archive/retention.test.ts';
+const RETENTION = 'libs/engine/runtime/src/archive/retention.ts';
 
 export const ARCHIVE_MUTATIONS: Mutations = {
   'log-is-not-trimmed': {
@@ -69,15 +69,15 @@ export const ARCHIVE_MUTATIONS: Mutations = {
     breaks: 'That a policy deletes a segment is an event before it goes.',
   },
   'audit-believes-a-tombstone': {
-    file: 'libs/engine/runtime/src/verify-archive.ts',
+    file: 'libs/engine/runtime/src/archive/verify-archive.ts',
     edits: [['if (tenant === undefined || !(await toldOf(tenant)).covers(manifest))', 'if (tenant === undefined)']],
-    caughtBy: 'libs/engine/runtime/src/verify-archive.test.ts',
+    caughtBy: 'libs/engine/runtime/src/archive/verify-archive.test.ts',
     breaks: 'A segment that somebody took away is told, whatever tombstone they left.',
   },
   'tombstone-takes-history-away': {
-    file: 'libs/engine/runtime/src/deletions.ts',
+    file: 'libs/engine/runtime/src/archive/deletions.ts',
     edits: [['(await archive.isDeleted(manifest)) && isTold(store, manifest)', 'archive.isDeleted(manifest)']],
-    caughtBy: 'libs/engine/runtime/src/segment-orphans.test.ts',
+    caughtBy: 'libs/engine/runtime/src/archive/segment-orphans.test.ts',
     breaks: 'Nothing is taken away for a tombstone that the log does not know.',
   },
   'cold-copy-is-not-read': {

@@ -3,9 +3,9 @@
 import type { Mutations } from './mutation.ts';
 
 const ASSEMBLE_TEST = 'libs/model/core/src/context/assemble.test.ts';
-const DISPATCHER_TEST = 'libs/engine/runtime/src/dispatcher.test.ts';
-const DISPATCHER = 'libs/engine/runtime/src/dispatcher.ts';
-const MODEL_BUDGETS = 'libs/engine/runtime/src/model-budgets.ts';
+const DISPATCHER_TEST = 'libs/engine/runtime/src/coordinator/dispatcher.test.ts';
+const DISPATCHER = 'libs/engine/runtime/src/coordinator/dispatcher.ts';
+const MODEL_BUDGETS = 'libs/engine/runtime/src/agent/model-budgets.ts';
 
 export const DISPATCH_MUTATIONS: Mutations = {
   'last-word-is-not-kept': {
@@ -43,7 +43,7 @@ export const DISPATCH_MUTATIONS: Mutations = {
   'paused-queue-is-served': {
     file: DISPATCHER,
     edits: [['waiting.filter(({ stream }) => !held.has(stream))', 'waiting.filter(({ stream }) => stream.runnable)']],
-    caughtBy: 'libs/engine/runtime/src/queues.test.ts',
+    caughtBy: 'libs/engine/runtime/src/client/queues.test.ts',
     breaks: 'A paused queue hands out no work.',
   },
   'lost-jobs-are-not-found': {
@@ -80,37 +80,37 @@ export const DISPATCH_MUTATIONS: Mutations = {
         '{ tokens: state.tokens, costMicros: state.costMicros }',
       ],
     ],
-    caughtBy: 'libs/engine/runtime/src/continuations.test.ts',
+    caughtBy: 'libs/engine/runtime/src/sagas/continuations.test.ts',
     breaks: 'A budget counts all runs of one workflow.',
   },
   'unpriced-model-in-money': {
     file: MODEL_BUDGETS,
     edits: [['if (call.isUnpriced && budget.costMicros !== undefined) throw unpriced(of, call);', '']],
-    caughtBy: 'libs/engine/runtime/src/budget-room.test.ts',
+    caughtBy: 'libs/engine/runtime/src/agent/budget-room.test.ts',
     breaks: 'A budget in money refuses a model without a price.',
   },
   'reservations-do-not-count': {
     file: MODEL_BUDGETS,
     edits: [['isOver(budget, plus(settled, reserved), call.reserved)', 'isOver(budget, settled, call.reserved)']],
-    caughtBy: 'libs/engine/runtime/src/budget-room.test.ts',
+    caughtBy: 'libs/engine/runtime/src/agent/budget-room.test.ts',
     breaks: 'Calls under way count against a budget.',
   },
   'catch-up-is-boundless': {
-    file: 'libs/engine/runtime/src/schedule-spec.ts',
+    file: 'libs/engine/runtime/src/control/schedule-spec.ts',
     edits: [['const madeUp = catchUp === 0 ? [] : late.slice(-catchUp);', 'const madeUp = late.slice(-catchUp);']],
-    caughtBy: 'libs/engine/runtime/src/schedule-spec.test.ts',
+    caughtBy: 'libs/engine/runtime/src/control/schedule-spec.test.ts',
     breaks: 'A schedule without catch-up makes nothing up.',
   },
   'timers-fire-while-rows-lag': {
-    file: 'libs/engine/runtime/src/timers.ts',
+    file: 'libs/engine/runtime/src/coordinator/timers.ts',
     edits: [['const fresh = due.filter((timer) => this.#duties.isDue(nameOf(timer)));', 'const fresh = due;']],
-    caughtBy: 'libs/engine/runtime/src/timers.test.ts',
+    caughtBy: 'libs/engine/runtime/src/coordinator/timers.test.ts',
     breaks: 'A timer that was fired is not fired again while the rows lag.',
   },
   'timer-fires-under-another-name': {
-    file: 'libs/engine/runtime/src/timers.ts',
+    file: 'libs/engine/runtime/src/coordinator/timers.ts',
     edits: [['eventId(`timer:', 'eventId(Math.random() + `timer:']],
-    caughtBy: 'libs/engine/runtime/src/timers.test.ts',
+    caughtBy: 'libs/engine/runtime/src/coordinator/timers.test.ts',
     breaks: 'A timer that two coordinators fire counts once.',
   },
 };

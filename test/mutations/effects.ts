@@ -2,21 +2,21 @@
 
 import type { Mutations } from './mutation.ts';
 
-const EFFECT_JOURNAL_TEST = 'libs/engine/runtime/src/effect-journal.test.ts';
-const EFFECT_JOURNAL = 'libs/engine/runtime/src/effect-journal.ts';
-const EFFECT_RECOVERY = 'libs/engine/runtime/src/effect-recovery.ts';
-const UNDO_TEST = 'libs/engine/runtime/src/undo.test.ts';
-const UNDONE_THINGS = 'libs/engine/runtime/src/undone-things.ts';
+const EFFECT_JOURNAL_TEST = 'libs/engine/runtime/src/effects/effect-journal.test.ts';
+const EFFECT_JOURNAL = 'libs/engine/runtime/src/effects/effect-journal.ts';
+const EFFECT_RECOVERY = 'libs/engine/runtime/src/effects/effect-recovery.ts';
+const UNDO_TEST = 'libs/engine/runtime/src/sagas/undo.test.ts';
+const UNDONE_THINGS = 'libs/engine/runtime/src/sagas/undone-things.ts';
 
 export const EFFECTS_MUTATIONS: Mutations = {
   'replay-starts-children': {
-    file: 'libs/engine/runtime/src/children.ts',
+    file: 'libs/engine/runtime/src/sagas/children.ts',
     edits: [['if (isReplaying(parent)) return this.#replay(duty, parent, drawn, shared);', '']],
     caughtBy: 'libs/testkit/src/fork-acts.test.ts',
     breaks: 'A fork that replays starts no other workflow.',
   },
   'child-of-another-question': {
-    file: 'libs/engine/runtime/src/replayed-child.ts',
+    file: 'libs/engine/runtime/src/sagas/replayed-child.ts',
     edits: [['if (asked === undefined || questionOf(asked) !== questionOf(wanted))', 'if (asked === undefined)']],
     caughtBy: 'libs/testkit/src/fork-acts.test.ts',
     breaks: 'A fork is told of the child that was asked the same.',
@@ -55,14 +55,14 @@ export const EFFECTS_MUTATIONS: Mutations = {
     edits: [
       ['    if (this.#hasChanged(left)) return undefined;\n    this.#host.unvalidated', '    this.#host.unvalidated'],
     ],
-    caughtBy: 'libs/engine/runtime/src/effect-pending.test.ts',
+    caughtBy: 'libs/engine/runtime/src/effects/effect-pending.test.ts',
     failsWith: 'own EffectPend',
     breaks: 'A confirmation that came during a probe goes before the probe.',
   },
   'failure-told-again': {
     file: EFFECT_JOURNAL,
     edits: [['    if (!isUntold) return;\n', '']],
-    caughtBy: 'libs/engine/runtime/src/effect-pending.test.ts',
+    caughtBy: 'libs/engine/runtime/src/effects/effect-pending.test.ts',
     breaks: 'A step is told once that its receiver refused.',
   },
   'recorded-result-is-not-used': {

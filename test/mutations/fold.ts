@@ -205,7 +205,7 @@ export const FOLD_MUTATIONS: Mutations = {
   'plain-payload-is-taken': {
     file: FOLD,
     edits: [["seal === 'plain' && before.sealed === true ? 'sealed-wrong' : undefined", 'undefined']],
-    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/projection/unreadable-records.test.ts',
     breaks: 'After its first sealed event a stream takes no plain payload.',
   },
   'plain-judgement-counts': {
@@ -213,25 +213,25 @@ export const FOLD_MUTATIONS: Mutations = {
     edits: [
       ["offset !== unreadable.offset || (stream.sealed === true && seal !== 'sealed')", 'offset !== unreadable.offset'],
     ],
-    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/projection/unreadable-records.test.ts',
     breaks: 'Nobody without keys goes over a record that cannot be read.',
   },
   'forgotten-judgement-counts': {
     file: 'libs/model/codec/src/record.ts',
     edits: [["withSeal(entry, 'forgotten', false)", "withSeal(entry, 'sealed', false)"]],
-    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/projection/unreadable-records.test.ts',
     breaks: 'A seal whose key was destroyed proves nothing.',
   },
   'odd-seal-stops-all': {
     file: 'libs/model/codec/src/record.ts',
     edits: [["  if (isClosed && !isAsWritten(bytes)) return { ...entry, payload, problem: 'sealed-wrong' };\n", '']],
-    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/projection/unreadable-records.test.ts',
     breaks: 'A record that only looks sealed stops its own workflow alone.',
   },
   'payload-is-unbounded': {
     file: 'libs/model/codec/src/record.ts',
     edits: [['const problem = isClosed ? undefined : overBounds(entry.payload);', 'const problem = undefined;']],
-    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/projection/unreadable-records.test.ts',
     breaks: 'A payload of too many values is never parsed.',
   },
   'fence-forgets-the-era': {

@@ -2,30 +2,30 @@
 
 import type { Mutations } from './mutation.ts';
 
-const COMMIT = 'libs/engine/runtime/src/commit.ts';
-const HELD_STREAM_TEST = 'libs/engine/runtime/src/held-stream.test.ts';
-const HELD_STREAM = 'libs/engine/runtime/src/held-stream.ts';
-const LEASE_KEEPER_TEST = 'libs/engine/runtime/src/lease-keeper.test.ts';
-const LEASE_KEEPER = 'libs/engine/runtime/src/lease-keeper.ts';
+const COMMIT = 'libs/engine/runtime/src/run/commit.ts';
+const HELD_STREAM_TEST = 'libs/engine/runtime/src/lease/held-stream.test.ts';
+const HELD_STREAM = 'libs/engine/runtime/src/lease/held-stream.ts';
+const LEASE_KEEPER_TEST = 'libs/engine/runtime/src/coordinator/lease-keeper.test.ts';
+const LEASE_KEEPER = 'libs/engine/runtime/src/coordinator/lease-keeper.ts';
 
 export const LEASE_MUTATIONS: Mutations = {
   'supersedes-itself': {
     file: COMMIT,
     edits: [['supersedes >= 1 && supersedes < sequence', 'supersedes >= 1 && supersedes <= sequence']],
-    caughtBy: 'libs/engine/runtime/src/commit.test.ts',
+    caughtBy: 'libs/engine/runtime/src/run/commit.test.ts',
     breaks: 'A correction names a checkpoint that is there.',
   },
   'commit-over-open-call': {
     file: COMMIT,
     edits: [['  if (open !== undefined) {\n    throw new', '  if (open === null) {\n    throw new']],
-    caughtBy: 'libs/engine/runtime/src/effect-journal.test.ts',
+    caughtBy: 'libs/engine/runtime/src/effects/effect-journal.test.ts',
     failsWith: 'own CheckpointCommitted would be rejected',
     breaks: 'A step does not end while the outcome of its call is open.',
   },
   'cancelled-draws-up-the-next': {
     file: COMMIT,
     edits: [[" || state.ruling === 'cancel') return undefined;", ') return undefined;']],
-    caughtBy: 'libs/engine/runtime/src/commit.test.ts',
+    caughtBy: 'libs/engine/runtime/src/run/commit.test.ts',
     breaks: 'A workflow that was cancelled meanwhile does not continue.',
   },
   'settles-before-the-log': {
@@ -136,26 +136,26 @@ export const LEASE_MUTATIONS: Mutations = {
     breaks: 'A lease of an older epoch than its holder lists is a ghost.',
   },
   'result-of-the-first-run': {
-    file: 'libs/engine/runtime/src/run.ts',
+    file: 'libs/engine/runtime/src/client/run.ts',
     edits: [['const summary = await this.current();', 'const summary = await this.summary();']],
     caughtBy: 'libs/testkit/src/continuing.test.ts',
     failsWith: 'replays another',
     breaks: 'The result of a workflow is that of its last run.',
   },
   'phantoms-are-not-sought': {
-    file: 'libs/engine/runtime/src/takeover.ts',
+    file: 'libs/engine/runtime/src/run/takeover.ts',
     edits: [
       ['!state.isUnsettled || state.head.sequence === 0', 'state.head.sequence > 0 || state.head.sequence === 0'],
     ],
-    caughtBy: 'libs/engine/runtime/src/takeover.test.ts',
+    caughtBy: 'libs/engine/runtime/src/run/takeover.test.ts',
     breaks: 'After a crash the newest checkpoint is held against the outside (D1).',
   },
   'budget-off-by-one': {
-    file: 'libs/engine/runtime/src/takeover.ts',
+    file: 'libs/engine/runtime/src/run/takeover.ts',
     edits: [
       ['state.head.sequence - state.budgetFrom >= stepBudget', 'state.head.sequence - state.budgetFrom > stepBudget'],
     ],
-    caughtBy: 'libs/engine/runtime/src/takeover.test.ts',
+    caughtBy: 'libs/engine/runtime/src/run/takeover.test.ts',
     breaks: 'A workflow commits as many checkpoints as its budget says.',
   },
 };

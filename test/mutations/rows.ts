@@ -2,8 +2,8 @@
 
 import type { Mutations } from './mutation.ts';
 
-const PROJECTOR_TEST = 'libs/engine/runtime/src/projector.test.ts';
-const PROJECTOR = 'libs/engine/runtime/src/projector.ts';
+const PROJECTOR_TEST = 'libs/engine/runtime/src/projection/projector.test.ts';
+const PROJECTOR = 'libs/engine/runtime/src/projection/projector.ts';
 const PGLITE_STORE_TEST = 'libs/adapters/store-postgres/src/pglite-store.test.ts';
 
 export const ROWS_MUTATIONS: Mutations = {
@@ -14,29 +14,29 @@ export const ROWS_MUTATIONS: Mutations = {
     breaks: "No row is read from another query's answer.",
   },
   'applied-one-early': {
-    file: 'libs/engine/runtime/src/applied.ts',
+    file: 'libs/engine/runtime/src/history/applied.ts',
     edits: [
       ['(next.get(waiter.partition) ?? -1) < waiter.offset', '(next.get(waiter.partition) ?? -1) < waiter.offset - 1'],
     ],
-    caughtBy: 'libs/engine/runtime/src/applied.test.ts',
+    caughtBy: 'libs/engine/runtime/src/history/applied.test.ts',
     breaks: 'A caller that waits for an event finds its rows.',
   },
   'store-outage-ends-the-wait': {
-    file: 'libs/engine/runtime/src/applied.ts',
+    file: 'libs/engine/runtime/src/history/applied.ts',
     edits: [['if (!(error instanceof UnavailableError)) throw error;', 'throw error;']],
-    caughtBy: 'libs/engine/runtime/src/applied.test.ts',
+    caughtBy: 'libs/engine/runtime/src/history/applied.test.ts',
     breaks: 'A wait outlives an outage of the store.',
   },
   'partitions-are-not-fenced': {
-    file: 'libs/engine/runtime/src/partition-rows.ts',
+    file: 'libs/engine/runtime/src/projection/partition-rows.ts',
     edits: [['    await Promise.all(some.map((partition) => fence(options, partition)));\n', '']],
-    caughtBy: 'libs/engine/runtime/src/partition-rows.test.ts',
+    caughtBy: 'libs/engine/runtime/src/projection/partition-rows.test.ts',
     breaks: 'A partition is fenced before it gets rows (I1).',
   },
   'trimmed-log-gets-rows': {
-    file: 'libs/engine/runtime/src/partition-rows.ts',
+    file: 'libs/engine/runtime/src/projection/partition-rows.ts',
     edits: [['    await refuseTrimmed(log, some);\n', '']],
-    caughtBy: 'libs/engine/runtime/src/partition-rows.test.ts',
+    caughtBy: 'libs/engine/runtime/src/projection/partition-rows.test.ts',
     breaks: 'Rows are not rebuilt from a log whose beginning is gone.',
   },
   'failed-write-loses-the-hint': {

@@ -4,11 +4,11 @@ import type { Mutations } from './mutation.ts';
 
 const SEALING_TEST = 'libs/model/codec/src/sealing.test.ts';
 const SEALING = 'libs/model/codec/src/sealing.ts';
-const DATA_KEYS_TEST = 'libs/engine/runtime/src/data-keys.test.ts';
-const DATA_KEYS = 'libs/engine/runtime/src/data-keys.ts';
+const DATA_KEYS_TEST = 'libs/engine/runtime/src/encryption/data-keys.test.ts';
+const DATA_KEYS = 'libs/engine/runtime/src/encryption/data-keys.ts';
 
-const FORGETTING_TEST = 'libs/engine/runtime/src/forgetting.test.ts';
-const FORGETTING = 'libs/engine/runtime/src/forgetting.ts';
+const FORGETTING_TEST = 'libs/engine/runtime/src/client/forgetting.test.ts';
+const FORGETTING = 'libs/engine/runtime/src/client/forgetting.ts';
 
 export const SEALING_MUTATIONS: Mutations = {
   'echoes-searched-without-end': {
@@ -108,35 +108,35 @@ export const SEALING_MUTATIONS: Mutations = {
     breaks: 'A secret field opens in its own workflow only.',
   },
   'secret-opens-anywhere': {
-    file: 'libs/engine/runtime/src/secret-vault.ts',
+    file: 'libs/engine/runtime/src/encryption/secret-vault.ts',
     edits: [['        if (place !== undefined && place !== secretPlace(purpose, path)) return text;\n', '']],
-    caughtBy: 'libs/engine/runtime/src/secret-vault.test.ts',
+    caughtBy: 'libs/engine/runtime/src/encryption/secret-vault.test.ts',
     breaks: 'A secret field opens at its own place only.',
   },
   'first-secrets-open-anywhere': {
-    file: 'libs/engine/runtime/src/secret-vault.ts',
+    file: 'libs/engine/runtime/src/encryption/secret-vault.ts',
     edits: [["      if (astray !== undefined && !sealedAt.has('')) throw misplaced(purpose, astray);\n", '']],
-    caughtBy: 'libs/engine/runtime/src/secret-vault.test.ts',
+    caughtBy: 'libs/engine/runtime/src/encryption/secret-vault.test.ts',
     breaks: 'A text without a place is taken only where the field is secret.',
   },
   'callers-give-sealed-texts': {
-    file: 'libs/engine/runtime/src/caller-content.ts',
+    file: 'libs/engine/runtime/src/definition/caller-content.ts',
     edits: [
       ["    if (typeof each === 'string' && sealedSecret(each) !== undefined) throw sealed(field, place);\n", ''],
     ],
-    caughtBy: 'libs/engine/runtime/src/caller-content.test.ts',
+    caughtBy: 'libs/engine/runtime/src/definition/caller-content.test.ts',
     breaks: 'No caller gives the text of a sealed secret field.',
   },
   'errors-quote-secrets': {
-    file: 'libs/engine/runtime/src/secret-calls.ts',
+    file: 'libs/engine/runtime/src/encryption/secret-calls.ts',
     edits: [['    throw mask.error(error);\n', '    throw error;\n']],
-    caughtBy: 'libs/engine/runtime/src/secret-calls.test.ts',
+    caughtBy: 'libs/engine/runtime/src/encryption/secret-calls.test.ts',
     breaks: 'The error of a call names no secret that it was given.',
   },
   'answers-quote-secrets': {
-    file: 'libs/engine/runtime/src/secret-calls.ts',
+    file: 'libs/engine/runtime/src/encryption/secret-calls.ts',
     edits: [['        return mask.value(parseResponse(answer), isSealed);\n', '        return answer;\n']],
-    caughtBy: 'libs/engine/runtime/src/secret-calls.test.ts',
+    caughtBy: 'libs/engine/runtime/src/encryption/secret-calls.test.ts',
     breaks: 'A secret that was sent stands in no field of the answer that is not secret itself.',
   },
   'answers-quote-credentials': {
@@ -197,84 +197,84 @@ export const SEALING_MUTATIONS: Mutations = {
     breaks: 'A rewrap that failed says so.',
   },
   'any-key-explains': {
-    file: 'libs/engine/runtime/src/workflow-keys.ts',
+    file: 'libs/engine/runtime/src/encryption/workflow-keys.ts',
     edits: [['    if (isOwn === false) throw foreignKey(id, workflow!);\n', '']],
-    caughtBy: 'libs/engine/runtime/src/sealed-log.test.ts',
+    caughtBy: 'libs/engine/runtime/src/encryption/sealed-log.test.ts',
     breaks: 'A key opens and explains the content of its own workflow alone.',
   },
   'any-use-is-unwrapped': {
     file: DATA_KEYS,
     edits: [['isForSecrets(stored) !== this.isForSecrets || ', '']],
-    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/projection/unreadable-records.test.ts',
     breaks: 'A record that names a key for secret fields stops its own workflow alone.',
   },
   'plain-rows-are-taken': {
-    file: 'libs/engine/runtime/src/sealed-store.ts',
+    file: 'libs/engine/runtime/src/encryption/sealed-store.ts',
     edits: [['      await this.#refusePlain(plain);\n', '']],
-    caughtBy: 'libs/engine/runtime/src/sealed-store.test.ts',
+    caughtBy: 'libs/engine/runtime/src/encryption/sealed-store.test.ts',
     breaks: 'Plain text of a workflow that has a key is refused in rows.',
   },
   'row-brings-any-record': {
-    file: 'libs/engine/runtime/src/logged-store.ts',
+    file: 'libs/engine/runtime/src/projection/logged-store.ts',
     edits: [['if (entry === undefined || !fits(entry.envelope)) throw', 'if (entry === undefined) throw']],
-    caughtBy: 'libs/engine/runtime/src/logged-store.test.ts',
+    caughtBy: 'libs/engine/runtime/src/projection/logged-store.test.ts',
     breaks: 'A row that was changed brings no other workflow’s record.',
   },
   'null-needs-no-seal': {
     file: 'libs/model/codec/src/record.ts',
     edits: [['isNull(payload) && envelope.type in WITHOUT_PAYLOAD ? entry', 'isNull(payload) ? entry']],
-    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/projection/unreadable-records.test.ts',
     breaks: 'What has something to say is refused unsealed, null too.',
   },
   'effects-answer-for-others': {
-    file: 'libs/engine/runtime/src/row-places.ts',
+    file: 'libs/engine/runtime/src/projection/row-places.ts',
     edits: [
       [
         'if (workflow !== of || LEAVING.get(status)?.includes(type) !== true) return false;',
         'if (workflow !== of) return false;',
       ],
     ],
-    caughtBy: 'libs/engine/runtime/src/logged-store.test.ts',
+    caughtBy: 'libs/engine/runtime/src/projection/logged-store.test.ts',
     breaks: 'What an effect was asked is not taken for what it answered.',
   },
   'live-history-cools': {
-    file: 'libs/engine/runtime/src/retention.ts',
+    file: 'libs/engine/runtime/src/archive/retention.ts',
     edits: [
       [
         '    if (!(await ports.store.isPast(segment, beforeMs))) return;\n    const { warm, cold }',
         '    const { warm, cold }',
       ],
     ],
-    caughtBy: 'libs/engine/runtime/src/retention.test.ts',
+    caughtBy: 'libs/engine/runtime/src/archive/retention.test.ts',
     breaks: 'What a live workflow goes on from stays warm.',
   },
   'plain-workflows-begin': {
-    file: 'libs/engine/runtime/src/sealed-log.ts',
+    file: 'libs/engine/runtime/src/encryption/sealed-log.ts',
     edits: [['          if (this.#refusesPlain) plain.push(record);\n', '']],
-    caughtBy: 'libs/engine/runtime/src/sealed-log.test.ts',
+    caughtBy: 'libs/engine/runtime/src/encryption/sealed-log.test.ts',
     breaks: 'No workflow begins unencrypted where all are to be encrypted.',
   },
   'lost-key-stops-all': {
-    file: 'libs/engine/runtime/src/workflow-keys.ts',
+    file: 'libs/engine/runtime/src/encryption/workflow-keys.ts',
     edits: [['  if (error instanceof CorruptError && NEVER.has(error.code)) return error;\n', '']],
-    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/projection/unreadable-records.test.ts',
     breaks: 'A record under an unknown key stops its own workflow alone.',
   },
   'forged-seal-stops-all': {
-    file: 'libs/engine/runtime/src/keyless-log.ts',
+    file: 'libs/engine/runtime/src/encryption/keyless-log.ts',
     edits: [["? { ...record, problem: 'key-missing' }", '? record']],
-    caughtBy: 'libs/engine/runtime/src/unreadable-records.test.ts',
+    caughtBy: 'libs/engine/runtime/src/projection/unreadable-records.test.ts',
     breaks: 'Where no key ever was, a record that says it is sealed stops its own workflow alone.',
   },
   'plain-text-is-written': {
-    file: 'libs/engine/runtime/src/sealed-log.ts',
+    file: 'libs/engine/runtime/src/encryption/sealed-log.ts',
     edits: [
       [
         '      if (value === undefined) return undefined;\n      sealed.push({ ...record, value });',
         '      sealed.push(value === undefined ? record : { ...record, value });',
       ],
     ],
-    caughtBy: 'libs/engine/runtime/src/sealed-log.test.ts',
+    caughtBy: 'libs/engine/runtime/src/encryption/sealed-log.test.ts',
     breaks: 'No payload is stored as plain text.',
   },
 };

@@ -82,7 +82,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     workloads: MONEY,
   },
   'request-digest': {
-    file: 'libs/engine/runtime/src/effect-recovery.ts',
+    file: 'libs/engine/runtime/src/effects/effect-recovery.ts',
     edits: [
       [
         'if (known === undefined || known.requestDigest === digestOf(digest, request)) return;',
@@ -106,21 +106,21 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     faults: FORGED,
   },
   'call-window': {
-    file: 'libs/engine/runtime/src/effect-journal.ts',
+    file: 'libs/engine/runtime/src/effects/effect-journal.ts',
     edits: [['if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;', 'if (mayCall) break;']],
     seed: 33,
     faults: ['late-call'],
     workloads: MONEY,
   },
   'late-probe-wait': {
-    file: 'libs/engine/runtime/src/effect-recovery.ts',
+    file: 'libs/engine/runtime/src/effects/effect-recovery.ts',
     edits: [['await host.ports.clock.sleep(waitMs, signal);', '']],
     seed: 8,
     faults: ['lost-caller'],
     workloads: MONEY,
   },
   'projector-offset': {
-    file: 'libs/engine/runtime/src/simulated-store.ts',
+    file: 'libs/engine/runtime/src/testing/simulated-store.ts',
     edits: [['if (this.partitions.get(partition)?.next !== from) {', 'if (from < 0) {']],
     seed: 10,
     faults: ['drop', 'pause', 'slow'],
@@ -143,7 +143,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     faults: ['signal', 'slow', 'crash'],
   },
   'start-accepted': {
-    file: 'libs/engine/runtime/src/starter.ts',
+    file: 'libs/engine/runtime/src/inbox/starter.ts',
     edits: [
       [
         'if (await this.#openings.isAccepted({ placement, offset, value: record.value, before: await rows })) return;',
@@ -161,7 +161,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     workloads: ['turns'],
   },
   'signals-begin-with': {
-    file: 'libs/engine/runtime/src/continuing.ts',
+    file: 'libs/engine/runtime/src/run/continuing.ts',
     edits: [['...(signals.length > 0 && { signals }),', '']],
     seed: 1,
     faults: ['signal'],
@@ -187,7 +187,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     workloads: ['await', 'gather'],
   },
   'unvalidated-effects': {
-    file: 'libs/engine/runtime/src/journal-host.ts',
+    file: 'libs/engine/runtime/src/run/journal-host.ts',
     edits: [
       ['effects.filter((one) => one.isSuspect)', 'effects.filter((one) => one.isSuspect && one.status !== one.status)'],
     ],
@@ -196,41 +196,41 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     workloads: MONEY,
   },
   'recovery-limit': {
-    file: 'libs/engine/runtime/src/takeover.ts',
+    file: 'libs/engine/runtime/src/run/takeover.ts',
     edits: [['if (code === null) return undefined;', 'if (code !== state.reason || true) return undefined;']],
     seed: 1,
     faults: ['bane'],
   },
   'undo-order': {
-    file: 'libs/engine/runtime/src/undone-things.ts',
+    file: 'libs/engine/runtime/src/sagas/undone-things.ts',
     edits: [['.sort((a, b) => b.position - a.position)', '.sort((a, b) => a.position - b.position)']],
     seed: 1,
     faults: ['crash'],
     workloads: ['unroll'],
   },
   'trim-to-segment': {
-    file: 'libs/engine/runtime/src/compactor.ts',
+    file: 'libs/engine/runtime/src/archive/compactor.ts',
     edits: [['await log.trim(partition, manifest.to);', 'await log.trim(partition, floor);']],
     seed: 1,
     faults: ['crash', 'slow'],
     archives: true,
   },
   'one-manifest': {
-    file: 'libs/engine/runtime/src/archive-writer.ts',
+    file: 'libs/engine/runtime/src/archive/archive-writer.ts',
     edits: [['if (written.object === object) return', 'if (written.to < 0) return']],
     seed: 1,
     faults: ['slow', 'trap'],
     archives: true,
   },
   'archive-read': {
-    file: 'libs/engine/runtime/src/tiered-log.ts',
+    file: 'libs/engine/runtime/src/archive/tiered-log.ts',
     edits: [['if (!isTrimmed || attempt > READS_BETWEEN_TRIMS_MAX) throw error;', 'throw error;']],
     seed: 1,
     faults: ['drop'],
     archives: true,
   },
   'rows-of-open': {
-    file: 'libs/engine/runtime/src/archived-rows.ts',
+    file: 'libs/engine/runtime/src/archive/archived-rows.ts',
     edits: [
       [
         'segment.workflows.flatMap(({ workflow, closes }) => (closes ? [workflow] : []))',
@@ -242,13 +242,13 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     archives: true,
   },
   'claim-creators': {
-    file: 'libs/engine/runtime/src/simulated-rows.ts',
+    file: 'libs/engine/runtime/src/testing/simulated-rows.ts',
     edits: [['creators.has(sequence) || ', '']],
     seed: 6,
     faults: ['crash'],
   },
   'claim-journals': {
-    file: 'libs/engine/runtime/src/simulated-rows.ts',
+    file: 'libs/engine/runtime/src/testing/simulated-rows.ts',
     edits: [['effects: [...effects.values()].filter(({ task }) => tasks.has(task)),', 'effects: [],']],
     seed: 21,
     faults: ['crash'],

@@ -1,38 +1,72 @@
-export type { Approval, ApprovalAnswer, ApprovalPage, GivenApproval } from './approvals.ts';
-export { Archive, type ArchiveOptions, type KnownManifest } from './archive.ts';
-export { askedBy } from './asked.ts';
-export { WorkflowCancelledError } from './attempts.ts';
-export { type Loop, startLoop } from './backoff.ts';
-export { BlobLog, type BlobLogOptions } from './blob-log.ts';
-export { type BlobRowsOptions, storeWithBlobs } from './blob-rows.ts';
-export type { SweepReport } from './blob-sweep.ts';
-export { type BlobStores, Blobs } from './blobs.ts';
-export { type BulkJob, type BulkRequest, bulkHost } from './bulk.ts';
-export type { BulkCount } from './bulk-count.ts';
-export { bulkDefinition } from './bulk-definition.ts';
-export { continuedAs, continuesFrom, currentOf, isContinued, lastOf } from './chain.ts';
-export { Client } from './client.ts';
-export type { BudgetRaise, ClientMemory, RememberOptions } from './client-memory.ts';
-export { Compactor, type CompactorOptions, type CompactorPolicy, type PassReport } from './compactor.ts';
+export { MEMORIES_PER_CHECKPOINT_MAX } from './agent/limits.ts';
+export { memoryWorkflow } from './agent/memory-streams.ts';
+export {
+  type BudgetPeriod,
+  parseBudget,
+  type SharedBudget,
+  type SharedSpend,
+  sharedSpends,
+  spentByWorkflow,
+} from './agent/model-budgets.ts';
+export { MODEL_OPERATION } from './agent/model-calls.ts';
+export { type CallRange, type RebuiltCall, type RebuiltCalls, rebuildCalls } from './agent/rebuild-bundle.ts';
+export {
+  type BriefReads,
+  type HandOverBrief,
+  type QuestionBrief,
+  type SessionBrief,
+  sessionBrief,
+  type TaskBrief,
+  type WorkflowBrief,
+} from './agent/session-brief.ts';
+export { type SessionHandOver, type SessionMemoryOptions, sessionMemory, summaryIn } from './agent/session-memory.ts';
+export { sessionSubject } from './agent/summaries.ts';
+export { Archive, type ArchiveOptions, type KnownManifest } from './archive/archive.ts';
+export type { SweepReport } from './archive/blob-sweep.ts';
+export { Compactor, type CompactorOptions, type CompactorPolicy, type PassReport } from './archive/compactor.ts';
+export { type Deletion, type DeletionReads, toldDeletions } from './archive/deletions.ts';
+export { Recalls } from './archive/recalls.ts';
+export { Restorer, type RestoreState } from './archive/restorer.ts';
+export { DEFAULT_RETENTION, type LegalHold, type RetentionPolicy } from './archive/retention-policy.ts';
+export { TieredLog } from './archive/tiered-log.ts';
+export { tieredStore } from './archive/tiered-store.ts';
+export {
+  type ArchiveProblem,
+  type ArchiveVerdict,
+  type ChainEnd,
+  type DeletionsEnd,
+  type VerifyOptions,
+  verifyArchive,
+} from './archive/verify-archive.ts';
+export { type BulkJob, type BulkRequest, bulkHost } from './client/bulk.ts';
+export type { BulkCount } from './client/bulk-count.ts';
+export { Client } from './client/client.ts';
+export type { BudgetRaise, ClientMemory, RememberOptions } from './client/client-memory.ts';
 export {
   type ComparedPoint,
   type ComparedWorkflow,
   type Comparison,
   compareWorkflows,
   type Totals,
-} from './compare.ts';
-export { undoId } from './compensation.ts';
-export { Coordinator, type CoordinatorOptions } from './coordinator.ts';
-export { type DataKey, DataKeys, type DataKeysOptions, type RewrapProgress } from './data-keys.ts';
+} from './client/compare.ts';
+export { type ForgetCertificate, type ForgetRequest, forget } from './client/forgetting.ts';
+export type { QueueChanged, QueueName, QueueSight, QueueState } from './client/queues.ts';
+export { Run } from './client/run.ts';
+export { type ScheduleOptions, type ScheduleState, scheduleHost } from './client/schedules.ts';
+export { bulkDefinition } from './control/bulk-definition.ts';
+export { type HeldQueue, HeldQueues, HeldSet, type Queued } from './control/held-queues.ts';
+export { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS } from './control/limits.ts';
+export type { ScheduleSpec } from './control/schedule-spec.ts';
 export {
-  type Confirmation,
-  checkedDuration,
-  checkName,
-  type Decision,
-  fittingResolutions,
-  RESOLUTIONS,
-} from './decision-checks.ts';
-export type { Decided, Pin, SignalOptions } from './decisions.ts';
+  type Preflight,
+  type PreflightGroup,
+  type PreflightProblem,
+  PreflightReport,
+  type PreflightVerdict,
+  preflight,
+} from './control/versions-preflight.ts';
+export { Coordinator, type CoordinatorOptions } from './coordinator/coordinator.ts';
+export { Demand, type Demands, ONE_POOL, type Pool, type PoolDemand } from './coordinator/demand.ts';
 export type {
   ApprovalOptions,
   Budget,
@@ -60,32 +94,8 @@ export type {
   TaskRequest,
   Upcaster,
   WaitRequest,
-} from './definition.ts';
-export { PendingResult } from './definition.ts';
-export { type Deletion, type DeletionReads, toldDeletions } from './deletions.ts';
-export { Demand, type Demands, ONE_POOL, type Pool, type PoolDemand } from './demand.ts';
-export { answerInTime } from './effect-call.ts';
-export type { CallEffect } from './effect-journal.ts';
-export type { FoldedEvent, TraceSink } from './folded-event.ts';
-export { type ForgetCertificate, type ForgetRequest, forget } from './forgetting.ts';
-export { isEndForgotten, isForgotten } from './forgotten.ts';
-export type { Forked, ForkOptions } from './fork.ts';
-export { type GrowthOptions, type LogGrowth, startGrowthReport } from './growth.ts';
-export { check, type Health, type HealthCheck, recentCheck } from './health.ts';
-export { type HeldQueue, HeldQueues, HeldSet, type Queued } from './held-queues.ts';
-export { type Draft, HeldStream, type HeldStreamOptions } from './held-stream.ts';
-export { KeylessLog } from './keyless-log.ts';
-export {
-  LIFECYCLE_ACTS,
-  type LifecycleAct,
-  type LifecycleAsk,
-  type LifecycleDone,
-} from './lifecycle.ts';
-export { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS, MEMORIES_PER_CHECKPOINT_MAX } from './limits.ts';
-export { readsOf } from './lineage.ts';
-export { loggedStore } from './logged-store.ts';
-export { type LostTail, lostTail } from './lost-tail.ts';
-export { memoryWorkflow } from './memory-streams.ts';
+} from './definition/definition.ts';
+export { PendingResult } from './definition/definition.ts';
 export type {
   Model,
   ModelAnswer,
@@ -96,76 +106,56 @@ export type {
   ModelToolCall,
   ToolSpec,
   Usage,
-} from './model.ts';
+} from './definition/model.ts';
+export type { ShadowDefinition, ShadowTask } from './definition/shadow-definition.ts';
+export type { StartOptions } from './definition/start-options.ts';
+export { EffectError, FatalError, NotDoneError, ParkError } from './definition/step-errors.ts';
+export type { ToldDelta } from './definition/told-delta.ts';
+export type { HandOver } from './definition/working-memory.ts';
+export { WorkflowCancelledError } from './effects/attempts.ts';
+export { answerInTime } from './effects/effect-call.ts';
+export type { CallEffect } from './effects/effect-journal.ts';
+export { type DataKey, DataKeys, type DataKeysOptions, type RewrapProgress } from './encryption/data-keys.ts';
+export { KeylessLog } from './encryption/keyless-log.ts';
+export { ProjectedKeyStore } from './encryption/projected-keys.ts';
+export { PLAIN_REFUSED, SealedLog } from './encryption/sealed-log.ts';
+export { sealedStore } from './encryption/sealed-store.ts';
+export { SealedWatch } from './encryption/sealed-watch.ts';
+export { maskedStore } from './encryption/secrets.ts';
+export { WorkflowKeys } from './encryption/workflow-keys.ts';
+export type { Forked, ForkOptions } from './forks/fork.ts';
+export { askedBy } from './history/asked.ts';
+export { continuedAs, continuesFrom, currentOf, isContinued, lastOf } from './history/chain.ts';
+export { readsOf } from './history/lineage.ts';
+export { definitionFor } from './history/versions.ts';
+export { type PastWorkflow, workflowAt } from './history/workflow-at.ts';
 export {
-  type BudgetPeriod,
-  parseBudget,
-  type SharedBudget,
-  type SharedSpend,
-  sharedSpends,
-  spentByWorkflow,
-} from './model-budgets.ts';
-export { MODEL_OPERATION } from './model-calls.ts';
-export { ACCESS_SUBJECT, BULK_ACTS, type BulkAct, OVERLAPS, type Overlap } from './names.ts';
-export { Pace } from './pace.ts';
-export type { Admission } from './placing.ts';
-export { type ColdHistory, LamportClock, type Ports, type SessionMemory } from './ports.ts';
-export { ProjectedKeyStore } from './projected-keys.ts';
-export type { QueueChanged, QueueName, QueueSight, QueueState } from './queues.ts';
-export { type CallRange, type RebuiltCall, type RebuiltCalls, rebuildCalls } from './rebuild-bundle.ts';
-export { Recalls } from './recalls.ts';
-export type { Judgement, RecordJudged } from './record-judgements.ts';
+  type AcceptedEvent,
+  eventsThrough,
+  openingOffset,
+  StreamFold,
+  type StreamPlacement,
+} from './history/workflow-events.ts';
+export type { Approval, ApprovalAnswer, ApprovalPage, GivenApproval } from './inbox/approvals.ts';
+export type { Decided, Pin, SignalOptions } from './inbox/decisions.ts';
 export {
-  askable,
-  type PlannedEffect,
-  type PlannedNext,
-  type PlannedOutcome,
-  type RecoveryFacts,
-  type RecoveryPlan,
-  recoveryPlan,
-} from './recovery-plan.ts';
-export { Restorer, type RestoreState } from './restorer.ts';
-export { DEFAULT_RETENTION, type LegalHold, type RetentionPolicy } from './retention-policy.ts';
-export { DEFAULT_RETRY, type RetryPolicy } from './retry.ts';
-export { contentsThrough, type ViewOf } from './row-contents.ts';
-export { type RebuildProgress, RowsRebuild, type RowsRebuildOptions } from './rows-rebuild.ts';
-export { Run } from './run.ts';
-export { WorkflowFailedError } from './run-outcome.ts';
-export type { ScheduleSpec } from './schedule-spec.ts';
-export { type ScheduleOptions, type ScheduleState, scheduleHost } from './schedules.ts';
-export { PLAIN_REFUSED, SealedLog } from './sealed-log.ts';
-export { sealedStore } from './sealed-store.ts';
-export { SealedWatch } from './sealed-watch.ts';
-export { maskedStore } from './secrets.ts';
-export {
-  type BriefReads,
-  type HandOverBrief,
-  type QuestionBrief,
-  type SessionBrief,
-  sessionBrief,
-  type TaskBrief,
-  type WorkflowBrief,
-} from './session-brief.ts';
-export { type SessionHandOver, type SessionMemoryOptions, sessionMemory, summaryIn } from './session-memory.ts';
-export type { PromoteOptions, ShadowAccount, ShadowPromotion, ShadowRefusal } from './shadow-account.ts';
-export type { ShadowDefinition, ShadowTask } from './shadow-definition.ts';
-export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow-limits.ts';
-export type { ShadowDifference } from './shadow-rebuild.ts';
-export type { StepReport } from './shadow-report.ts';
-export type { ShadowRollout } from './shadow-rollout.ts';
-export type { ShadowCounts, ShadowRun } from './shadow-run.ts';
-export type { ShadowShare } from './shadow-share.ts';
-export { type ShadowOptions, Shadows } from './shadows.ts';
-export type { StartOptions } from './start-options.ts';
-export { EffectError, FatalError, NotDoneError, ParkError } from './step-errors.ts';
-export { storableText } from './storable-text.ts';
-export { isRunnable } from './stream-rows.ts';
-export { sessionSubject } from './summaries.ts';
-export { sha256Digest, systemClock, systemPrng } from './system.ts';
-export { SystemStream, type SystemStreamName, SystemStreams, type SystemStreamsOptions } from './system-stream.ts';
-export { TieredLog } from './tiered-log.ts';
-export { tieredStore } from './tiered-store.ts';
-export type { ToldDelta } from './told-delta.ts';
+  LIFECYCLE_ACTS,
+  type LifecycleAct,
+  type LifecycleAsk,
+  type LifecycleDone,
+} from './inbox/lifecycle.ts';
+export type { Admission } from './inbox/placing.ts';
+export type { Judgement, RecordJudged } from './inbox/record-judgements.ts';
+export { type Loop, startLoop } from './kernel/backoff.ts';
+export { isEndForgotten, isForgotten } from './kernel/forgotten.ts';
+export { type GrowthOptions, type LogGrowth, startGrowthReport } from './kernel/growth.ts';
+export { check, type Health, type HealthCheck, recentCheck } from './kernel/health.ts';
+export { ACCESS_SUBJECT, BULK_ACTS, type BulkAct, OVERLAPS, type Overlap } from './kernel/names.ts';
+export { Pace } from './kernel/pace.ts';
+export { type ColdHistory, LamportClock, type Ports, type SessionMemory } from './kernel/ports.ts';
+export { DEFAULT_RETRY, type RetryPolicy } from './kernel/retry.ts';
+export { storableText } from './kernel/storable-text.ts';
+export { sha256Digest, systemClock, systemPrng } from './kernel/system.ts';
 export {
   childSpan,
   compensationSpan,
@@ -181,35 +171,51 @@ export {
   traceParentOf,
   waitSpan,
   workflowSpan,
-} from './trace-ids.ts';
-export { type LeftThing, type UndoOutput, withUndos } from './undo-definition.ts';
+} from './kernel/trace-ids.ts';
+export { undoId } from './lease/compensation.ts';
 export {
-  type ArchiveProblem,
-  type ArchiveVerdict,
-  type ChainEnd,
-  type DeletionsEnd,
-  type VerifyOptions,
-  verifyArchive,
-} from './verify-archive.ts';
-export { definitionFor } from './versions.ts';
+  type Confirmation,
+  checkedDuration,
+  checkName,
+  type Decision,
+  fittingResolutions,
+  RESOLUTIONS,
+} from './lease/decision-checks.ts';
+export { type Draft, HeldStream, type HeldStreamOptions } from './lease/held-stream.ts';
+export { TAG_MAX_CHARS, TAGS_MAX_COUNT, WORKFLOW_ID_MAX_CHARS } from './lease/workflow-name.ts';
+export type { FoldedEvent, TraceSink } from './projection/folded-event.ts';
+export { loggedStore } from './projection/logged-store.ts';
+export { isRunnable } from './projection/stream-rows.ts';
+export { type LostTail, lostTail } from './rebuild/lost-tail.ts';
+export { type RebuildProgress, RowsRebuild, type RowsRebuildOptions } from './rebuild/rows-rebuild.ts';
 export {
-  type Preflight,
-  type PreflightGroup,
-  type PreflightProblem,
-  PreflightReport,
-  type PreflightVerdict,
-  preflight,
-} from './versions-preflight.ts';
-export { wordlessStore } from './wordless-store.ts';
-export { type Uncheckpointed, Worker, type WorkerOptions } from './worker.ts';
-export { type PastWorkflow, workflowAt } from './workflow-at.ts';
+  askable,
+  type PlannedEffect,
+  type PlannedNext,
+  type PlannedOutcome,
+  type RecoveryFacts,
+  type RecoveryPlan,
+  recoveryPlan,
+} from './run/recovery-plan.ts';
+export { WorkflowFailedError } from './run/run-outcome.ts';
+export { type LeftThing, type UndoOutput, withUndos } from './sagas/undo-definition.ts';
+export type { PromoteOptions, ShadowAccount, ShadowPromotion, ShadowRefusal } from './shadow/shadow-account.ts';
+export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow/shadow-limits.ts';
+export type { ShadowDifference } from './shadow/shadow-rebuild.ts';
+export type { StepReport } from './shadow/shadow-report.ts';
+export type { ShadowRollout } from './shadow/shadow-rollout.ts';
+export type { ShadowCounts, ShadowRun } from './shadow/shadow-run.ts';
+export type { ShadowShare } from './shadow/shadow-share.ts';
+export { type ShadowOptions, Shadows } from './shadow/shadows.ts';
 export {
-  type AcceptedEvent,
-  eventsThrough,
-  openingOffset,
-  StreamFold,
-  type StreamPlacement,
-} from './workflow-events.ts';
-export { WorkflowKeys } from './workflow-keys.ts';
-export { TAG_MAX_CHARS, TAGS_MAX_COUNT, WORKFLOW_ID_MAX_CHARS } from './workflow-name.ts';
-export type { HandOver } from './working-memory.ts';
+  SystemStream,
+  type SystemStreamName,
+  SystemStreams,
+  type SystemStreamsOptions,
+} from './shadow/system-stream.ts';
+export { BlobLog, type BlobLogOptions } from './views/blob-log.ts';
+export { type BlobRowsOptions, storeWithBlobs } from './views/blob-rows.ts';
+export { type BlobStores, Blobs } from './views/blobs.ts';
+export { contentsThrough, type ViewOf } from './views/row-contents.ts';
+export { wordlessStore } from './views/wordless-store.ts';
+export { type Uncheckpointed, Worker, type WorkerOptions } from './worker/worker.ts';

@@ -1,0 +1,231 @@
+/**
+ * Owns what a step's result adds to its workflow's context: fragments with texts that are stored once, working memory within its
+ * budget, long-term memory; and what its model calls spent. Must not write: the checkpoint does.
+ */
+
+import { type MemoryWrite, NAME_MAX_CHARS, type ScopeChange, type StoredFragment, toJson } from '@tidemark/codec';
+import {
+  ConflictError,
+  FRAGMENT_TYPES,
+  InvalidError,
+  type Lamport,
+  type Spend,
+  type StreamState,
+  type TaskId,
+} from '@tidemark/core';
+import type { ContextStore, MemoryStore } from '@tidemark/ports';
+import {
+  type Definition,
+  type FragmentDraft,
+  type MemoryUpdate,
+  type StepResult,
+  scopeChange,
+} from '../definition/index.ts';
+import { isRange, MEMORY_KINDS, type WorkflowContext } from '../history/index.ts';
+import { ACCESS_SUBJECT, BUDGET_ENTRY, QUEUES_SUBJECT, RETENTION_SUBJECT, storableText } from '../kernel/index.ts';
+import { FRAGMENTS_PER_CHECKPOINT_MAX, MEMORIES_PER_CHECKPOINT_MAX, MEMORY_KEY_MAX_CHARS } from './limits.ts';
+import { spentByTask } from './model-budgets.ts';
+
+/** What the checkpoint holds besides output, belief and tasks. */
+export interface CommitContext {
+  readonly fragments: readonly StoredFragment[];
+  readonly scope: ScopeChange | null;
+  readonly memories: readonly MemoryWrite[];
+  readonly spent: Spend;
+}
+
+export interface ContextSurroundings {
+  readonly definition: Definition;
+  readonly context: WorkflowContext;
+  readonly reads: Pick<ContextStore, 'fragments' | 'texts' | 'trace' | 'scopes'> & Pick<MemoryStore, 'lamportOf'>;
+  /** Told of what was written elsewhere: the checkpoint comes after it. */
+  readonly witness: (lamport: Lamport) => void;
+  /** The stream with own events under way. */
+  readonly state: () => StreamState;
+  /** The phase that the step began in. */
+  readonly phase: string | undefined;
+}
+
+/**
+ * Throws `InvalidError` (`fragment-invalid`, `memory-invalid`, and those of working memory), naming the field and its place;
+ * `LimitError` (`memory-over-budget`).
+ */
+export async function commitContext(
+  step: string,
+  task: TaskId,
+  result: StepResult,
+  around: ContextSurroundings,
+): Promise<CommitContext> {
+  const { context, reads, state, definition } = around;
+  const where = `${definition.name} v${definition.version}, step ${step}`;
+  const drafts = [...checkedFragments(result.fragments ?? [], where), ...handOverNote(result)];
+  const memories = (result.memories ?? []).map((update, at) => memoryWrite(update, `${where}, memories[${at}]`));
+  if (memories.length > MEMORIES_PER_CHECKPOINT_MAX) {
+    throw new InvalidError(
+      'memory-invalid',
+      `${where}: at most ${MEMORIES_PER_CHECKPOINT_MAX} memories fit in one step.`,
+    );
+  }
+  for (const subject of new Set(memories.map((write) => write.subject))) {
+    around.witness(await reads.lamportOf(state().tenant, subject));
+  }
+  const fragments = drafts.length === 0 ? [] : await context.stored(reads, state().workflow, drafts);
+  const scope = await changeOf(result, where, around);
+  return { fragments, scope, memories, spent: spentByTask(state(), task) };
+}
+
+/** Another task has handed over meanwhile: what the step has seen is out of scope now, and it runs again in the new phase (I9). */
+const phaseOver = (where: string, began: string | undefined, now: string): ConflictError =>
+  new ConflictError(
+    'phase-over',
+    `${where}: it began in phase '${began}' and ended in phase '${now}', so its working memory does not count. It runs again.`,
+    { began, now },
+  );
+
+/** What the next phase is told. */
+const handOverNote = ({ handOver }: StepResult): readonly FragmentDraft[] =>
+  handOver === undefined || handOver.summary.trim() === '' ? [] : [{ type: 'checkpoint_note', text: handOver.summary }];
+
+/** To be drawn up again when another task has committed meanwhile. */
+async function changeOf(
+  { memory, handOver }: StepResult,
+  where: string,
+  { definition, context, reads, state, phase }: ContextSurroundings,
+): Promise<ScopeChange | null> {
+  if (memory === undefined && handOver === undefined) return null;
+  const { phases = new Map(), firstPhase, tokenizer } = definition.context ?? {};
+  if (firstPhase === undefined || tokenizer === undefined) {
+    throw new InvalidError(
+      'phases-not-declared',
+      `${where}: it returns ${memory === undefined ? 'handOver' : 'memory'}, and the definition has no phases. Declare them: phases: { work: { next: [] } }.`,
+    );
+  }
+  const before = await context.scope(reads, state().workflow, state().head.sequence, firstPhase);
+  if (before.phase !== phase) throw phaseOver(where, phase, before.phase);
+  return scopeChange(before, { put: memory, handOver }, { phases, tokenizer, where });
+}
+
+/** Shape of fragments that a step, or the opening, adds. */
+export function checkedFragments(drafts: readonly FragmentDraft[], where: string): readonly FragmentDraft[] {
+  if (!Array.isArray(drafts)) refuse(where, 'fragments', drafts, "return an array: fragments: [userMessage('…')]");
+  if (drafts.length > FRAGMENTS_PER_CHECKPOINT_MAX) {
+    refuse(where, 'fragments', drafts.length, `at most ${FRAGMENTS_PER_CHECKPOINT_MAX} fit in one step`);
+  }
+  return drafts.map((draft: FragmentDraft, at) => {
+    const { type, text, call, tool, covers } = (draft ?? {}) as FragmentDraft;
+    if (!FRAGMENT_TYPES.includes(type)) {
+      refuse(where, `fragments[${at}].type`, type, `use one of ${FRAGMENT_TYPES.join(', ')}`);
+    }
+    if (typeof text !== 'string') refuse(where, `fragments[${at}].text`, text, 'give a text');
+    if (covers !== undefined && (type !== 'summary' || !isRange(covers))) {
+      refuse(
+        where,
+        `fragments[${at}].covers`,
+        covers,
+        'only a summary has it: { from, to }, each { run, sequence, index }',
+      );
+    }
+    const isTool = type === 'tool_call' || type === 'tool_result';
+    for (const [field, value] of [
+      ['call', call],
+      ['tool', tool],
+    ] as const) {
+      const fits = value === undefined ? !isTool || field === 'tool' : typeof value === 'string' && value.length > 0;
+      if (!fits || (value?.length ?? 0) > NAME_MAX_CHARS) {
+        refuse(where, `fragments[${at}].${field}`, value, `give a name of 1 to ${NAME_MAX_CHARS} characters`);
+      }
+    }
+    return {
+      type,
+      text: storableText(text),
+      ...(call !== undefined && { call }),
+      ...(tool !== undefined && { tool }),
+      ...(covers !== undefined && { covers }),
+    };
+  });
+}
+
+function refuse(where: string, field: string, value: unknown, remedy: string): never {
+  const shown =
+    typeof value === 'string' ? `'${value.slice(0, 60)}'` : typeof value === 'number' ? value : typeof value;
+  throw new InvalidError('fragment-invalid', `${where}: ${field} is ${shown}: ${remedy}.`, { field });
+}
+
+/** One change of long-term memory, checked. Throws `InvalidError` (`memory-invalid`, `memory-reserved`). */
+export function memoryWrite(update: MemoryUpdate, where: string): MemoryWrite {
+  const { kind, key, subject } = update;
+  if (subject.startsWith(RETENTION_SUBJECT)) {
+    throw new InvalidError(
+      'memory-reserved',
+      `${where}: ${subject} is how long history is kept. Set it with setRetention.`,
+    );
+  }
+  if (subject.startsWith(ACCESS_SUBJECT)) {
+    throw new InvalidError(
+      'memory-reserved',
+      `${where}: ${subject} says who may do what. Change it with tidemark access.`,
+    );
+  }
+  if (subject === QUEUES_SUBJECT) {
+    throw new InvalidError(
+      'memory-reserved',
+      `${where}: ${subject} says which queues are held. Change it with tidemark queues.`,
+    );
+  }
+  const isBudget = kind === BUDGET_ENTRY.kind && key === BUDGET_ENTRY.key && /^(tenant|user):/.test(subject);
+  if (!isBudget) return anyWrite(update, where);
+  throw new InvalidError(
+    'memory-reserved',
+    `${where}: the record '${key}' of ${subject} is its budget. Set it with setBudget.`,
+  );
+}
+
+/** A fact is told as a sentence. */
+function factOf(value: unknown, words: string | undefined, wrong: (field: string, remedy: string) => never) {
+  const text = typeof value === 'string' ? value : (value as { readonly text?: unknown } | null)?.text;
+  if (typeof text !== 'string' || text.trim() === '') return wrong('value', 'a fact is a text, or { text }');
+  return { value: { ...(typeof value === 'object' ? value : {}), text }, words: words ?? text };
+}
+
+/** The same for an entry that only the system writes. */
+export function anyWrite(update: MemoryUpdate, where: string): MemoryWrite {
+  const { subject, kind, key, value, words, source } = update;
+  const wrong = (field: string, remedy: string): never => {
+    throw new InvalidError('memory-invalid', `${where}.${field}: ${remedy}.`, { field });
+  };
+  for (const [field, name] of [
+    ['subject', subject],
+    ['key', key],
+  ] as const) {
+    if (typeof name !== 'string' || name === '' || name.length > MEMORY_KEY_MAX_CHARS || /\p{Cc}/u.test(name)) {
+      wrong(field, `give 1 to ${MEMORY_KEY_MAX_CHARS} characters without control characters`);
+    }
+  }
+  if (!MEMORY_KINDS.includes(kind)) wrong('kind', `use one of ${MEMORY_KINDS.join(', ')}`);
+  for (const [field, text] of [
+    ['words', words],
+    ['source', source],
+  ] as const) {
+    if (text !== undefined && typeof text !== 'string') wrong(field, 'give a text, or leave it out');
+  }
+  const told = kind === 'fact' && value !== undefined ? factOf(value, words, wrong) : { value, words };
+  return {
+    subject,
+    kind,
+    key,
+    ...(told.value !== undefined && { value: toJson(told.value, `${where}.value`) }),
+    ...(told.words !== undefined && { words: told.words }),
+    ...(source !== undefined && { source }),
+  };
+}
+
+/** Whether the result adds anything of the kind. */
+export const bringsContext = ({ fragments, memory, handOver, memories }: StepResult): boolean =>
+  fragments !== undefined || memory !== undefined || handOver !== undefined || memories !== undefined;
+
+export const NO_CONTEXT: CommitContext = {
+  fragments: [],
+  scope: null,
+  memories: [],
+  spent: { tokens: 0, costMicros: 0 },
+};

@@ -1,0 +1,63 @@
+/**
+ * Owns the streams of what people and programs remember outside of steps: one stream a subject, opened when it is first written to,
+ * that no worker ever claims. Its events are the truth about a subject's memory, together with those of checkpoints. Must not
+ * judge which write wins: rows do (Lamport order).
+ */
+
+import type { MemoryWrite } from '@tidemark/codec';
+import { type EventId, eventId, InvalidError, type TenantId, type WorkflowId, workflowId } from '@tidemark/core';
+import { refuseSecrets } from '@tidemark/memory';
+import type { Digest } from '@tidemark/ports';
+import type { Definition, MemoryUpdate } from '../definition/index.ts';
+import { MEMORY_PREFIX } from '../kernel/index.ts';
+import { memoryWrite } from './commit-context.ts';
+import { MEMORIES_PER_CHECKPOINT_MAX } from './limits.ts';
+
+/** Definition of every such stream; begins with what no user's definition may. */
+export const MEMORY_DEFINITION = 'tidemark.memory';
+
+/** Such a stream is never closed. */
+export const isMemoryStream = (workflow: WorkflowId): boolean => workflow.startsWith(MEMORY_PREFIX);
+
+const nothing = (): never => {
+  throw new InvalidError('memory-stream', 'A stream of memories has no steps and ends with no output.');
+};
+
+/** A definition without tasks: its workflows stay open, and there is never anything to run. */
+export const memoryDefinition: Definition = {
+  name: MEMORY_DEFINITION,
+  version: 1,
+  parallel: 1,
+  placement: 'shared',
+  steps: new Map(),
+  effects: [],
+  onFailure: 'fail',
+  stepBudget: 1,
+  upcasters: new Map(),
+  parseInput: (value) => value as never,
+  parseBelief: () => null,
+  parseOutput: nothing,
+  begin: () => ({ belief: null, next: [] }),
+};
+
+/** One stream for each subject of a tenant. */
+export const memoryWorkflow = (digest: Digest, tenant: TenantId, subject: string): WorkflowId =>
+  workflowId(`${MEMORY_PREFIX}${digest.sha256(JSON.stringify([tenant, subject])).slice(0, 32)}`);
+
+/** Checked writes. Throws `InvalidError` (`memory-invalid`, `memory-secret`), naming the place. */
+export function checkedMemories(updates: readonly MemoryUpdate[], where: string): readonly MemoryWrite[] {
+  if (updates.length === 0 || updates.length > MEMORIES_PER_CHECKPOINT_MAX) {
+    throw new InvalidError(
+      'memory-invalid',
+      `${where}: give 1 to ${MEMORIES_PER_CHECKPOINT_MAX} writes at once, not ${updates.length}.`,
+    );
+  }
+  return updates.map((update, at) => {
+    const write = memoryWrite(update, `${where}[${at}]`);
+    refuseSecrets(`${where}[${at}]`, { value: write.value ?? null, words: write.words ?? '' });
+    return write;
+  });
+}
+
+/** The same key is the same write: it counts once, within the stream's window of remembered ids. */
+export const memoryEvent = (key: string): EventId => eventId(`memory:${key}`);

@@ -1,0 +1,390 @@
+/**
+ * Owns model calls as effects: what is asked is worked out just before the call, its origin, reservation and texts are in the
+ * intention, the answer and its cost in the resolution. A call is never pure: one that was answered is never paid twice (I4), and
+ * a retry sends what was recorded. Must not know any provider.
+ */
+
+import { type BundleOrigin, canonicalJson, toJson } from '@tidemark/codec';
+import {
+  type AssembledBundle,
+  type EffectKey,
+  FRAGMENT_TYPES,
+  type Fragment,
+  InvalidError,
+  isReplay,
+  type Json,
+  NO_SPEND,
+  type Sha256,
+  type StreamState,
+  type TaskId,
+} from '@tidemark/core';
+import type { ProjectionStore } from '@tidemark/ports';
+import type {
+  ContextDefinition,
+  Definition,
+  EffectContext,
+  EffectDefinition,
+  Model,
+  ModelAnswer,
+  ModelDelta,
+  ModelPrompt,
+  ModelRequest,
+  PreparedCall,
+} from '../definition/index.ts';
+import { isIntended, refuseRepeats } from '../effects/index.ts';
+import type { WorkflowContext } from '../history/index.ts';
+import { SHARED_TEXT_MIN_CHARS } from '../history/index.ts';
+import { digestOf, type Ports, storableText } from '../kernel/index.ts';
+import { bundleOf, earlierRun, type Origin, textsOf } from './bundle-origin.ts';
+import { parseAnswer, spentFor } from './model-answer.ts';
+import { ModelReservation } from './model-reservation.ts';
+import { PromptChain } from './prompt-chain.ts';
+import { SessionContext } from './session-context.ts';
+
+/** Operation of every model call: `--call N` counts these within a step. */
+export const MODEL_OPERATION = 'model';
+
+export interface ModelSurroundings {
+  readonly ports: Pick<Ports, 'clock' | 'prng' | 'digest' | 'telemetry' | 'memory'> & {
+    readonly store: Pick<
+      ProjectionStore,
+      'fragments' | 'texts' | 'trace' | 'scopes' | 'session' | 'memories' | 'spent'
+    >;
+  };
+  readonly definition: Definition;
+  readonly context: WorkflowContext;
+  readonly input: () => Json;
+  /** The stream with own events under way. */
+  readonly state: () => StreamState;
+  /** Resolves once rows hold all that this holder has written. */
+  readonly applied: () => Promise<void>;
+  /** Tells whoever watches. */
+  readonly onDelta: (task: TaskId, delta: ModelDelta) => void;
+}
+
+const NO_CONTEXT: Pick<ContextDefinition, 'bundles' | 'system' | 'firstPhase' | 'budgets' | 'repeatsMax'> = {
+  bundles: new Map(),
+  system: undefined,
+  firstPhase: undefined,
+  budgets: { call: {}, step: {}, workflow: {} },
+  repeatsMax: Number.POSITIVE_INFINITY,
+};
+
+/** Model calls of one claimed workflow. */
+export class ModelCalls {
+  readonly #around: ModelSurroundings;
+  readonly #session: SessionContext;
+  readonly #chain: PromptChain;
+  readonly #onces = new Map<string, Promise<unknown>>();
+
+  constructor(around: ModelSurroundings) {
+    this.#around = around;
+    this.#session = new SessionContext(around);
+    this.#chain = new PromptChain(around.ports.digest);
+  }
+
+  /** The call as an effect of the task, and what identifies its question. Throws `InvalidError` (`bundle-unknown`, `model-in-undo`). */
+  effect(
+    task: TaskId,
+    request: ModelRequest,
+    signal: AbortSignal,
+  ): { readonly effect: EffectDefinition; readonly asked: Json } {
+    const { definition, state } = this.#around;
+    if (state().compensates !== null) throw inUndo(definition.name);
+    const call = new ModelCall(this.#around, this.#session, this.#chain, task, request, signal);
+    return { effect: call.effect(), asked: call.asked() };
+  }
+
+  /** Fragments of the workflows before this one in its session, as its bundles see them. */
+  async earlierRuns(): Promise<readonly Fragment[]> {
+    const { runs } = await this.#session.around(true);
+    const found = await Promise.all(runs.map((one, at) => earlierRun(this.#around.ports.store, one, -at - 1)));
+    return found.flat();
+  }
+
+  /** Does it once for the name, however many tasks ask at once; a failure is everyone's, and may be tried again. */
+  once<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const known = this.#onces.get(name);
+    if (known !== undefined) return known as Promise<T>;
+    const made = work().catch((error: unknown) => {
+      this.#onces.delete(name);
+      throw error;
+    });
+    this.#onces.set(name, made);
+    return made;
+  }
+
+  /** The effect, counted by what it asks: an agent that makes the same call again and again is stopped. */
+  counted(task: TaskId, effect: EffectDefinition, asked: Json): EffectDefinition {
+    const { ports, definition, state } = this.#around;
+    const question = digestOf(ports.digest, [effect.operation, asked]);
+    return {
+      ...effect,
+      prepare: async (key) => {
+        const { repeatsMax } = definition.context ?? NO_CONTEXT;
+        // Records come to an end by themselves.
+        const isCounted = !isReplay(state()) && !isIntended(state(), task, key);
+        if (isCounted) refuseRepeats(state(), question, repeatsMax, effect.operation, key);
+        return { control: { question }, payload: {} };
+      },
+    };
+  }
+}
+
+class ModelCall {
+  readonly #around: ModelSurroundings;
+  readonly #session: SessionContext;
+  readonly #chain: PromptChain;
+  readonly #task: TaskId;
+  readonly #request: ModelRequest;
+  readonly #rules: Pick<ContextDefinition, 'bundles' | 'system' | 'firstPhase' | 'budgets' | 'repeatsMax'>;
+  readonly #reservation: ModelReservation;
+  /** What `prepare` found, for `call` right after it. */
+  #bundle: AssembledBundle | undefined;
+
+  constructor(
+    around: ModelSurroundings,
+    session: SessionContext,
+    chain: PromptChain,
+    task: TaskId,
+    request: ModelRequest,
+    signal: AbortSignal,
+  ) {
+    this.#reservation = new ModelReservation(around, task, request, signal);
+    this.#around = around;
+    this.#session = session;
+    this.#chain = chain;
+    this.#task = task;
+    this.#request = request;
+    this.#rules = around.definition.context ?? NO_CONTEXT;
+    if (request.bundle !== undefined && !this.#rules.bundles.has(request.bundle)) {
+      const known = [...this.#rules.bundles.keys()].join(', ') || 'none';
+      throw new InvalidError(
+        'bundle-unknown',
+        `${around.definition.name}: no bundle type is named '${request.bundle}'. Declared in bundles: ${known}.`,
+        { bundle: request.bundle },
+      );
+    }
+  }
+
+  effect(): EffectDefinition {
+    const { model } = this.#request;
+    return {
+      operation: MODEL_OPERATION,
+      kind: 'idempotent',
+      timeoutMs: model.timeoutMs,
+      confirm: { probeEveryMs: model.timeoutMs, timeoutMs: model.timeoutMs },
+      retry: model.retry,
+      parseRequest: (value) => toJson(value, 'request of a model call'),
+      parseResponse: (value) => parseAnswer(value),
+      call: (_request, context) => this.#call(context),
+      prepare: (key, recorded) => this.#prepare(key, recorded),
+      spentOf: (response) => spentFor(response as unknown as ModelAnswer),
+      lostOf: (error) => this.#reservation.lost(error),
+    };
+  }
+
+  /** The question: the same for every attempt at it, whatever the context has become since. Large parts by their digests. */
+  asked(): Json {
+    const { model, bundle, settings } = this.#request;
+    return {
+      provider: model.provider,
+      model: model.modelId,
+      bundle: bundle ?? null,
+      messages: this.#digest(this.#messages()),
+      tools: this.#digest(this.#tools()),
+      schema: this.#digest(this.#request.responseSchema ?? null),
+      settings: settings ?? null,
+    };
+  }
+
+  #messages(): readonly Json[] {
+    return this.#request.rawPrompt ?? ((this.#request.messages ?? []) as unknown as readonly Json[]);
+  }
+
+  #tools(): Json {
+    return (this.#request.tools ?? []) as unknown as Json;
+  }
+
+  #digest(value: Json): Sha256 {
+    return digestOf(this.#around.ports.digest, value);
+  }
+
+  async #prepare(key: EffectKey, recorded: BundleOrigin | undefined): Promise<PreparedCall> {
+    const texts = new Map<Sha256, string>();
+    const { origin, bundle } = await this.#originFor(recorded, texts);
+    this.#bundle = bundle;
+    this.#checkAsked();
+    const { prompt, texts: said, stored } = this.#chain.add(this.#messages());
+    for (const [digest, text] of said) texts.set(digest, text);
+    this.#addText(texts, canonicalJson(this.#tools()));
+    await this.#around.context.learn(this.#around.ports.store, this.#around.state().workflow, [...texts.keys()]);
+    const fresh = [...texts].filter(([digest]) => !this.#around.context.has(digest));
+    const reserved = this.#isReplay ? NO_SPEND : this.#reservation.reserve(this.#estimate());
+    const question = this.#question();
+    if (!this.#isReplay) {
+      await this.#reservation.check(key);
+      this.#checkRepeats(question, key);
+    }
+    return {
+      control: { model: { bundle: this.#bundle?.hash ?? null, reserved }, question, hasContext: true },
+      payload: {
+        ...(origin !== undefined && { bundle: { ...origin, messages: this.#digest(this.#bundleMessages()) } }),
+        ...(prompt !== null && { prompt }),
+        ...(fresh.length > 0 && { texts: Object.fromEntries(fresh) }),
+      },
+      confirm: () => {
+        for (const [digest, text] of fresh) this.#around.context.keepNamed(digest, text);
+        stored();
+        return this.#isReplay ? Promise.resolve() : this.#confirm(key, question);
+      },
+    };
+  }
+
+  /** Nothing is called and nothing paid: what was paid for the answer is told with it, and no budget is asked. */
+  get #isReplay(): boolean {
+    return isReplay(this.#around.state());
+  }
+
+  /** Tokens that the call sends. */
+  #estimate(): number {
+    const spoken = this.#messages().reduce((sum: number, message) => sum + this.#count(message), 0);
+    const tools = this.#request.tools === undefined ? 0 : this.#count(this.#tools());
+    return (this.#bundle?.bundle.token_estimate ?? 0) + spoken + tools;
+  }
+
+  #bundleMessages(): Json {
+    return (this.#bundle?.messages ?? []) as unknown as Json;
+  }
+
+  #checkAsked(): void {
+    if ((this.#bundle?.messages.length ?? 0) + this.#messages().length > 0) return;
+    throw new InvalidError(
+      'prompt-missing',
+      `${this.#around.definition.name}: the bundle '${this.#request.bundle}' is empty and the call has no prompt: there is nothing to ask. Add a goal or a message (fragments), or a prompt.`,
+      { bundle: this.#request.bundle },
+    );
+  }
+
+  /** What was sent then is sent again; where that can't be made again (another tokenizer, other rules), the call is asked anew. */
+  async #originFor(
+    recorded: BundleOrigin | undefined,
+    texts: Map<Sha256, string>,
+  ): Promise<{ readonly origin: Origin | undefined; readonly bundle: AssembledBundle | undefined }> {
+    if (recorded !== undefined && recorded.tokenizer === this.#request.model.tokenizer.id) {
+      const bundle = await this.#assemble(recorded, texts);
+      if (this.#digest(bundle.messages as unknown as Json) === recorded.messages) return { origin: recorded, bundle };
+    }
+    const origin = await this.#origin(texts);
+    return { origin, bundle: origin && (await this.#assemble(origin, texts)) };
+  }
+
+  async #origin(texts: Map<Sha256, string>): Promise<Origin | undefined> {
+    const { bundle, model, placeholders } = this.#request;
+    if (bundle === undefined) return undefined;
+    const { state, input } = this.#around;
+    const policy = this.#rules.bundles.get(bundle)!;
+    const told = this.#rules.system?.(input());
+    const system = told === undefined ? undefined : storableText(told);
+    const around = await this.#session.around(policy.session);
+    for (const [name, text] of around.texts) texts.set(name, text);
+    return {
+      type: bundle,
+      upTo: state().head.sequence,
+      policy: this.#addText(texts, canonicalJson(policy as unknown as Json), true),
+      tokenizer: model.tokenizer.id,
+      ...(around.runs.length > 0 && { session: around.runs }),
+      ...(around.continuation !== undefined && { continuation: around.continuation }),
+      ...(around.user !== undefined && { user: around.user }),
+      ...(system !== undefined && { system: this.#addText(texts, system, true) }),
+      ...(placeholders !== undefined && { placeholders }),
+      ...(this.#rules.firstPhase !== undefined && { firstPhase: this.#rules.firstPhase }),
+    };
+  }
+
+  /** Texts that are named must be stored, however short they are. */
+  #addText(texts: Map<Sha256, string>, text: string, isNamed = false): Sha256 {
+    const digest = this.#around.ports.digest.sha256(text);
+    if (isNamed || text.length >= SHARED_TEXT_MIN_CHARS) texts.set(digest, text);
+    return digest;
+  }
+
+  async #assemble(origin: Origin, texts: ReadonlyMap<Sha256, string>): Promise<AssembledBundle> {
+    const { ports, context, state } = this.#around;
+    const { workflow } = state();
+    const stored = [origin.policy, origin.system, origin.user, origin.continuation].every(
+      (name) => name === undefined || texts.has(name),
+    )
+      ? undefined
+      : await textsOf(origin, workflow, ports.store);
+    const text = (digest: Sha256): string => texts.get(digest) ?? stored!(digest);
+    const { tokenizer } = this.#request.model;
+    return bundleOf(origin, { workflow, context, reads: ports.store, tokenizer, digest: ports.digest, text });
+  }
+
+  #count(value: Json): number {
+    return this.#request.model.tokenizer.count(canonicalJson(value));
+  }
+
+  /** Judged again with all that was intended meanwhile. */
+  async #confirm(key: EffectKey, question: Sha256): Promise<void> {
+    const { model } = this.#request;
+    refuseRepeats(this.#around.state(), question, this.#rules.repeatsMax, model.modelId, key, true);
+    await this.#reservation.confirm(key);
+  }
+
+  /** The same words to the same model are the same question, whichever step asks: the trace, which grows with each, is none of them. */
+  #question(): Sha256 {
+    const said = this.#bundle?.manifest.items.filter(({ type }) =>
+      (FRAGMENT_TYPES as readonly string[]).includes(type),
+    );
+    return this.#digest([
+      this.asked(),
+      (said ?? []).flatMap(({ digest, state }) => (state === 'kept' ? [digest] : [])),
+    ]);
+  }
+
+  #checkRepeats(question: Sha256, key: EffectKey): void {
+    const state = this.#around.state();
+    if (isIntended(state, this.#task, key)) return;
+    refuseRepeats(state, question, this.#rules.repeatsMax, `model ${this.#request.model.modelId}`, key);
+  }
+
+  async #call(context: EffectContext): Promise<Json> {
+    const { ports, onDelta } = this.#around;
+    const { model, tools = [], responseSchema = null, settings = null, rawPrompt, isStreamed = false } = this.#request;
+    const prompt: ModelPrompt = {
+      messages: [...(this.#bundle?.messages ?? []), ...(this.#request.messages ?? [])],
+      raw: rawPrompt,
+      tools,
+      responseSchema,
+      settings,
+    };
+    const startedMs = ports.clock.monotonicMs();
+    const answer = await model.answer(
+      prompt,
+      {
+        key: context.key,
+        signal: context.signal,
+        onDelta: (delta) => {
+          context.heartbeat();
+          onDelta(this.#task, delta);
+        },
+      },
+      isStreamed,
+    );
+    const { usage } = answer;
+    const latencyMs = Math.round(ports.clock.monotonicMs() - startedMs);
+    const costMicros = model.costMicros(usage) ?? 0;
+    return toJson({ ...answer, costMicros, latencyMs }, `answer of ${describe(model)}`);
+  }
+}
+
+const describe = ({ provider, modelId }: Model): string => `${provider} ${modelId}`;
+
+const inUndo = (definition: string): InvalidError =>
+  new InvalidError(
+    'model-in-undo',
+    `${definition} undoes another workflow: what is undone follows from what was recorded, and no model is asked.`,
+    { definition },
+  );

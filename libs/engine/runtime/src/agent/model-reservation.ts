@@ -1,0 +1,118 @@
+/**
+ * Owns what a model call reserves of budgets: worked out before the call, checked before and after it is in the log, and settled when the
+ * call has failed. Must not write.
+ */
+
+import { BUDGET_EXCEEDED, type EffectKey, type Json, NO_SPEND, type Spend, type TaskId } from '@tidemark/core';
+import { ContendedError, type ModelRequest, NotDoneError, ParkError, type Usage } from '../definition/index.ts';
+import { BUDGET_LOOK_MS, BUDGET_WAIT_MAX_MS } from './limits.ts';
+import { checkOwnBudgets, checkShared, sharedSpends } from './model-budgets.ts';
+import type { ModelSurroundings } from './model-calls.ts';
+
+export class ModelReservation {
+  readonly #around: ModelSurroundings;
+  readonly #task: TaskId;
+  readonly #request: ModelRequest;
+  readonly #signal: AbortSignal;
+  #reserved: Spend = NO_SPEND;
+  #isUnpriced = false;
+  /** Tenant or user have a budget. One that is set from here on counts for the next call. */
+  #isShared = false;
+
+  constructor(around: ModelSurroundings, task: TaskId, request: ModelRequest, signal: AbortSignal) {
+    this.#around = around;
+    this.#task = task;
+    this.#request = request;
+    this.#signal = signal;
+  }
+
+  /** What the call may cost at most, as far as that is known before it. */
+  reserve(inputTokens: number): Spend {
+    const { model, settings } = this.#request;
+    const outputTokens = maxOutput(settings) ?? model.maxOutputTokens;
+    const usage: Usage = { inputTokens, outputTokens, cachedInputTokens: 0, reasoningTokens: 0 };
+    const costMicros = model.costMicros(usage);
+    this.#isUnpriced = costMicros === undefined;
+    this.#reserved = { tokens: inputTokens + outputTokens, costMicros: costMicros ?? 0 };
+    return this.#reserved;
+  }
+
+  /** Waits while only what others have reserved is in the way. Throws `ParkError` (`budget_exceeded`, `model-unpriced`). */
+  check(key: EffectKey): Promise<void> {
+    const { ports, state } = this.#around;
+    const { tenant, user } = state();
+    return this.#whileContended(async () => {
+      const spends = await sharedSpends(ports, tenant, user);
+      this.#isShared = spends.length > 0;
+      this.#checkOwn(key);
+      checkShared(spends, this.#call(key), false);
+    });
+  }
+
+  /**
+   * The reservation is in the log, and in the rows before shared budgets are asked again: nobody else's can be missed. Throws
+   * `ContendedError` as well: then it is to be given back, and tried again.
+   */
+  async confirm(key: EffectKey): Promise<void> {
+    const { ports, state, applied } = this.#around;
+    this.#checkOwn(key);
+    if (!this.#isShared) return;
+    await applied();
+    const { tenant, user } = state();
+    checkShared(await sharedSpends(ports, tenant, user), this.#call(key), true);
+  }
+
+  /** What a call that failed has cost: nothing where it was certainly not made, what the provider says, or all that was reserved. */
+  lost(error: unknown): Spend {
+    if (error instanceof NotDoneError) return NO_SPEND;
+    const usage = usageIn(error);
+    if (usage === undefined) return this.#reserved;
+    const costMicros = this.#request.model.costMicros(usage) ?? 0;
+    return { tokens: usage.inputTokens + usage.outputTokens, costMicros };
+  }
+
+  #call(key: EffectKey) {
+    return { key, task: this.#task, reserved: this.#reserved, isUnpriced: this.#isUnpriced };
+  }
+
+  #checkOwn(key: EffectKey): void {
+    const { context } = this.#around.definition;
+    if (context !== undefined) checkOwnBudgets(this.#around.state(), context, this.#call(key));
+  }
+
+  /** Others' calls take seconds, and mostly cost less than they reserved. Holds nothing meanwhile. */
+  async #whileContended(check: () => Promise<void>): Promise<void> {
+    const { clock, prng } = this.#around.ports;
+    const endMs = clock.monotonicMs() + BUDGET_WAIT_MAX_MS;
+    for (;;) {
+      try {
+        return await check();
+      } catch (error) {
+        if (!(error instanceof ContendedError)) throw error;
+        this.#signal.throwIfAborted();
+        if (clock.monotonicMs() >= endMs)
+          throw new ParkError(
+            BUDGET_EXCEEDED,
+            `${error.message} It was waited for.`,
+            null,
+            error.details.exceeded as Json,
+          );
+        await clock.sleep(BUDGET_LOOK_MS * (1 + prng.bytes(1)[0]! / 64), this.#signal);
+      }
+    }
+  }
+}
+
+function maxOutput(settings: Json | undefined): number | undefined {
+  if (typeof settings !== 'object' || settings === null || !('maxOutputTokens' in settings)) return undefined;
+  const { maxOutputTokens } = settings;
+  return typeof maxOutputTokens === 'number' && maxOutputTokens > 0 ? maxOutputTokens : undefined;
+}
+
+/** What a provider told of a call that broke off. */
+function usageIn(error: unknown): Usage | undefined {
+  const received = error instanceof Error && 'received' in error ? error.received : undefined;
+  const usage = typeof received === 'object' && received !== null && 'usage' in received ? received.usage : undefined;
+  const { inputTokens, outputTokens } = (usage ?? {}) as Partial<Usage>;
+  return typeof inputTokens === 'number' && typeof outputTokens === 'number' ? (usage as Usage) : undefined;
+}

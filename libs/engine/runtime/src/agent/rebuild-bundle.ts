@@ -1,0 +1,191 @@
+/**
+ * Owns the rebuilding of what a past model call saw: from rows alone, byte for byte, and a plain answer when the bytes differ from those that
+ * were sent (I8). Reads only.
+ */
+
+import { type BundleOrigin, decodePayload, type ForkOrigin, type Payloads } from '@tidemark/codec';
+import {
+  type AssembledBundle,
+  CorruptError,
+  type EffectKey,
+  InvalidError,
+  type Json,
+  type Sequence,
+  type Sha256,
+  streamFromJson,
+  type TaskId,
+  type Tokenizer,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { Digest, EffectRow, ProjectionStore } from '@tidemark/ports';
+import type { ModelAnswer } from '../definition/index.ts';
+import { originOf, type PageOf, readsOf, WorkflowContext } from '../history/index.ts';
+import { digestOf } from '../kernel/index.ts';
+import { bundleOf, readTexts, textsOf } from './bundle-origin.ts';
+import { MODEL_OPERATION } from './model-calls.ts';
+import { promptMessages } from './prompt-chain.ts';
+
+export interface RebuiltCall {
+  readonly key: EffectKey;
+  readonly task: TaskId;
+  /** The checkpoint that the call is a part of; null while its step has not committed. */
+  readonly sequence: Sequence | null;
+  readonly status: EffectRow['status'];
+  readonly provider: string;
+  readonly model: string;
+  /** Undefined for a call without a bundle. */
+  readonly bundle: (AssembledBundle & { readonly origin: BundleOrigin }) | undefined;
+  /** Messages that the step itself sent after the bundle; as the model's own library has them where it was called through that. */
+  readonly prompt: readonly Json[];
+  /** SHA-256 of the bundle's messages as they were sent, and as they are rebuilt; equal, or the bytes differ. */
+  readonly sent: Sha256 | null;
+  readonly rebuilt: Sha256 | null;
+  /** Null while it is not resolved. */
+  readonly answer: ModelAnswer | null;
+}
+
+interface Sources {
+  readonly store: Pick<
+    ProjectionStore,
+    'loadStreams' | 'checkpoints' | 'effects' | 'fragments' | 'texts' | 'trace' | 'scopes'
+  >;
+  readonly digest: Digest;
+  /** By the id that the origin names; undefined: nobody here knows it. */
+  readonly tokenizerById: (id: string) => Tokenizer | undefined;
+}
+
+/** Which of a step's calls, counted from 1. Aborting `signal` ends the work. */
+export interface CallRange {
+  readonly from: number;
+  readonly limit: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface RebuiltCalls {
+  readonly calls: readonly RebuiltCall[];
+  /** Number of the next one; null: there are no more. */
+  readonly nextFrom: number | null;
+}
+
+/**
+ * Model calls of the step that the checkpoint committed, in order of their keys; for the sequence after the newest checkpoint, those of the steps that
+ * are under way. Throws `InvalidError` (`workflow-unknown`, `checkpoint-unknown`, `no-model-call`, `tokenizer-unknown`), `CorruptError`.
+ */
+export async function rebuildCalls(
+  sources: Sources,
+  workflow: WorkflowId,
+  at: Sequence,
+  { from, limit, signal }: CallRange = { from: 1, limit: Number.POSITIVE_INFINITY },
+): Promise<RebuiltCalls> {
+  const { store } = sources;
+  const found = await tasksAt(sources, workflow, at);
+  const calls: RebuiltCall[] = [];
+  const pageOf: PageOf = (of, options) => store.checkpoints(of, options);
+  const fork = found.isFork ? await originOf(pageOf, workflow) : undefined;
+  let number = 0;
+  for (const task of found.tasks) {
+    const effects = (await store.effects(workflow, { task })).filter(({ operation }) => operation === MODEL_OPERATION);
+    for (const effect of effects.sort(byKey)) {
+      signal?.throwIfAborted();
+      number += 1;
+      if (number < from) continue;
+      if (calls.length === limit) return { calls, nextFrom: number };
+      calls.push(await rebuilt(sources, effect, found.sequence, fork));
+    }
+  }
+  if (number > 0) return { calls, nextFrom: null };
+  const step = found.sequence === null ? 'No step that is under way' : `The step of checkpoint ${at}`;
+  const message = `at: ${step} in ${workflow} ${found.sequence === null ? 'has' : "hasn't"} asked a model.`;
+  throw new InvalidError('no-model-call', message, { workflow, sequence: at });
+}
+
+async function tasksAt({ store }: Sources, workflow: WorkflowId, at: Sequence) {
+  const [snapshot] = await store.loadStreams([workflow]);
+  if (snapshot === undefined)
+    throw new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
+  const state = streamFromJson(snapshot.state, snapshot.tasks);
+  const newest = state.head.sequence;
+  const isFork = state.fork !== undefined;
+  if (at === newest + 1) return { tasks: [...state.frontier.tasks].map(({ id }) => id), sequence: null, isFork };
+  const [row] = at < 1 || at > newest ? [] : await store.checkpoints(workflow, { from: at, limit: 1 });
+  if (row?.task == null) {
+    throw new InvalidError(
+      'checkpoint-unknown',
+      `at: ${workflow} has checkpoints 1 to ${newest}; ${newest + 1} means its steps under way. There is no ${at}.`,
+      { workflow, sequence: at, newest },
+    );
+  }
+  return { tasks: [row.task], sequence: at, isFork };
+}
+
+/** `…:model:2` before `…:model:10`, and named calls after counted ones. */
+function byKey(a: EffectRow, b: EffectRow): number {
+  const ordinal = ({ key }: EffectRow): number => {
+    const last = key.slice(key.lastIndexOf(':') + 1);
+    return /^\d+$/.test(last) ? Number(last) : Number.POSITIVE_INFINITY;
+  };
+  const [left, right] = [ordinal(a), ordinal(b)];
+  if (left !== right) return left < right ? -1 : 1;
+  return a.key < b.key ? -1 : 1;
+}
+
+async function rebuilt(
+  sources: Sources,
+  effect: EffectRow,
+  sequence: Sequence | null,
+  fork: ForkOrigin | undefined,
+): Promise<RebuiltCall> {
+  const { store, digest } = sources;
+  const { workflow, key, task, status } = effect;
+  if (effect.request === null) {
+    throw new CorruptError('rows-incomplete', `Workflow ${workflow}: what call ${key} asked is missing.`, {
+      workflow,
+      key,
+    });
+  }
+  const { request, bundle: origin, prompt } = decodePayload('EffectIntended', effect.request);
+  const { provider, model } = request as { readonly provider: string; readonly model: string };
+  const messages = await promptMessages(prompt ?? null, (digests) => readTexts(store, workflow, digests));
+  const assembled = origin && (await bundleFor(sources, workflow, origin, fork));
+  return {
+    key,
+    task,
+    sequence,
+    status,
+    provider,
+    model,
+    prompt: messages,
+    bundle: assembled && { ...assembled, origin },
+    sent: origin?.messages ?? null,
+    rebuilt: assembled === undefined ? null : digestOf(digest, assembled.messages as unknown as Json),
+    answer: status === 'done' ? answerIn(effect) : null,
+  };
+}
+
+const answerIn = ({ payload }: EffectRow): ModelAnswer | null => {
+  const resolved: Payloads['EffectResolved'] = decodePayload('EffectResolved', payload);
+  return 'response' in resolved ? (resolved.response as unknown as ModelAnswer) : null;
+};
+
+async function bundleFor(
+  { store, digest, tokenizerById }: Sources,
+  workflow: WorkflowId,
+  origin: BundleOrigin,
+  fork: ForkOrigin | undefined,
+): Promise<AssembledBundle> {
+  const tokenizer = tokenizerById(origin.tokenizer);
+  if (tokenizer === undefined) throw tokenizerUnknown(workflow, origin.tokenizer);
+  // All of it from rows: nothing was folded here.
+  const context = new WorkflowContext(Number.MAX_SAFE_INTEGER as Sequence, digest);
+  if (fork !== undefined) context.goesOnFrom(fork);
+  const reads = readsOf(store, workflow, fork);
+  const text = await textsOf(origin, workflow, store);
+  return bundleOf(origin, { workflow, context, reads, tokenizer, digest, text });
+}
+
+const tokenizerUnknown = (workflow: WorkflowId, tokenizer: string): InvalidError =>
+  new InvalidError(
+    'tokenizer-unknown',
+    `A bundle of ${workflow} was counted by the tokenizer '${tokenizer}', which this process doesn't know. Register it with registerTokenizer, and ask again.`,
+    { workflow, tokenizer },
+  );

@@ -1,0 +1,133 @@
+/**
+ * Owns what a workflow sees of its session and its user: earlier workflows' fragments, and what memory injects at the start. It
+ * is found out once a workflow, and every later bundle has the same: what was injected is text of the workflow's own. A fork sees what
+ * its base saw.
+ */
+
+import type { BundleOrigin, ForkOrigin } from '@tidemark/codec';
+import type { Json, Sha256, StreamState } from '@tidemark/core';
+import type { ProjectionStore } from '@tidemark/ports';
+import type { WorkflowContext } from '../history/index.ts';
+import type { Ports } from '../kernel/index.ts';
+import { SESSION_RUNS_MAX } from './limits.ts';
+
+export interface SessionAround {
+  readonly runs: NonNullable<BundleOrigin['session']>;
+  readonly continuation: Sha256 | undefined;
+  readonly user: Sha256 | undefined;
+  /** Texts to be stored with the first call, by digest or by the lane's own name. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+interface Surroundings {
+  readonly ports: Pick<Ports, 'digest' | 'memory'> & {
+    readonly store: Pick<ProjectionStore, 'fragments' | 'texts' | 'trace' | 'scopes' | 'session'>;
+  };
+  readonly context: WorkflowContext;
+  readonly state: () => StreamState;
+  readonly input: () => Json;
+}
+
+/** Under these names a workflow's texts say what was found out: which text each lane is, and the earlier workflows. */
+const FOUND = 'session:found';
+
+interface Found {
+  readonly runs: SessionAround['runs'];
+  readonly continuation?: Sha256;
+  readonly user?: Sha256;
+}
+
+export class SessionContext {
+  readonly #around: Surroundings;
+  #found: Promise<{ readonly found: Found; readonly texts: ReadonlyMap<string, string> }> | undefined;
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+  }
+
+  /** `withRuns`: whether fragments of earlier workflows of the session are wanted. */
+  async around(withRuns: boolean): Promise<SessionAround> {
+    const { session, user } = this.#around.state();
+    if (session === undefined && user === undefined && this.#around.context.fork?.session === undefined) {
+      return { runs: [], continuation: undefined, user: undefined, texts: new Map() };
+    }
+    this.#found ??= this.#find().catch((error: unknown) => {
+      this.#found = undefined;
+      throw error;
+    });
+    const { found, texts } = await this.#found;
+    return { runs: withRuns ? found.runs : [], continuation: found.continuation, user: found.user, texts };
+  }
+
+  async #find() {
+    const { ports, state } = this.#around;
+    const { workflow } = state();
+    const [known] = await ports.store.texts(workflow, [FOUND]);
+    if (known !== undefined) return { found: JSON.parse(known.text) as Found, texts: new Map<string, string>() };
+    const texts = new Map<string, string>();
+    const inherited = this.#around.context.fork?.session;
+    if (inherited?.found !== undefined) {
+      const { of, ...lanes } = inherited.found;
+      const found: Found = { runs: inherited.runs, ...lanes };
+      for (const { digest, text } of await ports.store.texts(of, Object.values(lanes))) texts.set(digest, text);
+      texts.set(FOUND, JSON.stringify(found));
+      return { found, texts };
+    }
+    const keep = (sections: readonly string[] = []): Sha256 | undefined => {
+      if (sections.length === 0) return undefined;
+      const text = JSON.stringify(sections);
+      const digest = ports.digest.sha256(text);
+      texts.set(digest, text);
+      return digest;
+    };
+    const [runs, injected] = await Promise.all([inherited?.runs ?? this.#runs(), this.#injected()]);
+    const continuation = keep(injected?.continuation);
+    const user = keep(injected?.user);
+    const found: Found = { runs, ...(continuation && { continuation }), ...(user && { user }) };
+    texts.set(FOUND, JSON.stringify(found));
+    return { found, texts };
+  }
+
+  #runs(): Promise<SessionAround['runs']> {
+    return runsBefore(this.#around.ports.store, this.#around.state());
+  }
+
+  async #injected() {
+    const { ports, state, context, input } = this.#around;
+    const { tenant, session, user, workflow, head } = state();
+    if (ports.memory === undefined || (session === undefined && user === undefined)) return undefined;
+    const fragments = await context.fragments(ports.store, workflow, head.sequence);
+    const goals = fragments.filter(({ type }) => type === 'task_goal').map(({ text }) => text);
+    const query = goals.length > 0 ? goals.join('\n') : JSON.stringify(input());
+    return ports.memory.inject({ tenant, session, user, query });
+  }
+}
+
+type Member = Pick<StreamState, 'session' | 'tenant' | 'workflow' | 'user'>;
+
+/** Workflows of its session that were opened before this one, nearest first. */
+async function runsBefore(store: Pick<ProjectionStore, 'session'>, member: Member): Promise<SessionAround['runs']> {
+  const { session, tenant, workflow, user = null } = member;
+  if (session === undefined) return [];
+  const all = await store.session(tenant, session, SESSION_RUNS_MAX + 1);
+  const own = all.find((one) => one.workflow === workflow);
+  return all
+    .filter((one) => one.workflow !== workflow && one.user === user && (own === undefined || one.lamport < own.lamport))
+    .slice(0, SESSION_RUNS_MAX)
+    .map((one) => ({ workflow: one.workflow, upTo: one.sequence }));
+}
+
+/** What a fork of the workflow is to see of its session; `inherited`: what the workflow itself has from its own base. */
+export async function sessionFor(
+  store: Pick<ProjectionStore, 'session' | 'texts'>,
+  base: Member,
+  inherited: ForkOrigin['session'],
+): Promise<ForkOrigin['session']> {
+  const [known] = await store.texts(base.workflow, [FOUND]);
+  if (known !== undefined) {
+    const { runs, ...lanes } = JSON.parse(known.text) as Found;
+    return { runs, found: { of: base.workflow, ...lanes } };
+  }
+  if (inherited !== undefined || base.session === undefined) return inherited;
+  return { runs: await runsBefore(store, base) };
+}

@@ -1,0 +1,52 @@
+/** The summary of a workflow that fails never stands in the way of its failure. */
+
+import { expect, it } from 'vitest';
+import type { Draft } from '../lease/held-stream.ts';
+import { SimulatedClock } from '../testing/simulated-ports.ts';
+import { FAILURE_SUMMARY_MAX_MS } from './limits.ts';
+import { failureSummary } from './summaries.ts';
+
+const failed: Draft = {
+  type: 'WorkflowFailed',
+  control: { code: 'boom', task: null },
+  payload: { error: { name: 'Error', code: 'boom', message: 'It broke.' } as never },
+};
+
+/** A workflow of a session; `read` answers for its rows. */
+function around(read: () => Promise<unknown>, user = 'ana') {
+  const clock = new SimulatedClock();
+  const missed: string[] = [];
+  const speculative = { session: 's', user, workflow: 'w', head: { sequence: 0 }, frontier: { tasks: [] } };
+  const given = {
+    ports: { clock, telemetry: { count: (name: string) => void missed.push(name) } },
+    stream: { speculative },
+    reads: {},
+    content: { input: 'Book it', context: { fragments: read, trace: async () => ({ recent: [], earlier: {} }) } },
+  };
+  return { given: given as never, clock, missed };
+}
+
+it('is made by rule', async () => {
+  const { given, missed } = around(async () => []);
+  expect(await failureSummary(failed, given)).toMatchObject({ subject: 'user:ana', kind: 'summary', key: 's/w' });
+  expect(missed).toEqual([]);
+});
+
+it('is left out, and counted, where rows are damaged or can not be had in time', async () => {
+  const damaged = around(() => Promise.reject(new Error('text-missing')));
+  expect(await failureSummary(failed, damaged.given)).toBeUndefined();
+  const nameless = around(async () => [], 'u'.repeat(300));
+  expect(await failureSummary(failed, nameless.given)).toBeUndefined();
+  const away = around(() => new Promise(() => {}));
+  const summary = failureSummary(failed, away.given);
+  await away.clock.run(FAILURE_SUMMARY_MAX_MS);
+  expect(await summary).toBeUndefined();
+  for (const { missed } of [damaged, nameless, away]) expect(missed).toEqual(['session_summaries_missing_total']);
+});
+
+it('is no business of an end that is no failure', async () => {
+  const { given, missed } = around(() => Promise.reject(new Error('not to be read')));
+  const parked = { type: 'WorkflowParked', control: {}, payload: {} } as never;
+  expect(await failureSummary(parked, given)).toBeUndefined();
+  expect(missed).toEqual([]);
+});

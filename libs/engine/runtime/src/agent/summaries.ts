@@ -1,0 +1,298 @@
+/**
+ * Owns the making of summaries: the rolling one, once messages pass the policy's threshold, and that of the session when its workflow
+ * ends. By a model, as a recorded effect, where the definition has one, and by rule where it has none, the model fails, or the
+ * workflow does. Must not write: they are a part of the step's own checkpoint, or of the event by which the workflow fails.
+ */
+
+import { type MemoryWrite, maskSecrets } from '@tidemark/codec';
+import {
+  type BundleMessage,
+  type Fragment,
+  isoTime,
+  type Json,
+  type SummaryDue,
+  type SummaryPolicy,
+  summariseByRule,
+  summaryDue,
+  summaryPrompt,
+  type TaskId,
+  type TaskState,
+} from '@tidemark/core';
+import {
+  parseSummary,
+  type SessionSummary,
+  summariseTraceByRule,
+  summaryInstruction,
+  summaryWords,
+  type TraceStep,
+  userSubject,
+} from '@tidemark/memory';
+import type { Clock, Telemetry } from '@tidemark/ports';
+import {
+  type ContextDefinition,
+  type Definition,
+  EffectError,
+  type FragmentDraft,
+  type MemoryUpdate,
+  type Model,
+  type ModelAnswer,
+  ParkError,
+  type StepResult,
+} from '../definition/index.ts';
+import type { EffectJournal } from '../effects/index.ts';
+import type { ContextReads, StreamContent } from '../history/index.ts';
+import { EFFECT_NOT_RECORDED, sha256Digest } from '../kernel/index.ts';
+import type { Draft, HeldStream } from '../lease/index.ts';
+import { anyWrite } from './commit-context.ts';
+import {
+  FAILURE_SUMMARY_MAX_MS,
+  MEMORY_KEY_MAX_CHARS,
+  SESSION_PROMPT_MAX_TOKENS,
+  SESSION_TRACE_MAX_COUNT,
+} from './limits.ts';
+import type { ModelCalls } from './model-calls.ts';
+
+export interface SummarySurroundings {
+  readonly ports: { readonly clock: Clock; readonly telemetry: Pick<Telemetry, 'count'> };
+  readonly definition: Definition;
+  readonly stream: HeldStream;
+  readonly content: StreamContent;
+  readonly reads: ContextReads;
+  readonly models: ModelCalls;
+  readonly signal: AbortSignal;
+}
+
+/** The subject of summaries of a session without a user. */
+export const sessionSubject = (session: string): string => `session:${session}`;
+
+/** Whether a summary could be due with it. */
+/** Whether nothing follows in this history. */
+export const endsHistory = ({ done, continueAsNew }: StepResult): boolean =>
+  done !== undefined || continueAsNew !== undefined;
+
+export const mayBringSummaries = (result: StepResult): boolean => result.fragments !== undefined || endsHistory(result);
+
+/** The step's result with the summaries that are due. */
+export async function withSummaries(
+  result: StepResult,
+  task: TaskState,
+  journal: EffectJournal,
+  around: SummarySurroundings,
+): Promise<StepResult> {
+  const rolling = result.fragments === undefined ? undefined : await rollingSummary(task, journal, around);
+  const session = !endsHistory(result) ? undefined : await sessionSummary(result, task, journal, around);
+  if (rolling === undefined && session === undefined) return result;
+  return {
+    ...result,
+    ...(rolling !== undefined && { fragments: [...(result.fragments ?? []), rolling] }),
+    ...(session !== undefined && { memories: [...(result.memories ?? []), session] }),
+  };
+}
+
+async function ask(
+  { models, signal }: SummarySurroundings,
+  { id }: TaskState,
+  journal: EffectJournal,
+  question: { readonly name: string; readonly model: Model; readonly messages: readonly BundleMessage[] },
+): Promise<string | undefined> {
+  const { effect, asked } = models.effect(id, question, signal);
+  try {
+    const answer = await journal.effect(effect, asked, { name: question.name });
+    return (answer as unknown as ModelAnswer).text.trim();
+  } catch (error) {
+    // The provider failed, or the budget is at its end, and there is a rule: an agent's work is not lost for want of a summary.
+    const isStop = error instanceof ParkError && error.code === EFFECT_NOT_RECORDED;
+    if (error instanceof EffectError || (error instanceof ParkError && !isStop)) return undefined;
+    throw error;
+  }
+}
+
+const system = (content: string): BundleMessage => ({ role: 'system', content });
+const user = (text: string): BundleMessage => ({ role: 'user', content: [{ type: 'text', text }] });
+
+async function rollingSummary(
+  task: TaskState,
+  journal: EffectJournal,
+  around: SummarySurroundings,
+): Promise<FragmentDraft | undefined> {
+  const { definition, content, reads, stream, models } = around;
+  const { context: rules } = definition;
+  const policies = [...(rules?.bundles.values() ?? [])].filter(({ summary }) => summary !== null);
+  if (rules === undefined || policies.length === 0) return undefined;
+  const { workflow, head } = stream.speculative;
+  const own = await content.context.fragments(reads, workflow, head.sequence);
+  // A summary stands for all before it, so it absorbs what earlier workflows of the session left as well.
+  const earlier = await models.earlierRuns();
+  for (const policy of policies) {
+    const due = summaryDue(policy, [...earlier, ...own], rules.tokenizer);
+    if (due === null) continue;
+    // Parallel tasks find the same one due: it is made once.
+    return models.once(JSON.stringify(due.covers), async () => {
+      const text = await rollingText(due, policy.summary!, rules, (model, prompt) =>
+        ask(around, task, journal, {
+          name: 'rolling-summary',
+          model,
+          messages: [system(prompt.system), user(prompt.user)],
+        }),
+      );
+      return { type: 'summary', text, covers: due.covers };
+    });
+  }
+  return undefined;
+}
+
+async function rollingText(
+  due: SummaryDue,
+  { by, keepTokens, thresholdTokens }: SummaryPolicy,
+  { summaryModel, tokenizer }: ContextDefinition,
+  asking: (model: Model, prompt: ReturnType<typeof summaryPrompt>) => Promise<string | undefined>,
+): Promise<string> {
+  const previous = due.previous?.text ?? null;
+  if (by === 'model' && summaryModel !== undefined) {
+    const text = await asking(summaryModel, summaryPrompt(previous, due.absorb));
+    if (text !== undefined && text !== '') return text;
+  }
+  // The summary and what is kept together stay below what made it due.
+  const maxTokens = Math.max(128, Math.floor((thresholdTokens - keepTokens) / 2));
+  return summariseByRule(previous, due.absorb, due.covers, maxTokens, tokenizer);
+}
+
+async function sessionSummary(
+  result: StepResult,
+  task: TaskState,
+  journal: EffectJournal,
+  around: SummarySurroundings,
+): Promise<MemoryUpdate | undefined> {
+  const { stream, definition } = around;
+  const { session } = stream.speculative;
+  if (session === undefined) return undefined;
+  const { byRule, goal, fragments } = await summaryByRule(session, around, {
+    last: {
+      step: task.step,
+      action: result.lastAction ?? task.step,
+      output: maskSecrets((result.done ?? result.continueAsNew ?? null) as Json),
+    },
+    fragments: result.fragments ?? [],
+    openTasks: tasksBut(stream, task.id),
+  });
+  const model = definition.context?.summaryModel;
+  const summary =
+    model === undefined ? byRule : await summaryByModel(model, byRule, goal, fragments, around, task, journal);
+  return summaryUpdate(session, stream, summary);
+}
+
+/**
+ * What is remembered of a workflow that ends so; undefined: it doesn't fail by it, or is of no session. By rule: what failed may be
+ * the model itself. Never throws, and takes `FAILURE_SUMMARY_MAX_MS` at most: a failure is recorded without it, if need be.
+ */
+export async function failureSummary(
+  ending: Draft,
+  around: Pick<SummarySurroundings, 'content' | 'reads' | 'stream' | 'ports'>,
+): Promise<MemoryWrite | undefined> {
+  const { stream, ports } = around;
+  const { session, frontier } = stream.speculative;
+  if (session === undefined || !isFailure(ending)) return undefined;
+  const task = 'task' in ending.control && ending.control.task !== null ? ending.control.task : undefined;
+  const step = task === undefined ? undefined : frontier.tasks.get(task)?.step;
+  const made = summaryByRule(session, around, {
+    last: { step: step ?? 'the workflow', action: 'failed', output: ending.payload.error.message },
+    fragments: [],
+    openTasks: tasksBut(stream),
+  }).then(({ byRule }) => anyWrite(summaryUpdate(session, stream, byRule), 'the summary of the session'));
+  const ended = new AbortController();
+  const late = ports.clock.sleep(FAILURE_SUMMARY_MAX_MS, ended.signal).then(() => undefined);
+  const summary = await Promise.race([made.catch(() => undefined), late]);
+  ended.abort(MADE);
+  if (summary === undefined) ports.telemetry.count('session_summaries_missing_total', 1);
+  return summary;
+}
+
+/** A reason that is at hand: by default each abort would make an error with a stack. */
+const MADE = 'made';
+
+/** The events that end a run, with the summary in the last one where that is a failure. */
+export function withFailureSummary(drafts: readonly Draft[], summary: MemoryWrite | undefined): readonly Draft[] {
+  const last = drafts.at(-1);
+  if (summary === undefined || !isFailure(last)) return drafts;
+  const ending = {
+    ...last,
+    control: { ...last.control, hasContext: true },
+    payload: { ...last.payload, memories: [summary] },
+  } as Failure;
+  return [...drafts.slice(0, -1), ending];
+}
+
+type Failure = Extract<Draft, { readonly type: 'WorkflowFailed' | 'CompensationStarted' }>;
+
+const isFailure = (draft: Draft | undefined): draft is Failure =>
+  draft?.type === 'WorkflowFailed' || draft?.type === 'CompensationStarted';
+
+interface SessionEnd {
+  readonly last: TraceStep;
+  /** Not committed yet. */
+  readonly fragments: readonly FragmentDraft[];
+  readonly openTasks: readonly string[];
+}
+
+async function summaryByRule(
+  session: string,
+  { content, reads, stream, ports }: Pick<SummarySurroundings, 'content' | 'reads' | 'stream' | 'ports'>,
+  end: SessionEnd,
+) {
+  const { workflow, head } = stream.speculative;
+  const fragments = await content.context.fragments(reads, workflow, head.sequence);
+  const { recent } = await content.context.trace(reads, workflow, head.sequence, SESSION_TRACE_MAX_COUNT);
+  const goal = fragments.find(({ type }) => type === 'task_goal')?.text ?? goalOf(maskSecrets(content.input));
+  const byRule = summariseTraceByRule({
+    sessionId: session,
+    goal,
+    trace: [...recent, end.last],
+    fragments: [...fragments, ...end.fragments],
+    openTasks: end.openTasks,
+    createdAt: isoTime(ports.clock.nowMs()),
+  });
+  return { byRule, goal, fragments };
+}
+
+function summaryUpdate(session: string, { speculative }: HeldStream, summary: SessionSummary): MemoryUpdate {
+  const { workflow, user: whose } = speculative;
+  const key = `${session}/${workflow}`;
+  return {
+    subject: whose === undefined ? sessionSubject(session) : userSubject(whose),
+    kind: 'summary',
+    key: key.length <= MEMORY_KEY_MAX_CHARS ? key : sha256Digest.sha256(key),
+    value: summary,
+    words: summaryWords(summary),
+    source: `workflow ${workflow}`,
+  };
+}
+
+async function summaryByModel(
+  model: Model,
+  byRule: SessionSummary,
+  goal: string,
+  fragments: readonly Fragment[],
+  around: SummarySurroundings,
+  task: TaskState,
+  journal: EffectJournal,
+): Promise<SessionSummary> {
+  const conversation = summaryPrompt(null, newestOf(fragments, model)).user;
+  const messages = [system(summaryInstruction(goal)), user(`${conversation}\n\nBy rule: ${JSON.stringify(byRule)}`)];
+  const text = await ask(around, task, journal, { name: 'session-summary', model, messages });
+  return text === undefined ? byRule : parseSummary(text, byRule).summary;
+}
+
+/** The newest that fit: a long session has its rolling summary for the rest. */
+function newestOf(fragments: readonly Fragment[], { tokenizer }: Model): readonly Fragment[] {
+  let tokens = 0;
+  const from = fragments.findLastIndex(({ text }) => {
+    tokens += tokenizer.count(text);
+    return tokens > SESSION_PROMPT_MAX_TOKENS;
+  });
+  return fragments.slice(from + 1);
+}
+
+const goalOf = (input: Json): string => (typeof input === 'string' ? input : JSON.stringify(input)).slice(0, 500);
+
+const tasksBut = ({ speculative }: HeldStream, ended?: TaskId): readonly string[] =>
+  [...speculative.frontier.tasks].filter(({ id }) => id !== ended).map(({ step }) => step);

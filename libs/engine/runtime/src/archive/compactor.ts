@@ -1,0 +1,366 @@
+/**
+ * Owns the way of history from the log into segments. For each stretch of a partition, in this order: read and fold; write the object;
+ * read it back and hold every record against the log's; create the manifest; record the segment in the store; trim the log; delete hot
+ * rows. A pass begins with what the last one left undone, so it may die between any two of these, and several may do the same at once:
+ * the manifest's name is created once, and everything else is harmless when repeated.
+ *
+ * C1 The log is trimmed only to the end of a segment whose manifest is there and whose bytes, read from the object store by this pass,
+ *    are the log's own, record for record; and never past the floor that the rows had (I7).
+ * C2 Rows of history go only after the log was trimmed, and only those of workflows that ended in a segment.
+ * C3 Wall clocks say when, never what: where compactor and store disagree about the time, nothing is done.
+ */
+
+import { ConfigError, type Offset, type Partition, TidemarkError, UnavailableError } from '@tidemark/core';
+import { type EventLog, type PartitionFloor, RANGE_COUNT, type SegmentRow } from '@tidemark/ports';
+import { MEMORY_DEFINITION } from '../agent/index.ts';
+import { RANGE_RENEW_PERIOD_MS, RANGE_TTL_MS } from '../coordinator/index.ts';
+import { dutyCheck, failingCheck, type Health, type Loop, type Pace, type Ports, startLoop } from '../kernel/index.ts';
+import type { BlobStores } from '../views/index.ts';
+import type { Archive, KnownManifest } from './archive.ts';
+import { ArchiveWriter, type SegmentEncoder } from './archive-writer.ts';
+import { dropArchived, settleArchived } from './archived-rows.ts';
+import { BlobSweep, NO_SWEEP, type SweepReport } from './blob-sweep.ts';
+import {
+  BLOB_SWEEP_LOOK_MS,
+  CLOCKS_APART_MAX_MS,
+  COMPACTOR_PARTITIONS_AT_ONCE,
+  COMPACTOR_PERIOD_MS,
+  READY_COMPACTION_FAILING_MS,
+  RESTORED_ROWS_KEPT_MS,
+  RESTORED_ROWS_PAGE_COUNT,
+  SEGMENT_MIN_BYTES,
+  SEGMENT_WAIT_MAX_MS,
+  SEGMENTS_PAGE_COUNT,
+  STORAGE_LOOK_MS,
+} from './limits.ts';
+import { type DeletionWriter, Retention, type RetentionReport } from './retention.ts';
+import { checkRetention, DEFAULT_RETENTION, type RetentionPolicy } from './retention-policy.ts';
+import { SegmentOrphans } from './segment-orphans.ts';
+import { segmentRow } from './segment-rows.ts';
+import { StorageGauges } from './storage-gauges.ts';
+
+const COMPACTION = 'compaction';
+
+export interface CompactorPolicy {
+  /** How long a workflow that has closed stays in log and rows, in milliseconds. */
+  readonly hotMs: number;
+  /** A segment ends at so many raw bytes. */
+  readonly segmentMaxBytes?: number;
+  /** What is smaller, in raw bytes, waits for more. */
+  readonly segmentMinBytes?: number;
+  /** But no longer than this after the hot window, in milliseconds. */
+  readonly segmentWaitMs?: number;
+  /** Pause between two passes, in milliseconds. */
+  readonly periodMs?: number;
+  /** Of tenants without one of their own. */
+  readonly retention?: RetentionPolicy;
+  /** Time between two sweeps of blobs, in milliseconds. */
+  readonly blobSweepMs?: number;
+}
+
+export interface CompactorOptions {
+  /** `log`: the log itself, not a view that reads segments as well. */
+  readonly ports: Pick<Ports, 'store' | 'clock' | 'telemetry'> & { readonly log: EventLog };
+  readonly archive: Archive;
+  readonly deletions: DeletionWriter;
+  /** Absent: there are no large payloads to collect. */
+  readonly blobs?: BlobStores | undefined;
+  readonly policy: CompactorPolicy;
+  readonly pace: Pace;
+  /** As `ArchiveWriterOptions` has it. */
+  readonly encode?: SegmentEncoder;
+  /** This incarnation's name among compactors; never reused. */
+  readonly name: string;
+  readonly onError: (where: string, error: unknown) => void;
+  readonly onSegment?: (segment: SegmentRow) => void;
+}
+
+/** What one pass did. */
+export interface PassReport extends RetentionReport {
+  readonly segmentCount: number;
+  readonly eventCount: number;
+  readonly rawBytes: number;
+  readonly bytes: number;
+  /** Partitions of which something went wrong; each was told. */
+  readonly failedCount: number;
+}
+
+export class Compactor {
+  readonly #options: CompactorOptions;
+  readonly #writer: ArchiveWriter;
+  readonly #retention: Retention;
+  readonly #orphans: SegmentOrphans;
+  readonly #stopped = new AbortController();
+  /** Partitions of which nothing is left undone. */
+  readonly #settled = new Set<Partition>();
+  /** Of the store's tables, as the last pass saw them. */
+  #incarnation: string | undefined;
+  readonly #sweep: BlobSweep | undefined;
+  readonly #storage: StorageGauges;
+  #loops: ReadonlyMap<string, Loop> = new Map();
+  /** Told at each step of a pass, which may take hours as a whole. */
+  #moved = (): void => {};
+
+  /** Throws `ConfigError` (`retention-invalid`). */
+  constructor(options: CompactorOptions) {
+    refusePolicy(options.policy);
+    this.#options = options;
+    const { retention = DEFAULT_RETENTION } = options.policy;
+    const { signal: stopped } = this.#stopped;
+    this.#retention = new Retention({ ...options, policy: checkRetention(retention), stopped });
+    this.#writer = new ArchiveWriter({
+      ...options,
+      segmentMaxBytes: options.policy.segmentMaxBytes,
+      parts: (tenant) => this.#retention.deletes(tenant),
+    });
+    this.#orphans = new SegmentOrphans({ ...options, ...options.ports, archive: options.archive });
+    this.#storage = new StorageGauges(options.ports);
+    const { blobs, policy } = options;
+    const sweeping = { ...options, periodMs: policy.blobSweepMs, nowMs: () => this.#agreedNowMs() };
+    this.#sweep = blobs && new BlobSweep({ ...sweeping, blobs });
+  }
+
+  /** Sweeps on its own: looking for names may take long. */
+  start(): void {
+    const { clock } = this.#options.ports;
+    const loop = (body: (moved: () => void) => Promise<unknown>, periodMs: number, where: string): [string, Loop] => [
+      where,
+      startLoop(async (moved) => void (await body(moved)), {
+        clock,
+        periodMs,
+        onError: (error) => this.#options.onError(where, error),
+      }),
+    ];
+    const pass = (moved: () => void): Promise<PassReport> => {
+      this.#moved = moved;
+      return this.pass();
+    };
+    this.#loops = new Map([
+      loop(pass, this.#options.policy.periodMs ?? COMPACTOR_PERIOD_MS, COMPACTION),
+      loop(() => this.tellStorage(), STORAGE_LOOK_MS, 'looking at storage'),
+      ...(this.#sweep === undefined ? [] : [loop(() => this.sweepBlobs(), BLOB_SWEEP_LOOK_MS, 'sweep of blobs')]),
+    ]);
+  }
+
+  /** Ready: its passes succeed. */
+  health(): Health {
+    const compaction = this.#loops.get(COMPACTION)?.state();
+    if (compaction === undefined) return { ready: [], live: [] };
+    return {
+      ready: [failingCheck(COMPACTION, compaction, READY_COMPACTION_FAILING_MS)],
+      live: [dutyCheck(COMPACTION, compaction)],
+    };
+  }
+
+  /** Resolves once the step that is under way has ended; nothing half done has to be undone. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await Promise.all(Array.from(this.#loops.values(), (loop) => loop.stop()));
+    await this.#options.ports.store.releaseRanges(this.#options.name).catch(() => {});
+  }
+
+  /** Goes once over the caller's share of the partitions. Throws what concerns all of them; what concerns one is told and passed. */
+  async pass(): Promise<PassReport> {
+    const { ports, policy } = this.#options;
+    const ranges = await this.#share();
+    const sharedMs = ports.clock.monotonicMs();
+    const nowMs = await this.#agreedNowMs();
+    const isOwn = ({ partition }: Pick<SegmentRow, 'partition'>): boolean => {
+      // Asked of each segment, also by what goes over those that are to be moved or deleted.
+      this.#moved();
+      return pass.ranges.has(partition % RANGE_COUNT);
+    };
+    const report = { segmentCount: 0, eventCount: 0, rawBytes: 0, bytes: 0, failedCount: 0 };
+    const pass: Pass = { nowMs, ranges, sharedMs, isOver: false, isOwn, report };
+    await this.#noticeLoss();
+    await this.#noticeOthers(isOwn);
+    const floors = await ports.store.floors(nowMs - policy.hotMs, [MEMORY_DEFINITION]);
+    const bounds = await ports.log.bounds();
+    // From another one each time: who dies early, again and again, would else never get to the last.
+    const first = Math.floor(sharedMs) % Math.max(1, floors.length);
+    const left = [...floors.slice(first), ...floors.slice(0, first)].values();
+    // While one waits for a server or for other threads, the next is folded.
+    const lanes = Array.from({ length: COMPACTOR_PARTITIONS_AT_ONCE }, () => this.#lane(left, bounds, pass));
+    for (const lane of await Promise.allSettled(lanes)) if (lane.status === 'rejected') throw lane.reason;
+    await this.#dropRestored(nowMs);
+    return { ...report, ...(await this.#retention.pass(nowMs, isOwn)) };
+  }
+
+  /** One partition after the other, of those that no other lane has taken. */
+  async #lane(
+    left: Iterable<PartitionFloor>,
+    bounds: Awaited<ReturnType<EventLog['bounds']>>,
+    pass: Pass,
+  ): Promise<void> {
+    const { clock } = this.#options.ports;
+    for (const floor of left) {
+      if (this.#stopped.signal.aborted || pass.isOver) return;
+      this.#moved();
+      try {
+        if (clock.monotonicMs() - pass.sharedMs > RANGE_RENEW_PERIOD_MS) {
+          pass.sharedMs = clock.monotonicMs();
+          pass.ranges = await this.#share();
+        }
+        const start = bounds.get(floor.partition)?.start;
+        if (start === undefined || !pass.isOwn(floor)) continue;
+        await this.#partition(floor, start, pass);
+      } catch (error) {
+        this.#settled.delete(floor.partition);
+        this.#orphans.forget((partition) => partition === floor.partition);
+        // Another compactor has come further meanwhile.
+        if (error instanceof TidemarkError && error.code === 'log-trimmed') continue;
+        pass.report.failedCount++;
+        this.#options.onError(`partition ${floor.partition}`, error);
+        if (!isOfAll(error)) continue;
+        pass.isOver = true;
+        throw error;
+      }
+    }
+  }
+
+  /** Deletes large payloads that nothing names, if it is time. Throws where names can't be read: nothing moved then. */
+  async sweepBlobs(): Promise<SweepReport> {
+    if (this.#sweep === undefined || !(await this.#share()).has(0)) return NO_SWEEP;
+    return this.#sweep.run(this.#stopped.signal);
+  }
+
+  /** Sets the gauges of what history takes; one of several compactors does. */
+  async tellStorage(): Promise<void> {
+    if ((await this.#share()).has(0)) await this.#storage.tell();
+  }
+
+  /** Several may have a range at one moment, after a long step of one of them; that costs work alone. */
+  async #share(): Promise<ReadonlySet<number>> {
+    const { ports, name } = this.#options;
+    return new Set(await ports.store.shareRanges(name, RANGE_TTL_MS, 'compact'));
+  }
+
+  /** C3. */
+  async #agreedNowMs(): Promise<number> {
+    const { store, clock } = this.#options.ports;
+    const beforeMs = clock.nowMs();
+    const storeMs = await store.nowMs();
+    const apartMs = Math.max(beforeMs - storeMs, storeMs - clock.nowMs());
+    if (apartMs <= CLOCKS_APART_MAX_MS) return Math.min(storeMs, beforeMs);
+    throw new UnavailableError(
+      'clocks-apart',
+      `The clocks of this machine and of the store are ${Math.round(apartMs / 1_000)} s apart: which history is old enough is unknown. Nothing is archived or trimmed until they agree to ${CLOCKS_APART_MAX_MS / 1_000} s.`,
+      { apartMs, maxMs: CLOCKS_APART_MAX_MS },
+    );
+  }
+
+  async #partition({ partition, floor, next }: PartitionFloor, start: Offset, pass: Pass): Promise<void> {
+    const { log } = this.#options.ports;
+    const { nowMs, report } = pass;
+    if (!this.#settled.has(partition)) await this.#settle(partition, start, next);
+    await this.#orphans.look(partition);
+    for (let from = start; from < floor && !this.#stopped.signal.aborted && !pass.isOver; ) {
+      const manifest = await this.#archived(partition, from, floor, nowMs);
+      if (manifest === undefined || manifest.to > floor) return;
+      const segment = segmentRow(manifest);
+      await this.#options.ports.store.recordSegments([segment]);
+      await log.trim(partition, manifest.to);
+      // C2.
+      await dropArchived(this.#options.ports.store, segment);
+      await this.#orphans.beside(manifest);
+      from = manifest.to;
+      this.#count(segment, report);
+    }
+  }
+
+  /** A verified segment from that offset on, written now or by someone before; undefined: there is not enough yet. */
+  async #archived(
+    partition: Partition,
+    from: Offset,
+    floor: Offset,
+    nowMs: number,
+  ): Promise<KnownManifest | undefined> {
+    const written = await this.#options.archive.manifestFrom(partition, from);
+    if (written !== undefined) return this.#writer.verified(written);
+    const { policy } = this.#options;
+    return this.#writer.write(partition, from, floor, ({ rawBytes, atMs, workflowCount }) => {
+      if (rawBytes >= (policy.segmentMinBytes ?? SEGMENT_MIN_BYTES))
+        return workflowCount > 0 || rawBytes >= SEGMENT_MIN_BYTES;
+      // Fences alone are worth no segment; they go with what follows.
+      return workflowCount > 0 && atMs.first <= nowMs - policy.hotMs - (policy.segmentWaitMs ?? SEGMENT_WAIT_MAX_MS);
+    });
+  }
+
+  /** Rows that were made anew know of no segment, and may have what was dropped. */
+  async #noticeLoss(): Promise<void> {
+    const incarnation = await this.#options.ports.store.incarnation();
+    if (incarnation !== this.#incarnation) this.#settled.clear();
+    this.#incarnation = incarnation;
+  }
+
+  /**
+   * What is settled here may not be any more: a partition was another's meanwhile, also between two passes of this one, and that one may
+   * have died between trimming it and deleting its rows. The index tells of such segments.
+   */
+  async #noticeOthers(isOwn: (of: Pick<SegmentRow, 'partition'>) => boolean): Promise<void> {
+    for (const partition of this.#settled) if (!isOwn({ partition })) this.#settled.delete(partition);
+    this.#orphans.forget((partition) => !isOwn({ partition }));
+    for (let after: SegmentRow | undefined; ; ) {
+      const query = { rowsDropped: false, limit: SEGMENTS_PAGE_COUNT, ...(after !== undefined && { after }) };
+      const page: readonly SegmentRow[] = await this.#options.ports.store.segments(query);
+      for (const { partition } of page) this.#settled.delete(partition);
+      if (page.length < SEGMENTS_PAGE_COUNT) return;
+      after = page.at(-1);
+    }
+  }
+
+  /** What a pass that died, or rows that were lost, left undone about segments that are trimmed. */
+  async #settle(partition: Partition, start: Offset, next: Offset): Promise<void> {
+    const { archive, ports } = this.#options;
+    if (await settleArchived(archive, ports.store, partition, { start, next })) this.#settled.add(partition);
+  }
+
+  async #dropRestored(nowMs: number): Promise<void> {
+    const { store } = this.#options.ports;
+    while (!this.#stopped.signal.aborted) {
+      const count = await store.dropRestored(nowMs - RESTORED_ROWS_KEPT_MS, RESTORED_ROWS_PAGE_COUNT);
+      if (count < RESTORED_ROWS_PAGE_COUNT) return;
+    }
+  }
+
+  #count(segment: SegmentRow, report: MutableReport): void {
+    const { telemetry } = this.#options.ports;
+    this.#moved();
+    report.segmentCount++;
+    report.eventCount += segment.eventCount;
+    report.rawBytes += segment.rawBytes;
+    report.bytes += segment.bytes;
+    // A segment is one tenant's; one of fences alone is nobody's.
+    const of = segment.workflows[0] === undefined ? {} : { tenant: segment.workflows[0].tenant };
+    telemetry.count('segments_written_total', 1, of);
+    telemetry.count('segment_bytes_total', segment.bytes, of);
+    telemetry.count('archived_bytes_total', segment.rawBytes, of);
+    this.#options.onSegment?.(segment);
+  }
+}
+
+/** One going over of the partitions, shared by its lanes. */
+interface Pass {
+  readonly nowMs: number;
+  ranges: ReadonlySet<number>;
+  /** When the ranges were shared, by the monotonic clock. */
+  sharedMs: number;
+  /** Something failed that concerns every partition. */
+  isOver: boolean;
+  readonly isOwn: (of: Pick<SegmentRow, 'partition'>) => boolean;
+  readonly report: MutableReport;
+}
+
+type MutableReport = Record<'segmentCount' | 'eventCount' | 'rawBytes' | 'bytes' | 'failedCount', number>;
+
+/** Another server's absence concerns every partition; what one partition holds concerns that one. */
+const isOfAll = (error: unknown): boolean => !(error instanceof TidemarkError) || error instanceof UnavailableError;
+
+function refusePolicy({ hotMs }: CompactorPolicy): void {
+  if (Number.isFinite(hotMs) && hotMs > 0) return;
+  throw new ConfigError(
+    'retention-invalid',
+    `hot: ${hotMs} ms is no time that closed workflows stay in the log. Nothing is archived or trimmed. Give a positive duration, such as 7d.`,
+    { field: 'hot', hotMs },
+  );
+}

@@ -1,0 +1,140 @@
+/**
+ * Owns what the log says of segments that a policy deleted. A deletion is an event of the tenant's, in the stream of its policies and holds,
+ * before anything is deleted; no policy deletes that stream. The file that stands for a deleted segment in the object store (its tombstone)
+ * only says where to look: whoever may write to the store can make one. Must not delete anything (see retention.ts).
+ *
+ * D1 Nothing is taken away for a tombstone, by whomever, unless the log says the same of that very segment and its manifest.
+ * D2 What the log says is read from its events, not from rows, where it is to be proved (see verify-archive.ts).
+ */
+
+import { hash } from 'node:crypto';
+import { canonicalJson, decodePayload, type MemoryWrite } from '@tidemark/codec';
+import {
+  CorruptError,
+  type Json,
+  type Offset,
+  type Partition,
+  type Sha256,
+  type TenantId,
+  UnavailableError,
+} from '@tidemark/core';
+import type { Digest, EventLog, ProjectionStore } from '@tidemark/ports';
+import { anyWrite, memoryWorkflow } from '../agent/index.ts';
+import { eventsThrough, openingOffset } from '../history/index.ts';
+import { RETENTION_SUBJECT } from '../kernel/index.ts';
+import type { Archive, KnownManifest } from './archive.ts';
+
+/** Names a segment and the manifest that says what it held. */
+export interface Deletion {
+  readonly partition: Partition;
+  readonly from: Offset;
+  readonly to: Offset;
+  readonly object: string;
+  /** SHA-256 of the object. */
+  readonly digest: Sha256;
+  /** SHA-256 of the manifest, as the next one names it. */
+  readonly manifest: Sha256;
+}
+
+const DELETED = 'deleted:';
+
+const subjectOf = (tenant: TenantId): string => `${RETENTION_SUBJECT}${tenant}`;
+const keyOf = ({ partition, from }: Pick<Deletion, 'partition' | 'from'>): string => `${DELETED}${partition}/${from}`;
+
+export const deletionOf = (manifest: KnownManifest): Deletion => {
+  const { partition, from, to, object, digest, ownDigest } = manifest;
+  return { partition, from, to, object, digest, manifest: ownDigest as Sha256 };
+};
+
+/** The write that says it. */
+export const deletionWrite = (tenant: TenantId, deletion: Deletion): MemoryWrite =>
+  anyWrite(
+    {
+      subject: subjectOf(tenant),
+      kind: 'record',
+      key: keyOf(deletion),
+      value: deletion as unknown as Json,
+      source: 'retention',
+    },
+    'deletion',
+  );
+
+/** Whose it is: a segment holds workflows of one tenant. Undefined: it holds none. */
+export const tenantOf = ({ workflows }: Pick<KnownManifest, 'workflows'>): TenantId | undefined => workflows[0]?.tenant;
+
+/** Whether rows say, as the log does, that this very segment was to be deleted. */
+export async function isTold(store: Pick<ProjectionStore, 'memories'>, manifest: KnownManifest): Promise<boolean> {
+  const tenant = tenantOf(manifest);
+  if (tenant === undefined) return false;
+  const query = { tenant, subject: subjectOf(tenant), kind: 'record' as const, key: keyOf(manifest), limit: 1 };
+  const [row] = await store.memories(query);
+  return row !== undefined && canonicalJson(JSON.parse(row.value) as Json) === saidOf(manifest);
+}
+
+/** Whether it was deleted by a policy: its tombstone says so, and the log (D1). */
+export const isProvedDeleted = async (
+  archive: Archive,
+  store: Pick<ProjectionStore, 'memories'>,
+  manifest: KnownManifest,
+): Promise<boolean> => (await archive.isDeleted(manifest)) && isTold(store, manifest);
+
+const saidOf = (manifest: KnownManifest): string => canonicalJson(deletionOf(manifest) as unknown as Json);
+
+export const unproved = ({ partition, from, to }: Pick<Deletion, 'partition' | 'from' | 'to'>): CorruptError =>
+  new CorruptError(
+    'deletion-unproved',
+    `Events ${from} to ${to} of partition ${partition} are gone, and a tombstone says that a policy deleted them; no event of the log does. Somebody took them away. Restore the segment from a copy.`,
+    { partition, from, to },
+  );
+
+/** What a tenant's events say was deleted, in the log's order. */
+export interface ToldDeletions {
+  readonly count: number;
+  /** One digest for all of them in their order, as a chain over events is: each later one changes it. */
+  readonly chain: Sha256;
+  covers(manifest: KnownManifest): boolean;
+}
+
+const rebuilding = (): UnavailableError =>
+  new UnavailableError(
+    'store-rebuilding',
+    'Rows are being made anew, and do not tell yet where deletions are written down. Ask again once they are.',
+  );
+
+const CHAIN_START = '0'.repeat(64);
+
+export interface DeletionReads {
+  /** All tiers, opened. */
+  readonly log: EventLog;
+  readonly store: Pick<ProjectionStore, 'ready' | 'workflow' | 'checkpoints'>;
+  readonly digest: Digest;
+}
+
+/** Reads the tenant's stream from its opening on (D2). Throws `UnavailableError` (`store-rebuilding`), and as reading does. */
+export async function toldDeletions({ log, store, digest }: DeletionReads, tenant: TenantId): Promise<ToldDeletions> {
+  const subject = subjectOf(tenant);
+  const values: Json[] = [];
+  if (!(await store.ready())) throw rebuilding();
+  const place = await store.workflow(memoryWorkflow(digest, tenant, subject));
+  if (place === undefined) return deletionsOf(values);
+  const first = await openingOffset(store, place.workflow);
+  const { end } = (await log.bounds([place.partition])).get(place.partition)!;
+  for await (const { envelope, payload } of eventsThrough(log, place, [first, (end - 1) as Offset])) {
+    if (envelope.type !== 'MemoryWritten') continue;
+    for (const write of decodePayload('MemoryWritten', payload).memories ?? []) {
+      const isDeletion = write.subject === subject && write.key.startsWith(DELETED) && write.value !== undefined;
+      if (isDeletion) values.push(write.value);
+    }
+  }
+  return deletionsOf(values);
+}
+
+/** Of the values of all deletions, in their order. */
+export function deletionsOf(values: readonly Json[]): ToldDeletions {
+  const told = new Set(values.map((value) => canonicalJson(value)));
+  const chain = values.reduce<string>(
+    (before, value) => hash('sha256', `${before}${canonicalJson(value)}`),
+    CHAIN_START,
+  );
+  return { count: values.length, chain: chain as Sha256, covers: (manifest) => told.has(saidOf(manifest)) };
+}

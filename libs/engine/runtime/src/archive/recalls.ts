@@ -1,0 +1,111 @@
+/**
+ * Owns asking for history that is in a class which is read only after a recall: all that a partition's fold will need, once for each
+ * object, and not looking for it again before some time has passed. Must not wait: whoever folds does other things meanwhile.
+ */
+
+import { isoTime, type Offset, type Partition, TidemarkError, UnavailableError } from '@tidemark/core';
+import type { Clock, Recall } from '@tidemark/ports';
+import type { ColdHistory, DeletedStretch } from '../kernel/index.ts';
+import type { Archive, KnownManifest } from './archive.ts';
+import { stateAfter } from './archived-state.ts';
+import { RECALL_LOOK_MS, RECALLS_AT_ONCE } from './limits.ts';
+
+export interface RecallsOptions {
+  readonly archive: Archive;
+  readonly clock: Clock;
+}
+
+/** Of what `history-recalled` tells. */
+export interface RecalledHistory {
+  readonly partition: Partition;
+  readonly objectCount: number;
+  /** When all of it is likely to be there; null: nobody says. */
+  readonly expectedAtMs: number | null;
+}
+
+export const recalledIn = (error: unknown): RecalledHistory | undefined =>
+  error instanceof TidemarkError && error.code === 'history-recalled'
+    ? (error.details as unknown as RecalledHistory)
+    : undefined;
+
+export class Recalls implements ColdHistory {
+  readonly #options: RecallsOptions;
+  /** Objects that were asked for: as many as segments are away, and small. */
+  readonly #asked = new Set<string>();
+  /** On the monotonic clock. */
+  readonly #looksAtMs = new Map<Partition, number>();
+
+  constructor(options: RecallsOptions) {
+    this.#options = options;
+  }
+
+  isAway(partition: Partition): boolean {
+    const looksAtMs = this.#looksAtMs.get(partition);
+    return looksAtMs !== undefined && this.#options.clock.monotonicMs() < looksAtMs;
+  }
+
+  /** Throws as `Archive.recall` does, too. */
+  async ask(partition: Partition, from: Offset, error: unknown): Promise<UnavailableError | undefined> {
+    const { archive, clock } = this.#options;
+    const first = await archive.manifestAt(partition, from);
+    if (first === undefined) throw error;
+    this.#looksAtMs.set(partition, clock.monotonicMs() + RECALL_LOOK_MS);
+    if (this.#asked.has(first.object)) {
+      // Its copy may have come, and gone again.
+      await archive.recall(first);
+      return undefined;
+    }
+    const recalls = await this.#recallFrom(first);
+    if (recalls.length === 0) {
+      // It came meanwhile.
+      this.#looksAtMs.delete(partition);
+      return undefined;
+    }
+    const expectedAtMs = latestOf(recalls.map((recall) => recall.expectedAtMs));
+    return told({ partition, objectCount: recalls.length, expectedAtMs }, first);
+  }
+
+  async behind(partition: Partition, from: Offset): Promise<DeletedStretch | undefined> {
+    const { archive } = this.#options;
+    const manifest = await archive.manifestAt(partition, from);
+    return manifest && { after: await stateAfter(archive, manifest), workflows: manifest.workflows };
+  }
+
+  async #recallFrom(first: KnownManifest): Promise<readonly Extract<Recall, { state: 'recalling' }>[]> {
+    const { archive } = this.#options;
+    const recalling: Extract<Recall, { state: 'recalling' }>[] = [];
+    let page: KnownManifest[] = [];
+    const ask = async (): Promise<void> => {
+      const asking = page.map(async (manifest) => {
+        const recall = await archive.recall(manifest);
+        if (recall.state !== 'recalling') return;
+        this.#asked.add(manifest.object);
+        recalling.push(recall);
+      });
+      await Promise.all(asking);
+      page = [];
+    };
+    for await (const manifest of archive.manifests(first.partition, first.from)) {
+      if (!this.#asked.has(manifest.object)) page.push(manifest);
+      if (page.length >= RECALLS_AT_ONCE) await ask();
+    }
+    await ask();
+    return recalling;
+  }
+}
+
+/** Null where nobody says when one of them will be there. */
+export const latestOf = (times: readonly (number | null)[]): number | null =>
+  times.reduce((latest, atMs) => (latest === null || atMs === null ? null : Math.max(latest, atMs)));
+
+function told(history: RecalledHistory, { from }: KnownManifest): UnavailableError {
+  const { partition, objectCount, expectedAtMs } = history;
+  return new UnavailableError(
+    'history-recalled',
+    `The history of partition ${partition} from ${from} on is in a storage class that is read only after a recall. ${objectCount} objects were asked for and are expected ${expectedText(expectedAtMs)}; its rows stand still until then, and go on by themselves.`,
+    { ...history },
+  );
+}
+
+export const expectedText = (expectedAtMs: number | null): string =>
+  expectedAtMs === null ? 'at a time that nobody says (hours, for most classes)' : `by ${isoTime(expectedAtMs)}`;

@@ -1,0 +1,271 @@
+/**
+ * Owns what becomes of segments with time, by each tenant's policy: warm, cold, deleted. Each step may be repeated, and a process may
+ * die between any two.
+ *
+ * T1 An object leaves the warm store only once the cold one has it whole.
+ * T2 A segment is deleted only when all of its workflows have ended, and longer ago than their tenant's policy says by every clock
+ *    that tells of it, and no hold covers any of them. That it is deleted is an event of the tenant's before anything else happens (see
+ *    deletions.ts), and a tombstone says so beside it before its object goes; its manifest stays, and links the chain. (It holds workflows
+ *    of one tenant.)
+ * T3 What isn't known for sure deletes nothing: a policy or a hold that can't be read, or rows that are still being made.
+ */
+
+import { hash } from 'node:crypto';
+import { CorruptError, type TenantId, TidemarkError, UnavailableError, type WorkflowId } from '@tidemark/core';
+import type { SegmentRow } from '@tidemark/ports';
+import { isMemoryStream } from '../agent/index.ts';
+import { isArchivedObject } from '../history/index.ts';
+import type { Ports } from '../kernel/index.ts';
+import type { Archive, KnownManifest } from './archive.ts';
+import { tombstoneName } from './archive.ts';
+import { type Deletion, deletionOf, isProvedDeleted } from './deletions.ts';
+import { DELETION_TOLD_MAX_MS, SEGMENTS_PAGE_COUNT } from './limits.ts';
+import { type LegalHold, type RetentionPolicy, retentionOf } from './retention-policy.ts';
+
+/** Writes deletions into the log. */
+export interface DeletionWriter {
+  deletes(tenant: TenantId, deletion: Deletion): Promise<void>;
+}
+
+export interface RetentionOptions {
+  readonly ports: Pick<Ports, 'store' | 'telemetry' | 'clock'>;
+  readonly archive: Archive;
+  readonly deletions: DeletionWriter;
+  /** Ends a wait for the log and its rows: nothing more is deleted. */
+  readonly stopped: AbortSignal;
+  /** For tenants without a policy of their own. */
+  readonly policy: RetentionPolicy;
+  readonly onError: (where: string, error: unknown) => void;
+}
+
+export interface RetentionReport {
+  /** Segments that moved to the cold store. */
+  readonly cooledCount: number;
+  /** Segments that were deleted for good. */
+  readonly deletedCount: number;
+  /** Segments that would be deleted, were they not held. */
+  readonly heldCount: number;
+  /** Segments with workflows that would be deleted, had all in them ended, and longer ago, and none forks that share it. */
+  readonly unendedCount: number;
+}
+
+interface Terms {
+  readonly policy: RetentionPolicy;
+  readonly holds: readonly LegalHold[];
+}
+
+type Growing = { -readonly [K in keyof RetentionReport]: RetentionReport[K] };
+
+export class Retention {
+  readonly #options: RetentionOptions;
+
+  constructor(options: RetentionOptions) {
+    this.#options = options;
+  }
+
+  /** Goes once over all tenants' segments that are the caller's. `nowMs`: a time that all clocks agree to. */
+  async pass(nowMs: number, isOwn: (segment: SegmentRow) => boolean): Promise<RetentionReport> {
+    const { store } = this.#options.ports;
+    const report: Growing = { cooledCount: 0, deletedCount: 0, heldCount: 0, unendedCount: 0 };
+    // Policies, holds and forks that are still being folded would be missed.
+    if (!(await store.ready())) return report;
+    for (const tenant of await store.segmentTenants()) {
+      try {
+        await this.#tenant(tenant, nowMs, isOwn, report);
+      } catch (error) {
+        if (!(error instanceof TidemarkError) || error instanceof UnavailableError) throw error;
+        this.#options.onError(`history of tenant ${tenant}`, error);
+      }
+    }
+    return report;
+  }
+
+  async #tenant(
+    tenant: TenantId,
+    nowMs: number,
+    isOwn: (segment: SegmentRow) => boolean,
+    report: Growing,
+  ): Promise<void> {
+    const { keepMs, warmMs } = (await this.#termsOf(tenant)).policy;
+    if (keepMs !== null) {
+      for (const tier of ['warm', 'cold'] as const) {
+        await this.#each({ tenant, tier, beforeMs: nowMs - keepMs }, isOwn, (segment) =>
+          this.#delete(tenant, segment, nowMs, report),
+        );
+      }
+    }
+    if (this.#options.archive.cold === undefined) return;
+    await this.#each({ tenant, tier: 'warm', beforeMs: nowMs - warmMs }, isOwn, (segment) =>
+      this.#cool(segment, nowMs - warmMs, report),
+    );
+  }
+
+  /** Whether the tenant's policy deletes anything. Where what it says can't be read, it may. */
+  async deletes(tenant: TenantId): Promise<boolean> {
+    try {
+      return (await this.#termsOf(tenant)).policy.keepMs !== null;
+    } catch (error) {
+      if (!(error instanceof TidemarkError) || error instanceof UnavailableError) throw error;
+      return true;
+    }
+  }
+
+  /** What stands at this moment. */
+  async #termsOf(tenant: TenantId): Promise<Terms> {
+    const { policy, holds } = await retentionOf(this.#options.ports.store, tenant);
+    return { policy: policy ?? this.#options.policy, holds };
+  }
+
+  async #each(
+    query: { readonly tenant: TenantId; readonly tier: 'warm' | 'cold'; readonly beforeMs: number },
+    isOwn: (segment: SegmentRow) => boolean,
+    work: (segment: SegmentRow) => Promise<void>,
+  ): Promise<void> {
+    let after: SegmentRow | undefined;
+    for (;;) {
+      const page: readonly SegmentRow[] = await this.#options.ports.store.segments({
+        ...query,
+        ...(after !== undefined && { after }),
+        limit: SEGMENTS_PAGE_COUNT,
+      });
+      for (const segment of page) if (isOwn(segment) && segment.rowsDropped) await this.#attempt(segment, work);
+      after = page.at(-1);
+      if (page.length < SEGMENTS_PAGE_COUNT) return;
+    }
+  }
+
+  /** One that can't be moved keeps no other waiting. */
+  async #attempt(segment: SegmentRow, work: (segment: SegmentRow) => Promise<void>): Promise<void> {
+    try {
+      await work(segment);
+    } catch (error) {
+      if (!(error instanceof TidemarkError) || error instanceof UnavailableError) throw error;
+      this.#options.onError(`segment ${segment.object}`, error);
+    }
+  }
+
+  /** T1. What a live workflow, or a fork, goes on from is read at any moment: it stays warm. */
+  async #cool(segment: SegmentRow, beforeMs: number, report: Growing): Promise<void> {
+    const { archive, ports } = this.#options;
+    if (!(await ports.store.isPast(segment, beforeMs))) return;
+    const { warm, cold } = archive;
+    const { object, digest } = segment;
+    const bytes = await warm.read(object);
+    if (bytes !== undefined) {
+      if (hash('sha256', bytes) !== digest) throw damaged(segment, warm.place);
+      const isNew = await cold!.create(object, bytes);
+      if (!(await this.#isCold(segment, isNew))) return;
+    } else if ((await cold!.recall(object)).state === 'absent') throw damaged(segment, warm.place);
+    // Deleted by another compactor meanwhile: what was written here must not bring it back.
+    const manifest = await this.#manifestOf(segment);
+    if (await isProvedDeleted(archive, ports.store, manifest)) return cold!.remove(object);
+    await warm.remove(object);
+    await ports.store.setTier(segment, 'cold');
+    report.cooledCount++;
+  }
+
+  /**
+   * Whether the cold store has it, proved. What an archive class doesn't give back at once was checked as it was written, if it was
+   * written now; else it is asked for, and proved once it is there.
+   */
+  async #isCold({ object, digest, ...segment }: SegmentRow, isNew: boolean): Promise<boolean> {
+    const cold = this.#options.archive.cold!;
+    let stored: Uint8Array | undefined;
+    try {
+      stored = await cold.read(object);
+    } catch (error) {
+      if (!isArchivedObject(error)) throw error;
+      if (!isNew) await cold.recall(object);
+      return isNew;
+    }
+    if (stored !== undefined && hash('sha256', stored) === digest) return true;
+    throw damaged({ ...segment, object, digest }, cold.place);
+  }
+
+  /** T2: by what stands at this moment, since a pass may take long. */
+  async #delete(tenant: TenantId, segment: SegmentRow, nowMs: number, report: Growing): Promise<void> {
+    const { archive, ports } = this.#options;
+    const { policy, holds } = await this.#termsOf(tenant);
+    if (policy.keepMs === null) return;
+    const beforeMs = nowMs - policy.keepMs;
+    if (!isBefore(segment, beforeMs)) return;
+    // It holds policies, holds and certificates too: what is remembered outside of workflows stays as long as it isn't forgotten.
+    if (segment.workflows.every(({ workflow }) => isMemoryStream(workflow))) return;
+    if (!(await ports.store.isPast(segment, beforeMs))) {
+      report.unendedCount++;
+      return;
+    }
+    if (areHeld(segment, holds)) {
+      report.heldCount++;
+      return;
+    }
+    if (!(await ports.store.ready())) return;
+    await this.#tell(tenant, deletionOf(await this.#manifestOf(segment)));
+    // A hold that was set while it was written down comes first.
+    if (await this.#isHeld(tenant, segment)) {
+      report.heldCount++;
+      return;
+    }
+    const { partition, from, to, object, digest } = segment;
+    const note = { partition, from, to, object, digest, reason: 'retention' };
+    await archive.warm.create(tombstoneName(partition, from), Buffer.from(`${JSON.stringify(note)}\n`));
+    await archive.warm.remove(object);
+    await archive.cold?.remove(object);
+    await ports.store.setTier(segment, 'deleted');
+    report.deletedCount++;
+  }
+
+  /** Throws `UnavailableError` (`deletion-untold`): rows don't show it in time, as where no coordinator runs. */
+  async #tell(tenant: TenantId, deletion: Deletion): Promise<void> {
+    const { deletions, ports, stopped } = this.#options;
+    const ended = new AbortController();
+    const late = ports.clock.sleep(DELETION_TOLD_MAX_MS, AbortSignal.any([ended.signal, stopped])).then(() => 'late');
+    const told = deletions.deletes(tenant, deletion);
+    try {
+      if ((await Promise.race([told, late])) === 'late') throw untold(deletion);
+    } finally {
+      ended.abort();
+      // One that comes late counts for the next pass.
+      told.catch(() => {});
+    }
+  }
+
+  async #isHeld(tenant: TenantId, segment: SegmentRow): Promise<boolean> {
+    return areHeld(segment, (await this.#termsOf(tenant)).holds);
+  }
+
+  /** As it is in the object store. Throws `CorruptError` (`manifest-damaged`: it is not the one that rows tell of). */
+  async #manifestOf({ partition, from, object, digest }: SegmentRow): Promise<KnownManifest> {
+    const { archive } = this.#options;
+    const manifest = await archive.manifestFrom(partition, from);
+    if (manifest?.object === object && manifest.digest === digest) return manifest;
+    throw new CorruptError(
+      'manifest-damaged',
+      `The manifest of partition ${partition} at ${from} in ${archive.warm.place} is missing or names another segment than ${object}. The segment stays where it is; restore the manifest from a copy.`,
+      { partition, from, object },
+    );
+  }
+}
+
+const untold = ({ object }: Deletion): UnavailableError =>
+  new UnavailableError(
+    'deletion-untold',
+    `${object} is to be deleted, and rows don't show yet that the log was told so. It stays; coordinators have to run for that.`,
+    { object },
+  );
+
+const areHeld = ({ workflows }: SegmentRow, holds: readonly LegalHold[]): boolean =>
+  workflows.some(({ workflow }) => holds.some((hold) => covers(hold, workflow)));
+
+const covers = (hold: LegalHold, workflow: WorkflowId): boolean => hold.workflow === null || hold.workflow === workflow;
+
+/** By every time that tells of it. */
+const isBefore = ({ writtenAtMs, lastAtMs }: SegmentRow, beforeMs: number): boolean =>
+  writtenAtMs < beforeMs && lastAtMs < beforeMs;
+
+const damaged = ({ object }: SegmentRow, place: string): CorruptError =>
+  new CorruptError(
+    'segment-damaged',
+    `${object} in ${place} is missing or has other bytes than were archived. It stays where it is; restore it from a copy.`,
+    { object, place },
+  );

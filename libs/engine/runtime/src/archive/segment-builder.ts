@@ -1,0 +1,178 @@
+/**
+ * Owns what a stretch of a partition comes to as a segment: the fold of its records, where it ends, and who is in it. Pure: it is given
+ * records and gives back what to write. A segment holds workflows of one tenant, so that each tenant's policy decides about whole
+ * segments; and it is folded here anew, so that what the manifest says of the state owes nothing to rows. Where it is told to, it ends
+ * also between workflows and what is remembered outside of them: the latter never ends, and would keep the former for ever.
+ */
+
+import { entryOf, recordBlob } from '@tidemark/codec';
+import {
+  foldPassing,
+  isClosed,
+  type LogEntry,
+  type PartitionState,
+  type Sha256,
+  type StreamState,
+  streamToJson,
+  type TenantId,
+  taskToJson,
+  type Verdict,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { FoldedStream, StoredRecord } from '@tidemark/ports';
+import type { ArchivedWorkflow, SegmentRecord } from '@tidemark/segments';
+import { isMemoryStream } from '../agent/index.ts';
+import { streamRow } from '../projection/index.ts';
+
+interface Part {
+  eventCount: number;
+  rawBytes: number;
+  opens: boolean;
+  stream: StreamState;
+}
+
+export class SegmentBuilder {
+  readonly #parts = new Map<WorkflowId, Part>();
+  readonly #records: SegmentRecord[] = [];
+  readonly #blobs = new Set<Sha256>();
+  #state: PartitionState;
+  #tenant: TenantId | undefined;
+  #rawBytes = 0;
+  #firstAtMs = Number.POSITIVE_INFINITY;
+  #lastAtMs = 0;
+  #isEnded = false;
+  /** Whether what it holds was remembered outside of workflows; undefined: nothing of either yet. */
+  #isMemory: boolean | undefined;
+  #mixes = true;
+
+  /** `state`: the partition's, folded to where the segment begins. */
+  constructor(state: PartitionState) {
+    this.#state = state;
+    for (const stream of state.streams.values()) if (!isClosed(stream)) this.#tenant = stream.tenant;
+  }
+
+  /** Whose workflows it holds, as far as that is known yet. */
+  get tenant(): TenantId | undefined {
+    return this.#tenant;
+  }
+
+  /** Whether workflows may stand beside what is remembered outside of them; they may, unless this is set to false. */
+  set mixes(mixes: boolean) {
+    this.#mixes = mixes;
+  }
+
+  get state(): PartitionState {
+    return this.#state;
+  }
+
+  get records(): readonly SegmentRecord[] {
+    return this.#records;
+  }
+
+  get rawBytes(): number {
+    return this.#rawBytes;
+  }
+
+  /** Workflows of which it holds accepted events. */
+  get workflowCount(): number {
+    return this.#parts.size;
+  }
+
+  /** Times of its oldest and newest event, by their writers' clocks; 0 where none has any. */
+  get atMs(): { readonly first: number; readonly last: number } {
+    return { first: Math.min(this.#firstAtMs, this.#lastAtMs), last: this.#lastAtMs };
+  }
+
+  /** False: the record belongs to the next segment, and so does everything after it. */
+  add(record: StoredRecord): boolean {
+    if (this.#isEnded) return false;
+    const { offset, value } = record;
+    const entry = entryOf(record);
+    const { state, verdict } = foldPassing(this.#state, entry);
+    if (!this.#mixes && this.#isOtherKind(entry, verdict, state)) return false;
+    if (this.#isOtherTenants(entry, verdict)) {
+      this.#isEnded = true;
+      return false;
+    }
+    this.#state = state;
+    this.#rawBytes += value.length;
+    this.#records.push({
+      offset,
+      value,
+      position: verdict.kind === 'accepted' ? verdict.position : null,
+      rejected: verdict.kind === 'rejected' ? verdict.reason : null,
+    });
+    // Of rejected ones too: they stay as they were written.
+    const blob = recordBlob(value);
+    if (blob !== undefined) this.#blobs.add(blob.digest);
+    this.#count(entry, verdict, value.length);
+    return true;
+  }
+
+  #isOtherTenants(entry: LogEntry, verdict: Verdict): boolean {
+    if (entry.kind !== 'event' || entry.envelope.type !== 'WorkflowOpened' || verdict.kind !== 'accepted') return false;
+    const { tenant } = entry.envelope;
+    const isOther = this.#tenant !== undefined && this.#tenant !== tenant;
+    this.#tenant ??= tenant;
+    return isOther;
+  }
+
+  #isOtherKind(entry: LogEntry, verdict: Verdict, { streams }: PartitionState): boolean {
+    if (entry.kind !== 'event' || verdict.kind !== 'accepted' || this.#isMemory === undefined) return false;
+    const { workflow } = entry.envelope;
+    return streams.has(workflow) && isMemoryStream(workflow) !== this.#isMemory;
+  }
+
+  #count(entry: LogEntry, verdict: Verdict, bytes: number): void {
+    if (entry.kind !== 'event' || verdict.kind !== 'accepted') return;
+    const { workflow, atMs, type } = entry.envelope;
+    this.#firstAtMs = Math.min(this.#firstAtMs, atMs);
+    this.#lastAtMs = Math.max(this.#lastAtMs, atMs);
+    const stream = this.#state.streams.get(workflow);
+    // A partition's fence is no workflow's.
+    if (stream === undefined) return;
+    this.#isMemory = isMemoryStream(workflow);
+    const part = this.#parts.get(workflow);
+    if (part === undefined) {
+      this.#parts.set(workflow, { eventCount: 1, rawBytes: bytes, opens: type === 'WorkflowOpened', stream });
+      return;
+    }
+    part.eventCount++;
+    part.rawBytes += bytes;
+    part.stream = stream;
+  }
+
+  /** Blobs that its records name. */
+  blobs(): readonly Sha256[] {
+    return [...this.#blobs].sort();
+  }
+
+  /** Who is in it, by id. */
+  workflows(): readonly ArchivedWorkflow[] {
+    return [...this.#parts.values()]
+      .map(({ stream, eventCount, rawBytes, opens }) => {
+        const { state: _, ...ended } = streamRow(stream, this.#state.partition);
+        return {
+          workflow: stream.workflow,
+          tenant: stream.tenant,
+          eventCount,
+          rawBytes,
+          opens,
+          closes: isClosed(stream),
+          session: stream.session ?? null,
+          user: stream.user ?? null,
+          ended: isClosed(stream) ? ended : null,
+        };
+      })
+      .sort((a, b) => (a.workflow < b.workflow ? -1 : 1));
+  }
+}
+
+/** A partition's streams as manifests hold them, by id; tasks by order of creation. */
+export const foldedStreams = ({ streams }: PartitionState): readonly FoldedStream[] =>
+  [...streams.values()]
+    .sort((a, b) => (a.workflow < b.workflow ? -1 : 1))
+    .map((stream) => ({
+      state: streamToJson(stream),
+      tasks: isClosed(stream) ? [] : Array.from(stream.frontier.tasks, taskToJson),
+    }));

@@ -1,0 +1,80 @@
+/**
+ * Owns one view of rows over all tiers: a read of a workflow whose history is in segments alone puts its rows back first, so that
+ * whoever reads needs to know of no tier. What is there is read without any further question.
+ */
+
+import { UnavailableError, type WorkflowId } from '@tidemark/core';
+import type { ProjectionStore, StreamSnapshot } from '@tidemark/ports';
+import { overridden } from '../kernel/index.ts';
+import { RESTORES_PER_READ_MAX } from './limits.ts';
+import type { Restorer } from './restorer.ts';
+
+/** Reads of a workflow's history by its id. An empty answer may mean that the rows are gone. */
+const READS = [
+  'checkpoints',
+  'effects',
+  'effectPage',
+  'effectListings',
+  'commits',
+  'events',
+  'fragments',
+  'texts',
+  'trace',
+  'scopes',
+] as const;
+
+export function tieredStore(store: ProjectionStore, restorer: Restorer): ProjectionStore {
+  const reads = READS.map((name) => [name, reading(store, restorer, name)] as const);
+  return overridden(store, { ...Object.fromEntries(reads), loadStreams: loadingStreams(store, restorer) });
+}
+
+function reading(store: ProjectionStore, restorer: Restorer, name: (typeof READS)[number]) {
+  const read = store[name].bind(store) as (workflow: WorkflowId, ...rest: readonly unknown[]) => Promise<unknown>;
+  return async (workflow: WorkflowId, ...rest: readonly unknown[]): Promise<unknown> => {
+    const found = await read(workflow, ...rest);
+    if (!isEmpty(found)) return found;
+    return whileTakenAway(restorer, [workflow], async () => ({ found: await read(workflow, ...rest), gone: [] }));
+  };
+}
+
+/**
+ * Reads once what is gone was put back, by this process or another. A compactor that takes up what one before it left undone may take rows
+ * away again meanwhile: then again, not for ever.
+ */
+async function whileTakenAway<T>(
+  restorer: Restorer,
+  gone: readonly WorkflowId[],
+  read: () => Promise<{ readonly found: T; readonly gone: readonly WorkflowId[] }>,
+): Promise<T> {
+  let missing = gone;
+  for (let attempt = 1; attempt <= RESTORES_PER_READ_MAX; attempt++) {
+    const hasRestored = await restorer.restoreMissing(missing);
+    const after = await read();
+    const isThere = after.gone.length === 0 && !(hasRestored && isEmpty(after.found));
+    if (isThere) return after.found;
+    if (after.gone.length > 0) missing = after.gone;
+  }
+  throw new UnavailableError(
+    'rows-taken-away',
+    `Rows of ${missing[0]} were put back from segments and taken away again ${RESTORES_PER_READ_MAX} times. Try again.`,
+    { workflow: missing[0] },
+  );
+}
+
+const isEmpty = (found: unknown): boolean =>
+  Array.isArray(found) ? found.length === 0 : (found as { readonly recent: readonly unknown[] }).recent.length === 0;
+
+/** A snapshot always holds the opening's payload, unless its rows are gone: what was loaded then holds no state either. */
+function loadingStreams(store: ProjectionStore, restorer: Restorer): ProjectionStore['loadStreams'] {
+  const withoutRows = (snapshots: readonly StreamSnapshot[]): readonly WorkflowId[] =>
+    snapshots.flatMap(({ workflow, checkpoints }) => (checkpoints.length === 0 ? [workflow] : []));
+  return async (workflows) => {
+    const snapshots = await store.loadStreams(workflows);
+    const gone = withoutRows(snapshots);
+    if (gone.length === 0) return snapshots;
+    return whileTakenAway(restorer, gone, async () => {
+      const found = await store.loadStreams(workflows);
+      return { found, gone: withoutRows(found) };
+    });
+  };
+}

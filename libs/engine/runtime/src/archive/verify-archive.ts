@@ -1,0 +1,255 @@
+/**
+ * Owns the audit of the archive: every manifest and every segment of a partition is read and held against its digest, its neighbours,
+ * the chain over all events, and what its events fold to, up to where the log goes on; so is every large payload that they name. Whatever
+ * was changed, removed or put in another order shows. Finds and tells; must not mend.
+ */
+
+import { recordBlob } from '@tidemark/codec';
+import {
+  CorruptError,
+  emptyPartition,
+  type Offset,
+  type Partition,
+  type PartitionState,
+  type Sha256,
+  type TenantId,
+  TidemarkError,
+} from '@tidemark/core';
+import type { EventLog, StoredRecord } from '@tidemark/ports';
+import { CHAIN_START, type SegmentRecord } from '@tidemark/segments';
+import type { Blobs } from '../views/index.ts';
+import type { Archive, KnownManifest } from './archive.ts';
+import { stateAfter } from './archived-state.ts';
+import { type ToldDeletions, tenantOf, unproved } from './deletions.ts';
+import { differingField } from './manifest-facts.ts';
+import { SegmentBuilder } from './segment-builder.ts';
+
+export interface ArchiveProblem {
+  readonly partition: Partition;
+  /** Where the segment begins that is wrong. */
+  readonly from: Offset;
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface ChainEnd {
+  readonly partition: Partition;
+  readonly to: Offset;
+  /** Of the chain over all events before `to`. */
+  readonly chain: Sha256;
+  /** Of the chain over manifests: the digest of the last one, which the next will name as `previous`. It holds what no event tells. */
+  readonly manifest: Sha256;
+}
+
+export interface DeletionsEnd {
+  readonly tenant: TenantId;
+  readonly count: number;
+  readonly chain: Sha256;
+}
+
+export interface ArchiveVerdict {
+  readonly partitionCount: number;
+  readonly segmentCount: number;
+  readonly eventCount: number;
+  readonly bytes: number;
+  readonly rawBytes: number;
+  /** Of each partition that has segments: the last links of its chains, to be kept elsewhere and compared later. */
+  readonly chains: readonly ChainEnd[];
+  /** Segments whose objects must be recalled first; they were not read. */
+  readonly coldCount: number;
+  /** Segments that a policy deleted, as their tombstones and events of the log say; their manifests alone were read. */
+  readonly deletedCount: number;
+  /** Of each tenant of which a segment was deleted: the end of the chain over its deletions, to be kept as the others. */
+  readonly deletions: readonly DeletionsEnd[];
+  readonly problems: readonly ArchiveProblem[];
+}
+
+export interface VerifyOptions {
+  /** What the log says was deleted of a tenant's. */
+  readonly deletions: (tenant: TenantId) => Promise<ToldDeletions>;
+  /** Reads large payloads that events name as well; absent: there are none. */
+  readonly blobs?: Blobs | undefined;
+  /** Absent: all. */
+  readonly partitions?: readonly Partition[] | undefined;
+  readonly onSegment?: ((done: number) => void) | undefined;
+}
+
+type Growing = { -readonly [K in keyof ArchiveVerdict]: ArchiveVerdict[K] } & {
+  chains: ChainEnd[];
+  deletions: DeletionsEnd[];
+  problems: ArchiveProblem[];
+};
+
+/** `log`: the log itself, whose start the segments must reach. */
+export async function verifyArchive(
+  log: EventLog,
+  archive: Archive,
+  { partitions, deletions, ...options }: VerifyOptions,
+): Promise<ArchiveVerdict> {
+  const verdict: Growing = {
+    partitionCount: 0,
+    segmentCount: 0,
+    eventCount: 0,
+    bytes: 0,
+    rawBytes: 0,
+    chains: [],
+    coldCount: 0,
+    deletedCount: 0,
+    deletions: [],
+    problems: [],
+  };
+  archive.forget();
+  const told = new Map<TenantId, Promise<ToldDeletions>>();
+  const toldOf = async (tenant: TenantId): Promise<ToldDeletions> => {
+    const known = told.get(tenant) ?? deletions(tenant);
+    if (told.has(tenant)) return known;
+    told.set(tenant, known);
+    const { count, chain } = await known;
+    verdict.deletions.push({ tenant, count, chain });
+    return known;
+  };
+  for (const [partition, { start, end }] of await log.bounds(partitions)) {
+    verdict.partitionCount++;
+    await verifyPartition({ archive, verdict, toldOf, ...options }, partition, { start, end });
+  }
+  return verdict;
+}
+
+interface Audit extends Pick<VerifyOptions, 'blobs' | 'onSegment'> {
+  readonly archive: Archive;
+  readonly verdict: Growing;
+  readonly toldOf: VerifyOptions['deletions'];
+}
+
+async function verifyPartition(
+  audit: Audit,
+  partition: Partition,
+  { start, end }: { readonly start: Offset; readonly end: Offset },
+): Promise<void> {
+  const { archive, verdict } = audit;
+  let before: KnownManifest | undefined;
+  let state: PartitionState | undefined = emptyPartition(partition, 0 as Offset);
+  const problem = (code: string, message: string): void => {
+    verdict.problems.push({ partition, from: before?.to ?? (0 as Offset), code, message });
+  };
+  try {
+    for (;;) {
+      const manifest = await archive.manifestFrom(partition, before?.to ?? (0 as Offset));
+      if (manifest === undefined) break;
+      checkNeighbours(before, manifest, problem);
+      state = await verifySegment(audit, manifest, state, problem);
+      before = manifest;
+      verdict.segmentCount++;
+      audit.onSegment?.(verdict.segmentCount);
+    }
+  } catch (error) {
+    if (!(error instanceof TidemarkError)) throw error;
+    problem(error.code, error.message);
+  }
+  const to = before?.to ?? 0;
+  if (to < start) {
+    problem('archive-gap', `The log begins at ${start}, and segments end at ${to}: what is between is in neither.`);
+  }
+  if (to > end)
+    problem('archive-ahead', `Segments end at ${to}, and the log at ${end}: it was replaced, or lost its end.`);
+  if (before === undefined) return;
+  verdict.chains.push({ partition, to: before.to, chain: before.chainAfter, manifest: before.ownDigest });
+}
+
+type Tell = (code: string, message: string) => void;
+
+function checkNeighbours(before: KnownManifest | undefined, manifest: KnownManifest, problem: Tell): void {
+  const expected = before?.chainAfter ?? CHAIN_START;
+  if (manifest.chainBefore !== expected || manifest.previous !== (before?.ownDigest ?? null)) {
+    problem(
+      'chain-broken',
+      `The manifest at ${manifest.from} does not follow on the one before it: one of the two was changed or replaced.`,
+    );
+  }
+}
+
+/** Returns the state after it; undefined where that can't be told. */
+async function verifySegment(
+  audit: Audit,
+  manifest: KnownManifest,
+  state: PartitionState | undefined,
+  problem: Tell,
+): Promise<PartitionState | undefined> {
+  const { archive, blobs, verdict } = audit;
+  verdict.eventCount += manifest.to - manifest.from;
+  verdict.bytes += manifest.bytes;
+  verdict.rawBytes += manifest.rawBytes;
+  let records: readonly SegmentRecord[];
+  try {
+    records = await archive.records(manifest);
+  } catch (error) {
+    if (!(error instanceof TidemarkError)) throw error;
+    if (error.code === 'object-archived') verdict.coldCount++;
+    else if (error.code === 'segment-deleted') await verifyDeletion(audit, manifest, problem);
+    else problem(error.code, error.message);
+    return stateAfter(archive, manifest).catch(() => undefined);
+  }
+  if (blobs !== undefined) await verifyBlobs(blobs, records, problem);
+  if (state === undefined) return undefined;
+  const builder = new SegmentBuilder(state);
+  for (const record of records) if (!builder.add(record)) break;
+  checkFacts(manifest, records, builder, problem);
+  return builder.state.next === manifest.to ? builder.state : undefined;
+}
+
+/** A tombstone is a file that whoever has the object store can write: an event of the log must say the same of this very segment. */
+async function verifyDeletion({ verdict, toldOf }: Audit, manifest: KnownManifest, problem: Tell): Promise<void> {
+  const tenant = tenantOf(manifest);
+  try {
+    if (tenant === undefined || !(await toldOf(tenant)).covers(manifest)) throw unproved(manifest);
+    verdict.deletedCount++;
+  } catch (error) {
+    if (!(error instanceof TidemarkError)) throw error;
+    if (error.code === 'object-archived') verdict.coldCount++;
+    else problem(error.code, error.message);
+  }
+}
+
+/** What the manifest says of its events, and what stands beside each of them in the segment, follows from them. */
+function checkFacts(
+  manifest: KnownManifest,
+  records: readonly SegmentRecord[],
+  builder: SegmentBuilder,
+  problem: Tell,
+): void {
+  const field = differingField(manifest, builder);
+  if (field === 'generation' || field === 'streams') {
+    problem(
+      'state-differs',
+      `What the events up to ${manifest.to} fold to is not what the manifest at ${manifest.from} says.`,
+    );
+  } else if (field !== undefined) {
+    problem(
+      'manifest-differs',
+      `What the manifest at ${manifest.from} says of its segment (${field}) is not what the events come to: it was changed. Restore it from a copy.`,
+    );
+  }
+  const wrong = builder.records.find(({ position, rejected }, at) => {
+    const told = records[at];
+    return told?.position !== position || told.rejected !== rejected;
+  });
+  if (wrong === undefined) return;
+  problem(
+    'verdict-differs',
+    `The segment at ${manifest.from} says of the record at ${wrong.offset} another position or reason of refusal than the events come to: it was changed. Restore it from a copy.`,
+  );
+}
+
+/** Every large payload that they name is there, and has the digest that the chain holds. */
+async function verifyBlobs(blobs: Blobs, records: readonly StoredRecord[], problem: Tell): Promise<void> {
+  for (const { offset, value } of records) {
+    const blob = recordBlob(value);
+    if (blob === undefined) continue;
+    try {
+      await blobs.get(blob);
+    } catch (error) {
+      if (!(error instanceof CorruptError)) throw error;
+      problem(error.code, `The payload of the record at ${offset}: ${error.message}. Restore it from a copy.`);
+    }
+  }
+}

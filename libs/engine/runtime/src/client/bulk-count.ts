@@ -1,0 +1,41 @@
+/** Owns what a job would find now, counted beforehand by the rule that the job goes by. Must change nothing. */
+
+import type { ProjectionStore, WorkflowListing } from '@tidemark/ports';
+import { type BulkInput, isMeant } from '../control/index.ts';
+import { BULK_COUNT_PAGE_COUNT, BULK_COUNT_SHOWN_COUNT } from './limits.ts';
+
+/** As far as they were counted: `hasMore` where there are more than that. */
+export interface BulkCount {
+  readonly count: number;
+  readonly hasMore: boolean;
+  /** By status. */
+  readonly statuses: Readonly<Record<string, number>>;
+  /** The newest. */
+  readonly some: readonly string[];
+}
+
+/** Looks at no more than about so many of those that the filter finds. */
+export async function countMeant(
+  store: Pick<ProjectionStore, 'search'>,
+  filter: BulkInput['filter'],
+  maxCount: number,
+): Promise<BulkCount> {
+  const statuses: Record<string, number> = {};
+  const some: string[] = [];
+  let [count, lookedAt] = [0, 0];
+  for (let last: WorkflowListing | undefined; lookedAt < maxCount; ) {
+    const limit = Math.min(BULK_COUNT_PAGE_COUNT, maxCount);
+    const after = last === undefined ? {} : { after: { openedAtMs: last.openedAtMs, workflow: last.workflow } };
+    const page = await store.search({ ...filter, limit, ...after });
+    for (const row of page) {
+      if (!isMeant(filter, row)) continue;
+      count++;
+      statuses[row.status] = (statuses[row.status] ?? 0) + 1;
+      if (some.length < BULK_COUNT_SHOWN_COUNT) some.push(row.workflow);
+    }
+    if (page.length < limit) return { count, hasMore: false, statuses, some };
+    lookedAt += page.length;
+    last = page.at(-1);
+  }
+  return { count, hasMore: true, statuses, some };
+}

@@ -1,0 +1,217 @@
+/** Owns jobs that do one thing to many workflows, from the caller's side: begin one, say how far it is. See bulk-definition.ts. */
+
+import {
+  DEFAULT_TENANT,
+  InvalidError,
+  isSystemDefinition,
+  type StreamStatus,
+  SYSTEM_TENANT,
+  type TenantId,
+  type WorkflowId,
+  workflowId,
+} from '@tidemark/core';
+import type { ProjectionStore, WorkflowListing, WorkflowSummary } from '@tidemark/ports';
+import {
+  BULK_DEFINITION,
+  BULK_PAGE_COUNT,
+  type BulkHost,
+  type BulkInput,
+  type BulkProgress,
+  bulkDefinition,
+} from '../control/index.ts';
+import { checkMeant, checkSignalName, type Definition } from '../definition/index.ts';
+import { withContents } from '../history/index.ts';
+import { BULK_ACTS, type ListPlace, type Ports, pageOf } from '../kernel/index.ts';
+import { checkName, checkText, JOB_PREFIX } from '../lease/index.ts';
+import { type BulkCount, countMeant } from './bulk-count.ts';
+import type { Client } from './client.ts';
+
+export interface BulkRequest extends Omit<BulkInput, 'begunAtMs'> {
+  /** The same id is the same job, within a tenant. */
+  readonly id: string;
+  /** Whose job it is; by default that of the filter. */
+  readonly tenant?: TenantId | undefined;
+  /** All workflows (of the filter's tenant) are meant: a filter that leaves none out is refused without it. */
+  readonly everything?: boolean | undefined;
+}
+
+export interface BulkQuery {
+  readonly tenant?: TenantId | undefined;
+  /** Goes on after this one. */
+  readonly after?: ListPlace | undefined;
+  readonly limit: number;
+}
+
+/** How a job stands: `open` while it works. */
+export interface BulkJob extends Omit<BulkProgress, 'after'> {
+  readonly id: string;
+  readonly tenant: TenantId;
+  readonly status: StreamStatus;
+  readonly reason: string | null;
+  readonly act: BulkInput['act'];
+  readonly by: string;
+  readonly why: string;
+  readonly openedAtMs: number;
+}
+
+/** What a caller's client gives a job to work with. Signals are held to what these definitions declare. */
+export function bulkHost(
+  client: Client,
+  store: Pick<ProjectionStore, 'search'>,
+  definitions: readonly Definition[],
+): BulkHost {
+  return {
+    search: (query) => store.search(query),
+    async act(workflow, { act, by, why, signal, begunAtMs }, key) {
+      if (act === 'signal') return client.signal(workflow, signal!.name, signal!.value, { key, definitions });
+      if (act === 'retry') {
+        await client.decide(workflow, { resolution: 'retry', by, why, openAtMs: begunAtMs });
+        return;
+      }
+      await client[act](workflow, { by, why });
+    },
+  };
+}
+
+function refuseSystems({ definition = '' }: BulkInput['filter']): void {
+  if (!isSystemDefinition(definition)) return;
+  throw new InvalidError('definition-unknown', "definition: those of the system's own are nobody's to steer.");
+}
+
+/** Of the digest of a tenant's name, as many as make sure that no two are alike. */
+const TENANT_DIGITS = 16;
+
+export class Bulk {
+  readonly #client: Client;
+  readonly #store: Ports['store'];
+  readonly #clock: Ports['clock'];
+  readonly #digest: Ports['digest'];
+
+  constructor(client: Client, { store, clock, digest }: Pick<Ports, 'store' | 'clock' | 'digest'>) {
+    this.#client = client;
+    this.#store = store;
+    this.#clock = clock;
+    this.#digest = digest;
+  }
+
+  /**
+   * Does it to all workflows that the filter finds, those that are opened later not among them, nor schedules and undos that it doesn't name; the same id is the same job. Throws
+   * `InvalidError` that names the field, and as `Client.start` does.
+   */
+  async start({
+    id,
+    tenant: owner,
+    everything,
+    ...input
+  }: BulkRequest): Promise<{ readonly id: string; readonly created: boolean }> {
+    checkName('id', id);
+    checkName('by', input.by);
+    checkText('why', input.why);
+    if (!BULK_ACTS.includes(input.act))
+      throw new InvalidError('act-invalid', `act: give one of ${BULK_ACTS.join(', ')}.`);
+    if ((input.act === 'signal') !== (input.signal !== null)) {
+      throw new InvalidError('signal-invalid', "signal: give it for the act 'signal', and only for that one.");
+    }
+    if (input.signal !== null) checkSignalName(input.signal.name);
+    refuseSystems(input.filter);
+    checkMeant(input.filter, everything);
+    // Its own: however often it looks, what is opened later is not found.
+    const begunAtMs = this.#clock.nowMs();
+    const openedToMs = Math.min(input.filter.openedToMs ?? Number.POSITIVE_INFINITY, begunAtMs);
+    const asked = { ...input, filter: { ...input.filter, openedToMs }, begunAtMs };
+    const tenant = owner ?? input.filter.tenant ?? DEFAULT_TENANT;
+    if ((await this.#older(id, tenant)) !== undefined) return { id, created: false };
+    const definition = bulkDefinition(bulkHost(this.#client, this.#store, []));
+    const run = await this.#client.start(definition, asked, { id: this.#workflowOf(id, tenant), tenant });
+    return { id, created: run.created };
+  }
+
+  /** What a job with this filter would find now, as far as so many. Throws `InvalidError` (`definition-unknown`). */
+  async count(filter: BulkInput['filter'], maxCount: number): Promise<BulkCount> {
+    refuseSystems(filter);
+    return countMeant(this.#store, filter, maxCount);
+  }
+
+  /**
+   * A job of that tenant; null: whose it is isn't known, and one over all tenants comes first. Undefined: no job has the id (or rows
+   * don't know it yet). Throws `InvalidError` (`job-ambiguous`): tenants have one each.
+   */
+  async get(id: string, tenant: TenantId | null = null): Promise<BulkJob | undefined> {
+    const row = await this.#row(id, tenant);
+    const [job] = row === undefined ? [] : await this.#jobs([row]);
+    return job;
+  }
+
+  /** What it has done stays done. Throws `InvalidError` (`job-unknown`, `job-ambiguous`), and as `Client.cancel` does. */
+  async cancel(
+    id: string,
+    asked: { readonly by: string; readonly why: string },
+    tenant: TenantId | null = null,
+  ): Promise<{ readonly changed: boolean }> {
+    const row = await this.#row(id, tenant);
+    if (row === undefined) throw new InvalidError('job-unknown', `No job has the id '${id}'.`);
+    return this.#client.cancel(row.workflow, asked);
+  }
+
+  /** The newest first. */
+  async list(query: BulkQuery): Promise<readonly BulkJob[]> {
+    return (await this.page(query)).jobs;
+  }
+
+  /** The same, and where the next page goes on; null: there is none. */
+  async page({
+    tenant,
+    after,
+    limit,
+  }: BulkQuery): Promise<{ readonly jobs: readonly BulkJob[]; readonly next: ListPlace | null }> {
+    const { rows, next } = await pageOf(this.#store, { definition: BULK_DEFINITION, tenant, after, limit });
+    return { jobs: await this.#jobs(rows), next };
+  }
+
+  /** One tenant's jobs are in nobody else's way. */
+  #workflowOf(id: string, tenant: TenantId): WorkflowId {
+    return workflowId(`${JOB_PREFIX}${this.#digest.sha256(tenant).slice(0, TENANT_DIGITS)}:${id}`);
+  }
+
+  async #row(id: string, tenant: TenantId | null): Promise<WorkflowSummary | undefined> {
+    const own = await this.#store.workflow(this.#workflowOf(id, tenant ?? SYSTEM_TENANT));
+    const known = own ?? (await this.#older(id, tenant));
+    if (known !== undefined || tenant !== null) return known;
+    const [one, other] = await this.#named(id);
+    if (other === undefined) return one === undefined ? undefined : this.#store.workflow(one.workflow);
+    throw new InvalidError('job-ambiguous', `Several tenants have a job with the id '${id}': name the tenant.`);
+  }
+
+  /** One that was begun by an older release. */
+  async #older(id: string, tenant: TenantId | null): Promise<WorkflowSummary | undefined> {
+    const row = await this.#store.workflow(workflowId(`${JOB_PREFIX}${id}`));
+    return row?.definition === BULK_DEFINITION && (tenant ?? row.tenant) === row.tenant ? row : undefined;
+  }
+
+  /** Of any tenant; two at most, since more say nothing more. */
+  async #named(id: string): Promise<readonly WorkflowListing[]> {
+    const found: WorkflowListing[] = [];
+    for (let after: WorkflowListing | undefined; found.length < 2; ) {
+      const query = { definition: BULK_DEFINITION, text: id, limit: BULK_PAGE_COUNT };
+      const page = await this.#store.search({ ...query, ...(after !== undefined && { after }) });
+      found.push(...page.filter(({ workflow, tenant }) => workflow === this.#workflowOf(id, tenant)));
+      after = page.at(-1);
+      if (page.length < BULK_PAGE_COUNT) break;
+    }
+    return found;
+  }
+
+  #idOf({ workflow, tenant }: WorkflowSummary): string {
+    const own = this.#workflowOf('', tenant);
+    return workflow.slice(workflow.startsWith(own) ? own.length : JOB_PREFIX.length);
+  }
+
+  async #jobs(rows: readonly WorkflowSummary[]): Promise<readonly BulkJob[]> {
+    return (await withContents(this.#store, rows)).map(({ row, content }) => {
+      const { act, by, why } = content.input as unknown as BulkInput;
+      const { after: _, ...progress } = content.belief as unknown as BulkProgress;
+      const { tenant, status, reason, openedAtMs } = row;
+      return { id: this.#idOf(row), tenant, status, reason, act, by, why, openedAtMs, ...progress };
+    });
+  }
+}

@@ -1,0 +1,303 @@
+/**
+ * Owns forgetting a workflow or a user for good: their data keys are destroyed, what is found by words goes with them, and a certificate
+ * stays. The certificate is written before, naming the keys, and again once they are gone, so that one that dies in between is seen and
+ * can be asked for again. Must not delete records: what is sealed says nothing any more.
+ *
+ * F1 With a workflow go its undos; with a user their workflows and the undos of these, the stream of what is remembered of the user, and
+ *    those of their sessions. All are found by whose they are, not by whom their keys were made for alone: keys may name nobody.
+ * F2 Nothing goes while a workflow of it is open: what it writes next would have a key again.
+ * F3 The last certificate names every key that was destroyed, whoever began and however often it was asked for.
+ * F4 What they wrote into anybody's memory goes, whoever it is about: it is found by words that lie in clear. It is taken out of the rows'
+ *    files too, or the certificate names the tables that may hold its bytes.
+ */
+
+import {
+  ConflictError,
+  InvalidError,
+  type Json,
+  type TenantId,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
+import { userSubject } from '@tidemark/memory';
+import type { KeyStore, MemoryName, MemoryRow, ProjectionStore, UnscrubbedTable } from '@tidemark/ports';
+import { memoryWorkflow, sessionSubject } from '../agent/index.ts';
+import type { DataKeys } from '../encryption/index.ts';
+import { BUDGET_ENTRY, sha256Digest } from '../kernel/index.ts';
+import { COMPENSATION_DEPTH_MAX, checkName, depthOf, undoId } from '../lease/index.ts';
+import type { ClientMemory, OutlastingEntry } from './client-memory.ts';
+import {
+  FORGET_OPEN_TOLD_MAX,
+  FORGET_PAGE_COUNT,
+  FORGET_WORKFLOWS_PAGE_COUNT,
+  FORKS_READ_MAX_COUNT,
+} from './limits.ts';
+
+export interface ForgetRequest {
+  readonly tenant: TenantId;
+  /** One of the two. */
+  readonly workflow?: WorkflowId | undefined;
+  readonly user?: string | undefined;
+  readonly by: string;
+  readonly why: string;
+}
+
+/** What proves it: kept as an event of the tenant's, with everything but what was forgotten. */
+export interface ForgetCertificate {
+  /** `workflow:…` or `user:…`. */
+  readonly of: string;
+  readonly state: 'ordered' | 'destroyed';
+  readonly keys: readonly string[];
+  readonly memoryCount: number;
+  readonly by: string;
+  readonly why: string;
+  readonly at: string;
+  /** Once it is destroyed: tables whose files may still hold the words of its memories, and wrapped keys. */
+  readonly leftIn?: readonly UnscrubbedTable[];
+}
+
+export interface ForgettingOptions {
+  readonly store: Pick<
+    ProjectionStore,
+    'ready' | 'workflow' | 'userWorkflows' | 'memories' | 'memoriesWrittenBy' | 'forksOf' | 'scrub'
+  >;
+  readonly keys: Pick<DataKeys, 'destroyAll'>;
+  readonly keyStore: Pick<KeyStore, 'list'>;
+  readonly memory: Pick<ClientMemory, 'outlast' | 'certify' | 'certificates'>;
+  readonly now: () => string;
+}
+
+/** What is to be forgotten. */
+interface Found {
+  readonly of: string;
+  readonly keys: ReadonlySet<string>;
+  /** Whose memory goes. */
+  readonly subjects: readonly string[];
+  /** What these wrote goes as well, whoever it is about (F4). */
+  readonly writers: readonly WorkflowId[];
+  /** Whether there is, or was, a workflow, a stream or a key of it. */
+  readonly isKnown: boolean;
+}
+
+/**
+ * Throws `InvalidError` (`forget-invalid`, `workflow-unknown`, `user-unknown`: nothing at all is known of the user), `ConflictError` (`workflow-open`, `workflow-forked`: forks share its
+ * history, and are to be forgotten first), `UnavailableError` (`store-rebuilding`), and as keys and memory do.
+ */
+export async function forget(options: ForgettingOptions, request: ForgetRequest): Promise<ForgetCertificate> {
+  const { tenant, by, why, workflow, user } = request;
+  const { memory, keys, store } = options;
+  if ((workflow === undefined) === (user === undefined)) throw invalid('workflow, user', 'name one of the two');
+  checkName('by', by);
+  if (why.trim() === '') throw invalid('why', 'say why, it is kept with the certificate');
+  if (!(await store.ready())) throw rebuilding();
+  const found = user === undefined ? await ofWorkflow(options, tenant, workflow!) : await ofUser(options, tenant, user);
+  const entries = await entriesOf(options, tenant, found);
+  if (user !== undefined) await refuseUnknown(options, tenant, user, found.isKnown || entries.length > 0);
+  const before = await certifiedBefore(options, tenant, found.of);
+  const certificate = {
+    of: found.of,
+    keys: [...new Set([...(before?.keys ?? []), ...found.keys])],
+    memoryCount: Math.max(before?.memoryCount ?? 0, entries.filter(({ value }) => value === undefined).length),
+    by,
+    why,
+  };
+  const ordered: ForgetCertificate = { ...certificate, state: 'ordered', at: options.now() };
+  await memory.certify(tenant, found.of, ordered as unknown as Json);
+  await takeOut(options, tenant, entries);
+  await keys.destroyAll(certificate.keys);
+  // What came meanwhile: it was sealed with a key that is gone, and its words were not.
+  const late = await entriesOf(options, tenant, found);
+  await takeOut(
+    options,
+    tenant,
+    late.filter(({ value }) => value === undefined),
+  );
+  const leftIn = await store.scrub();
+  const destroyed: ForgetCertificate = { ...certificate, state: 'destroyed', at: options.now(), leftIn };
+  await memory.certify(tenant, found.of, destroyed as unknown as Json);
+  return destroyed;
+}
+
+/** What was asked before, and what a process that died in between had begun with: some of its keys may be gone already. */
+async function certifiedBefore({ memory }: ForgettingOptions, tenant: TenantId, of: string) {
+  const known = (await memory.certificates(tenant)) as unknown as readonly ForgetCertificate[];
+  return known.find((certificate) => certificate.of === of);
+}
+
+async function ofWorkflow(options: ForgettingOptions, tenant: TenantId, workflow: WorkflowId): Promise<Found> {
+  const { store } = options;
+  const row = await store.workflow(workflow);
+  if (row === undefined || row.tenant !== tenant) {
+    throw new InvalidError('workflow-unknown', `Tenant ${tenant} has no workflow ${workflow}.`, { workflow });
+  }
+  const workflows = withUndos(workflow);
+  for (const one of workflows) {
+    const isOpen = (await store.workflow(one))?.closedInGeneration === null;
+    if (isOpen) throw stillOpen(`Workflow ${one} goes on`, 'it', { workflow: one });
+  }
+  await refuseForked(options, tenant, workflow);
+  const keys = await keysOf(options, tenant, workflows);
+  return { of: `workflow:${workflow}`, keys, subjects: [], writers: workflows, isKnown: true };
+}
+
+async function ofUser(options: ForgettingOptions, tenant: TenantId, user: string): Promise<Found> {
+  const keys = new Set<string>();
+  const workflows = new Set<WorkflowId>();
+  const sessions = new Set<string>();
+  const open: WorkflowId[] = [];
+  for await (const { workflow, session, isOpen } of rowsOf(options, tenant, user)) {
+    if (isOpen) open.push(workflow);
+    if (session !== null) sessions.add(session);
+    workflows.add(workflow);
+  }
+  // Whose history is in segments alone is known by their keys.
+  for await (const { id, workflow } of options.keyStore.list({ tenant, user })) {
+    keys.add(id);
+    if (workflows.has(workflow)) continue;
+    workflows.add(workflow);
+    if ((await options.store.workflow(workflow))?.closedInGeneration === null) open.push(workflow);
+  }
+  if (open.length > 0) {
+    const told = open.slice(0, FORGET_OPEN_TOLD_MAX).join(', ');
+    const more = open.length > FORGET_OPEN_TOLD_MAX ? ` and ${open.length - FORGET_OPEN_TOLD_MAX} more` : '';
+    throw stillOpen(`User ${user} has open workflows, ${told}${more}`, 'them', { user, workflows: open });
+  }
+  const subjects = [userSubject(user), ...[...sessions].map(sessionSubject)];
+  const streams = subjects.map((subject) => memoryWorkflow(sha256Digest, tenant, subject));
+  const writers = [...workflows].flatMap(withUndos);
+  for (const id of await keysOf(options, tenant, [...writers, ...streams])) keys.add(id);
+  const isRemembered = (await options.store.workflow(streams[0]!)) !== undefined;
+  const isKnown = workflows.size > 0 || keys.size > 0 || isRemembered;
+  return { of: `user:${user}`, keys, subjects, writers, isKnown };
+}
+
+/** A certificate would say that somebody was forgotten who is still there, by another name. */
+async function refuseUnknown({ memory }: ForgettingOptions, tenant: TenantId, user: string, isKnown: boolean) {
+  if (isKnown) return;
+  const certificates = (await memory.certificates(tenant)) as unknown as readonly ForgetCertificate[];
+  if (certificates.some(({ of }) => of === `user:${user}`)) return;
+  throw new InvalidError(
+    'user-unknown',
+    `user: tenant ${tenant} knows no ${user}: there is no workflow, memory or key of theirs, and nothing was forgotten. Check the name and the tenant.`,
+    { field: 'user', tenant, user },
+  );
+}
+
+async function* rowsOf({ store }: ForgettingOptions, tenant: TenantId, user: string) {
+  for (let after: WorkflowId | null = null; ; ) {
+    const page: Awaited<ReturnType<ProjectionStore['userWorkflows']>> = await store.userWorkflows(
+      tenant,
+      user,
+      after,
+      FORGET_WORKFLOWS_PAGE_COUNT,
+    );
+    yield* page;
+    if (page.length < FORGET_WORKFLOWS_PAGE_COUNT) return;
+    after = page.at(-1)!.workflow;
+  }
+}
+
+/** The workflow, its undo, and that one's. */
+function withUndos(workflow: WorkflowId): readonly WorkflowId[] {
+  const found = [workflow];
+  for (let undo = undoId(workflow); depthOf(undo) <= COMPENSATION_DEPTH_MAX; undo = undoId(undo)) found.push(undo);
+  return found;
+}
+
+/** Those of histories and of secret fields. */
+async function keysOf({ keyStore }: ForgettingOptions, tenant: TenantId, workflows: readonly WorkflowId[]) {
+  const keys = new Set<string>();
+  for (const workflow of new Set(workflows)) {
+    for await (const { id } of keyStore.list({ tenant, workflow })) keys.add(id);
+  }
+  return keys;
+}
+
+const stillOpen = (what: string, them: string, details: object): ConflictError =>
+  new ConflictError(
+    'workflow-open',
+    `${what}: what is written next would have a key again. End ${them} first; nothing was forgotten.`,
+    { ...details },
+  );
+
+const rebuilding = (): UnavailableError =>
+  new UnavailableError(
+    'store-rebuilding',
+    'Rows are being made anew, and do not tell yet whose workflows there are. Ask again once they are.',
+  );
+
+/** A fork reads what it shares, and holds what it began with. One whose own key is gone needs nothing any more. */
+async function refuseForked({ store, keyStore }: ForgettingOptions, tenant: TenantId, workflow: WorkflowId) {
+  const left: WorkflowId[] = [];
+  for (const fork of await store.forksOf(workflow, FORKS_READ_MAX_COUNT)) {
+    for await (const _ of keyStore.list({ tenant, workflow: fork })) {
+      left.push(fork);
+      break;
+    }
+  }
+  if (left.length === 0) return;
+  throw new ConflictError(
+    'workflow-forked',
+    `Workflow ${workflow} has forks that share its history: ${left.join(', ')}. Forget those first.`,
+    { workflow, forks: left },
+  );
+}
+
+/** All that is remembered of a subject, page by page. */
+async function memoriesOf({ store }: ForgettingOptions, tenant: TenantId, subject: string) {
+  const found: MemoryRow[] = [];
+  for (let after: MemoryRow | undefined; ; ) {
+    const query = { tenant, subject, limit: FORGET_PAGE_COUNT };
+    const page = await store.memories({ ...query, ...(after !== undefined && { after }) });
+    found.push(...page);
+    after = page.at(-1);
+    if (page.length < FORGET_PAGE_COUNT) return found;
+  }
+}
+
+async function takeOut({ memory }: ForgettingOptions, tenant: TenantId, entries: readonly OutlastingEntry[]) {
+  for (let at = 0; at < entries.length; at += FORGET_PAGE_COUNT) {
+    await memory.outlast(tenant, entries.slice(at, at + FORGET_PAGE_COUNT));
+  }
+}
+
+/** All that goes, once each. */
+async function entriesOf(
+  options: ForgettingOptions,
+  tenant: TenantId,
+  { subjects, writers }: Found,
+): Promise<readonly OutlastingEntry[]> {
+  const { store } = options;
+  const memories: MemoryRow[] = [];
+  for (const subject of subjects) memories.push(...(await memoriesOf(options, tenant, subject)));
+  const entries = new Map(memories.map((row) => [nameOf(row), outlasting(row)]));
+  for (let at = 0; at < writers.length; at += FORGET_WORKFLOWS_PAGE_COUNT) {
+    const workflows = writers.slice(at, at + FORGET_WORKFLOWS_PAGE_COUNT);
+    for (let after: MemoryName | undefined; ; ) {
+      const page: readonly MemoryName[] = await store.memoriesWrittenBy({
+        tenant,
+        workflows,
+        after,
+        limit: FORGET_PAGE_COUNT,
+      });
+      for (const name of page) if (!entries.has(nameOf(name))) entries.set(nameOf(name), name);
+      after = page.at(-1);
+      if (page.length < FORGET_PAGE_COUNT) break;
+    }
+  }
+  return [...entries.values()];
+}
+
+const nameOf = ({ subject, kind, key }: MemoryName): string => JSON.stringify([subject, kind, key]);
+
+/** What a user may spend is no memory of theirs. */
+const isBudget = ({ kind, key }: MemoryRow): boolean => kind === BUDGET_ENTRY.kind && key === BUDGET_ENTRY.key;
+
+/** It is forgotten; a budget stands, and is told where it can still be read. */
+const outlasting = (row: MemoryRow): OutlastingEntry => {
+  const { subject, kind, key } = row;
+  return { subject, kind, key, ...(isBudget(row) && { value: JSON.parse(row.value) as Json }) };
+};
+
+const invalid = (field: string, remedy: string): InvalidError =>
+  new InvalidError('forget-invalid', `${field}: ${remedy}.`, { field });

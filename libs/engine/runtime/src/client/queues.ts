@@ -1,0 +1,195 @@
+/**
+ * Owns what a caller does with whole queues: hold all work of a definition, of all tenants or of one, and let it go on. What is held is a
+ * record in a stream of the system's own, so it outlives every process and server but the log. Must not keep anybody from claiming: see
+ * held-queues.ts.
+ */
+
+import { InvalidError, isSystemDefinition, type Json, LimitError, SYSTEM_TENANT, type TenantId } from '@tidemark/core';
+import type { QueueCount } from '@tidemark/ports';
+import {
+  HELD_PREFIX,
+  type HeldQueue,
+  HeldQueues,
+  QUEUES_HELD_MAX_COUNT,
+  QUEUES_KNOWN_MS,
+  workOf,
+} from '../control/index.ts';
+import type { Definition } from '../definition/index.ts';
+import type { LifecycleAsk } from '../inbox/index.ts';
+import { type Ports, QUEUES_SUBJECT, SCHEDULE_SUFFIX, UNDO_SUFFIX } from '../kernel/index.ts';
+import { checkName, checkText } from '../lease/index.ts';
+import type { ClientMemory } from './client-memory.ts';
+import {
+  QUEUES_HELD_OF_TENANT_MAX_COUNT,
+  QUEUES_HELD_OF_TENANTS_MAX_COUNT,
+  QUEUES_LISTED_MAX_COUNT,
+} from './limits.ts';
+
+export interface QueueName {
+  readonly definition: string;
+  /** Null: of all tenants. */
+  readonly tenant: TenantId | null;
+}
+
+/** What whoever asks can know of, so that a name that is misspelt holds nothing. */
+export interface QueueSight {
+  readonly definitions: readonly Pick<Definition, 'name'>[];
+  /** Whose workflows it may see; null: all of them. */
+  readonly tenant: TenantId | null;
+  /** It is meant although nothing is known of it yet. */
+  readonly isFuture?: boolean | undefined;
+}
+
+export interface QueueChanged extends QueueName {
+  /** False: it was so before. */
+  readonly changed: boolean;
+  /** It is held: by this, or (once it is resumed for a tenant) still for all tenants. */
+  readonly held: boolean;
+}
+
+/** How a queue stands: of one definition and tenant. */
+export interface QueueState extends Omit<QueueCount, 'tenant'> {
+  /** Null: it has nothing to do, and is held for all tenants. */
+  readonly tenant: TenantId | null;
+  /** By what it is held; none: it isn't. */
+  readonly held: readonly HeldQueue[];
+}
+
+const RESUMED_PREFIX = 'resumed:';
+
+export class Queues {
+  readonly #ports: Pick<Ports, 'store' | 'clock' | 'digest'>;
+  readonly #memory: Pick<ClientMemory, 'keepOwn'>;
+  readonly #held: HeldQueues;
+
+  constructor(ports: Pick<Ports, 'store' | 'clock' | 'digest'>, memory: Pick<ClientMemory, 'keepOwn'>) {
+    this.#ports = ports;
+    this.#memory = memory;
+    this.#held = new HeldQueues(ports);
+  }
+
+  /**
+   * Nothing of it is claimed from the answer on, until it is resumed; steps under way finish, starts are accepted and wait. Throws
+   * `InvalidError` (names the field; `queue-system`, `queue-derived`; with `sight` also `definition-unknown`: it is neither among the definitions
+   * nor that of a workflow that may be seen), `LimitError` (`queues-held-too-many`), `UnavailableError`.
+   */
+  async pause(queue: QueueName, ask: LifecycleAsk, sight?: QueueSight): Promise<QueueChanged> {
+    checkAsk(queue, ask);
+    const { clock } = this.#ports;
+    const { all } = await this.#held.look();
+    if (all.some((held) => isSame(held, queue))) return { ...queue, changed: false, held: true };
+    if (sight !== undefined && sight.isFuture !== true) await this.#mustBeKnown(queue, sight);
+    checkRoom(queue, all);
+    const { definition, tenant } = queue;
+    await this.#write(queue, HELD_PREFIX, { definition, tenant, by: ask.by, why: ask.why, sinceMs: clock.nowMs() });
+    // Whoever has looked before the rows showed it may claim for so long.
+    await clock.sleep(QUEUES_KNOWN_MS);
+    return { ...queue, changed: true, held: true };
+  }
+
+  async #mustBeKnown({ definition }: QueueName, { definitions, tenant }: QueueSight): Promise<void> {
+    if (definitions.some(({ name }) => name === definition)) return;
+    const [workflow] = await this.#ports.store.workflows({ definition, limit: 1, ...(tenant !== null && { tenant }) });
+    if (workflow !== undefined) return;
+    const known = [...new Set(definitions.map(({ name }) => name))].sort().join(', ');
+    const list = known === '' ? '' : ` Known here: ${known}.`;
+    const remedy =
+      tenant === null ? ' Say that it is meant for the future (future, --future) to hold it all the same.' : '';
+    const message = `definition: nothing is named '${definition}' here, and no workflow of it was ever started.${list}${remedy}`;
+    throw new InvalidError('definition-unknown', message, { field: 'definition' });
+  }
+
+  /** What was held goes on. Throws as `pause` does. */
+  async resume(queue: QueueName, ask: LifecycleAsk): Promise<QueueChanged> {
+    checkAsk(queue, ask);
+    const { all } = await this.#held.look();
+    const others = all.filter(({ definition, tenant }) => definition === queue.definition && tenant === null);
+    if (!all.some((held) => isSame(held, queue))) return { ...queue, changed: false, held: others.length > 0 };
+    const { definition, tenant } = queue;
+    await this.#write(queue, RESUMED_PREFIX, { definition, tenant, ...ask, atMs: this.#ports.clock.nowMs() });
+    return { ...queue, changed: true, held: tenant !== null && others.length > 0 };
+  }
+
+  /** One event: it is held, or it isn't any more and by whom it was resumed. */
+  async #write(queue: QueueName, prefix: string, value: Json): Promise<void> {
+    const name = this.#ports.digest.sha256(JSON.stringify([queue.definition, queue.tenant])).slice(0, 32);
+    const gone = prefix === HELD_PREFIX ? [] : [{ key: `${HELD_PREFIX}${name}` }];
+    await this.#memory.keepOwn(SYSTEM_TENANT, QUEUES_SUBJECT, [...gone, { key: `${prefix}${name}`, value }]);
+  }
+
+  /** What is held; of a tenant that which holds work of its own. */
+  async held(tenant: TenantId | null): Promise<readonly HeldQueue[]> {
+    const { all } = await this.#held.look();
+    return all.filter((held) => tenant === null || held.tenant === null || held.tenant === tenant);
+  }
+
+  /** Queues with something to do, in a worker's hands, or held: by definition and tenant. Null: of all tenants. */
+  async list(tenant: TenantId | null): Promise<readonly QueueState[]> {
+    const [stored, held] = await Promise.all([
+      this.#ports.store.queueCounts(tenant, QUEUES_LISTED_MAX_COUNT),
+      this.held(tenant),
+    ]);
+    const counts = merged(stored);
+    const states = counts.map((count) => ({ ...count, held: held.filter((one) => holds(one, count)) }));
+    const idle = held.filter((one) => !counts.some((count) => holds(one, count)));
+    return [
+      ...states,
+      ...idle.map((one) => ({
+        ...{ definition: one.definition, tenant: one.tenant, readyCount: 0, runningCount: 0, held: [one] },
+      })),
+    ];
+  }
+}
+
+/** Undos are counted with what they undo. */
+function merged(counts: readonly QueueCount[]): readonly QueueCount[] {
+  const byQueue = Map.groupBy(counts, ({ definition, tenant }) => JSON.stringify([workOf(definition), tenant]));
+  return Array.from(byQueue.values(), (of) => ({
+    definition: workOf(of[0]!.definition),
+    tenant: of[0]!.tenant,
+    readyCount: of.reduce((sum, { readyCount }) => sum + readyCount, 0),
+    runningCount: of.reduce((sum, { runningCount }) => sum + runningCount, 0),
+  }));
+}
+
+/** No tenant takes the place of another, nor of those who hold for everybody. */
+function checkRoom({ tenant }: QueueName, all: readonly HeldQueue[]): void {
+  const ofTenants = all.filter((held) => held.tenant !== null);
+  const own = ofTenants.filter((held) => held.tenant === tenant);
+  const bounds: readonly (readonly [readonly HeldQueue[], number])[] =
+    tenant === null
+      ? [[all, QUEUES_HELD_MAX_COUNT]]
+      : [
+          [own, QUEUES_HELD_OF_TENANT_MAX_COUNT],
+          [ofTenants, QUEUES_HELD_OF_TENANTS_MAX_COUNT],
+        ];
+  const reached = bounds.find(([held, limit]) => held.length >= limit);
+  if (reached === undefined) return;
+  const [, limit] = reached;
+  const message = `${limit} queues are held already. Resume some first, or pause workflows by a job.`;
+  throw new LimitError('queues-held-too-many', message, { limit });
+}
+
+const isSame = (held: QueueName, queue: QueueName): boolean =>
+  held.definition === queue.definition && held.tenant === queue.tenant;
+
+const holds = (held: QueueName, count: Pick<QueueCount, 'definition' | 'tenant'>): boolean =>
+  held.definition === count.definition && (held.tenant === null || held.tenant === count.tenant);
+
+function checkAsk({ definition }: QueueName, { by, why }: LifecycleAsk): void {
+  checkName('definition', definition);
+  checkName('by', by);
+  checkText('why', why);
+  if (isSystemDefinition(definition)) {
+    throw new InvalidError('queue-system', "definition: the system's own work is nobody's to hold.", {
+      field: 'definition',
+    });
+  }
+  for (const suffix of [UNDO_SUFFIX, SCHEDULE_SUFFIX]) {
+    if (!definition.endsWith(suffix)) continue;
+    const of = definition.slice(0, -suffix.length);
+    const what =
+      suffix === UNDO_SUFFIX ? `undos are held with '${of}'` : 'pause the schedule as the workflow that it is';
+    throw new InvalidError('queue-derived', `definition: ${what}; name what people start.`, { field: 'definition' });
+  }
+}

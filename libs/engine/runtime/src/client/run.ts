@@ -1,0 +1,88 @@
+/** Owns a handle on one workflow: what rows say of it, and waiting for how it ends. */
+
+import type { Json, Partition, Sequence, WorkflowId } from '@tidemark/core';
+import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
+import { shownSecrets } from '../encryption/index.ts';
+import { askedBy, currentOf } from '../history/index.ts';
+import { type Ports, whileUnavailable } from '../kernel/index.ts';
+import { outcomeOf } from '../run/index.ts';
+
+/** Period, in milliseconds, of a look at a run that no hint told of. */
+export const RESULT_LOOK_PERIOD_MS = 250;
+/** At hand: by default each abort would make an error with a stack. */
+const WOKEN = 'woken';
+
+export class Run<Output = Json> {
+  readonly id: WorkflowId;
+  /** True when the call that made this handle started the run. */
+  readonly created: boolean;
+  readonly #ports: Ports;
+  readonly #closing: AbortSignal;
+
+  constructor(id: WorkflowId, created: boolean, ports: Ports, closing: AbortSignal) {
+    this.id = id;
+    this.created = created;
+    this.#ports = ports;
+    this.#closing = closing;
+  }
+
+  /** What the rows say of the last workflow that goes on for it, else of itself; undefined while they know nothing of that one (yet). */
+  async current(): Promise<WorkflowSummary | undefined> {
+    return whileUnavailable(this.#ports.clock, this.#closing, () => currentOf(this.#ports.store, this.id));
+  }
+
+  /** What the rows say of it now; undefined while (or when) they know nothing of it. */
+  async summary(): Promise<WorkflowSummary | undefined> {
+    return whileUnavailable(this.#ports.clock, this.#closing, () => this.#ports.store.workflow(this.id));
+  }
+
+  async checkpoints(from = 1, limit = 1_000): Promise<readonly CheckpointRow[]> {
+    return this.#ports.store.checkpoints(this.id, { from: from as Sequence, limit });
+  }
+
+  /**
+   * The output, once the workflow has ended: where it went on with a fresh history, the last that goes on for it. Throws `WorkflowFailedError` (`workflow-failed` with the stored error,
+   * `workflow-compensated` when it was undone, `workflow-parked` when it waits for a person), `InvalidError` (`history-forgotten`:
+   * its key was destroyed), and the signal's reason when that aborts first.
+   */
+  async result(options: { readonly signal?: AbortSignal } = {}): Promise<Output> {
+    const signal = options.signal === undefined ? this.#closing : AbortSignal.any([this.#closing, options.signal]);
+    let wake = new AbortController();
+    let partition: Partition | undefined;
+    // Once its partition is known, only hints of that one are worth a look: with many that wait, each hint would be one each.
+    const unsubscribe = await this.#ports.hints.subscribe('applied', (applied) => {
+      if (partition === undefined || applied.includes(partition)) wake.abort(WOKEN);
+    });
+    const giveUp = (): void => wake.abort(WOKEN);
+    signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      for (;;) {
+        wake = new AbortController();
+        const summary = await this.current();
+        partition = summary?.partition;
+        const outcome = summary === undefined ? undefined : outcomeOf(summary, await this.#question(summary));
+        if (outcome !== undefined) return (await this.#shown(summary!.workflow, outcome.output)) as Output;
+        signal.throwIfAborted();
+        await this.#ports.clock.sleep(RESULT_LOOK_PERIOD_MS, wake.signal);
+        signal.throwIfAborted();
+      }
+    } finally {
+      signal.removeEventListener('abort', giveUp);
+      await unsubscribe();
+    }
+  }
+
+  /** What a person is asked; undefined: nothing. */
+  async #question({ workflow, question }: WorkflowSummary): Promise<string | undefined> {
+    if (question === null) return undefined;
+    const { clock, store } = this.#ports;
+    const asked = await whileUnavailable(clock, this.#closing, () => askedBy(store, workflow, question.id));
+    return asked?.error?.message;
+  }
+
+  /** With its secret fields as this process may see them. */
+  #shown(workflow: WorkflowId, output: Json): Promise<Json> {
+    const { clock } = this.#ports;
+    return whileUnavailable(clock, this.#closing, () => shownSecrets(output, this.#ports, workflow));
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * Owns the workflow that does one thing to many workflows: page by page through what a filter finds, newest first. A workflow of the system's
+ * own, run by any worker, so that it outlives every process; its belief is its progress.
+ *
+ * K1 A page that is done again does nothing twice: what was asked of a workflow counts once, signals by a key of the job's, answers by the
+ *    question that was open when the job was begun.
+ * K2 A workflow that refuses is counted, with the reason, and keeps no other from its turn.
+ */
+
+import { type Json, TidemarkError, type WorkflowId } from '@tidemark/core';
+import type { WorkflowListing, WorkflowSearch } from '@tidemark/ports';
+import type { BulkFilter, Definition, StepContext, StepResult, TaskRequest } from '../definition/index.ts';
+import { type BulkAct, type RetryPolicy, SCHEDULE_SUFFIX, UNDO_SUFFIX } from '../kernel/index.ts';
+import { BULK_AT_ONCE_COUNT, BULK_PAGE_COUNT, BULK_PROBLEMS_MAX_COUNT } from './limits.ts';
+
+export const BULK_DEFINITION = 'tidemark.bulk';
+
+export interface BulkInput {
+  readonly act: BulkAct;
+  readonly filter: BulkFilter;
+  readonly by: string;
+  readonly why: string;
+  /** For `signal`, and only for it. */
+  readonly signal: { readonly name: string; readonly value: Json } | null;
+  /** When it was begun: `retry` answers what was asked then, and nothing later. Absent in jobs of older releases. */
+  readonly begunAtMs?: number | undefined;
+}
+
+/** How far a job is. */
+export interface BulkProgress {
+  /** The last workflow of the pages that are done; null: none is. */
+  readonly after: { readonly openedAtMs: number; readonly workflow: string } | null;
+  readonly doneCount: number;
+  readonly refusedCount: number;
+  /** The first of those that refused. */
+  readonly refused: readonly { readonly workflow: string; readonly code: string; readonly message: string }[];
+}
+
+/** What a job does outside itself. */
+export interface BulkHost {
+  search(query: WorkflowSearch): Promise<readonly WorkflowListing[]>;
+  /** Throws what the client throws. `key`: of a signal. */
+  act(workflow: WorkflowId, input: BulkInput, key: string): Promise<void>;
+}
+
+const RETRY: RetryPolicy = {
+  attempts: 50,
+  firstDelayMs: 200,
+  factor: 2,
+  maxDelayMs: 60_000,
+  jitter: 0.2,
+  nonRetryable: [],
+};
+const asIs = (value: unknown): Json => (value ?? null) as Json;
+const NOTHING_DONE: BulkProgress = { after: null, doneCount: 0, refusedCount: 0, refused: [] };
+const pageTask: TaskRequest = { step: 'page', input: null };
+
+export const bulkDefinition = (host: BulkHost): Definition => ({
+  name: BULK_DEFINITION,
+  version: 1,
+  parallel: 1,
+  placement: 'shared',
+  effects: [],
+  onFailure: 'fail',
+  stepBudget: Number.MAX_SAFE_INTEGER,
+  upcasters: new Map(),
+  parseInput: asIs,
+  parseBelief: asIs,
+  parseOutput: asIs,
+  begin: () => ({ belief: NOTHING_DONE, next: [pageTask] }),
+  steps: new Map([
+    [
+      'page',
+      {
+        name: 'page',
+        mayAdd: new Set(['page']),
+        durability: 'durable',
+        retry: RETRY,
+        parseInput: asIs,
+        parseOutput: asIs,
+        run: (ctx) => page(host, ctx),
+      },
+    ],
+  ]),
+});
+
+async function page(host: BulkHost, ctx: StepContext): Promise<StepResult> {
+  const input = ctx.input as unknown as BulkInput;
+  const before = ctx.belief as unknown as BulkProgress;
+  const { after } = before;
+  const found = await host.search({
+    ...input.filter,
+    ...(after !== null && { after: { ...after, workflow: after.workflow as WorkflowId } }),
+    limit: BULK_PAGE_COUNT,
+  });
+  let progress = before;
+  const meant = found.filter((row) => isMeant(input.filter, row));
+  for (let at = 0; at < meant.length; at += BULK_AT_ONCE_COUNT) {
+    ctx.signal.throwIfAborted();
+    const some = meant.slice(at, at + BULK_AT_ONCE_COUNT);
+    const refusals = await Promise.all(some.map((row) => refusalOf(host, ctx.workflow, input, row.workflow)));
+    progress = counted(progress, refusals);
+  }
+  const last = found.at(-1);
+  if (last !== undefined) {
+    progress = { ...progress, after: { openedAtMs: last.openedAtMs, workflow: last.workflow } };
+  }
+  const lastAction = `${progress.doneCount} done, ${progress.refusedCount} refused`;
+  if (found.length < BULK_PAGE_COUNT) return { belief: () => progress, done: progress, lastAction };
+  return { belief: () => progress, next: [pageTask], lastAction };
+}
+
+/** Schedules and undos are work of their own: who means them names them. */
+export function isMeant(
+  { definition, text }: BulkInput['filter'],
+  row: Pick<WorkflowListing, 'workflow' | 'definition'>,
+): boolean {
+  const isDerived = [SCHEDULE_SUFFIX, UNDO_SUFFIX].some((suffix) => row.definition.endsWith(suffix));
+  return !isDerived || definition === row.definition || text === row.workflow;
+}
+
+type Refusal = BulkProgress['refused'][number];
+
+async function refusalOf(
+  host: BulkHost,
+  job: WorkflowId,
+  input: BulkInput,
+  workflow: WorkflowId,
+): Promise<Refusal | null> {
+  try {
+    await host.act(workflow, input, `${job}:${workflow}`);
+    return null;
+  } catch (error) {
+    // What comes of the servers concerns the page; what comes of the workflow concerns it alone.
+    if (!(error instanceof TidemarkError) || !['ConflictError', 'InvalidError', 'LimitError'].includes(error.name))
+      throw error;
+    return { workflow, code: error.code, message: error.message };
+  }
+}
+
+function counted(progress: BulkProgress, refusals: readonly (Refusal | null)[]): BulkProgress {
+  const refused = refusals.filter((refusal) => refusal !== null);
+  return {
+    ...progress,
+    doneCount: progress.doneCount + refusals.length - refused.length,
+    refusedCount: progress.refusedCount + refused.length,
+    refused: [...progress.refused, ...refused].slice(0, BULK_PROBLEMS_MAX_COUNT),
+  };
+}

@@ -1,0 +1,203 @@
+/**
+ * Owns what a process knows of queues that are held: read from rows, which the fold makes from the log, so that it outlives coordinators
+ * and whatever is in the queue's server. A queue is the work of one definition, of all tenants or of one. Must not write (see queues.ts).
+ *
+ * Q1 Nothing is claimed by what is older than `QUEUES_KNOWN_MS`, nor by rows that aren't complete.
+ * Q2 That a queue is held is never concluded from what was read before the question: who asks may know that it is resumed.
+ */
+
+import {
+  CorruptError,
+  SYSTEM_TENANT,
+  type TenantId,
+  tenantId,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { MemoryRow } from '@tidemark/ports';
+import { type Ports, QUEUES_SUBJECT, UNDO_SUFFIX } from '../kernel/index.ts';
+import { QUEUES_HELD_MAX_COUNT, QUEUES_KNOWN_MS } from './limits.ts';
+
+/** Whose work it is. An undo is its workflow's work; a schedule is not: what it starts waits. */
+export interface Queued {
+  readonly definition: string;
+  readonly tenant: TenantId;
+}
+
+export interface HeldQueue {
+  readonly definition: string;
+  /** Null: of all tenants. */
+  readonly tenant: TenantId | null;
+  readonly by: string;
+  readonly why: string;
+  readonly sinceMs: number;
+}
+
+/** Begins the keys of records that say that a queue is held. */
+export const HELD_PREFIX = 'held:';
+
+const nameOf = (definition: string, tenant: TenantId | null): string => JSON.stringify([definition, tenant]);
+
+/** The definition whose work it is. */
+export function workOf(definition: string): string {
+  return definition.endsWith(UNDO_SUFFIX) ? workOf(definition.slice(0, -UNDO_SUFFIX.length)) : definition;
+}
+
+/** Which queues are held, at some moment. */
+export class HeldSet {
+  readonly all: readonly HeldQueue[];
+  readonly #names: ReadonlySet<string>;
+
+  constructor(all: readonly HeldQueue[]) {
+    this.all = all;
+    this.#names = new Set(all.map(({ definition, tenant }) => nameOf(definition, tenant)));
+  }
+
+  has({ definition, tenant }: Queued): boolean {
+    if (this.#names.size === 0) return false;
+    const work = workOf(definition);
+    return this.#names.has(nameOf(work, null)) || this.#names.has(nameOf(work, tenant));
+  }
+
+  /** What is held here, or there. */
+  with(other: HeldSet): HeldSet {
+    const more = other.all.filter(({ definition, tenant }) => !this.#names.has(nameOf(definition, tenant)));
+    return more.length === 0 ? this : new HeldSet([...this.all, ...more]);
+  }
+
+  /** Whether one is held here that isn't there. */
+  hasMoreThan(other: HeldSet): boolean {
+    return [...this.#names].some((name) => !other.#names.has(name));
+  }
+}
+
+type Reads = Pick<Ports, 'store' | 'clock'>;
+
+export class HeldQueues {
+  readonly #ports: Reads;
+  #known: { readonly set: HeldSet; readonly atMs: number } | undefined;
+  #looking: Promise<HeldSet> | undefined;
+  #next: Promise<HeldSet> | undefined;
+
+  constructor(ports: Reads) {
+    this.#ports = ports;
+  }
+
+  /** What is known, no older than `QUEUES_KNOWN_MS` (Q1). Throws `UnavailableError`, also while rows are being rebuilt. */
+  async known(): Promise<HeldSet> {
+    const { clock } = this.#ports;
+    if (this.#known !== undefined && clock.monotonicMs() - this.#known.atMs <= QUEUES_KNOWN_MS) return this.#known.set;
+    return this.#looking ?? this.look();
+  }
+
+  /** Whether nothing of it may be claimed now (Q2). Throws as `known` does. */
+  async isHeld(queued: Queued): Promise<boolean> {
+    return (await this.known()).has(queued) && (await this.look()).has(queued);
+  }
+
+  /** A look that begins after the call; those who ask while one is under way share the one after it. */
+  look(): Promise<HeldSet> {
+    if (this.#looking === undefined) {
+      this.#looking = this.#read().finally(() => {
+        this.#looking = undefined;
+      });
+      return this.#looking;
+    }
+    this.#next ??= this.#looking
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined;
+        return this.look();
+      });
+    return this.#next;
+  }
+
+  async #read(): Promise<HeldSet> {
+    const { store, clock } = this.#ports;
+    const atMs = clock.monotonicMs();
+    if (!(await store.ready())) {
+      throw new UnavailableError('store-rebuilding', 'The rows are being rebuilt from the log; try again later.');
+    }
+    const rows = await store.memories({
+      ...{ tenant: SYSTEM_TENANT, subject: QUEUES_SUBJECT, kind: 'record', prefix: HELD_PREFIX },
+      limit: QUEUES_HELD_MAX_COUNT,
+    });
+    const set = new HeldSet(rows.map(heldOf));
+    this.#known = { set, atMs };
+    return set;
+  }
+}
+
+function heldOf({ key, value }: MemoryRow): HeldQueue {
+  const { definition, tenant, by, why, sinceMs } = JSON.parse(value) as Readonly<Record<string, unknown>>;
+  const isTenant = tenant === null || typeof tenant === 'string';
+  const areTexts = [definition, by, why].every((text) => typeof text === 'string');
+  if (!isTenant || !areTexts || typeof sinceMs !== 'number') {
+    throw new CorruptError(
+      'queue-unreadable',
+      `The record ${key} of a held queue is not as it was written, or a newer release wrote it. Nothing is claimed until it can be read.`,
+      { key },
+    );
+  }
+  return {
+    definition: definition as string,
+    tenant: tenant === null ? null : tenantId(tenant),
+    by: by as string,
+    why: why as string,
+    sinceMs,
+  };
+}
+
+/** What tells a run that it is to start nothing further: asked before each task, so it is a flag: a composite signal costs more to ask. */
+class RunStop {
+  readonly queued: Queued;
+  readonly #stopping: AbortSignal;
+  isHeld = false;
+
+  constructor(queued: Queued, stopping: AbortSignal) {
+    this.queued = queued;
+    this.#stopping = stopping;
+  }
+
+  get aborted(): boolean {
+    return this.isHeld || this.#stopping.aborted;
+  }
+}
+
+/** The runs of one worker, each told when its queue is held: it starts nothing further and lets go. */
+export class HeldRuns {
+  readonly #queues: Pick<HeldQueues, 'known' | 'isHeld'>;
+  readonly #runs = new Map<WorkflowId, RunStop>();
+
+  constructor(ports: Reads, queues: Pick<HeldQueues, 'known' | 'isHeld'> = new HeldQueues(ports)) {
+    this.#queues = queues;
+  }
+
+  /** So that the answer is at hand when it is asked for. */
+  async prepare(): Promise<void> {
+    await this.#queues.known().catch(() => {});
+  }
+
+  /** Says whether the run is to start nothing further: its queue is held, or `stopping` has aborted. */
+  begin(queued: Queued & { readonly workflow: WorkflowId }, stopping: AbortSignal): Pick<AbortSignal, 'aborted'> {
+    const stop = new RunStop(queued, stopping);
+    this.#runs.set(queued.workflow, stop);
+    return stop;
+  }
+
+  end(workflow: WorkflowId): void {
+    this.#runs.delete(workflow);
+  }
+
+  /** What can't be told now is told at a later look. */
+  async look(): Promise<void> {
+    if (this.#runs.size === 0) return;
+    const held = await this.#queues.known().catch(() => undefined);
+    if (held === undefined || held.all.length === 0) return;
+    for (const stop of this.#runs.values()) if (held.has(stop.queued)) stop.isHeld = true;
+  }
+
+  isHeld(queued: Queued): Promise<boolean> {
+    return this.#queues.isHeld(queued);
+  }
+}

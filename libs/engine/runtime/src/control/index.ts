@@ -1,0 +1,19 @@
+/** The door of the room: what other rooms of the engine use of it. */
+export {
+  BULK_DEFINITION,
+  type BulkHost,
+  type BulkInput,
+  type BulkProgress,
+  bulkDefinition,
+  isMeant,
+} from './bulk-definition.ts';
+export { HELD_PREFIX, type HeldQueue, HeldQueues, HeldRuns, HeldSet, type Queued, workOf } from './held-queues.ts';
+export { BULK_PAGE_COUNT, QUEUES_HELD_MAX_COUNT, QUEUES_KNOWN_MS, QUEUES_PERIOD_MS } from './limits.ts';
+export {
+  SCHEDULE_SIGNAL,
+  type ScheduleBelief,
+  type ScheduleHost,
+  type ScheduleInput,
+  scheduleDefinition,
+} from './schedule-definition.ts';
+export { checkedSpec, inputAt, nextSlot, type ScheduleSpec } from './schedule-spec.ts';

@@ -1,0 +1,119 @@
+/** What a schedule makes of a slot: none is lost to a change, none begun twice, and no run that can't end or begin keeps it from going on. */
+
+import { ConflictError, InvalidError, type Json, LimitError, type StreamStatus } from '@tidemark/core';
+import { describe, expect, it } from 'vitest';
+import { scheduleHost } from '../client/schedules.ts';
+import type { Definition, StepContext } from '../definition/definition.ts';
+import { type ScheduleBelief, scheduleDefinition } from './schedule-definition.ts';
+import type { ScheduleSpec } from './schedule-spec.ts';
+
+const NINE_MS = Date.UTC(2026, 0, 5, 9);
+const DAY_MS = 86_400_000;
+const spec: ScheduleSpec = {
+  ...{ cron: '0 9 * * *', timeZone: 'UTC', input: {}, overlap: 'allow', catchUp: 1, slotField: null, user: null },
+};
+
+/** A schedule whose nine o'clock slot is due, and hasn't begun. */
+function schedule(given: Partial<ScheduleSpec> = {}, runStatus: StreamStatus = 'completed') {
+  const started: string[] = [];
+  let failure: Error | undefined;
+  const host = {
+    nowMs: () => NINE_MS + 40,
+    start: async (_: unknown, { id }: { readonly id: string }) => {
+      if (failure !== undefined) throw failure;
+      started.push(id);
+    },
+    statusOf: async () => runStatus,
+    end: async () => {},
+  };
+  const of = { name: 'report', version: 1, upcasters: new Map() } as unknown as Definition;
+  const { steps } = scheduleDefinition(of, host);
+  const counts = { startedCount: 0, skippedCount: 0, missedCount: 0 };
+  let belief: ScheduleBelief = {
+    ...{ spec: { ...spec, ...given }, pastMs: NINE_MS - DAY_MS, run: null, heldMs: null },
+    ...counts,
+  };
+  const turn = async (cause: Json): Promise<ScheduleBelief> => {
+    const ctx = {
+      ...{ belief, cause, input: { tenant: 't' }, workflow: 's', log: () => {} },
+      run: async (_: string, body: () => unknown) => body(),
+    };
+    const result = await steps.get('slot')!.run(ctx as unknown as StepContext, null);
+    belief = result.belief?.(belief as unknown as Json) as ScheduleBelief;
+    return belief;
+  };
+  return {
+    started,
+    set: (to: Partial<ScheduleSpec>) => turn({ kind: 'signal', value: { set: { ...spec, ...given, ...to } } } as never),
+    fire: () => turn({ kind: 'signal', value: { fire: true } }),
+    slot: () => turn({ kind: 'at' }),
+    refuse: (error: Error) => {
+      failure = error;
+    },
+    runs: (id: string) => {
+      belief = { ...belief, run: { id, slotMs: 1 } };
+    },
+  };
+}
+
+describe('a schedule with a slot that is due', () => {
+  it('is changed by no word that says what it is', async () => {
+    const { set, slot, started } = schedule({ input: { a: 1, b: 2 } });
+    expect(await set({ input: { b: 2, a: 1 } })).toMatchObject({ pastMs: NINE_MS - DAY_MS, startedCount: 0 });
+    expect(await slot()).toMatchObject({ startedCount: 1 });
+    expect(started).toEqual(['s@2026-01-05T09:00:00.000Z']);
+  });
+
+  it('begins it before it is changed', async () => {
+    const { set, started } = schedule();
+    const after = await set({ cron: '0 12 * * *' });
+    expect(after).toMatchObject({ spec: { cron: '0 12 * * *' }, pastMs: NINE_MS + 40, startedCount: 1 });
+    expect(started).toEqual(['s@2026-01-05T09:00:00.000Z']);
+  });
+
+  it('is changed though the system takes its old input no more', async () => {
+    const { set, refuse } = schedule();
+    refuse(new InvalidError('input-invalid', 'no'));
+    expect(await set({ input: { a: 1 } })).toMatchObject({ spec: { input: { a: 1 } }, skippedCount: 1 });
+  });
+
+  it('tells that its id is another workflow’s, and goes on with the next', async () => {
+    const { slot, refuse } = schedule();
+    refuse(new ConflictError('workflow-differs', 'another'));
+    const after = await slot();
+    expect(after).toMatchObject({ startedCount: 0, skippedCount: 0, takenCount: 1, pastMs: NINE_MS + 40 });
+  });
+
+  it('skips it where the system takes no more', async () => {
+    const { slot, refuse } = schedule();
+    refuse(new LimitError('tenant-full', 'no'));
+    const after = await slot();
+    expect(after).toMatchObject({ startedCount: 0, skippedCount: 1 });
+    expect(after.takenCount).toBeUndefined();
+  });
+
+  it.each(['cancel', 'terminate'] as const)(
+    'with overlap %s lets it wait while a run is being undone',
+    async (overlap) => {
+      const { slot, runs, started } = schedule({ overlap }, 'compensating');
+      runs('before');
+      expect(await slot()).toMatchObject({ heldMs: NINE_MS, startedCount: 0 });
+      expect(started).toEqual([]);
+    },
+  );
+});
+
+it('two runs that are begun in one moment have one id each', async () => {
+  const { fire, started } = schedule();
+  await fire();
+  expect(await fire()).toMatchObject({ startedCount: 2 });
+  expect(started).toEqual(['s@2026-01-05T09:00:00.040Z', 's@2026-01-05T09:00:00.041Z']);
+});
+
+it.each(['workflow-closed', 'workflow-compensating'])('ends what has ended or is ending (%s)', async (code) => {
+  const refuse = async () => {
+    throw new ConflictError(code, 'no');
+  };
+  const host = scheduleHost({ cancel: refuse } as never, {} as never);
+  await expect(host.end('r' as never, 'cancel', 's')).resolves.toBeUndefined();
+});

@@ -1,0 +1,306 @@
+/**
+ * Owns the workflow that is a schedule: `{definition}~schedule`, run by whoever runs the definition. It waits for its next slot (or for
+ * what a person says), starts the runs that are due, and waits again. So schedules need no machinery of their own: what keeps workflows over
+ * crashes keeps them; they are listed, shown, paused and cancelled as workflows are.
+ *
+ * T1 The run of a slot has an id that follows from the slot, so that every attempt starts the same one.
+ * T2 What is decided about a slot follows from belief and from how earlier runs stand; only then is the slot past.
+ */
+
+import { canonicalJson } from '@tidemark/codec';
+import {
+  ConflictError,
+  InvalidError,
+  isClosed,
+  type Json,
+  LimitError,
+  type StreamStatus,
+  type TidemarkError,
+  type WorkflowId,
+} from '@tidemark/core';
+import {
+  type Definition,
+  ParkError,
+  type StepContext,
+  type StepDefinition,
+  type StepResult,
+  type TaskRequest,
+} from '../definition/index.ts';
+import { type RetryPolicy, SCHEDULE_SUFFIX } from '../kernel/index.ts';
+import { SCHEDULE_GRACE_MS, SCHEDULE_POLL_MAX_MS, SCHEDULE_POLL_MIN_MS } from './limits.ts';
+import { checkedSpec, dueSlots, inputAt, nextSlot, type ScheduleSpec } from './schedule-spec.ts';
+
+/** The signal by which people change a schedule, or have it begin a run now. */
+export const SCHEDULE_SIGNAL = 'tidemark.schedule';
+
+/** What that signal says. */
+export type ScheduleWord = { readonly set: ScheduleSpec } | { readonly fire: true };
+
+/** What a schedule is started with. */
+export interface ScheduleInput {
+  readonly tenant: string;
+  readonly spec: ScheduleSpec;
+  /** Slots after this moment are its own. */
+  readonly fromMs: number;
+}
+
+/** How a schedule stands. Counts are over its life. */
+export interface ScheduleBelief {
+  readonly spec: ScheduleSpec;
+  /** Slots up to here are past. */
+  readonly pastMs: number;
+  /** The newest run that it started. */
+  readonly run: { readonly id: string; readonly slotMs: number } | null;
+  /** The slot that waits for the end of that run. */
+  readonly heldMs: number | null;
+  readonly startedCount: number;
+  /** For another run was live, or the system takes no more. */
+  readonly skippedCount: number;
+  /** For their ids are other workflows'. Absent: none yet. */
+  readonly takenCount?: number | undefined;
+  /** For nobody was there to begin them in time. */
+  readonly missedCount: number;
+}
+
+/** What a schedule does outside itself. */
+export interface ScheduleHost {
+  nowMs(): number;
+  /** Starts a run of the definition, or finds it there. */
+  start(
+    definition: Definition,
+    run: {
+      readonly id: string;
+      readonly tenant: string;
+      readonly user: string | null;
+      readonly input: Json;
+      /** `traceparent` of the schedule's step, to which the run's trace links. */
+      readonly trace: string;
+    },
+  ): Promise<void>;
+  /** Undefined: rows know nothing of it (yet). */
+  statusOf(workflow: WorkflowId): Promise<StreamStatus | undefined>;
+  end(workflow: WorkflowId, how: 'cancel' | 'terminate', by: string): Promise<void>;
+}
+
+const RETRY: RetryPolicy = {
+  attempts: 20,
+  firstDelayMs: 200,
+  factor: 2,
+  maxDelayMs: 60_000,
+  jitter: 0.2,
+  nonRetryable: [],
+};
+
+export function scheduleDefinition(of: Definition, host: ScheduleHost): Definition {
+  const parse = (value: unknown): Json => value as Json;
+  return {
+    name: `${of.name}${SCHEDULE_SUFFIX}`,
+    version: of.version,
+    parallel: 1,
+    placement: 'shared',
+    effects: [],
+    onFailure: 'fail',
+    stepBudget: Number.MAX_SAFE_INTEGER,
+    // Belief and tasks of a schedule are the same in every version.
+    upcasters: new Map([...of.upcasters.keys()].map((version) => [version, UNCHANGED])),
+    parseInput: parse,
+    parseBelief: parse,
+    parseOutput: parse,
+    begin: (input) => {
+      const { spec, fromMs } = input as unknown as ScheduleInput;
+      const belief: ScheduleBelief = {
+        spec: checkedSpec(spec),
+        ...{ pastMs: fromMs, run: null, heldMs: null, startedCount: 0, skippedCount: 0, missedCount: 0 },
+      };
+      return { belief, next: slotTasks(belief) };
+    },
+    steps: new Map([
+      ['slot', step('slot', (ctx) => slot({ of, host, ctx }))],
+      ['held', step('held', (ctx, input) => held({ of, host, ctx }, input as unknown as HeldInput))],
+    ]),
+  };
+}
+
+const UNCHANGED = {
+  belief: (belief: Json): unknown => belief,
+  task: (name: string, input: Json) => ({ step: name, input }),
+};
+
+const step = (name: string, run: (ctx: StepContext, input: Json) => Promise<StepResult>): StepDefinition => ({
+  name,
+  mayAdd: new Set(['slot', 'held']),
+  durability: 'durable',
+  retry: RETRY,
+  parseInput: (value) => (value ?? null) as Json,
+  parseOutput: (value) => (value ?? null) as Json,
+  run: (ctx, input) => orPerson(() => run(ctx, input)),
+});
+
+/** Waits for the next slot, and for what people say; for that alone when there is no slot any more. */
+function slotTasks({ spec, pastMs }: ScheduleBelief): TaskRequest[] {
+  const atMs = nextSlot(spec, pastMs);
+  const said = { kind: 'signal', name: SCHEDULE_SIGNAL } as const;
+  const anyOf = atMs === null ? [said] : [{ kind: 'at', atMs } as const, said];
+  return [{ step: 'slot', input: null, when: { anyOf } }];
+}
+
+const beliefOf = (ctx: StepContext): ScheduleBelief => ctx.belief as unknown as ScheduleBelief;
+
+/** One attempt at a step of a schedule. */
+interface Turn {
+  /** Whose runs it starts. */
+  readonly of: Definition;
+  readonly host: ScheduleHost;
+  readonly ctx: StepContext;
+}
+
+async function slot(turn: Turn): Promise<StepResult> {
+  const { ctx, host } = turn;
+  const nowMs = (await ctx.run('now', () => host.nowMs())) as number;
+  const before = beliefOf(ctx);
+  const wasHeld = before.heldMs !== null;
+  // A coordinator's clock let the slot come, and this one may be behind it.
+  const dueMs = Math.max(nowMs, nextSlot(before.spec, before.pastMs) ?? nowMs);
+  const after = ctx.cause?.kind === 'signal' ? await hear(turn, before, nowMs) : await begin(turn, before, dueMs);
+  const isHeld = after.heldMs !== null;
+  return {
+    belief: () => after,
+    next: [...slotTasks(after), ...(isHeld && !wasHeld ? [heldTask(SCHEDULE_POLL_MIN_MS)] : [])],
+    lastAction: wordsOf(before, after),
+  };
+}
+
+async function hear(turn: Turn, belief: ScheduleBelief, nowMs: number): Promise<ScheduleBelief> {
+  const set = setBy(turn.ctx);
+  // Runs are named by their moments: two that are begun within one have one each.
+  const takenMs = Math.max(belief.run?.slotMs ?? 0, belief.heldMs ?? 0);
+  if (set === undefined) return fire(turn, belief, Math.max(nowMs, takenMs + 1));
+  const spec = checkedSpec(set);
+  if (canonicalJson(asJson(spec)) === canonicalJson(asJson(belief.spec))) return belief;
+  // What is due by the old pattern is still its own.
+  const due = await begin(turn, belief, Math.max(nowMs, belief.pastMs));
+  return { ...due, spec };
+}
+
+/** Undefined: nobody changes it now. */
+const setBy = ({ cause }: StepContext): unknown =>
+  cause?.kind === 'signal' ? (cause.value as unknown as Partial<{ set: unknown }> | null)?.set : undefined;
+
+const asJson = (spec: ScheduleSpec): Json => spec as unknown as Json;
+
+/** Begins what is due by that moment. */
+async function begin(turn: Turn, belief: ScheduleBelief, untilMs: number): Promise<ScheduleBelief> {
+  const { slots, missedCount } = dueSlots(belief.spec, { afterMs: belief.pastMs, untilMs, graceMs: SCHEDULE_GRACE_MS });
+  let after: ScheduleBelief = { ...belief, pastMs: untilMs, missedCount: belief.missedCount + missedCount };
+  for (const slotMs of slots) after = await fire(turn, after, slotMs);
+  return after;
+}
+
+/** One slot, by the overlap policy (T2). */
+async function fire(turn: Turn, belief: ScheduleBelief, slotMs: number): Promise<ScheduleBelief> {
+  const { spec, run } = belief;
+  const { host, ctx } = turn;
+  if (spec.overlap === 'allow' || run === null || !(await isLive(host, run.id))) return start(turn, belief, slotMs);
+  switch (spec.overlap) {
+    case 'skip':
+      return { ...belief, skippedCount: belief.skippedCount + 1 };
+    case 'queue':
+      return hold(belief, slotMs);
+    case 'cancel':
+      await host.end(run.id as WorkflowId, 'cancel', ctx.workflow);
+      return hold(belief, slotMs);
+    case 'terminate':
+      await host.end(run.id as WorkflowId, 'terminate', ctx.workflow);
+      // One that is being undone isn't ended from outside.
+      return (await isLive(host, run.id)) ? hold(belief, slotMs) : start(turn, belief, slotMs);
+  }
+}
+
+const hold = (belief: ScheduleBelief, slotMs: number): ScheduleBelief =>
+  belief.heldMs === null ? { ...belief, heldMs: slotMs } : { ...belief, skippedCount: belief.skippedCount + 1 };
+
+/** A run that was started and isn't in the rows yet is live. */
+async function isLive(host: ScheduleHost, id: string): Promise<boolean> {
+  const status = await host.statusOf(id as WorkflowId);
+  return status === undefined || !isClosed({ status });
+}
+
+/** Whom nobody could start it for is told in the log, and the next slot is tried as ever. */
+async function start({ of, host, ctx }: Turn, belief: ScheduleBelief, slotMs: number): Promise<ScheduleBelief> {
+  const at = new Date(slotMs).toISOString();
+  const { tenant } = ctx.input as unknown as ScheduleInput;
+  const { spec } = belief;
+  const id = `${ctx.workflow}@${at}`;
+  // A person had it begun at just this moment.
+  if (belief.run?.id === id) return belief;
+  try {
+    const input = inputAt(spec, slotMs);
+    await host.start(of, { id, tenant, user: spec.user, input, trace: ctx.traceparent });
+  } catch (error) {
+    if (isTaken(error)) {
+      ctx.log('taken', { slot: at, workflow: id });
+      return { ...belief, takenCount: (belief.takenCount ?? 0) + 1 };
+    }
+    if (!isSkipped(error, ctx)) throw error;
+    ctx.log('skipped', { slot: at, code: error.code });
+    return { ...belief, skippedCount: belief.skippedCount + 1 };
+  }
+  ctx.log('started', { slot: at, workflow: id });
+  return { ...belief, run: { id, slotMs }, startedCount: belief.startedCount + 1 };
+}
+
+/** Whether its id is another workflow's: no further attempt would mend that, and those of later slots aren't. */
+const isTaken = (error: unknown): boolean => error instanceof ConflictError && error.code === 'workflow-differs';
+
+/** Whether that run can't be, and others can: the system takes no more, or the input is just being changed. */
+const isSkipped = (error: unknown, ctx: StepContext): error is TidemarkError =>
+  error instanceof LimitError || (error instanceof InvalidError && setBy(ctx) !== undefined);
+
+interface HeldInput {
+  /** How long it waited for this look. */
+  readonly pollMs: number;
+}
+
+const heldTask = (pollMs: number): TaskRequest => ({
+  step: 'held',
+  input: { pollMs } satisfies HeldInput,
+  when: { anyOf: [{ kind: 'timer', delayMs: pollMs }] },
+});
+
+/** Looks whether the run that a slot waits for has ended; less and less often. */
+async function held(turn: Turn, { pollMs }: HeldInput): Promise<StepResult> {
+  const { host, ctx } = turn;
+  const before = beliefOf(ctx);
+  const { heldMs, run } = before;
+  if (heldMs === null) return { lastAction: 'nothing waits any more' };
+  if (run !== null && (await isLive(host, run.id))) {
+    return {
+      next: [heldTask(Math.min(pollMs * 2, SCHEDULE_POLL_MAX_MS))],
+      lastAction: `waits for the end of ${run.id}`,
+    };
+  }
+  const after = await start(turn, { ...before, heldMs: null }, heldMs);
+  return { belief: () => after, lastAction: wordsOf(before, after) };
+}
+
+function wordsOf(before: ScheduleBelief, after: ScheduleBelief): string {
+  const words = [
+    [after.startedCount - before.startedCount, 'started'],
+    [after.skippedCount - before.skippedCount, 'skipped'],
+    [(after.takenCount ?? 0) - (before.takenCount ?? 0), "not begun: the id is another workflow's"],
+    [after.missedCount - before.missedCount, 'missed'],
+    [after.heldMs !== null && before.heldMs === null ? 1 : 0, 'waiting'],
+  ] as const;
+  const said = words.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []));
+  return said.length > 0 ? said.join(', ') : 'changed';
+}
+
+/** What no further attempt can mend (an input that the workflow doesn't take any more) goes to a person. */
+async function orPerson<T>(body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    if (!(error instanceof InvalidError)) throw error;
+    throw new ParkError('schedule-stuck', `The schedule can't go on: ${error.message}`, null, { code: error.code });
+  }
+}

@@ -1,0 +1,311 @@
+/**
+ * Owns one coordinator: projector, dispatcher, lease keeper, timers and the sweeps, each in a loop of its own that outlives
+ * servers that go away. Any number of coordinators may run: they share partitions by ranges, and everything else that they
+ * write has an id that derives from its cause.
+ */
+
+import { TidemarkError } from '@tidemark/core';
+import type { Placement, WorkflowSearch } from '@tidemark/ports';
+import { BudgetRoom } from '../agent/index.ts';
+import { HeldQueues, QUEUES_PERIOD_MS } from '../control/index.ts';
+import { Starter } from '../inbox/index.ts';
+import {
+  check,
+  dutyCheck,
+  type Health,
+  type LamportClock,
+  type Loop,
+  type LoopOptions,
+  lookRestMs,
+  type Ports,
+  recentCheck,
+  startLoop,
+  UNREADABLE,
+} from '../kernel/index.ts';
+import { Inbox } from '../lease/index.ts';
+import { addPartitions, Projector, type TraceSink } from '../projection/index.ts';
+import { Children, COMPENSATION_PERIOD_MS, Compensations, Continuations } from '../sagas/index.ts';
+import { Demand, type Pool } from './demand.ts';
+import { tellDemand } from './demand-gauges.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { HeldGauges } from './held-gauges.ts';
+import { LeaseKeeper } from './lease-keeper.ts';
+import {
+  BUDGET_ROOM_PERIOD_MS,
+  CHILD_PERIOD_MS,
+  CONTINUATION_PERIOD_MS,
+  DEMAND_TOLD_PERIOD_MS,
+  LEASE_CHECK_PERIOD_MS,
+  LOOKS_BEGIN_MS,
+  PARKED_LOOK_PERIOD_MS,
+  PASSED_OVER_PAGE_COUNT,
+  PROJECTION_GATHERING,
+  RANGE_RENEW_PERIOD_MS,
+  RANGE_TTL_MS,
+  READY_LAG_KNOWN_MS,
+  READY_LAG_MAX_EVENTS,
+  REDISPATCH_PAGE_COUNT,
+  REDISPATCH_PERIOD_MS,
+  SWEEP_PERIOD_MS,
+  TIMER_PERIOD_MS,
+  UNAPPENDED_AGE_MS,
+} from './limits.ts';
+import { ParkedGauges } from './parked-gauges.ts';
+import { Timers } from './timers.ts';
+
+export interface CoordinatorOptions {
+  readonly ports: Ports;
+  readonly lamport: LamportClock;
+  /** This incarnation's name among coordinators; never reused. */
+  readonly name: string;
+  /** Told of every failure that a loop outlived; for logs. */
+  readonly onError?: (where: string, error: unknown) => void;
+  /** Draws traces of what is folded here. */
+  readonly traces?: TraceSink | undefined;
+  /** Which queues are held; by default this coordinator looks itself. */
+  readonly held?: HeldQueues | undefined;
+  /** Of which the demand is told; by default one of all workers. */
+  readonly pools?: readonly Pool[] | undefined;
+}
+
+export class Coordinator {
+  readonly #options: CoordinatorOptions;
+  /** How much work there is for each pool of workers. */
+  readonly demand: Demand;
+  readonly #projector: Projector;
+  readonly #dispatcher: Dispatcher;
+  readonly #held: HeldGauges;
+  readonly #leases: LeaseKeeper;
+  readonly #timers: Timers;
+  readonly #starter: Starter;
+  readonly #compensations: Compensations;
+  readonly #children: Children;
+  readonly #continuations: Continuations;
+  readonly #budgets: BudgetRoom;
+  #revoking: Loop | undefined;
+  #readiness: Loop | undefined;
+  #undoing: Loop | undefined;
+  #parenting: Loop | undefined;
+  #continuing: Loop | undefined;
+  readonly #loops = new Map<string, Loop>();
+  #unsubscribe: (() => Promise<void>) | undefined;
+  #unwatch: (() => Promise<void>) | undefined;
+  #ensuring: Promise<void> | undefined;
+  /** When ranges were last shared, on the monotonic clock. */
+  #sharedMs: number | undefined;
+  /** Events of its own partitions that rows didn't show, and when that was seen. */
+  #lag: { readonly eventCount: number; readonly atMs: number } | undefined;
+  /** False: rows are being made from the log. */
+  #isStoreReady = false;
+
+  constructor(options: CoordinatorOptions) {
+    this.#options = options;
+    const { ports, lamport } = options;
+    const inbox = new Inbox(ports, lamport);
+    this.demand = new Demand(ports.clock, options.pools);
+    const { held = new HeldQueues(ports) } = options;
+    this.#held = new HeldGauges(held, ports.telemetry);
+    this.#dispatcher = new Dispatcher({
+      ports,
+      held,
+      demand: this.demand,
+      onError: (error) => this.#report('dispatch', error),
+    });
+    this.#projector = new Projector({
+      ports,
+      lamport,
+      gathering: PROJECTION_GATHERING,
+      onApplied: (streams, next) => {
+        this.demand.applied(streams);
+        this.#dispatcher.applied(streams, next);
+        // While rows are made anew they show leases that ended long ago.
+        if (!this.#isStoreReady) this.#readiness?.wake();
+        if (this.#leases.applied(streams) && this.#isStoreReady) this.#revoking?.wake();
+        if (this.#compensations.applied(streams)) this.#undoing?.wake();
+        if (streams.some(({ state }) => mayOwe(state))) this.#parenting?.wake();
+        if (this.#continuations.applied(streams)) this.#continuing?.wake();
+      },
+      onError: (error) => this.#failed('projection', error),
+      traces: options.traces,
+      isRebuilding: () => !this.#isStoreReady,
+    });
+    this.#leases = new LeaseKeeper(ports, inbox, this.demand);
+    this.#timers = new Timers({ ports, inbox, onError: (error) => this.#report('timers', error) });
+    this.#starter = new Starter({ ports, lamport });
+    const onError = (error: unknown): void => this.#report('compensation', error);
+    this.#compensations = new Compensations({ ports, inbox, starter: this.#starter, onError });
+    const onChild = (error: unknown): void => this.#report('children', error);
+    this.#children = new Children({ ports, inbox, lamport, starter: this.#starter, onError: onChild });
+    const onNext = (error: unknown): void => this.#report('continuations', error);
+    this.#continuations = new Continuations({ ports, lamport, starter: this.#starter, onError: onNext });
+    this.#budgets = new BudgetRoom({ ports, inbox, onError: (error) => this.#report('budgets', error) });
+  }
+
+  /** Makes the store ready, takes ranges, and starts all loops. Throws when a server is absent or wrong at the start. */
+  async start(): Promise<void> {
+    const { ports } = this.#options;
+    await ports.store.ensure();
+    await this.#options.traces?.begin((partition) => this.#projector.owns(partition));
+    await this.#shareRanges();
+    this.#projector.start();
+    this.#unsubscribe = await ports.hints.subscribe('appended', (partitions) => this.#projector.hint(partitions));
+    await this.#sweepLog();
+    this.#revoking = this.#loop('leases', { periodMs: LEASE_CHECK_PERIOD_MS }, () => this.#leases.check());
+    const dispatchMs = (tookMs: number): number => lookRestMs(tookMs, REDISPATCH_PERIOD_MS);
+    const dispatch = this.#loop('dispatch', { periodMs: dispatchMs }, () => this.#dispatcher.sweep());
+    const sweep = this.#loop('sweep', { periodMs: SWEEP_PERIOD_MS, firstMs: SWEEP_PERIOD_MS }, () => this.#sweepLog());
+    const later = (where: string, periodMs: number, body: () => Promise<void>): Loop =>
+      this.#loop(where, { periodMs, firstMs: LOOKS_BEGIN_MS }, body);
+    this.#undoing = later('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.look());
+    this.#parenting = later('children', CHILD_PERIOD_MS, () => this.#children.look());
+    this.#continuing = later('continuations', CONTINUATION_PERIOD_MS, () => this.#continuations.look());
+    later('budgets', BUDGET_ROOM_PERIOD_MS, () => this.#budgets.look());
+    later('demand', DEMAND_TOLD_PERIOD_MS, async () => tellDemand(this.demand, ports.telemetry));
+    later('queues', QUEUES_PERIOD_MS, async () => {
+      if (await this.#held.look()) dispatch.wake();
+    });
+    const parked = new ParkedGauges(ports);
+    later('parked', PARKED_LOOK_PERIOD_MS, () => parked.look());
+    later('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges());
+    // Always asked: another process may have made the rows anew, and died before they were complete.
+    this.#readiness = this.#loop('readiness', { periodMs: LEASE_CHECK_PERIOD_MS }, async () => {
+      const wasReady = this.#isStoreReady;
+      this.#isStoreReady = await ports.store.markReady();
+      if (this.#isStoreReady && !wasReady) this.#revoking?.wake();
+    });
+    later('timers', TIMER_PERIOD_MS, () => this.#timers.fire());
+    later('openings', UNAPPENDED_AGE_MS, () => this.#appendOpenings());
+    this.#unwatch = await ports.liveness.watch(() => {
+      this.#leases.suspect();
+      this.#revoking?.wake();
+      // It may have died before it could tell of its last append, which may be a claim.
+      sweep.wake();
+    });
+  }
+
+  /** Ready: it knows its partitions, and their rows show nearly all that was appended. */
+  health(): Health {
+    const nowMs = this.#options.ports.clock.monotonicMs();
+    const { eventCount = 0, atMs } = this.#lag ?? {};
+    const isBehind = eventCount > READY_LAG_MAX_EVENTS;
+    return {
+      ready: [
+        recentCheck('ranges', this.#sharedMs, { nowMs, maxMs: RANGE_TTL_MS, what: 'its partitions were shared out' }),
+        check('rows', !this.#isStoreReady && 'they are being made from the log, and are not complete yet'),
+        recentCheck('lag', atMs, { nowMs, maxMs: READY_LAG_KNOWN_MS, what: 'rows were compared with the log' }),
+        check('projection', isBehind && `${eventCount} events behind the log, at most ${READY_LAG_MAX_EVENTS}`),
+      ],
+      live: [
+        dutyCheck('projection', this.#projector.state()),
+        ...Array.from(this.#loops, ([name, loop]) => dutyCheck(name, loop.state())),
+      ],
+    };
+  }
+
+  async stop(): Promise<void> {
+    await this.#unwatch?.();
+    await Promise.all(Array.from(this.#loops.values(), (loop) => loop.stop()));
+    await this.#unsubscribe?.();
+    await this.#projector.stop();
+    await this.#options.traces?.end();
+    await this.#dispatcher.stop();
+    // Others take the ranges at once instead of after their time to live.
+    await this.#options.ports.store.releaseRanges(this.#options.name).catch(() => {});
+  }
+
+  #loop(where: string, times: Pick<LoopOptions, 'periodMs' | 'firstMs'>, body: () => Promise<void>): Loop {
+    const { clock } = this.#options.ports;
+    const loop = startLoop(body, { ...times, clock, onError: (error) => this.#failed(where, error) });
+    this.#loops.set(where, loop);
+    return loop;
+  }
+
+  #report(where: string, error: unknown): void {
+    try {
+      this.#options.onError?.(where, error);
+    } catch {
+      // Whoever can't take the news must not end a loop.
+    }
+  }
+
+  /** A lost store (tables or database gone) is made anew, once at a time; its rows follow from the log. */
+  #failed(where: string, error: unknown): void {
+    this.#report(where, error);
+    if (!(error instanceof TidemarkError) || error.code !== 'store-missing' || this.#ensuring !== undefined) return;
+    this.#ensuring = this.#rebuild()
+      .catch((failure: unknown) => this.#report('rebuild', failure))
+      .finally(() => {
+        this.#ensuring = undefined;
+      });
+  }
+
+  async #rebuild(): Promise<void> {
+    this.#isStoreReady = false;
+    await this.#options.ports.store.ensure();
+    this.#projector.forgetAll();
+    this.demand.forget();
+    await this.#shareRanges();
+    await this.#sweepLog();
+  }
+
+  async #shareRanges(): Promise<void> {
+    const { store, clock } = this.#options.ports;
+    const askedMs = clock.monotonicMs();
+    const ranges = await store.shareRanges(this.#options.name, RANGE_TTL_MS);
+    this.#sharedMs = askedMs;
+    // What came to others' partitions before they were ours gave us no hint.
+    if (!this.#projector.own(ranges)) return;
+    await this.#sweepLog();
+    await this.#hintPassedOver();
+  }
+
+  /** Streams at which another release stopped: nothing new need come to their partitions. */
+  async #hintPassedOver(): Promise<void> {
+    const query = { status: 'open', reason: UNREADABLE, limit: PASSED_OVER_PAGE_COUNT } as const;
+    for (let after: WorkflowSearch['after']; ; ) {
+      const rows = await this.#options.ports.store.search({ ...query, after });
+      this.#projector.hint(rows.map(({ partition }) => partition));
+      after = rows.at(-1);
+      if (rows.length < PASSED_OVER_PAGE_COUNT) return;
+    }
+  }
+
+  /** Gives rows to new partitions, and hints every one whose log is ahead of its rows. */
+  async #sweepLog(): Promise<void> {
+    const { log, store, telemetry, clock } = this.#options.ports;
+    const atMs = clock.monotonicMs();
+    const count = await log.partitionCount();
+    let positions = await store.positions();
+    if (positions.size < count) {
+      await addPartitions(this.#options, count);
+      positions = await store.positions();
+    }
+    this.#projector.reconcile(positions);
+    const bounds = await log.bounds();
+    let lag = 0;
+    let eventCount = 0;
+    for (const [partition, { end }] of bounds) {
+      const next = positions.get(partition);
+      if (next === undefined || next === end) continue;
+      lag += end - next;
+      if (this.#projector.owns(partition)) eventCount += end - next;
+      this.#projector.hint([partition]);
+    }
+    this.#lag = { eventCount, atMs };
+    telemetry.gauge('projection_lag_events', lag);
+  }
+
+  async #appendOpenings(): Promise<void> {
+    const placements = await this.#options.ports.store.unappended(UNAPPENDED_AGE_MS, REDISPATCH_PAGE_COUNT);
+    // Each on its own: one that can't be appended must not keep the others waiting.
+    const append = (placement: Placement): Promise<void> =>
+      this.#starter.append(placement).then(
+        () => {},
+        (error: unknown) => this.#report('openings', error),
+      );
+    await Promise.all(placements.map(append));
+  }
+}
+
+/** Whether the stream has or is a child: members of its state, since quotes within texts are escaped. */
+const mayOwe = (state: string): boolean => state.includes('"hasChildren":true') || state.includes('"parent":{');

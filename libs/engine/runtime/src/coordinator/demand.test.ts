@@ -1,0 +1,260 @@
+/** The demand of pools: what is under way counts, what the dead left counts, and what isn't known isn't told. */
+
+import {
+  type Dispatch,
+  type Epoch,
+  type HolderId,
+  type TenantId,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { LeaseRow, RunnableStream, StreamRow } from '@tidemark/ports';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { HeldSet } from '../control/held-queues.ts';
+import { Demand, type DemandLook } from './demand.ts';
+import { DEMAND_MISSES, DEMAND_STALE_MS } from './limits.ts';
+
+const TENANT = 'acme' as TenantId;
+const NOTHING_HELD = new HeldSet([]);
+
+describe('demand', () => {
+  let nowMs: number;
+  let demand: Demand;
+  beforeEach(() => {
+    nowMs = 0;
+    demand = new Demand({ monotonicMs: () => nowMs });
+  });
+
+  /** A row; with a holder it is leased, else it can run unless it is said to be idle. */
+  const row = (name: string, epoch: number, holder: string | null, fields: Partial<StreamRow> = {}) =>
+    ({
+      ...{ workflow: name as WorkflowId, tenant: TENANT, definition: 'd', epoch: epoch as Epoch },
+      ...{ holder: holder as HolderId | null, runnable: holder === null, ...fields },
+    }) as StreamRow & RunnableStream & LeaseRow;
+  const living = (...holders: string[]) => new Map(holders.map((holder) => [holder as HolderId, true]));
+  const ready = (...rows: RunnableStream[]) => {
+    const look = demand.look();
+    look.foundRunnable(rows, NOTHING_HELD);
+    look.end();
+  };
+  const leased = (holders: readonly string[] | undefined, ...rows: LeaseRow[]) => {
+    const look = demand.look();
+    look.foundLeases(rows, holders && living(...holders));
+    look.end();
+  };
+  const counts = (pool = 'default') => {
+    const { inFlightCount, backlogCount, recoveryDebtCount, demandCount } = demand.of(pool);
+    expect(demandCount).toBe(inFlightCount + backlogCount + recoveryDebtCount);
+    return [inFlightCount, backlogCount, recoveryDebtCount];
+  };
+
+  it('is not told before both kinds of look were made, nor when they are old', () => {
+    expect(() => demand.told()).toThrow(UnavailableError);
+    ready();
+    expect(() => demand.told()).toThrow(expect.objectContaining({ code: 'demand-unknown' }));
+    leased([]);
+    expect(counts()).toEqual([0, 0, 0]);
+    nowMs = DEMAND_STALE_MS;
+    expect(counts()).toEqual([0, 0, 0]);
+    nowMs += 1;
+    expect(() => demand.told()).toThrow(UnavailableError);
+    // One kind of look alone is not enough.
+    ready();
+    expect(() => demand.told()).toThrow(UnavailableError);
+  });
+
+  describe('once looked at', () => {
+    beforeEach(() => {
+      ready();
+      leased([]);
+    });
+
+    it('follows what is written: waiting, in flight to its end, gone', () => {
+      demand.applied([row('a', 0, null), row('b', 0, null)]);
+      expect(counts()).toEqual([0, 2, 0]);
+      demand.applied([row('a', 1, 'w1')]);
+      expect(counts()).toEqual([1, 1, 0]);
+      expect(demand.of('default').busyWorkerCount).toBe(1);
+      demand.applied([row('a', 1, null, { runnable: false })]);
+      expect(counts()).toEqual([0, 1, 0]);
+      expect(demand.of('default').busyWorkerCount).toBe(0);
+    });
+
+    it('counts busy workers once, however much they have', () => {
+      demand.applied([row('a', 1, 'w1'), row('b', 1, 'w1'), row('c', 1, 'w2')]);
+      expect(demand.of('default')).toMatchObject({ busyWorkerCount: 2, inFlightCount: 3 });
+    });
+
+    it('counts what a dead worker had as debt, from its death to the next claim, and the worker itself not as busy', () => {
+      demand.applied([row('a', 1, 'w1'), row('b', 1, 'w2')]);
+      leased(['w2'], row('a', 1, 'w1'), row('b', 1, 'w2'));
+      expect(counts()).toEqual([1, 0, 1]);
+      expect(demand.of('default').busyWorkerCount).toBe(1);
+      // Revoked: it can run again, and nobody has it.
+      demand.applied([row('a', 1, null)]);
+      expect(counts()).toEqual([1, 0, 1]);
+      ready(row('a', 1, null));
+      expect(counts()).toEqual([1, 0, 1]);
+      demand.applied([row('a', 2, 'w2')]);
+      expect(counts()).toEqual([2, 0, 0]);
+    });
+
+    it('takes nobody for dead by a view that proves nothing', () => {
+      leased(undefined, row('a', 1, 'w1'));
+      expect(counts()).toEqual([1, 0, 0]);
+    });
+
+    it("sees others' partitions by looks alone", () => {
+      ready(row('a', 0, null));
+      expect(counts()).toEqual([0, 1, 0]);
+      leased(['w1'], row('a', 1, 'w1'));
+      expect(counts()).toEqual([1, 0, 0]);
+    });
+
+    it('never loses what moves between the looks, and lets go of what both have missed', () => {
+      leased(['w1'], row('a', 1, 'w1'));
+      // Released, and claimed again, each time just before the look that would have found it.
+      ready();
+      expect(counts()).toEqual([1, 0, 0]);
+      leased(['w1']);
+      expect(counts()).toEqual([1, 0, 0]);
+      ready(row('a', 1, null));
+      expect(counts()).toEqual([0, 1, 0]);
+      for (let round = 0; round < DEMAND_MISSES; round++) {
+        expect(counts()).toEqual([0, 1, 0]);
+        ready();
+        leased(['w1']);
+      }
+      expect(counts()).toEqual([0, 0, 0]);
+    });
+
+    it('does not fall back to what an older look found', () => {
+      const look: DemandLook = demand.look();
+      demand.applied([row('a', 1, 'w1'), row('b', 3, null, { runnable: false })]);
+      look.foundRunnable([row('a', 0, null), row('b', 3, null)], NOTHING_HELD);
+      look.end();
+      expect(counts()).toEqual([1, 0, 0]);
+      // The next look began after it was written.
+      ready(row('b', 3, null));
+      expect(counts()).toEqual([1, 1, 0]);
+    });
+
+    it('leaves out what waits in a held queue, and not what is in flight of it', () => {
+      const rows = [row('a', 0, null), row('b', 0, null, { tenant: 'globex' as TenantId })];
+      demand.applied([...rows, row('c', 1, 'w1')]);
+      const held = new HeldSet([{ definition: 'd', tenant: TENANT, by: 'ana', why: 'down', sinceMs: 0 }]);
+      const look = demand.look();
+      look.foundRunnable(rows, held);
+      look.end();
+      expect(demand.of('default')).toMatchObject({ inFlightCount: 1, backlogCount: 1, heldCount: 1, demandCount: 2 });
+    });
+
+    describe('leaves out what its limits keep from beginning', () => {
+      const limited = (limits: NonNullable<Dispatch['limits']>) => ({ dispatch: { limits } });
+      const at = (...fields: Partial<StreamRow>[]) => Object.assign({}, ...fields) as Partial<StreamRow>;
+      const told = () => {
+        const { inFlightCount, backlogCount, recoveryDebtCount, limitedCount, demandCount } = demand.of('default');
+        expect(demandCount).toBe(inFlightCount + backlogCount + recoveryDebtCount);
+        return { inFlightCount, backlogCount, recoveryDebtCount, limitedCount };
+      };
+      const wait = (count: number, fields: Partial<StreamRow>, name = 'w') =>
+        demand.applied(Array.from({ length: count }, (_, n) => row(`${name}${n}`, 0, null, fields)));
+
+      it('of concurrency: as many count as may run', () => {
+        const two = limited([{ key: 'k', concurrency: 2 }]);
+        wait(10, two);
+        expect(told()).toEqual({ inFlightCount: 0, backlogCount: 2, recoveryDebtCount: 0, limitedCount: 8 });
+        demand.applied([row('w0', 1, 'w', two), row('w1', 1, 'w', two)]);
+        expect(told()).toEqual({ inFlightCount: 2, backlogCount: 0, recoveryDebtCount: 0, limitedCount: 8 });
+        // One ends, and the other waits for a timer: it isn't at work.
+        demand.applied([
+          row('w0', 1, null, at(two, { runnable: false })),
+          row('w1', 1, null, at(two, { runnable: false })),
+        ]);
+        expect(told()).toMatchObject({ backlogCount: 2, limitedCount: 6 });
+        // Control: without limits all of them count.
+        wait(10, {}, 'free');
+        expect(told()).toMatchObject({ backlogCount: 12, limitedCount: 6 });
+      });
+
+      it('by tenant, or over the fleet; the tightest of several', () => {
+        const globex = { tenant: 'globex' as TenantId };
+        const own = limited([{ key: 'k', concurrency: 1 }]);
+        wait(3, own, 'a');
+        wait(3, at(own, globex), 'b');
+        expect(told()).toMatchObject({ backlogCount: 2, limitedCount: 4 });
+        const both = limited([
+          { key: 'k', concurrency: 5 },
+          { key: 'all', scope: 'fleet', concurrency: 2 },
+        ]);
+        wait(3, both, 'c');
+        wait(3, at(both, globex), 'd');
+        expect(told()).toMatchObject({ backlogCount: 4, limitedCount: 8 });
+      });
+
+      it('of rates: what has begun in the period is in it, and what has begun once counts against none', () => {
+        const rate = limited([{ key: 'k', rate: { count: 3, perMs: 1_000 } }]);
+        wait(5, rate);
+        expect(told()).toMatchObject({ backlogCount: 3, limitedCount: 2 });
+        demand.applied([row('w0', 1, 'w', rate), row('w1', 1, 'w', rate)]);
+        expect(told()).toMatchObject({ inFlightCount: 2, backlogCount: 1, limitedCount: 2 });
+        nowMs += 1_000;
+        expect(told()).toMatchObject({ backlogCount: 3, limitedCount: 0 });
+        demand.applied([row('w0', 1, null, rate), row('w1', 1, null, rate)]);
+        expect(told()).toMatchObject({ backlogCount: 5, limitedCount: 0 });
+      });
+
+      it("as looks see it in others' partitions, whose leases tell no limits", () => {
+        const one = limited([{ key: 'k', concurrency: 1 }]);
+        ready(row('a', 0, null, one), row('b', 0, null, one));
+        expect(told()).toMatchObject({ backlogCount: 1, limitedCount: 1 });
+        leased(['w1'], row('a', 1, 'w1'));
+        ready(row('b', 0, null, one));
+        expect(told()).toEqual({ inFlightCount: 1, backlogCount: 0, recoveryDebtCount: 0, limitedCount: 1 });
+      });
+
+      it('and not what a held queue keeps, which takes no room', () => {
+        const one = limited([{ key: 'k', scope: 'fleet', concurrency: 1 }]);
+        const rows = [row('a', 0, null, one), row('b', 0, null, at(one, { tenant: 'globex' as TenantId }))];
+        const look = demand.look();
+        look.foundRunnable(
+          rows,
+          new HeldSet([{ definition: 'd', tenant: TENANT, by: 'ana', why: 'down', sinceMs: 0 }]),
+        );
+        look.end();
+        expect(demand.of('default')).toMatchObject({ backlogCount: 1, heldCount: 1, limitedCount: 0 });
+      });
+    });
+
+    it('knows nothing any more once rows were lost', () => {
+      demand.applied([row('a', 0, null)]);
+      demand.forget();
+      expect(() => demand.told()).toThrow(UnavailableError);
+      ready();
+      leased([]);
+      expect(counts()).toEqual([0, 0, 0]);
+    });
+  });
+
+  it('is told by pool: undos and schedules with their definition, work of nobody apart, of the system with the first', () => {
+    const pools = [
+      { name: 'pay', definitions: new Set(['refund']) },
+      { name: 'crawl', definitions: new Set(['crawl', 'both']) },
+      { name: 'other', definitions: new Set(['both']) },
+    ];
+    demand = new Demand({ monotonicMs: () => nowMs }, pools);
+    ready();
+    leased([]);
+    const names = ['refund', 'refund~undo', 'crawl~schedule', 'both', 'elsewhere', 'tidemark.bulk'];
+    demand.applied(names.map((definition) => row(definition, 0, null, { definition })));
+    expect(demand.told().pools.map(({ pool, demandCount }) => [pool, demandCount])).toEqual([
+      ['pay', 3],
+      ['crawl', 2],
+      ['other', 1],
+    ]);
+    expect(demand.told().unassignedCount).toBe(1);
+    expect(() => demand.of('none')).toThrow(expect.objectContaining({ code: 'pool-unknown' }));
+    const twice = () => new Demand({ monotonicMs: () => 0 }, [pools[0]!, pools[0]!]);
+    expect(twice).toThrow(expect.objectContaining({ code: 'pool-twice' }));
+  });
+});

@@ -1,0 +1,276 @@
+/**
+ * Owns how much work there is for each pool of workers: in flight, waiting, and left behind by the dead. It is kept in memory from what the
+ * coordinator reads and writes anyway, so that asking costs no statement (decision 0037). Must not read anything itself.
+ *
+ * D1 What is under way counts until rows show its end: a busy worker is never taken for an idle one, nor what a dead one left for nothing.
+ * D2 Of partitions that are projected here it is as new as their rows; of the others as the last looks at what can run and at leases.
+ *    What rests on older looks than `DEMAND_STALE_MS` is not told.
+ * D3 In doubt it is counted: what is missing from one look may have moved on to what the other look sees, so that it goes when both looks
+ *    have missed it `DEMAND_MISSES` times.
+ */
+
+import {
+  type Dispatch,
+  type HolderId,
+  InvalidError,
+  isSystemDefinition,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { Clock, LeaseRow, RunnableStream, StreamRow } from '@tidemark/ports';
+import { HeldSet } from '../control/index.ts';
+import { queuedAs } from '../lease/index.ts';
+import { Beginnings, type Limits, limitsOf } from './demand-limits.ts';
+import { DemandTallies } from './demand-tallies.ts';
+import { DEMAND_MISSES, DEMAND_STALE_MS } from './limits.ts';
+
+/** Workers that take the same work. */
+export interface Pool {
+  readonly name: string;
+  /** Whose work they take; null: any. */
+  readonly definitions: ReadonlySet<string> | null;
+}
+
+/** Where no pools are named there is one, of all workers. */
+export const ONE_POOL: Pool = { name: 'default', definitions: null };
+
+export interface PoolDemand {
+  readonly pool: string;
+  /** Workflows in the hands of workers that live. */
+  readonly inFlightCount: number;
+  /** Workflows that could go on, and nobody has them. */
+  readonly backlogCount: number;
+  /** Workflows that a dead worker had, and no other has yet. */
+  readonly recoveryDebtCount: number;
+  /** The sum of these: for as many there must be workers. */
+  readonly demandCount: number;
+  /** Living workers that have something in flight. */
+  readonly busyWorkerCount: number;
+  /** Workflows that could go on if their queue weren't held; no part of the demand, since no worker may take them. */
+  readonly heldCount: number;
+  /** Workflows that could go on if their limits weren't reached; no part of the demand, since no worker would help. */
+  readonly limitedCount: number;
+}
+
+export interface Demands {
+  readonly pools: readonly PoolDemand[];
+  /** Demand for which no pool is named. */
+  readonly unassignedCount: number;
+  /** Age of the oldest look that it rests on, in milliseconds. */
+  readonly ageMs: number;
+}
+
+type Living = ReadonlyMap<HolderId, unknown>;
+
+/** A workflow with work. Held at an epoch comes before runnable at the same, since a claim raises it. */
+interface Entry {
+  readonly definition: string;
+  readonly tenant: StreamRow['tenant'];
+  readonly epoch: number;
+  /** Null: nobody has it. */
+  readonly holder: HolderId | null;
+  /** A dead worker had it at this epoch. */
+  readonly isDebt: boolean;
+  /** Absent: none, or not seen yet: leases don't tell it. It never changes. */
+  readonly dispatch: Dispatch | undefined;
+  readonly limits: Limits | null;
+  /** When it was last seen so, as a number of a look or of a write. */
+  readonly at: number;
+}
+
+interface Missed {
+  runnable: number;
+  leases: number;
+}
+
+/** One look at the rows: what was written after it began is newer than what it found. */
+export interface DemandLook {
+  /** All that can run. */
+  foundRunnable(streams: readonly RunnableStream[], held: HeldSet): void;
+  /** All leases; `living` where that is known. */
+  foundLeases(leases: readonly LeaseRow[], living: Living | undefined): void;
+  end(): void;
+}
+
+export class Demand {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #pools: readonly Pool[];
+  readonly #entries = new Map<WorkflowId, Entry>();
+  readonly #missed = new Map<WorkflowId, Missed>();
+  readonly #tallies = new DemandTallies();
+  readonly #beginnings = new Beginnings();
+  /** Numbers of the looks under way; what ends meanwhile is remembered until they are over. */
+  readonly #looks = new Set<number>();
+  readonly #ended = new Map<WorkflowId, number>();
+  #at = 0;
+  #held = new HeldSet([]);
+  /** When the newest complete look of each kind began, on the monotonic clock. */
+  #lookedMs = { runnable: Number.NEGATIVE_INFINITY, leases: Number.NEGATIVE_INFINITY };
+
+  /** Throws `InvalidError` (`pool-twice`). */
+  constructor(clock: Pick<Clock, 'monotonicMs'>, pools: readonly Pool[] = [ONE_POOL]) {
+    this.#clock = clock;
+    this.#pools = pools;
+    const names = pools.map(({ name }) => name);
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    if (twice !== undefined) throw new InvalidError('pool-twice', `The pool '${twice}' is named twice.`);
+  }
+
+  /** What was written to the rows just now. */
+  applied(streams: readonly StreamRow[]): void {
+    const at = ++this.#at;
+    for (const stream of streams) {
+      const { workflow, definition, tenant, epoch, holder, runnable, dispatch } = stream;
+      this.#missed.delete(workflow);
+      if (holder !== null || runnable) this.#see(workflow, { definition, tenant, epoch, holder, at, dispatch });
+      else this.#end(workflow, at);
+    }
+  }
+
+  look(): DemandLook {
+    const number = ++this.#at;
+    const beganMs = this.#clock.monotonicMs();
+    this.#looks.add(number);
+    const isNew = ({ workflow, order }: { readonly workflow: WorkflowId; readonly order: number }): boolean => {
+      const entry = this.#entries.get(workflow);
+      if (entry !== undefined && (entry.at > number || orderOf(entry) > order)) return false;
+      return (this.#ended.get(workflow) ?? 0) < number;
+    };
+    return {
+      foundRunnable: (streams, held) => {
+        this.#held = held;
+        const found = new Set<WorkflowId>();
+        for (const { workflow, definition, tenant, epoch, dispatch } of streams) {
+          found.add(workflow);
+          const entry = { definition, tenant, epoch, holder: null, at: number, dispatch };
+          if (isNew({ workflow, order: orderOf(entry) })) this.#see(workflow, entry);
+        }
+        this.#miss('runnable', number, found);
+        this.#lookedMs = { ...this.#lookedMs, runnable: beganMs };
+      },
+      foundLeases: (leases, living) => {
+        const found = new Set<WorkflowId>();
+        for (const { workflow, definition, tenant, epoch, holder } of leases) {
+          found.add(workflow);
+          const entry = { definition, tenant, epoch, holder, at: number, dispatch: undefined };
+          if (!isNew({ workflow, order: orderOf(entry) })) continue;
+          this.#see(workflow, entry, living === undefined ? undefined : !living.has(holder));
+        }
+        this.#miss('leases', number, found);
+        this.#lookedMs = { ...this.#lookedMs, leases: beganMs };
+      },
+      end: () => {
+        this.#looks.delete(number);
+        const oldest = Math.min(...this.#looks);
+        for (const [workflow, at] of this.#ended) if (at < oldest) this.#ended.delete(workflow);
+      },
+    };
+  }
+
+  /** Rows were lost: nothing is told until they were looked at again. */
+  forget(): void {
+    this.#lookedMs = { runnable: Number.NEGATIVE_INFINITY, leases: Number.NEGATIVE_INFINITY };
+    for (const workflow of [...this.#entries.keys()]) this.#put(workflow, undefined);
+    this.#missed.clear();
+  }
+
+  /** Of the oldest look that it rests on; infinite where there was none. */
+  get ageMs(): number {
+    return this.#clock.monotonicMs() - Math.min(this.#lookedMs.runnable, this.#lookedMs.leases);
+  }
+
+  /** Of all pools. Throws `UnavailableError` (`demand-unknown`) where it isn't known (D2). */
+  told(): Demands {
+    const { ageMs } = this;
+    if (ageMs > DEMAND_STALE_MS) {
+      const message = Number.isFinite(ageMs)
+        ? `This coordinator last saw ${Math.floor(ageMs / 1_000)} s ago what there is to do; ask again.`
+        : 'This coordinator has not seen yet what there is to do; ask again.';
+      throw new UnavailableError('demand-unknown', message);
+    }
+    const sums = this.#tallies.sums(
+      (definition) => this.#poolsOf(definition),
+      (queued) => this.#held.has(queued),
+      this.#beginnings.lately(this.#clock.monotonicMs()),
+    );
+    const pools = this.#pools.map(({ name }): PoolDemand => {
+      const { inFlightCount, backlogCount, recoveryDebtCount, heldCount, limitedCount, holders } = sums.of(name);
+      const demandCount = inFlightCount + backlogCount + recoveryDebtCount;
+      const counts = { inFlightCount, backlogCount, recoveryDebtCount, demandCount, heldCount, limitedCount };
+      return { pool: name, ...counts, busyWorkerCount: holders.size };
+    });
+    const unassigned = sums.of(null);
+    const { inFlightCount, backlogCount, recoveryDebtCount } = unassigned;
+    return { pools, unassignedCount: inFlightCount + backlogCount + recoveryDebtCount, ageMs };
+  }
+
+  /** Of one pool. Throws `InvalidError` (`pool-unknown`), and as `told` does. */
+  of(pool: string): PoolDemand & Pick<Demands, 'ageMs'> {
+    if (this.#pools.every(({ name }) => name !== pool)) {
+      const names = this.#pools.map(({ name }) => name).join(', ');
+      throw new InvalidError(
+        'pool-unknown',
+        `No pool is named '${pool.slice(0, 200)}' here (TIDEMARK_POOLS); there are: ${names}.`,
+      );
+    }
+    const { pools, ageMs } = this.told();
+    return { ...pools.find((each) => each.pool === pool)!, ageMs };
+  }
+
+  /** Every worker runs the system's own work: it counts in the first pool. */
+  #poolsOf(definition: string): readonly (string | null)[] {
+    if (isSystemDefinition(definition)) return [this.#pools[0]?.name ?? null];
+    const name = queuedAs(definition);
+    const found = this.#pools.filter(({ definitions }) => definitions === null || definitions.has(name));
+    return found.length === 0 ? [null] : found.map((pool) => pool.name);
+  }
+
+  #see(workflow: WorkflowId, seen: Omit<Entry, 'isDebt' | 'limits'>, isDead?: boolean): void {
+    const before = this.#entries.get(workflow);
+    // A lease that ended by its holder's death is a debt until the next claim.
+    const isDebt = isDead ?? (before?.epoch === seen.epoch && before.isDebt);
+    this.#missed.delete(workflow);
+    const dispatch = before?.dispatch ?? seen.dispatch;
+    const isSame = before !== undefined && before.dispatch === dispatch && before.epoch > 0 === seen.epoch > 0;
+    const limits = isSame ? before.limits : limitsOf(dispatch, seen.tenant, seen.epoch);
+    if (before?.epoch === 0 && before.limits !== null && seen.epoch > 0)
+      this.#beginnings.add(before.limits, this.#clock.monotonicMs());
+    this.#put(workflow, { ...seen, isDebt, dispatch, limits });
+  }
+
+  #end(workflow: WorkflowId, at: number): void {
+    if (this.#looks.size > 0) this.#ended.set(workflow, at);
+    this.#put(workflow, undefined);
+  }
+
+  #put(workflow: WorkflowId, entry: Entry | undefined): void {
+    const before = this.#entries.get(workflow);
+    const isSame = before !== undefined && entry !== undefined && countsAlike(before, entry);
+    if (before !== undefined && !isSame) this.#tallies.add(before, -1);
+    if (entry === undefined) {
+      this.#entries.delete(workflow);
+      return;
+    }
+    this.#entries.set(workflow, entry);
+    if (!isSame) this.#tallies.add(entry, 1);
+  }
+
+  /** D3. What was written since the look began is no miss. */
+  #miss(kind: keyof Missed, look: number, found: ReadonlySet<WorkflowId>): void {
+    for (const [workflow, { at }] of this.#entries) {
+      if (at >= look || found.has(workflow)) continue;
+      const missed = this.#missed.get(workflow) ?? { runnable: 0, leases: 0 };
+      missed[kind] += 1;
+      this.#missed.set(workflow, missed);
+      if (Math.min(missed.runnable, missed.leases) < DEMAND_MISSES) continue;
+      this.#missed.delete(workflow);
+      this.#put(workflow, undefined);
+    }
+  }
+}
+
+const orderOf = ({ epoch, holder }: Pick<Entry, 'epoch' | 'holder'>): number => 2 * epoch + (holder === null ? 1 : 0);
+
+/** Whose work it is never changes. */
+const countsAlike = (a: Entry, b: Entry): boolean =>
+  a.holder === b.holder && a.isDebt === b.isDebt && a.limits?.id === b.limits?.id;

@@ -1,0 +1,144 @@
+/**
+ * Owns the end of dead workers' leases: revokes every folded lease whose incarnation is dead or, after a grace, does not
+ * list it. Several coordinators may do so at once: the event's id derives from the lease, so the fold takes one. A false
+ * alarm costs repeated work, never correctness (I3).
+ *
+ * Who lives is asked often, which is cheap; leases are read when someone has died, and now and then.
+ */
+
+import { eventId, type HolderId, type RevokeReason } from '@tidemark/core';
+import type { LeaseRow, LivenessView, StreamRow } from '@tidemark/ports';
+import { lookRestMs, type Ports } from '../kernel/index.ts';
+import { type Inbox, isWorker } from '../lease/index.ts';
+import { MARKER_AGE_MS } from '../worker/index.ts';
+import type { Demand } from './demand.ts';
+import { GHOST_GRACE_MS, LEASE_LOOK_PERIOD_MS } from './limits.ts';
+
+const leaseName = (lease: LeaseRow): string => `${lease.workflow}:${lease.epoch}`;
+
+export class LeaseKeeper {
+  readonly #ports: Pick<Ports, 'store' | 'liveness' | 'clock' | 'telemetry'>;
+  readonly #inbox: Inbox;
+  readonly #demand: Pick<Demand, 'look'> | undefined;
+  /** Since when, on the monotonic clock, a live holder hasn't listed a lease that the rows give it. */
+  #ghosts = new Map<string, number>();
+  /** Leases whose revocation is in the log, until the rows say so. */
+  #revoked = new Set<string>();
+  /** Whose absence is a reason to look: who lived at the last look, and whose leases came to the rows since it began. */
+  #expected = new Set<HolderId>();
+  /** The next check looks at the leases whether it is time or not. */
+  #isWanted = true;
+  /** When it is time, on the monotonic clock. */
+  #dueMs = 0;
+
+  /** `demand` is told of all leases, at each look at them. */
+  constructor(
+    ports: Pick<Ports, 'store' | 'liveness' | 'clock' | 'telemetry'>,
+    inbox: Inbox,
+    demand?: Pick<Demand, 'look'>,
+  ) {
+    this.#ports = ports;
+    this.#inbox = inbox;
+    this.#demand = demand;
+  }
+
+  /** Someone may have died: the next check looks at the leases. */
+  suspect(): void {
+    this.#isWanted = true;
+  }
+
+  /**
+   * True when written rows give a lease to a worker that wasn't known to live, which a check finds out: one that has just come, or one that
+   * died before its claim was in the rows, as all do that die together with the coordinator.
+   */
+  applied(streams: readonly Pick<StreamRow, 'holder'>[]): boolean {
+    const before = this.#expected.size;
+    for (const { holder } of streams) if (holder !== null && isWorker(holder)) this.#expected.add(holder);
+    return this.#expected.size > before;
+  }
+
+  /** Looks once at who lives, and at all live leases when someone doesn't any more or it is time. */
+  async check(): Promise<void> {
+    if (!this.#isWanted && this.#ports.clock.monotonicMs() < this.#dueMs) {
+      const { trusted, holders } = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });
+      if (!trusted) this.#ghosts.clear();
+      const isAllThere = [...this.#expected].every((holder) => holders.has(holder));
+      // Who came since is watched as well.
+      if (trusted && isAllThere) this.#expected = new Set(holders.keys());
+      if (!trusted || isAllThere) return;
+    }
+    this.#isWanted = false;
+    try {
+      await this.#look();
+    } catch (error) {
+      this.#isWanted = true;
+      throw error;
+    }
+  }
+
+  async #look(): Promise<void> {
+    const beganMs = this.#ports.clock.monotonicMs();
+    // What comes to the rows from here on may not be among the leases.
+    this.#expected = new Set();
+    // Leases first: a holder that claims while this runs must not be missed in an older view of the living.
+    const { leases, view } = await this.#leasesAndHolders();
+    const nowMs = this.#ports.clock.monotonicMs();
+    this.#dueMs = nowMs + lookRestMs(nowMs - beganMs, LEASE_LOOK_PERIOD_MS);
+    if (!view.trusted) {
+      this.#ghosts.clear();
+      // As soon as the view proves something.
+      this.#isWanted = true;
+      return;
+    }
+    for (const holder of view.holders.keys()) this.#expected.add(holder);
+    const ghosts = new Map<string, number>();
+    const due: { lease: LeaseRow; reason: RevokeReason }[] = [];
+    for (const lease of leases) {
+      const reason = this.#reasonToRevoke(lease, view, ghosts);
+      // Until the rows show its end: another claim of a dead holder may be on its way.
+      if (reason !== undefined) this.#isWanted = true;
+      if (reason !== undefined && !this.#revoked.has(leaseName(lease))) due.push({ lease, reason });
+    }
+    this.#ghosts = ghosts;
+    // What may be one is looked at again once its grace is over.
+    if (ghosts.size > 0) this.#dueMs = Math.min(this.#dueMs, this.#ports.clock.monotonicMs() + LEASE_LOOK_PERIOD_MS);
+    const standing = new Set(leases.map(leaseName));
+    this.#revoked = new Set([...this.#revoked].filter((name) => standing.has(name)));
+    await Promise.all(due.map(({ lease, reason }) => this.#revoke(lease, reason)));
+  }
+
+  async #leasesAndHolders(): Promise<{ readonly leases: readonly LeaseRow[]; readonly view: LivenessView }> {
+    const look = this.#demand?.look();
+    try {
+      const leases = await this.#ports.store.leases();
+      const view = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });
+      look?.foundLeases(leases, view.trusted ? view.holders : undefined);
+      return { leases, view };
+    } finally {
+      look?.end();
+    }
+  }
+
+  #reasonToRevoke(lease: LeaseRow, view: LivenessView, ghosts: Map<string, number>): RevokeReason | undefined {
+    const listed = view.holders.get(lease.holder);
+    if (listed === undefined) return 'holder-dead';
+    if (listed.get(lease.workflow) === lease.epoch) return undefined;
+    const now = this.#ports.clock.monotonicMs();
+    const since = this.#ghosts.get(leaseName(lease)) ?? now;
+    ghosts.set(leaseName(lease), since);
+    return now - since > GHOST_GRACE_MS ? 'lease-not-listed' : undefined;
+  }
+
+  async #revoke(lease: LeaseRow, reason: RevokeReason): Promise<void> {
+    const { epoch, holder } = lease;
+    await this.#inbox.write(
+      lease,
+      eventId(`revoke:${leaseName(lease)}`),
+      'LeaseRevoked',
+      { epoch, holder, reason },
+      null,
+    );
+    this.#revoked.add(leaseName(lease));
+    this.#ports.telemetry.count('recovery_attempts_total', 1, { action: 'replay', reason });
+  }
+}

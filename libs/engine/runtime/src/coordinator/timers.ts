@@ -1,0 +1,78 @@
+/**
+ * Owns the firing of durable timers. A timer's anchor and delay are in the log; a coordinator's clock only decides the moment.
+ * The event's id derives from the timer, so two coordinators that fire it write the same event.
+ */
+
+import { eventId } from '@tidemark/core';
+import type { DueTimer } from '@tidemark/ports';
+import { Duties, type Ports } from '../kernel/index.ts';
+import type { Inbox } from '../lease/index.ts';
+import {
+  TIMER_PAGE_COUNT,
+  TIMER_PAGES_MAX,
+  TIMER_PATIENCE_MS,
+  TIMER_REST_MS,
+  TIMER_RETRY_MAX_MS,
+  TIMER_RETRY_MS,
+} from './limits.ts';
+
+export interface TimersOptions {
+  readonly ports: Pick<Ports, 'store' | 'clock'>;
+  readonly inbox: Inbox;
+  readonly onError: (error: unknown) => void;
+}
+
+export class Timers {
+  readonly #options: TimersOptions;
+  /** What was fired stays in the rows until they follow, and what can't be written until it can: both for as long as it takes. */
+  readonly #duties: Duties;
+  /** Where the last look ended that found nothing to fire on as many pages as one may read. */
+  #passed: DueTimer | undefined;
+
+  constructor(options: TimersOptions) {
+    this.#options = options;
+    this.#duties = new Duties({
+      clock: options.ports.clock,
+      atOnce: TIMER_PAGE_COUNT,
+      retryMs: TIMER_RETRY_MS,
+      retryMaxMs: TIMER_RETRY_MAX_MS,
+      restMs: TIMER_REST_MS,
+      onError: options.onError,
+    });
+  }
+
+  /** Fires what is due now. */
+  async fire(): Promise<void> {
+    const fired = this.#duties.serve(await this.#due(), nameOf, (timer) => this.#fire(timer));
+    const isOver = new AbortController();
+    // A partition that takes nothing keeps the timers of others waiting for no longer than this.
+    await Promise.race([
+      fired.then(() => isOver.abort()),
+      this.#options.ports.clock.sleep(TIMER_PATIENCE_MS, isOver.signal),
+    ]);
+  }
+
+  /** The first page with something to fire: however many are due and can't go away, the others behind them are found. */
+  async #due(): Promise<readonly DueTimer[]> {
+    const { store, clock } = this.#options.ports;
+    const nowMs = clock.nowMs();
+    const starts = this.#passed === undefined ? [undefined] : [undefined, this.#passed];
+    this.#passed = undefined;
+    for (let after of starts) {
+      for (let page = 0; page < TIMER_PAGES_MAX; page++) {
+        const due = await store.dueTimers(nowMs, TIMER_PAGE_COUNT, after);
+        const fresh = due.filter((timer) => this.#duties.isDue(nameOf(timer)));
+        if (fresh.length > 0 || due.length < TIMER_PAGE_COUNT) return fresh;
+        after = due.at(-1);
+      }
+      this.#passed = after;
+    }
+    return [];
+  }
+
+  async #fire(timer: DueTimer): Promise<void> {
+    await this.#options.inbox.write(timer, eventId(`timer:${timer.timer}`), 'TimerFired', { timer: timer.timer }, null);
+  }
+}
+
+const nameOf = (timer: DueTimer): string => `${timer.workflow} ${timer.timer}`;

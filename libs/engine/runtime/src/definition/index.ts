@@ -1,0 +1,57 @@
+/** The door of the room: what other rooms of the engine use of it. */
+export { type BulkFilter, checkMeant } from './bulk-filter.ts';
+export { refuseSealed } from './caller-content.ts';
+export {
+  type Budget,
+  type ContextDefinition,
+  type Definition,
+  type EffectContext,
+  type EffectDefinition,
+  type FragmentDraft,
+  type MemoryEntry,
+  type MemoryQuery,
+  type MemoryUpdate,
+  type Parse,
+  PendingResult,
+  type PhaseMemory,
+  type PreparedCall,
+  type ProbeResult,
+  type Progress,
+  type RunOptions,
+  type StepContext,
+  type StepDefinition,
+  type StepResult,
+  type TaskRequest,
+  type UndoneDefinition,
+  type Upcaster,
+  type WaitRequest,
+} from './definition.ts';
+export { checkedDispatch } from './dispatch.ts';
+export { ERROR_TEXT_MAX_CHARS, STAGED_DELAY_DEFAULT_MS, STAGED_STEPS_DEFAULT_COUNT } from './limits.ts';
+export type { Model, ModelAnswer, ModelDelta, ModelPrompt, ModelRequest, Usage } from './model.ts';
+export {
+  definitionOfShadow,
+  firstSteps,
+  REPORT_STEP,
+  requestOf,
+  type ShadowDefinition,
+  type ShadowOpening,
+  type ShadowTask,
+} from './shadow-definition.ts';
+export { checkSignal, checkSignalName } from './signal-check.ts';
+export type { StartOptions } from './start-options.ts';
+export {
+  CompensateError,
+  ContendedError,
+  EffectError,
+  errorCode,
+  errorNote,
+  excerpt,
+  FatalError,
+  NotDoneError,
+  ParkError,
+  ProbeError,
+  SuspendedError,
+} from './step-errors.ts';
+export { ProgressGate, type ToldDelta } from './told-delta.ts';
+export { changedScope, emptyScope, outOfScope, type Scope, scopeChange } from './working-memory.ts';

@@ -1,0 +1,118 @@
+/**
+ * Owns what Tidemark is told of an agent that runs elsewhere, and makes of it the definition that commits are written by. A
+ * workflow's own definition fits as it is: then what the agent reports is held against its schemas and its control flow.
+ * Nothing of it is ever run here.
+ */
+
+import { toJson } from '@tidemark/codec';
+import { InvalidError, type Json } from '@tidemark/core';
+import { DEFAULT_RETRY } from '../kernel/index.ts';
+import type { Definition, StepDefinition, TaskRequest } from './definition.ts';
+
+/**
+ * The step of a task that every shadow has pending: what the agent does without having announced it, and its end, are
+ * committed for that one, so that the record never stops at a surprise.
+ */
+export const REPORT_STEP = '~report';
+
+type ShadowStep = Pick<StepDefinition, 'mayAdd' | 'parseInput' | 'parseOutput'>;
+
+/** Checks throw `InvalidError`; what is left out is not checked. */
+export interface ShadowDefinition {
+  readonly name: string;
+  readonly version: number;
+  readonly steps?: ReadonlyMap<string, ShadowStep> | undefined;
+  /** A workflow's definition with secret fields: it can't be used here, since what an agent reports is not sealed. */
+  readonly hasSecrets?: boolean | undefined;
+  readonly parseInput?: ((value: unknown) => Json) | undefined;
+  readonly parseBelief?: ((value: unknown) => Json) | undefined;
+  readonly parseOutput?: ((value: unknown) => Json) | undefined;
+  /** What the agent begins with, where a report doesn't say so. */
+  readonly begin?: ((input: Json) => { readonly belief: unknown; readonly next: readonly TaskRequest[] }) | undefined;
+}
+
+/** A task that the agent's step added to what it has to do. */
+export interface ShadowTask {
+  readonly step: string;
+  readonly input?: unknown;
+  /** `all`: not before everything that was added earlier is done. */
+  readonly after?: 'all' | undefined;
+}
+
+/** What a shadow begins with, as JSON. */
+export interface ShadowOpening {
+  readonly input: Json;
+  /** Undefined: as the definition's `begin` says; null where there is none. */
+  readonly belief: Json | undefined;
+  readonly next: readonly ShadowTask[] | undefined;
+}
+
+const anyJson = (value: unknown): Json => toJson(value ?? null, 'report');
+
+const notRun = (): never => {
+  throw new InvalidError('shadow-not-run', 'The step of an agent that runs elsewhere is not run here.');
+};
+
+export const requestOf = ({ step, input, after }: ShadowTask): TaskRequest => ({ step, input: input ?? null, after });
+
+/** The definition that reports of these steps are committed by; `isStrict`: with the checks and the control flow it declares. */
+export function definitionOfShadow(
+  shadow: ShadowDefinition,
+  named: readonly string[],
+  isStrict: boolean,
+  opening?: ShadowOpening,
+): Definition {
+  const checked: Partial<ShadowDefinition> = isStrict ? shadow : {};
+  const every = new Set([...named, REPORT_STEP]);
+  const steps = new Map<string, StepDefinition>();
+  for (const name of every) {
+    const declared = checked.steps?.get(name);
+    if (checked.steps === undefined || declared !== undefined || name === REPORT_STEP) {
+      steps.set(name, stepOfShadow(name, declared, every));
+    }
+  }
+  return {
+    name: shadow.name,
+    version: shadow.version,
+    parallel: 1,
+    // Many agents that are only observed must not make the pool of partitions grow.
+    placement: 'shared',
+    steps,
+    effects: [],
+    onFailure: 'fail',
+    stepBudget: Number.MAX_SAFE_INTEGER,
+    upcasters: new Map(),
+    parseInput: checked.parseInput ?? anyJson,
+    parseBelief: checked.parseBelief ?? anyJson,
+    parseOutput: checked.parseOutput ?? anyJson,
+    begin: (input) => beginningOf(shadow, input, opening),
+  };
+}
+
+const stepOfShadow = (name: string, declared: ShadowStep | undefined, every: ReadonlySet<string>): StepDefinition => ({
+  name,
+  mayAdd: new Set([...(declared?.mayAdd ?? every), REPORT_STEP]),
+  durability: 'durable',
+  retry: DEFAULT_RETRY,
+  parseInput: declared?.parseInput ?? anyJson,
+  parseOutput: declared?.parseOutput ?? anyJson,
+  run: notRun,
+});
+
+function beginningOf(
+  shadow: ShadowDefinition,
+  input: Json,
+  opening: ShadowOpening | undefined,
+): ReturnType<Definition['begin']> {
+  const isSaid = opening?.belief !== undefined && opening.next !== undefined;
+  const begun = isSaid ? undefined : shadow.begin?.(input);
+  return {
+    belief: opening?.belief ?? begun?.belief ?? null,
+    next: [...(opening?.next?.map(requestOf) ?? begun?.next ?? []), { step: REPORT_STEP, input: null }],
+  };
+}
+
+/** Names of the tasks that a shadow begins with. */
+export function firstSteps(shadow: ShadowDefinition, opening: ShadowOpening): readonly string[] {
+  return beginningOf(shadow, opening.input, opening).next.map(({ step }) => step);
+}

@@ -1,0 +1,139 @@
+/** Owns how a step's or an effect's failure is told: what a user may throw, and what is stored of any error. */
+
+import type { ErrorNote } from '@tidemark/codec';
+import { type EffectKey, type Json, type TaskId, TidemarkError } from '@tidemark/core';
+import type { RetryPolicy } from '../kernel/index.ts';
+import { ERROR_CODE_MAX_CHARS, ERROR_TEXT_MAX_CHARS, EVIDENCE_MAX_CHARS } from './limits.ts';
+
+/** Thrown by an effect's `call`: it certainly did not happen, whatever its kind. It may be tried again. */
+export class NotDoneError extends TidemarkError {
+  override readonly name = 'NotDoneError';
+
+  constructor(message: string, details: { readonly cause?: unknown; readonly [field: string]: unknown } = {}) {
+    super('effect-not-done', message, details);
+  }
+}
+
+/** Thrown by a step or an effect: trying again won't help; the workflow fails. */
+export class FatalError extends TidemarkError {
+  override readonly name = 'FatalError';
+
+  constructor(message: string, details: { readonly cause?: unknown; readonly [field: string]: unknown } = {}) {
+    super('fatal', message, details);
+  }
+}
+
+/** An effect's call failed; carries the effect's own policy to the step's retry. */
+export class EffectError extends TidemarkError {
+  override readonly name = 'EffectError';
+  readonly retry: RetryPolicy;
+
+  constructor(operation: string, retry: RetryPolicy, cause: unknown) {
+    const message = cause instanceof Error ? textOf(cause.message) : textOf(cause);
+    super('effect-failed', `${operation}: ${message}`, { operation, cause });
+    this.retry = retry;
+  }
+}
+
+/** A probe failed or hung: what it was asked stays unknown. Out of attempts, a person is asked. */
+export class ProbeError extends EffectError {
+  readonly key: EffectKey;
+
+  constructor(operation: string, retry: RetryPolicy, key: EffectKey, cause: unknown) {
+    super(`${operation} (probe)`, retry, cause);
+    this.key = key;
+  }
+}
+
+/** The workflow must be undone: an effect is not what the log says, or nobody can say what became of it. */
+export class CompensateError extends TidemarkError {
+  override readonly name = 'CompensateError';
+  readonly key: EffectKey | null;
+  readonly evidence: Json;
+
+  constructor(code: string, message: string, key: EffectKey | null, evidence: Json) {
+    super(code, message, { key });
+    this.key = key;
+    this.evidence = evidence;
+  }
+}
+
+/** The attempt ends here: an effect waits for its confirmation, and the task with it. Nothing has failed. */
+export class SuspendedError extends TidemarkError {
+  override readonly name = 'SuspendedError';
+
+  constructor(key: EffectKey) {
+    super('suspended', `Effect ${key} waits for its confirmation; the step runs again when it has come.`, { key });
+  }
+}
+
+/** Only a person can decide: the workflow is parked with this evidence. */
+export class ParkError extends TidemarkError {
+  override readonly name = 'ParkError';
+  readonly key: EffectKey | null;
+  readonly evidence: Json;
+  /** The task that the question is about, where that isn't the one that asks. */
+  readonly task: TaskId | undefined;
+
+  constructor(code: string, message: string, key: EffectKey | null, evidence: Json, task?: TaskId) {
+    super(code, message, { key });
+    this.key = key;
+    this.evidence = evidence;
+    this.task = task;
+  }
+}
+
+/** What is stored of an error: name, message, code and stack, each bounded. Never throws, whatever was thrown. */
+export function errorNote(error: unknown): ErrorNote {
+  if (!(error instanceof Error)) return { name: 'Error', message: textOf(error).slice(0, ERROR_TEXT_MAX_CHARS) };
+  const code = ownCode(error);
+  return {
+    name: textOf(error.name),
+    message: textOf(error.message).slice(0, ERROR_TEXT_MAX_CHARS),
+    ...(code === undefined ? {} : { code }),
+    ...(error.stack === undefined ? {} : { stack: textOf(error.stack).slice(0, ERROR_TEXT_MAX_CHARS) }),
+  };
+}
+
+/** The code of an error for `control`: its own, or its name; without what an event's header can't hold. */
+export function errorCode(error: unknown): string {
+  if (!(error instanceof Error)) return 'error';
+  return ownCode(error) ?? (nameLike(textOf(error.name)) || 'error');
+}
+
+function ownCode(error: Error): string | undefined {
+  const code: unknown = 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? nameLike(code) || undefined : undefined;
+}
+
+/** Control characters and halves of surrogate pairs would make the event's header one that no reader takes. */
+const nameLike = (text: string): string =>
+  text
+    .slice(0, ERROR_CODE_MAX_CHARS)
+    .replaceAll(/\p{Cc}/gu, ' ')
+    .toWellFormed();
+
+/** A text for anything, also for what can't be made one (an object without a prototype). */
+function textOf(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return Object.prototype.toString.call(value);
+  }
+}
+
+/** What a person is shown of a request: all of it, or the beginning of its text, since evidence must fit in one event. */
+export function excerpt(request: Json): Json {
+  const text = JSON.stringify(request);
+  return text.length <= EVIDENCE_MAX_CHARS ? request : `${text.slice(0, EVIDENCE_MAX_CHARS)}…`;
+}
+
+/** Others have reserved what is left: not exceeded, and to be tried again once they know what they cost. */
+export class ContendedError extends TidemarkError {
+  override readonly name = 'ContendedError';
+
+  constructor(of: string, exceeded: Json) {
+    const message = `Calls under way have reserved what is left of the budget of ${of}.`;
+    super('budget-contended', message, { exceeded });
+  }
+}

@@ -1,0 +1,571 @@
+/**
+ * The journal: an effect is called after its intention is accepted and never again once it is resolved (I4), never late, and
+ * what a former holder left open is decided by the recovery table.
+ */
+
+import { FencedError, InvalidError, type Json } from '@tidemark/core';
+import { SimulatedLog } from '@tidemark/testkit/simulated-log';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { EffectDefinition, ProbeResult, StepContext, StepResult } from '../definition/definition.ts';
+import { FatalError, NotDoneError } from '../definition/step-errors.ts';
+import {
+  controlsOf,
+  definitionOf,
+  effectOf,
+  foldLog,
+  inboxRecord,
+  openWorkflow,
+  P0,
+  RETRY_AT_ONCE,
+  revocationOf,
+  typesOf,
+} from '../testing/simulated-definition.ts';
+import { quiet, type SimulatedPorts, simulatedPorts } from '../testing/simulated-ports.ts';
+import { claimedRun, heldRun, watched } from '../testing/simulated-run.ts';
+import { CALL_WINDOW_MS } from './limits.ts';
+
+type Body = (context: StepContext, input: Json) => Promise<StepResult>;
+const one = (run: Body) => definitionOf({ steps: { a: run } });
+
+/** Controls of the events of a type, in order. */
+describe('an effect', () => {
+  let log: SimulatedLog;
+  let calls: { readonly request: Json; readonly key: string; readonly log: string }[];
+
+  const paying = (spec: Partial<EffectDefinition> = {}): EffectDefinition => {
+    const { call = async () => 'paid', ...rest } = spec;
+    return effectOf({
+      ...rest,
+      call: async (request, context) => {
+        calls.push({ request, key: context.key, log: (await typesOf(log)).at(-1)! });
+        return call(request, context);
+      },
+    });
+  };
+
+  beforeEach(() => {
+    log = new SimulatedLog(1);
+    calls = [];
+  });
+
+  it('is called once its intention and its checkpoint are in the log, with the key of its place', async () => {
+    const pay = paying();
+    const { runner } = await heldRun(
+      log,
+      one(async (context) => {
+        expect(await context.effect(pay, { cents: 5 })).toBe('paid');
+        expect(await context.effect(pay, { cents: 6 })).toBe('paid');
+        expect(await context.effect(pay, { cents: 7 }, { name: 'tip' })).toBe('paid');
+        return { done: 1 };
+      }),
+    );
+    expect(await runner.run()).toBe('closed');
+    expect(calls).toEqual([
+      { request: { cents: 5 }, key: 'w:0.0:pay:0', log: 'EffectIntended' },
+      { request: { cents: 6 }, key: 'w:0.0:pay:1', log: 'EffectIntended' },
+      { request: { cents: 7 }, key: 'w:0.0:pay:tip', log: 'EffectIntended' },
+    ]);
+    // The checkpoint is reserved once, and is the one that is committed.
+    const [reserved, ...others] = await controlsOf(log, 'CheckpointReserved');
+    expect(others).toEqual([]);
+    const [committed] = await controlsOf(log, 'CheckpointCommitted');
+    expect(committed!.checkpoint).toBe(reserved?.checkpoint);
+    expect((await foldLog(log)).rejected).toEqual([]);
+  });
+
+  it('is not called while its intention is only on its way', async () => {
+    const pay = paying();
+    const { runner } = await heldRun(
+      log,
+      one(async (context) => ({ done: await context.effect(pay, null) })),
+    );
+    const release = log.hold();
+    const run = watched(runner.run());
+    await quiet();
+    expect(calls).toHaveLength(0);
+    release();
+    expect(await run.ended).toBe('closed');
+    expect(calls).toHaveLength(1);
+  });
+
+  it('is not called when the lease turns out to be lost, and the run ends with the fence', async () => {
+    const pay = paying();
+    const { runner, stream } = await heldRun(
+      log,
+      one(async (context) => ({ done: await context.effect(pay, null) })),
+    );
+    log.interpose([revocationOf(stream.confirmed)]);
+    await expect(runner.run()).rejects.toMatchObject({ code: 'lease-lost' });
+    expect(calls).toHaveLength(0);
+  });
+
+  it.each(['run', 'effect'] as const)('is not repeated once its outcome is recorded: %s', async (kind) => {
+    let bodies = 0;
+    const pay = paying();
+    let attempts = 0;
+    const definition = definitionOf({
+      steps: {
+        a: {
+          retry: RETRY_AT_ONCE,
+          run: async (context) => {
+            const got =
+              kind === 'effect' ? await context.effect(pay, 1) : await context.run('roll', () => `body ${++bodies}`);
+            if (++attempts === 1) throw new Error('after the effect');
+            return { done: got };
+          },
+        },
+      },
+    });
+    const { runner, ports } = await heldRun(log, definition);
+    expect(await runner.run()).toBe('idle');
+    await fireRetry(log, ports);
+    const next = await claimedRun(log, definition, { ports });
+    expect(await next.runner.run()).toBe('closed');
+    expect(attempts).toBe(2);
+    expect(bodies + calls.length).toBe(1);
+    expect((await foldLog(log)).rejected).toEqual([]);
+  });
+
+  it('is one effect when the same key is used twice at once', async () => {
+    const pay = paying();
+    const { runner, stream } = await heldRun(
+      log,
+      one(async (context) => {
+        const both = [1, 2].map(() => context.effect(pay, 9, { name: 'same' }));
+        return { done: await Promise.all(both) };
+      }),
+    );
+    expect(await runner.run()).toBe('closed');
+    expect(stream.confirmed.status).toBe('completed');
+    expect(calls).toHaveLength(1);
+    expect((await foldLog(log)).rejected).toEqual([]);
+  });
+
+  it.each([
+    ['with a recorded outcome', async () => 'paid'],
+    [
+      'certainly not done',
+      () => {
+        throw new NotDoneError('refused');
+      },
+    ],
+  ])('parks when the same key asks for something else: %s', async (_, call) => {
+    const pay = paying({ call, retry: RETRY_AT_ONCE });
+    let attempts = 0;
+    const definition = definitionOf({
+      steps: {
+        a: {
+          retry: RETRY_AT_ONCE,
+          run: async (context) => {
+            attempts++;
+            await context.effect(pay, { attempt: attempts });
+            throw new Error('after the effect');
+          },
+        },
+      },
+    });
+    const { runner, ports } = await heldRun(log, definition);
+    expect(await runner.run()).toBe('idle');
+    await fireRetry(log, ports);
+    const next = await claimedRun(log, definition, { ports });
+    expect(await next.runner.run()).toBe('closed');
+    expect(calls).toHaveLength(1);
+    expect(await controlsOf(log, 'WorkflowParked')).toEqual([
+      { code: 'request-changed', task: '0.0', key: 'w:0.0:pay:0' },
+    ]);
+    expect((await foldLog(log)).rejected).toEqual([]);
+  });
+
+  it('parks also when the evidence is as large as an event', async () => {
+    const pay = paying();
+    const { runner } = await heldRun(
+      log,
+      one(async (context) => {
+        await context.effect(pay, 1, { name: 'x' });
+        return { done: await context.effect(pay, 'y'.repeat(2_000_000), { name: 'x' }) };
+      }),
+    );
+    expect(await runner.run()).toBe('closed');
+    expect(await controlsOf(log, 'WorkflowParked')).toHaveLength(1);
+  });
+
+  describe('the call window', () => {
+    /** The process stands still while the log's answer is on its way to it. */
+    const stopped = async (forMs: number): Promise<{ run: unknown; intentions: number }> => {
+      const pay = paying({ call: async () => ports.clock.monotonicMs() });
+      const { runner, ports } = await heldRun(
+        log,
+        one(async (context) => ({ done: await context.effect(pay, null) })),
+      );
+      const append = log.append.bind(log);
+      let isFirst = true;
+      log.append = async (...args) => {
+        const offset = await append(...args);
+        if (isFirst) ports.clock.jump(forMs);
+        isFirst = false;
+        return offset;
+      };
+      const run = await runner.run();
+      return { run, intentions: (await controlsOf(log, 'EffectIntended')).length };
+    };
+
+    it('intends afresh when the process was stopped after the acceptance, and calls only then', async () => {
+      expect(await stopped(CALL_WINDOW_MS + 1)).toEqual({ run: 'closed', intentions: 2 });
+      expect(calls).toHaveLength(1);
+      expect((await foldLog(log)).rejected).toEqual([]);
+    });
+
+    it('calls at once within the window (control)', async () => {
+      expect(await stopped(CALL_WINDOW_MS)).toEqual({ run: 'closed', intentions: 1 });
+      expect(calls).toHaveLength(1);
+    });
+
+    it('never calls when the lease was revoked while the process was stopped', async () => {
+      const pay = paying();
+      const { runner, ports, stream } = await heldRun(
+        log,
+        one(async (context) => ({ done: await context.effect(pay, null) })),
+      );
+      const append = log.append.bind(log);
+      log.append = async (...args) => {
+        const offset = await append(...args);
+        ports.clock.jump(60_000);
+        await append(args[0], [{ value: revocationOf(stream.confirmed), type: 'LeaseRevoked' }]);
+        return offset;
+      };
+      await expect(runner.run()).rejects.toMatchObject({ code: 'lease-lost' });
+      expect(calls).toHaveLength(0);
+    });
+  });
+
+  it('that outlasts its time-out and ignores its signal fails the attempt, and stays open', async () => {
+    const pay = paying({ timeoutMs: 5, call: () => new Promise(() => {}), retry: RETRY_AT_ONCE });
+    const { runner, stream, ports } = await heldRun(
+      log,
+      one(async (context) => ({ done: await context.effect(pay, null) })),
+    );
+    const run = watched(runner.run());
+    await ports.clock.run(4);
+    expect(run.outcome).toBeUndefined();
+    await ports.clock.run(1);
+    expect(await run.ended).toBe('idle');
+    const [task] = [...stream.confirmed.frontier.tasks];
+    expect(task).toMatchObject({ failureCount: 1, effects: [{ status: 'intended' }] });
+  });
+
+  it('that certainly was not done is recorded so, and called again with the same key', async () => {
+    let refusals = 1;
+    const pay = paying({
+      retry: RETRY_AT_ONCE,
+      call: async () => {
+        if (refusals-- > 0) throw new NotDoneError('busy');
+        return 'paid';
+      },
+    });
+    const definition = one(async (context) => ({ done: await context.effect(pay, 1) }));
+    const { runner, ports } = await heldRun(log, definition);
+    expect(await runner.run()).toBe('idle');
+    expect(await controlsOf(log, 'EffectResolved')).toMatchObject([{ outcome: 'failed' }]);
+    await fireRetry(log, ports);
+    const next = await claimedRun(log, definition, { ports });
+    expect(await next.runner.run()).toBe('closed');
+    expect(calls.map((call) => call.key)).toEqual(['w:0.0:pay:0', 'w:0.0:pay:0']);
+  });
+
+  it.each([
+    ['irreversible', 'parked'],
+    ['idempotent', 'failed'],
+  ] as const)('%s and open when the step fails for good: %s', async (kind, status) => {
+    const pay = paying({ kind, call: () => Promise.reject(new Error('gone')) });
+    const { runner, stream } = await heldRun(
+      log,
+      one(async (context) => ({ done: await context.effect(pay, 1) })),
+    );
+    expect(await runner.run()).toBe('closed');
+    expect(stream.confirmed.status).toBe(status);
+  });
+
+  it('whose answer is refused by its schema stays open', async () => {
+    const pay = paying({
+      parseResponse: () => {
+        throw new InvalidError('response-invalid', 'no');
+      },
+    });
+    const { runner, stream } = await heldRun(
+      log,
+      one(async (context) => ({ done: await context.effect(pay, 1) })),
+    );
+    expect(await runner.run()).toBe('closed');
+    expect(stream.confirmed).toMatchObject({ status: 'parked', reason: 'effect-unknown' });
+  });
+
+  it('whose answer is too large to record is not answered from memory as if it were', async () => {
+    const pay = paying({ call: async () => 'x'.repeat(1_100_000) });
+    const seen: unknown[] = [];
+    const { runner, stream } = await heldRun(
+      log,
+      one(async (context) => {
+        for (const _ of [1, 2]) await context.effect(pay, 1, { name: 'n' }).catch((error: unknown) => seen.push(error));
+        return { done: 1 };
+      }),
+    );
+    expect(await runner.run()).toBe('closed');
+    expect(seen).toHaveLength(2);
+    expect(stream.confirmed.status).toBe('parked');
+    expect(calls).toHaveLength(1);
+  });
+
+  it('of a closure whose result is too large fails the step, with the size named', async () => {
+    const { runner, stream } = await heldRun(
+      log,
+      one(async (context) => ({ done: ((await context.run('big', () => 'x'.repeat(1_100_000))) as string).length })),
+    );
+    expect(await runner.run()).toBe('closed');
+    expect(stream.confirmed).toMatchObject({ status: 'failed', reason: 'value-too-large' });
+  });
+
+  it('left undecided by the step that returned is decided before its checkpoint', async () => {
+    const open = Promise.withResolvers<string>();
+    const pay = paying({ call: () => open.promise, retry: RETRY_AT_ONCE });
+    const { runner, stream, ports } = await heldRun(
+      log,
+      definitionOf({
+        steps: {
+          a: {
+            retry: RETRY_AT_ONCE,
+            run: async (context) => {
+              context.effect(pay, 1).catch(() => {});
+              await quiet();
+              return { done: 1 };
+            },
+          },
+        },
+      }),
+    );
+    const run = watched(runner.run());
+    await ports.clock.run(pay.timeoutMs);
+    expect(await run.ended).toBe('idle');
+    expect(await controlsOf(log, 'StepFailed')).toMatchObject([{ code: 'effect-open' }]);
+    expect(stream.confirmed.head.sequence).toBe(0);
+  });
+
+  describe('when the worker must go', () => {
+    it('between the intention and the call records that it was not called, and lets go after that', async () => {
+      const pay = paying();
+      const { runner, abandon, stop, stream } = await heldRun(
+        log,
+        one(async (context) => ({ done: await context.effect(pay, 1) })),
+      );
+      const release = log.hold();
+      const run = watched(runner.run());
+      await quiet();
+      stop.abort();
+      abandon.abort(new FencedError('abandoned', 'now'));
+      await quiet();
+      release();
+      expect(await run.ended).toBe('stopped');
+      expect(calls).toHaveLength(0);
+      const [task] = [...stream.confirmed.frontier.tasks];
+      expect(task!.effects).toMatchObject([{ status: 'failed' }]);
+      expect((await foldLog(log)).rejected).toEqual([]);
+    });
+
+    it('during the call leaves it open, for the next holder to decide', async () => {
+      const pay = paying({ call: () => new Promise(() => {}) });
+      const { runner, abandon, stop, stream } = await heldRun(
+        log,
+        one(async (context) => ({ done: await context.effect(pay, 1) })),
+      );
+      const run = watched(runner.run());
+      await quiet();
+      stop.abort();
+      abandon.abort(new FencedError('abandoned', 'now'));
+      expect(await run.ended).toBe('stopped');
+      const [task] = [...stream.confirmed.frontier.tasks];
+      expect(task).toMatchObject({ failureCount: 0, effects: [{ status: 'intended' }] });
+    });
+
+    it('refuses further effects of the step, and intends none', async () => {
+      const pay = paying();
+      const go = Promise.withResolvers<void>();
+      const refused: unknown[] = [];
+      const { runner, abandon, stop } = await heldRun(
+        log,
+        one(async (context) => {
+          await go.promise;
+          await context.effect(pay, 1).catch((error: unknown) => refused.push(error));
+          await context.run('late', () => 1).catch((error: unknown) => refused.push(error));
+          return { done: 1 };
+        }),
+      );
+      const run = watched(runner.run());
+      await quiet();
+      stop.abort();
+      abandon.abort(new FencedError('abandoned', 'now'));
+      go.resolve();
+      expect(await run.ended).toBe('stopped');
+      await quiet();
+      expect(refused).toHaveLength(2);
+      expect(await controlsOf(log, 'EffectIntended')).toEqual([]);
+    });
+  });
+
+  describe('left intended by a holder that is gone', () => {
+    /** A first holder dies during its call; the second goes on with the given effect. */
+    const leaveOpen = async (
+      pay: EffectDefinition,
+    ): Promise<{ ports: SimulatedPorts; definition: ReturnType<typeof one> }> => {
+      const ports = simulatedPorts(log);
+      const definition = one(async (context) => ({ done: await context.effect(pay, 1) }));
+      await openWorkflow(ports, definition);
+      const dead = await claimedRun(log, definition, { ports, callEffect: () => new Promise(() => {}) });
+      watched(dead.runner.run());
+      await quiet();
+      await log.append(P0, [{ value: revocationOf(dead.stream.confirmed), type: 'LeaseRevoked' }]);
+      return { ports, definition };
+    };
+
+    const recover = async (pay: EffectDefinition) => {
+      const { ports, definition } = await leaveOpen(pay);
+      const held = await claimedRun(log, definition, { ports });
+      const run = watched(held.runner.run());
+      await quiet();
+      return { ...held, ports, run };
+    };
+
+    const answering = (...answers: ProbeResult<unknown>[]) => {
+      const keys: string[] = [];
+      const probe: NonNullable<EffectDefinition['probe']> = async (key) => {
+        keys.push(key);
+        return answers.length > 1 ? answers.shift()! : answers[0]!;
+      };
+      return { probe, keys };
+    };
+
+    it('and done by its probe: recorded, and not called', async () => {
+      const { probe, keys } = answering({ status: 'done', response: 'earlier' });
+      const { run, stream } = await recover(paying({ probe }));
+      expect(await run.ended).toBe('closed');
+      expect(keys).toEqual(['w:0.0:pay:0']);
+      expect(calls).toHaveLength(0);
+      expect(stream.confirmed.status).toBe('completed');
+    });
+
+    it('and not done by its probe: called again with the same key once window and time-out have passed', async () => {
+      const { probe, keys } = answering({ status: 'not-done' });
+      const { run, ports } = await recover(paying({ probe, timeoutMs: 30_000 }));
+      await ports.clock.run(CALL_WINDOW_MS + 30_000 - 1);
+      expect(calls).toHaveLength(0);
+      await ports.clock.run(1);
+      expect(await run.ended).toBe('closed');
+      expect(calls.map((call) => call.key)).toEqual(['w:0.0:pay:0']);
+      expect(keys).toHaveLength(2);
+      expect(await controlsOf(log, 'EffectIntended')).toHaveLength(2);
+    });
+
+    it('and done after all while it waited: not called', async () => {
+      const { probe } = answering({ status: 'not-done' }, { status: 'done', response: 'late' });
+      const { run, ports } = await recover(paying({ probe }));
+      await ports.clock.run(60_000);
+      expect(await run.ended).toBe('closed');
+      expect(calls).toHaveLength(0);
+    });
+
+    it('stops waiting when the worker must go', async () => {
+      const { probe } = answering({ status: 'not-done' });
+      const { run, abandon, stop } = await recover(paying({ probe }));
+      stop.abort();
+      abandon.abort(new FencedError('abandoned', 'now'));
+      expect(await run.ended).toBe('stopped');
+      expect(calls).toHaveLength(0);
+    });
+
+    it.each([
+      ['no probe', undefined],
+      ['a probe that knows nothing', { status: 'unknown' } as const],
+    ])('irreversible with %s: a person decides', async (_, answer) => {
+      const pay = paying(answer === undefined ? {} : { probe: async () => answer });
+      const { run, stream } = await recover(pay);
+      expect(await run.ended).toBe('closed');
+      expect(stream.confirmed).toMatchObject({ status: 'parked', reason: 'effect-unknown' });
+      expect(calls).toHaveLength(0);
+    });
+
+    it.each([
+      ['no probe', undefined],
+      ['a probe that knows nothing', { status: 'unknown' } as const],
+    ])('idempotent with %s: called again with the same key', async (_, answer) => {
+      const pay = paying({ kind: 'idempotent', ...(answer === undefined ? {} : { probe: async () => answer }) });
+      const { run } = await recover(pay);
+      expect(await run.ended).toBe('closed');
+      expect(calls.map((call) => call.key)).toEqual(['w:0.0:pay:0']);
+    });
+
+    it('idempotent and refused when called again: still open, since the first call may have been made', async () => {
+      const refuse = () => Promise.reject(new NotDoneError('busy'));
+      const { run, stream } = await recover(paying({ kind: 'idempotent', retry: RETRY_AT_ONCE, call: refuse }));
+      expect(await run.ended).toBe('idle');
+      const [task] = [...stream.confirmed.frontier.tasks];
+      expect(task!.effects).toMatchObject([{ status: 'intended' }]);
+    });
+
+    it('irreversible, known not to be done, and refused when called again: recorded as not done (the control)', async () => {
+      const refuse = () => Promise.reject(new NotDoneError('busy'));
+      const { probe } = answering({ status: 'not-done' });
+      const { run, stream, ports } = await recover(paying({ probe, retry: RETRY_AT_ONCE, call: refuse }));
+      await ports.clock.run(60_000);
+      expect(await run.ended).toBe('idle');
+      const [task] = [...stream.confirmed.frontier.tasks];
+      expect(task!.effects).toMatchObject([{ status: 'failed' }]);
+    });
+
+    it.each([
+      ['throws', () => Promise.reject(new Error('down'))],
+      ['never answers and ignores its signal', () => new Promise<never>(() => {})],
+    ])('whose probe %s: the attempt fails and is tried again, nothing is called', async (_, probe) => {
+      const { run, stream, ports } = await recover(paying({ probe, timeoutMs: 5, retry: RETRY_AT_ONCE }));
+      await ports.clock.run(5);
+      expect(await run.ended).toBe('idle');
+      expect(stream.confirmed.status).toBe('open');
+      expect(calls).toHaveLength(0);
+    });
+  });
+
+  it('of kind pure is journaled without an intention, and called again only when unrecorded', async () => {
+    const look = paying({ kind: 'pure', operation: 'look', call: async () => 3 });
+    const { runner } = await heldRun(
+      log,
+      one(async (context) => ({ done: await context.effect(look, 1) })),
+    );
+    expect(await runner.run()).toBe('closed');
+    expect(await controlsOf(log, 'EffectIntended')).toEqual([]);
+    expect(await controlsOf(log, 'EffectResolved')).toMatchObject([{ kind: 'pure', outcome: 'done' }]);
+  });
+
+  it('whose key is too long is refused, and so is a fatal error without another attempt', async () => {
+    const pay = paying({ retry: RETRY_AT_ONCE, call: () => Promise.reject(new FatalError('never')) });
+    const { runner, stream } = await heldRun(
+      log,
+      one(async (context) => {
+        await expect(context.effect(pay, 1, { name: 'n'.repeat(600) })).rejects.toMatchObject({
+          code: 'effect-key-too-long',
+        });
+        return { done: await context.effect(pay, 1) };
+      }),
+    );
+    expect(await runner.run()).toBe('closed');
+    expect(stream.confirmed.status).toBe('parked');
+    expect(calls).toHaveLength(1);
+  });
+});
+
+/** A coordinator fires the retry timer of the first task. */
+async function fireRetry(log: SimulatedLog, ports: SimulatedPorts): Promise<void> {
+  const { state } = await foldLog(log);
+  const [stream] = [...state.streams.values()];
+  const [task] = [...stream!.frontier.tasks];
+  const { timer } = task!.retry!;
+  const value = inboxRecord(stream!, `timer:${timer}`, 'TimerFired', { timer }, null);
+  await log.append(P0, [{ value, type: 'TimerFired' }]);
+  ports.clock.jump(1);
+}

@@ -1,0 +1,73 @@
+/**
+ * Owns what is written while an effect that was accepted outside waits for its confirmation: its timers, and what a person is
+ * told when none has come. Must not wait, nor ask anybody.
+ */
+
+import { NAME_MAX_CHARS, toJson } from '@tidemark/codec';
+import { type EffectKey, InvalidError, type Json, type ProbeAnswer, type Retry, type TaskId } from '@tidemark/core';
+import { type EffectDefinition, excerpt, ParkError, type PendingResult } from '../definition/index.ts';
+import type { Ports } from '../kernel/index.ts';
+import type { Draft } from '../lease/index.ts';
+
+/** Where the names and anchors of timers come from. */
+export interface TimerSource {
+  readonly ports: Pick<Ports, 'clock'>;
+  /** No two are alike in the stream. */
+  timerName(): string;
+}
+
+export interface Wait {
+  readonly token: string;
+  readonly deadline: Retry;
+  readonly detail: Json;
+}
+
+/** The wait that a call's answer begins. */
+export const firstWait = (
+  { ports, timerName }: TimerSource,
+  { operation, confirm }: EffectDefinition,
+  { token, detail }: PendingResult,
+): Wait => ({
+  token,
+  deadline: { timer: `overdue:${timerName()}`, anchorMs: ports.clock.nowMs(), delayMs: confirm.timeoutMs },
+  detail: toJson(detail, `detail of pending ${operation}`),
+});
+
+/** It is outstanding, until a confirmation, the next probe or the deadline. */
+export function pendingDraft(
+  { ports, timerName }: TimerSource,
+  task: TaskId,
+  { probe, confirm }: EffectDefinition,
+  key: EffectKey,
+  { token, deadline, detail }: Wait,
+): Draft {
+  const next = { timer: `probe:${timerName()}`, anchorMs: ports.clock.nowMs(), delayMs: confirm.probeEveryMs };
+  return {
+    type: 'EffectPending',
+    control: { task, key, token, probe: probe === undefined ? null : next, deadline },
+    payload: { detail },
+  };
+}
+
+export const overdue = (
+  { operation }: EffectDefinition,
+  key: EffectKey,
+  request: Json,
+  token: string,
+  probe: ProbeAnswer,
+): ParkError =>
+  new ParkError(
+    'confirmation-overdue',
+    `Effect ${key} was accepted outside as '${token}', and nobody has confirmed it in time. A person must decide.`,
+    key,
+    { operation, token, request: excerpt(request), probe },
+  );
+
+export function checkedToken(operation: string, answer: PendingResult): PendingResult {
+  const { token } = answer;
+  if (typeof token === 'string' && token !== '' && token.length <= NAME_MAX_CHARS) return answer;
+  throw new InvalidError(
+    'token-invalid',
+    `${operation}: pending('…') needs the receiver's token, 1 to ${NAME_MAX_CHARS} characters. Whether it was accepted is unknown now.`,
+  );
+}

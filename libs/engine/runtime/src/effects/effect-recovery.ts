@@ -1,0 +1,174 @@
+/**
+ * Owns what is done about an effect that was begun before: by a holder that is gone, or by an attempt that failed. Asks the
+ * outside, and follows the recovery table (core/recovery.ts); nothing else decides.
+ *
+ * E1 That an irreversible call was not made, or can't be found, counts only once a call of whoever intended it can't arrive any more.
+ */
+
+import {
+  type EffectKey,
+  type EffectState,
+  type Json,
+  type ProbeAnswer,
+  type RecoveryAction,
+  recoveryAction,
+} from '@tidemark/core';
+import type { Digest } from '@tidemark/ports';
+import {
+  CompensateError,
+  type EffectDefinition,
+  errorNote,
+  excerpt,
+  ParkError,
+  ProbeError,
+  type ProbeResult,
+} from '../definition/index.ts';
+import { digestOf, type Ports } from '../kernel/index.ts';
+import { answerInTime } from './effect-call.ts';
+import { CALL_WINDOW_MS } from './limits.ts';
+
+/** What recovery needs of the runner that the step runs in. */
+export interface RecoveryHost {
+  readonly ports: Pick<Ports, 'clock' | 'telemetry'>;
+  /** Whether the workflow may be undone because of this effect. */
+  mayCompensate(effect: EffectDefinition, outcome: 'done' | 'unknown'): boolean;
+  /** Tells whoever watches that the step waits. */
+  onWait(text: string): void;
+}
+
+export interface RecoveredEffect {
+  readonly effect: EffectDefinition;
+  readonly key: EffectKey;
+  readonly request: Json;
+  readonly left: EffectState;
+}
+
+/**
+ * - `done`: it happened, and answered this.
+ * - `valid`: what the log has of it holds.
+ * - `call`: it is to be called, again with the same key; `isClear`: nothing of it was done before.
+ * - `wait`: its confirmation is still outstanding.
+ */
+export type Recovered =
+  | { readonly kind: 'done'; readonly response: Json }
+  | { readonly kind: 'valid' }
+  | { readonly kind: 'call'; readonly isClear: boolean }
+  | { readonly kind: 'wait'; readonly answer: ProbeAnswer };
+
+/** Follows the table. Throws `CompensateError` or `ParkError` where it leads there, `ProbeError` when nobody answers. */
+export async function recoverEffect(
+  host: RecoveryHost,
+  signal: AbortSignal,
+  found: RecoveredEffect,
+): Promise<Recovered> {
+  const { effect } = found;
+  const answer = await finalAnswer(host, signal, found);
+  const action = actionOf(host, found, answer.status);
+  host.ports.telemetry.count('recovery_attempts_total', 1, { action: METRIC_OF[action], operation: effect.operation });
+  switch (action) {
+    case 'go-on':
+      return { kind: 'valid' };
+    case 'record-done':
+      return { kind: 'done', response: effect.parseResponse(answer.status === 'done' ? answer.response : null) };
+    case 'call-again':
+      return { kind: 'call', isClear: answer.status === 'not-done' };
+    case 'await-confirmation':
+      return { kind: 'wait', answer: answer.status };
+    case 'compensate':
+    case 'ask-person':
+      if (found.left.status === 'done') {
+        host.ports.telemetry.count('effect_validation_failures_total', 1, { operation: effect.operation });
+      }
+      throw undecided(found, answer.status, action);
+  }
+}
+
+const METRIC_OF = {
+  'go-on': 'replay',
+  'record-done': 'replay',
+  'call-again': 'replay',
+  'await-confirmation': 'replay',
+  compensate: 'compensate',
+  'ask-person': 'fail',
+} as const;
+
+type Answer = ProbeResult<unknown> | { readonly status: 'none' };
+
+/** What the outside says, once it can't change by itself any more where something irreversible would follow from it (E1). */
+async function finalAnswer(host: RecoveryHost, signal: AbortSignal, found: RecoveredEffect): Promise<Answer> {
+  const { effect, key, left } = found;
+  const answer = await ask(host, signal, found);
+  if (left.status !== 'intended' || left.kind !== 'irreversible' || answer.status === 'done') return answer;
+  const isFenced = answer.status === 'not-done' && effect.probeFences === true;
+  // A person takes longer than any call.
+  if (isFenced || actionOf(host, found, answer.status) === 'ask-person') return answer;
+  const waitMs = CALL_WINDOW_MS + Math.max(left.timeoutMs, effect.timeoutMs);
+  host.onWait(`waits ${Math.ceil(waitMs / 1_000)} s until no call of ${key} can arrive any more`);
+  await host.ports.clock.sleep(waitMs, signal);
+  signal.throwIfAborted();
+  return ask(host, signal, found);
+}
+
+const actionOf = (host: RecoveryHost, { effect, left }: RecoveredEffect, answer: ProbeAnswer): RecoveryAction =>
+  recoveryAction({
+    status: left.status,
+    kind: left.kind,
+    answer,
+    mayCompensate: host.mayCompensate(effect, left.status === 'done' ? 'done' : 'unknown'),
+  });
+
+async function ask(
+  host: RecoveryHost,
+  signal: AbortSignal,
+  { effect, key, request }: RecoveredEffect,
+): Promise<Answer> {
+  const { probe, operation, timeoutMs } = effect;
+  if (probe === undefined) return { status: 'none' };
+  try {
+    const limits = { what: `The probe of ${operation}`, timeoutMs };
+    return await answerInTime(host.ports.clock, signal, limits, (asked) =>
+      probe(key, { signal: asked.signal, request }),
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new ProbeError(operation, effect.retry, key, error);
+  }
+}
+
+function undecided(
+  { effect, key, request, left }: RecoveredEffect,
+  answer: ProbeAnswer,
+  action: 'compensate' | 'ask-person',
+): CompensateError | ParkError {
+  const isResolved = left.status === 'done';
+  const code = isResolved ? 'effect-invalid' : 'effect-unknown';
+  const said = answer === 'none' ? 'there is no probe to ask' : `its probe says '${answer}'`;
+  const what = isResolved
+    ? `Effect ${key} is recorded as done, but ${said}.`
+    : `Effect ${key} was intended, and whether it happened is unknown: ${said}. It can't be repeated harmlessly.`;
+  const evidence = { operation: effect.operation, request: excerpt(request), probe: answer };
+  return action === 'compensate'
+    ? new CompensateError(code, `${what} The workflow is undone.`, key, evidence)
+    : new ParkError(code, `${what} A person must decide.`, key, evidence);
+}
+
+/** What is recorded may come from a person, a web hook or an older version: one that doesn't fit can still be set right. */
+export function fitting(effect: EffectDefinition, key: EffectKey, known: Json): Json {
+  try {
+    return effect.parseResponse(known);
+  } catch (error) {
+    const message = `Effect ${key} is done, and what is recorded as its response doesn't fit: ${errorNote(error).message} A person may give the right one (done), or mend the schema and go on (retry).`;
+    throw new ParkError('response-unfit', message, key, { operation: effect.operation, response: excerpt(known) });
+  }
+}
+
+/** The same key with another request is never answered from the journal. */
+export function refuseOther(known: EffectState | undefined, key: EffectKey, request: Json, digest: Digest): void {
+  if (known === undefined || known.requestDigest === digestOf(digest, request)) return;
+  throw new ParkError(
+    'request-changed',
+    `Effect ${key} was recorded with another request. A step must ask the same of the same key; give the call a name if it means something else.`,
+    key,
+    { recordedDigest: known.requestDigest, request: excerpt(request) },
+  );
+}

@@ -1,0 +1,357 @@
+/**
+ * Owns the unwrapped data keys of a process: a cache over provider and store. They are held as key objects, whose bytes nobody reads or
+ * changes, and which Node overwrites when it frees them. Must not write a data key anywhere, nor tell one in an error.
+ *
+ * A key that another process destroyed is used here until the age limit at the latest (`DATA_KEY_AGE_MAX_MS`), and so is one whose
+ * wrapping key was taken away: the limit counts from before the store was asked. That a key was destroyed, or is missing, is
+ * remembered for a moment alone (`DATA_KEY_ABSENT_MS`); the two are never taken for one another (K3).
+ */
+
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import { CorruptError, InvalidError, uuidv7, type WorkflowId } from '@tidemark/core';
+import {
+  type Clock,
+  DATA_KEY_BYTES,
+  isForSecrets,
+  type KeyContext,
+  type KeyFilter,
+  type KeyProvider,
+  type KeyStore,
+  keyWrong,
+  type Prng,
+  type StoredKey,
+} from '@tidemark/ports';
+import { batched } from '../kernel/index.ts';
+import { boundKeyId, isKeyOf, type KeyUse } from './key-owner.ts';
+import {
+  DATA_KEY_ABSENT_MS,
+  DATA_KEY_AGE_MAX_MS,
+  DATA_KEYS_AT_ONCE,
+  DATA_KEYS_MAX_COUNT,
+  KEYS_DESTROYED_AT_ONCE,
+  REWRAP_BATCH_COUNT,
+  REWRAP_WRONG_TOLD_MAX,
+  REWRAPS_AT_ONCE,
+} from './limits.ts';
+
+export interface DataKeysOptions {
+  readonly provider: KeyProvider;
+  readonly store: KeyStore;
+  /** Data keys are drawn from it: its bytes must be beyond guessing, but in tests. */
+  readonly prng: Prng;
+  readonly clock: Clock;
+  readonly maxCount?: number;
+  readonly maxAgeMs?: number;
+  readonly absentMs?: number;
+}
+
+export interface DataKey {
+  /** What is encrypted names it. */
+  readonly id: string;
+  readonly key: KeyObject;
+}
+
+/** How far a rotation came. */
+export interface RewrapProgress {
+  readonly seenCount: number;
+  readonly rewrappedCount: number;
+  /** Keys that the provider can't unwrap. They stay as they are. */
+  readonly wrongCount: number;
+  /** The first of them. */
+  readonly wrongIds: readonly string[];
+}
+
+interface Loaded {
+  readonly key: Answer;
+  readonly workflow?: WorkflowId;
+}
+
+/** Null: it was destroyed; undefined: the store has never had it, or has lost it. */
+type Answer = KeyObject | null | undefined;
+
+/** The bytes are overwritten. */
+function keyObjectOf(bytes: Uint8Array): KeyObject {
+  const key = createSecretKey(bytes);
+  bytes.fill(0);
+  return key;
+}
+
+interface Held {
+  readonly key: Answer;
+  /** Whose it is; undefined where there is no key. */
+  readonly workflow: WorkflowId | undefined;
+  /** On the monotonic clock. */
+  readonly untilMs: number;
+}
+
+export class DataKeys {
+  readonly #options: DataKeysOptions;
+  /** The least recently used first. */
+  readonly #held = new Map<string, Held>();
+  readonly #loading = new Map<string, Promise<Loaded>>();
+  readonly #stored: (id: string) => Promise<StoredKey | null | undefined>;
+  readonly #put: (key: StoredKey) => Promise<void>;
+
+  constructor(options: DataKeysOptions) {
+    this.#options = options;
+    const { store } = options;
+    this.#stored = batched(DATA_KEYS_AT_ONCE, async (ids) => {
+      const found = await store.get(ids);
+      return ids.map((id) => found.get(id));
+    });
+    this.#put = batched(DATA_KEYS_AT_ONCE, async (keys) => {
+      await store.put(keys);
+      return keys.map(() => undefined);
+    });
+  }
+
+  /** Whether they seal secret fields, and not histories. */
+  get isForSecrets(): boolean {
+    return isForSecrets({ provider: this.#options.provider.name });
+  }
+
+  /** A new key, which is durable when this resolves. Throws as `KeyProvider.wrap` and `KeyStore.put` do; there is no key then. */
+  async create(
+    { tenant, workflow, user }: KeyContext & { readonly user: string | null },
+    use: KeyUse = 'sealing',
+  ): Promise<DataKey> {
+    const { provider, prng, clock } = this.#options;
+    // No time: the bits that an id keeps are 74 random ones.
+    const id = boundKeyId(uuidv7(Buffer.from(prng.bytes(6)).readUIntBE(0, 6), prng.bytes(10)), workflow, use);
+    const bytes = prng.bytes(DATA_KEY_BYTES);
+    const sinceMs = clock.monotonicMs();
+    try {
+      const wrapped = await provider.wrap(bytes, { tenant, workflow });
+      await this.#put({ id, tenant, workflow, user, ...wrapped });
+      const key = keyObjectOf(bytes);
+      this.#hold(id, { key, workflow }, sinceMs);
+      return { id, key };
+    } finally {
+      bytes.fill(0);
+    }
+  }
+
+  /**
+   * Null: it was destroyed. Those who ask at once share the work. Throws as `get` and `unwrap` do, and `CorruptError`: `key-missing`
+   * where the store doesn't know it; `sealed-wrong` where it is of another use, or its id isn't its workflow's: the provider isn't asked
+   * then. `workflow`: what it is wanted for, to be named where it is missing.
+   */
+  async key(id: string, workflow?: WorkflowId): Promise<KeyObject | null> {
+    const held = this.#fresh(id);
+    const answer = (held ?? (await this.#loaded(id))).key;
+    if (answer === undefined) throw keyMissing(id, workflow, this.#options.store.place);
+    return answer;
+  }
+
+  #loaded(id: string): Promise<Loaded> {
+    let loading = this.#loading.get(id);
+    if (loading === undefined) {
+      loading = this.#load(id);
+      this.#loading.set(id, loading);
+    }
+    return loading;
+  }
+
+  /** What `key` would give at once; undefined: it would have to ask, or there is none. */
+  peek(id: string): KeyObject | undefined {
+    return this.#fresh(id)?.key ?? undefined;
+  }
+
+  /** Whose key it is, as the store has it; undefined: it is not at hand, or there is none. */
+  workflowOf(id: string): WorkflowId | undefined {
+    return this.#fresh(id)?.workflow;
+  }
+
+  /**
+   * Wraps with the current key whatever another one wrapped. What is done is stored as it goes: when this throws, because the provider
+   * or the store is away, calling it again goes on; called again at the end it does nothing. A key that can't be unwrapped holds up
+   * no other.
+   */
+  async rewrapAll(filter: KeyFilter, onProgress?: (progress: RewrapProgress) => void): Promise<RewrapProgress> {
+    const { provider, store } = this.#options;
+    const current = await provider.current();
+    const rewrap = new Rewrap(provider, store);
+    for await (const key of store.list(filter)) {
+      if (isForSecrets(key) !== this.isForSecrets) continue;
+      rewrap.seenCount++;
+      if (key.provider === provider.name && key.wrappedBy === current) continue;
+      if (rewrap.add(key) < REWRAP_BATCH_COUNT) continue;
+      await rewrap.flush();
+      onProgress?.(rewrap.progress());
+    }
+    await rewrap.flush();
+    onProgress?.(rewrap.progress());
+    return rewrap.progress();
+  }
+
+  /**
+   * Destroys the keys for good; gives their number. Whoever destroys a workflow's has ended it before: what makes a key meanwhile may
+   * keep it. Throws `InvalidError` (`key-filter-empty`); as `destroy` does: then call it again.
+   */
+  async destroy(filter: KeyFilter): Promise<number> {
+    if (filter.tenant === undefined && filter.workflow === undefined && filter.user === undefined) {
+      const message = 'Name a tenant, a workflow or a user: without any of them every key would be destroyed.';
+      throw new InvalidError('key-filter-empty', message);
+    }
+    let count = 0;
+    let ids: string[] = [];
+    for await (const { id } of this.#options.store.list(filter)) {
+      count++;
+      if (ids.push(id) < KEYS_DESTROYED_AT_ONCE) continue;
+      await this.destroyAll(ids);
+      ids = [];
+    }
+    await this.destroyAll(ids);
+    return count;
+  }
+
+  /** Destroys these for good. Throws as `destroy` of the store does: then call it again. */
+  async destroyAll(ids: readonly string[]): Promise<void> {
+    for (let at = 0; at < ids.length; at += KEYS_DESTROYED_AT_ONCE) {
+      const some = ids.slice(at, at + KEYS_DESTROYED_AT_ONCE);
+      await this.#options.store.destroy(some);
+      for (const id of some) this.#forget(id);
+    }
+  }
+
+  /** Lets go of what is held; who asks again, asks the provider. */
+  clear(): void {
+    this.#held.clear();
+    this.#loading.clear();
+  }
+
+  #load(id: string): Promise<Loaded> {
+    const sinceMs = this.#options.clock.monotonicMs();
+    const loading = this.#unwrapped(id);
+    // Not of the one who asked first: whoever asks after a failure tries again.
+    const isWanted = (): boolean => this.#loading.get(id) === loading && this.#loading.delete(id);
+    loading.then(
+      (loaded) => {
+        // Destroyed or cleared meanwhile: it may go to those who wait, and to nobody else.
+        if (isWanted()) this.#hold(id, loaded, sinceMs);
+      },
+      () => isWanted(),
+    );
+    return loading;
+  }
+
+  async #unwrapped(id: string): Promise<Loaded> {
+    const { provider } = this.#options;
+    const stored = await this.#stored(id);
+    if (stored === undefined || stored === null) return { key: stored };
+    if (isForSecrets(stored) !== this.isForSecrets || isKeyOf(id, stored.workflow) === false) throw keyOfAnotherUse(id);
+    const key = await provider.unwrap(stored, stored);
+    if (key.length !== DATA_KEY_BYTES) throw keyWrong(stored, stored, `has ${key.length} bytes, not ${DATA_KEY_BYTES}`);
+    return { key: keyObjectOf(key), workflow: stored.workflow };
+  }
+
+  /** What is held and not too old; it is the most recently used then, once there are so many that it matters: each record asks. */
+  #fresh(id: string): Held | undefined {
+    const held = this.#held.get(id);
+    if (held === undefined) return undefined;
+    if (this.#options.clock.monotonicMs() >= held.untilMs) {
+      this.#held.delete(id);
+      return undefined;
+    }
+    const { maxCount = DATA_KEYS_MAX_COUNT } = this.#options;
+    if (this.#held.size > maxCount / 2) {
+      this.#held.delete(id);
+      this.#held.set(id, held);
+    }
+    return held;
+  }
+
+  #hold(id: string, { key, workflow }: Loaded, sinceMs: number): void {
+    const { maxCount = DATA_KEYS_MAX_COUNT, maxAgeMs = DATA_KEY_AGE_MAX_MS } = this.#options;
+    const { absentMs = DATA_KEY_ABSENT_MS } = this.#options;
+    this.#held.delete(id);
+    this.#held.set(id, { key, workflow, untilMs: sinceMs + (key ? maxAgeMs : absentMs) });
+    for (const oldest of this.#held.keys()) {
+      if (this.#held.size <= maxCount) return;
+      this.#held.delete(oldest);
+    }
+  }
+
+  #forget(id: string): void {
+    this.#loading.delete(id);
+    this.#hold(id, { key: null }, this.#options.clock.monotonicMs());
+  }
+}
+
+const keyMissing = (id: string, workflow: WorkflowId | undefined, place: string): CorruptError =>
+  new CorruptError(
+    'key-missing',
+    `The data key ${id}${workflow === undefined ? '' : ` of workflow ${workflow}`} is not in ${place}, and was not destroyed: the store of keys was lost, emptied or replaced. Put a copy of it back and start again. What the key has sealed was left as it is.`,
+    { key: id, place, ...(workflow !== undefined && { workflow }) },
+  );
+
+const keyOfAnotherUse = (id: string): CorruptError =>
+  new CorruptError(
+    'sealed-wrong',
+    `What is stored names the data key ${id}, which is for something else: it was changed. Nothing was taken from it.`,
+    { key: id },
+  );
+
+/** One rotation under way. */
+class Rewrap {
+  seenCount = 0;
+  readonly #provider: KeyProvider;
+  readonly #store: KeyStore;
+  #waiting: StoredKey[] = [];
+  #rewrappedCount = 0;
+  #wrongCount = 0;
+  readonly #wrongIds: string[] = [];
+
+  constructor(provider: KeyProvider, store: KeyStore) {
+    this.#provider = provider;
+    this.#store = store;
+  }
+
+  progress(): RewrapProgress {
+    return {
+      seenCount: this.seenCount,
+      rewrappedCount: this.#rewrappedCount,
+      wrongCount: this.#wrongCount,
+      wrongIds: [...this.#wrongIds],
+    };
+  }
+
+  /** Returns how many wait. */
+  add(key: StoredKey): number {
+    return this.#waiting.push(key);
+  }
+
+  /** Stores what was wrapped, also when a call failed; then throws that failure. */
+  async flush(): Promise<void> {
+    const keys = this.#waiting;
+    this.#waiting = [];
+    const done: StoredKey[] = [];
+    let failure: unknown;
+    for (let at = 0; at < keys.length && failure === undefined; at += REWRAPS_AT_ONCE) {
+      const calls = keys.slice(at, at + REWRAPS_AT_ONCE).map((key) => this.#wrappedAnew(key));
+      for (const call of await Promise.allSettled(calls)) {
+        if (call.status === 'rejected') failure ??= call.reason;
+        else if (call.value !== undefined) done.push(call.value);
+      }
+    }
+    if (done.length > 0) await this.#store.put(done);
+    this.#rewrappedCount += done.length;
+    if (failure !== undefined) throw failure;
+  }
+
+  /** Undefined: it can't be unwrapped. */
+  async #wrappedAnew(stored: StoredKey): Promise<StoredKey | undefined> {
+    let key: Uint8Array | undefined;
+    try {
+      key = await this.#provider.unwrap(stored, stored);
+      return { ...stored, ...(await this.#provider.wrap(key, stored)) };
+    } catch (error) {
+      if (!(error instanceof CorruptError)) throw error;
+      this.#wrongCount++;
+      if (this.#wrongIds.length < REWRAP_WRONG_TOLD_MAX) this.#wrongIds.push(stored.id);
+      return undefined;
+    } finally {
+      key?.fill(0);
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/** The door of the room: what other rooms of the engine use of it. */
+export { DataKeys } from './data-keys.ts';
+export { PLAIN_REFUSED } from './sealed-log.ts';
+export { checkSecrets, haveSecrets, ownerOf, sealedEffects, shownSecrets, withSecrets } from './secrets.ts';
+export { WorkflowKeys } from './workflow-keys.ts';

@@ -1,0 +1,165 @@
+/**
+ * Owns one view of a log whose payloads are encrypted: what is appended is sealed with its workflow's key, what is read is opened, so
+ * that whoever reads and writes through it knows nothing of keys. Below it, log, blobs, segments and whoever archives see sealed bytes
+ * alone. Must not know how keys are kept. Invariants: what has an owner and says something never reaches the log below unsealed; only
+ * what was sealed with a key of its own workflow that was destroyed is read as empty. A record that can never be opened is handed up with
+ * its problem, for the fold to stop its stream and no other; while a key can't be had, a read fails and is made again.
+ */
+
+import {
+  decodeRecord,
+  openRecord,
+  SEALING_MAX_BYTES,
+  type SealingKey,
+  sealedWith,
+  sealRecord,
+  workflowOf,
+} from '@tidemark/codec';
+import { CorruptError, invariant, type WorkflowId } from '@tidemark/core';
+import type { EventLog, LogRecord, ReadRequest, ReadResult, StoredRecord } from '@tidemark/ports';
+import { type Prepared, PreparedLog } from '../views/index.ts';
+import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
+
+/** The problem of a workflow that begins with a plain payload where all are sealed. */
+export const PLAIN_REFUSED = 'plain-refused';
+
+const EMPTY = Buffer.from('\nnull');
+
+/** Whether the record says anything beyond its header. */
+const hasPayload = ({ value }: Pick<LogRecord, 'value'>): boolean =>
+  Buffer.compare(value.subarray(-EMPTY.length), EMPTY) !== 0;
+
+export interface SealedLogOptions {
+  /** Workflows that begin with a plain payload are refused, unless a person has taken their plain history. */
+  readonly refusesPlain?: boolean | undefined;
+}
+
+export class SealedLog extends PreparedLog {
+  readonly recordMaxBytes: number;
+  readonly inlineMaxBytes: number | undefined;
+  readonly isSealing = true;
+  readonly #keys: WorkflowKeys;
+  readonly #refusesPlain: boolean;
+
+  constructor(inner: EventLog, keys: WorkflowKeys, { refusesPlain = false }: SealedLogOptions = {}) {
+    super(inner);
+    this.#keys = keys;
+    this.#refusesPlain = refusesPlain;
+    this.recordMaxBytes = inner.recordMaxBytes - SEALING_MAX_BYTES;
+    this.inlineMaxBytes = inner.inlineMaxBytes === undefined ? undefined : inner.inlineMaxBytes - SEALING_MAX_BYTES;
+  }
+
+  /** Undefined: a key is not at hand, or something is wrong, which `prepare` tells. */
+  protected override atOnce(records: readonly LogRecord[]): readonly LogRecord[] | undefined {
+    const sealed: LogRecord[] = [];
+    for (const record of records) {
+      const { owner } = record;
+      if (owner === undefined || !hasPayload(record)) {
+        sealed.push(record);
+        continue;
+      }
+      const key = this.#keys.peek(owner);
+      const value = key && sealedValue(record, key);
+      if (value === undefined) return undefined;
+      sealed.push({ ...record, value });
+    }
+    return sealed;
+  }
+
+  protected override async prepare(records: readonly LogRecord[]): Promise<Prepared> {
+    const sealed = records.map(async (record) => {
+      const { owner, type } = record;
+      if (owner === undefined || !hasPayload(record)) return record;
+      const value = sealedValue(record, await this.#keys.find(owner));
+      invariant(value !== undefined, `a ${type} can't be sealed, and would be stored as plain text`, {
+        ...owner,
+        type,
+      });
+      return { ...record, value };
+    });
+    return { records: await Promise.all(sealed) };
+  }
+
+  override async read(
+    requests: readonly ReadRequest[],
+    options?: { readonly maxBytes?: number },
+  ): Promise<readonly ReadResult[]> {
+    const results = await this.readInner(requests, options);
+    const sealed = new Map<Uint8Array, Sealed>();
+    const plain: StoredRecord[] = [];
+    for (const { records } of results) {
+      for (const record of records) {
+        if (record.problem !== undefined) continue;
+        const id = sealedWith(record.value);
+        if (id === undefined) {
+          if (this.#refusesPlain) plain.push(record);
+          continue;
+        }
+        const workflow = workflowOf(record.value);
+        // Without one it is no event at all, whoever reads it.
+        if (workflow !== undefined) sealed.set(record.value, { id, workflow });
+      }
+    }
+    const refused = plain.length === 0 ? NONE : await this.#refused(plain);
+    if (sealed.size === 0 && refused.size === 0) return results;
+    const keys = new OpeningKeys(this.#keys);
+    do {
+      for (const { id, workflow } of sealed.values()) isWanted(keys, id, workflow);
+    } while (await keys.fetched());
+    return results.map(({ records, ...result }) => ({
+      ...result,
+      records: records.map((record) => {
+        if (refused.has(record)) return { ...record, problem: PLAIN_REFUSED };
+        const by = sealed.get(record.value);
+        return by === undefined ? record : opened(record, by, keys);
+      }),
+    }));
+  }
+
+  /** Openings that aren't sealed, even where they say nothing, of workflows whose plain history nobody has taken. */
+  async #refused(plain: readonly StoredRecord[]): Promise<ReadonlySet<StoredRecord>> {
+    const refused = new Set<StoredRecord>();
+    for (const record of plain) {
+      const entry = decodeRecord(record.value);
+      if (entry.kind !== 'event' || entry.envelope.type !== 'WorkflowOpened') continue;
+      const { tenant, workflow } = entry.envelope;
+      if (!(await this.#keys.takesPlain({ tenant, workflow, user: null }))) refused.add(record);
+    }
+    return refused;
+  }
+}
+
+interface Sealed {
+  /** Of the key. */
+  readonly id: string;
+  readonly workflow: WorkflowId;
+}
+
+const NONE: ReadonlySet<StoredRecord> = new Set();
+
+/** Undefined: it is no record as `encodeRecord` writes them. One that is sealed already stays as it is. */
+function sealedValue({ value }: LogRecord, key: SealingKey): Uint8Array | undefined {
+  const sealed = sealRecord(value, key);
+  return sealed !== value || sealedWith(value) !== undefined ? sealed : undefined;
+}
+
+/** What is wrong with it is told where it is opened. */
+function isWanted(keys: OpeningKeys, id: string, workflow: WorkflowId): void {
+  try {
+    keys.of(id, workflow);
+  } catch (error) {
+    if (!(error instanceof CorruptError)) throw error;
+  }
+}
+
+function opened(record: StoredRecord, { id, workflow }: Sealed, keys: OpeningKeys): StoredRecord {
+  const { offset, value } = record;
+  try {
+    const key = keys.of(id, workflow);
+    invariant(key !== undefined, 'the key of a record that was looked at is held until it is opened', { key: id });
+    return { offset, value: openRecord(value, key), ...(key === null ? { isForgotten: true } : { isOpened: true }) };
+  } catch (error) {
+    if (!(error instanceof CorruptError)) throw error;
+    return { ...record, problem: error.code };
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Owns one view of rows whose contents are encrypted: what is written is sealed with its workflow's key, what is read is opened. What is
+ * plain is read of workflows that have no key, and refused of those that have one. Must not decide which columns (see row-texts.ts).
+ */
+
+import { openText, type SealingKey, sealText, textSealedWith } from '@tidemark/codec';
+import { CorruptError, type WorkflowId } from '@tidemark/core';
+import type { ProjectionStore, RecordOwner } from '@tidemark/ports';
+import { type Owners, type Turn, type Turning, turnedStore } from '../views/index.ts';
+import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
+
+/** What needs no key to be known. */
+const isEmpty = (text: string): boolean => text === 'null' || text === '{}' || text === '';
+
+export const sealedStore = <Said>(store: ProjectionStore<Said>, keys: WorkflowKeys): ProjectionStore<Said> =>
+  turnedStore(store, new Sealing(keys));
+
+class Sealing implements Turning {
+  readonly #keys: WorkflowKeys;
+
+  constructor(keys: WorkflowKeys) {
+    this.#keys = keys;
+  }
+
+  /** With the keys that are at hand, and again once those that were lacking are found. Nothing of an owner leaves it unsealed. */
+  async inward<T>(work: (seal: Turn) => T, ownersOf: () => Owners): Promise<T> {
+    const owners = ownersOf();
+    const keys = new Map<WorkflowId, SealingKey>();
+    const lacking = new Set<RecordOwner>();
+    const seal: Turn = (text, place, workflow) => {
+      const owner = isEmpty(text) ? undefined : owners.get(workflow);
+      if (owner === undefined) return text;
+      const key = keys.get(workflow) ?? this.#keys.peek(owner);
+      if (key === undefined) {
+        lacking.add(owner);
+        return text;
+      }
+      keys.set(workflow, key);
+      return sealText(text, place, key);
+    };
+    for (;;) {
+      const done = work(seal);
+      if (lacking.size === 0) return done;
+      await Promise.all(Array.from(lacking, async (owner) => keys.set(owner.workflow, await this.#keys.find(owner))));
+      lacking.clear();
+    }
+  }
+
+  /** With the keys that are at hand, and again once those that were lacking are fetched. No sealed text leaves it. */
+  async outward<T>(work: (open: Turn) => T): Promise<T> {
+    const keys = new OpeningKeys(this.#keys);
+    const plain = new Map<WorkflowId, string>();
+    const open: Turn = (text, place, workflow) => {
+      const id = textSealedWith(text);
+      if (id === undefined) {
+        if (workflow !== undefined && !isEmpty(text)) plain.set(workflow, place);
+        return text;
+      }
+      const key = keys.of(id, workflow);
+      return key === undefined ? text : openText(text, place, key);
+    };
+    for (;;) {
+      const done = work(open);
+      if (await keys.fetched()) continue;
+      await this.#refusePlain(plain);
+      return done;
+    }
+  }
+
+  /** `plain`: a place of each workflow that has some. */
+  async #refusePlain(plain: ReadonlyMap<WorkflowId, string>): Promise<void> {
+    if (plain.size === 0) return;
+    for (const workflow of await this.#keys.withKeys([...plain.keys()]))
+      throw plainText(workflow, plain.get(workflow)!);
+  }
+}
+
+const plainText = (workflow: WorkflowId, place: string): CorruptError =>
+  new CorruptError(
+    'sealed-wrong',
+    `What is stored at ${place} is not encrypted, though workflow ${workflow} has a key: it was changed, or written before encryption was turned on. Nothing was taken from it. Make the rows anew from the log: tidemark admin rebuild.`,
+    { workflow, place },
+  );

@@ -1,0 +1,156 @@
+/**
+ * Owns the keys of one workflow's secret fields, at hand, and what a parser does with them: what is stored and comes in is opened, at its
+ * own place alone, and what comes out is sealed for the place where it stands. Must not know which fields are secret: parsers do.
+ *
+ * S4 A sealed text opens where it was sealed: for the same purpose, at the same path. Anywhere else it is refused.
+ */
+
+import { type KeyObject, randomUUID } from 'node:crypto';
+import {
+  mapSecrets,
+  mapTexts,
+  NAME_MAX_CHARS,
+  openSecret,
+  SECRET_MASK,
+  type SealingKey,
+  type SecretPath,
+  sealedSecret,
+  sealSecret,
+  secretPlace,
+} from '@tidemark/codec';
+import { CorruptError, InvalidError, type Json } from '@tidemark/core';
+import type { RecordOwner } from '@tidemark/ports';
+import type { Parse } from '../definition/index.ts';
+
+const secretMasked = (): InvalidError =>
+  new InvalidError(
+    'secret-masked',
+    `A secret field was given '${SECRET_MASK}', which is what is shown in its place. Give its value.`,
+  );
+
+const keyMissing = (key: string): CorruptError =>
+  new CorruptError(
+    'key-missing',
+    `A secret field is sealed with key ${key}, which is none of its workflow's: the key is lost, or the text is another workflow's. Nothing was done with it. Restore the key store from a copy.`,
+    { key },
+  );
+
+const misplaced = (purpose: string, path: SecretPath): InvalidError =>
+  new InvalidError(
+    'secret-misplaced',
+    `${purpose}: at ${shown(path) || 'its root'} stands the text of a sealed secret field that belongs elsewhere. It is not opened there. Give the value itself.`,
+    { purpose, place: shown(path) },
+  );
+
+const pointer = (path: SecretPath): string => path.map((part) => `/${part}`).join('');
+
+const shown = (path: SecretPath): string => pointer(path).slice(0, NAME_MAX_CHARS);
+
+/** What a value is for: a part of what a text is bound to. Names of steps and operations are part of it. */
+export type Purpose = 'input' | 'belief' | 'output' | `${'task' | 'step output' | 'request' | 'response'} ${string}`;
+
+/** Stands for a secret value while a parser is at work; nobody else knows it. */
+const HELD = `held:${randomUUID()}:`;
+
+export class Vault {
+  readonly #workflow: string;
+  readonly #own: SealingKey;
+  readonly #keys: ReadonlyMap<string, KeyObject>;
+
+  constructor(
+    { tenant, workflow }: Pick<RecordOwner, 'tenant' | 'workflow'>,
+    keys: readonly [SealingKey, ...SealingKey[]],
+  ) {
+    this.#workflow = JSON.stringify([tenant, workflow]);
+    this.#own = keys[0];
+    this.#keys = new Map(keys.map(({ id, key }) => [id, key]));
+  }
+
+  /** The value that was stored for this purpose, with its secret fields as they are; `opened`: is told of each. */
+  readonly open = (value: Json, purpose: Purpose, opened?: Opened, from: SecretPath = []): Json =>
+    mapSecrets(
+      value,
+      (text, { key, place }, path) => {
+        if (place !== undefined && place !== secretPlace(purpose, path)) return text;
+        const plain = this.#plain(text, key);
+        if (plain === undefined) return text;
+        opened?.({ plain, path: [...path], isBound: place !== undefined });
+        // What is secret as a whole may hold more.
+        return this.open(plain, purpose, opened, [...path]);
+      },
+      from,
+    );
+
+  /** The same, each text at whatever place it says it stands: for those who may read all of them. */
+  readonly reveal = (value: Json): Json =>
+    mapSecrets(value, (text, { key }) => {
+      const plain = this.#plain(text, key);
+      return plain === undefined ? text : this.reveal(plain);
+    });
+
+  #plain(text: string, id: string): Json | undefined {
+    const key = this.#keys.get(id);
+    return key === undefined ? undefined : openSecret(text, this.#workflow, key);
+  }
+
+  /**
+   * What the parser gives, sealed for this purpose. It takes what was stored as well, whose fields are sealed already. The parser throws
+   * `InvalidError` (`secret-masked`): what is shown in place of a secret was given as one; (`secret-misplaced`): a text was sealed for
+   * another place (S4); `CorruptError` (`key-missing`): it is a secret that could not be opened.
+   */
+  readonly sealing =
+    (parse: Parse, purpose: Purpose): Parse =>
+    (value) => {
+      const unbound: SecretPath[] = [];
+      const opened = this.open(value as Json, purpose, ({ path, isBound }) => {
+        if (!isBound) unbound.push(path);
+      });
+      const held: Json[] = [];
+      const parsed = parse(opened, (plain) => {
+        if (plain === SECRET_MASK) throw secretMasked();
+        held.push(plain);
+        return `${HELD}${held.length - 1}`;
+      });
+      const sealedAt = new Set<string>();
+      const result = this.#placed(parsed, purpose, held, sealedAt, []);
+      // A text of the first form says no place: that it stood at one shows in its being sealed again there.
+      const astray = unbound.find((path) => !path.some((_, at) => sealedAt.has(pointer(path.slice(0, at + 1)))));
+      if (astray !== undefined && !sealedAt.has('')) throw misplaced(purpose, astray);
+      return result;
+    };
+
+  #placed(value: Json, purpose: Purpose, held: readonly Json[], sealedAt: Set<string>, from: SecretPath): Json {
+    return mapTexts(
+      value,
+      (text, path) => {
+        if (!text.startsWith(HELD)) return this.#checked(text, purpose, path);
+        const plain = held[Number(text.slice(HELD.length))]!;
+        this.#refuseSealed(plain, purpose, path);
+        sealedAt.add(pointer(path));
+        const at = [...path];
+        return sealSecret(
+          this.#placed(plain, purpose, held, sealedAt, at),
+          this.#workflow,
+          secretPlace(purpose, at),
+          this.#own,
+        );
+      },
+      from,
+    );
+  }
+
+  /** S4; another workflow's text is data. */
+  #checked(text: string, purpose: Purpose, path: SecretPath): string {
+    const sealed = sealedSecret(text);
+    if (sealed !== undefined && this.#keys.has(sealed.key)) throw misplaced(purpose, path);
+    return text;
+  }
+
+  #refuseSealed(plain: Json, purpose: Purpose, path: SecretPath): void {
+    const sealed = typeof plain === 'string' ? sealedSecret(plain) : undefined;
+    if (sealed === undefined) return;
+    throw this.#keys.has(sealed.key) ? misplaced(purpose, path) : keyMissing(sealed.key);
+  }
+}
+
+type Opened = (secret: { readonly plain: Json; readonly path: SecretPath; readonly isBound: boolean }) => void;

@@ -1,0 +1,79 @@
+/**
+ * Owns whether a fork that calls its effects again goes on from what people have answered: approvals and decisions in the history that it
+ * shares, in all forks before it, and in children that ended there; or from a belief that no step came to. Must not know who may do so.
+ */
+
+import { decodePayload } from '@tidemark/codec';
+import { type Envelope, nthId, nthOf, type Offset, type Sequence, type WorkflowId } from '@tidemark/core';
+import type { EventLog, ProjectionStore } from '@tidemark/ports';
+import { type AcceptedEvent, eventsThrough, lastOf, openingOffset } from '../history/index.ts';
+import { FORK_HISTORIES_MAX_COUNT } from './limits.ts';
+
+interface Around {
+  readonly log: EventLog;
+  readonly store: Pick<ProjectionStore, 'workflow' | 'checkpoints' | 'loadStreams'>;
+}
+
+/** All of it, or up to a checkpoint. */
+interface Stretch {
+  readonly workflow: WorkflowId;
+  readonly upTo: Sequence | null;
+}
+
+/**
+ * What people have answered in what is shared by a fork at this checkpoint, in words; undefined: nothing. What nobody knows any more, or is
+ * too much to look through, counts as answered. Throws as the log does, and `UnavailableError` (`object-archived`).
+ */
+export async function answeredBefore(
+  around: Around,
+  workflow: WorkflowId,
+  upTo: Sequence,
+): Promise<string | undefined> {
+  const left: Stretch[] = [{ workflow, upTo }];
+  for (let count = 0; ; count++) {
+    const stretch = left.pop();
+    if (stretch === undefined) return undefined;
+    if (count === FORK_HISTORIES_MAX_COUNT) return `it shares more than ${count} histories`;
+    for await (const event of eventsOf(around, stretch)) {
+      if (event === 'unknown') return `what was answered in ${stretch.workflow} is known no more`;
+      const why = answerIn(event, stretch.workflow);
+      if (why !== undefined) return why;
+      left.push(...(await leadsTo(around, event.envelope)));
+    }
+  }
+}
+
+function answerIn({ envelope: { type }, payload }: AcceptedEvent, workflow: WorkflowId): string | undefined {
+  if (type === 'ApprovalGiven' || type === 'ApprovalDecided') return `it goes on from what was answered in ${workflow}`;
+  if (type !== 'WorkflowOpened') return undefined;
+  const { fork } = decodePayload(type, payload);
+  return fork?.isChanged === true ? `${workflow} began with another belief or version than its base had` : undefined;
+}
+
+/** Histories that this event brings in. */
+async function leadsTo({ store }: Around, { type, control }: Envelope): Promise<readonly Stretch[]> {
+  if (type === 'WorkflowOpened') {
+    return control.fork === undefined ? [] : [{ workflow: control.fork.workflow, upTo: control.fork.sequence }];
+  }
+  if (type !== 'ChildClosed') return [];
+  const row = await store.workflow(control.child);
+  if (row === undefined) return [{ workflow: control.child, upTo: null }];
+  const { first, n } = nthOf(row.workflow);
+  const last = nthOf((await lastOf(store, row)).workflow);
+  return Array.from({ length: last.n - n + 1 }, (_, at) => ({ workflow: nthId({ first, n: n + at }), upTo: null }));
+}
+
+async function* eventsOf({ log, store }: Around, stretch: Stretch): AsyncGenerator<AcceptedEvent | 'unknown'> {
+  const { workflow, upTo } = stretch;
+  const row = await store.workflow(workflow);
+  const [end] = upTo === null ? [] : await store.checkpoints(workflow, { from: upTo, limit: 1 });
+  if (row === undefined || end?.sequence !== (upTo ?? undefined)) {
+    yield 'unknown';
+    return;
+  }
+  const last = end?.offset ?? (Number.MAX_SAFE_INTEGER as Offset);
+  for await (const event of eventsThrough(log, row, [await openingOffset(store, workflow), last])) {
+    yield event;
+    if (upTo === null && event.position >= row.position) return;
+  }
+}

@@ -1,0 +1,293 @@
+/**
+ * Owns the making of a fork: a new workflow that goes on from a checkpoint of another, whose history up to there it shares. Its opening
+ * holds the base's input, the belief at the checkpoint (or another) and the tasks that were pending there; everything before is named,
+ * and read where it is. Must not run anything, nor change the base.
+ */
+
+import { isDeepStrictEqual } from 'node:util';
+import { canonicalJson, decodePayload, type ForkOrigin, type Payloads } from '@tidemark/codec';
+import {
+  ConflictError,
+  type EffectState,
+  FORK_RULES_VERSION,
+  type Fork,
+  InvalidError,
+  isSystemDefinition,
+  type Json,
+  LIFECYCLE_RULES_VERSION,
+  LimitError,
+  type Sequence,
+  type StreamState,
+  streamFromJson,
+  type TaskDeclaration,
+  type TaskId,
+  taskId,
+  type WorkflowId,
+  workflowId,
+} from '@tidemark/core';
+import { sessionFor } from '../agent/index.ts';
+import { ownerOf, withSecrets } from '../encryption/index.ts';
+import { type PastWorkflow, placeOf, workflowAt } from '../history/index.ts';
+import type { OpenRequest } from '../inbox/index.ts';
+import { FORK_DEPTH_MAX } from '../inbox/index.ts';
+import { digestOf, type LamportClock, type Ports, SCHEDULE_SUFFIX, UNDO_SUFFIX } from '../kernel/index.ts';
+import { checkedWorkflowId, checkName, WORKFLOW_ID_MAX_CHARS } from '../lease/index.ts';
+import { needsLifecycle, traceHints } from '../run/index.ts';
+import { answeredBefore } from './fork-answers.ts';
+import { chosenDefinition, contentOf, type ForkContent, type GivenContent } from './fork-content.ts';
+
+export interface ForkOptions extends GivenContent {
+  /** The checkpoint after which it goes on; 0: the opening. */
+  readonly at: number;
+  /** `replay`: what the base recorded answers its effects, and nothing is called; `live`: they are called, under its own keys. */
+  readonly effects: Fork['effects'];
+  /** Who makes it. */
+  readonly by: string;
+  /** The same id answers the same fork; generated when absent. */
+  readonly id?: string | undefined;
+  /**
+   * Judges, before anything is written, whether whoever makes it may call effects again after answers of people, or on a belief that no
+   * step came to (`why`, in words); throws where not. Asked of live forks of that kind alone.
+   */
+  readonly admit?: ((why: string) => void) | undefined;
+}
+
+export interface Forked {
+  readonly workflow: WorkflowId;
+  /** False: it was there before. */
+  readonly created: boolean;
+  readonly base: Fork;
+  readonly definition: string;
+  readonly version: number;
+  /** What it begins with, and as what the base knew it. */
+  readonly tasks: readonly { readonly task: TaskId; readonly base: TaskId; readonly step: string }[];
+  /** Effects that had been begun in those tasks, which begin anew: with `live` effects they are called again. */
+  readonly begun: readonly {
+    readonly task: TaskId;
+    readonly operation: string;
+    readonly status: EffectState['status'];
+  }[];
+}
+
+interface Surroundings {
+  readonly ports: Pick<Ports, 'log' | 'store' | 'clock' | 'prng' | 'digest' | 'secrets'>;
+  readonly lamport: LamportClock;
+}
+
+/** What is to be opened, and what is said of it. Throws as `Client.fork` does. */
+export async function drawUpFork(
+  around: Surroundings,
+  workflow: WorkflowId,
+  options: ForkOptions,
+): Promise<{ readonly request: OpenRequest; readonly forked: Forked }> {
+  const { ports, lamport } = around;
+  checkName('by', options.by);
+  const id = options.id === undefined ? undefined : forkId(options.id);
+  const past = await workflowAt(ports, workflow, checkedSequence(workflow, options.at));
+  const { state } = past;
+  await checkBase(ports, past);
+  await admitted(ports, past, options);
+  const fork: Fork = { workflow, sequence: state.head.sequence, effects: options.effects };
+  const chosen = chosenDefinition(state, options);
+  const definition = chosen && (await withSecrets(chosen, ports, () => ownerOf(ports, state)));
+  const content = contentOf(past, definition, options);
+  lamport.witness(state.lamport);
+  const payload: Payloads['WorkflowOpened'] = {
+    input: content.input,
+    belief: content.belief,
+    tasks: content.tasks.map(({ input }) => input),
+    fork: {
+      by: options.by,
+      shares: sharesOf(past),
+      isChanged: content.isChanged,
+      inputVersion: content.inputVersion,
+      beliefVersion: content.beliefVersion,
+      tasks: originsOf(past, content.tasks),
+      ...(await sessionOf(ports, past)),
+    },
+  };
+  const tasks = declarationsOf(state, content.tasks);
+  const control = {
+    definition: state.definition,
+    version: content.version,
+    rules: needsLifecycle(tasks) ? LIFECYCLE_RULES_VERSION : FORK_RULES_VERSION,
+    inputDigest: digestOf(ports.digest, content.input),
+    tasks,
+    pinned: options.version !== undefined || state.pinned,
+    shadow: false,
+    compensates: null,
+    ...(state.user !== undefined && { user: state.user }),
+    ...(definition !== undefined && traceHints(definition, undefined)),
+    ...(state.dispatch !== undefined && { dispatch: state.dispatch }),
+    fork,
+  };
+  const request: OpenRequest = {
+    workflow: id ?? newId(workflow, ports),
+    tenant: state.tenant,
+    mode: definition?.placement ?? past.opening.placement,
+    name: state.definition,
+    isPlain: true,
+    opening: { lamport: lamport.stamp(), atMs: ports.clock.nowMs(), control, payload },
+  };
+  return {
+    request,
+    forked: {
+      ...toldOf(past, content.tasks),
+      workflow: request.workflow,
+      created: true,
+      base: fork,
+      version: content.version,
+    },
+  };
+}
+
+async function admitted(ports: Surroundings['ports'], { state }: PastWorkflow, options: ForkOptions): Promise<void> {
+  const { effects, belief, admit } = options;
+  if (effects !== 'live' || admit === undefined) return;
+  const why =
+    belief === undefined ? await answeredBefore(ports, state.workflow, state.head.sequence) : 'it has another belief';
+  if (why !== undefined) admit(why);
+}
+
+/**
+ * Whether the workflow of this id is this very fork, with what it was to begin with; undefined: its opening hasn't been projected yet.
+ * Throws `ConflictError` (`workflow-differs`) where it is another.
+ */
+export async function isSameFork(
+  { store }: Pick<Ports, 'store'>,
+  { workflow: id, opening: { control, payload } }: OpenRequest,
+): Promise<true | undefined> {
+  const [snapshot] = await store.loadStreams([id]);
+  const [opening] = await store.checkpoints(id, { from: 0 as Sequence, limit: 1 });
+  if (snapshot === undefined || opening?.sequence !== 0) return undefined;
+  const known = streamFromJson(snapshot.state, snapshot.tasks).fork;
+  if (isDeepStrictEqual(known, control.fork)) {
+    const begun = decodePayload('WorkflowOpened', opening.payload);
+    if (canonicalJson(beginningOf(begun)) === canonicalJson(beginningOf(payload))) return true;
+    throw new ConflictError(
+      'workflow-differs',
+      `Workflow id ${id} is this fork with another belief or for another version. Choose another id.`,
+      { workflow: id },
+    );
+  }
+  const what =
+    known === undefined
+      ? 'a workflow that is no fork'
+      : `a fork of ${known.workflow} at ${known.sequence} with effects '${known.effects}'`;
+  throw new ConflictError('workflow-differs', `Workflow id ${id} is ${what}. Choose another id.`, { workflow: id });
+}
+
+const beginningOf = ({ input, belief, tasks, fork }: Payloads['WorkflowOpened']): Json => ({
+  ...{ input, belief, tasks },
+  versions: [fork?.inputVersion ?? null, fork?.beliefVersion ?? null],
+});
+
+function forkId(id: string): WorkflowId {
+  if (!id.endsWith(UNDO_SUFFIX)) return checkedWorkflowId(id);
+  throw new InvalidError('workflow-id-reserved', `id: ids that end with '${UNDO_SUFFIX}' are those of undos.`);
+}
+
+const ID_BYTES = 5;
+
+function newId(base: WorkflowId, { prng }: Pick<Ports, 'prng'>): WorkflowId {
+  const suffix = `~fork-${Buffer.from(prng.bytes(ID_BYTES)).toString('hex')}`;
+  return workflowId(`${[...base].slice(0, WORKFLOW_ID_MAX_CHARS / 2).join('')}${suffix}`);
+}
+
+function checkedSequence(workflow: WorkflowId, at: number): Sequence {
+  if (Number.isSafeInteger(at) && at >= 0) return at as Sequence;
+  throw new InvalidError(
+    'sequence-unknown',
+    `at: give a checkpoint of ${workflow}, a whole number from 0 (its opening).`,
+    {
+      workflow,
+    },
+  );
+}
+
+/** Throws `InvalidError` that says why nothing can go on from there. */
+async function checkBase({ store }: Pick<Ports, 'store'>, { state, content }: PastWorkflow): Promise<void> {
+  const { workflow, definition, head, frontier } = state;
+  const refuse = (code: string, why: string): never => {
+    throw new InvalidError(code, `${workflow} can't be forked: ${why}`, { workflow, sequence: head.sequence });
+  };
+  if (isSystemDefinition(definition)) refuse('fork-of-system', 'it is a stream of the system’s own.');
+  if (definition.endsWith(SCHEDULE_SUFFIX)) {
+    refuse(
+      'fork-of-schedule',
+      'it is a schedule, which starts and ends runs by itself. Set another schedule, or fork one of its runs.',
+    );
+  }
+  if (state.shadow) refuse('fork-of-shadow', 'its agent runs elsewhere, and no step of it is here to be run.');
+  if (state.compensates !== null) {
+    refuse('fork-of-undo', `it undoes ${state.compensates.workflow}, which is done once. Fork that one.`);
+  }
+  if ((content.fork?.shares.length ?? 0) >= FORK_DEPTH_MAX) {
+    throw new LimitError(
+      'fork-too-deep',
+      `${workflow} is the last of ${FORK_DEPTH_MAX} forks of forks: fork one before it.`,
+    );
+  }
+  if (frontier.tasks.find(({ when }) => when.some(({ kind }) => kind === 'child')) !== undefined) {
+    refuse('fork-of-parent', 'a task waits for a child there, which is its own. Fork it at another checkpoint.');
+  }
+  const row = await store.workflow(workflow);
+  const isLast = row?.status === 'completed' && row.sequence === head.sequence;
+  if (isLast || frontier.tasks.size === 0) {
+    refuse(
+      'fork-nothing-left',
+      `at checkpoint ${head.sequence} nothing was left to be done. Fork it at an earlier one.`,
+    );
+  }
+}
+
+/**
+ * Tasks begin as they stood: with what they waited for, and without what was tried. Their timers go by names that no task of the fork's
+ * own gives.
+ */
+function declarationsOf({ frontier }: StreamState, contents: ForkContent['tasks']): readonly TaskDeclaration[] {
+  const ids = new Map(Array.from(frontier.tasks, ({ id }, index) => [id, taskId(0, index)]));
+  return Array.from(frontier.tasks, ({ after, barrierCount, when }, index) => ({
+    step: contents[index]!.step,
+    after: barrierCount > 0 ? 'all' : after.map((other) => ids.get(other)!),
+    when: when.map((wait) => (wait.kind === 'timer' ? { ...wait, timer: `base:${wait.timer}` } : wait)),
+  }));
+}
+
+const originsOf = ({ state, content }: PastWorkflow, contents: ForkContent['tasks']): ForkOrigin['tasks'] =>
+  Array.from(state.frontier.tasks, (task, index) => {
+    const cause = content.givenTo(task);
+    return {
+      task: task.id,
+      place: placeOf(task.id, content.fork),
+      version: contents[index]!.version,
+      ...(cause !== null && { cause }),
+    };
+  });
+
+const sharesOf = ({ state, content }: PastWorkflow): ForkOrigin['shares'] => [
+  { workflow: state.workflow, upTo: state.head.sequence, position: state.position },
+  ...(content.fork?.shares ?? []),
+];
+
+async function sessionOf(
+  { store }: Pick<Ports, 'store'>,
+  { state, content }: PastWorkflow,
+): Promise<Pick<ForkOrigin, 'session'>> {
+  const session = await sessionFor(store, state, content.fork?.session);
+  return session === undefined ? {} : { session };
+}
+
+function toldOf(
+  { state }: PastWorkflow,
+  contents: ForkContent['tasks'],
+): Pick<Forked, 'definition' | 'tasks' | 'begun'> {
+  const pending = [...state.frontier.tasks];
+  return {
+    definition: state.definition,
+    tasks: pending.map(({ id }, index) => ({ task: taskId(0, index), base: id, step: contents[index]!.step })),
+    begun: pending.flatMap(({ id, effects }) =>
+      effects.filter(({ kind }) => kind !== 'pure').map(({ operation, status }) => ({ task: id, operation, status })),
+    ),
+  };
+}

@@ -1,0 +1,139 @@
+/**
+ * Owns the events of one workflow as its fold accepts them, each with its position, from the history itself and whichever tier has it.
+ * The same history gives the same events for ever. Must not write.
+ */
+
+import { entryOf, payloadText, recordUnreadable } from '@tidemark/codec';
+import {
+  type Controls,
+  CorruptError,
+  type Envelope,
+  emptyPartition,
+  foldEntry,
+  foldRecord,
+  type Generation,
+  type Offset,
+  type Partition,
+  type Position,
+  type Sequence,
+  type StreamState,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { EventLog, ProjectionStore, StoredRecord, WorkflowSummary } from '@tidemark/ports';
+import { historyForgotten, isForgotten } from '../kernel/index.ts';
+import { HISTORY_READ_MAX_BYTES } from './limits.ts';
+
+export interface AcceptedEvent {
+  readonly position: Position;
+  readonly offset: Offset;
+  readonly envelope: Envelope;
+  readonly payload: Uint8Array;
+}
+
+export type StreamPlacement = Pick<WorkflowSummary, 'workflow' | 'partition' | 'generation'>;
+
+/** What else is in the partition is no part of it; what a stream accepts depends on nothing but itself. */
+export class StreamFold {
+  readonly #place: StreamPlacement;
+  #stream: StreamState | undefined;
+
+  /** `stream`: as it was before the first record that is added; absent: that is its opening, or comes before it. */
+  constructor(place: StreamPlacement, stream?: StreamState) {
+    this.#place = place;
+    // What it stands at is passed over here, whatever becomes of it.
+    const stands = stream?.unreadable?.problem !== undefined;
+    this.#stream = stands ? { ...stream, unreadable: null } : stream;
+  }
+
+  get stream(): StreamState | undefined {
+    return this.#stream;
+  }
+
+  /** Undefined: no event of the workflow, or none that was accepted. */
+  add(record: StoredRecord): AcceptedEvent | undefined {
+    const { workflow, partition, generation } = this.#place;
+    const entry = entryOf(record);
+    if (entry.kind !== 'event' || entry.envelope.workflow !== workflow) return undefined;
+    const { envelope, payload } = entry;
+    const { offset } = record;
+    if (this.#stream !== undefined) {
+      const { stream, verdict } = foldRecord(this.#stream, entry, offset);
+      // One that stopped the stream was passed over, or is still to be judged.
+      if (verdict.kind !== 'accepted') return undefined;
+      this.#stream = stream;
+      return { position: verdict.position, offset, envelope, payload };
+    }
+    if (envelope.type !== 'WorkflowOpened') return undefined;
+    if (entry.problem !== undefined) throw recordUnreadable(entry);
+    // The generation before its own: then its opening is the next.
+    const before = { ...emptyPartition(partition, offset), generation: (generation - 1) as Generation };
+    this.#stream = foldEntry(before, entry).state.streams.get(workflow);
+    return this.#stream && { position: this.#stream.position, offset, envelope, payload };
+  }
+}
+
+/**
+ * Reads from the opening on to `last`, both included. Throws `UnavailableError` (`object-archived`: restore it first), and as the log does.
+ */
+export async function* eventsThrough(
+  log: EventLog,
+  place: StreamPlacement,
+  [first, last]: readonly [first: Offset, last: Offset],
+): AsyncGenerator<AcceptedEvent, StreamFold> {
+  const fold = new StreamFold(place);
+  for (let at = first; at <= last; ) {
+    const read = log.read([{ partition: place.partition, from: at }], { maxBytes: HISTORY_READ_MAX_BYTES });
+    const [result] = await read.catch((error: unknown) => {
+      throw isArchivedObject(error) ? archived(place.workflow, error) : error;
+    });
+    const records = result!.records.filter(({ offset }) => offset <= last);
+    if (records.length === 0) break;
+    for (const record of records) {
+      const event = fold.add(record);
+      if (event !== undefined) yield event;
+    }
+    at = (at + records.length) as Offset;
+  }
+  return fold;
+}
+
+/** Offset of the opening. Throws `InvalidError` (`history-forgotten`: nobody knows where it began). */
+export async function openingOffset(
+  store: Pick<ProjectionStore, 'checkpoints'>,
+  workflow: WorkflowId,
+): Promise<Offset> {
+  const [opening] = await store.checkpoints(workflow, { from: 0 as Sequence, limit: 1 });
+  if (opening?.sequence !== 0) throw historyForgotten(workflow);
+  return opening.offset;
+}
+
+/** Throws `InvalidError` (`history-forgotten`), `CorruptError` (`history-differs`). */
+export function openingIn({ envelope, payload }: AcceptedEvent, workflow: WorkflowId): Controls['WorkflowOpened'] {
+  if (envelope.type !== 'WorkflowOpened') throw historyDiffers(workflow, 0 as Sequence);
+  if (isForgotten({ payload: payloadText(payload) })) throw historyForgotten(workflow);
+  return envelope.control;
+}
+
+export const historyDiffers = (workflow: WorkflowId, sequence: Sequence): CorruptError =>
+  new CorruptError(
+    'history-differs',
+    `Workflow ${workflow}: what its events up to checkpoint ${sequence} fold to is not what its rows say. Run \`tidemark admin verify\`, and make the rows anew from the log.`,
+    { workflow, sequence },
+  );
+
+/** What is told of a workflow whose history is needed now. */
+export const archived = (workflow: WorkflowId, cause: unknown): UnavailableError =>
+  new UnavailableError(
+    'object-archived',
+    `Events of workflow ${workflow} are in an archive class. Ask for them with \`tidemark admin restore ${workflow}\`, which tells when they are back.`,
+    { workflow, cause },
+  );
+
+/** Whether a read failed for it: the object must be recalled first. */
+export const isArchivedObject = (error: unknown): boolean =>
+  error instanceof UnavailableError && error.code === 'object-archived';
+
+/** A read that shows less than the log has said it holds: it may show it later. */
+export const logGap = (partition: Partition, from: Offset): UnavailableError =>
+  new UnavailableError('log-gap', `Partition ${partition} doesn't show what it holds at ${from}.`, { partition, from });

@@ -1,0 +1,203 @@
+/**
+ * Owns what people are asked and how they answer: open approvals as rows have them, the form that an answer is held to, and the
+ * writing of the answer. Asked and answered in the log alone. Must not decide who may answer: callers who know the principal do.
+ */
+
+import { type ApprovalAsk, canonicalJson, decodePayload, toJson } from '@tidemark/codec';
+import {
+  type Condition,
+  ConflictError,
+  type Controls,
+  eventId,
+  InvalidError,
+  isClosed,
+  type Json,
+  type Sequence,
+  type TaskId,
+  type TaskState,
+  type TenantId,
+  taskOrder,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { ApprovalPlace, ApprovalQuery, ApprovalRow, ProjectionStore } from '@tidemark/ports';
+import type { ErrorObject } from 'ajv/dist/2020.js';
+import { digestOf, type Ports, whileUnavailable } from '../kernel/index.ts';
+import { checkName, checkText } from '../lease/index.ts';
+import { APPROVALS_PAGE_COUNT, DECISION_EVENTS_MAX_COUNT, FORK_DEPTH_MAX } from './limits.ts';
+import { closed, type WorkflowInbox } from './workflow-inbox.ts';
+
+/** What a person is asked, and by which task. */
+export interface Approval extends ApprovalAsk {
+  readonly workflow: WorkflowId;
+  readonly tenant: TenantId;
+  readonly definition: string;
+  readonly task: TaskId;
+  /** The step that waits for the answer. */
+  readonly step: string;
+  readonly name: string;
+  readonly assignee: string | null;
+  readonly askedAtMs: number;
+}
+
+export interface ApprovalPage {
+  readonly approvals: readonly Approval[];
+  /** Where the next page begins; null: there is none. */
+  readonly next: ApprovalPlace | null;
+}
+
+export interface ApprovalAnswer {
+  readonly approved: boolean;
+  /** Who answers. */
+  readonly by: string;
+  readonly why?: string | undefined;
+  /** What the form holds; none where it is rejected. */
+  readonly value?: unknown;
+  /** Judges, before anything is written, whether whoever answers may do so in that assignee's place; throws where not. */
+  readonly admit?: ((assignee: string | null) => void) | undefined;
+}
+
+/** What an answer is to the step that waited for it. */
+export interface GivenApproval {
+  readonly approved: boolean;
+  readonly by: string;
+  readonly why: string | null;
+  readonly value: Json;
+}
+
+export interface ApprovalAnswered {
+  /** False: the same was answered before. */
+  readonly changed: boolean;
+}
+
+type Asking = Extract<Condition, { kind: 'approval' }>;
+type Reads = Pick<ProjectionStore, 'checkpoints'>;
+
+export class Approvals {
+  readonly #ports: Pick<Ports, 'store' | 'clock' | 'digest'>;
+  readonly #told: WorkflowInbox;
+  readonly #closing: AbortSignal;
+
+  constructor(ports: Pick<Ports, 'store' | 'clock' | 'digest'>, told: WorkflowInbox, closing: AbortSignal) {
+    this.#ports = ports;
+    this.#told = told;
+    this.#closing = closing;
+  }
+
+  /** See `Client.approvals`. */
+  async list(query: ApprovalQuery): Promise<ApprovalPage> {
+    const { store, clock } = this.#ports;
+    const limit = Math.min(query.limit ?? APPROVALS_PAGE_COUNT, APPROVALS_PAGE_COUNT);
+    return whileUnavailable(clock, this.#closing, async () => {
+      const rows = await store.approvals({ ...query, limit: limit + 1 });
+      const found = await Promise.all(rows.slice(0, limit).map((row) => approvalIn(store, row)));
+      const last = rows[limit - 1];
+      const next = rows.length > limit && last !== undefined ? placeOf(last) : null;
+      return { approvals: found.filter((one) => one !== undefined), next };
+    });
+  }
+
+  /** See `Client.approve`. */
+  async answer(id: string, task: string, given: ApprovalAnswer): Promise<ApprovalAnswered> {
+    const by = checkName('by', given.by);
+    if (given.why !== undefined) checkText('why', given.why);
+    // Tasks of the next history have the same ids: what is answered is what was asked here.
+    const { row, state } = await this.#told.exactly(id);
+    const waiting = state.frontier.tasks.get(task as TaskId);
+    const asking = waiting === undefined || isClosed(state) ? undefined : askingOf(waiting);
+    if (asking === undefined) return this.#settled(row.workflow, task, given);
+    given.admit?.(asking.assignee ?? null);
+    const ask = await askOf(this.#ports.store, row.workflow, task as TaskId);
+    const value = given.approved ? await checkedForm(given.value, ask?.form ?? {}) : refusedForm(given.value);
+    const answer: Json = { approved: given.approved, by, why: given.why ?? null, value };
+    const control = { task: task as TaskId, name: asking.name, approved: given.approved, by };
+    // The same answer of the same person is one event; any other is rejected by the fold once one was taken.
+    const event = eventId(`approve:${task}:${digestOf(this.#ports.digest, answer)}`);
+    if (await this.#told.write(row, event, 'ApprovalGiven', control, { value: answer })) return { changed: true };
+    return this.#settled(row.workflow, task, given);
+  }
+
+  /** It isn't asked (any more): the same was answered before, or says what stands instead. */
+  async #settled(workflow: WorkflowId, task: string, answer: ApprovalAnswer): Promise<ApprovalAnswered> {
+    const events = await this.#ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT);
+    const [given] = events
+      .filter(({ type }) => type === 'ApprovalGiven')
+      .map(({ control, payload }) => ({ ...(JSON.parse(control) as Controls['ApprovalGiven']), payload }))
+      .filter((one) => one.task === task)
+      .slice(-1);
+    if (given?.approved === answer.approved && given.by === answer.by) {
+      const stands = decodePayload('ApprovalGiven', given.payload).value as unknown as GivenApproval;
+      const value = toJson(answer.value ?? null, 'value of the approval');
+      if (canonicalJson(stands.value) === canonicalJson(value)) return { changed: false };
+    }
+    if (given !== undefined) {
+      const what = given.approved ? 'approved' : 'rejected';
+      const message = `Task ${task} of ${workflow} was ${what} by ${given.by} before. That stands.`;
+      throw new ConflictError('already-answered', message, { workflow, task, by: given.by, approved: given.approved });
+    }
+    const { row, state } = await this.#told.exactly(workflow);
+    if (isClosed(state)) throw closed(row);
+    throw new ConflictError('not-asked', `Task ${task} of ${workflow} waits for no approval.`, { workflow, task });
+  }
+}
+
+const askingOf = ({ when }: Pick<TaskState, 'when'>): Asking | undefined =>
+  when.find((condition): condition is Asking => condition.kind === 'approval');
+
+const placeOf = ({ askedAtMs, workflow, task }: ApprovalRow): ApprovalPlace => ({ askedAtMs, workflow, task });
+
+async function approvalIn(store: Reads, row: ApprovalRow): Promise<Approval | undefined> {
+  const { workflow, tenant, definition, task, step, askedAtMs } = row;
+  const asking = askingOf(JSON.parse(row.state) as TaskState);
+  const ask = await askOf(store, workflow, task);
+  // Its workflow has ended since the row was read.
+  if (asking === undefined || ask === undefined) return undefined;
+  const { name, assignee = null } = asking;
+  return { workflow, tenant, definition, task, step, name, assignee, askedAtMs, ...ask };
+}
+
+/** What the task asks: in the payload that added it, and where it is one of a fork's base, in that one's. */
+async function askOf(store: Reads, of: WorkflowId, task: TaskId): Promise<ApprovalAsk | undefined> {
+  let [workflow, id] = [of, task];
+  for (let depth = 0; depth <= FORK_DEPTH_MAX; depth++) {
+    const [sequence, index] = taskOrder(id);
+    const [row] = await store.checkpoints(workflow, { from: sequence as Sequence, limit: 1 });
+    if (row?.sequence !== sequence) return undefined;
+    if (sequence > 0) return decodePayload('CheckpointCommitted', row.payload).asks?.[index];
+    const { asks, fork } = decodePayload('WorkflowOpened', row.payload);
+    const base = fork?.shares[0]?.workflow;
+    const origin = fork?.tasks[index]?.task;
+    if (asks?.[index] !== undefined || base === undefined || origin === undefined) return asks?.[index];
+    [workflow, id] = [base, origin];
+  }
+  return undefined;
+}
+
+/** Throws `InvalidError` (`approval-unfit`) that names the places in the value. */
+async function checkedForm(value: unknown, form: Json): Promise<Json> {
+  const given = toJson(value ?? null, 'value of the approval');
+  const { Ajv2020 } = await import('ajv/dist/2020.js');
+  const isFit = new Ajv2020({ strict: false, allErrors: true, validateFormats: false }).compile(form as object);
+  if (isFit(given)) return given;
+  const wrong = (isFit.errors ?? []).slice(0, PROBLEMS_TOLD_COUNT);
+  const problems = wrong.map(({ instancePath, message }) => `value${instancePath} ${message}`);
+  throw new InvalidError('approval-unfit', `The value doesn't fit the form: ${problems.join('; ')}.`, {
+    problems,
+    fields: wrong.map((error) => ({ field: `value${placeOfError(error)}`, problem: error.message ?? error.keyword })),
+  });
+}
+
+/** As a JSON pointer; of what is missing, where it would be. */
+function placeOfError({ instancePath, params }: ErrorObject): string {
+  const missing: unknown = params.missingProperty;
+  return typeof missing === 'string'
+    ? `${instancePath}/${missing.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    : instancePath;
+}
+
+/** Of what is wrong with a value, in an error. */
+const PROBLEMS_TOLD_COUNT = 10;
+
+function refusedForm(value: unknown): null {
+  if (value === undefined || value === null) return null;
+  throw new InvalidError('approval-unfit', 'value: an approval that is rejected has none. Say why instead.');
+}

@@ -1,0 +1,312 @@
+/**
+ * Owns what people and outside systems say to a workflow: the answer to its question, the confirmation of an effect, a signal,
+ * a pin. Writes inbox events and waits until the fold has judged them, so that whoever spoke knows whether it counts. Must not
+ * decide what the fold decides: what is checked here before is checked for a clear message.
+ */
+
+import { canonicalJson, decodePayload, type MemoryWrite, toJson } from '@tidemark/codec';
+import {
+  ConflictError,
+  type Controls,
+  type EffectState,
+  type EventId,
+  eventId,
+  InvalidError,
+  isClosed,
+  isoTime,
+  type Json,
+  type Lease,
+  LimitError,
+  type Resolution,
+  SIGNALS_MAX,
+  SIGNALS_MAX_BYTES,
+  type StreamState,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { EventRow, WorkflowSummary } from '@tidemark/ports';
+import { memoryEvent } from '../agent/index.ts';
+import { checkSignal, type Definition, type EffectDefinition } from '../definition/index.ts';
+import { haveSecrets, sealedEffects } from '../encryption/index.ts';
+import { digestOf, type Ports } from '../kernel/index.ts';
+import {
+  type Confirmation,
+  checkDecision,
+  checkFits,
+  checkName,
+  checkText,
+  confirmationPayload,
+  type Decision,
+  parserOf,
+  responseFor,
+} from '../lease/index.ts';
+import { DECISION_EVENTS_MAX_COUNT, TOKEN_GRACE_MS } from './limits.ts';
+import { closed, type WorkflowInbox } from './workflow-inbox.ts';
+
+export interface Decided {
+  readonly workflow: WorkflowId;
+  readonly question: EventId;
+  readonly resolution: Resolution;
+}
+
+export interface Pin {
+  readonly pinned: boolean;
+  readonly by: string;
+  readonly why: string;
+}
+
+export interface SignalOptions {
+  /** With the same key it counts once, as long as it is among the last 256 inbox events of the workflow. */
+  readonly key?: string | undefined;
+  /** Where the workflow's own is among these, name and value are held to what it declares. Absent: neither is. */
+  readonly definitions?: readonly Definition[] | undefined;
+}
+
+export interface DecisionsOptions {
+  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'prng' | 'digest' | 'secrets'>;
+  readonly told: WorkflowInbox;
+}
+
+export class Decisions {
+  readonly #options: DecisionsOptions;
+  readonly #told: WorkflowInbox;
+
+  constructor(options: DecisionsOptions) {
+    this.#options = options;
+    this.#told = options.told;
+  }
+
+  /** See `Client.decide`. */
+  async decide(id: string, given: Decision, effects: readonly EffectDefinition[]): Promise<Decided> {
+    checkDecision(given);
+    // Whoever names no question answers what this workflow asks, and not what one that goes on for it does.
+    const { row, state } = await (given.question === undefined ? this.#told.exactly(id) : this.#told.find(id));
+    const decision = await this.#ofThen(row.workflow, state, given);
+    const { question } = state;
+    if (question === null || (decision.question ?? question.id) !== question.id) {
+      return this.#settled(row, decision, state);
+    }
+    checkFits(state, question, decision.resolution);
+    const isDone = decision.resolution === 'done';
+    // Who answers first is not to wait for nothing.
+    const known = isDone && haveSecrets(effects) ? await sealedEffects(effects, this.#options.ports, state) : effects;
+    const response = isDone ? responseFor(state, question, decision, known) : undefined;
+    const { digest } = this.#options.ports;
+    const control = {
+      question: question.id,
+      resolution: decision.resolution,
+      by: decision.by,
+      responseDigest: response === undefined ? null : digestOf(digest, response),
+    };
+    // The same answer of the same person is one event; any other is rejected by the fold once one was taken.
+    const event = eventId(`decide:${question.id}:${digestOf(digest, control)}`);
+    const payload = { why: decision.why, ...(response === undefined ? {} : { response }) };
+    if (await this.#told.write(row, event, 'ApprovalDecided', control, payload)) {
+      return { workflow: row.workflow, question: question.id, resolution: decision.resolution };
+    }
+    return this.#settled(row, { ...decision, question: question.id }, (await this.#told.exactly(row.workflow)).state);
+  }
+
+  /** Names the question that was open then; throws `ConflictError` (`not-asked`) where what is asked came later. */
+  async #ofThen(workflow: WorkflowId, { question }: StreamState, decision: Decision): Promise<Decision> {
+    const { openAtMs } = decision;
+    if (openAtMs === undefined || decision.question !== undefined) return decision;
+    const events = await this.#options.ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT);
+    // What rows hold no more was asked long before.
+    if (question !== null && !events.some(({ event }) => event === question.id)) {
+      return { ...decision, question: question.id };
+    }
+    const asked = events.findLast(({ type, atMs }) => type === 'WorkflowParked' && atMs <= openAtMs)?.event;
+    const before = events.filter(({ atMs }) => atMs < openAtMs);
+    if (asked !== undefined && answerIn(before, asked) === undefined) return { ...decision, question: asked };
+    if (question === null) return decision;
+    const message = `Workflow ${workflow} asks ${question.id} (${question.code}), and asked nothing at ${isoTime(openAtMs)}.`;
+    throw new ConflictError('not-asked', message, { workflow, question: question.id });
+  }
+
+  /** The question isn't open (any more): the same answer has been taken, or says what stands instead. */
+  async #settled(row: WorkflowSummary, decision: Decision, state: StreamState): Promise<Decided> {
+    const { workflow } = row;
+    const asked = decision.question;
+    const answer = asked === undefined ? undefined : await this.#answerTo(workflow, asked);
+    if (answer?.resolution === decision.resolution && answer.by === decision.by) {
+      return { workflow, question: answer.question, resolution: answer.resolution };
+    }
+    if (answer !== undefined) {
+      const message = `Question ${asked} of ${workflow} was answered by ${answer.by} before: ${answer.resolution}. That stands.`;
+      throw new ConflictError('already-decided', message, { workflow, ...answer });
+    }
+    if (isClosed(state)) throw closed(row);
+    if (state.question !== null) {
+      const message = `question: ${workflow} doesn't ask ${asked}, but ${state.question.id} (${state.question.code}).`;
+      throw new ConflictError('question-differs', message, { workflow, question: state.question.id });
+    }
+    const message = `Workflow ${workflow} waits for no person: it is ${state.status}.`;
+    throw new ConflictError('not-asked', message, { workflow, status: state.status });
+  }
+
+  async #answerTo(workflow: WorkflowId, question: string): Promise<Controls['ApprovalDecided'] | undefined> {
+    return answerIn(await this.#options.ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT), question);
+  }
+
+  /** See `Client.confirm`. */
+  async confirm(
+    id: string,
+    token: string,
+    confirmation: Confirmation,
+    known: readonly EffectDefinition[],
+  ): Promise<void> {
+    checkName('token', token);
+    const outcome = 'error' in confirmation ? 'failed' : 'done';
+    const { row, state } = await this.#findToken(id, token);
+    const effects = haveSecrets(known) ? await sealedEffects(known, this.#options.ports, state) : known;
+    const effect = pendingEffect(state, token);
+    if (effect === undefined) {
+      if (await this.#wasConfirmed(row.workflow, token, confirmation, effects)) return;
+      if (isClosed(state)) throw closed(row);
+      throw new InvalidError('token-unknown', `token: no effect of ${row.workflow} waits under '${token}'.`, {
+        workflow: row.workflow,
+        token,
+      });
+    }
+    const payload = confirmationPayload(confirmation, parserOf(effect, effects));
+    const content = 'response' in payload ? payload.response : (payload.error as unknown as Json);
+    const responseDigest = digestOf(this.#options.ports.digest, content);
+    const control = { token, outcome, responseDigest } as const;
+    const event = eventId(`confirm:${effect.pending!.id}:${responseDigest}`);
+    if (await this.#told.write(row, event, 'EffectConfirmed', control, payload)) return;
+    if (await this.#wasConfirmed(row.workflow, token, confirmation, effects)) return;
+    throw new ConflictError('already-confirmed', `What became of '${token}' was decided otherwise meanwhile.`, {
+      token,
+    });
+  }
+
+  /** True when the same was confirmed before; throws when something else was: that stands. */
+  async #wasConfirmed(
+    workflow: WorkflowId,
+    token: string,
+    confirmation: Confirmation,
+    effects: readonly EffectDefinition[],
+  ): Promise<boolean> {
+    const events = await this.#options.ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT);
+    const before = events.findLast((event) => confirmationOf(event)?.token === token);
+    if (before === undefined) return false;
+    const { outcome } = confirmationOf(before)!;
+    const said = 'error' in confirmation ? 'failed' : 'done';
+    if (said === outcome && (said === 'failed' || isSameResponse(before, confirmation, effects))) return true;
+    const message = `token: '${token}' was confirmed as ${outcome} before${said === outcome ? ', with another response' : ''}. That stands.`;
+    throw new ConflictError('already-confirmed', message, { workflow, token, outcome });
+  }
+
+  /** See `Client.signal`. */
+  async signal(id: string, name: string, value: unknown, { key, definitions }: SignalOptions): Promise<void> {
+    checkName('name', name);
+    const json = toJson(value ?? null, 'value of the signal');
+    const sizeBytes = Buffer.byteLength(JSON.stringify(json));
+    const event = eventId(`signal:${key === undefined ? this.#told.uuid() : checkName('key', key)}`);
+    for (let before: WorkflowId | undefined; ; ) {
+      const { row, state } = await this.#told.find(id);
+      // It may be what this very signal has brought to its end.
+      if (isClosed(state) && state.inbox.includes(event)) return;
+      if (isClosed(state)) throw closed(row);
+      if (definitions !== undefined) checkSignal(definitions, row, name, json);
+      if (row.workflow === before) break;
+      if (await this.#told.write(row, event, 'SignalReceived', { name, sizeBytes }, { value: json })) return;
+      // Where it goes on with a fresh history since, that one is told.
+      before = row.workflow;
+    }
+    const message = `Workflow ${id} holds ${SIGNALS_MAX} signals that nobody has waited for, or ${SIGNALS_MAX_BYTES} bytes of them with this one, and takes no more. Send it again when some were taken.`;
+    throw new LimitError('signals-full', message, { workflow: id });
+  }
+
+  /** See `Client.pin`. */
+  async pin(id: string, { pinned, by, why }: Pin): Promise<void> {
+    checkName('by', by);
+    checkText('why', why);
+    const { row, state } = await this.#told.find(id);
+    if (isClosed(state)) throw closed(row);
+    if (state.pinned === pinned) return;
+    const event = eventId(`pin:${this.#told.uuid()}`);
+    if (await this.#told.write(row, event, 'VersionPinned', { pinned, by }, { why })) return;
+    const now = await this.#told.find(id);
+    if (now.row.workflow !== row.workflow) return this.pin(id, { pinned, by, why });
+    throw closed(now.row);
+  }
+
+  /** See `Client.revoke`. */
+  async revoke(id: string): Promise<Lease | null> {
+    const { row, state } = await this.#told.find(id);
+    if (isClosed(state)) throw closed(row);
+    const { lease } = state;
+    if (lease === null) return null;
+    const { epoch, holder } = lease;
+    const control = { epoch, holder, reason: 'asked' } as const;
+    const isTaken = await this.#told.write(row, eventId(`revoke:${epoch}:asked`), 'LeaseRevoked', control, null);
+    return isTaken ? lease : null;
+  }
+
+  /** Writes memories to the stream of their subject; `key` names the write. Throws `ConflictError` (`workflow-closed`). */
+  async remember(workflow: WorkflowId, memories: readonly MemoryWrite[], key?: string): Promise<void> {
+    const { row } = await this.#told.find(workflow);
+    const event = memoryEvent(key === undefined ? this.#told.uuid() : checkName('key', key));
+    if (await this.#told.write(row, event, 'MemoryWritten', { count: memories.length }, { memories })) return;
+    throw closed((await this.#told.find(workflow)).row);
+  }
+
+  /** See `ClientMemory.raiseBudget`. `event`: of a raise that counts once, however often it is told. */
+  async raise(
+    workflow: WorkflowId,
+    control: Controls['BudgetRaised'],
+    why: string,
+    event = eventId(`raise:${this.#told.uuid()}`),
+  ): Promise<void> {
+    checkText('why', why);
+    const { row, state } = await this.#told.find(workflow);
+    if (isClosed(state)) throw closed(row);
+    if (await this.#told.write(row, event, 'BudgetRaised', control, { why })) return;
+    const now = await this.#told.find(workflow);
+    if (now.row.workflow !== row.workflow) return this.raise(workflow, control, why, event);
+    throw closed(now.row);
+  }
+
+  /** A receiver may confirm before the holder could tell the log that it will. */
+  async #findToken(id: string, token: string): Promise<{ readonly row: WorkflowSummary; readonly state: StreamState }> {
+    await this.#told.lookFor(TOKEN_GRACE_MS, async () => {
+      const { state } = await this.#told.find(id);
+      return pendingEffect(state, token) !== undefined || isClosed(state) || undefined;
+    });
+    return this.#told.find(id);
+  }
+}
+
+const answerIn = (events: readonly EventRow[], question: string): Controls['ApprovalDecided'] | undefined =>
+  events
+    .filter(({ type }) => type === 'ApprovalDecided')
+    .map((row) => JSON.parse(row.control) as Controls['ApprovalDecided'])
+    .findLast((answer) => answer.question === question);
+
+const confirmationOf = ({ type, control }: EventRow): Controls['EffectConfirmed'] | undefined =>
+  type === 'EffectConfirmed' ? (JSON.parse(control) as Controls['EffectConfirmed']) : undefined;
+
+/** As it was given, or as the effect's schema makes it: only with the definition at hand was it parsed. */
+function isSameResponse(before: EventRow, confirmation: Confirmation, effects: readonly EffectDefinition[]): boolean {
+  const taken = decodePayload('EffectConfirmed', before.payload);
+  if (!('response' in taken) || 'error' in confirmation) return false;
+  const wanted = canonicalJson(taken.response);
+  const given = toJson(confirmation.response, 'response');
+  if (canonicalJson(given) === wanted) return true;
+  return effects.some(({ parseResponse }) => {
+    try {
+      return canonicalJson(parseResponse(given)) === wanted;
+    } catch {
+      return false;
+    }
+  });
+}
+
+function pendingEffect(state: StreamState, token: string): EffectState | undefined {
+  for (const { effects } of state.frontier.tasks) {
+    const effect = effects.find(({ pending }) => pending?.token === token);
+    if (effect !== undefined) return effect;
+  }
+  return undefined;
+}

@@ -1,0 +1,9 @@
+/** The door of the room: what other rooms of the engine use of it. */
+export { type ApprovalAnswer, type ApprovalPage, Approvals } from './approvals.ts';
+export { type Decided, Decisions, type Pin, type SignalOptions } from './decisions.ts';
+export { Lifecycle, type LifecycleAsk, type LifecycleDone } from './lifecycle.ts';
+export { FORK_DEPTH_MAX } from './limits.ts';
+export type { Admission } from './placing.ts';
+export { type Judgement, type RecordJudged, RecordJudgements } from './record-judgements.ts';
+export { type OpenRequest, Starter } from './starter.ts';
+export { WorkflowInbox } from './workflow-inbox.ts';

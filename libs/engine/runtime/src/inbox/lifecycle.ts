@@ -1,0 +1,119 @@
+/**
+ * Owns what a caller does with a workflow's life: cancel it, end it from outside, pause and resume it. Asked for twice, it is done once.
+ * Writes inbox events and waits until the fold has judged them. Must not decide what is undone: the next holder does.
+ */
+
+import {
+  ConflictError,
+  type Controls,
+  type EventId,
+  eventId,
+  InvalidError,
+  isClosed,
+  type StreamState,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { WorkflowSummary } from '@tidemark/ports';
+import { checkName, checkText } from '../lease/index.ts';
+import { closed, type WorkflowInbox } from './workflow-inbox.ts';
+
+/** Who asks, and why: both are kept in the history. */
+export interface LifecycleAsk {
+  readonly by: string;
+  readonly why: string;
+}
+
+export const LIFECYCLE_ACTS = ['cancel', 'terminate', 'pause', 'resume'] as const;
+export type LifecycleAct = (typeof LIFECYCLE_ACTS)[number];
+
+export interface LifecycleDone {
+  readonly workflow: WorkflowId;
+  /** False: it was so before, and nothing was changed. */
+  readonly changed: boolean;
+}
+
+/** Reasons that such workflows end with. */
+export const CANCELLED = 'cancelled';
+export const TERMINATED = 'terminated';
+
+export class Lifecycle {
+  readonly #told: WorkflowInbox;
+
+  constructor(told: WorkflowInbox) {
+    this.#told = told;
+  }
+
+  /** See `Client.cancel`, `Client.terminate`, `Client.pause` and `Client.resume`. */
+  async ask(id: string, act: LifecycleAct, ask: LifecycleAsk): Promise<LifecycleDone> {
+    const by = checkName('by', ask.by);
+    checkText('why', ask.why);
+    const { row, state } = await this.#told.find(id);
+    if (isSo(state, act)) return { workflow: row.workflow, changed: false };
+    refuse(row, state, act);
+    const event = eventId(`${act}:${this.#told.uuid()}`);
+    if (await this.#write(row, event, act, { by, why: ask.why })) return { workflow: row.workflow, changed: true };
+    // Another was first, or it has ended meanwhile.
+    const now = await this.#told.find(id);
+    // It goes on with a fresh history since: that one is asked.
+    if (now.row.workflow !== row.workflow) return this.ask(id, act, ask);
+    if (isSo(now.state, act)) return { workflow: row.workflow, changed: false };
+    refuse(now.row, now.state, act);
+    throw new ConflictError('not-asked', `Workflow ${id} is ${now.state.status}: '${act}' was not taken.`, {
+      workflow: id,
+    });
+  }
+
+  #write(row: WorkflowSummary, event: EventId, act: LifecycleAct, { by, why }: LifecycleAsk): Promise<boolean> {
+    switch (act) {
+      case 'cancel':
+        return this.#told.write(row, event, 'CancelRequested', { code: CANCELLED, by }, { why });
+      case 'terminate':
+        return this.#told.write(row, event, 'WorkflowTerminated', { code: TERMINATED, by }, terminatedPayload(by, why));
+      case 'pause':
+        return this.#told.write(row, event, 'PauseRequested', { by }, { why });
+      case 'resume':
+        return this.#told.write(row, event, 'ResumeRequested', { by }, { why });
+    }
+  }
+}
+
+/** What whoever waits for the workflow's result is told. */
+export const terminatedPayload = (by: Controls['WorkflowTerminated']['by'], why: string) => ({
+  why,
+  error: { name: 'WorkflowTerminated', code: TERMINATED, message: `${by} ended it: ${why}` },
+});
+
+/** Whether nothing is to be done, since it is so already. */
+function isSo(state: StreamState, act: LifecycleAct): boolean {
+  switch (act) {
+    case 'cancel':
+      return state.ruling === 'cancel' || (state.cancel !== undefined && state.status !== 'completed');
+    case 'terminate':
+      return state.status === 'failed' && state.reason === TERMINATED;
+    case 'pause':
+      return state.paused !== undefined;
+    case 'resume':
+      return state.paused === undefined && !isClosed(state);
+  }
+}
+
+/** Throws where the fold would not take it, and says what to do instead. */
+function refuse(row: WorkflowSummary, state: StreamState, act: LifecycleAct): void {
+  const { workflow } = row;
+  if (isClosed(state)) throw closed(row);
+  if (state.status === 'compensating') {
+    const message = `Workflow ${workflow} is being undone by ${state.undo}: '${act}' that one instead.`;
+    throw new ConflictError('workflow-compensating', message, { workflow, undo: state.undo });
+  }
+  if (act === 'cancel' && state.compensates !== null) {
+    const message = `Workflow ${workflow} undoes ${state.compensates.workflow}, and is not cancelled. Terminate it, and what is left to undo stays done.`;
+    throw new InvalidError('cancel-of-undo', message, { workflow });
+  }
+  if (state.shadow && act !== 'terminate') {
+    const message = `Workflow ${workflow} is a shadow run: its agent runs elsewhere, and can't be stopped from here.`;
+    throw new InvalidError('workflow-is-shadow', message, { workflow });
+  }
+  if (act === 'pause' && state.ruling === 'cancel') {
+    throw new ConflictError('workflow-cancelling', `Workflow ${workflow} is being cancelled.`, { workflow });
+  }
+}

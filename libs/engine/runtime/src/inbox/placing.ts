@@ -1,0 +1,139 @@
+/**
+ * Owns the placing of workflows from the caller's side: requests that come together share one transaction, the pool of partitions
+ * grows while none is free, and what can't be placed is refused before anything of it exists (admission).
+ */
+
+import { LimitError } from '@tidemark/core';
+import type {
+  Placed,
+  Placement,
+  PlacementRefused,
+  PlacementRequest,
+  PlacementRules,
+  SessionTaken,
+} from '@tidemark/ports';
+import { batched, type LamportClock, type Ports } from '../kernel/index.ts';
+import { addPartitions } from '../projection/index.ts';
+import {
+  ADMISSION_RETRY_AFTER_MS,
+  NEWCOMER_PARTITIONS_MAX,
+  NEWCOMER_PARTITIONS_SHARE,
+  PARTITIONS_MAX,
+  PLACE_BATCH_MAX,
+} from './limits.ts';
+
+/** How many workflows may be live before further starts are refused; an absent member: any number. */
+export type Admission = Pick<PlacementRules, 'tenantOpenMax' | 'openMax'>;
+
+export interface PlacingOptions {
+  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'digest' | 'prng' | 'secrets'>;
+  readonly lamport: LamportClock;
+  /** Largest size of the pool of partitions. */
+  readonly partitionsMax?: number | undefined;
+  readonly admission?: Admission | undefined;
+}
+
+export class Placing {
+  readonly #options: PlacingOptions;
+  readonly #partitionsMax: number;
+  readonly #place: (request: PlacementRequest) => Promise<Placed | undefined>;
+  /** Whether the pool has its largest size; it never shrinks. */
+  #isFull = false;
+  #hasLooked = false;
+
+  constructor(options: PlacingOptions) {
+    this.#options = options;
+    this.#partitionsMax = options.partitionsMax ?? PARTITIONS_MAX;
+    this.#place = batched(PLACE_BATCH_MAX, (requests) => this.#placeAll(requests));
+  }
+
+  /** Throws `LimitError` (`pool-full`, `tenant-full`, `fleet-full`, each with `retryAfterMs`) and what the store throws. */
+  async place(request: PlacementRequest): Promise<Placement | SessionTaken> {
+    const placed = await this.#place(request);
+    if (placed === undefined) throw poolFull();
+    if ('refusedBy' in placed) throw tooManyOpen(placed, request, this.#options.admission);
+    return placed;
+  }
+
+  /**
+   * Places all; grows the pool while none is free, and shares partitions once it may not grow. Only the first of several
+   * requests for one id may have created it.
+   */
+  async #placeAll(requests: readonly PlacementRequest[]): Promise<readonly (Placed | undefined)[]> {
+    const placed = new Map<string, Placed>();
+    let waiting = requests;
+    await this.#look();
+    for (let isShared = false; ; ) {
+      for (const each of await this.#options.ports.store.place(waiting, this.#rules())) placed.set(each.workflow, each);
+      waiting = waiting.filter((request) => !placed.has(request.workflow));
+      if (waiting.length === 0 || isShared) break;
+      if (await this.#grow(waiting.length)) continue;
+      isShared = true;
+      waiting = waiting.map((request) => ({ ...request, mode: 'shared' }));
+    }
+    const answered = new Set<string>();
+    return requests.map(({ workflow }) => {
+      const placement = placed.get(workflow);
+      if (placement === undefined || !('created' in placement)) return placement;
+      if (answered.has(workflow)) return { ...placement, created: false };
+      answered.add(workflow);
+      return placement;
+    });
+  }
+
+  /** Once: whether the pool had its largest size when this process came. Placing itself doesn't depend on the log. */
+  async #look(): Promise<void> {
+    if (this.#hasLooked) return;
+    this.#hasLooked = true;
+    const count = await this.#options.ports.log.partitionCount().catch(() => 0);
+    this.#isFull ||= count >= this.#partitionsMax;
+  }
+
+  /** In a pool that can't grow, one tenant's backlog leaves some partitions to those that have none. */
+  #rules(): PlacementRules {
+    const share = Math.floor(this.#partitionsMax * NEWCOMER_PARTITIONS_SHARE);
+    const keepFreeCount = this.#isFull ? Math.min(NEWCOMER_PARTITIONS_MAX, share) : 0;
+    return { keepFreeCount, ...this.#options.admission };
+  }
+
+  /** Doubles the pool, or more where that many are wanted at once. False when it has its largest size. */
+  async #grow(wantedCount: number): Promise<boolean> {
+    const { log, store } = this.#options.ports;
+    const known = (await store.counts()).partitionCount;
+    let count = await log.partitionCount();
+    if (known >= count) {
+      const target = Math.min(Math.max(count * 2, 2 ** Math.ceil(Math.log2(count + wantedCount))), this.#partitionsMax);
+      if (target <= count) return false;
+      count = await log.growTo(target);
+    }
+    this.#isFull = count >= this.#partitionsMax;
+    await addPartitions(this.#options, count);
+    return true;
+  }
+}
+
+const poolFull = (): LimitError =>
+  new LimitError(
+    'pool-full',
+    "Every partition holds another tenant's live workflows, and the pool may not grow further. Raise TIDEMARK_PARTITIONS_MAX.",
+    { retryAfterMs: ADMISSION_RETRY_AFTER_MS },
+  );
+
+function tooManyOpen(
+  { refusedBy }: PlacementRefused,
+  { workflow, tenant }: PlacementRequest,
+  { tenantOpenMax, openMax }: Admission = {},
+): LimitError {
+  const details = { workflow, retryAfterMs: ADMISSION_RETRY_AFTER_MS };
+  return refusedBy === 'tenantOpenMax'
+    ? new LimitError(
+        'tenant-full',
+        `Tenant ${tenant} has ${tenantOpenMax} live workflows, as many as it may (TIDEMARK_TENANT_OPEN_MAX); ${workflow} was not started. Start it again when some have ended.`,
+        { ...details, tenant, limit: tenantOpenMax },
+      )
+    : new LimitError(
+        'fleet-full',
+        `${openMax} workflows are live, as many as may be (TIDEMARK_OPEN_MAX); ${workflow} was not started. Start it again when some have ended.`,
+        { ...details, limit: openMax },
+      );
+}

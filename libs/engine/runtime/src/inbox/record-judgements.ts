@@ -1,0 +1,66 @@
+/**
+ * Owns what a person decides of a record at which a workflow stands, since it can't be read: it is skipped, or taken (read once more, now
+ * that what was lacking is there; of a workflow that began before encryption, its plain history is taken). The decision is an event of the
+ * workflow's, so that every reader knows it; whoever makes the rows goes on from there (passed-over.ts). Must not read the record.
+ */
+
+import { ConflictError, type Controls, eventId, InvalidError, type Offset, type WorkflowId } from '@tidemark/core';
+import { PLAIN_REFUSED, type WorkflowKeys } from '../encryption/index.ts';
+import { checkName, checkText } from '../lease/index.ts';
+import type { LifecycleAsk } from './lifecycle.ts';
+import { RECORD_JUDGED_GRACE_MS } from './limits.ts';
+import type { WorkflowInbox } from './workflow-inbox.ts';
+
+export type Judgement = Controls['RecordJudged']['judgement'];
+
+export interface RecordJudged {
+  readonly workflow: WorkflowId;
+  readonly offset: Offset;
+  /** Why it could not be read. */
+  readonly problem: string;
+}
+
+export class RecordJudgements {
+  readonly #told: WorkflowInbox;
+  readonly #keys: Pick<WorkflowKeys, 'takePlain'> | undefined;
+
+  constructor(told: WorkflowInbox, keys?: Pick<WorkflowKeys, 'takePlain'>) {
+    this.#told = told;
+    this.#keys = keys;
+  }
+
+  /** See `Client.judge`. */
+  async judge(id: string, judgement: Judgement, ask: LifecycleAsk): Promise<RecordJudged> {
+    const by = checkName('by', ask.by);
+    checkText('why', ask.why);
+    const { row, state } = await this.#told.exactly(id);
+    const { workflow, tenant } = row;
+    const { problem, offset, type } = state.unreadable ?? {};
+    if (problem === undefined || offset === undefined) {
+      throw new ConflictError('record-readable', `Workflow ${id} stands at no record that can't be read.`, {
+        workflow,
+      });
+    }
+    if (judgement === 'skip' && type === 'WorkflowOpened') {
+      const message = `Workflow ${id} can't do without its opening, which is what can't be read (${problem}): it stays as it is, and nothing runs.`;
+      throw new InvalidError('opening-not-skipped', message, { workflow, problem });
+    }
+    if (judgement === 'take' && problem === PLAIN_REFUSED) {
+      await this.#keys?.takePlain({ workflow, tenant, user: state.user ?? null });
+    }
+    const event = eventId(`judged:${this.#told.uuid()}`);
+    await this.#told.write(row, event, 'RecordJudged', { offset, judgement, by }, { why: ask.why });
+    const outcome = await this.#told.lookFor(RECORD_JUDGED_GRACE_MS, async () => {
+      const { unreadable } = (await this.#told.exactly(id)).state;
+      if (unreadable?.offset !== offset) return 'gone on';
+      // Rows have the decision, until whoever makes them has tried.
+      return unreadable.judgement === undefined ? 'stays' : undefined;
+    });
+    if (outcome === 'gone on') return { workflow, offset, problem };
+    throw new ConflictError(
+      'record-unreadable',
+      `Workflow ${id}: the ${type} at offset ${offset} still can't be read (${problem}). Put back what is lacking and take it again, or skip it.`,
+      { workflow, offset, problem },
+    );
+  }
+}

@@ -1,0 +1,193 @@
+import {
+  generation as asGeneration,
+  ConflictError,
+  eventId,
+  InvalidError,
+  type Offset,
+  type Partition,
+  streamFromJson,
+  type TenantId,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { LogRecord, Placement, PlacementRequest } from '@tidemark/ports';
+import { withSecrets } from '../encryption/index.ts';
+import { UNDO_SUFFIX } from '../kernel/index.ts';
+import { checkName, inboxRecord } from '../lease/index.ts';
+import { drawUpOpening, type Opening, type StartRequest } from '../run/index.ts';
+import { OpeningCheck } from './opening-check.ts';
+import { Placing, type PlacingOptions } from './placing.ts';
+
+export interface Started {
+  readonly workflow: WorkflowId;
+  readonly partition: Partition;
+  /** False: the id was there before; its run is the answer, and nothing was started. */
+  readonly created: boolean;
+}
+
+export interface OpenRequest {
+  readonly workflow: WorkflowId;
+  readonly tenant: TenantId;
+  readonly session?: string | undefined;
+  readonly mode: PlacementRequest['mode'];
+  /** The definition's. */
+  readonly name: string;
+  /** A worker runs it, and nothing else. */
+  readonly isPlain: boolean;
+  /** Admission counts for it; absent: it doesn't. */
+  readonly isLimited?: boolean | undefined;
+  readonly opening: Opening;
+}
+
+export class Starter {
+  readonly #options: PlacingOptions;
+  readonly #placing: Placing;
+  readonly #openings: OpeningCheck;
+
+  constructor(options: PlacingOptions) {
+    this.#options = options;
+    this.#openings = new OpeningCheck(options.ports);
+    this.#placing = new Placing(options);
+  }
+
+  /**
+   * Starts a workflow, or answers the one that has this id. Resolves when its opening is in the log and accepted. Throws `InvalidError`
+   * (input or first belief; `tenant-invalid`; `workflow-id-reserved`: the id of an undo), `ConflictError` (`workflow-differs`: the id belongs to another
+   * definition or tenant; `workflow-is-shadow`: to an observed run, which no worker would ever run; `session-busy`: its session goes on
+   * in another workflow, which is named), `LimitError` (the opening is too large, or the pool is full), `UnavailableError`, and where
+   * the definition has secret fields as `withSecrets` does.
+   */
+  async start(request: StartRequest): Promise<Started> {
+    const { workflow, definition, shadow = false, compensates } = request;
+    if (workflow.endsWith(UNDO_SUFFIX) && compensates === undefined) throw reserved(workflow);
+    checkName('tenant', request.tenant);
+    const { tenant, user = null } = request;
+    const sealed = await withSecrets(definition, this.#options.ports, () => ({ tenant, workflow, user }));
+    return this.open({
+      ...request,
+      name: definition.name,
+      mode: definition.placement,
+      opening: {
+        lamport: this.#options.lamport.stamp(),
+        ...drawUpOpening({ ...request, definition: sealed }, this.#options.ports),
+      },
+      // Who observes says itself what is none; an undo's id is nobody else's.
+      isPlain: !shadow && compensates === undefined,
+    });
+  }
+
+  /** The same for an opening that was drawn up elsewhere. */
+  async open(request: OpenRequest): Promise<Started> {
+    const { workflow, tenant, mode, session = null, opening, isLimited } = request;
+    this.#checkFits(request);
+    const asked = { workflow, tenant, mode, session, isLimited, opening: JSON.stringify(opening) };
+    const placement = await this.#placing.place(asked);
+    if ('takenBy' in placement) throw await this.#sessionBusy(request.session!, placement.takenBy);
+    if (!placement.created) await this.#checkSame(request, placement);
+    if (!placement.appended) await this.#appendUntilAccepted(placement);
+    return { workflow, partition: placement.partition, created: placement.created };
+  }
+
+  /** Too large is said before an id is taken, for the widest place that it may get. */
+  #checkFits({ workflow, tenant, opening }: OpenRequest): void {
+    const [partition, generation] = [Number.MAX_SAFE_INTEGER as Partition, Number.MAX_SAFE_INTEGER];
+    this.#encode(opening, { workflow, tenant, partition, generation, mode: 'exclusive' });
+  }
+
+  async #sessionBusy(session: string, workflow: WorkflowId): Promise<ConflictError> {
+    const row = await this.#options.ports.store.workflow(workflow);
+    const which = row === undefined ? 'which is starting' : `${row.definition}, ${row.status}`;
+    return new ConflictError(
+      'session-busy',
+      `Session ${session} goes on in workflow ${workflow} (${which}). Resume that one, end it, or begin another session.`,
+      { session, workflow },
+    );
+  }
+
+  /** An id answers the run that it began, and no other. */
+  async #checkSame({ workflow, tenant, name, isPlain }: OpenRequest, placement: Placement): Promise<void> {
+    if (placement.tenant !== tenant) {
+      throw new ConflictError('workflow-differs', `Workflow id ${workflow} belongs to another tenant.`);
+    }
+    const known = placement.appended
+      ? (await this.#options.ports.store.workflow(workflow))?.definition
+      : (JSON.parse(placement.opening) as Opening).control.definition;
+    if (known !== undefined && known !== name) {
+      throw new ConflictError(
+        'workflow-differs',
+        `Workflow id ${workflow} is a run of '${known}', not of '${name}'. Choose another id.`,
+        { workflow, definition: known },
+      );
+    }
+    if (isPlain && (await this.#isShadow(placement))) throw isShadow(workflow);
+  }
+
+  async #isShadow({ workflow, appended, opening }: Placement): Promise<boolean> {
+    if (!appended) return (JSON.parse(opening) as Opening).control.shadow;
+    const [stream] = await this.#options.ports.store.loadStreams([workflow]);
+    return stream !== undefined && streamFromJson(stream.state, stream.tasks).shadow;
+  }
+
+  /** Appends the opening that the placement holds; harmless when it is in the log already. Returns where it stands. */
+  append(placement: Placement): Promise<Offset> {
+    return this.#append(placement, this.#record(placement));
+  }
+
+  async #append({ partition }: Placement, record: LogRecord): Promise<Offset> {
+    const { log, hints } = this.#options.ports;
+    const offset = await log.append(partition, [record]);
+    hints.publish('appended', partition);
+    return offset;
+  }
+
+  /** Nothing is called started that the fold has not taken. What it rejected is placed anew, by a sweep or by the next try. */
+  async #appendUntilAccepted(placement: Placement): Promise<void> {
+    const record = this.#record(placement);
+    const rows = this.#openings.rowsOf(placement.partition);
+    const offset = await this.#append(placement, record);
+    if (await this.#openings.isAccepted({ placement, offset, value: record.value, before: await rows })) return;
+    throw new UnavailableError(
+      'start-in-doubt',
+      `The opening of ${placement.workflow} was not taken; start it again.`,
+      {
+        workflow: placement.workflow,
+      },
+    );
+  }
+
+  #record(placement: Placement): LogRecord {
+    return this.#encode(JSON.parse(placement.opening) as Opening, placement);
+  }
+
+  #encode(
+    opening: Opening,
+    place: Pick<Placement, 'workflow' | 'tenant' | 'partition' | 'mode'> & { readonly generation: number },
+  ): LogRecord {
+    const { lamport, atMs, control, payload } = opening;
+    const event = {
+      id: eventId(`open:${place.workflow}`),
+      tenant: place.tenant,
+      workflow: place.workflow,
+      generation: asGeneration(place.generation),
+      lamport,
+      atMs,
+      type: 'WorkflowOpened',
+      control: { ...control, partition: place.partition, placement: place.mode },
+    } as const;
+    return inboxRecord(this.#options.ports.log, event, payload);
+  }
+}
+
+const reserved = (workflow: WorkflowId): InvalidError =>
+  new InvalidError(
+    'workflow-id-reserved',
+    `Workflow id ${workflow}: ids that end with '${UNDO_SUFFIX}' are those of undos. Choose another id.`,
+    { workflow },
+  );
+
+const isShadow = (workflow: WorkflowId): ConflictError =>
+  new ConflictError(
+    'workflow-is-shadow',
+    `Workflow id ${workflow} belongs to a shadow run: its agent runs elsewhere, and no worker would ever run it. Choose an id that no shadow run has, such as 'live:${workflow}'.`,
+    { workflow },
+  );

@@ -1,0 +1,122 @@
+/**
+ * Owns how a caller's event reaches a workflow: it is found in the rows, written to, and waited for until the fold has judged it, so
+ * that whoever spoke knows whether it counts. Must not decide what the fold decides.
+ */
+
+import {
+  ConflictError,
+  InvalidError,
+  type Offset,
+  type StreamState,
+  streamFromJson,
+  UnavailableError,
+  uuidv7,
+  workflowId,
+} from '@tidemark/core';
+import type { WorkflowSummary } from '@tidemark/ports';
+import { Applied, continuedAs, currentOf, isContinued } from '../history/index.ts';
+import { type LamportClock, type Ports, whileUnavailable } from '../kernel/index.ts';
+import { Inbox } from '../lease/index.ts';
+import { CONTINUATION_GRACE_MS, WORKFLOW_GRACE_MS } from './limits.ts';
+
+export interface WorkflowInboxOptions {
+  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'prng'>;
+  readonly lamport: LamportClock;
+  /** Ends all waiting. */
+  readonly closing: AbortSignal;
+}
+
+export interface Found {
+  readonly row: WorkflowSummary;
+  readonly state: StreamState;
+}
+
+export type InboxWrite = Parameters<Inbox['write']> extends [unknown, ...infer Rest] ? Rest : never;
+
+/** How often rows are looked at for what should be there in a moment, in milliseconds. */
+const LOOK_PERIOD_MS = 50;
+
+export class WorkflowInbox {
+  readonly #options: WorkflowInboxOptions;
+  readonly #inbox: Inbox;
+  readonly #applied: Applied;
+
+  constructor(options: WorkflowInboxOptions) {
+    this.#options = options;
+    this.#inbox = new Inbox(options.ports, options.lamport);
+    this.#applied = new Applied(options.ports);
+  }
+
+  uuid(): string {
+    const { clock, prng } = this.#options.ports;
+    return uuidv7(clock.nowMs(), prng.bytes(10));
+  }
+
+  /** Whether the fold took it: known once the rows hold it. */
+  async write(row: WorkflowSummary, ...event: InboxWrite): Promise<boolean> {
+    const { closing, ports } = this.#options;
+    const [id] = event;
+    // What is written comes after all that its writer could know of.
+    this.#options.lamport.witness(row.lamport);
+    const offset = await whileUnavailable(ports.clock, closing, () => this.#inbox.write(row, ...event));
+    await this.#applied.wait(row.partition, (offset + 1) as Offset, closing);
+    return (await this.exactly(row.workflow)).state.inbox.includes(id);
+  }
+
+  /**
+   * The workflow, or the last that goes on for it. Throws `InvalidError` (`workflow-unknown`; one that was started a moment ago may not be in the
+   * rows yet), `UnavailableError` (`continuation-starting`: the one that goes on for it is yet to begin).
+   */
+  async find(id: string): Promise<Found> {
+    const { ports } = this.#options;
+    const found = await this.exactly(id);
+    if (!isContinued(found.row)) return found;
+    const current = await this.lookFor(CONTINUATION_GRACE_MS, () => currentOf(ports.store, found.row.workflow));
+    // It may have gone on since.
+    if (current !== undefined) return this.find(current.workflow);
+    const message = `Workflow ${id} goes on with a fresh history, which is yet to begin. Try again.`;
+    throw new UnavailableError('continuation-starting', message, { workflow: id });
+  }
+
+  /** The workflow of this id, though another goes on for it. Throws as `find` where it is unknown. */
+  async exactly(id: string): Promise<Found> {
+    const { ports } = this.#options;
+    const workflow = workflowId(id);
+    const found = await this.lookFor(WORKFLOW_GRACE_MS, async () => {
+      const [snapshot] = await ports.store.loadStreams([workflow]);
+      if (snapshot === undefined) return undefined;
+      const row = await ports.store.workflow(workflow);
+      // It was there a moment ago: rows that were lost in between come back.
+      if (row === undefined) throw new UnavailableError('store-rebuilding', `The rows of ${workflow} are made anew.`);
+      return { row, state: streamFromJson(snapshot.state, snapshot.tasks) };
+    });
+    if (found !== undefined) return found;
+    throw new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
+  }
+
+  async lookFor<T>(graceMs: number, look: () => Promise<T | undefined>): Promise<T | undefined> {
+    const { ports, closing } = this.#options;
+    const endMs = ports.clock.monotonicMs() + graceMs;
+    for (;;) {
+      const found = await whileUnavailable(ports.clock, closing, look);
+      if (found !== undefined || ports.clock.monotonicMs() >= endMs) return found;
+      await ports.clock.sleep(LOOK_PERIOD_MS, closing);
+      if (closing.aborted) throw new UnavailableError('client-closed', 'The client was closed.');
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#applied.close();
+  }
+}
+
+export const closed = (row: WorkflowSummary): ConflictError => {
+  const { workflow, status, reason } = row;
+  const why = reason === null ? '' : ` (${reason})`;
+  const next = continuedAs(row);
+  const goesOn = next === undefined ? '' : ` It goes on as ${next}.`;
+  return new ConflictError('workflow-closed', `Workflow ${workflow} has ended: it is ${status}${why}.${goesOn}`, {
+    workflow,
+    status,
+  });
+};

@@ -1,0 +1,400 @@
+/**
+ * Owns one held lease's view of its stream: writes holder events, learns from offsets alone whether they were accepted, and
+ * folds whatever came between. Must not run user code, nor know what payloads mean.
+ *
+ * Two states are kept. `confirmed` is the fold of the log up to `next`. `speculative` is `confirmed` plus own events whose
+ * acceptance is not known yet; it is what new events are built on. After any rejection both are worthless: the holder is
+ * fenced, and every later write fails with the same error.
+ *
+ * H1 Events go to the log in the order of their ordinals; an event is settled only by its verdict in the fold (I3).
+ * H2 `next` never passes an offset whose record was not folded here.
+ */
+
+import { encodePayload, encodeRecord, entryOf, type Payloads } from '@tidemark/codec';
+import {
+  type Controls,
+  type Envelope,
+  type Epoch,
+  eventId,
+  foldRecord,
+  type HolderEventType,
+  type HolderId,
+  invariant,
+  type LogEntry,
+  type Offset,
+  type Ordinal,
+  type Partition,
+  type StreamState,
+  TidemarkError,
+  UnavailableError,
+  uuidv7,
+  type Verdict,
+} from '@tidemark/core';
+import type { LogRecord, StoredRecord } from '@tidemark/ports';
+import {
+  BACKOFF_FIRST_MS,
+  BACKOFF_MAX_MS,
+  backoffMs,
+  type LamportClock,
+  leaseSpan,
+  type Ports,
+  traceParentOf,
+} from '../kernel/index.ts';
+import { appendable, type EventLimits, eventLimits, groupTogether } from './event-limits.ts';
+import { leaseLost, streamUnreadable } from './lease-errors.ts';
+import { GAP_EMPTY_READS_MAX, TAIL_READ_MAX_BYTES } from './limits.ts';
+
+/** An event to be written; token, ordinal, time and id are stamped here. */
+export type Draft = {
+  readonly [T in HolderEventType]: {
+    readonly type: T;
+    readonly control: Controls[T];
+    readonly payload: Payloads[T];
+  };
+}[HolderEventType];
+
+type EventEntry = LogEntry & { readonly kind: 'event' };
+
+interface Unsettled {
+  readonly envelope: Envelope<HolderEventType>;
+  /** As it will stand in the log. */
+  readonly entry: EventEntry;
+  readonly record: LogRecord;
+  /** Events staged together stand or fall together: one of them begins each such group. */
+  beginsGroup: boolean;
+  /** Speculative state once this event is folded. */
+  after: StreamState;
+  readonly settle: (error?: Error) => void;
+}
+
+export interface HeldStreamOptions {
+  readonly ports: Pick<Ports, 'log' | 'clock' | 'prng' | 'hints' | 'telemetry'>;
+  readonly lamport: LamportClock;
+  readonly partition: Partition;
+  readonly holder: HolderId;
+  /** Called for each accepted event of the stream that this holder didn't write in this epoch, in order. */
+  readonly onForeign?: (entry: EventEntry) => void;
+  /** Called once, when the lease turns out to be lost. */
+  readonly onFenced?: (error: Error) => void;
+}
+
+export class HeldStream {
+  readonly #options: HeldStreamOptions;
+  readonly #limits: EventLimits;
+  #confirmed: StreamState;
+  #speculative: StreamState;
+  #next: Offset;
+  /** Own events whose verdict is open, by ordinal; those not sent yet are the last `#unsentCount`. */
+  #unsettled: Unsettled[] = [];
+  #unsentCount = 0;
+  /** True while `confirmed` has folded something that the `after` states don't know. */
+  #diverged = false;
+  #settling: Promise<void> = Promise.resolve();
+  #fenced: Error | undefined;
+  #traced: { readonly epoch: Epoch; readonly parent: string } | undefined;
+  #lookedMs: number;
+
+  constructor(state: StreamState, next: Offset, options: HeldStreamOptions) {
+    this.#options = options;
+    this.#confirmed = state;
+    this.#speculative = state;
+    this.#next = next;
+    this.#limits = eventLimits(options.ports.log);
+    this.#lookedMs = options.ports.clock.monotonicMs();
+  }
+
+  /** The fold of the log as far as it was read. */
+  get confirmed(): StreamState {
+    return this.#confirmed;
+  }
+
+  /** `confirmed` and own events that are under way. */
+  get speculative(): StreamState {
+    return this.#speculative;
+  }
+
+  /** First offset that was not folded here. */
+  get next(): Offset {
+    return this.#next;
+  }
+
+  /** When an append or a read of ours was sent that was answered since (monotonic milliseconds): what others wrote before that is folded. */
+  get lookedMs(): number {
+    return this.#lookedMs;
+  }
+
+  /** The lease is this holder's, as far as the log was read: not let go, nor taken by another since. */
+  get isHeld(): boolean {
+    return this.#confirmed.lease?.holder === this.#options.holder;
+  }
+
+  get fenced(): Error | undefined {
+    return this.#fenced;
+  }
+
+  /** The time to stamp on a checkpoint: never before its parent's, whatever the own clock says; skew is counted. */
+  #atMs(): number {
+    const { clock, telemetry } = this.#options.ports;
+    const now = clock.nowMs();
+    const parent = this.#speculative.head.atMs;
+    if (now >= parent) return now;
+    telemetry.count('clock_skew_warnings_total', 1);
+    return parent;
+  }
+
+  /**
+   * Adds events to the end of the stream, next to each other and in one append. Returns a promise of their acceptance; they
+   * leave with the next `flush`. Rejects with `LimitError` when one, or all together, are too large: then none was added.
+   */
+  stage(drafts: readonly Draft[]): Promise<void> {
+    if (this.#fenced !== undefined) return Promise.reject(this.#fenced);
+    const before = this.#speculative;
+    const staged: Unsettled[] = [];
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    let openCount = drafts.length;
+    // What goes with texts in one append is packed with them (LogRecord.isWordy).
+    const isWordy = drafts.some(({ control }) => 'hasContext' in control && control.hasContext);
+    const settle = (error?: Error): void => {
+      if (error !== undefined) reject(error);
+      else if (--openCount === 0) resolve();
+    };
+    try {
+      for (const draft of drafts) staged.push(this.#stamp(draft, isWordy, settle));
+      // A crash between two appends would leave a checkpoint without the end that its step declared.
+      if (staged.length > 1) groupTogether(staged, this.#limits, before.workflow);
+    } catch (error) {
+      this.#speculative = before;
+      return Promise.reject(error);
+    }
+    this.#unsettled.push(...staged);
+    this.#unsentCount += staged.length;
+    return promise;
+  }
+
+  #stamp(draft: Draft, isWordy: boolean, settle: (error?: Error) => void): Unsettled {
+    const { ports, lamport, holder } = this.#options;
+    const state = this.#speculative;
+    const claim = draft.type === 'LeaseClaimed';
+    const atMs = this.#atMs();
+    const envelope = {
+      v: 1,
+      id: eventId(uuidv7(atMs, ports.prng.bytes(10))),
+      tenant: state.tenant,
+      workflow: state.workflow,
+      generation: state.generation,
+      lamport: lamport.stamp(),
+      epoch: claim ? state.epoch + 1 : state.epoch,
+      holder,
+      ordinal: claim ? 1 : (((state.lease?.ordinal ?? 0) + 1) as Ordinal),
+      atMs,
+      type: draft.type,
+      control: draft.control,
+    } as Envelope<HolderEventType>;
+    const payload = encodePayload(draft.type, draft.payload as never);
+    const value = encodeRecord({ envelope, payload }, this.#limits.maxBytes, this.#limits.headMaxBytes);
+    const isSealed = ports.log.isSealing === true && draft.payload !== null;
+    const entry: EventEntry = { kind: 'event', envelope, payload, ...(isSealed && { seal: 'sealed' }) };
+    const { stream, verdict } = foldRecord(state, entry, this.#next);
+    invariant(verdict.kind === 'accepted', `own ${draft.type} would be rejected`, { verdict, control: draft.control });
+    this.#speculative = stream;
+    const trace = this.#trace(envelope.epoch);
+    const hints = { ...(trace !== undefined && { trace }), ...(isWordy && { isWordy }) };
+    const { tenant, workflow, user = null } = state;
+    const record: LogRecord = { value, type: draft.type, owner: { tenant, workflow, user }, ...hints };
+    return { envelope, entry, record, beginsGroup: true, after: stream, settle };
+  }
+
+  /** `traceparent` of the lease that is held, where traces are on. */
+  get trace(): string | undefined {
+    return this.#trace(this.#confirmed.epoch);
+  }
+
+  /** Of the lease under which it is written: travels as a header, where traces are on. */
+  #trace(epoch: Epoch): string | undefined {
+    const { traceRatio } = this.#options.ports.telemetry;
+    if (traceRatio === undefined) return undefined;
+    if (this.#traced?.epoch !== epoch) {
+      const { workflow } = this.#confirmed;
+      this.#traced = { epoch, parent: traceParentOf(workflow, leaseSpan(workflow, epoch), traceRatio) };
+    }
+    return this.#traced.parent;
+  }
+
+  /** Sends what is staged. Acceptance is told by the promises of `stage`. */
+  flush(): void {
+    if (this.#unsentCount === 0 || this.#fenced !== undefined) return;
+    const unsent = this.#unsettled.slice(-this.#unsentCount);
+    this.#unsentCount = 0;
+    for (const batch of appendable(unsent, this.#limits.appendMaxBytes)) this.#send(batch);
+  }
+
+  #send(batch: readonly Unsettled[]): void {
+    const { log, hints, clock } = this.#options.ports;
+    const sentMs = clock.monotonicMs();
+    const appended = log.append(
+      this.#options.partition,
+      batch.map((entry) => entry.record),
+    );
+    appended.then(
+      () => hints.publish('appended', this.#options.partition),
+      () => {},
+    );
+    // Settling is chained, since verdicts follow from folding in offset order.
+    this.#settling = this.#settling
+      .then(async () => this.#settle(batch, await appended, sentMs))
+      .catch((error: unknown) => this.#fence(error));
+  }
+
+  /** Folds the log through the batch, which stands at `base` and the offsets after it. */
+  async #settle(batch: readonly Unsettled[], base: Offset, sentMs: number): Promise<void> {
+    if (this.#fenced !== undefined) return;
+    if (base > this.#next) await this.#foldGap(base);
+    this.#lookedMs = Math.max(this.#lookedMs, sentMs);
+    for (const [index, entry] of batch.entries()) {
+      const at = base + index;
+      if (at < this.#next) continue;
+      this.#foldAt(entry.entry, false);
+    }
+    invariant(
+      !batch.some((entry) => this.#unsettled.includes(entry)),
+      'an append whose offset lies behind the fold was folded before',
+      { base, next: this.#next },
+    );
+  }
+
+  /** Folds what others, or an ambiguous append of our own, put between `next` and `until`. */
+  async #foldGap(until: Offset): Promise<void> {
+    const { clock } = this.#options.ports;
+    for (let emptyCount = 0; this.#next < until && this.#fenced === undefined; ) {
+      const before = this.#next;
+      const [result] = await this.#options.ports.log.read([{ partition: this.#options.partition, from: this.#next }], {
+        maxBytes: TAIL_READ_MAX_BYTES,
+      });
+      this.#foldRecords(result?.records ?? [], until);
+      if (this.#next > before) continue;
+      // What was acknowledged must be there; a replica that lags may not show it yet.
+      if (++emptyCount === GAP_EMPTY_READS_MAX) {
+        throw new UnavailableError(
+          'log-gap',
+          `Partition ${this.#options.partition} doesn't show what it acknowledged.`,
+        );
+      }
+      await clock.sleep(backoffMs(emptyCount, BACKOFF_FIRST_MS, BACKOFF_MAX_MS));
+    }
+  }
+
+  #foldRecords(records: readonly StoredRecord[], until: Offset): void {
+    for (const record of records) {
+      if (record.offset >= until || this.#fenced !== undefined) return;
+      const entry = entryOf(record);
+      if (entry.kind === 'event') this.#foldAt(entry, true);
+      else if (entry.kind === 'unknown' && entry.workflow === this.#confirmed.workflow) {
+        throw streamUnreadable(
+          entry.workflow,
+          entry.type,
+          `of version ${entry.v}, which this process can't read; a newer one goes on`,
+        );
+      } else this.#next = (this.#next + 1) as Offset;
+    }
+  }
+
+  /**
+   * Folds what others have added meanwhile, without an append of our own. A log that is away now is looked at another time.
+   * Resolves when it is folded; a lost lease shows as `fenced`.
+   */
+  catchUp(): Promise<void> {
+    this.#settling = this.#settling
+      .then(async () => {
+        if (this.#fenced !== undefined) return;
+        const sentMs = this.#options.ports.clock.monotonicMs();
+        const [result] = await this.#options.ports.log.read(
+          [{ partition: this.#options.partition, from: this.#next }],
+          {
+            maxBytes: TAIL_READ_MAX_BYTES,
+          },
+        );
+        if (result === undefined) return;
+        this.#foldRecords(result.records, result.end);
+        // One that ended at its limit of bytes has not seen all of it.
+        if (this.#next >= result.end) this.#lookedMs = Math.max(this.#lookedMs, sentMs);
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof UnavailableError)) this.#fence(error);
+      });
+    return this.#settling;
+  }
+
+  /** Folds the event at `next`. `isRead`: it was read from the log, and not only written to it. */
+  #foldAt(entry: EventEntry, isRead: boolean): void {
+    const { envelope } = entry;
+    const at = this.#next;
+    this.#next = (this.#next + 1) as Offset;
+    if (envelope.workflow !== this.#confirmed.workflow) return;
+    this.#options.lamport.witness(envelope.lamport);
+    const own = this.#unsettled[0]?.envelope.id === envelope.id ? this.#unsettled[0] : undefined;
+    if (own !== undefined && !this.#diverged) {
+      this.#confirmed = own.after;
+      this.#accept(own);
+      return;
+    }
+    const wasHeld = this.isHeld;
+    const { stream, verdict } = foldRecord(this.#confirmed, entry, at);
+    this.#confirmed = stream;
+    const { problem } = stream.unreadable ?? {};
+    if (problem !== undefined)
+      throw streamUnreadable(stream.workflow, envelope.type, `that can't be read (${problem}); a person decides`);
+    if (own !== undefined) this.#judge(own, verdict);
+    else if (verdict.kind === 'accepted') {
+      this.#rebase(isRead ? entry : undefined);
+      // Whatever is under way will be rejected; known now, nothing more is built on a lease that is gone.
+      if (envelope.type === 'LeaseRevoked' && wasHeld)
+        this.#fence(leaseLost(stream, `it was revoked: ${envelope.control.reason}`));
+      if (envelope.type === 'WorkflowTerminated' && wasHeld)
+        this.#fence(leaseLost(stream, `${envelope.control.by} ended the workflow`, 'closed'));
+    }
+  }
+
+  #judge(own: Unsettled, verdict: Verdict): void {
+    if (verdict.kind === 'accepted') {
+      this.#accept(own);
+      return;
+    }
+    const reason = verdict.kind === 'rejected' ? verdict.reason : 'unreadable';
+    this.#fence(leaseLost(own.envelope, `${own.envelope.type} was rejected (${reason})`, reason));
+  }
+
+  #accept(own: Unsettled): void {
+    this.#unsettled.shift();
+    if (this.#unsettled.length === 0) {
+      this.#diverged = false;
+      this.#speculative = this.#confirmed;
+    }
+    own.settle();
+  }
+
+  /** Someone else's event came between: own unsettled events now follow it. Their verdicts are told as they are folded. */
+  #rebase(read: EventEntry | undefined): void {
+    let state = this.#confirmed;
+    for (const entry of this.#unsettled) {
+      state = foldRecord(state, entry.entry, this.#next).stream;
+      entry.after = state;
+    }
+    this.#speculative = state;
+    this.#diverged = this.#unsettled.length > 0;
+    if (read !== undefined) this.#options.onForeign?.(read);
+  }
+
+  #fence(error: unknown): void {
+    if (this.#fenced !== undefined) return;
+    this.#fenced = error instanceof Error ? error : new TidemarkError('append-failed', String(error));
+    for (const entry of this.#unsettled) entry.settle(this.#fenced);
+    this.#unsettled = [];
+    this.#unsentCount = 0;
+    this.#options.onFenced?.(this.#fenced);
+  }
+
+  /** Resolves when everything that was flushed is settled. */
+  async settled(): Promise<void> {
+    await this.#settling;
+  }
+}

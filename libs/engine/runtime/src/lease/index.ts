@@ -1,0 +1,28 @@
+/** The door of the room: what other rooms of the engine use of it. */
+export { failureDrafts, isOpenForGood, openCalls, openEffect, parkDraft } from './attempt-failure.ts';
+export { compensationDraft, depthOf, mayUndo, queuedAs, undoId, undoneBy } from './compensation.ts';
+export { countRejected } from './count-rejected.ts';
+export {
+  type Confirmation,
+  checkDecision,
+  checkedDuration,
+  checkFits,
+  checkName,
+  checkText,
+  confirmationPayload,
+  type Decision,
+  fittingResolutions,
+  parserOf,
+  responseFor,
+} from './decision-checks.ts';
+export { Flushing } from './flushing.ts';
+export { type Draft, HeldStream } from './held-stream.ts';
+export { isWorker, workerHolder } from './holders.ts';
+export { Inbox, inboxRecord } from './inbox.ts';
+export {
+  COMPENSATION_ALERT_DEPTH,
+  COMPENSATION_DEPTH_MAX,
+  GAP_EMPTY_READS_MAX,
+  TAIL_READ_MAX_BYTES,
+} from './limits.ts';
+export { checkedTags, checkedWorkflowId, JOB_PREFIX, WORKFLOW_ID_MAX_CHARS } from './workflow-name.ts';

@@ -1,0 +1,220 @@
+/**
+ * Owns what rows follow from the parts of payloads that are a workflow's context: fragments, texts, working memory, spends,
+ * sessions. The only payloads that the projector parses are those whose control says that they hold any. Pure, like the
+ * projection that it is a part of (I5).
+ */
+
+import { decodePayload } from '@tidemark/codec';
+import {
+  type EffectKey,
+  type EffectState,
+  type Envelope,
+  isOpen,
+  isReplay,
+  type LogEntry,
+  NO_SPEND,
+  type Sequence,
+  type Sha256,
+  type Spend,
+  type StreamState,
+  type TaskId,
+  type WorkflowId,
+} from '@tidemark/core';
+import type {
+  ContextBatch,
+  Digest,
+  FragmentRow,
+  MemoryRow,
+  ScopeRow,
+  SessionRow,
+  SpendRow,
+  TextRow,
+} from '@tidemark/ports';
+import { answerText, fragmentsIn, memoriesIn, SHARED_TEXT_MIN_CHARS, scopeIn, textsIn } from '../history/index.ts';
+import { storableText } from '../kernel/index.ts';
+
+type Event = LogEntry & { readonly kind: 'event' };
+
+export class ContextRows {
+  readonly #digest: Digest;
+  readonly #fragments: FragmentRow[] = [];
+  readonly #texts = new Map<string, TextRow>();
+  readonly #scopes: ScopeRow[] = [];
+  readonly #spends = new Map<string, SpendRow>();
+  readonly #sessions: SessionRow[] = [];
+  readonly #memories: MemoryRow[] = [];
+
+  constructor(digest: Digest) {
+    this.#digest = digest;
+  }
+
+  /** Undefined when nothing was brought. */
+  batch(): ContextBatch | undefined {
+    const isEmpty =
+      this.#fragments.length === 0 &&
+      this.#texts.size === 0 &&
+      this.#scopes.length === 0 &&
+      this.#spends.size === 0 &&
+      this.#sessions.length === 0;
+    if (isEmpty) return undefined;
+    return {
+      fragments: this.#fragments,
+      texts: [...this.#texts.values()],
+      scopes: this.#scopes,
+      spends: [...this.#spends.values()],
+      sessions: this.#sessions,
+    };
+  }
+
+  /** Changes of long-term memory, in order. */
+  get memories(): readonly MemoryRow[] {
+    return this.#memories;
+  }
+
+  /** Follows an accepted event; `stream` is as it is after the event. `isLeftOut`: nothing of what model calls saw is wanted. */
+  add(stream: StreamState, entry: Event, isLeftOut = false): void {
+    const { envelope } = entry;
+    const { workflow, tenant } = envelope;
+    switch (envelope.type) {
+      case 'WorkflowOpened': {
+        const { session, user, hasContext } = envelope.control;
+        if (session !== undefined) {
+          this.#sessions.push({ tenant, session, workflow, user: user ?? null, lamport: envelope.lamport });
+        }
+        if (hasContext && !isLeftOut) this.#addFragments(workflow, 0 as Sequence, opened(entry));
+        return;
+      }
+      case 'EffectIntended': {
+        const { model, key, hasContext } = envelope.control;
+        if (model !== undefined) this.#spend(stream, envelope.control.task, key, envelope.atMs);
+        if (!hasContext || isLeftOut) return;
+        for (const [digest, text] of textsIn(opened(entry))) this.#addText(workflow, digest, text);
+        return;
+      }
+      case 'EffectResolved': {
+        const { spent, key, hasContext } = envelope.control;
+        if (spent !== undefined) this.#spend(stream, envelope.control.task, key, envelope.atMs);
+        if (hasContext && !isLeftOut) this.#addAnswer(workflow, opened(entry));
+        return;
+      }
+      case 'CheckpointCommitted':
+        if (envelope.control.hasContext) {
+          const payload = opened(entry);
+          if (!isLeftOut) this.#addCheckpoint(workflow, envelope.control.sequence, payload);
+          this.#addMemories(stream, envelope, payload);
+        }
+        return;
+      case 'ApprovalDecided':
+      case 'EffectConfirmed':
+        for (const { id, effects } of stream.frontier.tasks) {
+          for (const { key } of effects) this.#spend(stream, id, key, envelope.atMs);
+        }
+        return;
+      case 'CompensationStarted':
+        if (envelope.control.hasContext) this.#addMemories(stream, envelope, opened(entry));
+        return;
+      case 'WorkflowFailed':
+        if (envelope.control.hasContext) this.#addMemories(stream, envelope, opened(entry));
+        this.#release(stream, envelope.atMs);
+        return;
+      case 'WorkflowCompleted':
+      case 'WorkflowTerminated':
+      case 'CompensationFinished':
+        this.#release(stream, envelope.atMs);
+        return;
+      case 'MemoryWritten':
+        this.#addMemories(stream, envelope, opened(entry));
+        return;
+      default:
+    }
+  }
+
+  /** What the stream's state has of the call: what it cost and wasted, or reserves. */
+  #spend(stream: StreamState, task: TaskId, key: EffectKey, atMs: number): void {
+    const effect = stream.frontier.tasks.get(task)?.effects.find((one) => one.key === key);
+    if (effect?.spend === undefined) return;
+    this.#putSpend(stream, effect, atMs, isOpen(effect) ? effect.spend : NO_SPEND, !isOpen(effect));
+  }
+
+  /** Nothing is under way any more: what is still reserved is free again. */
+  #release(stream: StreamState, atMs: number): void {
+    for (const { effects } of stream.frontier.tasks) {
+      for (const effect of effects) {
+        if (effect.spend !== undefined && isOpen(effect)) this.#putSpend(stream, effect, atMs, NO_SPEND, true);
+      }
+    }
+  }
+
+  /** A fork that replays pays nothing. */
+  #putSpend(stream: StreamState, effect: EffectState, atMs: number, reserved: Spend, isSettled: boolean): void {
+    if (isReplay(stream)) return;
+    const { workflow, tenant, user = null } = stream;
+    const { key, wasted = NO_SPEND, spend = NO_SPEND } = effect;
+    const own = isOpen(effect) ? reserved : spend;
+    const rowKey = `${workflow}\0${key}`;
+    const reservedMs = this.#spends.get(rowKey)?.atMs ?? atMs;
+    this.#spends.set(rowKey, {
+      ...{ workflow, key, tenant, user, atMs: reservedMs, isSettled },
+      tokens: own.tokens + wasted.tokens,
+      costMicros: own.costMicros + wasted.costMicros,
+    });
+  }
+
+  #addCheckpoint(workflow: WorkflowId, sequence: Sequence, payload: unknown): void {
+    this.#addFragments(workflow, sequence, payload);
+    const scope = scopeIn(payload);
+    if (scope === undefined) return;
+    this.#scopes.push({ workflow, sequence, isWhole: 'carried' in scope, change: JSON.stringify(scope) });
+  }
+
+  /** What a fork that replays would remember stays its own. */
+  #addMemories(stream: StreamState, envelope: Envelope, payload: unknown): void {
+    if (isReplay(stream)) return;
+    const { position } = stream;
+    const { tenant, workflow, lamport, atMs } = envelope;
+    for (const [ordinal, write] of memoriesIn(payload).entries()) {
+      if (write === undefined) continue;
+      const { kind, value } = write;
+      const [subject, key, words, source] = [write.subject, write.key, write.words ?? '', write.source ?? ''].map(
+        storableText,
+      ) as [string, string, string, string];
+      const isForgotten = value === undefined;
+      this.#memories.push({
+        ...{ tenant, subject, kind, key, source, atMs, workflow, position, ordinal, lamport, isForgotten },
+        value: isForgotten ? 'null' : JSON.stringify(value),
+        words: isForgotten ? '' : words,
+      });
+    }
+  }
+
+  #addFragments(workflow: WorkflowId, sequence: Sequence, payload: unknown): void {
+    for (const [index, fragment] of fragmentsIn(payload).entries()) {
+      if (fragment === undefined) continue;
+      const { type, text, digest: known, call, tool, covers } = fragment;
+      const digest = text === undefined ? known : this.#digest.sha256(text);
+      if (digest === undefined) continue;
+      if (text !== undefined) this.#addText(workflow, digest, text);
+      const row = { workflow, sequence, index, type, digest };
+      this.#fragments.push({ ...row, call: call ?? null, tool: tool ?? null, covers: covers ?? null });
+    }
+  }
+
+  /** A model's answer, which the fragment that a step makes of it only names. */
+  #addAnswer(workflow: WorkflowId, payload: unknown): void {
+    const text = answerText(payload, SHARED_TEXT_MIN_CHARS);
+    if (text !== undefined) this.#addText(workflow, this.#digest.sha256(text), text);
+  }
+
+  #addText(workflow: WorkflowId, digest: Sha256, text: string): void {
+    this.#texts.set(`${workflow}\0${digest}`, { workflow, digest, text: storableText(text) });
+  }
+}
+
+/** What isn't readable brings nothing: it must not stop the projection of all else. */
+function opened({ envelope, payload }: Event): unknown {
+  try {
+    return decodePayload(envelope.type, payload);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * Owns one view of rows that brings what records say: rows of history have each record's place, and the log has its payload (see
+ * record-place.ts of the ports). So what workflows say has one home, and is sealed, moved into blobs and archived there alone. Must not be
+ * laid over a log that leaves payloads in blobs, or sealed where there are keys.
+ */
+
+import { entryOf, historyClosed, payloadText, recordUnreadable, SEALED_VERSION } from '@tidemark/codec';
+import type { LogEntry, Offset, Partition, WorkflowId } from '@tidemark/core';
+import {
+  type EventLog,
+  type JsonText,
+  type ProjectionStore,
+  placeText,
+  type ReadRequest,
+  type RecordPlace,
+  type RowStore,
+  rowsWrong,
+  type StoredRecord,
+} from '@tidemark/ports';
+import { archived, HISTORY_READ_MAX_BYTES, isArchivedObject, logGap } from '../history/index.ts';
+import { overridden } from '../kernel/index.ts';
+import { RECORD_LIKELY_BYTES, RECORDS_BETWEEN_MAX } from './limits.ts';
+import * as rows from './row-places.ts';
+
+type Log = Pick<EventLog, 'read'>;
+type Event = LogEntry & { readonly kind: 'event' };
+
+/** The store, with what records say in place of where they are. */
+export const loggedStore = (store: RowStore, log: Log): ProjectionStore => overridden(store, loggedReads(store, log));
+
+/** The reads of rows that name records: all of them, by their types. */
+type NamingReads = keyof {
+  [K in keyof RowStore as RowStore[K] extends ProjectionStore[K] ? never : K]: unknown;
+} &
+  keyof RowStore;
+export type Reads<Said> = Pick<ProjectionStore<Said>, NamingReads>;
+
+/** The operations of the view. They read nothing of the log where there are no rows. */
+export const loggedReads = (store: Reads<RecordPlace>, log: Log): Reads<JsonText> => ({
+  loadStreams: async (ids) => filled(log, await store.loadStreams(ids), rows.fillSnapshot),
+  checkpoints: async (id, of) => filledOf(log, id, await store.checkpoints(id, of), rows.fillCheckpoint),
+  effects: async (id, of) => filledOf(log, id, await store.effects(id, of), rows.fillEffect),
+  effectPage: async (id, of) => filledOf(log, id, await store.effectPage(id, of), rows.fillEffect),
+  events: async (id, ...of) => filledOf(log, id, await store.events(id, ...of), rows.fillEvent),
+});
+
+type Fill<From, To> = (row: From, payloadAt: rows.PayloadAt) => To;
+
+async function filled<From, To>(log: Log, found: readonly From[], fill: Fill<From, To>): Promise<readonly To[]> {
+  const places = new Set<RecordPlace>();
+  const note: rows.PayloadAt = (place) => {
+    places.add(place);
+    return '';
+  };
+  for (const row of found) fill(row, note);
+  const entries = await entriesAt(log, places);
+  return found.map((row) =>
+    fill(row, (place, fits) => {
+      const entry = entries.get(place.partition)?.get(place.offset);
+      if (entry === undefined || !fits(entry.envelope)) throw rowsWrong(placeText(place));
+      if (entry.problem !== undefined) throw recordUnreadable(entry);
+      if (entry.envelope.v === SEALED_VERSION) throw historyClosed(entry.envelope.type, entry.payload);
+      return payloadText(entry.payload);
+    }),
+  );
+}
+
+async function filledOf<From, To>(
+  log: Log,
+  workflow: WorkflowId,
+  found: readonly From[],
+  fill: Fill<From, To>,
+): Promise<readonly To[]> {
+  try {
+    return await filled(log, found, fill);
+  } catch (error) {
+    throw isArchivedObject(error) ? archived(workflow, error) : error;
+  }
+}
+
+/** What is wanted of one partition, by offset. */
+interface Wanted {
+  readonly places: readonly RecordPlace[];
+  /** How many of them have been read. */
+  doneCount: number;
+  readonly entries: Map<Offset, Event>;
+}
+
+/**
+ * Those of the places that are events, by partition and offset. What lies near each other is read in one stretch. Throws as `EventLog.read`
+ * does, and `UnavailableError` (`log-gap`).
+ */
+async function entriesAt(
+  log: Log,
+  places: Iterable<RecordPlace>,
+): Promise<ReadonlyMap<Partition, ReadonlyMap<Offset, Event>>> {
+  const wanted = wantedIn(places);
+  const found = new Map([...wanted].map(([partition, { entries }]) => [partition, entries]));
+  while (wanted.size > 0) {
+    const stretches = [...wanted].map(([partition, want]) => stretchOf(partition, want));
+    const results = await log.read(stretches, { maxBytes: likelyBytes(stretches) });
+    let isMoved = false;
+    for (const { partition, records } of results) {
+      const want = wanted.get(partition)!;
+      for (const record of records) isMoved = take(want, record) || isMoved;
+      if (want.doneCount === want.places.length) wanted.delete(partition);
+    }
+    if (!isMoved) throw logGap(stretches[0]!.partition, stretches[0]!.from);
+  }
+  return found;
+}
+
+function wantedIn(places: Iterable<RecordPlace>): Map<Partition, Wanted> {
+  const byPartition = Map.groupBy(places, ({ partition }) => partition);
+  return new Map(
+    Array.from(byPartition, ([partition, own]) => [
+      partition,
+      { places: own.sort((a, b) => a.offset - b.offset), doneCount: 0, entries: new Map() },
+    ]),
+  );
+}
+
+/** True: the record is the next one that is wanted. */
+function take(want: Wanted, record: StoredRecord): boolean {
+  const before = want.doneCount;
+  // Two rows may name the same one.
+  while (want.places[want.doneCount]?.offset === record.offset) want.doneCount++;
+  if (want.doneCount === before) return false;
+  const entry = entryOf(record);
+  if (entry.kind === 'event') want.entries.set(record.offset, entry);
+  return true;
+}
+
+type Stretch = ReadRequest & { readonly bytes: number };
+
+/** From the next one that is wanted on. */
+function stretchOf(partition: Partition, { places, doneCount }: Wanted): Stretch {
+  const from = places[doneCount]!.offset;
+  const wanted = new Set<Offset>();
+  let [last, bytes] = [from, 0];
+  for (const place of places.slice(doneCount)) {
+    if (place.offset - last > RECORDS_BETWEEN_MAX) break;
+    last = place.offset;
+    wanted.add(last);
+    bytes += place.bytes;
+  }
+  const to = (last + 1) as Offset;
+  return { partition, from, to, wanted, bytes: bytes + (to - from) * RECORD_LIKELY_BYTES };
+}
+
+/** A broker sends as much as it may, also of what nobody asked for. */
+const likelyBytes = (stretches: readonly Stretch[]): number =>
+  Math.min(
+    stretches.reduce((sum, { bytes }) => sum + bytes, 0),
+    HISTORY_READ_MAX_BYTES,
+  );

@@ -1,0 +1,400 @@
+/**
+ * Owns the way from the log to the rows: reads hinted partitions, folds them, and writes rows and next offsets in one
+ * transaction. A partition whose row stands elsewhere than the fold is forgotten and folded again from its rows. While one
+ * batch is being written the next is read and folded; they are written in order.
+ *
+ * R1 Folded state is kept only as long as every batch that it rests on was written.
+ * R2 A hint is dropped only after a read that found nothing more, or could not be made: of damaged history, and of archived history that
+ *    has to be recalled. Whoever compares rows with the log hints those again.
+ * R3 A batch is written to the making of the tables that its fold began with, and to no other: rows that were made anew don't rest on
+ *    what was folded on the old ones.
+ */
+
+import { entryOf } from '@tidemark/codec';
+import { CorruptError, InvalidError, type Offset, type Partition, type PartitionState } from '@tidemark/core';
+import { type EventLog, type ProjectionBatch, RANGE_COUNT, type ReadResult, type StreamRow } from '@tidemark/ports';
+import { isArchivedObject } from '../history/index.ts';
+import {
+  Gathering,
+  type GatheringLimits,
+  type LamportClock,
+  type Loop,
+  type LoopState,
+  type Ports,
+  startLoop,
+} from '../kernel/index.ts';
+import { countRejected } from '../lease/index.ts';
+import type { FoldedEvent, TraceSink } from './folded-event.ts';
+import { type LeftOut, type LeftOutHistory, NOTHING_LEFT_OUT, type Stretch } from './left-out.ts';
+import {
+  FOLD_CACHE_PARTITIONS_MAX,
+  PROJECTION_ENTRIES_MAX,
+  PROJECTION_PARTITIONS_MAX,
+  PROJECTION_READ_MAX_BYTES,
+} from './limits.ts';
+import { goneOn, judgedIn, stateOf, stoppedAt } from './passed-over.ts';
+import { ProjectionBuilder } from './projection.ts';
+import { asRetry } from './projection-errors.ts';
+
+export interface ProjectorOptions {
+  readonly ports: Pick<Ports, 'store' | 'hints' | 'telemetry' | 'clock' | 'cold'> & {
+    readonly log: Pick<EventLog, 'read'>;
+  };
+  readonly lamport: LamportClock;
+  /** Absent: what comes is taken at once. */
+  readonly gathering?: GatheringLimits | undefined;
+  /** Absent: all history gets rows. */
+  readonly leftOut?: LeftOutHistory | undefined;
+  /** Called after rows were written, with the streams that changed and the partitions' next offsets. */
+  readonly onApplied: (streams: readonly StreamRow[], next: ReadonlyMap<Partition, Offset>) => void;
+  readonly onError: (error: unknown) => void;
+  /** Handed every accepted event, once its rows were written. */
+  readonly traces?: Pick<TraceSink, 'accept'> | undefined;
+  /** Whether rows are being made anew: what is rejected then was counted when it came. */
+  readonly isRebuilding?: (() => boolean) | undefined;
+}
+
+interface Prepared {
+  /** Where a person judged a record. */
+  readonly judged: readonly Partition[];
+  readonly batch: ProjectionBatch;
+  readonly partitions: readonly Partition[];
+  readonly entryCount: number;
+  readonly accepted: readonly FoldedEvent[];
+}
+
+export class Projector {
+  readonly #options: ProjectorOptions;
+  #ranges: ReadonlySet<number> = new Set();
+  /** Partitions that may hold something new. */
+  readonly #hinted = new Set<Partition>();
+  /** Folded partitions, least recently used first. */
+  readonly #states = new Map<Partition, PartitionState>();
+  /** Partitions that can't be folded (trimmed below their rows): reported once, left alone until rows are made anew. */
+  readonly #halted = new Set<Partition>();
+  /** One partition a batch, since one workflow was opened in two: the first that is written keeps it. */
+  #alone = false;
+  /** Rows that stood behind the fold at the last sweep. */
+  #behind = new Map<Partition, Offset>();
+  /** Of the tables that folded state was loaded from (R3). */
+  #incarnation = '';
+  /** How often folded state was thrown away, so that work which rests on it can be told. */
+  #forgottenCount = 0;
+  #writing: Promise<void> = Promise.resolve();
+  #writeError: unknown;
+  #loop: Loop | undefined;
+  readonly #gathering: Gathering;
+
+  constructor(options: ProjectorOptions) {
+    this.#options = options;
+    this.#gathering = new Gathering(options.ports.clock, options.gathering);
+  }
+
+  start(): void {
+    this.#loop = startLoop((moved, signal) => this.#drain(moved, signal), {
+      clock: this.#options.ports.clock,
+      periodMs: Number.POSITIVE_INFINITY,
+      onError: (error) => this.#recover(error),
+      firstMs: Number.POSITIVE_INFINITY,
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop?.stop();
+    await this.#writing;
+  }
+
+  state(): LoopState {
+    return this.#loop?.state() ?? { unmovedMs: undefined, failingMs: undefined };
+  }
+
+  /** From now on only partitions of these ranges are projected here. True when some of them are new. */
+  own(ranges: readonly number[]): boolean {
+    const owned = new Set(ranges);
+    for (const partition of this.#states.keys())
+      if (!owned.has(partition % RANGE_COUNT)) this.#states.delete(partition);
+    const gained = ranges.some((range) => !this.#ranges.has(range));
+    this.#ranges = owned;
+    return gained;
+  }
+
+  owns(partition: Partition): boolean {
+    return this.#ranges.has(partition % RANGE_COUNT);
+  }
+
+  hint(partitions: Iterable<Partition>): void {
+    for (const partition of partitions) {
+      if (this.owns(partition) && this.#options.ports.cold?.isAway(partition) !== true) this.#hinted.add(partition);
+    }
+    if (this.#hinted.size > 0) this.#loop?.wake();
+  }
+
+  /**
+   * Compares the fold with the rows. Rows that stand behind it twice, unchanged, were taken back (a restored or crashed
+   * database): what was folded on them is forgotten, and they are hinted.
+   */
+  reconcile(rows: ReadonlyMap<Partition, Offset>): void {
+    const behind = new Map<Partition, Offset>();
+    for (const [partition, state] of this.#states) {
+      const row = rows.get(partition);
+      if (row === undefined || row >= state.next) continue;
+      if (this.#behind.get(partition) === row) {
+        this.#states.delete(partition);
+        this.hint([partition]);
+      } else behind.set(partition, row);
+    }
+    this.#behind = behind;
+  }
+
+  /** Rows were lost or rebuilt: everything folded here is worthless. */
+  forgetAll(): void {
+    this.#forget();
+    this.#halted.clear();
+  }
+
+  #forget(): void {
+    this.#states.clear();
+    this.#forgottenCount++;
+  }
+
+  #recover(error: unknown): void {
+    this.#forget();
+    this.#options.onError(error);
+  }
+
+  async #drain(moved: () => void, signal: AbortSignal): Promise<void> {
+    while (this.#hinted.size > 0 && !signal.aborted) {
+      moved();
+      this.#throwWriteError();
+      await this.#gathering.next(signal);
+      const prepared = await this.#prepare(this.#take(), moved);
+      this.#gathering.took(prepared?.entryCount ?? 0);
+      // At most one batch is being written while the next is prepared.
+      await this.#writing;
+      if (this.#writeError !== undefined) this.#rehint(prepared?.partitions ?? []);
+      this.#throwWriteError();
+      if (prepared !== undefined) this.#writing = this.#write(prepared);
+    }
+    await this.#writing;
+    this.#throwWriteError();
+    this.#alone = false;
+  }
+
+  #rehint(partitions: readonly Partition[]): void {
+    for (const partition of partitions) this.#hinted.add(partition);
+  }
+
+  #throwWriteError(): void {
+    const error = this.#writeError;
+    this.#writeError = undefined;
+    if (error !== undefined) throw error;
+  }
+
+  #take(): readonly Partition[] {
+    const taken: Partition[] = [];
+    for (const partition of this.#hinted) {
+      if (taken.length === (this.#alone ? 1 : PROJECTION_PARTITIONS_MAX)) break;
+      taken.push(partition);
+      this.#hinted.delete(partition);
+    }
+    return taken.filter((partition) => this.owns(partition));
+  }
+
+  async #prepare(partitions: readonly Partition[], moved: () => void): Promise<Prepared | undefined> {
+    try {
+      await this.#load(partitions, moved);
+      const forgottenCount = this.#forgottenCount;
+      const known = partitions.filter((partition) => this.#states.has(partition));
+      const reads = known.map((partition) => ({ partition, from: this.#states.get(partition)!.next }));
+      const results = await this.#read(reads);
+      const stretches = this.#decoded(results);
+      const leftOut = this.#options.leftOut && (await this.#options.leftOut.of(stretches));
+      if (forgottenCount === this.#forgottenCount) return this.#fold(stretches, leftOut);
+      this.#rehint(partitions);
+      return undefined;
+    } catch (error) {
+      this.#rehint(partitions);
+      throw error;
+    }
+  }
+
+  async #load(partitions: readonly Partition[], moved: () => void): Promise<void> {
+    const missing = partitions.filter((partition) => !this.#states.has(partition));
+    if (missing.length === 0) return;
+    // Rows must not be read while a batch that changes them is being written.
+    await this.#writing;
+    const { store } = this.#options.ports;
+    const incarnation = await store.incarnation();
+    if (incarnation !== this.#incarnation) this.forgetAll();
+    this.#incarnation = incarnation;
+    const lacking = partitions.filter((partition) => !this.#states.has(partition) && !this.#halted.has(partition));
+    for (const folded of lacking.length === 0 ? [] : await store.loadPartitions(lacking)) {
+      const state = stateOf(folded);
+      if (state instanceof CorruptError) {
+        this.#halted.add(folded.partition);
+        this.#options.onError(state);
+      } else await this.#goOn(state, moved);
+    }
+    await this.#options.leftOut?.loaded(lacking.flatMap((partition) => this.#states.get(partition) ?? []));
+  }
+
+  /** Keeps it with what an older release has passed over; its rows are written at once. Where that can't be read, others go on. */
+  async #goOn(state: PartitionState, moved: () => void): Promise<void> {
+    const { log, store } = this.#options.ports;
+    const { partition, next } = state;
+    const write = async (batch: ProjectionBatch): Promise<void> => {
+      await store.apply({ ...batch, incarnation: this.#incarnation });
+      this.#options.onApplied(batch.streams, new Map([[partition, next]]));
+    };
+    try {
+      this.#states.set(partition, await goneOn(state, { log, write, moved }));
+    } catch (error) {
+      if (isArchivedObject(error)) return this.#recall(partition, stoppedAt(state), error);
+      if (!(error instanceof CorruptError)) throw error;
+      this.#halted.add(partition);
+      this.#options.onError(error);
+    }
+  }
+
+  async #read(reads: readonly { partition: Partition; from: Offset }[]): Promise<readonly ReadResult[]> {
+    if (reads.length === 0) return [];
+    try {
+      return await this.#options.ports.log.read(reads, { maxBytes: PROJECTION_READ_MAX_BYTES });
+    } catch (error) {
+      if (isArchivedObject(error)) {
+        // Which partition lacks it shows when each is read alone.
+        if (reads.length > 1) return this.#readEach(reads);
+        await this.#recall(reads[0]!.partition, reads[0]!.from, error);
+        return [];
+      }
+      if (!(error instanceof CorruptError)) throw error;
+      if (error.code === 'segment-deleted') {
+        const { partition } = error.details as { readonly partition: Partition };
+        await this.#skipOrRecall(partition);
+        return this.#read(reads.filter((read) => read.partition !== partition));
+      }
+      // One partition is wrong: it is left alone and told, the others go on.
+      const wrong = error.details.partition as Partition | undefined;
+      if (wrong === undefined && reads.length > 1) return this.#readEach(reads);
+      const halted = wrong ?? reads[0]!.partition;
+      this.#halted.add(halted);
+      this.#states.delete(halted);
+      this.#options.onError(error);
+      return this.#read(reads.filter((read) => read.partition !== halted));
+    }
+  }
+
+  /** What the fold lacks is asked for, and it goes on when a later hint finds it there. */
+  async #recall(partition: Partition, from: Offset, error: unknown): Promise<void> {
+    const { cold } = this.#options.ports;
+    if (cold === undefined) throw error;
+    const told = await cold.ask(partition, from, error);
+    if (told !== undefined) this.#options.onError(told);
+  }
+
+  async #skipOrRecall(partition: Partition): Promise<void> {
+    try {
+      await this.#skip(partition);
+    } catch (error) {
+      if (!isArchivedObject(error)) throw error;
+      // States of an older version are folded again, from the partition's beginning.
+      await this.#recall(partition, 0 as Offset, error);
+    }
+  }
+
+  /** Rows go over what was deleted for good, and the fold goes on behind it. */
+  async #skip(partition: Partition): Promise<void> {
+    const { cold, store } = this.#options.ports;
+    const before = this.#states.get(partition);
+    const deleted = before && (await cold?.behind(partition, before.next));
+    if (before === undefined || deleted === undefined) return;
+    await this.#writing;
+    const { after, workflows } = deleted;
+    const builder = new ProjectionBuilder();
+    builder.skip(before, after, workflows);
+    const batch = { ...builder.batch(), incarnation: this.#incarnation };
+    await store.apply(batch);
+    this.#options.leftOut?.skipped(before, after);
+    this.#keep(after);
+    this.#options.onApplied(batch.streams, new Map([[partition, after.next]]));
+    this.#hinted.add(partition);
+  }
+
+  /** Which partition is damaged shows when each is read alone. */
+  async #readEach(reads: readonly { partition: Partition; from: Offset }[]): Promise<readonly ReadResult[]> {
+    const results: ReadResult[] = [];
+    for (const read of reads) results.push(...(await this.#read([read])));
+    return results;
+  }
+
+  #decoded(results: readonly ReadResult[]): readonly Stretch[] {
+    const stretches: Stretch[] = [];
+    let room = PROJECTION_ENTRIES_MAX;
+    for (const { partition, records, end } of results) {
+      const before = this.#states.get(partition);
+      // Given to another coordinator meanwhile.
+      if (before === undefined) continue;
+      const taken = records.length <= room ? records : records.slice(0, room);
+      room -= taken.length;
+      if (before.next + taken.length < end) this.#hinted.add(partition);
+      if (taken.length > 0) stretches.push({ before, entries: taken.map(entryOf) });
+    }
+    return stretches;
+  }
+
+  #fold(stretches: readonly Stretch[], leftOut: readonly LeftOut[] = []): Prepared | undefined {
+    const { lamport } = this.#options;
+    const builder = new ProjectionBuilder();
+    if (this.#options.traces !== undefined) builder.accepted = [];
+    const folded: Partition[] = [];
+    for (const [at, { before, entries }] of stretches.entries()) {
+      // Given away while it was asked what is left out.
+      if (this.#states.get(before.partition) !== before) continue;
+      for (const entry of entries) {
+        if (entry.kind === 'event') lamport.witness(entry.envelope.lamport);
+      }
+      const left = leftOut[at] ?? NOTHING_LEFT_OUT;
+      const after = builder.fold(before, entries, left);
+      this.#options.leftOut?.folded(after, left);
+      this.#keep(after);
+      folded.push(before.partition);
+    }
+    if (folded.length === 0) return undefined;
+    const batch = { ...builder.batch(), incarnation: this.#incarnation };
+    const { entryCount, accepted = [] } = builder;
+    return { batch, judged: judgedIn(stretches), partitions: folded, entryCount, accepted };
+  }
+
+  #keep(state: PartitionState): void {
+    this.#states.delete(state.partition);
+    this.#states.set(state.partition, state);
+    if (this.#states.size <= FOLD_CACHE_PARTITIONS_MAX) return;
+    const oldest = this.#states.keys().next().value;
+    if (oldest !== undefined) this.#states.delete(oldest);
+  }
+
+  async #write(prepared: Prepared): Promise<void> {
+    const { store, hints, telemetry, clock } = this.#options.ports;
+    const startedMs = clock.monotonicMs();
+    try {
+      await store.apply(prepared.batch);
+    } catch (error) {
+      // R1: what was folded on top of this batch is worthless too; the next drain loads rows again.
+      this.#forget();
+      this.#rehint(prepared.partitions);
+      this.#alone = error instanceof InvalidError && error.code === 'batch-two-homes';
+      this.#writeError = asRetry(error);
+      this.#loop?.wake();
+      return;
+    }
+    telemetry.observe('projection_batch_seconds', (clock.monotonicMs() - startedMs) / 1_000);
+    if (this.#options.isRebuilding?.() !== true) countRejected(prepared.batch.rejected, telemetry);
+    for (const partition of prepared.partitions) hints.publish('applied', partition);
+    const next = new Map(prepared.batch.partitions.map((advance) => [advance.partition, advance.to]));
+    this.#options.onApplied(prepared.batch.streams, next);
+    this.#options.traces?.accept(prepared.accepted, prepared.batch.partitions);
+    // Loaded again, a stream that was stopped goes on (passed-over.ts).
+    for (const partition of prepared.judged) this.#states.delete(partition);
+    this.hint(prepared.judged);
+  }
+}

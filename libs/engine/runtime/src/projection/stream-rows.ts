@@ -1,0 +1,106 @@
+/** Owns a stream and its tasks as rows. Pure. */
+
+import {
+  type Dispatch,
+  type Epoch,
+  firstUnblocked,
+  isClosed,
+  isUnblocked,
+  type Offset,
+  type StreamState,
+  streamToJson,
+  type TaskState,
+  taskRank,
+  taskToJson,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { Job, RunnableStream, StreamRow, TaskRow, Telemetry } from '@tidemark/ports';
+import { CANCELLING, PAUSED, queueSpan, traceParentOf, UNREADABLE } from '../kernel/index.ts';
+import { queuedAs } from '../lease/index.ts';
+
+/** A stream as a row; also what dispatch needs to know. */
+export function streamRow(stream: StreamState, partition: StreamRow['partition']): StreamRow {
+  return {
+    workflow: stream.workflow,
+    tenant: stream.tenant,
+    partition,
+    generation: stream.generation,
+    definition: stream.definition,
+    version: stream.version,
+    pinned: stream.pinned,
+    // What can't be read is for a person to judge, whatever the workflow was about.
+    status: stream.unreadable?.problem === undefined ? stream.status : 'parked',
+    reason: stream.unreadable?.problem ?? stream.reason ?? lifecycleReason(stream),
+    position: stream.position,
+    sequence: stream.head.sequence,
+    checkpoint: stream.head.checkpoint,
+    beliefSequence: stream.beliefSequence,
+    epoch: stream.epoch,
+    holder: stream.lease?.holder ?? null,
+    lamport: stream.lamport,
+    openedAtMs: stream.openedAtMs,
+    updatedAtMs: stream.updatedAtMs,
+    tokens: stream.tokens,
+    costMicros: stream.costMicros,
+    lastAction: stream.lastAction,
+    runnable: isRunnable(stream),
+    pendingCount: isClosed(stream) ? 0 : stream.frontier.tasks.size,
+    closedInGeneration: stream.closedInGeneration,
+    ...(stream.session !== undefined && { session: stream.session }),
+    ...(stream.user !== undefined && { user: stream.user }),
+    ...(stream.tags !== undefined && { tags: stream.tags }),
+    ...(stream.fork !== undefined && { fork: stream.fork }),
+    ...(stream.dispatch !== undefined && { dispatch: stream.dispatch }),
+    state: streamToJson(stream),
+  };
+}
+
+/** Of an open workflow: what keeps it from going on as it was. */
+function lifecycleReason({ status, paused, ruling, unreadable }: StreamState): string | null {
+  if (status !== 'open') return null;
+  if (unreadable !== null) return UNREADABLE;
+  return ruling === 'cancel' ? CANCELLING : paused === undefined ? null : PAUSED;
+}
+
+/** A worker has something to do here. */
+export const isRunnable = (stream: StreamState): boolean =>
+  stream.status === 'open' &&
+  stream.lease === null &&
+  stream.unreadable === null &&
+  stream.paused === undefined &&
+  !stream.shadow &&
+  (stream.ruling !== null || firstUnblocked(stream.frontier) !== undefined);
+
+export const taskRow = (workflow: WorkflowId, task: TaskState): TaskRow => ({
+  workflow,
+  task: task.id,
+  rank: taskRank(task.id),
+  step: task.step,
+  unblocked: isUnblocked(task),
+  cause: task.cause?.event ?? null,
+  state: taskToJson(task),
+});
+
+/** The hint at a stream that is runnable once the log is folded up to this offset. Its context is the queue span that the next claim ends. */
+export function jobOf(
+  stream: Omit<RunnableStream, 'next'>,
+  offset: Offset,
+  { traceRatio }: Pick<Telemetry, 'traceRatio'>,
+): Job {
+  const { workflow, tenant, definition, version, pinned, partition, lamport } = stream;
+  const dispatch = dispatchOf(stream);
+  return {
+    ...{ workflow, tenant, definition: queuedAs(definition), version, pinned, partition, offset, lamport },
+    ...(dispatch !== undefined && { dispatch }),
+    ...(traceRatio !== undefined && {
+      trace: traceParentOf(workflow, queueSpan(workflow, (stream.epoch + 1) as Epoch), traceRatio),
+    }),
+  };
+}
+
+/** What was begun before counts against no rate again. */
+function dispatchOf({ dispatch, epoch }: Pick<RunnableStream, 'dispatch' | 'epoch'>): Dispatch | undefined {
+  if (dispatch?.limits === undefined || epoch === 0) return dispatch;
+  const limits = dispatch.limits.flatMap(({ rate: _, ...limit }) => (limit.concurrency === undefined ? [] : [limit]));
+  return { ...dispatch, limits };
+}

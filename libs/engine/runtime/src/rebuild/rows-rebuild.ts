@@ -1,0 +1,389 @@
+/**
+ * Owns making rows anew from nothing: folds log and archive into tables beside those in use, and puts them in their place, or holds the two
+ * against each other. The fleet runs on meanwhile. What an earlier process has folded is gone on from. Must not write to the rows in use.
+ */
+
+import {
+  ConflictError,
+  CorruptError,
+  type Offset,
+  type Partition,
+  STATE_VERSION,
+  TidemarkError,
+  UnavailableError,
+} from '@tidemark/core';
+import {
+  type CatchUp,
+  type Clock,
+  type CompareContents,
+  type EventLog,
+  noTelemetry,
+  type ProjectionStore,
+  RANGE_COUNT,
+  type RowComparison,
+  type StoreRebuild,
+  type UnfinishedRebuild,
+} from '@tidemark/ports';
+import release from '../../package.json' with { type: 'json' };
+import {
+  type Archive,
+  expectedText,
+  indexArchived,
+  latestOf,
+  type RecalledHistory,
+  Recalls,
+  recalledIn,
+  settleArchived,
+} from '../archive/index.ts';
+import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, backoffMs, LamportClock } from '../kernel/index.ts';
+import { LeftOutHistory, Projector, wholePartitions } from '../projection/index.ts';
+import { BoundedLog } from './bounded-log.ts';
+import {
+  REBUILD_LOOK_MS,
+  REBUILD_MEET_MAX_MS,
+  REBUILD_MEETINGS_MAX,
+  REBUILD_PARTITIONS_AT_ONCE,
+  REBUILD_PLACINGS_MAX,
+} from './limits.ts';
+import { lostTail } from './lost-tail.ts';
+
+/** Rows of another release, or of another form of folded state, are not gone on from. */
+const FOLD_VERSION = `${release.version}, state ${STATE_VERSION}`;
+
+export interface RebuildProgress {
+  /** Log entries that the new rows hold, of those there are. */
+  readonly doneCount: number;
+  readonly totalCount: number;
+  /** Those that this run has folded. */
+  readonly foldedCount: number;
+}
+
+export interface RowsRebuildOptions {
+  readonly target: StoreRebuild;
+  /** The target's store as the fleet sees its own: where that seals what it writes, this does too. */
+  readonly rows: ProjectionStore;
+  /** All history, opened. */
+  readonly log: EventLog;
+  /** Absent: all history is in the log. */
+  readonly archived?: { readonly hot: EventLog; readonly archive: Archive } | undefined;
+  readonly clock: Clock;
+  /** Opens and compares texts that are sealed or in blobs; absent: only that they are there is compared. */
+  readonly contents?: CompareContents | undefined;
+  readonly onProgress?: (progress: RebuildProgress) => void;
+  /** Told of every failure that was outlived. */
+  readonly onError?: (error: unknown) => void;
+}
+
+type Positions = ReadonlyMap<Partition, Offset>;
+
+/** Of one fold: what wakes it, and what ends it. */
+interface Folding {
+  readonly upTo: Positions;
+  wake: () => void;
+  failure: { readonly error: unknown } | undefined;
+}
+
+const ALL_RANGES = Array.from({ length: RANGE_COUNT }, (_, range) => range);
+
+export class RowsRebuild {
+  readonly #options: RowsRebuildOptions;
+  readonly #log: BoundedLog;
+  #projector: Projector;
+  /** How far the new rows are. */
+  #next = new Map<Partition, Offset>();
+  #foldedCount = 0;
+  #totalCount = 0;
+  #folding: Folding | undefined;
+  /** Partitions whose history was recalled, and isn't there yet. */
+  readonly #away = new Map<Partition, RecalledHistory>();
+  /** Up to where the new rows know of segments, before what those hold is folded. */
+  readonly #archivedTo = new Map<Partition, Offset>();
+  /** Rows of archived history are left out, rather than written and taken away again. */
+  #leavesOut = true;
+
+  constructor(options: RowsRebuildOptions) {
+    this.#options = options;
+    this.#log = new BoundedLog(options.log);
+    this.#projector = this.#newProjector();
+  }
+
+  #newProjector(): Projector {
+    const { rows, clock, archived } = this.#options;
+    return new Projector({
+      ports: {
+        log: this.#log,
+        store: rows,
+        hints: { publish: () => {}, subscribe: async () => async () => {}, close: async () => {} },
+        telemetry: noTelemetry,
+        clock,
+        cold: archived && new Recalls({ archive: archived.archive, clock }),
+      },
+      leftOut: this.#leavesOut
+        ? new LeftOutHistory(rows, (partition) => this.#archivedTo.get(partition) ?? (0 as Offset))
+        : undefined,
+      lamport: new LamportClock(),
+      onApplied: (_, next) => this.#applied(next),
+      onError: (error) => this.#failed(error),
+    });
+  }
+
+  /** What an earlier process left, which `switchOver` goes on from. */
+  unfinished(): Promise<UnfinishedRebuild | undefined> {
+    return this.#options.target.unfinished();
+  }
+
+  /**
+   * Folds everything and puts the new rows in the place of those in use. Throws `UnavailableError` (`store-busy`, `rebuild-behind`,
+   * `rebuild-misplaced`: run it again, it goes on where it was; `history-recalled`: run it again when that is there), `CorruptError`
+   * (`log-replaced`: the rows in use know more than the log; those of `StoreRebuild.switchOver`; as reading log and archive does),
+   * `ConfigError` (`store-older`; those of `StoreRebuild`). `isFromNothing`: what an earlier process folded is thrown away.
+   */
+  async switchOver({ isFromNothing = false }: { readonly isFromNothing?: boolean } = {}): Promise<void> {
+    const { target } = this.#options;
+    await this.#refuseLostLog();
+    await target.begin(FOLD_VERSION, isFromNothing);
+    await this.#untilDone(async () => {
+      await this.#foldAll(await this.#ends());
+      await target.switchOver((positions) => this.#meet(positions));
+    });
+  }
+
+  /**
+   * Folds what the rows in use hold, compares, and throws the new rows away. `limit`: differences that are named. Throws as `switchOver`,
+   * but for what would be lost by switching.
+   */
+  async compare(limit: number): Promise<RowComparison> {
+    const { target, contents } = this.#options;
+    await this.#refuseLostLog();
+    await target.begin(FOLD_VERSION, true);
+    try {
+      return await this.#untilDone(async () => {
+        const positions = await target.positions();
+        this.#log.limit(positions);
+        await this.#foldAll(positions);
+        const catchUp: CatchUp = (at) => {
+          this.#log.limit(at);
+          return this.#meet(at);
+        };
+        return target.compare(catchUp, { limit, contents });
+      });
+    } finally {
+      await target.drop();
+    }
+  }
+
+  /** Rows that know more than the log prove that the log lost something: new ones would never come that far, and would know less. */
+  async #refuseLostLog(): Promise<void> {
+    const { target, log } = this.#options;
+    const lost = await lostTail(log, target);
+    if (lost === undefined) return;
+    throw new CorruptError(
+      'log-replaced',
+      `The log ends before what its rows hold (partition ${lost.partition}: ${lost.end} of ${lost.next} entries): it was deleted, cut, or restored from an older copy. Nothing was changed. Restore the log from a newer copy; new rows would forget what it has lost.`,
+      { ...lost },
+    );
+  }
+
+  /** Again where others were in the way, or workflows turned out to be elsewhere; not for ever. */
+  async #untilDone<T>(work: () => Promise<T>): Promise<T> {
+    const { clock, target, onError } = this.#options;
+    let placingCount = 0;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#working(work);
+      } catch (error) {
+        const code = error instanceof TidemarkError ? error.code : '';
+        if (code === 'rebuild-misplaced' && placingCount++ < REBUILD_PLACINGS_MAX) {
+          onError?.(error);
+          await target.placeAnew();
+          continue;
+        }
+        if (code === 'archive-disagrees' && this.#leavesOut) {
+          onError?.(error);
+          this.#leavesOut = false;
+          await target.begin(FOLD_VERSION, true);
+          continue;
+        }
+        const isBusy = code === 'rebuild-behind' || code === 'store-busy';
+        if (!isBusy || attempt >= REBUILD_MEETINGS_MAX) throw error;
+        onError?.(error);
+        await clock.sleep(backoffMs(attempt, BACKOFF_FIRST_MS, BACKOFF_MAX_MS));
+      }
+    }
+  }
+
+  async #working<T>(work: () => Promise<T>): Promise<T> {
+    const { rows } = this.#options;
+    await rows.ensure();
+    this.#next = new Map(await rows.positions());
+    this.#away.clear();
+    this.#archivedTo.clear();
+    this.#projector = this.#newProjector();
+    this.#projector.own(ALL_RANGES);
+    this.#projector.start();
+    try {
+      return await work();
+    } finally {
+      await this.#projector.stop();
+    }
+  }
+
+  /** Of the partitions that have rows. Others are a coordinator's to add, which fences them first. */
+  async #ends(): Promise<Positions> {
+    const known = [...(await this.#options.target.positions()).keys()];
+    if (known.length === 0) {
+      throw new UnavailableError(
+        'rows-missing',
+        'The rows in use know of no partition: there is nothing to be made anew beside them. Start a coordinator (or open the folder), which makes them from log and archive.',
+      );
+    }
+    return new Map([...(await this.#log.bounds(known))].map(([partition, { end }]) => [partition, end]));
+  }
+
+  /** Some partitions at a time, so that rows of archived history never pile up. */
+  async #foldAll(upTo: Positions): Promise<void> {
+    const { archived, rows } = this.#options;
+    this.#totalCount = sum(upTo.values());
+    const partitions = [...upTo.keys()];
+    for (let at = 0; at < partitions.length; at += REBUILD_PARTITIONS_AT_ONCE) {
+      const some = partitions.slice(at, at + REBUILD_PARTITIONS_AT_ONCE);
+      const ends = new Map(some.map((partition) => [partition, upTo.get(partition)!]));
+      if (archived !== undefined && this.#leavesOut) {
+        for (const [partition, start] of await indexArchived(archived, rows, ends))
+          this.#archivedTo.set(partition, start);
+      }
+      await this.#fold(ends);
+      await this.#settle(some.filter((partition) => !this.#away.has(partition)));
+    }
+    this.#refuseAway();
+    await rows.markReady();
+  }
+
+  /** Once everything else is folded, and all that is lacking was asked for. */
+  #refuseAway(): void {
+    const away = [...this.#away.values()];
+    if (away.length === 0) return;
+    const expectedAtMs = latestOf(away.map((each) => each.expectedAtMs));
+    const objectCount = sum(away.map((each) => each.objectCount));
+    throw new UnavailableError(
+      'history-recalled',
+      `${objectCount} objects with history of ${away.length} partitions are in a storage class that is read only after a recall. They were asked for, and are expected ${expectedText(expectedAtMs)}: run it again then. Nothing was changed.`,
+      { objectCount, partitionCount: away.length, expectedAtMs },
+    );
+  }
+
+  /** Resolves once the new rows stand there, but for partitions that are away. */
+  async #fold(upTo: Positions, signal?: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const folding: Folding = { upTo, wake: () => {}, failure: undefined };
+    this.#folding = folding;
+    try {
+      await this.#addMissing([...upTo.keys()]);
+      for (;;) {
+        const behind = this.#behind(upTo);
+        if (behind.length === 0 || signal?.aborted === true) return;
+        const woken = new AbortController();
+        folding.wake = () => woken.abort();
+        this.#projector.hint(behind);
+        await clock.sleep(REBUILD_LOOK_MS, woken.signal);
+        if (folding.failure !== undefined) throw folding.failure.error;
+        await this.#look(this.#behind(upTo));
+      }
+    } finally {
+      if (this.#folding === folding) this.#folding = undefined;
+    }
+  }
+
+  async #addMissing(partitions: readonly Partition[]): Promise<void> {
+    const missing = partitions.filter((partition) => !this.#next.has(partition));
+    if (missing.length === 0) return;
+    const added = await wholePartitions(this.#log, missing);
+    await this.#options.rows.addPartitions(added);
+    for (const { partition, start } of added) this.#next.set(partition, start);
+  }
+
+  #behind(upTo: Positions): readonly Partition[] {
+    const isBehind = ([partition, offset]: readonly [Partition, Offset]): boolean =>
+      this.#next.get(partition)! < offset && !this.#away.has(partition);
+    return [...upTo].filter(isBehind).map(([partition]) => partition);
+  }
+
+  /** A batch may have been written whose answer was lost, or by another process: nobody told of those. */
+  async #look(partitions: readonly Partition[]): Promise<void> {
+    if (partitions.length === 0) return;
+    try {
+      this.#advance(await this.#options.rows.positions(partitions));
+    } catch (error) {
+      if (!isOutlived(error)) throw error;
+      this.#options.onError?.(error);
+    }
+  }
+
+  /** The index of segments, and no rows of what they have. */
+  async #settle(partitions: readonly Partition[]): Promise<void> {
+    const { archived, rows } = this.#options;
+    if (archived === undefined) return;
+    for (const [partition, { start }] of await archived.hot.bounds(partitions)) {
+      const next = this.#next.get(partition)!;
+      // A page of segments at a time. The log may have been trimmed further than what is compared.
+      while (next >= start && !(await settleArchived(archived.archive, rows, partition, { start, next })));
+    }
+  }
+
+  /** While writers are held: what came last. */
+  async #meet(positions: Positions): Promise<void> {
+    const { clock, rows } = this.#options;
+    const met = new AbortController();
+    const late = clock.sleep(REBUILD_MEET_MAX_MS, met.signal).then(() => {
+      if (met.signal.aborted) return;
+      throw new UnavailableError(
+        'rebuild-behind',
+        `The new rows did not catch up with those in use within ${REBUILD_MEET_MAX_MS / 1_000} s, in which nobody could write. Nothing was changed; it goes on, or run it again at a quieter time.`,
+      );
+    });
+    try {
+      await Promise.race([this.#fold(positions, met.signal), late]);
+    } finally {
+      met.abort();
+    }
+    this.#refuseAway();
+    if (!(await rows.markReady())) throw new UnavailableError('rebuild-behind', 'The new rows are not complete yet.');
+  }
+
+  #applied(next: Positions): void {
+    this.#advance(next);
+    if (this.#folding !== undefined && this.#behind(this.#folding.upTo).length === 0) this.#folding.wake();
+  }
+
+  #advance(next: Positions): void {
+    for (const [partition, offset] of next) {
+      const before = this.#next.get(partition) ?? offset;
+      this.#foldedCount += Math.max(0, offset - before);
+      this.#next.set(partition, Math.max(before, offset) as Offset);
+    }
+    if (next.size === 0) return;
+    const [doneCount, totalCount, foldedCount] = [sum(this.#next.values()), this.#totalCount, this.#foldedCount];
+    this.#options.onProgress?.({ doneCount, totalCount, foldedCount });
+  }
+
+  #failed(error: unknown): void {
+    const recalled = recalledIn(error);
+    if (recalled !== undefined) this.#away.set(recalled.partition, recalled);
+    if (isOutlived(error)) this.#options.onError?.(error);
+    else if (this.#folding !== undefined) this.#folding.failure = { error };
+    this.#folding?.wake();
+  }
+}
+
+function isOutlived(error: unknown): boolean {
+  const code = error instanceof TidemarkError ? error.code : '';
+  return (
+    // The tables are gone: another process switched them, or threw them away.
+    (error instanceof UnavailableError && code !== 'store-missing') ||
+    error instanceof ConflictError ||
+    // One workflow in two partitions: they are folded one by one then.
+    code === 'batch-two-homes'
+  );
+}
+
+const sum = (values: Iterable<number>): number => [...values].reduce((total, value) => total + value, 0);

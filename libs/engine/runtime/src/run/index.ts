@@ -1,0 +1,8 @@
+/** The door of the room: what other rooms of the engine use of it. */
+export { commitDrafts } from './commit.ts';
+export { completed } from './continuing.ts';
+export { needsLifecycle } from './declare-tasks.ts';
+export { releaseDraft } from './ending.ts';
+export { childId, drawUpOpening, type Opening, type StartRequest, traceHints } from './opening.ts';
+export { outcomeOf } from './run-outcome.ts';
+export { type RunEnd, WorkflowRunner } from './workflow-runner.ts';

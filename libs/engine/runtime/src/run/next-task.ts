@@ -1,0 +1,32 @@
+/** Owns which task of a held workflow starts next. Must not start it. */
+
+import { firstUnblocked, isUnblocked, type StreamState, type TaskId, type TaskState } from '@tidemark/core';
+import type { Definition } from '../definition/index.ts';
+import { canRun } from '../history/index.ts';
+import type { HeldStream } from '../lease/index.ts';
+import { isOverBudget } from './takeover.ts';
+
+/**
+ * W1: while a durable write is under way, only what the log has confirmed may start. What is done or ended by an event
+ * on its way doesn't start either: the confirmed state doesn't know of it yet.
+ */
+export function nextTask(
+  { confirmed, speculative }: Pick<HeldStream, 'confirmed' | 'speculative'>,
+  definition: Definition,
+  running: ReadonlyMap<TaskId, unknown>,
+  isWriting: boolean,
+): TaskState | undefined {
+  if (!mayBegin(confirmed) || !mayBegin(speculative)) return undefined;
+  if (isOverBudget(speculative, definition) || !canRun(definition, speculative)) return undefined;
+  if (!isWriting) return firstUnblocked(speculative.frontier, running as unknown as ReadonlySet<TaskId>);
+  for (const task of confirmed.frontier.tasks) {
+    if (!isUnblocked(task) || running.has(task.id)) continue;
+    const now = speculative.frontier.tasks.get(task.id);
+    if (now !== undefined && isUnblocked(now)) return now;
+  }
+  return undefined;
+}
+
+/** Whether any task may start: the workflow isn't paused, and nothing else is to be done with it first. */
+const mayBegin = ({ status, paused, ruling }: StreamState): boolean =>
+  status === 'open' && paused === undefined && ruling === null;

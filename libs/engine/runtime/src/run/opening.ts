@@ -1,0 +1,184 @@
+/**
+ * Owns what a workflow's opening says, drawn up from its definition and input: by whoever starts it, or by the worker whose task waits for it.
+ * Runs the definition's `begin`, and nothing else of a user's. Must not write.
+ */
+
+import { type ChildOpening, type Children, type Payloads, toJson } from '@tidemark/codec';
+import {
+  type Compensates,
+  type Envelope,
+  InvalidError,
+  type Json,
+  type Lamport,
+  LIFECYCLE_RULES_VERSION,
+  type Parent,
+  type Priority,
+  RULES_VERSION,
+  type Sequence,
+  type StreamState,
+  type TaskId,
+  type TenantId,
+  type TraceHints,
+  taskId,
+  type WorkflowId,
+  workflowId,
+} from '@tidemark/core';
+import type { Digest } from '@tidemark/ports';
+import { checkedFragments } from '../agent/index.ts';
+import { checkedDispatch, type Definition } from '../definition/index.ts';
+import { digestOf, type Ports } from '../kernel/index.ts';
+import { WORKFLOW_ID_MAX_CHARS } from '../lease/index.ts';
+import { type DeclaredTasks, declareTasks, needsLifecycle } from './declare-tasks.ts';
+
+export interface StartRequest {
+  readonly definition: Definition;
+  readonly input: unknown;
+  readonly workflow: WorkflowId;
+  readonly tenant: TenantId;
+  /** Runs with exactly this version of its definition; false when absent. */
+  readonly pinned?: boolean | undefined;
+  /** Observed only: its agent runs elsewhere, and no worker claims it; false when absent. */
+  readonly shadow?: boolean | undefined;
+  /** The session that it is a part of, and whose it is. */
+  readonly session?: string | undefined;
+  readonly user?: string | undefined;
+  /** By which people find it. */
+  readonly tags?: readonly string[] | undefined;
+  /** W3C `traceparent` of whoever starts it: its trace links there. */
+  readonly trace?: string | undefined;
+  /** In place of its definition's. */
+  readonly priority?: Priority | undefined;
+  /** Admission counts for it; absent: it doesn't. */
+  readonly isLimited?: boolean | undefined;
+  /** Time from now, in milliseconds, after which it is cancelled; the definition's when absent. */
+  readonly timeoutMs?: number | undefined;
+  /** Set for an undo. */
+  readonly compensates?: Compensates | undefined;
+}
+
+/** What the placement row holds: the opening without its place. */
+export interface Opening {
+  readonly lamport: Lamport;
+  readonly atMs: number;
+  readonly control: Omit<Envelope<'WorkflowOpened'>['control'], 'partition' | 'placement'>;
+  readonly payload: Payloads['WorkflowOpened'];
+}
+
+type OpeningRequest = Omit<StartRequest, 'tenant'> & { readonly parent?: Parent | undefined };
+
+export function drawUpOpening(
+  { definition, input, ...how }: OpeningRequest,
+  { clock, digest }: Pick<Ports, 'clock' | 'digest'>,
+): Omit<Opening, 'lamport'> {
+  const atMs = clock.nowMs();
+  const timeoutMs = how.timeoutMs ?? definition.timeoutMs;
+  const parsed = definition.parseInput(input);
+  const begun = definition.begin(parsed);
+  const belief: Json = definition.parseBelief(toJson(begun.belief, `belief of ${definition.name}.begin`));
+  const declared = declareTasks(definition, null, begun.next, 0 as Sequence, atMs);
+  const children = childrenOf(declared, 0 as Sequence, { workflow: how.workflow, user: how.user }, { clock, digest });
+  const dispatch = checkedDispatch(definition, parsed, how.priority);
+  const fragments = checkedFragments(begun.fragments ?? [], `${definition.name} v${definition.version}, begin`);
+  const isTimed = timeoutMs !== undefined || how.parent !== undefined;
+  return {
+    atMs,
+    control: {
+      definition: definition.name,
+      version: definition.version,
+      rules: isTimed || needsLifecycle(declared.tasks) ? LIFECYCLE_RULES_VERSION : RULES_VERSION,
+      inputDigest: digestOf(digest, parsed),
+      tasks: withChildren(declared.tasks, how.workflow, 0 as Sequence),
+      pinned: how.pinned ?? false,
+      shadow: how.shadow ?? false,
+      compensates: how.compensates ?? null,
+      ...(how.parent !== undefined && { parent: how.parent }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(how.session !== undefined && { session: how.session }),
+      ...(how.user !== undefined && { user: how.user }),
+      ...(how.tags !== undefined && how.tags.length > 0 && { tags: how.tags }),
+      ...traceHints(definition, how.trace),
+      ...(dispatch !== undefined && { dispatch }),
+      ...(fragments.length > 0 && { hasContext: true }),
+    },
+    payload: {
+      input: parsed,
+      belief,
+      tasks: declared.inputs,
+      ...(declared.asks !== undefined && { asks: declared.asks }),
+      ...(children !== undefined && { children }),
+      ...(fragments.length > 0 && { fragments }),
+    },
+  };
+}
+
+/** The id of the child that a task waits for: it follows from the task, so that whoever starts it starts the same. Throws `InvalidError` (`children-too-deep`). */
+export function childId(parent: WorkflowId, task: TaskId): WorkflowId {
+  const id = `${parent}~${task}`;
+  if (id.length <= WORKFLOW_ID_MAX_CHARS) return workflowId(id);
+  throw new InvalidError(
+    'children-too-deep',
+    `Task ${task} of ${parent}: the id of its child would have more than ${WORKFLOW_ID_MAX_CHARS} characters. Give the first parent a shorter id, or have fewer generations.`,
+    { workflow: parent, task },
+  );
+}
+
+/** Tasks that wait for children, with the children's ids. */
+export const withChildren = (
+  tasks: DeclaredTasks['tasks'],
+  parent: WorkflowId,
+  sequence: Sequence,
+): DeclaredTasks['tasks'] =>
+  tasks.map((task, index) => {
+    if (!task.when.some(({ kind }) => kind === 'child')) return task;
+    const child = childId(parent, taskId(sequence, index));
+    return { ...task, when: task.when.map((wait) => (wait.kind === 'child' ? { ...wait, child } : wait)) };
+  });
+
+/** Throws what their definitions do, and `InvalidError` (`child-secret`, `children-too-deep`). */
+export function childrenOf(
+  { children = {} }: DeclaredTasks,
+  sequence: Sequence,
+  { workflow, user }: Pick<StreamState, 'workflow' | 'user'>,
+  ports: { readonly clock: Ports['clock']; readonly digest: Digest },
+): Children | undefined {
+  const drawn: Record<string, ChildOpening> = {};
+  for (const [index, { name, definition, input, onClose }] of Object.entries(children)) {
+    if (definition.hasSecrets === true) throw childSecret(definition);
+    const task = taskId(sequence, Number(index));
+    const parent: Parent = { workflow, task, onClose };
+    const request = { definition, input, workflow: childId(workflow, task), user, parent };
+    const { control, payload } = drawUpOpening(request, ports);
+    drawn[index] = {
+      name,
+      mode: definition.placement,
+      control: control as unknown as Json,
+      ...payload,
+    } as ChildOpening;
+  }
+  return Object.keys(drawn).length === 0 ? undefined : drawn;
+}
+
+const childSecret = ({ name }: Definition): InvalidError =>
+  new InvalidError(
+    'child-secret',
+    `${name} has secret fields, which are sealed with a key of its own: it can't be a child. Start it by an effect.`,
+    {
+      definition: name,
+    },
+  );
+
+/** What the workflow's trace is drawn with; nothing where there is nothing to say. */
+export function traceHints(
+  { agent, steps }: Pick<Definition, 'agent' | 'steps'>,
+  parent: string | undefined,
+): { readonly trace?: TraceHints } {
+  const plans = [...steps.values()].flatMap(({ name, plans }) => (plans === true ? [name] : []));
+  if (parent === undefined && agent !== true && plans.length === 0) return {};
+  return {
+    trace: {
+      ...(parent !== undefined && { parent }),
+      ...(agent === true && { agent }),
+      ...(plans.length > 0 && { plans }),
+    },
+  };
+}

@@ -1,0 +1,211 @@
+/**
+ * Owns what the next holder would do with a workflow, told before anybody does it: from the folded state, the effects' rows and
+ * the definition alone. Pure; asks nobody and changes nothing. What follows from an effect is the recovery table's word
+ * (core/recovery.ts), for each answer that the outside could give.
+ */
+
+import {
+  crashVerdict,
+  type EffectKey,
+  type EffectKind,
+  type EffectState,
+  firstUnblocked,
+  isClosed,
+  isReplay,
+  type Lease,
+  type Offset,
+  type ProbeAnswer,
+  type Question,
+  RECOVERY_ATTEMPTS_MAX,
+  RECOVERY_WINDOW_MS,
+  type RecoveryAction,
+  type Resolution,
+  recoveryAction,
+  type Sequence,
+  type StreamState,
+  type TaskId,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { EffectRow } from '@tidemark/ports';
+import type { Definition } from '../definition/index.ts';
+import { CALL_WINDOW_MS } from '../effects/index.ts';
+import { fittingResolutions, undoId } from '../lease/index.ts';
+import { mayCompensate } from './ending.ts';
+import { budgetDraft } from './takeover.ts';
+
+export interface RecoveryFacts {
+  readonly state: StreamState;
+  /** Effects of the newest checkpoint's task. */
+  readonly headEffects: readonly EffectRow[];
+  /** Undefined: this process doesn't know it. */
+  readonly definition: Definition | undefined;
+  /** What probes have said just now, where they were asked. */
+  readonly answers: ReadonlyMap<EffectKey, ProbeAnswer>;
+  readonly nowMs: number;
+}
+
+/** What the outside could say (or said), and what follows. */
+export interface PlannedOutcome {
+  readonly answer: ProbeAnswer;
+  readonly action: RecoveryAction;
+}
+
+export interface PlannedEffect {
+  readonly key: EffectKey;
+  readonly operation: string;
+  readonly task: TaskId;
+  readonly kind: EffectKind;
+  readonly status: EffectState['status'];
+  readonly of: 'newest-checkpoint' | 'pending-task';
+  /** `unknown`: the definition isn't at hand, or doesn't list the effect (then only its step knows its probe). */
+  readonly probe: 'registered' | 'none' | 'unknown';
+  /**
+   * Whether the outside has a say in it: not about what is known not to be done, and about what is done only after a holder's
+   * death (or when the probe was asked just now).
+   */
+  readonly external: boolean;
+  /** What the probe said, where it was asked. */
+  readonly said: ProbeAnswer | null;
+  /** One where the answer is known, else one for each possible answer. */
+  readonly outcomes: readonly PlannedOutcome[];
+  /** Before a `not-done` counts, a late call's time must have passed: this many milliseconds; 0: at once. */
+  readonly waitMs: number;
+}
+
+/** What comes after the effects of the newest checkpoint, in the end. */
+export type PlannedNext =
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'shadow' }
+  | { readonly kind: 'unreadable'; readonly type: string; readonly v: number }
+  /** A record that can't be read: a person judges it. */
+  | { readonly kind: 'stopped'; readonly type: string; readonly offset: Offset; readonly problem: string }
+  | { readonly kind: 'compensating'; readonly undo: WorkflowId }
+  | { readonly kind: 'needs-person'; readonly question: Question; readonly resolutions: readonly Resolution[] }
+  /** A person has decided; the next holder does it. */
+  | { readonly kind: 'ruled'; readonly ruling: NonNullable<StreamState['ruling']> }
+  | { readonly kind: 'paused'; readonly by: string }
+  /** The next holder asks a person instead of running anything. */
+  | { readonly kind: 'will-park'; readonly code: string }
+  /** Nothing can run now: all pending tasks are blocked. */
+  | { readonly kind: 'blocked' }
+  /** Goes on with this task; `alone`: without any other beside it, since its holder died. */
+  | { readonly kind: 'runs'; readonly task: TaskId; readonly step: string; readonly alone: boolean };
+
+export interface RecoveryPlan {
+  readonly workflow: WorkflowId;
+  readonly status: StreamState['status'];
+  readonly lease: Pick<Lease, 'epoch' | 'holder'> | null;
+  /** Deaths of holders since the newest checkpoint, and how many more the hour takes before a person is asked. */
+  readonly crashes: {
+    readonly count: number;
+    readonly lastHourCount: number;
+    readonly attemptsLeftCount: number;
+    readonly timesMs: readonly number[];
+  };
+  readonly checkpoint: Sequence;
+  readonly effects: readonly PlannedEffect[];
+  readonly next: PlannedNext;
+}
+
+/** Probes that a plan could ask, of the effects that it tells of. */
+export function askable(state: StreamState, headEffects: readonly EffectRow[], definition: Definition | undefined) {
+  if (isReplay(state)) return [];
+  const probed = new Map((definition?.effects ?? []).map((effect) => [effect.operation, effect]));
+  return foundEffects(state, headEffects).flatMap(({ key, operation }) => {
+    const effect = probed.get(operation);
+    return effect?.probe === undefined ? [] : [{ key, effect }];
+  });
+}
+
+export function recoveryPlan(facts: RecoveryFacts): RecoveryPlan {
+  const { state, nowMs } = facts;
+  const lastHourCount = state.crashTimesMs.filter((atMs) => nowMs - atMs <= RECOVERY_WINDOW_MS).length;
+  // Nobody looks at effects then; those of a fork that replays are answered by what its base recorded.
+  const stands = isClosed(state) || state.status === 'compensating' || state.shadow || state.ruling !== null;
+  const isOver = stands || isReplay(state);
+  return {
+    workflow: state.workflow,
+    status: state.status,
+    lease: state.lease === null ? null : { epoch: state.lease.epoch, holder: state.lease.holder },
+    crashes: {
+      count: state.crashCount,
+      lastHourCount,
+      attemptsLeftCount: Math.max(RECOVERY_ATTEMPTS_MAX - lastHourCount, 0),
+      timesMs: state.crashTimesMs,
+    },
+    checkpoint: state.head.sequence,
+    effects: isOver ? [] : foundEffects(state, facts.headEffects).map((found) => planned(found, facts)),
+    next: nextOf(facts),
+  };
+}
+
+type Found = Pick<PlannedEffect, 'key' | 'operation' | 'task' | 'kind' | 'status' | 'of'> & {
+  readonly timeoutMs: number;
+  readonly isSuspect: boolean;
+};
+
+/** Those that left the process; of pending tasks in the order in which they would come up again. */
+function foundEffects({ frontier, isUnsettled }: StreamState, headEffects: readonly EffectRow[]): readonly Found[] {
+  const ofHead = headEffects.map(
+    (row): Found => ({ ...row, of: 'newest-checkpoint', timeoutMs: 0, isSuspect: isUnsettled }),
+  );
+  const ofTasks = [...frontier.tasks].flatMap(({ id, effects }) =>
+    effects.map((effect): Found => ({ ...effect, task: id, of: 'pending-task' })),
+  );
+  return [...ofHead, ...ofTasks].filter(({ kind }) => kind !== 'pure');
+}
+
+function planned(found: Found, { state, definition, answers }: RecoveryFacts): PlannedEffect {
+  const { key, operation, task, kind, status, of, timeoutMs, isSuspect } = found;
+  const effect = definition?.effects.find((listed) => listed.operation === operation);
+  const probe = effect === undefined ? 'unknown' : effect.probe === undefined ? 'none' : 'registered';
+  const said = answers.get(key) ?? null;
+  const may = effect !== undefined && mayCompensate(state, [effect], effect, status === 'done' ? 'done' : 'unknown');
+  const isHead = of === 'newest-checkpoint';
+  const afterDeath = state.lease !== null || isSuspect;
+  const external =
+    said !== null ||
+    status === 'intended' ||
+    status === 'pending' ||
+    (status === 'done' && afterDeath && !(isHead && probe === 'none'));
+  const possible = external ? POSSIBLE[probe] : (['none'] as const);
+  const outcomes = (said === null ? possible : [said]).map((answer) => ({
+    answer,
+    // What was committed is held against the outside only where there is a probe.
+    action:
+      status === 'done' && answer === 'none' && (isHead || !external)
+        ? 'go-on'
+        : recoveryAction({ status, kind, answer, mayCompensate: may }),
+  }));
+  const waits = probe !== 'none' && status === 'intended' && kind === 'irreversible' && effect?.probeFences !== true;
+  const waitMs = waits ? CALL_WINDOW_MS + Math.max(timeoutMs, effect?.timeoutMs ?? 0) : 0;
+  return { key, operation, task, kind, status, of, probe, external, said, outcomes, waitMs };
+}
+
+const POSSIBLE: Readonly<Record<PlannedEffect['probe'], readonly ProbeAnswer[]>> = {
+  registered: ['done', 'not-done', 'unknown'],
+  none: ['none'],
+  unknown: ['done', 'not-done', 'unknown', 'none'],
+};
+
+function nextOf({ state, definition }: RecoveryFacts): PlannedNext {
+  if (isClosed(state)) return { kind: 'ended' };
+  if (state.shadow) return { kind: 'shadow' };
+  if (state.unreadable !== null) {
+    const { type, v, offset, problem } = state.unreadable;
+    return problem === undefined ? { kind: 'unreadable', type, v } : { kind: 'stopped', type, offset, problem };
+  }
+  if (state.status === 'compensating') return { kind: 'compensating', undo: state.undo ?? undoId(state.workflow) };
+  if (state.question !== null) {
+    return { kind: 'needs-person', question: state.question, resolutions: fittingResolutions(state, state.question) };
+  }
+  if (state.paused !== undefined) return { kind: 'paused', by: state.paused.by };
+  if (state.ruling !== null) return { kind: 'ruled', ruling: state.ruling };
+  const code = crashVerdict(state);
+  if (code !== null) return { kind: 'will-park', code };
+  if (definition !== undefined && budgetDraft(state, definition) !== undefined)
+    return { kind: 'will-park', code: 'step-budget' };
+  const first = firstUnblocked(state.frontier);
+  if (first === undefined) return { kind: 'blocked' };
+  return { kind: 'runs', task: first.id, step: first.step, alone: state.crashCount > 0 };
+}

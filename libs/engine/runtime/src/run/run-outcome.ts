@@ -1,0 +1,53 @@
+/** Owns what a caller is told of a workflow's end. Pure. */
+
+import { decodePayload } from '@tidemark/codec';
+import { CONTINUED, type Json, TidemarkError, type WorkflowId } from '@tidemark/core';
+import type { WorkflowSummary } from '@tidemark/ports';
+import { historyForgotten, isEndForgotten } from '../kernel/index.ts';
+
+/** The workflow ended with an error. */
+export class WorkflowFailedError extends TidemarkError {
+  override readonly name = 'WorkflowFailedError';
+}
+
+/** Whoever waits for the result of any other looks at the one that goes on for it. */
+const replayEnded = (workflow: WorkflowId): WorkflowFailedError =>
+  new WorkflowFailedError(
+    'workflow-continued',
+    `Workflow ${workflow} replays another, and ends where that went on with a fresh history: it has no output.`,
+    { workflow },
+  );
+
+/**
+ * Undefined while it has not ended. `question`: what a person is asked, where it is parked. Throws `WorkflowFailedError`, `InvalidError`
+ * (`history-forgotten`).
+ */
+export function outcomeOf(summary: WorkflowSummary, question?: string): { readonly output: Json } | undefined {
+  const { workflow, status, reason, result } = summary;
+  if (isEndForgotten(summary)) throw historyForgotten(workflow);
+  switch (status) {
+    case 'completed':
+      if (summary.reason === CONTINUED) throw replayEnded(workflow);
+      return result === null ? undefined : decodePayload('WorkflowCompleted', result);
+    case 'failed': {
+      if (result === null) return undefined;
+      // Of `WorkflowFailed`, or of a `CompensationFinished` that says why the undo failed.
+      const { error } = decodePayload('CompensationFinished', result);
+      const message = `Workflow ${workflow} failed (${reason}): ${error?.message ?? 'it says no more'}`;
+      throw new WorkflowFailedError('workflow-failed', message, { workflow, reason, error });
+    }
+    case 'compensated':
+      throw new WorkflowFailedError('workflow-compensated', `Workflow ${workflow} was undone (${reason}).`, {
+        workflow,
+        reason,
+      });
+    case 'parked':
+      throw new WorkflowFailedError(
+        'workflow-parked',
+        `Workflow ${workflow} waits for a person (${reason})${question === undefined ? '.' : `: ${question}`}`,
+        { workflow, reason },
+      );
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * Owns what a new holder does before it runs anything: carries out what a person decided, asks a person about a workflow that
+ * keeps dying or has used up its budget, and, after a crash, holds the newest checkpoint against the outside. Must not run
+ * tasks; effects of pending ones are recovered when their step comes to them again.
+ */
+
+import { decodePayload } from '@tidemark/codec';
+import {
+  crashVerdict,
+  type EffectKey,
+  firstUnblocked,
+  isoTime,
+  isReplay,
+  type Json,
+  RECOVERY_ATTEMPTS_MAX,
+  type StreamState,
+} from '@tidemark/core';
+import type { EffectRow } from '@tidemark/ports';
+import {
+  CompensateError,
+  type Definition,
+  type EffectDefinition,
+  errorNote,
+  FatalError,
+  ParkError,
+  ProbeError,
+} from '../definition/index.ts';
+import { type RecoveryHost, recoverEffect } from '../effects/index.ts';
+import type { StreamContent } from '../history/index.ts';
+import { historyForgotten, retryDelayMs } from '../kernel/index.ts';
+import { type Draft, parkDraft } from '../lease/index.ts';
+import { cancelDraft, ruledUndo, undoDraft } from './ending.ts';
+
+export interface TakeOver {
+  readonly definition: Definition;
+  readonly content: Pick<StreamContent, 'isForgotten'>;
+  readonly host: RecoveryHost;
+  readonly signal: AbortSignal;
+  /** The effects of the newest checkpoint, from rows that hold it. */
+  readonly readHead: () => Promise<readonly EffectRow[]>;
+  /** `traceparent` of the lease, where traces are on. */
+  readonly trace?: string | undefined;
+}
+
+/** The event that ends the run before it begins; undefined: go on. The state is that right after the claim. */
+export async function takeOver(state: StreamState, given: TakeOver): Promise<Draft | undefined> {
+  const { clock, telemetry } = given.host.ports;
+  const startedMs = clock.monotonicMs();
+  const first = await firstDraft(state, given);
+  if (!state.isUnsettled) return first;
+  telemetry.observe('recovery_duration_seconds', (clock.monotonicMs() - startedMs) / 1_000, undefined, given.trace);
+  const outcome = first === undefined ? 'resumed' : 'stopped';
+  telemetry.count('checkpoint_resumes_total', 1, { outcome }, given.trace);
+  return first;
+}
+
+async function firstDraft(state: StreamState, given: TakeOver): Promise<Draft | undefined> {
+  if (state.ruling === 'fail') return rejectedDraft();
+  if (state.ruling === 'compensate') return ruledUndo(state);
+  if (state.ruling === 'cancel') return cancelDraft(state, given.definition);
+  if (given.content.isForgotten) return forgottenDraft(state);
+  return crashDraft(state) ?? budgetDraft(state, given.definition) ?? phantomDraft(state, given);
+}
+
+function rejectedDraft(): Draft {
+  const error = new FatalError('A person decided that the workflow fails.');
+  return { type: 'WorkflowFailed', control: { code: 'rejected', task: null }, payload: { error: errorNote(error) } };
+}
+
+/** Its key was destroyed while it was open. Only a person can tell what it was about, and end it. */
+function forgottenDraft({ workflow }: StreamState): Draft {
+  const { code, message } = historyForgotten(workflow);
+  return parkDraft(
+    new ParkError(code, `${message} Nothing can go on from it: cancel it, or let it fail.`, null, null),
+    null,
+  );
+}
+
+/** A workflow that keeps losing its holders without getting on is a person's (D5), with what ran alone at the last. */
+function crashDraft(state: StreamState): Draft | undefined {
+  const code = crashVerdict(state);
+  if (code === null) return undefined;
+  const suspect = firstUnblocked(state.frontier);
+  const times = state.crashTimesMs.map(isoTime);
+  const message =
+    code === 'recovery-limit'
+      ? `Its holders died more than ${RECOVERY_ATTEMPTS_MAX} times within an hour, and no checkpoint came between.`
+      : `Its holders died ${state.crashCount} times, and no checkpoint came between.`;
+  const evidence: Json = { crash_count: state.crashCount, crashes: times, step: suspect?.step ?? null };
+  return parkDraft(
+    new ParkError(
+      code,
+      `${message} ${suspect === undefined ? '' : `Step ${suspect.step} ran alone. `}A person must decide.`,
+      null,
+      evidence,
+    ),
+    suspect?.id ?? null,
+  );
+}
+
+/** True once it has committed as many checkpoints as it may without a person's word. */
+export const isOverBudget = (state: StreamState, { stepBudget }: Definition): boolean =>
+  state.head.sequence - state.budgetFrom >= stepBudget;
+
+export function budgetDraft(state: StreamState, definition: Definition): Draft | undefined {
+  if (!isOverBudget(state, definition)) return undefined;
+  const message = `It has committed ${state.head.sequence - state.budgetFrom} checkpoints, and its budget is ${definition.stepBudget}. A person must decide whether it goes on.`;
+  return parkDraft(new ParkError('step-budget', message, null, { sequence: state.head.sequence }), null);
+}
+
+/** After a crash: a committed checkpoint whose effect never arrived, found by the probes that there are (D1, D3). */
+async function phantomDraft(state: StreamState, given: TakeOver): Promise<Draft | undefined> {
+  // What a fork replays never left this process: nobody outside knows of it.
+  if (!state.isUnsettled || state.head.sequence === 0 || isReplay(state)) return undefined;
+  const probed = new Map(
+    given.definition.effects.flatMap((effect) => (effect.probe ? [[effect.operation, effect]] : [])),
+  );
+  if (probed.size === 0) return undefined;
+  for (const row of await given.readHead()) {
+    const effect = probed.get(row.operation);
+    if (effect === undefined || row.status !== 'done' || row.kind === 'pure') continue;
+    const draft = await validated(state, given, effect, row);
+    if (draft !== undefined) return draft;
+  }
+  return undefined;
+}
+
+/** Asks as often as the effect's policy says; what is wrong, or can't be found out, ends the run. */
+async function validated(
+  state: StreamState,
+  { host, signal }: TakeOver,
+  effect: EffectDefinition,
+  row: EffectRow,
+): Promise<Draft | undefined> {
+  const left = { ...row, timeoutMs: effect.timeoutMs, isUntold: false, isSuspect: true, pending: null };
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await recoverEffect(host, signal, { effect, key: row.key, request: requestOf(row), left });
+      return undefined;
+    } catch (error) {
+      if (error instanceof CompensateError) return undoDraft(state, null, error);
+      if (error instanceof ParkError) return phantomPark(row.key, error, error.evidence);
+      if (!(error instanceof ProbeError)) throw error;
+      if (attempt >= effect.retry.attempts) return phantomPark(row.key, error, { operation: effect.operation });
+      await host.ports.clock.sleep(retryDelayMs(effect.retry, attempt, 0), signal);
+      signal.throwIfAborted();
+    }
+  }
+}
+
+const phantomPark = (key: EffectKey, { message }: Error, evidence: Json): Draft =>
+  parkDraft(new ParkError('phantom-checkpoint', `The newest checkpoint: ${message}`, key, evidence), null);
+
+const requestOf = ({ request }: EffectRow): Json =>
+  request === null ? null : decodePayload('EffectIntended', request).request;

@@ -1,0 +1,405 @@
+/**
+ * Owns one claimed workflow: starts unblocked tasks up to the definition's limit, commits each as it finishes, and lets the
+ * lease go when nothing is left to do. Must not decide what the fold decides; a rejection ends the run at once.
+ *
+ * W1 A task of a durable step counts as done, and its successors start, only when its checkpoint is known to be accepted.
+ * W2 Nothing irreversible starts while staged checkpoints before it are unflushed: the flush goes first, in order (I4).
+ */
+
+import type { MemoryWrite } from '@tidemark/codec';
+import {
+  awaitsInbox,
+  checkpointId,
+  FencedError,
+  type Lamport,
+  type Sequence,
+  type TaskId,
+  type TaskState,
+  TidemarkError,
+  uuidv7,
+} from '@tidemark/core';
+import type { EffectRow, MemoryStore } from '@tidemark/ports';
+import {
+  bringsContext,
+  type CommitContext,
+  commitContext,
+  endsHistory,
+  failureSummary,
+  type ModelCalls,
+  NO_CONTEXT,
+  spentByTask,
+  withFailureSummary,
+} from '../agent/index.ts';
+import {
+  CompensateError,
+  type Definition,
+  ParkError,
+  type Progress,
+  type StepContext,
+  type StepDefinition,
+} from '../definition/index.ts';
+import {
+  Attempts,
+  type CallEffect,
+  type Drain,
+  type JournalHost,
+  StepAbandonedError,
+  WorkflowCancelledError,
+} from '../effects/index.ts';
+import {
+  type ContextReads,
+  canRun,
+  contentDraft,
+  type ResolvedTask,
+  resolveTask,
+  type StreamContent,
+} from '../history/index.ts';
+import { type Ports, RunGate } from '../kernel/index.ts';
+import { type Draft, Flushing, failureDrafts, type HeldStream, parkDraft } from '../lease/index.ts';
+import { commitDrafts, followStaged, rulesRaised } from './commit.ts';
+import { cancelDraft, mustBeDecided, onceDecided, releaseDraft, undoDraft } from './ending.ts';
+import { hasOpen, isSuspended, journalHost } from './journal-host.ts';
+import { CONTROL_LOOK_PERIOD_MS, INBOX_LOOK_PERIOD_MS } from './limits.ts';
+import { nextTask } from './next-task.ts';
+import { attemptStep, type PerformedStep } from './step-attempt.ts';
+import { budgetDraft, takeOver } from './takeover.ts';
+
+export interface RunnerOptions {
+  readonly ports: Pick<Ports, 'clock' | 'digest' | 'prng' | 'telemetry'>;
+  readonly definition: Definition;
+  readonly stream: HeldStream;
+  readonly content: StreamContent;
+  /** Aborted when the worker is to go: no further task is started. */
+  readonly stop: Pick<AbortSignal, 'aborted'>;
+  /** Aborts when it must go now: steps under way are told, and count as never made. */
+  readonly abandon: AbortSignal;
+  readonly onProgress?: ((task: TaskId | null, progress: Progress & { readonly step: string }) => void) | undefined;
+  /** Outputs of committed tasks of a step, once this offset is projected. */
+  readonly readOutputs: StepContext['outputs'];
+  /** Long-term memory, likewise. */
+  readonly readMemories: StepContext['memories'];
+  readonly reads: ContextReads & Pick<MemoryStore, 'lamportOf'>;
+  /** Told of the Lamport time of what others have written. */
+  readonly witness: (lamport: Lamport) => void;
+  readonly models: ModelCalls;
+  /** Effects of the newest checkpoint, once it is projected. */
+  readonly readHead: () => Promise<readonly EffectRow[]>;
+  readonly callEffect: CallEffect;
+  readonly replay?: JournalHost['replay'];
+  /** Told of every attempt, and may abandon it alone once `stop` has aborted. */
+  readonly drain?: Pick<Drain, 'begin'> | undefined;
+}
+
+/** Reasons that are at hand: by default each abort would make an error with a stack. */
+const WOKEN = 'woken';
+
+/** Why a run ended: the workflow ended or was parked, has nothing to do now, or the worker must go. */
+export type RunEnd = 'closed' | 'idle' | 'stopped';
+
+export class WorkflowRunner {
+  readonly #options: RunnerOptions;
+  readonly #running = new Map<TaskId, Promise<void>>();
+  readonly #abort = new AbortController();
+  readonly #journalHost: JournalHost;
+  readonly #flushing: Flushing;
+  #failure: unknown;
+  #hasReleased = false;
+  /** When this run last looked by itself, whatever it saw (monotonic milliseconds). */
+  #askedMs = Number.NEGATIVE_INFINITY;
+  readonly #gate = new RunGate();
+  /** Ends the run's wait for a task's end. */
+  #wake: (() => void) | undefined;
+  readonly #attempts: Attempts;
+  readonly #onAbandon = (): void => this.cancel(this.#options.abandon.reason);
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+    this.#attempts = new Attempts(options.ports.clock, (task) => hasOpen(options.stream.speculative, task));
+    options.abandon.addEventListener('abort', this.#onAbandon, { once: true });
+    this.#flushing = new Flushing(options.stream, options.ports, options.definition.staging ?? {}, (error) => {
+      this.#failure ??= error;
+    });
+    this.#journalHost = journalHost({
+      ...options,
+      flushing: this.#flushing,
+      newCheckpoint: () => this.#newCheckpoint(),
+      gate: this.#gate,
+      onProgress: (progress) => options.onProgress?.(null, { ...progress, step: '' }),
+    });
+  }
+
+  /** Runs until there is nothing to do. Throws `FencedError` when the lease is lost. The caller releases nothing. */
+  async run(): Promise<RunEnd> {
+    const { stream } = this.#options;
+    try {
+      const first = await this.#takeOver();
+      if (first !== undefined) await this.#endRun(() => [first]);
+      for (;;) {
+        if (this.#failure !== undefined) throw this.#failure;
+        if (stream.fenced !== undefined) throw stream.fenced;
+        this.#startTasks();
+        if (this.#running.size === 0) break;
+        await this.#taskEnds();
+      }
+      await this.#drain();
+      const last = this.#mayGoOn() ? this.#lastDraft() : undefined;
+      if (last !== undefined) await this.#endRun(() => [last]);
+      return await this.#end();
+    } catch (error) {
+      this.cancel(error);
+      await Promise.allSettled(this.#running.values());
+      throw error;
+    } finally {
+      this.#flushing.stop();
+      this.#options.abandon.removeEventListener('abort', this.#onAbandon);
+    }
+  }
+
+  /** What is to be written once nothing is under way any more, where the workflow doesn't go on. */
+  #lastDraft(): Draft | undefined {
+    const { stream, definition } = this.#options;
+    if (stream.confirmed.ruling !== 'cancel') return budgetDraft(stream.confirmed, definition);
+    return canRun(definition, stream.confirmed) ? cancelDraft(stream.confirmed, definition) : undefined;
+  }
+
+  /** Others have written to the workflow: steps under way are told when it was cancelled. */
+  heed(): void {
+    const { workflow, ruling, cancel } = this.#options.stream.confirmed;
+    if (ruling !== 'cancel') return;
+    const reason = new WorkflowCancelledError(workflow, cancel?.code ?? '', cancel?.by ?? '');
+    void this.#attempts.cancel(reason, this.#abort.signal);
+  }
+
+  /** Steps that run for long append nothing, by which they would learn what others have written. */
+  async look(): Promise<void> {
+    const { stream, ports } = this.#options;
+    const nowMs = ports.clock.monotonicMs();
+    if (this.#attempts.count === 0 || nowMs - Math.max(stream.lookedMs, this.#askedMs) < CONTROL_LOOK_PERIOD_MS) return;
+    this.#askedMs = nowMs;
+    await stream.catchUp();
+  }
+
+  /** The event that ends the run before it begins. A stream that others have led on to a newer version is let go untouched. */
+  async #takeOver(): Promise<Draft | undefined> {
+    const { stream, definition, content } = this.#options;
+    if (!canRun(definition, stream.confirmed)) return undefined;
+    const signal = this.#abort.signal;
+    const first = await takeOver(stream.confirmed, {
+      ...this.#options,
+      ...{ host: this.#journalHost, signal, trace: stream.trace },
+    });
+    return first ?? contentDraft(definition, content);
+  }
+
+  /** Waits for a task's end; while another waits for a timer or a signal, no longer than until the next look for it. */
+  async #taskEnds(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    if (!this.#awaitsInbox()) return promise;
+    const ended = new AbortController();
+    void promise.then(() => ended.abort(WOKEN));
+    await this.#options.ports.clock.sleep(INBOX_LOOK_PERIOD_MS, ended.signal);
+    if (!ended.signal.aborted) await this.#options.stream.catchUp();
+  }
+
+  /** Something that others write could start another task now; no append of our own may come for a long time. */
+  #awaitsInbox(): boolean {
+    if (this.#running.size >= this.#options.definition.parallel || this.#options.stop.aborted) return false;
+    return awaitsInbox(this.#options.stream.speculative.frontier);
+  }
+
+  /** Tells running steps to stop, waits for none of them, and takes no further one. */
+  cancel(reason: unknown): void {
+    this.#abort.abort(reason);
+    this.#attempts.abort(reason);
+  }
+
+  /** Without the lease it was parked here, and its question has been answered before the answer to that write came. */
+  #mayGoOn(): boolean {
+    const { stream } = this.#options;
+    return stream.confirmed.status === 'open' && stream.isHeld;
+  }
+
+  async #end(): Promise<RunEnd> {
+    if (this.#hasReleased) return 'stopped';
+    if (!this.#mayGoOn()) return 'closed';
+    const stopped = this.#options.stop.aborted;
+    await this.#flushing.write([releaseDraft(stopped ? 'drain' : 'idle')]);
+    return stopped ? 'stopped' : 'idle';
+  }
+
+  #startTasks(): void {
+    const { definition, stop, stream } = this.#options;
+    // After a crash one task runs at a time, so that the next one tells which task it is that kills its workers.
+    const parallel = stream.speculative.crashCount > 0 ? 1 : definition.parallel;
+    while (!stop.aborted && !this.#abort.signal.aborted && this.#running.size < parallel) {
+      const task = this.#nextTask();
+      if (task === undefined) return;
+      const running = this.#runTask(task).then(
+        () => this.#forget(task.id),
+        (error: unknown) => {
+          this.#failure ??= error;
+          this.#forget(task.id);
+        },
+      );
+      this.#running.set(task.id, running);
+    }
+  }
+
+  #nextTask(): TaskState | undefined {
+    const { stream, definition } = this.#options;
+    if (this.#gate.isClosed) return undefined;
+    return nextTask(stream, definition, this.#running, this.#flushing.durableInFlightCount > 0);
+  }
+
+  #forget(task: TaskId): void {
+    this.#running.delete(task);
+    this.#wake?.();
+  }
+
+  async #runTask(task: TaskState): Promise<void> {
+    const { definition, content, ports } = this.#options;
+    let step: StepDefinition | undefined;
+    const startedAtMs = ports.clock.nowMs();
+    const ends = this.#attempts.begin(task.id);
+    try {
+      const resolved = resolveTask(definition, content.versionOf(task.id), task.step, content.inputOf(task.id));
+      step = resolved.step;
+      const performed = await attemptStep(resolved, task, ends, this.#journalHost, this.#options);
+      this.#attempts.end(ends);
+      this.#abort.signal.throwIfAborted();
+      await this.#commit(resolved, task, performed, startedAtMs);
+    } catch (error) {
+      this.#attempts.end(ends);
+      await this.#failed(step, task, error, startedAtMs);
+    }
+  }
+
+  async #commit(
+    { step, input }: ResolvedTask,
+    task: TaskState,
+    { result, notes, phase }: PerformedStep,
+    startedAtMs: number,
+  ): Promise<void> {
+    const { stream, content, definition, ports } = this.#options;
+    if (this.#isVoid(task.id)) return;
+    // A task with an open call of its own can't end anything; waiting, it might wait for one that waits for it.
+    if (endsHistory(result) && !hasOpen(stream.speculative, task.id)) {
+      await this.#gate.quiet(this.#abort.signal, () => mustBeDecided(stream.speculative, definition, task.id));
+    }
+    // With nothing to read, nothing else may come in between.
+    let context: CommitContext = { ...NO_CONTEXT, spent: spentByTask(stream.speculative, task.id) };
+    // Drawn up on the working memory of now: another task may have committed while rows were read.
+    for (let at = -1; bringsContext(result) && at !== stream.speculative.head.sequence; ) {
+      at = stream.speculative.head.sequence;
+      const { reads, witness } = this.#options;
+      const around = { definition, context: content.context, reads, witness, phase, state: () => stream.speculative };
+      context = await commitContext(step.name, task.id, result, around);
+    }
+    this.#abort.signal.throwIfAborted();
+    if (this.#isVoid(task.id)) return;
+    const state = stream.speculative;
+    const current = state.frontier.tasks.get(task.id) ?? task;
+    const drafts = commitDrafts({
+      definition,
+      step,
+      task: current,
+      input,
+      result,
+      notes,
+      content,
+      workflow: state.workflow,
+      user: state.user,
+      state,
+      isLast: state.frontier.tasks.size === 1,
+      checkpoint: current.reserved ?? this.#newCheckpoint(),
+      sequence: (state.head.sequence + 1) as Sequence,
+      parent: state.head.checkpoint,
+      digest: ports.digest,
+      nowMs: ports.clock.nowMs(),
+      startedAtMs,
+      context,
+    });
+    const startedMs = ports.clock.monotonicMs();
+    const accepted = stream.stage([...rulesRaised(state.rules, drafts), ...drafts]);
+    // Nothing was added, since an event is too large: then nothing may follow from it.
+    if (stream.speculative === state) await accepted;
+    followStaged(content, drafts, current);
+    this.#releaseIfLast();
+    if (drafts.length > 1 && this.#running.size > 1) this.cancel(new FencedError('closed', 'The workflow has ended.'));
+    if (step.durability === 'staged' && drafts.length === 1) await this.#flushing.staged(accepted);
+    else await this.#flushing.durable(accepted);
+    const { telemetry } = ports;
+    const seconds = (ports.clock.monotonicMs() - startedMs) / 1_000;
+    telemetry.observe('checkpoint_commit_latency_seconds', seconds, undefined, stream.trace);
+    telemetry.count('steps_total', 1, { step: step.name }, stream.trace);
+  }
+
+  /** When the worker must go, the lease goes in one append with the last checkpoint. A rejection surfaces with that one's. */
+  #releaseIfLast(): void {
+    const { stop, stream } = this.#options;
+    if (!stop.aborted || this.#running.size > 1 || stream.speculative.status !== 'open') return;
+    this.#hasReleased = true;
+    stream.stage([releaseDraft('drain')]).catch(() => {});
+  }
+
+  /** Waiting for a confirmation, or pinned to another version meanwhile: the attempt counts as never made. */
+  #isVoid(task: TaskId): boolean {
+    const { definition, stream } = this.#options;
+    return !canRun(definition, stream.speculative) || isSuspended(stream.speculative, task);
+  }
+
+  #newCheckpoint() {
+    const { clock, prng } = this.#options.ports;
+    return checkpointId(uuidv7(clock.nowMs(), prng.bytes(10)));
+  }
+
+  async #drain(): Promise<void> {
+    this.#flushing.now();
+    await this.#options.stream.settled();
+    if (this.#options.stream.fenced !== undefined) throw this.#options.stream.fenced;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Decides what a failed attempt means: nothing (the lease is lost), a person, the end, or another attempt. */
+  async #failed(step: StepDefinition | undefined, task: TaskState, error: unknown, startedAtMs: number): Promise<void> {
+    const { stream } = this.#options;
+    if (stream.fenced !== undefined) throw stream.fenced;
+    // The worker must go, or the workflow has ended: this attempt counts as never made.
+    if (this.#abort.signal.aborted || error instanceof StepAbandonedError) return;
+    if (error instanceof FencedError) throw error;
+    if (isSuspended(stream.speculative, task.id)) return;
+    // A broken invariant of ours is no failure of the step's: the run ends, is reported, and another goes on.
+    if (error instanceof TidemarkError && error.code === 'invariant-broken') throw error;
+    // Cancelled: whatever the attempt came to, the end is at hand, and what is open shows in the state.
+    if (stream.speculative.ruling === 'cancel') return;
+    if (error instanceof ParkError) return this.#endRun(() => [parkDraft(error, task.id)]);
+    if (error instanceof CompensateError) return this.#endRun(() => [undoDraft(stream.speculative, task.id, error)]);
+    const current = stream.speculative.frontier.tasks.get(task.id) ?? task;
+    const { definition, ports } = this.#options;
+    const timerName = this.#journalHost.timerName();
+    const attempt = { step, task: current, error, timerName, startedAtMs, onFailure: definition.onFailure };
+    const drafts = failureDrafts(attempt, ports);
+    if (drafts.length === 1) return this.#flushing.write(drafts);
+    return this.#endRun(() => onceDecided(stream.speculative, definition, task.id, drafts));
+  }
+
+  /** Ends the run with what is drawn up once nothing is under way any more; counts as never made where another end came first. */
+  async #endRun(drawUp: () => readonly Draft[]): Promise<void> {
+    const { signal } = this.#abort;
+    const ending = this.#gate.quiet(signal, async () => {
+      const summary = await failureSummary(drawUp().at(-1)!, this.#options);
+      if (!signal.aborted) await this.#writeLast(drawUp(), summary);
+    });
+    await ending.catch((error: unknown) => {
+      if (!signal.aborted || error !== signal.reason) throw error;
+    });
+  }
+
+  /** The lease ends with it, so whatever else is under way counts as never made. */
+  async #writeLast(drafts: readonly Draft[], summary?: MemoryWrite): Promise<void> {
+    const accepted = this.#options.stream.stage(withFailureSummary(drafts, summary));
+    this.cancel(new FencedError('closed', 'The workflow has ended, or waits for a person.'));
+    await this.#flushing.durable(accepted);
+  }
+}

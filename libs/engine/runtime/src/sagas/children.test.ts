@@ -1,0 +1,79 @@
+/** Children that can't be opened wait ever longer between two tries, and keep nobody else's waiting. */
+
+import { UnavailableError, type WorkflowId } from '@tidemark/core';
+import type { ChildDuty } from '@tidemark/ports';
+import { SimulatedLog } from '@tidemark/testkit/simulated-log';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { LamportClock } from '../kernel/ports.ts';
+import { Inbox } from '../lease/inbox.ts';
+import { type SimulatedPorts, simulatedPorts } from '../testing/simulated-ports.ts';
+import { Children } from './children.ts';
+import { CHILD_DUTIES_COUNT, CHILD_DUTY_RETRY_MAX_MS, CHILD_DUTY_RETRY_MS } from './limits.ts';
+
+const duty = (parent: string, index: number): ChildDuty => ({
+  kind: 'start',
+  parent: parent as WorkflowId,
+  task: `1.${index}` as never,
+  child: `${parent}~1.${index}` as WorkflowId,
+});
+
+describe('children that are owed', () => {
+  let ports: SimulatedPorts;
+  let children: Children;
+  let owed: ChildDuty[];
+  let errorCount: number;
+  /** Parents in the order in which they were asked for: of `bad` none can be served. */
+  let served: string[];
+
+  beforeEach(() => {
+    ports = simulatedPorts(new SimulatedLog(1));
+    [owed, errorCount, served] = [[], 0, []];
+    ports.store.childDuties = async (limit, skip = 0) => owed.slice(skip, skip + limit);
+    ports.store.workflow = async (id) => {
+      served.push(id);
+      if (id.startsWith('bad')) throw new UnavailableError('away', id);
+      return undefined;
+    };
+    const [inbox, lamport] = [new Inbox(ports, new LamportClock()), new LamportClock()];
+    children = new Children({
+      ports,
+      inbox,
+      lamport,
+      starter: { open: async () => expect.fail() },
+      onError: () => errorCount++,
+    });
+  });
+
+  it('are served also behind thousands that failed lately', async () => {
+    owed = Array.from({ length: CHILD_DUTIES_COUNT }, (_, index) => duty(`bad${index}`, 0));
+    await children.look();
+    expect(errorCount).toBe(CHILD_DUTIES_COUNT);
+    served = [];
+    owed.push(duty('good', 0));
+    await children.look();
+    expect(served).toEqual(['good']);
+    // Also when some of those are due again, and fail again.
+    served = [];
+    ports.clock.jump(CHILD_DUTY_RETRY_MS);
+    owed.push(duty('good', 1));
+    await children.look();
+    await children.look();
+    expect(served).toContain('good');
+  });
+
+  it('are tried ever more seldom while they fail, and never given up', async () => {
+    owed = [duty('bad', 0)];
+    const waits: number[] = [];
+    for (let count = 0, lastMs = ports.clock.monotonicMs(); count < 8; ) {
+      await children.look();
+      if (errorCount > count) {
+        waits.push(ports.clock.monotonicMs() - lastMs);
+        lastMs = ports.clock.monotonicMs();
+        count++;
+      }
+      ports.clock.jump(CHILD_DUTY_RETRY_MS / 2);
+    }
+    const expected = [0, 2_000, 4_000, 8_000, 16_000, 32_000, CHILD_DUTY_RETRY_MAX_MS, CHILD_DUTY_RETRY_MAX_MS];
+    expect(waits).toEqual(expected);
+  });
+});

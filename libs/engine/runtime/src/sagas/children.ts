@@ -1,0 +1,218 @@
+/**
+ * Owns what is owed to parents and children: a child is started for each task that waits for one, its end is told to the task, and it is
+ * ended with its parent where that was said. Derived from rows, and ids from their causes, so any number of coordinators may do the same,
+ * as often as they like. Must not draw up an opening: whoever declared the child has.
+ *
+ * C1 For a fork that replays no child is started: its task is told how that of its base ended (see replayed-child.ts).
+ */
+
+import { type ChildOpening, decodePayload, type Payloads } from '@tidemark/codec';
+import {
+  type Controls,
+  eventId,
+  type Fork,
+  type Json,
+  PARENT_CLOSED,
+  type Sequence,
+  streamFromJson,
+  taskOrder,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { ChildDuty, WorkflowSummary } from '@tidemark/ports';
+import { currentOf } from '../history/index.ts';
+import type { Starter } from '../inbox/index.ts';
+import { Duties, type LamportClock, type Ports } from '../kernel/index.ts';
+import type { Inbox } from '../lease/index.ts';
+import type { Opening } from '../run/index.ts';
+import {
+  CHILD_DUTIES_AT_ONCE,
+  CHILD_DUTIES_COUNT,
+  CHILD_DUTY_PAGES_MAX,
+  CHILD_DUTY_RETRY_MAX_MS,
+  CHILD_DUTY_RETRY_MS,
+} from './limits.ts';
+import { isReplaying, type ReplayedChildReads, replayedChild } from './replayed-child.ts';
+
+export interface ChildrenOptions {
+  readonly ports: Pick<Ports, 'store' | 'clock'>;
+  readonly inbox: Inbox;
+  readonly starter: Pick<Starter, 'open'>;
+  readonly lamport: LamportClock;
+  readonly onError: (error: unknown) => void;
+}
+
+type Declared = Payloads['WorkflowOpened' | 'CheckpointCommitted'] | undefined;
+
+export class Children {
+  readonly #options: ChildrenOptions;
+  readonly #duties: Duties;
+
+  constructor(options: ChildrenOptions) {
+    this.#options = options;
+    this.#duties = new Duties({
+      clock: options.ports.clock,
+      atOnce: CHILD_DUTIES_AT_ONCE,
+      retryMs: CHILD_DUTY_RETRY_MS,
+      retryMaxMs: CHILD_DUTY_RETRY_MAX_MS,
+      restMs: CHILD_DUTY_RETRY_MS,
+      onError: options.onError,
+    });
+  }
+
+  async look(): Promise<void> {
+    const { store } = this.#options.ports;
+    const due = await this.#due();
+    // Of one parent and one checkpoint there may be thousands.
+    const parents = new Map<WorkflowId, Promise<WorkflowSummary | undefined>>();
+    const declared = new Map<string, Promise<Declared>>();
+    const shared = {
+      parent: (id: WorkflowId) => once(parents, id, () => store.workflow(id)),
+      declared: (id: WorkflowId, sequence: Sequence) =>
+        once(declared, `${id} ${sequence}`, () => this.#declared(id, sequence)),
+    };
+    await this.#duties.serve(due, nameOf, (duty) => this.#serve(duty, shared));
+  }
+
+  /** What was served waits for rows, and what failed for its time: both are passed over, however many they are. */
+  async #due(): Promise<ChildDuty[]> {
+    const { store } = this.#options.ports;
+    const due: ChildDuty[] = [];
+    for (let page = 0; page < CHILD_DUTY_PAGES_MAX && due.length < CHILD_DUTIES_COUNT; page++) {
+      const owed = await store.childDuties(CHILD_DUTIES_COUNT, page * CHILD_DUTIES_COUNT);
+      due.push(...owed.filter((duty) => this.#duties.isDue(nameOf(duty))));
+      if (owed.length < CHILD_DUTIES_COUNT) break;
+    }
+    return due;
+  }
+
+  async #serve(duty: ChildDuty, shared: Shared): Promise<void> {
+    const parent = await shared.parent(duty.parent);
+    if (parent === undefined) return;
+    this.#options.lamport.witness(parent.lamport);
+    if (duty.kind === 'start') return this.#start(duty, parent, shared);
+    const { store } = this.#options.ports;
+    // What is told is the end of the last that went on for it.
+    const child = await (duty.kind === 'tell' ? currentOf(store, duty.child) : store.workflow(duty.child));
+    if (child === undefined) return;
+    if (duty.kind === 'end') return this.#end(duty, child);
+    return this.#tell(duty, parent, child, (await childOf(duty, shared))?.name ?? null, duty.child);
+  }
+
+  async #start(duty: ChildDuty, parent: WorkflowSummary, shared: Shared): Promise<void> {
+    const drawn = await childOf(duty, shared);
+    if (drawn === undefined) return;
+    if (isReplaying(parent)) return this.#replay(duty, parent, drawn, shared);
+    const { name: _, mode, control, ...payload } = drawn;
+    await this.#options.starter.open({
+      workflow: duty.child,
+      tenant: parent.tenant,
+      mode,
+      name: (control as unknown as Opening['control']).definition,
+      isPlain: true,
+      opening: {
+        lamport: this.#options.lamport.stamp(),
+        atMs: this.#options.ports.clock.nowMs(),
+        control: control as unknown as Opening['control'],
+        payload,
+      },
+    });
+  }
+
+  async #replay(
+    duty: ChildDuty,
+    parent: WorkflowSummary & { readonly fork: Fork },
+    drawn: ChildOpening,
+    shared: Shared,
+  ): Promise<void> {
+    const reads: ReplayedChildReads = {
+      store: this.#options.ports.store,
+      childrenOf: async (workflow, sequence) => (await shared.declared(workflow, sequence))?.children,
+    };
+    const ended = await replayedChild(reads, parent, duty.task, drawn);
+    if (ended === 'later') return;
+    if (ended === 'none') await this.#write(duty, parent, notRecorded(drawn.name, duty, parent));
+    else await this.#tell(duty, parent, ended.last, drawn.name, ended.child);
+  }
+
+  /** `WorkflowOpened` and `CheckpointCommitted` have their children in the same place. */
+  async #declared(workflow: WorkflowId, sequence: Sequence): Promise<Declared> {
+    const [row] = await this.#options.ports.store.checkpoints(workflow, { from: sequence, limit: 1 });
+    if (row?.sequence !== sequence) return undefined;
+    return decodePayload(sequence === 0 ? 'WorkflowOpened' : ('CheckpointCommitted' as never), row.payload);
+  }
+
+  /** `row`: how it ended. `child`: by which id the task knows it. */
+  async #tell(
+    duty: ChildDuty,
+    parent: WorkflowSummary,
+    row: WorkflowSummary,
+    name: string | null,
+    child: WorkflowId,
+  ): Promise<void> {
+    this.#options.lamport.witness(row.lamport);
+    await this.#write(duty, parent, { name, workflow: child, ...endOf(row) });
+  }
+
+  async #write({ task, child }: ChildDuty, parent: WorkflowSummary, value: ChildEnd): Promise<void> {
+    const control = { task, child, outcome: value.outcome } as const;
+    await this.#options.inbox.write(parent, eventId(`child:${child}`), 'ChildClosed', control, {
+      value: value as unknown as Json,
+    });
+  }
+
+  async #end({ parent, child }: ChildDuty, row: WorkflowSummary): Promise<void> {
+    const [found] = await this.#options.ports.store.loadStreams([child]);
+    const onClose = found === undefined ? undefined : streamFromJson(found.state, found.tasks).parent?.onClose;
+    const control = { code: PARENT_CLOSED, by: parent };
+    const why = `Its parent ${parent} has ended.`;
+    if (onClose === 'cancel') {
+      await this.#options.inbox.write(row, eventId(`parent:${child}:cancel`), 'CancelRequested', control, { why });
+    } else if (onClose === 'terminate') {
+      const error = { name: 'WorkflowTerminated', code: PARENT_CLOSED, message: why };
+      await this.#options.inbox.write(row, eventId(`parent:${child}`), 'WorkflowTerminated', control, { why, error });
+    }
+  }
+}
+
+interface Shared {
+  readonly parent: (id: WorkflowId) => Promise<WorkflowSummary | undefined>;
+  readonly declared: (id: WorkflowId, sequence: Sequence) => Promise<Declared>;
+}
+
+/** What the task is told: `workflow` is whose end it is. */
+interface ChildEnd {
+  readonly name: string | null;
+  readonly workflow: WorkflowId;
+  readonly outcome: Controls['ChildClosed']['outcome'];
+  readonly output: Json;
+  readonly reason: string | null;
+  readonly message: string | null;
+}
+
+function endOf({ status, reason, result }: WorkflowSummary): Omit<ChildEnd, 'name' | 'workflow'> {
+  const outcome = status === 'completed' ? 'completed' : status === 'compensated' ? 'compensated' : 'failed';
+  const ended = result === null ? {} : decodePayload('CompensationFinished', result);
+  const output = outcome === 'completed' && result !== null ? decodePayload('WorkflowCompleted', result).output : null;
+  return { outcome, output, reason, message: ended.error?.message ?? null };
+}
+
+/** The reason by which a task of a fork learns that its base had no such child. */
+const CHILD_NOT_RECORDED = 'child-not-recorded';
+
+function notRecorded(name: string, { child }: ChildDuty, { fork }: { readonly fork: Fork }): ChildEnd {
+  const message = `${fork.workflow} had no child at this place that was asked the same and ended, and a fork that replays starts none. A fork with live effects does.`;
+  return { name, workflow: child, outcome: 'failed', output: null, reason: CHILD_NOT_RECORDED, message };
+}
+
+async function childOf({ parent, task }: ChildDuty, shared: Shared): Promise<ChildOpening | undefined> {
+  const [sequence, index] = taskOrder(task);
+  return (await shared.declared(parent, sequence as Sequence))?.children?.[index];
+}
+
+const nameOf = ({ kind, child }: ChildDuty): string => `${kind} ${child}`;
+
+function once<K, T>(known: Map<K, Promise<T>>, key: K, read: () => Promise<T>): Promise<T> {
+  const found = known.get(key) ?? read();
+  known.set(key, found);
+  return found;
+}

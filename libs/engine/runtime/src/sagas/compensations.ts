@@ -1,0 +1,128 @@
+/**
+ * Owns that every frozen workflow is undone and comes to its end: starts its undo, and tells it how the undo ended. Ids derive
+ * from the workflow, so any number of coordinators may do the same. Must not decide what is undone (see undo-definition.ts).
+ */
+
+import { eventId, isClosed, type StreamState, streamFromJson, TidemarkError, type WorkflowId } from '@tidemark/core';
+import type { StreamRow, WorkflowSummary } from '@tidemark/ports';
+import type { Starter } from '../inbox/index.ts';
+import type { Ports } from '../kernel/index.ts';
+import { COMPENSATION_ALERT_DEPTH, depthOf, type Inbox, undoId, undoneBy } from '../lease/index.ts';
+import { COMPENSATING_MAX_COUNT, UNDO_LOOK_PERIOD_MS } from './limits.ts';
+import { undoDefinition } from './undo-definition.ts';
+
+export interface CompensationsOptions {
+  readonly ports: Pick<Ports, 'store' | 'clock' | 'telemetry'>;
+  readonly inbox: Inbox;
+  readonly starter: Pick<Starter, 'start'>;
+  /** Told of each undo of an undo, and of workflows that could not be served. */
+  readonly onError: (error: unknown) => void;
+}
+
+export class Compensations {
+  readonly #options: CompensationsOptions;
+  /** Frozen workflows whose undo was seen to be under way, and when it is looked at again (monotonic milliseconds). */
+  #seen = new Map<WorkflowId, number>();
+  readonly #alerted = new Set<WorkflowId>();
+
+  constructor(options: CompensationsOptions) {
+    this.#options = options;
+  }
+
+  /** Takes note of written rows; true when there is something to look at now. */
+  applied(streams: readonly StreamRow[]): boolean {
+    let isWanted = false;
+    for (const { workflow, status } of streams) {
+      const undone = undoneBy(workflow);
+      if (undone !== undefined && hasEnded(status)) {
+        this.#seen.delete(undone);
+        isWanted = true;
+      }
+      if (status === 'compensating') isWanted = true;
+    }
+    return isWanted;
+  }
+
+  /** Starts what is to be started and ends what has ended. Throws the first of what went wrong, once all were served. */
+  async look(): Promise<void> {
+    const { ports, onError } = this.#options;
+    const frozen = await ports.store.workflows({ status: 'compensating', limit: COMPENSATING_MAX_COUNT });
+    this.#watch(frozen);
+    const nowMs = ports.clock.monotonicMs();
+    // Each on its own: one whose undo can't be started must not keep the others waiting.
+    const failures: unknown[] = [];
+    for (const row of frozen) {
+      if ((this.#seen.get(row.workflow) ?? 0) > nowMs) continue;
+      await this.#serve(row).catch((error: unknown) => failures.push(error));
+    }
+    for (const failure of failures.slice(1)) onError(failure);
+    // Whoever runs the loop tells of it, and comes back sooner.
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** How deep undos lie in one another is measured, and told from a depth on. */
+  #watch(frozen: readonly WorkflowSummary[]): void {
+    const { telemetry } = this.#options.ports;
+    const live = new Set(frozen.map(({ workflow }) => workflow));
+    this.#seen = new Map([...this.#seen].filter(([workflow]) => live.has(workflow)));
+    for (const workflow of this.#alerted) if (!live.has(workflow)) this.#alerted.delete(workflow);
+    let deepest = 0;
+    for (const { workflow } of frozen) {
+      const depth = depthOf(workflow) + 1;
+      deepest = Math.max(deepest, depth);
+      if (depth >= COMPENSATION_ALERT_DEPTH && !this.#alerted.has(workflow)) this.#alert(workflow, depth);
+    }
+    telemetry.gauge('compensation_depth_current', deepest);
+  }
+
+  #alert(workflow: WorkflowId, depth: number): void {
+    this.#alerted.add(workflow);
+    this.#options.onError(
+      new TidemarkError('compensation-deep', `An undo is itself undone: ${undoId(workflow)} lies at depth ${depth}.`, {
+        workflow,
+        depth,
+      }),
+    );
+  }
+
+  async #serve(row: WorkflowSummary): Promise<void> {
+    const { store, clock } = this.#options.ports;
+    const undo = await store.workflow(undoId(row.workflow));
+    if (undo === undefined) await this.#start(row);
+    else if (hasEnded(undo.status)) await this.#finish(row, undo);
+    else this.#seen.set(row.workflow, clock.monotonicMs() + UNDO_LOOK_PERIOD_MS);
+  }
+
+  /** Only the opening is made here: what the workflow did, and how it is undone, is known to whoever runs it. */
+  async #start({ workflow, tenant, definition, version, pinned }: WorkflowSummary): Promise<void> {
+    const { starter, ports } = this.#options;
+    const [frozen] = await ports.store.loadStreams([workflow]);
+    // Who is forgotten is forgotten with all that was undone for them.
+    const user = frozen && streamFromJson(frozen.state, frozen.tasks).user;
+    const opening = { name: definition, version, effects: [], steps: new Map(), upcasters: new Map() };
+    await starter.start({
+      definition: undoDefinition(opening, ports.store),
+      input: { workflow },
+      workflow: undoId(workflow),
+      tenant,
+      user,
+      pinned,
+      compensates: { workflow, depth: depthOf(workflow) + 1 },
+    });
+  }
+
+  async #finish(row: WorkflowSummary, undo: WorkflowSummary): Promise<void> {
+    const isUndone = undo.status === 'completed';
+    const why = undo.status === 'failed' ? `failed (${undo.reason})` : 'was itself undone';
+    const error = { name: 'TidemarkError', code: 'compensation-failed', message: `The undo ${undo.workflow} ${why}.` };
+    await this.#options.inbox.write(
+      row,
+      eventId(`undone:${undo.workflow}`),
+      'CompensationFinished',
+      { undo: undo.workflow, outcome: isUndone ? 'compensated' : 'failed' },
+      isUndone ? {} : { error },
+    );
+  }
+}
+
+const hasEnded = (status: StreamState['status']): boolean => isClosed({ status } as StreamState);

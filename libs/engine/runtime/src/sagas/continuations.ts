@@ -1,0 +1,132 @@
+/**
+ * Owns that a workflow which closed to go on with a fresh history goes on: the next one is opened, once. Derived from rows, and its id from
+ * the id before, so any number of coordinators may do the same, as often as they like. Must not draw up what it begins with: the worker has.
+ */
+
+import { decodePayload } from '@tidemark/codec';
+import {
+  ConflictError,
+  CorruptError,
+  continuationId,
+  type StreamState,
+  streamFromJson,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { WorkflowSummary } from '@tidemark/ports';
+import { isContinued } from '../history/index.ts';
+import type { Starter } from '../inbox/index.ts';
+import { Duties, type LamportClock, type Ports } from '../kernel/index.ts';
+import { completed, type Opening } from '../run/index.ts';
+import {
+  CONTINUATION_PAGES_MAX,
+  CONTINUATION_RETRY_MAX_MS,
+  CONTINUATION_RETRY_MS,
+  CONTINUATIONS_AT_ONCE,
+  CONTINUATIONS_PAGE_COUNT,
+} from './limits.ts';
+
+export interface ContinuationsOptions {
+  readonly ports: Pick<Ports, 'store' | 'clock'>;
+  readonly starter: Pick<Starter, 'open'>;
+  readonly lamport: LamportClock;
+  readonly onError: (error: unknown) => void;
+}
+
+export class Continuations {
+  readonly #options: ContinuationsOptions;
+  /** Closed a moment ago: they come before what rows that were made anew owe again. */
+  readonly #told = new Set<WorkflowId>();
+  readonly #duties: Duties;
+
+  constructor(options: ContinuationsOptions) {
+    this.#options = options;
+    this.#duties = new Duties({
+      clock: options.ports.clock,
+      atOnce: CONTINUATIONS_AT_ONCE,
+      retryMs: CONTINUATION_RETRY_MS,
+      retryMaxMs: CONTINUATION_RETRY_MAX_MS,
+      restMs: 0,
+      onError: options.onError,
+    });
+  }
+
+  /** Whether any of the streams is to go on. */
+  applied(streams: readonly { readonly workflow: WorkflowId; readonly state: string }[]): boolean {
+    for (const { workflow, state } of streams) if (state.includes('"continued":{')) this.#told.add(workflow);
+    return this.#told.size > 0;
+  }
+
+  async look(): Promise<void> {
+    const due = await this.#due();
+    const begun: WorkflowId[] = [];
+    await this.#duties.serve(due, String, async (workflow) => {
+      if (await this.#serve(workflow)) begun.push(workflow);
+    });
+    if (begun.length > 0) await this.#options.ports.store.continuationsBegun(begun);
+  }
+
+  /** What failed is passed over for its time, however many that are. */
+  async #due(): Promise<WorkflowId[]> {
+    const { store } = this.#options.ports;
+    const owed = new Set(this.#told);
+    this.#told.clear();
+    for (let page = 0, after: WorkflowId | null = null; page < CONTINUATION_PAGES_MAX; page++) {
+      const more: readonly WorkflowId[] = await store.continuationsOwed(after, CONTINUATIONS_PAGE_COUNT);
+      for (const workflow of more) owed.add(workflow);
+      if (more.length < CONTINUATIONS_PAGE_COUNT) break;
+      after = more.at(-1)!;
+    }
+    return [...owed].filter((workflow) => this.#duties.isDue(workflow));
+  }
+
+  /** Whether nothing is owed any more. */
+  async #serve(workflow: WorkflowId): Promise<boolean> {
+    const { ports, starter, lamport } = this.#options;
+    const row = await ports.store.workflow(workflow);
+    if (row === undefined) return false;
+    if (!isContinued(row)) return true;
+    const as = continuationId(workflow);
+    if ((await ports.store.workflow(as)) !== undefined) return this.#mustGoOnFor(workflow, as);
+    const next = row.result === null ? undefined : decodePayload('WorkflowCompleted', row.result).next;
+    // Its key was destroyed before it could go on: whoever had it forgotten wanted just that.
+    if (next === undefined) return true;
+    const [rows] = await ports.store.loadStreams([workflow]);
+    if (rows === undefined) return false;
+    if (rows.state === '') throw archived(row);
+    const state: StreamState = streamFromJson(rows.state, rows.tasks);
+    lamport.witness(row.lamport);
+    const opening = completed(next, state, rows, ports.clock.nowMs());
+    await starter.open({
+      workflow: as,
+      tenant: row.tenant,
+      session: state.session,
+      mode: next.mode,
+      name: (next.control as unknown as Opening['control']).definition,
+      isPlain: true,
+      opening: { lamport: lamport.stamp(), ...opening },
+    });
+    return true;
+  }
+
+  /** Ids of that form could once be given by anybody: nothing goes on as what began by itself. What is archived is trusted. */
+  async #mustGoOnFor(workflow: WorkflowId, as: WorkflowId): Promise<true> {
+    const [found] = await this.#options.ports.store.loadStreams([as]);
+    if (found === undefined || found.state === '') return true;
+    if (streamFromJson(found.state, found.tasks).continues === workflow) return true;
+    throw taken(as, workflow);
+  }
+}
+
+const taken = (as: WorkflowId, workflow: WorkflowId): ConflictError =>
+  new ConflictError(
+    'continuation-taken',
+    `Workflow ${workflow} is to go on as ${as}, which is another workflow's id: that was started by itself, before such ids were kept. Start what is left of ${workflow} under another id.`,
+    { workflow, as },
+  );
+
+const archived = ({ workflow }: WorkflowSummary): CorruptError =>
+  new CorruptError(
+    'continuation-archived',
+    `Workflow ${workflow} was archived before it could go on: no coordinator could begin the next one meanwhile.`,
+    { workflow },
+  );

@@ -1,0 +1,6 @@
+/** The door of the room: what other rooms of the engine use of it. */
+export { Children } from './children.ts';
+export { Compensations } from './compensations.ts';
+export { Continuations } from './continuations.ts';
+export { COMPENSATION_PERIOD_MS } from './limits.ts';
+export { withUndos } from './undo-definition.ts';

@@ -1,0 +1,255 @@
+/**
+ * Owns the workflow that undoes another: `{definition}~undo`, with its own chain. Its plan reads what the frozen workflow did
+ * and adds one task per thing to undo; they run one after the other, newest first, and the last completes it. No model calls.
+ *
+ * U1 What is undone follows from rows of the frozen workflow alone, so every attempt at a plan is the same plan.
+ * U2 A compensation that keeps failing waits for a person, here and not in the workflow that is undone.
+ */
+
+import {
+  effectKey,
+  FencedError,
+  InvalidError,
+  type Json,
+  LimitError,
+  UnavailableError,
+  type WorkflowId,
+} from '@tidemark/core';
+import {
+  type Definition,
+  type EffectDefinition,
+  EffectError,
+  errorCode,
+  errorNote,
+  FatalError,
+  ParkError,
+  type StepContext,
+  type StepDefinition,
+  type StepResult,
+  type TaskRequest,
+  type UndoneDefinition,
+} from '../definition/index.ts';
+import { type RetryPolicy, UNDO_SUFFIX } from '../kernel/index.ts';
+import { UNDO_LEFT_MAX_COUNT, UNDO_PAGE_COUNT } from './limits.ts';
+import { missingUndo, stepUndoOperation, type UndoEffects, undoEffects, undoOperation } from './undo-effects.ts';
+import { effectToUndo, stepToUndo, type UndoneRows, type UndoneThing, undoneThings } from './undone-things.ts';
+
+/** What an undo workflow is started with. */
+export interface UndoInput {
+  readonly workflow: WorkflowId;
+}
+
+/** What stays done, since nobody registered how to undo it. */
+export interface LeftThing {
+  readonly operation: string;
+  readonly key: string;
+  readonly outcome: 'done' | 'unknown';
+}
+
+/** What an undo workflow ends with: `left` lists the first of what stays done. */
+export interface UndoOutput {
+  readonly undone: number;
+  readonly leftCount: number;
+  readonly left: readonly LeftThing[];
+}
+
+type UndoTask =
+  | Pick<UndoneThing & { kind: 'effect' }, 'kind' | 'task' | 'key' | 'operation' | 'outcome'>
+  | Pick<UndoneThing & { kind: 'step' }, 'kind' | 'sequence' | 'step'>;
+
+/** Reads that fail are tried again for some minutes, then a person is asked. */
+const READ_RETRY: RetryPolicy = {
+  attempts: 15,
+  firstDelayMs: 100,
+  factor: 2,
+  maxDelayMs: 60_000,
+  jitter: 0.2,
+  nonRetryable: [],
+};
+
+/** The undo of a definition, for whoever runs that definition. For an opening alone, effects and steps may be empty. */
+export function undoDefinition(of: UndoneDefinition, rows: UndoneRows): Definition {
+  const effects = undoEffects(of);
+  const planning: Planning = { of, rows, effects };
+  return {
+    name: `${of.name}${UNDO_SUFFIX}`,
+    version: of.version,
+    hasSecrets: of.hasSecrets,
+    undoing: (view) => undoDefinition(view(of), rows),
+    parallel: 1,
+    placement: 'exclusive',
+    effects: [...effects.values()],
+    onFailure: 'fail',
+    stepBudget: Number.MAX_SAFE_INTEGER,
+    // Belief and tasks of an undo are the same in every version.
+    upcasters: new Map([...of.upcasters.keys()].map((version) => [version, UNCHANGED])),
+    parseInput: asIs,
+    parseBelief: asIs,
+    parseOutput: asIs,
+    begin: () => ({ belief: { undone: 0, leftCount: 0, left: [] }, next: [planTask(null)] }),
+    steps: new Map([
+      [
+        'plan',
+        step('plan', ['undo', 'plan', 'finish'], (ctx, input) => plan(planning, ctx, input as unknown as PlanInput)),
+      ],
+      ['undo', step('undo', [], (ctx, input) => undo(planning, ctx, input as unknown as UndoTask))],
+      ['finish', step('finish', [], (ctx) => ({ done: ctx.belief, lastAction: finishWords(ctx.belief) }))],
+    ]),
+  };
+}
+
+/** The definitions, and the undos of their workflows and of those undos: all that whoever runs them runs. */
+export function withUndos(definitions: readonly Definition[], rows: UndoneRows): readonly Definition[] {
+  return definitions.flatMap((definition) => {
+    const undoing = undoDefinition(definition, rows);
+    return [definition, undoing, undoDefinition(undoing, rows)];
+  });
+}
+
+const asIs = (value: unknown): Json => (value ?? null) as Json;
+const UNCHANGED: Definition['upcasters'] extends ReadonlyMap<number, infer U> ? U : never = {
+  belief: (belief) => belief,
+  task: (name, input) => ({ step: name, input }),
+};
+
+interface Planning {
+  readonly of: UndoneDefinition;
+  readonly rows: UndoneRows;
+  readonly effects: UndoEffects;
+}
+
+/** Looks back from this position; null: from the end. */
+interface PlanInput {
+  readonly below: number | null;
+}
+
+const planTask = (below: number | null, after: TaskRequest['after'] = []): TaskRequest => ({
+  step: 'plan',
+  input: { below } satisfies PlanInput,
+  after,
+});
+
+const step = (name: string, mayAdd: readonly string[], run: StepDefinition['run']): StepDefinition => ({
+  name,
+  mayAdd: new Set(mayAdd),
+  durability: 'durable',
+  retry: READ_RETRY,
+  parseInput: asIs,
+  parseOutput: asIs,
+  run: (ctx, input) => orPerson(ctx, async () => run(ctx, input)),
+});
+
+const undoneOf = (ctx: StepContext): WorkflowId => (ctx.input as unknown as UndoInput).workflow;
+
+/** One task per thing, each after the one before it; then the next look back, or the end. */
+async function plan(planning: Planning, ctx: StepContext, { below }: PlanInput): Promise<StepResult> {
+  const { of, rows, effects } = planning;
+  const workflow = undoneOf(ctx);
+  const row = await rows.workflow(workflow);
+  if (row?.status !== 'compensating') {
+    // Rows that are made anew may not be that far yet.
+    throw new UnavailableError('not-frozen', `The rows don't show that ${workflow} is being undone (yet).`, {
+      workflow,
+    });
+  }
+  const steps = [...of.steps.values()].filter(({ compensate }) => compensate !== undefined).map(({ name }) => name);
+  const things = await undoneThings(rows, workflow, steps, below, row.position);
+  const page = things.slice(0, UNDO_PAGE_COUNT);
+  const left = page.flatMap((thing) => (isLeft(thing, of, effects) ? [leftThing(thing)] : []));
+  for (const { operation, key, outcome } of left) ctx.log('left', { operation, key, outcome });
+  const next: TaskRequest[] = [];
+  for (const thing of page) {
+    if (isLeft(thing, of, effects)) continue;
+    const before = next.at(-1);
+    next.push({ step: 'undo', input: undoTask(thing), after: before === undefined ? [] : [before] });
+  }
+  const last = next.at(-1);
+  const after = last === undefined ? [] : [last];
+  const count = next.length;
+  next.push(
+    things.length > page.length ? planTask(page.at(-1)!.position, after) : { step: 'finish', input: null, after },
+  );
+  return {
+    next,
+    belief: (belief) => withLeft(belief as unknown as UndoOutput, left),
+    lastAction: `${count} to undo, ${left.length} left as they are`,
+  };
+}
+
+type EffectThing = UndoneThing & { kind: 'effect' };
+
+/** Its effect is known, and has no compensation for this case. One that is unknown is a person's matter instead. */
+function isLeft(thing: UndoneThing, of: UndoneDefinition, effects: UndoEffects): thing is EffectThing {
+  if (thing.kind === 'step' || effects.has(undoOperation(thing.operation, thing.outcome))) return false;
+  return of.effects.some(({ operation }) => operation === thing.operation);
+}
+
+const leftThing = ({ operation, key, outcome }: EffectThing): LeftThing => ({ operation, key, outcome });
+
+const withLeft = (belief: UndoOutput, left: readonly LeftThing[]): UndoOutput => ({
+  ...belief,
+  leftCount: belief.leftCount + left.length,
+  left: [...belief.left, ...left].slice(0, UNDO_LEFT_MAX_COUNT),
+});
+
+function undoTask(thing: UndoneThing): UndoTask {
+  if (thing.kind === 'step') return { kind: 'step', sequence: thing.sequence, step: thing.step };
+  const { kind, task, key, operation, outcome } = thing;
+  return { kind, task, key, operation, outcome };
+}
+
+async function undo(planning: Planning, ctx: StepContext, task: UndoTask): Promise<StepResult> {
+  const effect = undoEffectFor(planning, task);
+  await ctx.effect(effect, await givenTo(planning.rows, undoneOf(ctx), task));
+  return {
+    belief: (belief) => ({ ...(belief as object), undone: (belief as unknown as UndoOutput).undone + 1 }),
+    lastAction: `undid ${task.kind === 'effect' ? task.operation : `step ${task.step} of checkpoint #${task.sequence}`}`,
+  };
+}
+
+function undoEffectFor({ effects }: Planning, task: UndoTask): EffectDefinition {
+  const operation = operationOf(task);
+  const found = effects.get(operation);
+  if (found !== undefined) return found;
+  return task.kind === 'effect' ? missingUndo(task.operation, task.outcome) : missingUndo(`step.${task.step}`, 'done');
+}
+
+const operationOf = (task: UndoTask): string =>
+  task.kind === 'effect' ? undoOperation(task.operation, task.outcome) : stepUndoOperation(task.step);
+
+async function givenTo(rows: UndoneRows, workflow: WorkflowId, task: UndoTask): Promise<Json> {
+  if (task.kind === 'effect') return effectToUndo(rows, workflow, task.task, task.key, task.outcome);
+  const { input, output } = await stepToUndo(rows, workflow, task.sequence);
+  return { input, output };
+}
+
+/** U2: what no further attempt can mend goes to a person, with the effect's key, so that it may be told to be done by hand. */
+async function orPerson<T>(ctx: StepContext, body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    if (ctx.signal.aborted || error instanceof FencedError || error instanceof ParkError || mayRetry(ctx, error)) {
+      throw error;
+    }
+    const isCall = error instanceof EffectError;
+    const key = isCall ? effectKey(ctx.workflow, ctx.task, String(error.details.operation), 0) : null;
+    throw new ParkError(
+      'compensation-stuck',
+      `Undoing ${undoneOf(ctx)} can't go on: ${errorNote(error).message}`,
+      key,
+      { undoes: undoneOf(ctx), attempts: ctx.attempt, lastError: errorNote(error).message },
+    );
+  }
+}
+
+function mayRetry(ctx: StepContext, error: unknown): boolean {
+  const policy = error instanceof EffectError ? error.retry : READ_RETRY;
+  const cause = error instanceof EffectError ? error.cause : error;
+  if (cause instanceof FatalError || cause instanceof InvalidError || cause instanceof LimitError) return false;
+  return ctx.attempt < policy.attempts && !policy.nonRetryable.includes(errorCode(cause));
+}
+
+const finishWords = (belief: Json): string => {
+  const { undone, leftCount } = belief as unknown as UndoOutput;
+  return `${undone} undone, ${leftCount} left as they are`;
+};

@@ -1,0 +1,72 @@
+/**
+ * Owns how a definition's compensations are called: as idempotent effects of the undo workflow, journaled like any other, so
+ * that each is made until it is known to be done. The request of such an effect is what the compensation is given.
+ */
+
+import type { Json } from '@tidemark/core';
+import { type Definition, type EffectDefinition, FatalError, type StepDefinition } from '../definition/index.ts';
+import { STEP_UNDO_TIMEOUT_MS } from './limits.ts';
+
+/** Compensations for what happened, for what may have happened, and for steps, by the operation of the undo's effect. */
+export type UndoEffects = ReadonlyMap<string, EffectDefinition>;
+
+export const undoOperation = (operation: string, outcome: 'done' | 'unknown'): string =>
+  `${operation}${outcome === 'done' ? '~undo' : '~undo-unknown'}`;
+export const stepUndoOperation = (step: string): string => `step.${step}~undo`;
+
+export function undoEffects({ effects, steps }: Pick<Definition, 'effects' | 'steps'>): UndoEffects {
+  const all = [...effects.flatMap(effectUndos), ...[...steps.values()].flatMap(stepUndos)];
+  return new Map(all.map((effect) => [effect.operation, effect]));
+}
+
+function effectUndos(effect: EffectDefinition): readonly EffectDefinition[] {
+  const { operation, compensate, compensateUnknown, parseResponse } = effect;
+  const known =
+    compensate &&
+    undoEffect(effect, undoOperation(operation, 'done'), async (response, context) => {
+      await compensate(parseResponse(response), context);
+    });
+  const unknown = compensateUnknown && undoEffect(effect, undoOperation(operation, 'unknown'), compensateUnknown);
+  return [...(known ? [known] : []), ...(unknown ? [unknown] : [])];
+}
+
+function stepUndos({ name, retry, compensate }: StepDefinition): readonly EffectDefinition[] {
+  if (compensate === undefined) return [];
+  const limits = { retry, timeoutMs: STEP_UNDO_TIMEOUT_MS, confirm: NO_CONFIRMATION };
+  const undo: Undo = (done, context) => compensate(done as { input: Json; output: Json }, context);
+  return [undoEffect(limits, stepUndoOperation(name), undo)];
+}
+
+/** The definition that did it isn't there: nobody can undo it but a person, or a build that has it. */
+export const missingUndo = (operation: string, outcome: 'done' | 'unknown'): EffectDefinition =>
+  undoEffect({ ...MISSING, timeoutMs: STEP_UNDO_TIMEOUT_MS }, undoOperation(operation, outcome), async () => {
+    throw new FatalError(
+      `No effect '${operation}' is among this definition's effects, so nobody knows how to undo it. Run a build that lists it, or undo it by hand.`,
+    );
+  });
+
+type Undo = (given: Json, context: Parameters<EffectDefinition['call']>[1]) => Promise<void>;
+type Limits = Pick<EffectDefinition, 'retry' | 'timeoutMs' | 'confirm' | 'heartbeatTimeoutMs'>;
+
+const asIs = (value: unknown): Json => (value ?? null) as Json;
+/** A compensation is done when it returns: none is confirmed later. */
+const NO_CONFIRMATION: EffectDefinition['confirm'] = {
+  probeEveryMs: STEP_UNDO_TIMEOUT_MS,
+  timeoutMs: STEP_UNDO_TIMEOUT_MS,
+};
+const MISSING: Omit<Limits, 'timeoutMs'> = {
+  confirm: NO_CONFIRMATION,
+  retry: { attempts: 1, firstDelayMs: 0, factor: 1, maxDelayMs: 0, jitter: 0, nonRetryable: [] },
+};
+
+const undoEffect = (limits: Limits, operation: string, undo: Undo): EffectDefinition => ({
+  operation,
+  kind: 'idempotent',
+  timeoutMs: limits.timeoutMs,
+  heartbeatTimeoutMs: limits.heartbeatTimeoutMs,
+  confirm: limits.confirm,
+  retry: limits.retry,
+  parseRequest: asIs,
+  parseResponse: () => null,
+  call: (given, context) => undo(given, context),
+});

@@ -1,0 +1,115 @@
+/**
+ * Owns what there is to undo of a frozen workflow, read from its rows, newest first: effects that happened (or may have), and
+ * committed steps that registered a compensation. Must not undo anything, nor write.
+ */
+
+import { decodePayload, type Payloads } from '@tidemark/codec';
+import {
+  CorruptError,
+  type EffectKey,
+  type Json,
+  type Position,
+  type Sequence,
+  type TaskId,
+  taskOrder,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { CheckpointRow, EffectRow, ProjectionStore } from '@tidemark/ports';
+import { MODEL_OPERATION } from '../agent/index.ts';
+import { OUTPUTS_PAGE_COUNT } from '../history/index.ts';
+
+/** The reads that an undo makes of the workflow that it undoes. */
+export type UndoneRows = Pick<ProjectionStore, 'workflow' | 'effects' | 'checkpoints'>;
+
+/** `position`: what stands later in the workflow is undone first; whatever is still open comes before all. */
+export type UndoneThing = { readonly position: number } & (
+  | {
+      readonly kind: 'effect';
+      readonly task: TaskId;
+      readonly key: EffectKey;
+      readonly operation: string;
+      readonly outcome: 'done' | 'unknown';
+    }
+  | { readonly kind: 'step'; readonly sequence: Sequence; readonly step: string }
+);
+
+/** After every position. */
+export const OPEN_POSITION = Number.MAX_SAFE_INTEGER;
+
+/** What stands before `below`, newest first, in rows that hold the workflow up to `since`. `steps`: those that registered a compensation. */
+export async function undoneThings(
+  rows: UndoneRows,
+  workflow: WorkflowId,
+  steps: readonly string[],
+  below: number | null,
+  since: Position,
+): Promise<readonly UndoneThing[]> {
+  const found: UndoneThing[] = (await rows.effects(workflow, { since })).flatMap(effectThing);
+  for (const step of steps) await addSteps(rows, workflow, step, since, found);
+  const wanted = below === null ? found : found.filter(({ position }) => position < below);
+  return wanted.sort((a, b) => b.position - a.position);
+}
+
+function effectThing({ task, key, operation, kind, status, position }: EffectRow): readonly UndoneThing[] {
+  // What a model was asked has changed nothing, and there is nothing to take back.
+  if (kind === 'pure' || status === 'failed' || operation === MODEL_OPERATION) return [];
+  const isDone = status === 'done';
+  const outcome = isDone ? 'done' : 'unknown';
+  return [{ kind: 'effect', position: isDone ? position : OPEN_POSITION, task, key, operation, outcome }];
+}
+
+async function addSteps(
+  rows: UndoneRows,
+  workflow: WorkflowId,
+  step: string,
+  since: Position,
+  to: UndoneThing[],
+): Promise<void> {
+  for (let from = 1 as Sequence; ; ) {
+    const page = await rows.checkpoints(workflow, { from, limit: OUTPUTS_PAGE_COUNT, step, since });
+    for (const { sequence, position } of page) to.push({ kind: 'step', position, sequence, step });
+    if (page.length < OUTPUTS_PAGE_COUNT) return;
+    from = (page.at(-1)!.sequence + 1) as Sequence;
+  }
+}
+
+/** What the effect answered, or (while nobody knows whether it happened) what was asked. */
+export async function effectToUndo(
+  rows: UndoneRows,
+  workflow: WorkflowId,
+  task: TaskId,
+  key: EffectKey,
+  outcome: 'done' | 'unknown',
+): Promise<Json> {
+  const row = (await rows.effects(workflow, { task })).find((effect) => effect.key === key);
+  if (row === undefined) throw missing(workflow, `its effect ${key}`);
+  if (outcome === 'done') return decodePayload('EffectResolved', row.payload)['response' as never] ?? null;
+  if (row.request === null) throw missing(workflow, `the request of its effect ${key}`);
+  return decodePayload('EffectIntended', row.request).request;
+}
+
+/** The committed step's input and output. */
+export async function stepToUndo(
+  rows: UndoneRows,
+  workflow: WorkflowId,
+  sequence: Sequence,
+): Promise<{ readonly input: Json; readonly output: Json }> {
+  const row = await checkpointAt(rows, workflow, sequence);
+  if (row.task === null) throw missing(workflow, `the task of its checkpoint ${sequence}`);
+  const [createdAt, index] = taskOrder(row.task);
+  const creator = await checkpointAt(rows, workflow, createdAt as Sequence);
+  const { tasks }: Payloads['WorkflowOpened' | 'CheckpointCommitted'] = decodePayload(
+    createdAt === 0 ? 'WorkflowOpened' : 'CheckpointCommitted',
+    creator.payload,
+  );
+  return { input: tasks[index] ?? null, output: decodePayload('CheckpointCommitted', row.payload).output };
+}
+
+async function checkpointAt(rows: UndoneRows, workflow: WorkflowId, sequence: Sequence): Promise<CheckpointRow> {
+  const [row] = await rows.checkpoints(workflow, { from: sequence, limit: 1 });
+  if (row?.sequence !== sequence) throw missing(workflow, `its checkpoint ${sequence}`);
+  return row;
+}
+
+const missing = (workflow: WorkflowId, what: string): CorruptError =>
+  new CorruptError('rows-incomplete', `The rows of workflow ${workflow} don't hold ${what}.`, { workflow });

@@ -1,0 +1,155 @@
+/**
+ * Owns a stream that is written from outside a worker: reported steps of an agent that runs elsewhere, and what must last as
+ * a stream of its own. Claim, checkpoints and release go to the log together, so that no lease outlives a write: there is no
+ * holder to beat for, and one that dies leaves nothing half done. What is too large for one append goes in several; a death
+ * between those leaves a lease that coordinators revoke like any other. Must not know what the checkpoints mean.
+ */
+
+import type { LogEntry, StreamState } from '@tidemark/core';
+import {
+  checkpointId,
+  type HolderId,
+  isClosed,
+  type Offset,
+  type Partition,
+  type Sequence,
+  streamFromJson,
+  UnavailableError,
+  uuidv7,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { StreamSnapshot } from '@tidemark/ports';
+import type { Definition, StepResult } from '../definition/index.ts';
+import { StreamContent } from '../history/index.ts';
+import type { LamportClock, Ports } from '../kernel/index.ts';
+import { type Draft, HeldStream } from '../lease/index.ts';
+import { commitDrafts, releaseDraft } from '../run/index.ts';
+
+export interface ReportedStreamOptions {
+  readonly ports: Ports;
+  readonly lamport: LamportClock;
+  readonly holder: HolderId;
+  /** Told of every accepted event that was not written by this object. */
+  readonly onForeign?: (entry: LogEntry & { readonly kind: 'event' }) => void;
+}
+
+/** Adds events that stand or fall together. Rejects with `LimitError` when they are too large: then none was added. */
+export type Add = (drafts: readonly Draft[]) => Promise<void>;
+
+export class ReportedStream {
+  readonly partition: Partition;
+  readonly content: StreamContent;
+  readonly #stream: HeldStream;
+  readonly #ports: Ports;
+
+  private constructor(snapshot: StreamSnapshot, options: ReportedStreamOptions) {
+    const { ports, lamport, holder, onForeign } = options;
+    const state = streamFromJson(snapshot.state, snapshot.tasks);
+    lamport.witness(state.lamport);
+    this.#ports = ports;
+    this.partition = snapshot.partition;
+    this.content = StreamContent.from(snapshot, state);
+    this.#stream = new HeldStream(state, snapshot.next, {
+      ports,
+      lamport,
+      partition: snapshot.partition,
+      holder,
+      onForeign: (entry) => {
+        this.content.apply(entry.envelope, entry.payload);
+        onForeign?.(entry);
+      },
+    });
+  }
+
+  /** From rows, and from the log what they don't have yet; undefined while the rows know nothing of it. */
+  static async load(workflow: WorkflowId, options: ReportedStreamOptions): Promise<ReportedStream | undefined> {
+    const [snapshot] = await options.ports.store.loadStreams([workflow]);
+    if (snapshot === undefined) return undefined;
+    const loaded = new ReportedStream(snapshot, options);
+    await loaded.#catchUp();
+    return loaded;
+  }
+
+  /** Its state, with what is being written. */
+  get state(): StreamState {
+    return this.#stream.speculative;
+  }
+
+  /** First offset of its partition that it has not folded. */
+  get next(): Offset {
+    return this.#stream.next;
+  }
+
+  /** The checkpoint of a step without input, for the system's own definitions; undefined where none of that step is pending. */
+  draftsOf(definition: Definition, stepName: string, result: StepResult): readonly Draft[] | undefined {
+    const { clock, prng, digest } = this.#ports;
+    const { state, content } = this;
+    const step = definition.steps.get(stepName);
+    const task = state.frontier.tasks.find((pending) => pending.step === stepName);
+    if (step === undefined || task === undefined) return undefined;
+    return commitDrafts({
+      ...{ definition, step, task, result, content, digest },
+      input: null,
+      notes: [],
+      isLast: false,
+      checkpoint: checkpointId(uuidv7(clock.nowMs(), prng.bytes(10))),
+      sequence: (state.head.sequence + 1) as Sequence,
+      parent: state.head.checkpoint,
+      nowMs: clock.nowMs(),
+    });
+  }
+
+  async #catchUp(): Promise<void> {
+    const stream = this.#stream;
+    for (let before = -1; before < stream.next; ) {
+      before = stream.next;
+      await stream.catchUp();
+    }
+    if (stream.fenced !== undefined) throw stream.fenced;
+  }
+
+  /**
+   * Claims, takes what `compose` adds, lets go, and resolves when the log has accepted all of it. After any failure this
+   * object is worthless, and is loaded anew: `FencedError` when another wrote first, `UnavailableError` (`stream-leased`)
+   * while another's lease is live.
+   */
+  async write(compose: (add: Add) => Promise<void>): Promise<void> {
+    const stream = this.#stream;
+    if (stream.fenced !== undefined) throw stream.fenced;
+    if (stream.speculative.lease !== null) throw leased(stream.speculative);
+    const accepted = [stage(stream, [{ type: 'LeaseClaimed', control: {}, payload: null }])];
+    await compose(async (drafts) => {
+      const before = stream.speculative;
+      const settled = stage(stream, drafts);
+      if (stream.speculative === before) await settled;
+      accepted.push(settled);
+      this.#follow(drafts);
+    });
+    if (!isClosed(stream.speculative)) {
+      accepted.push(stage(stream, [releaseDraft('idle')]));
+    }
+    stream.flush();
+    await Promise.all(accepted);
+  }
+
+  #follow(drafts: readonly Draft[]): void {
+    for (const draft of drafts) {
+      if (draft.type !== 'CheckpointCommitted') continue;
+      const { delta, snapshot } = draft.payload;
+      this.content.committed(draft.control, draft.payload, JSON.stringify(delta ?? snapshot ?? null).length);
+    }
+  }
+}
+
+/** Nobody may wait for it once an earlier one has failed. */
+function stage(stream: HeldStream, drafts: readonly Draft[]): Promise<void> {
+  const accepted = stream.stage(drafts);
+  accepted.catch(() => {});
+  return accepted;
+}
+
+const leased = ({ workflow, lease }: StreamState): UnavailableError =>
+  new UnavailableError('stream-leased', `Workflow ${workflow} is being written by ${lease?.holder}.`, {
+    workflow,
+    holder: lease?.holder,
+  });

@@ -1,0 +1,271 @@
+/**
+ * The comparison rebuilds from the log alone and finds whatever is not what the agent said; a promotion needs its observation,
+ * enough runs and no difference, and its state is the same for every process and after every restart.
+ */
+
+import { decodePayload, decodeRecord, encodePayload, encodeRecord } from '@tidemark/codec';
+import { InvalidError, type Json, type Partition, type WorkflowId } from '@tidemark/core';
+import { SimulatedLog } from '@tidemark/testkit/simulated-log';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Client } from '../client/client.ts';
+import type { ShadowDefinition } from '../definition/shadow-definition.ts';
+import { LamportClock } from '../kernel/ports.ts';
+import { sha256Digest } from '../kernel/system.ts';
+import { AGENT, BEGINNING, outputOf, reportAll, reportsOf } from '../testing/shadow-fixture.ts';
+import { SimulatedWorld } from '../testing/simulated-world.ts';
+import type { PromoteOptions } from './shadow-account.ts';
+import { SHADOW_OBSERVE_MS, SHADOW_WORKFLOWS_MIN } from './shadow-limits.ts';
+import type { StepReport } from './shadow-report.ts';
+import { isInShare } from './shadow-share.ts';
+
+const PARTITIONS = 4;
+
+describe('shadow mode', () => {
+  let log: SimulatedLog;
+  let world: SimulatedWorld;
+
+  const inTime = async <T>(promise: Promise<T>, maxMs = 60_000): Promise<T> => {
+    let isSettled = false;
+    const settled = promise.finally(() => {
+      isSettled = true;
+    });
+    settled.catch(() => {});
+    await world.ports.clock.runUntil(() => isSettled, maxMs);
+    return settled;
+  };
+  const promote = (to: PromoteOptions['to'], options: Partial<PromoteOptions> = {}, client = world.client) =>
+    inTime(client.shadows.promote('agent', { to, by: 'ops', ...options }));
+  const account = (client = world.client) => inTime(client.shadows.account('agent'));
+  const otherClient = (): Client => new Client({ ports: world.ports, lamport: new LamportClock() });
+
+  beforeEach(async () => {
+    log = new SimulatedLog(PARTITIONS);
+    world = new SimulatedWorld(log, PARTITIONS);
+    await world.coordinator.start();
+  });
+  afterEach(() => world.close());
+
+  /** Ids in the share, in order. */
+  const idsIn = (percent: 1 | 10 | 50 | 100, count: number, from = 0): readonly string[] => {
+    const found: string[] = [];
+    for (let n = from; found.length < count; n++) {
+      if (isInShare(`run-${n}` as WorkflowId, percent, sha256Digest)) found.push(`run-${n}`);
+    }
+    return found;
+  };
+
+  async function reportRuns(ids: readonly string[], definition: ShadowDefinition = AGENT): Promise<void> {
+    const runs = ids.map((id) => world.client.shadow(definition, { id, ...BEGINNING }));
+    for (const run of runs) reportAll(run, 2);
+    for (const run of runs) expect(await inTime(run.flushed(60_000))).toBe(true);
+  }
+
+  describe('compares', () => {
+    beforeEach(() => promote(100).then(() => {}));
+
+    /** What the comparison finds in one run that is reported in this way. */
+    async function foundIn(
+      report: (run: ReturnType<Client['shadow']>) => void,
+      definition: ShadowDefinition = AGENT,
+    ): Promise<readonly string[]> {
+      const run = world.client.shadow(definition, { id: 'a', ...BEGINNING });
+      report(run);
+      await inTime(run.flushed());
+      const found = await account();
+      expect(found.differingCount).toBe(found.differences.length > 0 ? 1 : 0);
+      return found.differences.map(({ sequence, path, what }) => `${sequence} ${path}: ${what}`);
+    }
+
+    const [plan, first, second] = reportsOf(2);
+    const each = (run: ReturnType<Client['shadow']>, reports: readonly StepReport[]): void => {
+      for (const report of reports) run.step(report);
+    };
+
+    it('a run that is as its agent said: nothing differs', async () => {
+      expect(await foundIn((run) => reportAll(run, 2))).toEqual([]);
+      expect(await account()).toMatchObject({ agreedCount: 1, openCount: 0, incompleteCount: 0, stepCount: 4 });
+    });
+
+    it('a belief that is not what its changes make, by the member', async () => {
+      const tampered = { ...first!, belief: { total: 7, seen: [0] } };
+      expect(await foundIn((run) => each(run, [plan!, tampered, second!]))).toEqual([
+        '2 belief.total: is not what the agent had',
+      ]);
+    });
+
+    it('a step that was never announced, and one whose announcement was never done', async () => {
+      const found = await foundIn((run) => {
+        run.step(plan!);
+        run.step(first!);
+        run.step({ key: 'x', step: 'improvise', pending: ['act'] });
+        run.done(outputOf(2));
+      });
+      expect(found).toEqual([
+        "3 frontier: 'improvise' was done and was not pending",
+        '4 frontier: the agent ended with act pending',
+      ]);
+    });
+
+    it('what the agent has pending', async () => {
+      const found = await foundIn((run) => {
+        run.step({ ...plan!, pending: ['act', 'check'] });
+      });
+      expect(found).toEqual(['1 frontier: has act, act pending, the agent had act, check']);
+    });
+
+    it('another input than the step was added with', async () => {
+      const found = await foundIn((run) => each(run, [plan!, { ...first!, input: { n: 9 } }]));
+      expect(found).toEqual(["2 input: 'act' was done with another input than it was added with"]);
+    });
+
+    it('a step that is reported twice, and not alike', async () => {
+      const found = await foundIn((run) => {
+        run.step(plan!);
+        run.step({ ...plan!, output: 3 });
+        run.step(plan!);
+      });
+      expect(found).toEqual(["1 report: step 'plan' was reported a second time, and not as the first time"]);
+    });
+
+    it("what doesn't fit the definition, which a schema may change", async () => {
+      const anyJson = (value: unknown): Json => (value ?? null) as Json;
+      const step = { mayAdd: new Set<string>(), parseInput: anyJson, parseOutput: anyJson };
+      const strict: ShadowDefinition = {
+        ...AGENT,
+        steps: new Map([
+          ['plan', { ...step, mayAdd: new Set(['act']) }],
+          ['act', step],
+        ]),
+        // A schema that knows one member leaves out the other.
+        parseBelief: (value) => ({ total: (value as { total: number }).total }),
+        parseOutput: () => {
+          throw new InvalidError('output-invalid', 'agent v1, output: total: expected a string');
+        },
+      };
+      const found = await foundIn((run) => {
+        run.step(plan!);
+        run.step({ ...first!, next: [{ step: 'plan' }] });
+        run.done(outputOf(2));
+      }, strict);
+      expect(found).toEqual([
+        "2 definition: task-not-declared: next[0] of agent.act: step 'act' may not add 'plan'. Declare it in flow: act: [..., 'plan'].",
+        '2 frontier: has act, plan pending, the agent had act',
+        '3 definition: output-invalid: agent v1, output: total: expected a string',
+        '3 frontier: the agent ended with act, plan pending',
+      ]);
+      expect(await foundIn((run) => run.step(plan!), { ...strict, name: 'agent' })).toEqual(found);
+    });
+
+    it("members that the definition's schema leaves out", async () => {
+      const found = await foundIn((run) => each(run, [plan!, first!]), {
+        ...AGENT,
+        parseBelief: (value) => ({ total: (value as { total: number }).total }),
+      });
+      expect(found).toEqual(['2 belief.seen: is not what the agent had']);
+    });
+
+    it('with the log, and not with memory', async () => {
+      await foundIn((run) => reportAll(run, 2));
+      const partition = world.ports.store.placements.get('a' as WorkflowId)!.partition;
+      expect((await account()).differences).toEqual([]);
+      falsify(partition, { total: 5, seen: [0, 1] });
+      expect((await account()).differences).toMatchObject([{ workflow: 'a', sequence: 3, path: 'belief.total' }]);
+    });
+
+    /** The log's own bytes change: what nothing may ever do, and a comparison with memory would not see. */
+    function falsify(partition: Partition, belief: Json): void {
+      const read = log.look.bind(log);
+      log.look = (...given) =>
+        read(...given).map((result) => ({
+          ...result,
+          records: result.records.map((record) => {
+            const entry = decodeRecord(record.value);
+            if (entry.kind !== 'event' || entry.envelope.type !== 'CheckpointCommitted') return record;
+            if (entry.envelope.control.sequence !== 3 || result.partition !== partition) return record;
+            const { delta: _, ...rest } = decodePayload('CheckpointCommitted', entry.payload);
+            const changed = encodePayload('CheckpointCommitted', { ...rest, snapshot: belief });
+            return { ...record, value: encodeRecord({ envelope: entry.envelope, payload: changed }, 1_048_576) };
+          }),
+        }));
+    }
+  });
+
+  describe('promotes', () => {
+    it('after the whole period, with enough runs that agree; and tells what is missing before', async () => {
+      expect(await promote(10)).toMatchObject({ from: 0, to: 10, refusals: [] });
+      const codes = async (to: PromoteOptions['to']) => (await promote(to)).refusals.map(({ code }) => code);
+      expect(await codes(50)).toEqual(['too-few', 'too-early']);
+      expect(await codes(100)).toEqual(['not-next', 'too-few', 'too-early']);
+      await reportRuns(idsIn(10, SHADOW_WORKFLOWS_MIN - 1));
+      expect(await codes(50)).toEqual(['too-few', 'too-early']);
+      world.ports.clock.jump(SHADOW_OBSERVE_MS - 60_000);
+      await reportRuns(idsIn(10, SHADOW_WORKFLOWS_MIN));
+      expect(await codes(50)).toEqual(['too-early']);
+      world.ports.clock.jump(60_000);
+      expect(await promote(50)).toMatchObject({ from: 10, to: 50, refusals: [], account: { agreedCount: 10 } });
+      // What was observed at the share before counts no more.
+      expect(await account()).toMatchObject({ rollout: { share: 50, by: 'ops' }, agreedCount: 0 });
+      expect(await codes(100)).toEqual(['too-few', 'too-early']);
+    });
+
+    it('not while a run differs, until the observation is begun anew', async () => {
+      await promote(50);
+      const ids = idsIn(50, SHADOW_WORKFLOWS_MIN + 1);
+      await reportRuns(ids.slice(1));
+      const run = world.client.shadow(AGENT, { id: ids[0]!, ...BEGINNING });
+      for (const report of reportsOf(2)) run.step({ ...report, belief: { total: -1, seen: [] } });
+      run.done(outputOf(2));
+      await inTime(run.flushed());
+      world.ports.clock.jump(SHADOW_OBSERVE_MS);
+      expect((await promote(100)).refusals).toEqual([{ code: 'differences', message: '4 differences in 1 runs' }]);
+      expect((await promote(50)).refusals).toEqual([]);
+      await reportRuns(idsIn(50, SHADOW_WORKFLOWS_MIN, 1_000));
+      expect((await promote(100)).refusals.map(({ code }) => code)).toEqual(['too-early']);
+      world.ports.clock.jump(SHADOW_OBSERVE_MS);
+      expect((await promote(100)).refusals).toEqual([]);
+    });
+
+    it('with the period and number that are asked for, which the log keeps; down at once', async () => {
+      await promote(50);
+      await reportRuns(idsIn(50, 2));
+      world.ports.clock.jump(1_000);
+      expect((await promote(100, { observeMs: 1_000, workflowsMin: 3 })).refusals.map(({ code }) => code)).toEqual([
+        'too-few',
+      ]);
+      expect((await promote(100, { observeMs: 1_000, workflowsMin: 2, by: 'eve' })).refusals).toEqual([]);
+      expect(await inTime(world.client.shadows.rollout('agent'))).toMatchObject({
+        share: 100,
+        by: 'eve',
+        observeMs: 1_000,
+        workflowsMin: 2,
+      });
+      expect((await promote(1)).refusals).toEqual([]);
+      expect((await promote(0)).refusals).toEqual([]);
+      const rows = await world.client.run('~shadow/agent').checkpoints();
+      expect(rows.map((row) => row.lastAction)).toEqual(['50 % by ops', '100 % by eve', '1 % by ops', '0 % by ops']);
+    });
+
+    it('once, when two do so at the same time', async () => {
+      await promote(10);
+      const both = await inTime(
+        Promise.allSettled(
+          [world.client, otherClient()].map((client) => client.shadows.promote('agent', { to: 1, by: 'x' })),
+        ),
+      );
+      expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+      expect(both.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'rollout-changed' } });
+    });
+
+    it('for every process, also after rows and memory were lost', async () => {
+      await promote(10);
+      await world.coordinator.stop();
+      world.ports.store.drop();
+      const later = new SimulatedWorld(log, PARTITIONS);
+      world = later;
+      await later.ports.store.addPartitions([]);
+      await later.coordinator.start();
+      await later.ports.clock.run(10_000);
+      expect(await inTime(later.client.shadows.rollout('agent'))).toMatchObject({ share: 10, by: 'ops' });
+    });
+  });
+});

@@ -1,0 +1,197 @@
+/**
+ * Owns the comparison of a definition's observed runs and the promotion of its roll-out. A promotion to the next share needs
+ * the whole observation period, enough runs that agree from beginning to end, and not one difference; it is refused with an
+ * account of what is missing. Lowering a share, and beginning its observation anew, need nothing.
+ */
+
+import { type Sequence, UnavailableError } from '@tidemark/core';
+import type { WorkflowSummary } from '@tidemark/ports';
+import { Applied } from '../history/index.ts';
+import type { Ports } from '../kernel/index.ts';
+import {
+  SHADOW_DIFFERENCES_MAX,
+  SHADOW_LOOKUPS_MAX,
+  SHADOW_OBSERVE_MS,
+  SHADOW_ROWS_WAIT_MS,
+  SHADOW_RUNS_MAX,
+  SHADOW_WORKFLOWS_MIN,
+} from './shadow-limits.ts';
+import { type RebuiltRun, type RunPlace, rebuildRuns, type ShadowDifference } from './shadow-rebuild.ts';
+import type { Rollouts, ShadowRollout } from './shadow-rollout.ts';
+import { type ShadowShare, shareAfter } from './shadow-share.ts';
+
+/** What the runs show that were opened since the share was set. */
+export interface ShadowAccount {
+  readonly definition: string;
+  /** Undefined: it was never begun. */
+  readonly rollout: ShadowRollout | undefined;
+  /** Runs that ended and agree in everything. */
+  readonly agreedCount: number;
+  readonly differingCount: number;
+  /** Runs without a difference that have not ended. */
+  readonly openCount: number;
+  /** Runs without a difference of which reports were lost. */
+  readonly incompleteCount: number;
+  /** Steps that were compared. */
+  readonly stepCount: number;
+  readonly differenceCount: number;
+  /** The first 1,000, by workflow and sequence. */
+  readonly differences: readonly ShadowDifference[];
+  /** Older runs exist that were not looked at. */
+  readonly isCut: boolean;
+}
+
+/** Why a promotion is refused. */
+export interface ShadowRefusal {
+  readonly code: 'differences' | 'too-few' | 'too-early' | 'not-next' | 'too-many';
+  readonly message: string;
+}
+
+export interface ShadowPromotion {
+  readonly from: ShadowShare;
+  readonly to: ShadowShare;
+  /** Empty: it was made. */
+  readonly refusals: readonly ShadowRefusal[];
+  readonly account: ShadowAccount;
+}
+
+export interface PromoteOptions {
+  readonly to: ShadowShare;
+  readonly by: string;
+  /** Observation that is needed at the present share, in milliseconds; default 24 hours. */
+  readonly observeMs?: number | undefined;
+  /** Runs that must have agreed; default 10. */
+  readonly workflowsMin?: number | undefined;
+}
+
+/** Rebuilds and compares. Waits until the rows name all that the log holds; throws `UnavailableError` when that takes too long. */
+export async function accountOf(
+  ports: Ports,
+  definition: string,
+  rollout: ShadowRollout | undefined,
+): Promise<ShadowAccount> {
+  await rowsCaughtUp(ports);
+  const newest = await ports.store.workflows({ definition: definition, limit: SHADOW_RUNS_MAX });
+  const sinceMs = rollout?.sinceMs ?? 0;
+  const observed = newest.filter((row) => row.definition === definition && row.openedAtMs >= sinceMs);
+  const runs: RebuiltRun[] = [];
+  for (const places of byPartition(await placesOf(ports, observed))) runs.push(...(await rebuildRuns(ports, places)));
+  const isCut = newest.length === SHADOW_RUNS_MAX && observed.length === newest.length;
+  return { definition, rollout, ...counted(runs), isCut };
+}
+
+function counted(runs: readonly RebuiltRun[]): Omit<ShadowAccount, 'definition' | 'rollout' | 'isCut'> {
+  const same = runs.filter(({ differences }) => differences.length === 0);
+  const whole = same.filter(({ lostCount }) => lostCount === 0);
+  const isOpen = ({ state }: RebuiltRun): boolean => state.status !== 'completed' && state.status !== 'failed';
+  const differences = runs.flatMap((run) => run.differences);
+  const sorted = differences.toSorted((a, b) => compare(a.workflow, b.workflow) || a.sequence - b.sequence);
+  return {
+    agreedCount: whole.filter((run) => !isOpen(run)).length,
+    differingCount: runs.length - same.length,
+    openCount: whole.filter(isOpen).length,
+    incompleteCount: same.length - whole.length,
+    stepCount: runs.reduce((sum, run) => sum + run.comparedCount, 0),
+    differenceCount: differences.length,
+    differences: sorted.slice(0, SHADOW_DIFFERENCES_MAX),
+  };
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+async function placesOf(
+  { store }: Pick<Ports, 'store'>,
+  rows: readonly WorkflowSummary[],
+): Promise<readonly RunPlace[]> {
+  const places: RunPlace[] = [];
+  for (let at = 0; at < rows.length; at += SHADOW_LOOKUPS_MAX) {
+    const some = rows.slice(at, at + SHADOW_LOOKUPS_MAX);
+    const openings = await Promise.all(
+      some.map(({ workflow }) => store.checkpoints(workflow, { from: 0 as Sequence, limit: 1 })),
+    );
+    for (const [index, { workflow, partition, generation }] of some.entries()) {
+      const opening = openings[index]?.[0];
+      if (opening?.sequence === 0) places.push({ workflow, partition, generation, offset: opening.offset });
+    }
+  }
+  return places;
+}
+
+const byPartition = (places: readonly RunPlace[]): readonly (readonly RunPlace[])[] => [
+  ...Map.groupBy(places, ({ partition }) => partition).values(),
+];
+
+/** A run that the rows don't know yet must not be missed. */
+async function rowsCaughtUp(ports: Ports): Promise<void> {
+  const applied = new Applied(ports);
+  const late = new AbortController();
+  const done = new AbortController();
+  void ports.clock.sleep(SHADOW_ROWS_WAIT_MS, done.signal).then(() => {
+    late.abort(new UnavailableError('rows-behind', 'The rows did not catch up with the log in time; try again.'));
+  });
+  try {
+    const bounds = await ports.log.bounds();
+    const positions = await ports.store.positions();
+    const behind = [...bounds].filter(([partition, { start, end }]) => (positions.get(partition) ?? start) < end);
+    await Promise.all(behind.map(([partition, { end }]) => applied.wait(partition, end, late.signal)));
+  } finally {
+    done.abort();
+    await applied.close();
+  }
+}
+
+/** Sets the share where that may be done; says why not where it may not. Throws `ConflictError` when someone else did so meanwhile. */
+export async function promote(
+  ports: Ports,
+  rollouts: Rollouts,
+  definition: string,
+  options: PromoteOptions,
+): Promise<ShadowPromotion> {
+  const { to, by, observeMs = SHADOW_OBSERVE_MS, workflowsMin = SHADOW_WORKFLOWS_MIN } = options;
+  const before = await rollouts.readExactly(definition);
+  const account = await accountOf(ports, definition, before.state);
+  const from = before.state?.share ?? 0;
+  const nowMs = ports.clock.nowMs();
+  // Nothing is observed at 0: what comes after it is a beginning, and may be at any share.
+  const isPromotion = from > 0 && to > from;
+  const refusals = isPromotion ? refusalsOf(account, { from, to, observeMs, workflowsMin, nowMs }) : [];
+  if (refusals.length === 0) {
+    const needed = isPromotion ? { observeMs, workflowsMin } : { observeMs: null, workflowsMin: null };
+    await rollouts.change(definition, before, { share: to, sinceMs: nowMs, by, ...needed });
+  }
+  return { from, to, refusals, account };
+}
+
+interface Wanted {
+  readonly from: ShadowShare;
+  readonly to: ShadowShare;
+  readonly observeMs: number;
+  readonly workflowsMin: number;
+  readonly nowMs: number;
+}
+
+function refusalsOf(
+  account: ShadowAccount,
+  { from, to, observeMs, workflowsMin, nowMs }: Wanted,
+): readonly ShadowRefusal[] {
+  const refusals: ShadowRefusal[] = [];
+  const refuse = (code: ShadowRefusal['code'], message: string): number => refusals.push({ code, message });
+  const next = shareAfter(from);
+  if (to !== next) refuse('not-next', `after ${from} % comes ${next} %, not ${to} %`);
+  const { differenceCount, differingCount, agreedCount, openCount, incompleteCount, rollout } = account;
+  if (differenceCount > 0) refuse('differences', `${differenceCount} differences in ${differingCount} runs`);
+  if (agreedCount < workflowsMin) {
+    refuse(
+      'too-few',
+      `${agreedCount} runs ended and agree, ${workflowsMin} are needed (${openCount} have not ended, ${incompleteCount} lost reports)`,
+    );
+  }
+  const observedMs = nowMs - (rollout?.sinceMs ?? nowMs);
+  if (observedMs < observeMs) {
+    refuse('too-early', `observed for ${minutes(observedMs)} minutes of ${minutes(observeMs)}`);
+  }
+  if (account.isCut) refuse('too-many', `only the newest ${SHADOW_RUNS_MAX} runs were looked at`);
+  return refusals;
+}
+
+const minutes = (ms: number): number => Math.floor(ms / 60_000);

@@ -1,0 +1,158 @@
+/**
+ * Owns the state of shadow roll-outs: the share of each definition's workflows that is observed, since when and by whom. It
+ * must last and be the same for all processes, so it is a stream: `~shadow/{definition}`, itself a shadow workflow, whose
+ * belief is the state and whose checkpoints are the history. Of two who change it at once, the log takes one.
+ */
+
+import {
+  ConflictError,
+  DEFAULT_TENANT,
+  FencedError,
+  type HolderId,
+  InvalidError,
+  type Json,
+  type Sequence,
+  streamFromJson,
+  UnavailableError,
+  type WorkflowId,
+  workflowId,
+} from '@tidemark/core';
+import { definitionOfShadow } from '../definition/index.ts';
+import { Applied, StreamContent } from '../history/index.ts';
+import type { Starter } from '../inbox/index.ts';
+import { type LamportClock, type Ports, whileUnavailable } from '../kernel/index.ts';
+import type { Draft } from '../lease/index.ts';
+import { ReportedStream } from './reported-stream.ts';
+import { SHADOW_ROWS_WAIT_MS } from './shadow-limits.ts';
+import type { ShadowShare } from './shadow-share.ts';
+
+/** Definition of the streams that hold roll-outs; no worker has it. */
+export const ROLLOUT_DEFINITION = 'tidemark.shadow';
+const SHARE_STEP = 'share';
+
+export const rolloutId = (definition: string): WorkflowId => workflowId(`~shadow/${definition}`);
+
+export interface ShadowRollout {
+  readonly share: ShadowShare;
+  /** When the share was set: what was opened since then is what a promotion looks at. */
+  readonly sinceMs: number;
+  readonly by: string;
+  /** The observation that was asked for before it, in milliseconds, and how many workflows; null where none was needed. */
+  readonly observeMs: number | null;
+  readonly workflowsMin: number | null;
+}
+
+export interface RolloutsOptions {
+  readonly ports: Ports;
+  readonly lamport: LamportClock;
+  readonly starter: Starter;
+  readonly holder: HolderId;
+}
+
+/** One state of a roll-out, and what a change of it is built on. */
+export interface ReadRollout {
+  readonly state: ShadowRollout | undefined;
+  /** Number of changes before; 0: none. */
+  readonly sequence: Sequence;
+}
+
+export class Rollouts {
+  readonly #options: RolloutsOptions;
+
+  constructor(options: RolloutsOptions) {
+    this.#options = options;
+  }
+
+  /** What the rows say; a moment behind the log, which is enough for those who only observe. */
+  async read(definition: string): Promise<ShadowRollout | undefined> {
+    const [snapshot] = await this.#options.ports.store.loadStreams([rolloutId(definition)]);
+    if (snapshot === undefined) return undefined;
+    return stateIn(StreamContent.from(snapshot, streamFromJson(snapshot.state, snapshot.tasks)).belief);
+  }
+
+  /** What the log says. */
+  async readExactly(definition: string): Promise<ReadRollout> {
+    const stream = await this.#load(definition);
+    if (stream === undefined) return { state: undefined, sequence: 0 as Sequence };
+    return { state: stateIn(stream.content.belief), sequence: stream.state.head.sequence };
+  }
+
+  /**
+   * Resolves when the rows have it, so that whoever asks from then on is told. Throws `ConflictError` (`rollout-changed`)
+   * when it isn't any more as it was read.
+   */
+  async change(definition: string, before: ReadRollout, after: ShadowRollout): Promise<void> {
+    if (before.state === undefined) await this.#open(definition);
+    const stream = await this.#loadOpened(definition);
+    if (stream.state.head.sequence !== before.sequence) throw changed(definition);
+    try {
+      await stream.write((add) => add(draftsOf(definition, stream, after)));
+    } catch (error) {
+      if (error instanceof FencedError) throw changed(definition, error);
+      throw error;
+    }
+    await this.#seen(stream);
+  }
+
+  async #seen({ partition, next }: ReportedStream): Promise<void> {
+    const { ports } = this.#options;
+    const applied = new Applied(ports);
+    const late = new AbortController();
+    const waited = applied.wait(partition, next, late.signal).finally(() => late.abort());
+    // Rows that are late say it later: it is in the log.
+    waited.catch(() => {});
+    await ports.clock.sleep(SHADOW_ROWS_WAIT_MS, late.signal);
+    late.abort();
+    await applied.close();
+  }
+
+  #load(definition: string): Promise<ReportedStream | undefined> {
+    const { ports, lamport, holder } = this.#options;
+    return ReportedStream.load(rolloutId(definition), { ports, lamport, holder });
+  }
+
+  async #loadOpened(definition: string): Promise<ReportedStream> {
+    return whileUnavailable(this.#options.ports.clock, new AbortController().signal, async () => {
+      const stream = await this.#load(definition);
+      if (stream !== undefined) return stream;
+      throw new UnavailableError('rows-behind', `The rows don't know the roll-out of ${definition} yet.`);
+    });
+  }
+
+  async #open(definition: string): Promise<void> {
+    await this.#options.starter.start({
+      definition: rolloutDefinition(definition),
+      input: { definition },
+      workflow: rolloutId(definition),
+      tenant: DEFAULT_TENANT,
+      shadow: true,
+    });
+  }
+}
+
+function draftsOf(definition: string, stream: ReportedStream, after: ShadowRollout): readonly Draft[] {
+  const drafts = stream.draftsOf(rolloutDefinition(definition), SHARE_STEP, {
+    belief: () => after,
+    next: [{ step: SHARE_STEP, input: null }],
+    lastAction: `${after.share} % by ${after.by}`,
+  });
+  if (drafts !== undefined) return drafts;
+  throw new InvalidError('not-a-rollout', `Workflow ${rolloutId(definition)} was not opened as a roll-out.`);
+}
+
+const rolloutDefinition = (definition: string): ReturnType<typeof definitionOfShadow> =>
+  definitionOfShadow({ name: ROLLOUT_DEFINITION, version: 1 }, [SHARE_STEP], false, {
+    input: { definition },
+    belief: null,
+    next: [{ step: SHARE_STEP }],
+  });
+
+const stateIn = (belief: Json): ShadowRollout | undefined =>
+  belief === null ? undefined : (belief as unknown as ShadowRollout);
+
+const changed = (definition: string, cause?: unknown): ConflictError =>
+  new ConflictError(
+    'rollout-changed',
+    `The roll-out of ${definition} was changed by someone else meanwhile. Look at it again.`,
+    { definition, cause },
+  );

@@ -1,0 +1,146 @@
+/**
+ * Owns shadow mode in one process that reports: which runs are observed, and the runs that are. The share is read from the
+ * roll-out's stream and believed for a while, so that no run waits for it.
+ */
+
+import { toJson } from '@tidemark/codec';
+import { DEFAULT_TENANT, type HolderId, holderId, InvalidError, type TenantId, uuidv7 } from '@tidemark/core';
+import type { ShadowDefinition, ShadowTask } from '../definition/index.ts';
+import { Starter } from '../inbox/index.ts';
+import type { LamportClock, Ports } from '../kernel/index.ts';
+import { checkedWorkflowId } from '../lease/index.ts';
+import { accountOf, type PromoteOptions, promote, type ShadowAccount, type ShadowPromotion } from './shadow-account.ts';
+import { SHADOW_BUFFER_MAX_BYTES, SHADOW_SHARE_TTL_MS } from './shadow-limits.ts';
+import { Rollouts, type ShadowRollout } from './shadow-rollout.ts';
+import { type ShadowRoom, ShadowRun } from './shadow-run.ts';
+import { isInShare, type ShadowShare } from './shadow-share.ts';
+import { ShadowWriter } from './shadow-writer.ts';
+
+export interface ShadowOptions {
+  /** The agent's own id of the run: the same in every process that reports of it. */
+  readonly id: string;
+  readonly input?: unknown;
+  /** Belief and tasks that it begins with; absent: what the definition's `begin` says, or none. */
+  readonly belief?: unknown;
+  readonly next?: readonly ShadowTask[] | undefined;
+  readonly tenant?: TenantId | undefined;
+  /** Told of every report that was lost, and of every try to write that failed. */
+  readonly onProblem?: ((error: unknown) => void) | undefined;
+}
+
+export interface ShadowsOptions {
+  readonly ports: Ports;
+  readonly lamport: LamportClock;
+  readonly partitionsMax?: number | undefined;
+}
+
+interface KnownShare {
+  readonly share: ShadowShare;
+  readonly untilMs: number;
+}
+
+export class Shadows {
+  readonly #options: ShadowsOptions;
+  readonly #starter: Starter;
+  /** This incarnation's name; never reused. */
+  readonly #holder: HolderId;
+  readonly #rollouts: Rollouts;
+  readonly #shares = new Map<string, KnownShare>();
+  readonly #asked = new Map<string, Promise<ShadowShare>>();
+  readonly #room: ShadowRoom = { freeBytes: SHADOW_BUFFER_MAX_BYTES };
+  readonly #stopping = new AbortController();
+
+  constructor(options: ShadowsOptions) {
+    this.#options = options;
+    const { ports, lamport, partitionsMax } = options;
+    this.#starter = new Starter({ ports, lamport, partitionsMax });
+    this.#holder = holderId(`shadow-${uuidv7(ports.clock.nowMs(), ports.prng.bytes(10))}`);
+    this.#rollouts = new Rollouts({ ports, lamport, starter: this.#starter, holder: this.#holder });
+  }
+
+  /**
+   * A run to report of. It is there at once, and does nothing when its id is not in the share. Throws `InvalidError` for an
+   * id or a beginning that can't be stored: that is a mistake in the code that calls, not of a server.
+   */
+  shadow(definition: ShadowDefinition, options: ShadowOptions): ShadowRun {
+    const { ports, lamport } = this.#options;
+    const workflow = checkedWorkflowId(options.id);
+    if (definition.hasSecrets === true) throw secretsUnseen(definition.name);
+    if (options.id.startsWith('~')) {
+      throw new InvalidError('workflow-id-invalid', "id: a name is needed that doesn't begin with '~'.");
+    }
+    const writer = new ShadowWriter({
+      ports,
+      lamport,
+      starter: this.#starter,
+      holder: this.#holder,
+      definition,
+      workflow,
+      tenant: options.tenant ?? DEFAULT_TENANT,
+      opening: {
+        // The agent may change its objects later.
+        input: structuredClone(toJson(options.input ?? null, 'input')),
+        belief: options.belief === undefined ? undefined : structuredClone(toJson(options.belief, 'belief')),
+        next: structuredClone(options.next),
+      },
+    });
+    return new ShadowRun({
+      workflow,
+      clock: ports.clock,
+      decide: async () => isInShare(workflow, await this.#share(definition.name), ports.digest),
+      writer,
+      room: this.#room,
+      onProblem: options.onProblem,
+      stop: this.#stopping.signal,
+    });
+  }
+
+  async #share(definition: string): Promise<ShadowShare> {
+    const { clock } = this.#options.ports;
+    const known = this.#shares.get(definition);
+    if (known !== undefined && clock.monotonicMs() < known.untilMs) return known.share;
+    const asking = this.#asked.get(definition) ?? this.#ask(definition);
+    this.#asked.set(definition, asking);
+    return asking;
+  }
+
+  async #ask(definition: string): Promise<ShadowShare> {
+    try {
+      const share = (await this.#rollouts.read(definition))?.share ?? 0;
+      const untilMs = this.#options.ports.clock.monotonicMs() + SHADOW_SHARE_TTL_MS;
+      this.#shares.set(definition, { share, untilMs });
+      return share;
+    } finally {
+      this.#asked.delete(definition);
+    }
+  }
+
+  /** The definition's roll-out, from the log; undefined when it was never begun. */
+  async rollout(definition: string): Promise<ShadowRollout | undefined> {
+    return (await this.#rollouts.readExactly(definition)).state;
+  }
+
+  /** Rebuilds the runs that were opened since the share was set, and compares them with what their agents said. */
+  async account(definition: string): Promise<ShadowAccount> {
+    return accountOf(this.#options.ports, definition, await this.rollout(definition));
+  }
+
+  /** Sets the share where that may be done. Throws `ConflictError` (`rollout-changed`) when someone else did so meanwhile. */
+  async promote(definition: string, options: PromoteOptions): Promise<ShadowPromotion> {
+    const promotion = await promote(this.#options.ports, this.#rollouts, definition, options);
+    this.#shares.delete(definition);
+    return promotion;
+  }
+
+  /** Writes nothing more; what waits is lost. */
+  close(): void {
+    this.#stopping.abort(new InvalidError('client-closed', 'The client was closed.'));
+  }
+}
+
+const secretsUnseen = (name: string): InvalidError =>
+  new InvalidError(
+    'secrets-in-shadow',
+    `${name} marks fields as secret, and what an agent reports is stored as it is reported. Give shadow() a definition of its own without those fields.`,
+    { definition: name },
+  );

@@ -1,0 +1,185 @@
+/**
+ * Owns one view of a log whose large payloads are in blobs: a record that is larger than the log should hold goes there with the name of
+ * the blob that has its payload, and is read as it was, byte for byte. The log, segments and whoever archives see names alone. Must not
+ * know what payloads hold, nor take blobs away.
+ *
+ * B1 A name goes to the log only after its blob is stored, and not long after: otherwise the blob is put again (see blob-sweep.ts).
+ */
+
+import {
+  BLOB_HEADER_MAX_BYTES,
+  recordBlob,
+  referringRecord,
+  type SplitRecord,
+  splitRecord,
+  withPayload,
+} from '@tidemark/codec';
+import { CorruptError, LimitError } from '@tidemark/core';
+import {
+  type AppendOptions,
+  BLOB_REFERENCE_MAX_BYTES,
+  type BlobReference,
+  type Clock,
+  type EventLog,
+  type LogRecord,
+  type ReadRequest,
+  type ReadResult,
+  type StoredRecord,
+} from '@tidemark/ports';
+import { whileUnavailable } from '../kernel/index.ts';
+import type { Blobs } from './blobs.ts';
+import { BLOB_EVENT_MAX_BYTES, BLOB_FRESH_MS, BLOB_READ_MAX_BYTES, EVENT_MAX_BYTES } from './limits.ts';
+import { type Prepared, PreparedLog } from './prepared-log.ts';
+
+export interface BlobLogOptions {
+  readonly blobs: Blobs;
+  readonly clock: Clock;
+  /** What the records of one append may come to in the log, in bytes; less where the log takes less in one record. */
+  readonly inlineMaxBytes?: number | undefined;
+}
+
+export class BlobLog extends PreparedLog {
+  readonly recordMaxBytes = BLOB_EVENT_MAX_BYTES;
+  readonly inlineMaxBytes: number;
+  readonly #maxBytes: number;
+  readonly #blobs: Blobs;
+  readonly #clock: Clock;
+  /** Whose large payloads are read first: others would wait for ever behind one that goes on and on. */
+  #turn = 0;
+
+  constructor(inner: EventLog, { blobs, clock, inlineMaxBytes = EVENT_MAX_BYTES }: BlobLogOptions) {
+    super(inner);
+    this.#blobs = blobs;
+    this.#clock = clock;
+    this.#maxBytes = Math.min(inlineMaxBytes, inner.recordMaxBytes);
+    this.inlineMaxBytes = this.#maxBytes - BLOB_HEADER_MAX_BYTES;
+  }
+
+  protected override atOnce(records: readonly LogRecord[]): readonly LogRecord[] | undefined {
+    return bytesOf(records) <= this.#maxBytes ? records : undefined;
+  }
+
+  /** Waits while the blob store is away, as an append waits for the log. */
+  protected override async prepare(
+    records: readonly LogRecord[],
+    options: AppendOptions | undefined,
+  ): Promise<Prepared> {
+    const tooLarge = records.find(({ value }) => value.length > this.recordMaxBytes);
+    if (tooLarge !== undefined) throw recordTooLarge(tooLarge.value.length, this.recordMaxBytes);
+    const moved = this.#moved(records);
+    const payloads = [...moved.values()].map(({ payload }) => payload);
+    let ageMs = this.#stopwatch();
+    const references = await this.#put(payloads, options);
+    const again = async (): Promise<void> => {
+      if (ageMs() <= BLOB_FRESH_MS) return;
+      ageMs = this.#stopwatch();
+      await this.#put(payloads, options);
+    };
+    const short = new Map(
+      [...moved].map(([record, { header }], at) => [
+        record,
+        { ...record, value: referringRecord(header, references[at]!) },
+      ]),
+    );
+    return { records: records.map((record) => short.get(record) ?? record), confirm: again, stored: again };
+  }
+
+  /** Tells how long ago it was made; the monotonic clock of a machine that was asleep has not gone on. */
+  #stopwatch(): () => number {
+    const [wallMs, monotonicMs] = [this.#clock.nowMs(), this.#clock.monotonicMs()];
+    return () => Math.max(this.#clock.nowMs() - wallMs, this.#clock.monotonicMs() - monotonicMs);
+  }
+
+  #put(payloads: readonly Uint8Array[], options: AppendOptions | undefined): Promise<readonly BlobReference[]> {
+    const { closing } = this.#blobs;
+    const until = options?.signal === undefined ? closing : AbortSignal.any([closing, options.signal]);
+    const attempt = () => Promise.all(payloads.map((payload) => this.#blobs.put(payload)));
+    return whileUnavailable(this.#clock, until, attempt);
+  }
+
+  /** The largest, until the others fit. */
+  #moved(records: readonly LogRecord[]): ReadonlyMap<LogRecord, SplitRecord> {
+    const moved = new Map<LogRecord, SplitRecord>();
+    let overBytes = bytesOf(records) - this.#maxBytes;
+    for (const record of records.toSorted((a, b) => b.value.length - a.value.length)) {
+      if (overBytes <= 0) break;
+      const split = splitRecord(record.value);
+      const wonBytes = (split?.payload.length ?? 0) - BLOB_REFERENCE_MAX_BYTES - BLOB_HEADER_MAX_BYTES;
+      if (split === undefined || wonBytes <= 0) continue;
+      moved.set(record, split);
+      overBytes -= wonBytes;
+    }
+    return moved;
+  }
+
+  /**
+   * As the log's own, but that payloads in blobs count for `maxBytes` as well: partitions whose next record doesn't fit any more have no
+   * records in the answer, unless none has any.
+   */
+  override async read(
+    requests: readonly ReadRequest[],
+    options?: { readonly maxBytes?: number },
+  ): Promise<readonly ReadResult[]> {
+    const results = await this.readInner(requests, options);
+    const blobs = new Map<StoredRecord, BlobReference>();
+    for (const record of results.flatMap(({ records }) => records)) {
+      const blob = recordBlob(record.value);
+      if (blob !== undefined) blobs.set(record, blob);
+    }
+    if (blobs.size === 0) return results;
+    const fitting = this.#fitting(results, blobs, options?.maxBytes ?? BLOB_READ_MAX_BYTES);
+    return Promise.all(fitting.map((result) => this.#wholeResult(result, blobs)));
+  }
+
+  #fitting(
+    results: readonly ReadResult[],
+    blobs: ReadonlyMap<StoredRecord, BlobReference>,
+    maxBytes: number,
+  ): readonly ReadResult[] {
+    const fitting = [...results];
+    const first = this.#turn++;
+    let leftBytes = maxBytes;
+    let isAny = false;
+    for (let index = 0; index < results.length; index++) {
+      const at = (first + index) % results.length;
+      const { records } = results[at]!;
+      const end = records.findIndex((record) => {
+        const bytes = blobs.get(record)?.bytes;
+        if (bytes === undefined) return false;
+        if (isAny && bytes > leftBytes) return true;
+        isAny = true;
+        leftBytes -= bytes;
+        return false;
+      });
+      if (end >= 0) fitting[at] = { ...results[at]!, records: records.slice(0, end) };
+    }
+    return fitting;
+  }
+
+  async #wholeResult(result: ReadResult, blobs: ReadonlyMap<StoredRecord, BlobReference>): Promise<ReadResult> {
+    const records = result.records.map(async (record) => {
+      const blob = blobs.get(record);
+      if (blob === undefined) return record;
+      return this.#whole(record, blob);
+    });
+    return { ...result, records: await Promise.all(records) };
+  }
+
+  /** One whose blob is lost or damaged is handed up as it is stored, for the fold to stop its stream and no other. */
+  async #whole(record: StoredRecord, blob: BlobReference): Promise<StoredRecord> {
+    try {
+      return { offset: record.offset, value: withPayload(record.value, await this.#blobs.get(blob)) };
+    } catch (error) {
+      if (!(error instanceof CorruptError)) throw error;
+      return { ...record, problem: error.code };
+    }
+  }
+}
+
+const bytesOf = (records: readonly LogRecord[]): number => records.reduce((sum, { value }) => sum + value.length, 0);
+
+const recordTooLarge = (valueBytes: number, recordMaxBytes: number): LimitError =>
+  new LimitError('record-too-large', `A record of ${valueBytes} bytes is over the limit of ${recordMaxBytes}.`, {
+    valueBytes,
+    recordMaxBytes,
+  });

@@ -1,0 +1,95 @@
+/**
+ * Owns a holder's reads of its own workflow from rows: they wait until rows hold all that the holder has folded. Checkpoints, outputs and
+ * effects; its context is read in `context-reads.ts`.
+ */
+
+import type { ForkOrigin } from '@tidemark/codec';
+import { isReplay, type Json, type Partition, type Position, type TaskId, type WorkflowId } from '@tidemark/core';
+import type { EffectRow } from '@tidemark/ports';
+import { type Applied, outputsOf, type PageOf, Replay, type StreamContent } from '../history/index.ts';
+import { type Ports, whileUnavailable } from '../kernel/index.ts';
+import type { HeldStream } from '../lease/index.ts';
+
+export interface HeldReadsOptions {
+  readonly ports: Pick<Ports, 'store' | 'clock'>;
+  readonly applied: Applied;
+  readonly stream: HeldStream;
+  readonly partition: Partition;
+  /** What the workflow goes on from, where it is a fork. */
+  readonly fork: ForkOrigin | undefined;
+  /** Ends every wait. */
+  readonly signal: AbortSignal;
+}
+
+export class HeldReads {
+  readonly #options: HeldReadsOptions;
+
+  constructor(options: HeldReadsOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves once rows hold all that this holder has written. */
+  async settled(): Promise<void> {
+    const { applied, stream, partition, signal } = this.#options;
+    // A read builds on checkpoints that may be staged still: rows hold only what the log has.
+    stream.flush();
+    await stream.settled();
+    if (stream.fenced !== undefined) throw stream.fenced;
+    await applied.wait(partition, stream.next, signal);
+  }
+
+  /** The effects of the newest checkpoint, once rows hold it. */
+  async head(): Promise<readonly EffectRow[]> {
+    const { ports, applied, stream, partition, signal } = this.#options;
+    const { workflow, head, position: since } = stream.confirmed;
+    await applied.wait(partition, stream.next, signal);
+    return this.#whileUnavailable(async () => {
+      const [row] = await ports.store.checkpoints(workflow, { from: head.sequence, limit: 1, since });
+      return row === undefined || row.task === null ? [] : ports.store.effects(workflow, { task: row.task, since });
+    });
+  }
+
+  /** Committed outputs of a step, once rows hold all that this holder has folded. */
+  async outputs(step: string): Promise<readonly Json[]> {
+    const { stream, fork } = this.#options;
+    await this.settled();
+    return outputsOf(this.#pageOf(), stream.confirmed.workflow, fork, step);
+  }
+
+  /** What answers the workflow's effects, where it is a fork that replays. */
+  replay(content: StreamContent): Replay | undefined {
+    const { ports, fork: origin } = this.#options;
+    const { confirmed } = this.#options.stream;
+    const { workflow, fork, position } = confirmed;
+    if (fork === undefined || origin === undefined || !isReplay(confirmed)) return undefined;
+    const effects = (of: WorkflowId, options: { readonly since: Position; readonly task?: TaskId }) =>
+      this.#whileUnavailable(() => ports.store.effects(of, options));
+    const since = origin.shares[0]!.position;
+    return new Replay(workflow, fork, origin, {
+      base: (task) => effects(fork.workflow, { since, ...(task !== undefined && { task }) }),
+      own: async () => {
+        await this.settled();
+        return effects(workflow, { since: position });
+      },
+      pageOf: this.#pageOf(),
+      newTaskOf: (sequence) => content.taskOf(sequence),
+    });
+  }
+
+  /** Reads checkpoints of the workflow, and of those whose history it shares. */
+  #pageOf(): PageOf {
+    const { ports, stream, fork } = this.#options;
+    const { workflow, position } = stream.confirmed;
+    return (of, options) => {
+      // Rows that were there when they were waited for may have gone back since, with a database that crashed.
+      const since = of === workflow ? position : fork?.shares.find((share) => share.workflow === of)?.position;
+      return this.#whileUnavailable(() =>
+        ports.store.checkpoints(of, { ...options, ...(since !== undefined && { since }) }),
+      );
+    };
+  }
+
+  #whileUnavailable<T>(read: () => Promise<T>): Promise<T> {
+    return whileUnavailable(this.#options.ports.clock, this.#options.signal, read);
+  }
+}

@@ -1,0 +1,393 @@
+/**
+ * Owns a worker: takes jobs, claims the workflows they hint at, runs them, lets them go; beats so that its death is noticed.
+ * A job that hints at nothing is dropped. Ephemeral: it may vanish at any moment, and keeps nothing that isn't in the log.
+ */
+
+import {
+  CorruptError,
+  type Epoch,
+  FencedError,
+  type HolderId,
+  type Partition,
+  type Sequence,
+  type StreamState,
+  streamFromJson,
+  type TaskId,
+  uuidv7,
+  type WorkflowId,
+} from '@tidemark/core';
+import type { Consumer, Job, StreamSnapshot } from '@tidemark/ports';
+import { ModelCalls } from '../agent/index.ts';
+import {
+  type BulkHost,
+  bulkDefinition,
+  type HeldQueues,
+  HeldRuns,
+  type ScheduleHost,
+  scheduleDefinition,
+} from '../control/index.ts';
+import { type Definition, ProgressGate, type ToldDelta } from '../definition/index.ts';
+import { type CallEffect, Drain } from '../effects/index.ts';
+import { checkSecrets, ownerOf, withSecrets } from '../encryption/index.ts';
+import { Applied, definitionFor, routesOf, StreamContent } from '../history/index.ts';
+import {
+  batched,
+  check,
+  dutyCheck,
+  type Health,
+  type LamportClock,
+  type Loop,
+  type Ports,
+  startLoop,
+  whileUnavailable,
+} from '../kernel/index.ts';
+import { HeldStream, workerHolder } from '../lease/index.ts';
+import { isRunnable, jobOf } from '../projection/index.ts';
+import { type RunEnd, releaseDraft, WorkflowRunner } from '../run/index.ts';
+import { withUndos } from '../sagas/index.ts';
+import { contextReads, readMemories } from './context-reads.ts';
+import { HeldReads } from './held-reads.ts';
+import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS, CLAIM_BATCH_MAX, HAND_OVER_MAX_MS } from './limits.ts';
+
+export interface WorkerOptions {
+  readonly ports: Ports;
+  readonly lamport: LamportClock;
+  readonly definitions: readonly Definition[];
+  /** Workflows run at once, at most. */
+  readonly concurrency: number;
+  /** What schedules of the definitions start runs with; absent: this worker runs no schedules. */
+  readonly schedules?: ScheduleHost | undefined;
+  /** What bulk jobs act through; absent: this worker runs none. */
+  readonly bulk?: BulkHost | undefined;
+  /** Which queues are held; by default this worker looks itself. */
+  readonly held?: Pick<HeldQueues, 'known' | 'isHeld'> | undefined;
+  /** Told of each piece of a model's answer as it comes, and of how far steps are. */
+  readonly onDelta?: (told: ToldDelta) => void;
+  /** Told of every claimed workflow, with the checkpoint that it goes on from. */
+  readonly onResume?: (resumed: Readonly<{ workflow: WorkflowId; sequence: Sequence; epoch: Epoch }>) => void;
+  /** Makes effects' calls in place of `effect.call`; for tests. */
+  readonly callEffect?: CallEffect;
+  /** Told of every failure that the worker outlived; for logs. */
+  readonly onError?: (where: string, error: unknown) => void;
+}
+
+export interface Uncheckpointed {
+  /** Workflows in its hands. */
+  readonly workflowCount: number;
+  /** For how long the steps under way have run, taken together. */
+  readonly stepMs: number;
+}
+
+export class Worker {
+  readonly #options: WorkerOptions;
+  /** What it can run, undos included. */
+  readonly #definitions: readonly Definition[];
+  /** Those of the system's own. */
+  readonly #system: readonly Definition[];
+  /** This incarnation's name; never reused. */
+  readonly holder: HolderId;
+  readonly #running = new Map<WorkflowId, Promise<void>>();
+  /** Jobs that came while their workflow was running here: what they hint at may be newer than what the run has seen. */
+  readonly #again = new Map<WorkflowId, Job>();
+  readonly #held = new Map<WorkflowId, Epoch>();
+  readonly #runners = new Map<WorkflowId, WorkflowRunner>();
+  readonly #queues: HeldRuns;
+  readonly #load: (workflow: WorkflowId) => Promise<StreamSnapshot | undefined>;
+  readonly #applied: Applied;
+  readonly #stopping = new AbortController();
+  readonly #abandon = new AbortController();
+  readonly #drain: Drain;
+  /** Ends the handling of each job under way: the worker waits for nothing any more. */
+  readonly #leavers = new Set<() => void>();
+  #consumer: Consumer | undefined;
+  #beat: Loop | undefined;
+  /** Coordinators have heard of it. */
+  #hasBeaten = false;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    const { ports, definitions, schedules, bulk } = options;
+    this.#queues = new HeldRuns(ports, options.held);
+    const own = schedules === undefined ? [] : definitions.map((each) => scheduleDefinition(each, schedules));
+    this.#system = bulk === undefined ? [] : [bulkDefinition(bulk)];
+    this.#definitions = [...withUndos([...definitions, ...own], ports.store), ...this.#system];
+    this.holder = workerHolder(uuidv7(ports.clock.nowMs(), ports.prng.bytes(10)));
+    this.#applied = new Applied(ports);
+    this.#drain = new Drain(ports.clock);
+    this.#load = loadedApart(batched(CLAIM_BATCH_MAX, (workflows) => loadAll(ports.store, workflows)));
+  }
+
+  /** What would be done again, or handed over, if it vanished now. */
+  get uncheckpointed(): Uncheckpointed {
+    return { workflowCount: this.#held.size, stepMs: this.#drain.underWayMs };
+  }
+
+  /** Throws `ConfigError` (`secrets-unconfigured`), and what the ports throw. */
+  async start(): Promise<void> {
+    const { ports, concurrency } = this.#options;
+    checkSecrets(this.#options.definitions, ports);
+    await this.#beatOnce();
+    this.#beat = startLoop(() => this.#beatOnce(), {
+      clock: ports.clock,
+      periodMs: BEAT_PERIOD_MS,
+      onError: (error) => this.#report('beat', error),
+    });
+    const routes = routesOf([...this.#options.definitions, ...this.#system]);
+    this.#consumer = await ports.queue.consume({ concurrency, routes }, (job) => this.#handle(job));
+  }
+
+  /**
+   * Takes no further job; steps under way may finish within the budget, then they are abandoned and leases let go. A lease
+   * that can't be let go in time, since the log is away, is left to be revoked.
+   */
+  async stop(drainMs: number): Promise<void> {
+    const { clock, liveness } = this.#options.ports;
+    this.#stopping.abort(new FencedError('draining', 'The worker is stopping.'));
+    await this.#consumer?.pause();
+    const drained = new AbortController();
+    const all = Promise.allSettled(this.#running.values()).then(() => drained.abort());
+    await Promise.all([this.#drain.watch(drainMs, drained.signal), clock.sleep(drainMs, drained.signal)]);
+    this.#abandon.abort(new FencedError('abandoned', 'The worker must go now.'));
+    const handedOver = new AbortController();
+    void all.then(() => handedOver.abort());
+    await clock.sleep(HAND_OVER_MAX_MS, handedOver.signal);
+    for (const leave of this.#leavers) leave();
+    await this.#consumer?.close();
+    await this.#beat?.stop();
+    await liveness.leave(this.holder);
+    await this.#applied.close();
+  }
+
+  /**
+   * Ready: coordinators have heard of it, and it takes jobs. Beats that are lost later don't count: it goes on committing, and neither another
+   * start nor keeping it from rollouts brings back what takes them (decision 0038).
+   */
+  health(): Health {
+    return {
+      ready: [
+        check('presence', !this.#hasBeaten && 'its beat was taken: not yet'),
+        check('jobs', (this.#consumer === undefined || this.#stopping.signal.aborted) && 'it takes none'),
+      ],
+      live: this.#beat === undefined ? [] : [dutyCheck('beat', this.#beat.state())],
+    };
+  }
+
+  /** Vanishes as a killed process would: nothing is handed over, and nothing more is beaten. For tests. */
+  async die(): Promise<void> {
+    const { liveness } = this.#options.ports;
+    this.#stopping.abort(new FencedError('died', 'The worker is dead.'));
+    await this.#consumer?.pause();
+    await this.#beat?.stop();
+    await liveness.vanish(this.holder);
+  }
+
+  #report(where: string, error: unknown): void {
+    try {
+      this.#options.onError?.(where, error);
+    } catch {
+      // Whoever can't take the news must not cost a workflow its place.
+    }
+  }
+
+  async #beatOnce(): Promise<void> {
+    for (const runner of this.#runners.values()) void runner.look();
+    void this.#queues.look();
+    const leases = Array.from(this.#held, ([workflow, epoch]) => ({ workflow, epoch }));
+    const { liveness } = this.#options.ports;
+    if (await liveness.beat(this.holder, leases, BEAT_TTL_MS, BEAT_STALL_MS)) this.#hasBeaten = true;
+  }
+
+  async #handle(job: Job): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    if (this.#running.has(job.workflow)) {
+      // The run may be ending, having looked before this came: then the hint would be lost until the sweep.
+      this.#again.set(job.workflow, job);
+      return;
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#leavers.add(resolve);
+    const run = this.#runAll(job).then(() => {
+      this.#leavers.delete(resolve);
+      resolve();
+    });
+    this.#running.set(job.workflow, run);
+    await promise;
+  }
+
+  /** Runs the job, and what came for the same workflow meanwhile. Never rejects. */
+  async #runAll(first: Job): Promise<void> {
+    const { workflow } = first;
+    for (let job: Job | undefined = first; job !== undefined && !this.#stopping.signal.aborted; ) {
+      try {
+        await this.#run(job);
+      } catch (error) {
+        if (!(error instanceof FencedError)) this.#report(`workflow ${workflow}`, error);
+      }
+      job = this.#again.get(workflow);
+      this.#again.delete(workflow);
+    }
+    this.#running.delete(workflow);
+  }
+
+  async #run(job: Job): Promise<void> {
+    const { ports, lamport } = this.#options;
+    lamport.witness(job.lamport);
+    const loaded = whileUnavailable(ports.clock, this.#stopping.signal, () => this.#load(job.workflow));
+    const [snapshot] = await Promise.all([loaded, this.#queues.prepare()]);
+    if (snapshot === undefined) return;
+    const state = streamFromJson(snapshot.state, snapshot.tasks);
+    const definition = definitionFor(this.#definitions, state);
+    // Rows that are older than the hint may not show yet what made it runnable.
+    if (definition === undefined || (!isRunnable(state) && job.offset <= snapshot.next)) return;
+    if (await whileUnavailable(ports.clock, this.#stopping.signal, () => this.#queues.isHeld(state))) return;
+    lamport.witness(state.lamport);
+    try {
+      await this.#hold(definition, snapshot, state);
+    } finally {
+      this.#held.delete(state.workflow);
+      this.#queues.end(state.workflow);
+    }
+  }
+
+  /** Claims, runs, lets go. Throws `FencedError` when another was first, or the lease is lost. */
+  async #hold(known: Definition, snapshot: StreamSnapshot, state: StreamState): Promise<void> {
+    const { ports, lamport } = this.#options;
+    const definition = await this.#withSecrets(known, state);
+    const content = StreamContent.from(snapshot, state, ports.digest);
+    const { partition } = snapshot;
+    let runner: WorkflowRunner | undefined;
+    const stream = new HeldStream(state, snapshot.next, {
+      ports,
+      lamport,
+      partition,
+      holder: this.holder,
+      onForeign: ({ envelope, payload }) => {
+        content.apply(envelope, payload);
+        runner?.heed();
+      },
+      onFenced: (error) => runner?.cancel(error),
+    });
+    if (!isRunnable(state)) await stream.catchUp();
+    if (stream.fenced !== undefined) throw stream.fenced;
+    if (!isRunnable(stream.confirmed)) return;
+    // Listed before it lands, so that no coordinator takes the claim for a ghost.
+    this.#held.set(state.workflow, (stream.confirmed.epoch + 1) as Epoch);
+    const claimed = stream.stage([{ type: 'LeaseClaimed', control: {}, payload: null }]);
+    stream.flush();
+    await claimed;
+    const { head, epoch } = stream.confirmed;
+    this.#options.onResume?.({ workflow: state.workflow, sequence: head.sequence, epoch });
+    const surroundings = { ports, stream, signal: this.#abandon.signal };
+    const reads = contextReads(surroundings, content.fork);
+    const held = new HeldReads({ ...surroundings, applied: this.#applied, partition, fork: content.fork });
+    const applied = (): Promise<void> => held.settled();
+    const progressed = new ProgressGate();
+    const tell = (task: TaskId | null, delta: ToldDelta['delta']): void => {
+      const told = { workflow: state.workflow, task, delta };
+      this.#options.onDelta?.(told);
+      ports.watch?.publish(state.workflow, JSON.stringify(told));
+    };
+    runner = new WorkflowRunner({
+      ports,
+      definition,
+      stream,
+      content,
+      stop: this.#queues.begin(state, this.#stopping.signal),
+      abandon: this.#abandon.signal,
+      onProgress: (task, progress) => {
+        const told = progressed.take(task, progress, ports.clock.monotonicMs());
+        if (told !== undefined) tell(task, told);
+      },
+      readOutputs: (step) => held.outputs(step),
+      readMemories: async (query) => {
+        await applied();
+        return readMemories(surroundings, query);
+      },
+      reads,
+      witness: (other) => lamport.witness(other),
+      models: new ModelCalls({
+        ports: { ...ports, store: reads },
+        definition,
+        context: content.context,
+        input: () => content.input,
+        state: () => stream.speculative,
+        applied,
+        onDelta: tell,
+      }),
+      readHead: () => held.head(),
+      replay: held.replay(content),
+      drain: this.#drain,
+      callEffect: this.#options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
+    });
+    const end = await this.#orRelease(stream, runner);
+    if (end === 'stopped') await this.#handOver(stream, partition);
+    if (end === 'closed' && stream.confirmed.status === 'parked') {
+      this.#report(
+        `workflow ${state.workflow}`,
+        new FencedError('parked', `Workflow ${state.workflow} waits for a person: ${stream.confirmed.reason}.`),
+      );
+    }
+  }
+
+  /** Before the claim: who may not use the key leaves the workflow to others. */
+  async #withSecrets(definition: Definition, state: StreamState): Promise<Definition> {
+    if (definition.hasSecrets !== true) return definition;
+    const { ports } = this.#options;
+    return whileUnavailable(ports.clock, this.#stopping.signal, () =>
+      withSecrets(definition, ports, () => ownerOf(ports, state)),
+    );
+  }
+
+  /** A run that ends by an error of its own lets the lease go, and says so: it counts as a crash, so that it can't go on for ever. */
+  async #orRelease(stream: HeldStream, runner: WorkflowRunner): Promise<RunEnd> {
+    const { workflow } = stream.confirmed;
+    this.#runners.set(workflow, runner);
+    try {
+      return await runner.run();
+    } catch (error) {
+      if (stream.fenced === undefined && stream.isHeld) {
+        const released = stream.stage([releaseDraft('fault')]);
+        stream.flush();
+        await released.catch(() => {});
+      }
+      throw error;
+    } finally {
+      this.#runners.delete(workflow);
+    }
+  }
+
+  /** Another worker learns at once that there is something to do, whether or not a coordinator is there to say so. */
+  async #handOver({ confirmed, next }: HeldStream, partition: Partition): Promise<void> {
+    const { ports } = this.#options;
+    if (!isRunnable(confirmed)) return;
+    try {
+      if (await this.#queues.isHeld(confirmed)) return;
+      await ports.queue.enqueue([jobOf({ ...confirmed, partition }, next, ports.telemetry)]);
+    } catch (error) {
+      this.#report(`hand-over of ${confirmed.workflow}`, error);
+    }
+  }
+}
+
+type Loaded = StreamSnapshot | CorruptError | undefined;
+
+/** Rows of one workflow that can't be read cost the others of the batch nothing. */
+async function loadAll(store: Ports['store'], workflows: readonly WorkflowId[]): Promise<readonly Loaded[]> {
+  const wanted = [...new Set(workflows)];
+  try {
+    const found = new Map((await store.loadStreams(wanted)).map((snapshot) => [snapshot.workflow, snapshot]));
+    return workflows.map((workflow) => found.get(workflow));
+  } catch (error) {
+    if (!(error instanceof CorruptError)) throw error;
+    if (wanted.length === 1) return workflows.map(() => error);
+    return Promise.all(workflows.map(async (workflow) => (await loadAll(store, [workflow]))[0]));
+  }
+}
+
+const loadedApart =
+  (load: (workflow: WorkflowId) => Promise<Loaded>) =>
+  async (workflow: WorkflowId): Promise<StreamSnapshot | undefined> => {
+    const loaded = await load(workflow);
+    if (loaded instanceof CorruptError) throw loaded;
+    return loaded;
+  };
