@@ -35,7 +35,10 @@ const PARENTS = ['libs', 'services'];
 /** `npx tidemark` asks the registry for a package of this name; in the repository the root has it. */
 const NAMES: Readonly<Record<string, string>> = { '@tidemark/cli': 'tidemark' };
 /** Packages of which only some doors are for users: the rest of the testkit needs servers and this repository's own test runner. */
-const DOORS: Readonly<Record<string, readonly string[]>> = { '@tidemark/testkit': ['.', './eventually'] };
+const DOORS: Readonly<Record<string, readonly string[]>> = {
+  '@tidemark/testkit': ['.', './eventually'],
+  '@tidemark/runtime': ['.', './names'],
+};
 /** Built into files by its own build; what it imports is in them. */
 export const CONSOLE_FOLDER = 'libs/operate/console';
 

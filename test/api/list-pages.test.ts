@@ -4,7 +4,7 @@ import { createApi } from '@tidemark/api';
 import { connect } from '@tidemark/client';
 import type { Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
 import type { RejectedRow, SegmentRow } from '@tidemark/ports';
-import { SimulatedStore } from '@tidemark/runtime/simulation';
+import { SimulatedStore } from '@tidemark/testkit/engine/simulated-store';
 import { defineWorkflow, signal, task } from '@tidemark/sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';

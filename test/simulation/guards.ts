@@ -120,7 +120,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     workloads: MONEY,
   },
   'projector-offset': {
-    file: 'libs/engine/runtime/src/testing/simulated-store.ts',
+    file: 'libs/testkit/src/engine/simulated-store.ts',
     edits: [['if (this.partitions.get(partition)?.next !== from) {', 'if (from < 0) {']],
     seed: 10,
     faults: ['drop', 'pause', 'slow'],
@@ -242,13 +242,13 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     archives: true,
   },
   'claim-creators': {
-    file: 'libs/engine/runtime/src/testing/simulated-rows.ts',
+    file: 'libs/testkit/src/engine/simulated-rows.ts',
     edits: [['creators.has(sequence) || ', '']],
     seed: 6,
     faults: ['crash'],
   },
   'claim-journals': {
-    file: 'libs/engine/runtime/src/testing/simulated-rows.ts',
+    file: 'libs/testkit/src/engine/simulated-rows.ts',
     edits: [['effects: [...effects.values()].filter(({ task }) => tasks.has(task)),', 'effects: [],']],
     seed: 21,
     faults: ['crash'],

@@ -5,7 +5,7 @@ import { EXIT } from '@tidemark/host';
 import type { Run } from '@tidemark/runtime';
 import type { Command } from './command-line.ts';
 import { serveConsole } from './console.ts';
-import { Follower, type Seen } from './follow.ts';
+import { Follower, type Seen } from './facts/follow.ts';
 import type { Interrupt } from './interrupt.ts';
 import { MAX_OTHERS_SHOWN, STALL_NOTICE_MS } from './limits.ts';
 import { openPlace, type Place, type PlaceName, placeName } from './place.ts';

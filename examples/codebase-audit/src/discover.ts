@@ -7,9 +7,9 @@ import { createHash } from 'node:crypto';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
+import { type Entry, type WalkOptions, walk } from './facts/walk.ts';
 import { MAX_FILES, MAX_PACKAGE_FACTS_BYTES, MAX_PAGE_BYTES, MAX_PAGE_FILES, MAX_SKIPPED_RECORDS } from './limits.ts';
 import { joinPackages, packageFactsSchema, readManifestFacts } from './packages.ts';
-import { type Entry, type WalkOptions, walk } from './walk.ts';
 
 export const skippedSchema = z.object({
   path: z.string(),

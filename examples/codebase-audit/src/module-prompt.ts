@@ -2,9 +2,9 @@
 // itself is never sent, and the facts hold no secrets. Names and messages come from the audited code: the model is told to
 // treat them as data.
 
-import type { FileFacts } from './facts.ts';
+import type { FileFacts } from './facts/facts.ts';
+import type { ModuleSummary } from './facts/modules.ts';
 import { MAX_PROMPT_CHARS } from './limits.ts';
-import type { ModuleSummary } from './modules.ts';
 import { compareText, shorten, sortedUnique } from './order.ts';
 
 export type ModulePrompt = { instructions: string; prompt: string };

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { z } from 'zod';
-import { keyName, type Node, unwrap } from './ast.ts';
+import { keyName, type Node, unwrap } from './facts/ast.ts';
 import { MAX_MANIFEST_BYTES, MAX_MANIFEST_ENTRIES } from './limits.ts';
 import { compareText, sortedUnique } from './order.ts';
 import { folderOf, isSourceFile, joinPath } from './paths.ts';

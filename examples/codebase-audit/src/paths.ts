@@ -1,6 +1,6 @@
 // Owns the audit's notion of a path: relative to the audited root, forward slashes, no leading './'; and which files play a special part.
 
-import type { Language } from './facts.ts';
+import type { Language } from './facts/facts.ts';
 
 /** The extensions an audit reads, in the order in which resolution tries them after the declared ones. */
 export const SOURCE_EXTENSIONS = ['.ts', '.tsx', '.mts', '.cts', '.js', '.jsx', '.mjs', '.cjs'] as const;

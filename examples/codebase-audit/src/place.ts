@@ -12,7 +12,7 @@ import {
 import { FatalError } from '@tidemark/sdk';
 import { traceSettings } from '@tidemark/traces';
 import { DEFAULT_STATE } from './command-line.ts';
-import { pause } from './follow.ts';
+import { pause } from './facts/follow.ts';
 import { DRAIN_MS, LOOK_PAUSE_MS } from './limits.ts';
 import { codebaseAudit } from './workflow.ts';
 

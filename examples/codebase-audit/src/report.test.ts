@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { merge } from './facts/merge.ts';
+import { parseFile } from './facts/parse-file.ts';
 import { MAX_REPORT_ROWS } from './limits.ts';
-import { merge } from './merge.ts';
-import { parseFile } from './parse-file.ts';
 import { jsonReport, markdownReport } from './report.ts';
 
 const discovery = {

@@ -1,10 +1,10 @@
 // Owns the two reports of an audit. Both are functions of the audit and the summaries alone: no clock, no absolute path, no
 // locale, so that equal input gives equal bytes however often the work in between was interrupted.
 
-import type { Finding, Rule } from './facts.ts';
+import type { Finding, Rule } from './facts/facts.ts';
+import type { Audit, Incomplete } from './facts/merge.ts';
+import type { ModuleSummary } from './facts/modules.ts';
 import { MAX_CYCLE_FILES_SHOWN, MAX_REPORT_ROWS } from './limits.ts';
-import type { Audit, Incomplete } from './merge.ts';
-import type { ModuleSummary } from './modules.ts';
 import { compareText } from './order.ts';
 
 /** What a model said about a module. */

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the templates are source text to be parsed.
 import { describe, expect, it } from 'vitest';
-import { parseFile } from './parse-file.ts';
+import { parseFile } from './facts/parse-file.ts';
 import { credentialName, isCredentialValue, knownSecrets, Redactor } from './secrets.ts';
 
 // Put together here, so that no scanner takes this file for one with secrets in it.

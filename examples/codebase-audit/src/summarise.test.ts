@@ -1,11 +1,11 @@
 import { APICallError } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
+import { merge } from './facts/merge.ts';
+import { parseFile } from './facts/parse-file.ts';
 import { MAX_PROMPT_CHARS, MAX_SUMMARY_CHARS, MAX_SUMMARY_TOKENS } from './limits.ts';
-import { merge } from './merge.ts';
 import { modelFromEnvironment } from './model-choice.ts';
 import { modulePrompt } from './module-prompt.ts';
-import { parseFile } from './parse-file.ts';
 import { askForSummary, openModel } from './summarise.ts';
 
 const discovery = {

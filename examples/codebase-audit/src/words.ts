@@ -1,7 +1,7 @@
 // Owns the words in which an audit tells what it found and where.
 
 import { join } from 'node:path';
-import { SEVERITIES } from './facts.ts';
+import { SEVERITIES } from './facts/facts.ts';
 import { number, plural } from './screen.ts';
 import type { AuditResult } from './workflow.ts';
 

@@ -8,10 +8,10 @@
 import { access } from 'node:fs/promises';
 import { type Context, defineWorkflow, TidemarkError, task } from '@tidemark/sdk';
 import { z } from 'zod';
-import type { Known, Question } from './analysis.ts';
-import { analyse } from './analysis-pool.ts';
 import { discoverPage, pageFactsSchema } from './discover.ts';
-import { type Finding, fileFactsSchema, SEVERITIES, type Severity } from './facts.ts';
+import type { Known, Question } from './facts/analysis.ts';
+import { analyse } from './facts/analysis-pool.ts';
+import { type Finding, fileFactsSchema, SEVERITIES, type Severity } from './facts/facts.ts';
 import { MAX_SUMMARY_ATTEMPTS, PARALLEL_FILES } from './limits.ts';
 import { modelFromEnvironment } from './model-choice.ts';
 import { askModel, type SummaryAnswer, summaryAnswerSchema } from './summary-effect.ts';

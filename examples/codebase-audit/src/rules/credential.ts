@@ -1,9 +1,9 @@
 // Owns the rule `hard-coded-credential`: a literal that is a secret, by its format anywhere in the text (comments too), or by
 // the name it is given. Evidence is masked elsewhere; every value found here is taught to the redactor first.
 
-import { keyName, literalText, memberName, type Node, unwrap } from '../ast.ts';
-import type { Severity } from '../facts.ts';
-import type { Collected } from '../scopes.ts';
+import { keyName, literalText, memberName, type Node, unwrap } from '../facts/ast.ts';
+import type { Severity } from '../facts/facts.ts';
+import type { Collected } from '../facts/scopes.ts';
 import { credentialName, isCredentialValue, type KnownSecret, knownSecrets, type Redactor } from '../secrets.ts';
 import type { RawFinding } from './report-finding.ts';
 

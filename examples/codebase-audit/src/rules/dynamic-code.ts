@@ -1,10 +1,10 @@
 // Owns the rule `dynamic-code`: text that becomes running code. A constant text is the milder case: what runs is at least
 // in the source. Not covered: `innerHTML` and other ways into a browser's page.
 
-import { argument, type CallNode, memberName, type Node, unwrap } from '../ast.ts';
-import type { Severity } from '../facts.ts';
-import type { Collected, Scope } from '../scopes.ts';
-import { constantInit, moduleMember, type TextOrigin, textOrigin } from '../values.ts';
+import { argument, type CallNode, memberName, type Node, unwrap } from '../facts/ast.ts';
+import type { Severity } from '../facts/facts.ts';
+import type { Collected, Scope } from '../facts/scopes.ts';
+import { constantInit, moduleMember, type TextOrigin, textOrigin } from '../facts/values.ts';
 import type { RawFinding } from './report-finding.ts';
 
 const GLOBAL_OBJECTS = new Set(['globalThis', 'window', 'global', 'self']);

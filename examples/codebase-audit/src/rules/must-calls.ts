@@ -6,7 +6,7 @@
 // `must(if (c) a else b, K)` = c ∪ (must(a, K) ∩ must(b, K)), and so on.
 
 import { visitorKeys } from 'oxc-parser';
-import { type CallNode, type FunctionNode, isFunction, type MemberNode, memberName, type Node } from '../ast.ts';
+import { type CallNode, type FunctionNode, isFunction, type MemberNode, memberName, type Node } from '../facts/ast.ts';
 import { MAX_ANALYSIS_DEPTH } from '../limits.ts';
 
 /** What is called (whatever the caller of this module uses to name it), and the node of the first such call. */

@@ -12,13 +12,13 @@ import {
   memberName,
   type Node,
   unwrap,
-} from '../ast.ts';
-import type { CallLink } from '../facts.ts';
-import { cyclicComponents } from '../graph.ts';
-import { isRelative } from '../resolve.ts';
-import type { Binding, Collected, Scope } from '../scopes.ts';
-import type { SourceText } from '../source-text.ts';
-import { moduleMember } from '../values.ts';
+} from '../facts/ast.ts';
+import type { CallLink } from '../facts/facts.ts';
+import { cyclicComponents } from '../facts/graph.ts';
+import { isRelative } from '../facts/resolve.ts';
+import type { Binding, Collected, Scope } from '../facts/scopes.ts';
+import type { SourceText } from '../facts/source-text.ts';
+import { moduleMember } from '../facts/values.ts';
 import { type Calls, mustCalls, type TargetOf } from './must-calls.ts';
 import type { RawFinding } from './report-finding.ts';
 

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the templates are source text to be parsed.
 import { describe, expect, it } from 'vitest';
-import type { Rule } from '../facts.ts';
-import { parseFile } from '../parse-file.ts';
+import type { Rule } from '../facts/facts.ts';
+import { parseFile } from '../facts/parse-file.ts';
 
 function found(rule: Rule, text: string, path = 'file.ts'): string[] {
   const facts = parseFile(path, new TextEncoder().encode(text));

@@ -1,10 +1,10 @@
 // Owns the rule `shell-command`: a command line for a shell that is put together from parts. `high` when the building can be
 // seen here, `low` when the whole command comes from a name whose origin cannot be seen. Constants are fine.
 
-import { argument, type CallNode, literalText, type Node, unwrap } from '../ast.ts';
-import type { Severity } from '../facts.ts';
-import type { Collected, Scope } from '../scopes.ts';
-import { constantInit, moduleMember, optionValue, type TextOrigin, textOrigin } from '../values.ts';
+import { argument, type CallNode, literalText, type Node, unwrap } from '../facts/ast.ts';
+import type { Severity } from '../facts/facts.ts';
+import type { Collected, Scope } from '../facts/scopes.ts';
+import { constantInit, moduleMember, optionValue, type TextOrigin, textOrigin } from '../facts/values.ts';
 import type { RawFinding } from './report-finding.ts';
 
 /** Functions that hand their first argument to a shell. */

@@ -6,7 +6,7 @@
 import { blobReferenceText } from '@tidemark/ports';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { assemblePglite } from './pglite-store.ts';
-import { EMPTY_TABLES } from './sql/empty-tables.ts';
+import { EMPTY_TABLES } from './sql/rebuild/empty-tables.ts';
 
 /** Starting PGlite takes seconds, on a busy machine many. */
 const name = (number: number): string =>

@@ -6,7 +6,7 @@ import { keyIndexContract } from '@tidemark/testkit/contracts/key-index';
 import { afterAll, expect, test } from 'vitest';
 import { assemblePglite } from './pglite-store.ts';
 import { listKeys } from './sql/data-keys.ts';
-import { EMPTY_TABLES } from './sql/empty-tables.ts';
+import { EMPTY_TABLES } from './sql/rebuild/empty-tables.ts';
 import { once } from './sql-client.ts';
 import { SqlKeyIndex } from './sql-key-index.ts';
 

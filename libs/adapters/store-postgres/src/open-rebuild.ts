@@ -10,7 +10,7 @@ import { PoolClient } from './pool-client.ts';
 import { RebuildLock } from './rebuild-lock.ts';
 import { type RebuildPurpose, schemasOf, unfinishedIn } from './rebuild-schema.ts';
 import { inSchema, SchemaRebuild } from './schema-rebuild.ts';
-import { quoted } from './sql/switch-tables.ts';
+import { quoted } from './sql/rebuild/switch-tables.ts';
 import { once, type SqlClient, textAt } from './sql-client.ts';
 
 /**

@@ -3,7 +3,7 @@
 import { projectionStoreContract } from '@tidemark/testkit/contracts/projection-store';
 import { afterAll } from 'vitest';
 import { assemblePglite } from './pglite-store.ts';
-import { EMPTY_TABLES } from './sql/empty-tables.ts';
+import { EMPTY_TABLES } from './sql/rebuild/empty-tables.ts';
 
 const { store, client } = assemblePglite({ memory: true }, { usePgvector: false });
 afterAll(() => store.close());

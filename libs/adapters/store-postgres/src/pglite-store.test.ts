@@ -7,7 +7,7 @@ import { RANGE_COUNT } from '@tidemark/ports';
 import { projectionStoreContract } from '@tidemark/testkit/contracts/projection-store';
 import { afterAll, expect, test } from 'vitest';
 import { assemblePglite } from './pglite-store.ts';
-import { EMPTY_TABLES } from './sql/empty-tables.ts';
+import { EMPTY_TABLES } from './sql/rebuild/empty-tables.ts';
 
 const { store, client } = assemblePglite({ memory: true });
 afterAll(() => store.close());

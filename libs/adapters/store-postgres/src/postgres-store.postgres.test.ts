@@ -4,7 +4,7 @@ import { projectionStoreContract } from '@tidemark/testkit/contracts/projection-
 import { describeServers } from '@tidemark/testkit/suites';
 import { afterAll, beforeAll } from 'vitest';
 import { assemblePostgres } from './postgres-store.ts';
-import { EMPTY_TABLES } from './sql/empty-tables.ts';
+import { EMPTY_TABLES } from './sql/rebuild/empty-tables.ts';
 
 describeServers('store on Postgres', ['postgres'], (servers) => {
   let one: ReturnType<typeof assemblePostgres>;

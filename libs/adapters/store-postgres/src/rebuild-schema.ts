@@ -18,8 +18,8 @@ import {
   READ_MAKER,
   READ_SCHEMA,
   SEED_PLACEMENTS,
-} from './sql/rebuild-schema.ts';
-import { inSchemas, type Schemas, TAKE_VECTOR_TYPE, VECTOR_TYPE } from './sql/switch-tables.ts';
+} from './sql/rebuild/rebuild-schema.ts';
+import { inSchemas, type Schemas, TAKE_VECTOR_TYPE, VECTOR_TYPE } from './sql/rebuild/switch-tables.ts';
 import { booleanAt, numberAt, once, type Row, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
 
 /** What the new rows are for: to take the place of those in use, or to be held against them. */

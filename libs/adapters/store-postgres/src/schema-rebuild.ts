@@ -34,10 +34,10 @@ import {
 } from './limits.ts';
 import type { RebuildLock } from './rebuild-lock.ts';
 import { dependedOn, RebuildSchema, unfinishedIn } from './rebuild-schema.ts';
-import { type Comparing, closedOf, comparisons, countsOf, differenceOf } from './sql/compare-tables.ts';
 import { positionOf, readPositions } from './sql/coordinate.ts';
 import { commitDurably, lockPlacing } from './sql/place.ts';
-import { FIND_MISPLACED, FIND_UNOPENED, KEEP_GRANTS, KEEP_STRAYS, PLACE_ANEW } from './sql/rebuild-schema.ts';
+import { type Comparing, closedOf, comparisons, countsOf, differenceOf } from './sql/rebuild/compare-tables.ts';
+import { FIND_MISPLACED, FIND_UNOPENED, KEEP_GRANTS, KEEP_STRAYS, PLACE_ANEW } from './sql/rebuild/rebuild-schema.ts';
 import {
   CARRY_EMBEDDINGS,
   CARRY_OVER,
@@ -48,7 +48,7 @@ import {
   type Schemas,
   SWITCH_TABLES,
   WHOLE_TABLES,
-} from './sql/switch-tables.ts';
+} from './sql/rebuild/switch-tables.ts';
 import {
   BEGIN,
   COMMIT,

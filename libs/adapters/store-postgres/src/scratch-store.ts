@@ -6,7 +6,7 @@
 import { UnavailableError } from '@tidemark/core';
 import { noTelemetry, type RowStore } from '@tidemark/ports';
 import { assemblePglite } from './pglite-store.ts';
-import { EMPTY_TABLES } from './sql/empty-tables.ts';
+import { EMPTY_TABLES } from './sql/rebuild/empty-tables.ts';
 import type { SqlClient, SqlRunner } from './sql-client.ts';
 import { SqlProjectionStore } from './sql-projection-store.ts';
 

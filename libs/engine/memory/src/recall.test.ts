@@ -3,7 +3,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Lamport, Position, TenantId, WorkflowId } from '@tidemark/core';
 import type { MemoryRow } from '@tidemark/ports';
-import { SimulatedStore } from '@tidemark/runtime/simulation';
+import { SimulatedStore } from '@tidemark/testkit/engine/simulated-store';
 import { describe, expect, test } from 'vitest';
 import type { Embedder } from './embedder.ts';
 import { userFacts } from './facts.ts';

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { callCli } from './called-cli.ts';
 import { type HeldFolder, holdFolder } from './place/held-folder.ts';
-import { runCli } from './program.ts';
+import { runCli } from './program/program.ts';
 import { Terminal } from './terminal.ts';
 
 const patient = defineWorkflow({

@@ -21,7 +21,7 @@ import { describeServers, freshTopicName } from '@tidemark/testkit/suites';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { callCli, hold } from './called-cli.ts';
-import { makeProgram } from './program.ts';
+import { makeProgram } from './program/program.ts';
 import type { Ended } from './spawned-cli.ts';
 import { Terminal } from './terminal.ts';
 

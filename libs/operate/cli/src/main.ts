@@ -1,6 +1,6 @@
 /** The `tidemark` command: gives the program its surroundings and exits with its code. No logic of its own. */
 
-import { runCli } from './program.ts';
+import { runCli } from './program/program.ts';
 import { calledIn } from './session.ts';
 import { Terminal } from './terminal.ts';
 

@@ -6,7 +6,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { decodePayload } from '@tidemark/codec';
 import { type Envelope, emptyPartition, type Offset, type Partition, type TaskId, taskOrder } from '@tidemark/core';
-import { ProjectionBuilder, SimulatedStore } from '@tidemark/runtime/simulation';
+import { ProjectionBuilder } from '@tidemark/runtime/internals';
+import { SimulatedStore } from '../engine/simulated-store.ts';
 import { checkChain, checkEffects, checkFencing, checkPositions } from '../naive/checkers.ts';
 import { naivePartitionView, partitionView } from '../naive/view.ts';
 import type { Begun } from './effects.ts';

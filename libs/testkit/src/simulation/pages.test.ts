@@ -1,9 +1,9 @@
 /** The simulated store reads page by page as those of servers do. */
 
-import { SimulatedStore } from '@tidemark/runtime/simulation';
 import { beforeEach, describe } from 'vitest';
 import { testPages } from '../contracts/projection-store-pages.ts';
 import { at, partitionAt } from '../contracts/projection-store-rows.ts';
+import { SimulatedStore } from '../engine/simulated-store.ts';
 
 describe('projection store contract: simulated, pages', () => {
   let store: SimulatedStore;

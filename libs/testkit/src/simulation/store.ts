@@ -14,7 +14,7 @@ import {
   type RangeRole,
   type RowStore,
 } from '@tidemark/ports';
-import { SimulatedStore } from '@tidemark/runtime/simulation';
+import { SimulatedStore } from '../engine/simulated-store.ts';
 import type { Network } from './network.ts';
 import { BEGAN_AT_MS, type SimulatedProcess } from './process.ts';
 import type { Scheduler } from './scheduler.ts';

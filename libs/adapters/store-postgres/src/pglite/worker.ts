@@ -10,7 +10,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { PGLITE_BUFFERS_KB, PGLITE_UPKEEP_BYTES } from '../limits.ts';
-import { OTHER_TABLES, RENAME_TABLES } from '../sql/empty-tables.ts';
+import { OTHER_TABLES, RENAME_TABLES } from '../sql/rebuild/empty-tables.ts';
 import { forgetTemplate, keepTemplate, readTemplate } from './template.ts';
 import type { FromThread, ThreadData, ToThread } from './thread.ts';
 

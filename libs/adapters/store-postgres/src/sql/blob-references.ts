@@ -6,7 +6,7 @@
  */
 
 import { once, type Row, type Statement, textAt } from '../sql-client.ts';
-import { quoted } from './switch-tables.ts';
+import { quoted } from './rebuild/switch-tables.ts';
 
 const COLUMNS = [
   ['placements', 'opening'],

@@ -1,8 +1,8 @@
 /** The summary of a workflow that fails never stands in the way of its failure. */
 
+import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { expect, it } from 'vitest';
 import type { Draft } from '../lease/held-stream.ts';
-import { SimulatedClock } from '../testing/simulated-ports.ts';
 import { FAILURE_SUMMARY_MAX_MS } from './limits.ts';
 import { failureSummary } from './summaries.ts';
 

@@ -1,11 +1,11 @@
 /** What is read of the archive: each object once, however many ask at one moment, and never what was held against another manifest. */
 
 import { type Offset, workflowId } from '@tidemark/core';
+import { HOT_MS, SimulatedArchive } from '@tidemark/testkit/engine/simulated-archive';
+import { P0 } from '@tidemark/testkit/engine/simulated-definition';
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HOT_MS, SimulatedArchive } from '../testing/simulated-archive.ts';
-import { P0 } from '../testing/simulated-definition.ts';
 import { type Archive, type KnownManifest, tombstoneName } from './archive.ts';
 
 const DAY_MS = 86_400_000;

@@ -5,12 +5,12 @@
 
 import { recordBlob } from '@tidemark/codec';
 import type { Offset } from '@tidemark/core';
+import { SimulatedArchive } from '@tidemark/testkit/engine/simulated-archive';
+import { P0 } from '@tidemark/testkit/engine/simulated-definition';
 import { MemoryBlobs } from '@tidemark/testkit/memory-blobs';
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { SimulatedArchive } from '../testing/simulated-archive.ts';
-import { P0 } from '../testing/simulated-definition.ts';
 import type { SweepReport } from './blob-sweep.ts';
 import type { Compactor } from './compactor.ts';
 

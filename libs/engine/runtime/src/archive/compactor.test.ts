@@ -6,12 +6,12 @@
 import { decodeRecord } from '@tidemark/codec';
 import { CorruptError, emptyPartition, foldEntries, type Offset, UnavailableError, workflowId } from '@tidemark/core';
 import { decodeManifest, decodeSegment, manifestName } from '@tidemark/segments';
+import { HOT_MS, SimulatedArchive } from '@tidemark/testkit/engine/simulated-archive';
+import { P0, TENANT } from '@tidemark/testkit/engine/simulated-definition';
+import { quiet } from '@tidemark/testkit/engine/simulated-ports';
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HOT_MS, SimulatedArchive } from '../testing/simulated-archive.ts';
-import { P0, TENANT } from '../testing/simulated-definition.ts';
-import { quiet } from '../testing/simulated-ports.ts';
 import { RESTORED_ROWS_KEPT_MS } from './limits.ts';
 
 const [FIRST, SECOND] = [workflowId('first'), workflowId('second')];

@@ -5,13 +5,13 @@
 
 import { type Offset, type TenantId, UnavailableError, workflowId } from '@tidemark/core';
 import { decodeManifest, encodeManifest, manifestName } from '@tidemark/segments';
+import { HOT_MS, SimulatedArchive } from '@tidemark/testkit/engine/simulated-archive';
+import { P0, TENANT } from '@tidemark/testkit/engine/simulated-definition';
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { workflowAt } from '../history/workflow-at.ts';
 import { LamportClock } from '../kernel/ports.ts';
-import { HOT_MS, SimulatedArchive } from '../testing/simulated-archive.ts';
-import { P0, TENANT } from '../testing/simulated-definition.ts';
 import { tombstoneName } from './archive.ts';
 import { DELETION_TOLD_MAX_MS } from './limits.ts';
 import { Retention } from './retention.ts';

@@ -5,12 +5,12 @@
 
 import { type Offset, UnavailableError } from '@tidemark/core';
 import { decodeSegment, manifestName, segmentName } from '@tidemark/segments';
+import { HOT_MS, SimulatedArchive } from '@tidemark/testkit/engine/simulated-archive';
+import { P0 } from '@tidemark/testkit/engine/simulated-definition';
 import { eventually } from '@tidemark/testkit/eventually';
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HOT_MS, SimulatedArchive } from '../testing/simulated-archive.ts';
-import { P0 } from '../testing/simulated-definition.ts';
 import { tombstoneName } from './archive.ts';
 import type { Compactor } from './compactor.ts';
 import { ORPHANS_LOOK_MS } from './limits.ts';

@@ -1,10 +1,10 @@
 /** Rows that are read while others put them back or take them away: what is read is the history, and never nothing of it. */
 
 import { type Sequence, streamFromJson, workflowId } from '@tidemark/core';
+import { HOT_MS, SimulatedArchive } from '@tidemark/testkit/engine/simulated-archive';
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HOT_MS, SimulatedArchive } from '../testing/simulated-archive.ts';
 import { dropArchived } from './archived-rows.ts';
 import type { Restorer } from './restorer.ts';
 import { tieredStore } from './tiered-store.ts';

@@ -6,12 +6,12 @@
 import { hash } from 'node:crypto';
 import type { Offset, Sha256, TenantId } from '@tidemark/core';
 import { decodeManifest, decodeSegment, encodeManifest, encodeSegment, manifestName } from '@tidemark/segments';
+import { HOT_MS, SimulatedArchive } from '@tidemark/testkit/engine/simulated-archive';
+import { P0, TENANT } from '@tidemark/testkit/engine/simulated-definition';
 import { MemoryBlobs } from '@tidemark/testkit/memory-blobs';
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HOT_MS, SimulatedArchive } from '../testing/simulated-archive.ts';
-import { P0, TENANT } from '../testing/simulated-definition.ts';
 import { tombstoneName } from './archive.ts';
 import { deletionOf } from './deletions.ts';
 

@@ -2,15 +2,15 @@
 
 import type { Partition, WorkflowId } from '@tidemark/core';
 import { UnavailableError } from '@tidemark/core';
+import { definitionOf, typesOf } from '@tidemark/testkit/engine/simulated-definition';
+import { quiet } from '@tidemark/testkit/engine/simulated-ports';
+import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StepResult } from '../definition/definition.ts';
 import { LamportClock } from '../kernel/ports.ts';
 import { WORKFLOW_ID_MAX_CHARS } from '../lease/workflow-name.ts';
 import { WorkflowFailedError } from '../run/run-outcome.ts';
-import { definitionOf, typesOf } from '../testing/simulated-definition.ts';
-import { quiet } from '../testing/simulated-ports.ts';
-import { SimulatedWorld } from '../testing/simulated-world.ts';
 import { Client } from './client.ts';
 
 describe('a client', () => {

@@ -1,11 +1,11 @@
 /** Two workflows compared: outcome, what each took and what it shares, and the first checkpoint at which step or belief differ. */
 
 import { type WorkflowId, workflowId } from '@tidemark/core';
+import { FORK_PARTITIONS, ForkWorld } from '@tidemark/testkit/engine/fork-fixture';
+import { definitionOf } from '@tidemark/testkit/engine/simulated-definition';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Definition } from '../definition/definition.ts';
-import { FORK_PARTITIONS, ForkWorld } from '../testing/fork-fixture.ts';
-import { definitionOf } from '../testing/simulated-definition.ts';
 import { compareWorkflows } from './compare.ts';
 
 let world: ForkWorld;

@@ -2,8 +2,8 @@
 
 import { type Json, type Lamport, type Position, type TenantId, workflowId } from '@tidemark/core';
 import type { KeyStore, MemoryRow, StoredKey, UnscrubbedTable, WorkflowSummary } from '@tidemark/ports';
+import { SimulatedMemories } from '@tidemark/testkit/engine/simulated-memories';
 import { beforeEach, expect, it } from 'vitest';
-import { SimulatedMemories } from '../testing/simulated-memories.ts';
 import type { OutlastingEntry } from './client-memory.ts';
 import { type ForgetCertificate, forget } from './forgetting.ts';
 

@@ -2,14 +2,14 @@
 
 import { DEFAULT_TENANT, LimitError, type TenantId, UnavailableError } from '@tidemark/core';
 import type { Job } from '@tidemark/ports';
+import { definitionOf } from '@tidemark/testkit/engine/simulated-definition';
+import { quiet } from '@tidemark/testkit/engine/simulated-ports';
+import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { HeldQueues, HeldSet } from '../control/held-queues.ts';
 import { QUEUES_HELD_MAX_COUNT, QUEUES_KNOWN_MS } from '../control/limits.ts';
 import type { StepResult } from '../definition/definition.ts';
-import { definitionOf } from '../testing/simulated-definition.ts';
-import { quiet } from '../testing/simulated-ports.ts';
-import { SimulatedWorld } from '../testing/simulated-world.ts';
 import { QUEUES_HELD_OF_TENANT_MAX_COUNT, QUEUES_HELD_OF_TENANTS_MAX_COUNT } from './limits.ts';
 
 const ASK = { by: 'ana', why: 'the provider is down' };

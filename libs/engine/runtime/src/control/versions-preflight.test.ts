@@ -1,11 +1,11 @@
 /** A build against live checkpoints: what is safe, what needs an upcaster and where, what must stay; nothing is changed. */
 
 import { InvalidError, type WorkflowId } from '@tidemark/core';
+import { definitionOf } from '@tidemark/testkit/engine/simulated-definition';
+import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Definition, StepResult } from '../definition/definition.ts';
-import { definitionOf } from '../testing/simulated-definition.ts';
-import { SimulatedWorld } from '../testing/simulated-world.ts';
 import { PREFLIGHT_EXAMPLES_MAX_COUNT, PREFLIGHT_PROBLEMS_MAX_COUNT } from './limits.ts';
 import { PreflightReport, preflight } from './versions-preflight.ts';
 

@@ -4,13 +4,13 @@
  */
 
 import { type Offset, type Partition, UnavailableError, type WorkflowId } from '@tidemark/core';
+import { definitionOf, foldLog, RETRY_AT_ONCE, typesOf } from '@tidemark/testkit/engine/simulated-definition';
+import { quiet } from '@tidemark/testkit/engine/simulated-ports';
+import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StepResult } from '../definition/definition.ts';
 import { LOOK_REST } from '../kernel/limits.ts';
-import { definitionOf, foldLog, RETRY_AT_ONCE, typesOf } from '../testing/simulated-definition.ts';
-import { quiet } from '../testing/simulated-ports.ts';
-import { SimulatedWorld } from '../testing/simulated-world.ts';
 import { REDISPATCH_PERIOD_MS, SWEEP_PERIOD_MS, TIMER_PERIOD_MS, UNAPPENDED_AGE_MS } from './limits.ts';
 
 const PARTITIONS = 4;

@@ -3,11 +3,11 @@
  * queue, from whichever coordinator; and asking for it reads nothing.
  */
 
+import { definitionOf } from '@tidemark/testkit/engine/simulated-definition';
+import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from '../kernel/ports.ts';
-import { definitionOf } from '../testing/simulated-definition.ts';
-import { SimulatedWorld } from '../testing/simulated-world.ts';
 import { Coordinator } from './coordinator.ts';
 import type { PoolDemand } from './demand.ts';
 import { DEMAND_STALE_MS, LEASE_LOOK_PERIOD_MS, REDISPATCH_PERIOD_MS } from './limits.ts';

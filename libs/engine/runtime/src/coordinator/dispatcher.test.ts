@@ -10,11 +10,11 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { RunnableStream, StreamRow } from '@tidemark/ports';
+import { TENANT } from '@tidemark/testkit/engine/simulated-definition';
+import { quiet, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { HeldSet } from '../control/held-queues.ts';
-import { TENANT } from '../testing/simulated-definition.ts';
-import { quiet, type SimulatedPorts, simulatedPorts } from '../testing/simulated-ports.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { REDISPATCH_DOUBTED_COUNT, REDISPATCH_PAGE_COUNT } from './limits.ts';
 

@@ -3,13 +3,13 @@
 import type { Epoch, HolderId, Partition, WorkflowId } from '@tidemark/core';
 import { UnavailableError } from '@tidemark/core';
 import type { LeaseRow } from '@tidemark/ports';
+import { entriesOf, P0, TENANT } from '@tidemark/testkit/engine/simulated-definition';
+import { type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LOOK_REST } from '../kernel/limits.ts';
 import { LamportClock } from '../kernel/ports.ts';
 import { Inbox } from '../lease/inbox.ts';
-import { entriesOf, P0, TENANT } from '../testing/simulated-definition.ts';
-import { type SimulatedPorts, simulatedPorts } from '../testing/simulated-ports.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { GHOST_GRACE_MS, LEASE_LOOK_PERIOD_MS } from './limits.ts';
 

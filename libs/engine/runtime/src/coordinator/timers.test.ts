@@ -3,12 +3,12 @@
 import type { Partition, WorkflowId } from '@tidemark/core';
 import { UnavailableError } from '@tidemark/core';
 import type { DueTimer } from '@tidemark/ports';
+import { entriesOf, TENANT } from '@tidemark/testkit/engine/simulated-definition';
+import { type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from '../kernel/ports.ts';
 import { Inbox } from '../lease/inbox.ts';
-import { entriesOf, TENANT } from '../testing/simulated-definition.ts';
-import { type SimulatedPorts, simulatedPorts } from '../testing/simulated-ports.ts';
 import { TIMER_PAGE_COUNT, TIMER_PATIENCE_MS, TIMER_REST_MS, TIMER_RETRY_MS } from './limits.ts';
 import { Timers } from './timers.ts';
 

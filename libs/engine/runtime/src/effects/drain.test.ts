@@ -1,7 +1,7 @@
 /** A stopping worker keeps the steps that end in time and abandons the others at once; what it doesn't know has the budget. */
 
+import { quiet, SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { quiet, SimulatedClock } from '../testing/simulated-ports.ts';
 import { type Attempt, Drain, StepAbandonedError } from './drain.ts';
 import { DRAIN_LOOK_PERIOD_MS } from './limits.ts';
 

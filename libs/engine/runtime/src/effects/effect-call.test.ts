@@ -1,7 +1,7 @@
 /** Whoever is asked has its time, and no more: the whole, between heartbeats, and until the caller gives up. */
 
+import { quiet, SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { describe, expect, it } from 'vitest';
-import { quiet, SimulatedClock } from '../testing/simulated-ports.ts';
 import { answerInTime } from './effect-call.ts';
 
 const limits = { what: 'The call of pay', timeoutMs: 1_000 };

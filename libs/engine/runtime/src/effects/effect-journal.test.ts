@@ -4,10 +4,6 @@
  */
 
 import { FencedError, InvalidError, type Json } from '@tidemark/core';
-import { SimulatedLog } from '@tidemark/testkit/simulated-log';
-import { beforeEach, describe, expect, it } from 'vitest';
-import type { EffectDefinition, ProbeResult, StepContext, StepResult } from '../definition/definition.ts';
-import { FatalError, NotDoneError } from '../definition/step-errors.ts';
 import {
   controlsOf,
   definitionOf,
@@ -19,9 +15,13 @@ import {
   RETRY_AT_ONCE,
   revocationOf,
   typesOf,
-} from '../testing/simulated-definition.ts';
-import { quiet, type SimulatedPorts, simulatedPorts } from '../testing/simulated-ports.ts';
-import { claimedRun, heldRun, watched } from '../testing/simulated-run.ts';
+} from '@tidemark/testkit/engine/simulated-definition';
+import { quiet, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
+import { claimedRun, heldRun, watched } from '@tidemark/testkit/engine/simulated-run';
+import { SimulatedLog } from '@tidemark/testkit/simulated-log';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { EffectDefinition, ProbeResult, StepContext, StepResult } from '../definition/definition.ts';
+import { FatalError, NotDoneError } from '../definition/step-errors.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 
 type Body = (context: StepContext, input: Json) => Promise<StepResult>;

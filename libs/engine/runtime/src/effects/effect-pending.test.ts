@@ -3,14 +3,6 @@
 import { encodePayload, NAME_MAX_CHARS } from '@tidemark/codec';
 import { type Controls, isClosed } from '@tidemark/core';
 import { SimulatedLog } from '@tidemark/testkit';
-import { beforeEach, describe, expect, it } from 'vitest';
-import {
-  type EffectDefinition,
-  PendingResult,
-  type ProbeResult,
-  type StepContext,
-  type StepResult,
-} from '../definition/definition.ts';
 import {
   controlsOf,
   definitionOf,
@@ -19,9 +11,17 @@ import {
   inboxRecord,
   P0,
   RETRY_AT_ONCE,
-} from '../testing/simulated-definition.ts';
-import type { SimulatedPorts } from '../testing/simulated-ports.ts';
-import { claimedRun, heldRun } from '../testing/simulated-run.ts';
+} from '@tidemark/testkit/engine/simulated-definition';
+import type { SimulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
+import { claimedRun, heldRun } from '@tidemark/testkit/engine/simulated-run';
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  type EffectDefinition,
+  PendingResult,
+  type ProbeResult,
+  type StepContext,
+  type StepResult,
+} from '../definition/definition.ts';
 import { checkedToken } from './effect-pending.ts';
 
 const DIGEST = 'd'.repeat(64);

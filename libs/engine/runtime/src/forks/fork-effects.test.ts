@@ -4,14 +4,14 @@
  */
 
 import { DEFAULT_TENANT, type Json, type WorkflowId, workflowId } from '@tidemark/core';
+import { FORK_PARTITIONS, ForkWorld } from '@tidemark/testkit/engine/fork-fixture';
+import { definitionOf } from '@tidemark/testkit/engine/simulated-definition';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Definition, StepContext } from '../definition/definition.ts';
 import { PendingResult } from '../definition/definition.ts';
 import { FatalError, NotDoneError } from '../definition/step-errors.ts';
 import type { RetryPolicy } from '../kernel/retry.ts';
-import { FORK_PARTITIONS, ForkWorld } from '../testing/fork-fixture.ts';
-import { definitionOf } from '../testing/simulated-definition.ts';
 
 let log: SimulatedLog;
 let world: ForkWorld;

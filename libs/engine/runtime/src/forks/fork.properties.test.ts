@@ -5,12 +5,12 @@
  */
 
 import type { Json } from '@tidemark/core';
+import { FORK_PARTITIONS, ForkWorld } from '@tidemark/testkit/engine/fork-fixture';
+import { definitionOf } from '@tidemark/testkit/engine/simulated-definition';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Definition } from '../definition/definition.ts';
-import { FORK_PARTITIONS, ForkWorld } from '../testing/fork-fixture.ts';
-import { definitionOf } from '../testing/simulated-definition.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
 const RUNS = 40;

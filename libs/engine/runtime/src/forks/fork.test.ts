@@ -4,13 +4,13 @@
  */
 
 import { DEFAULT_TENANT, type Json, type WorkflowId, workflowId } from '@tidemark/core';
+import { FORK_PARTITIONS, ForkWorld } from '@tidemark/testkit/engine/fork-fixture';
+import { definitionOf } from '@tidemark/testkit/engine/simulated-definition';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Definition, EffectDefinition } from '../definition/definition.ts';
 import { Starter } from '../inbox/starter.ts';
 import { LamportClock } from '../kernel/ports.ts';
-import { FORK_PARTITIONS, ForkWorld } from '../testing/fork-fixture.ts';
-import { definitionOf } from '../testing/simulated-definition.ts';
 import type { ForkOptions } from './fork.ts';
 
 let world: ForkWorld;

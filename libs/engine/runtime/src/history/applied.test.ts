@@ -2,9 +2,9 @@
 
 import type { Offset, Partition } from '@tidemark/core';
 import { UnavailableError } from '@tidemark/core';
+import { quiet, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { quiet, type SimulatedPorts, simulatedPorts } from '../testing/simulated-ports.ts';
 import { Applied } from './applied.ts';
 
 const P0 = 0 as Partition;

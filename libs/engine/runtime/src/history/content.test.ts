@@ -23,12 +23,12 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { EventLog, StreamSnapshot } from '@tidemark/ports';
+import { logged } from '@tidemark/testkit/engine/simulated-ports';
+import { SimulatedStore } from '@tidemark/testkit/engine/simulated-store';
 import { type Act, type Choice, HISTORY_PARTITION, historyOf } from '@tidemark/testkit/naive/history';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ProjectionBuilder } from '../projection/projection.ts';
-import { logged } from '../testing/simulated-ports.ts';
-import { SimulatedStore } from '../testing/simulated-store.ts';
 import { StreamContent } from './content.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */

@@ -4,9 +4,6 @@
  */
 
 import { InvalidError, type Offset, type WorkflowId } from '@tidemark/core';
-import { SimulatedLog } from '@tidemark/testkit/simulated-log';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Definition, StepDefinition, StepResult, Upcaster } from '../definition/definition.ts';
 import {
   controlsOf,
   definitionOf,
@@ -15,10 +12,13 @@ import {
   openWorkflow,
   P0,
   typesOf,
-} from '../testing/simulated-definition.ts';
-import { quiet, simulatedPorts } from '../testing/simulated-ports.ts';
-import { claimedRun } from '../testing/simulated-run.ts';
-import { SimulatedWorld } from '../testing/simulated-world.ts';
+} from '@tidemark/testkit/engine/simulated-definition';
+import { quiet, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
+import { claimedRun } from '@tidemark/testkit/engine/simulated-run';
+import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
+import { SimulatedLog } from '@tidemark/testkit/simulated-log';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Definition, StepDefinition, StepResult, Upcaster } from '../definition/definition.ts';
 import { routesOf, runnableVersions } from './versions.ts';
 
 /** From prices in whole coins to cents, and from `pay` to `credit`. */

@@ -1,12 +1,12 @@
 /** A workflow as it stood after any of its checkpoints: the same from the log, and from segments once the log is trimmed behind it. */
 
 import { type Sequence, streamToJson, taskToJson, type WorkflowId, workflowId } from '@tidemark/core';
+import { HOT_MS, SimulatedArchive } from '@tidemark/testkit/engine/simulated-archive';
+import { definitionOf, effectOf } from '@tidemark/testkit/engine/simulated-definition';
+import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HOT_MS, SimulatedArchive } from '../testing/simulated-archive.ts';
-import { definitionOf, effectOf } from '../testing/simulated-definition.ts';
-import { SimulatedWorld } from '../testing/simulated-world.ts';
 import { type PastWorkflow, workflowAt } from './workflow-at.ts';
 
 const at = (sequence: number): Sequence => sequence as Sequence;

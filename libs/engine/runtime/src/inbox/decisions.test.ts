@@ -1,6 +1,8 @@
 /** What people and outside systems say counts once, or is refused with a clear message; who was first stands. */
 
 import type { EventId, Json, WorkflowId } from '@tidemark/core';
+import { definitionOf, effectOf, typesOf } from '@tidemark/testkit/engine/simulated-definition';
+import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Client } from '../client/client.ts';
@@ -8,8 +10,6 @@ import { type Definition, type EffectDefinition, PendingResult } from '../defini
 import { ParkError } from '../definition/step-errors.ts';
 import { LamportClock } from '../kernel/ports.ts';
 import type { Decision } from '../lease/decision-checks.ts';
-import { definitionOf, effectOf, typesOf } from '../testing/simulated-definition.ts';
-import { SimulatedWorld } from '../testing/simulated-world.ts';
 
 const PARTITIONS = 4;
 const W = 'w' as WorkflowId;

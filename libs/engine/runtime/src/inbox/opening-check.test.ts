@@ -1,14 +1,14 @@
 /** A start is acknowledged only when the fold has taken its opening, wherever rows stand at that moment (I6). */
 
 import { eventId, generation, type Lamport, type Offset, type Partition, workflowId } from '@tidemark/core';
+import { definitionOf, P0, TENANT, typesOf } from '@tidemark/testkit/engine/simulated-definition';
+import { quiet, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, expect, it } from 'vitest';
 import { BACKOFF_FIRST_MS } from '../kernel/limits.ts';
 import { LamportClock } from '../kernel/ports.ts';
 import { inboxRecord } from '../lease/inbox.ts';
 import { GAP_EMPTY_READS_MAX } from '../lease/limits.ts';
-import { definitionOf, P0, TENANT, typesOf } from '../testing/simulated-definition.ts';
-import { quiet, type SimulatedPorts, simulatedPorts } from '../testing/simulated-ports.ts';
 import { Starter } from './starter.ts';
 
 const definition = definitionOf({ steps: { a: () => ({ done: null }) } });

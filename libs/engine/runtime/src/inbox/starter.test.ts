@@ -1,14 +1,14 @@
 /** Starts: one id is one workflow of one tenant and one definition, whoever starts it how often, and wherever it is placed. */
 
 import { ConflictError, type EventId, LimitError, type Partition, type TenantId, workflowId } from '@tidemark/core';
+import { definitionOf, entriesOf, foldLog, P0, TENANT, typesOf } from '@tidemark/testkit/engine/simulated-definition';
+import { quiet, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
+import { newRows } from '@tidemark/testkit/engine/simulated-rows';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from '../kernel/ports.ts';
 import { streamRow } from '../projection/stream-rows.ts';
 import type { StartRequest } from '../run/opening.ts';
-import { definitionOf, entriesOf, foldLog, P0, TENANT, typesOf } from '../testing/simulated-definition.ts';
-import { quiet, type SimulatedPorts, simulatedPorts } from '../testing/simulated-ports.ts';
-import { newRows } from '../testing/simulated-rows.ts';
 import { ADMISSION_RETRY_AFTER_MS } from './limits.ts';
 import type { Admission } from './placing.ts';
 import { Starter } from './starter.ts';

@@ -1,8 +1,8 @@
 /** Loops outlive failures, lose no wake and stop; waiting for a server ends when it must. */
 
 import { InvalidError, UnavailableError } from '@tidemark/core';
+import { quiet, SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { quiet, SimulatedClock } from '../testing/simulated-ports.ts';
 import { type LoopOptions, startLoop, whileUnavailable } from './backoff.ts';
 import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS } from './limits.ts';
 

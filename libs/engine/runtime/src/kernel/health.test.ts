@@ -1,11 +1,11 @@
 /** What a coordinator, a worker and a loop say of themselves, in time that only the test moves. */
 
 import { UnavailableError } from '@tidemark/core';
+import { definitionOf } from '@tidemark/testkit/engine/simulated-definition';
+import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { READY_LAG_KNOWN_MS, READY_LAG_MAX_EVENTS } from '../coordinator/limits.ts';
-import { definitionOf } from '../testing/simulated-definition.ts';
-import { SimulatedWorld } from '../testing/simulated-world.ts';
 import { BEAT_STALL_MS } from '../worker/limits.ts';
 import { startLoop } from './backoff.ts';
 import { dutyCheck, type Health } from './health.ts';

@@ -1,5 +1,5 @@
+import { quiet } from '@tidemark/testkit/engine/simulated-ports';
 import { expect, it } from 'vitest';
-import { quiet } from '../testing/simulated-ports.ts';
 import { RunGate } from './run-gate.ts';
 
 it('lets one end the run at a time; no effect begins before that is done', async () => {

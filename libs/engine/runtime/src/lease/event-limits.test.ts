@@ -3,12 +3,12 @@
 import { encodePayload, encodeRecord, recordBlob } from '@tidemark/codec';
 import type { Envelope, Offset } from '@tidemark/core';
 import type { LogRecord } from '@tidemark/ports';
+import { definitionOf, P0 } from '@tidemark/testkit/engine/simulated-definition';
+import { SimulatedClock, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
+import { heldRun } from '@tidemark/testkit/engine/simulated-run';
 import { MemoryBlobs } from '@tidemark/testkit/memory-blobs';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { definitionOf, P0 } from '../testing/simulated-definition.ts';
-import { SimulatedClock, simulatedPorts } from '../testing/simulated-ports.ts';
-import { heldRun } from '../testing/simulated-run.ts';
 import { BlobLog } from '../views/blob-log.ts';
 import { Blobs } from '../views/blobs.ts';
 import { BLOB_EVENT_MAX_BYTES, EVENT_MAX_BYTES } from '../views/limits.ts';

@@ -5,11 +5,11 @@
 
 import { type EffectKey, type Offset, type Partition, type Sequence, workflowId } from '@tidemark/core';
 import type { CheckpointRow, EffectRow, EventLog, ProjectionStore, RecordPlace, RowStore } from '@tidemark/ports';
+import { definitionOf, effectOf } from '@tidemark/testkit/engine/simulated-definition';
+import { SimulatedStore } from '@tidemark/testkit/engine/simulated-store';
+import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { definitionOf, effectOf } from '../testing/simulated-definition.ts';
-import { SimulatedStore } from '../testing/simulated-store.ts';
-import { SimulatedWorld } from '../testing/simulated-world.ts';
 import { loggedStore } from './logged-store.ts';
 
 const MINE = workflowId('mine');

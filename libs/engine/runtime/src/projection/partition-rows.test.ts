@@ -1,13 +1,13 @@
 /** No id is opened in two partitions, whatever of a start was under way when the rows were lost (I1). */
 
 import { type Offset, type Partition, workflowId } from '@tidemark/core';
+import { definitionOf, foldLog, P0, TENANT, typesOf } from '@tidemark/testkit/engine/simulated-definition';
+import { quiet, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, expect, it } from 'vitest';
 import type { Definition } from '../definition/definition.ts';
 import { Starter } from '../inbox/starter.ts';
 import { LamportClock } from '../kernel/ports.ts';
-import { definitionOf, foldLog, P0, TENANT, typesOf } from '../testing/simulated-definition.ts';
-import { quiet, type SimulatedPorts, simulatedPorts } from '../testing/simulated-ports.ts';
 import { addPartitions } from './partition-rows.ts';
 
 const definition = definitionOf({ steps: { a: () => ({ done: null }) } });

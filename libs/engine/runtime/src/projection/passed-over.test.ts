@@ -5,12 +5,12 @@
 
 import { CorruptError, type Partition, type WorkflowId, workflowId } from '@tidemark/core';
 import { type EventLog, RANGE_COUNT } from '@tidemark/ports';
+import { definitionOf, inboxRecord, TENANT } from '@tidemark/testkit/engine/simulated-definition';
+import { quiet, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Starter } from '../inbox/starter.ts';
 import { LamportClock } from '../kernel/ports.ts';
-import { definitionOf, inboxRecord, TENANT } from '../testing/simulated-definition.ts';
-import { quiet, type SimulatedPorts, simulatedPorts } from '../testing/simulated-ports.ts';
 import { Projector } from './projector.ts';
 
 const ALL = Array.from({ length: RANGE_COUNT }, (_, range) => range);

@@ -17,12 +17,12 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { SegmentRow } from '@tidemark/ports';
+import { SimulatedStore } from '@tidemark/testkit/engine/simulated-store';
 import { declared, entryOf, holderEvent, inboxEvent, signalNamed, timerNamed } from '@tidemark/testkit/naive/events';
 import { ACTS, type Choice, HISTORY_PARTITION, historyOf } from '@tidemark/testkit/naive/history';
 import { TWISTS, type Twist } from '@tidemark/testkit/naive/twists';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SimulatedStore } from '../testing/simulated-store.ts';
 import { LeftOutHistory } from './left-out.ts';
 import { ProjectionBuilder } from './projection.ts';
 

@@ -14,12 +14,12 @@ import {
   workflowId,
 } from '@tidemark/core';
 import { RANGE_COUNT, type StreamRow } from '@tidemark/ports';
+import { definitionOf, inboxRecord, P0, TENANT } from '@tidemark/testkit/engine/simulated-definition';
+import { quiet, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Starter } from '../inbox/starter.ts';
 import { LamportClock } from '../kernel/ports.ts';
-import { definitionOf, inboxRecord, P0, TENANT } from '../testing/simulated-definition.ts';
-import { quiet, type SimulatedPorts, simulatedPorts } from '../testing/simulated-ports.ts';
 import { PROJECTION_ENTRIES_MAX } from './limits.ts';
 import { Projector, type ProjectorOptions } from './projector.ts';
 

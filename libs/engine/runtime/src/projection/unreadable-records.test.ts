@@ -14,6 +14,8 @@ import {
 } from '@tidemark/core';
 import { type EventLog, forSecrets, type KeyProvider, type KeyStore, RANGE_COUNT } from '@tidemark/ports';
 import { MemoryKeyIndex, MemoryKeyTopic, plainKeyProvider } from '@tidemark/testkit/contracts/memory-keys';
+import { definitionOf, inboxRecord, TENANT } from '@tidemark/testkit/engine/simulated-definition';
+import { quiet, SimulatedClock, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DataKeys } from '../encryption/data-keys.ts';
@@ -26,8 +28,6 @@ import { Starter } from '../inbox/starter.ts';
 import { LamportClock } from '../kernel/ports.ts';
 import { systemPrng } from '../kernel/system.ts';
 import { inboxRecord as recordOf } from '../lease/inbox.ts';
-import { definitionOf, inboxRecord, TENANT } from '../testing/simulated-definition.ts';
-import { quiet, SimulatedClock, type SimulatedPorts, simulatedPorts } from '../testing/simulated-ports.ts';
 import { EVENT_MAX_BYTES } from '../views/limits.ts';
 import { Projector } from './projector.ts';
 

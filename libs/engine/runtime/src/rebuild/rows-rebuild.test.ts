@@ -12,6 +12,10 @@ import {
   workflowId,
 } from '@tidemark/core';
 import type { CatchUp, EventLog, RowComparison, StoreRebuild } from '@tidemark/ports';
+import { SimulatedArchive } from '@tidemark/testkit/engine/simulated-archive';
+import { definitionOf, P0, TENANT } from '@tidemark/testkit/engine/simulated-definition';
+import { quiet, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
+import { SimulatedStore } from '@tidemark/testkit/engine/simulated-store';
 import { MemoryObjects } from '@tidemark/testkit/memory-objects';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -19,10 +23,6 @@ import { memoryWorkflow } from '../agent/memory-streams.ts';
 import { Starter } from '../inbox/starter.ts';
 import { LamportClock } from '../kernel/ports.ts';
 import { loggedStore } from '../projection/logged-store.ts';
-import { SimulatedArchive } from '../testing/simulated-archive.ts';
-import { definitionOf, P0, TENANT } from '../testing/simulated-definition.ts';
-import { quiet, type SimulatedPorts, simulatedPorts } from '../testing/simulated-ports.ts';
-import { SimulatedStore } from '../testing/simulated-store.ts';
 import { type RebuildProgress, RowsRebuild, type RowsRebuildOptions } from './rows-rebuild.ts';
 
 const P1 = 1 as Partition;

@@ -11,11 +11,11 @@ import {
   type TaskId,
   type TaskState,
 } from '@tidemark/core';
+import { definitionOf } from '@tidemark/testkit/engine/simulated-definition';
 import { describe, expect, it } from 'vitest';
 import type { Definition, StepResult, TaskRequest } from '../definition/definition.ts';
 import { StreamContent } from '../history/content.ts';
 import { sha256Digest } from '../kernel/system.ts';
-import { definitionOf } from '../testing/simulated-definition.ts';
 import { commitDrafts } from './commit.ts';
 import { declareTasks } from './declare-tasks.ts';
 

@@ -2,11 +2,11 @@
 
 import type { EffectKey, EffectState, EventId, ProbeAnswer, StreamState, TaskId, WorkflowId } from '@tidemark/core';
 import type { EffectRow } from '@tidemark/ports';
+import { definitionOf, effectOf, foldLog, openWorkflow } from '@tidemark/testkit/engine/simulated-definition';
+import { simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { EffectDefinition } from '../definition/definition.ts';
-import { definitionOf, effectOf, foldLog, openWorkflow } from '../testing/simulated-definition.ts';
-import { simulatedPorts } from '../testing/simulated-ports.ts';
 import { askable, type RecoveryFacts, recoveryPlan } from './recovery-plan.ts';
 
 const NOW_MS = 10_000_000;

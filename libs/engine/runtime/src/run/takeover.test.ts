@@ -3,10 +3,6 @@
 import { type Controls, InvalidError, RECOVERY_WINDOW_MS, type Resolution, type StreamState } from '@tidemark/core';
 import type { EffectRow } from '@tidemark/ports';
 import { SimulatedLog } from '@tidemark/testkit';
-import { beforeEach, describe, expect, it } from 'vitest';
-import type { Definition, EffectDefinition, ProbeResult } from '../definition/definition.ts';
-import { FatalError, ParkError } from '../definition/step-errors.ts';
-import { CALL_WINDOW_MS } from '../effects/limits.ts';
 import {
   controlsOf,
   definitionOf,
@@ -18,9 +14,13 @@ import {
   P0,
   RETRY_AT_ONCE,
   typesOf,
-} from '../testing/simulated-definition.ts';
-import { type SimulatedPorts, simulatedPorts } from '../testing/simulated-ports.ts';
-import { claimedRun } from '../testing/simulated-run.ts';
+} from '@tidemark/testkit/engine/simulated-definition';
+import { type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
+import { claimedRun } from '@tidemark/testkit/engine/simulated-run';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Definition, EffectDefinition, ProbeResult } from '../definition/definition.ts';
+import { FatalError, ParkError } from '../definition/step-errors.ts';
+import { CALL_WINDOW_MS } from '../effects/limits.ts';
 
 const DIGEST = 'd'.repeat(64);
 

@@ -2,9 +2,6 @@
 
 import { decodePayload } from '@tidemark/codec';
 import { UnavailableError } from '@tidemark/core';
-import { SimulatedLog } from '@tidemark/testkit/simulated-log';
-import { beforeEach, describe, expect, it } from 'vitest';
-import type { StepContext, StepResult } from '../definition/definition.ts';
 import {
   definitionOf,
   effectOf,
@@ -17,9 +14,12 @@ import {
   revocationOf,
   type StepSpec,
   typesOf,
-} from '../testing/simulated-definition.ts';
-import { quiet, simulatedPorts } from '../testing/simulated-ports.ts';
-import { claimedRun, heldRun, watched } from '../testing/simulated-run.ts';
+} from '@tidemark/testkit/engine/simulated-definition';
+import { quiet, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
+import { claimedRun, heldRun, watched } from '@tidemark/testkit/engine/simulated-run';
+import { SimulatedLog } from '@tidemark/testkit/simulated-log';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { StepContext, StepResult } from '../definition/definition.ts';
 import { INBOX_LOOK_PERIOD_MS } from './limits.ts';
 
 /** A step that ends when the test says so; each start is counted. */

@@ -2,11 +2,11 @@
 
 import { UnavailableError, type WorkflowId } from '@tidemark/core';
 import type { ChildDuty } from '@tidemark/ports';
+import { type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from '../kernel/ports.ts';
 import { Inbox } from '../lease/inbox.ts';
-import { type SimulatedPorts, simulatedPorts } from '../testing/simulated-ports.ts';
 import { Children } from './children.ts';
 import { CHILD_DUTIES_COUNT, CHILD_DUTY_RETRY_MAX_MS, CHILD_DUTY_RETRY_MS } from './limits.ts';
 

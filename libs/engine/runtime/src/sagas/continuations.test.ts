@@ -5,6 +5,14 @@
 
 import { decodeRecord } from '@tidemark/codec';
 import { LIFECYCLE_RULES_VERSION, type StreamState, type WorkflowId, workflowId } from '@tidemark/core';
+import {
+  definitionOf,
+  entriesOf,
+  foldLog,
+  inboxRecord,
+  openWorkflow,
+} from '@tidemark/testkit/engine/simulated-definition';
+import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { spentByWorkflow } from '../agent/model-budgets.ts';
@@ -14,8 +22,6 @@ import { currentOf, lastOf } from '../history/chain.ts';
 import { Starter } from '../inbox/starter.ts';
 import { LamportClock } from '../kernel/ports.ts';
 import { drawUpNext } from '../run/continuing.ts';
-import { definitionOf, entriesOf, foldLog, inboxRecord, openWorkflow } from '../testing/simulated-definition.ts';
-import { SimulatedWorld } from '../testing/simulated-world.ts';
 import { Continuations } from './continuations.ts';
 
 const PARTITIONS = 4;

@@ -9,6 +9,8 @@ import {
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
+import { definitionOf, effectOf, NO_RETRY, RETRY_AT_ONCE } from '@tidemark/testkit/engine/simulated-definition';
+import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Coordinator } from '../coordinator/coordinator.ts';
@@ -19,8 +21,6 @@ import { LamportClock } from '../kernel/ports.ts';
 import { undoId } from '../lease/compensation.ts';
 import { Inbox } from '../lease/inbox.ts';
 import type { WorkflowFailedError } from '../run/run-outcome.ts';
-import { definitionOf, effectOf, NO_RETRY, RETRY_AT_ONCE } from '../testing/simulated-definition.ts';
-import { SimulatedWorld } from '../testing/simulated-world.ts';
 import { type UndoneRows, undoneThings } from './undone-things.ts';
 
 const PARTITIONS = 4;

@@ -5,14 +5,14 @@
 
 import { decodePayload, decodeRecord, encodePayload, encodeRecord } from '@tidemark/codec';
 import { InvalidError, type Json, type Partition, type WorkflowId } from '@tidemark/core';
+import { AGENT, BEGINNING, outputOf, reportAll, reportsOf } from '@tidemark/testkit/engine/shadow-fixture';
+import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Client } from '../client/client.ts';
 import type { ShadowDefinition } from '../definition/shadow-definition.ts';
 import { LamportClock } from '../kernel/ports.ts';
 import { sha256Digest } from '../kernel/system.ts';
-import { AGENT, BEGINNING, outputOf, reportAll, reportsOf } from '../testing/shadow-fixture.ts';
-import { SimulatedWorld } from '../testing/simulated-world.ts';
 import type { PromoteOptions } from './shadow-account.ts';
 import { SHADOW_OBSERVE_MS, SHADOW_WORKFLOWS_MIN } from './shadow-limits.ts';
 import type { StepReport } from './shadow-report.ts';

@@ -5,15 +5,15 @@
 
 import { CorruptError, type Partition, UnavailableError, type WorkflowId } from '@tidemark/core';
 import type { Job } from '@tidemark/ports';
+import { AGENT, BEGINNING, outputOf, reportAll, reportsOf } from '@tidemark/testkit/engine/shadow-fixture';
+import { definitionOf, foldLog, typesOf } from '@tidemark/testkit/engine/simulated-definition';
+import { quiet } from '@tidemark/testkit/engine/simulated-ports';
+import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Client } from '../client/client.ts';
 import { LamportClock } from '../kernel/ports.ts';
 import { sha256Digest } from '../kernel/system.ts';
-import { AGENT, BEGINNING, outputOf, reportAll, reportsOf } from '../testing/shadow-fixture.ts';
-import { definitionOf, foldLog, typesOf } from '../testing/simulated-definition.ts';
-import { quiet } from '../testing/simulated-ports.ts';
-import { SimulatedWorld } from '../testing/simulated-world.ts';
 import { SHADOW_BUFFER_MAX_COUNT } from './shadow-limits.ts';
 import { asShare, isInShare, type ShadowShare } from './shadow-share.ts';
 

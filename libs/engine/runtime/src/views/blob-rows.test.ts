@@ -6,11 +6,11 @@ import type { Generation, Offset, Sequence } from '@tidemark/core';
 import { blobReferenceOf, blobReferenceText, type ProjectionBatch, type RowStore } from '@tidemark/ports';
 import { memoryRow } from '@tidemark/testkit/contracts/projection-store-memories';
 import * as rows from '@tidemark/testkit/contracts/projection-store-rows';
+import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
+import { SimulatedStore } from '@tidemark/testkit/engine/simulated-store';
 import { MemoryBlobs } from '@tidemark/testkit/memory-blobs';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { SimulatedClock } from '../testing/simulated-ports.ts';
-import { SimulatedStore } from '../testing/simulated-store.ts';
 import { storeWithBlobs } from './blob-rows.ts';
 import { Blobs } from './blobs.ts';
 

@@ -4,14 +4,14 @@ import { sealText } from '@tidemark/codec';
 import type { WorkflowId } from '@tidemark/core';
 import type { ClosedTexts, ProjectionBatch } from '@tidemark/ports';
 import { MemoryKeyIndex, MemoryKeyTopic, plainKeyProvider } from '@tidemark/testkit/contracts/memory-keys';
+import { TENANT } from '@tidemark/testkit/engine/simulated-definition';
+import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, expect, it } from 'vitest';
 import { DataKeys } from '../encryption/data-keys.ts';
 import { ProjectedKeyStore } from '../encryption/projected-keys.ts';
 import { sealedStore } from '../encryption/sealed-store.ts';
 import { WorkflowKeys } from '../encryption/workflow-keys.ts';
 import { systemPrng } from '../kernel/system.ts';
-import { TENANT } from '../testing/simulated-definition.ts';
-import { SimulatedClock } from '../testing/simulated-ports.ts';
 import { contentsThrough } from './row-contents.ts';
 import { type Turn, turnBatch } from './row-texts.ts';
 

@@ -12,13 +12,20 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { Job } from '@tidemark/ports';
+import {
+  definitionOf,
+  effectOf,
+  foldLog,
+  RETRY_AT_ONCE,
+  TENANT,
+  typesOf,
+} from '@tidemark/testkit/engine/simulated-definition';
+import { quiet } from '@tidemark/testkit/engine/simulated-ports';
+import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LEASE_CHECK_PERIOD_MS, REDISPATCH_PERIOD_MS } from '../coordinator/limits.ts';
 import type { StepContext, StepResult } from '../definition/definition.ts';
-import { definitionOf, effectOf, foldLog, RETRY_AT_ONCE, TENANT, typesOf } from '../testing/simulated-definition.ts';
-import { quiet } from '../testing/simulated-ports.ts';
-import { SimulatedWorld } from '../testing/simulated-world.ts';
 import { BEAT_PERIOD_MS, HAND_OVER_MAX_MS } from './limits.ts';
 
 const PARTITIONS = 4;

@@ -3,8 +3,8 @@
 import type { Generation, Partition, WorkflowId } from '@tidemark/core';
 import type { HintBus, ProjectionBatch } from '@tidemark/ports';
 import { systemClock } from '@tidemark/runtime';
-import { SimulatedStore } from '@tidemark/runtime/simulation';
 import { closingBatch, openingBatch, streamRow } from '@tidemark/testkit/contracts/projection-store-rows';
+import { SimulatedStore } from '@tidemark/testkit/engine/simulated-store';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { CHANGES_PARTITIONS_MAX_COUNT, CHANGES_ROWS_MAX_COUNT } from '../limits.ts';
 import { Changes } from './changes.ts';

@@ -10,11 +10,11 @@ import { JOB_LOOK_MS, RETRY_PAUSE_MS, UNKNOWN_GRACE_MS } from '../limits.ts';
 import { goesOnWith } from '../place/next-holder.ts';
 import { firstOf } from '../place/pages.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
+import { type FilterOptions, queryOf } from '../program/filter-options.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { table } from '../text/table.ts';
 import { ago, count, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { type FilterOptions, queryOf } from './filter-options.ts';
 
 type Job = Answer<'GET /v1/jobs/{job}'>;
 type JobCount = Answer<'POST /v1/jobs/count'>;

@@ -5,13 +5,13 @@ import { EXIT } from '@tidemark/host/exit-codes';
 import { noState } from '../failures.ts';
 import { firstOf, type Listed } from '../place/pages.ts';
 import { atPlace, nothingKept, type PlaceOptions } from '../place/place.ts';
+import { type FilterOptions, queryOf } from '../program/filter-options.ts';
 import type { Session } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 import { type Column, table } from '../text/table.ts';
 import { ago, cost, count, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import { ACTIVITY_COLOURS } from '../views/activity.ts';
-import { type FilterOptions, queryOf } from './filter-options.ts';
 
 export interface LsOptions extends FilterOptions, PlaceOptions {
   readonly limit: number;

@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { callCli } from '../called-cli.ts';
-import { runCli } from '../program.ts';
+import { runCli } from '../program/program.ts';
 import { SpawnedCli } from '../spawned-cli.ts';
 import { Terminal } from '../terminal.ts';
 

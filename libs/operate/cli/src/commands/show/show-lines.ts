@@ -1,0 +1,302 @@
+/** Owns how `tidemark show` reads on a terminal. Pure. */
+
+import type { Effect, WorkflowView } from '@tidemark/client';
+import type { Json } from '@tidemark/core';
+import { CANCELLING, PAUSED } from '@tidemark/runtime/names';
+import { TASKS_SHOWN_COUNT } from '../../limits.ts';
+import type { Terminal } from '../../terminal.ts';
+import { jsonLines } from '../../text/json.ts';
+import { atWords, commandLine, showCommand } from '../../text/shell.ts';
+import { table } from '../../text/table.ts';
+import { ago, clockTime, cost, count, counted, dateTime, duration } from '../../text/units.ts';
+import { printable } from '../../text/width.ts';
+import { ACTIVITY_COLOURS } from '../../views/activity.ts';
+import { answersOf } from '../../views/answers.ts';
+import { flowLines } from '../../views/flow.ts';
+import { forkWords } from '../../views/fork.ts';
+import { standsWords, stepNames, taskWords } from '../../views/frontier.ts';
+import { eventWords } from '../../views/history.ts';
+import { causeWords, countWords } from '../../views/undo.ts';
+import type { Found, ShowOptions } from './show.ts';
+
+const INDENT = '  ';
+/** Lines of a value that are shown; all of it is in the JSON. */
+const VALUE_LINES_MAX = 24;
+const FORGOTTEN_WORDS = 'What it held (input, belief, output) was forgotten for good: its key was destroyed.';
+
+type Look = Pick<Terminal, 'paint' | 'width'>;
+
+export function showLines(found: Found, options: ShowOptions, look: Look, nowMs: number): readonly string[] {
+  const sections: (readonly string[])[] = [
+    headLines(found, look, nowMs),
+    endingLines(found, options, look),
+    ...(found.view.forgotten
+      ? [section('Forgotten', [`${INDENT}${FORGOTTEN_WORDS}`], look)]
+      : [
+          section('Input', valueLines(found.view.input, look), look),
+          section('Belief', valueLines(found.view.belief, look), look),
+        ]),
+    frontierLines(found, options, look, nowMs),
+    childLines(found, look),
+    lastLines(found, look, nowMs),
+    found.view.flow === null ? [] : section('Flow', flowSection(found, look), look),
+    checkpointLines(found, look),
+    effectLines(found.effects, look),
+    options.events === true ? eventLines(found, look) : [],
+  ];
+  return sections.filter((lines) => lines.length > 0).flatMap((lines, at) => (at === 0 ? lines : ['', ...lines]));
+}
+
+const section = (title: string, lines: readonly string[], { paint }: Look): readonly string[] => [
+  paint('bold', title),
+  ...lines,
+];
+
+const valueLines = (value: Json | undefined, { width }: Look): readonly string[] =>
+  jsonLines(value ?? null, { indent: INDENT, linesMax: VALUE_LINES_MAX, columns: width });
+
+const tableLines = (...given: Parameters<typeof table>): readonly string[] =>
+  table(...given).map((line) => `${INDENT}${line}`);
+
+const innerWidth = ({ width }: Look): number | undefined => (width === undefined ? undefined : width - INDENT.length);
+
+function headLines({ view }: Found, { paint }: Look, nowMs: number): readonly string[] {
+  const { activity, holder: by, tokens, cost_micros: micros } = view;
+  const holder = activity !== 'running' || by === null ? '' : ` by ${printable(by)} (epoch ${view.epoch})`;
+  const reason = view.reason === null ? '' : ` (${printable(view.reason)})`;
+  const spent = [
+    counted(view.sequence_number, 'checkpoint'),
+    ...(tokens > 0 ? [counted(tokens, 'token')] : []),
+    ...(micros > 0 ? [cost(micros)] : []),
+  ];
+  const times = `opened ${dateTime(Date.parse(view.opened_at))}, changed ${ago(Date.parse(view.updated_at), nowMs)}`;
+  const chain = view.continues === undefined ? [] : [`goes on for ${printable(view.continues)}, with a fresh history`];
+  return [
+    `${paint('bold', printable(view.workflow))}  ${printable(view.definition)} v${view.definition_version}  ${paint(ACTIVITY_COLOURS[activity], activity)}${reason}${holder}`,
+    paint('dim', `${times}; ${spent.join(', ')}`),
+    paint('dim', `tenant ${printable(view.tenant)}, partition ${view.partition}`),
+    ...(view.fork === undefined ? [] : [paint('dim', forkWords(view.fork))]),
+    ...chain.map((line) => paint('dim', line)),
+  ];
+}
+
+/** Why, on what evidence, and with which commands it is answered. */
+function questionLines(view: WorkflowView, at: ShowOptions, look: Look): readonly string[] {
+  const { question, reason } = view;
+  if (question === null) return [`${INDENT}${printable(reason ?? '')}`];
+  return [
+    `${INDENT}${printable(question.code)}: ${printable(question.message ?? '')}`,
+    ...valueLines(question.evidence, look),
+    `${INDENT}Answer it with one of these:`,
+    ...answersOf(view.workflow, view.tenant, question, at).flatMap(({ command, means }) => [
+      `${INDENT}${INDENT}${look.paint('cyan', printable(command))}`,
+      look.paint('dim', `${INDENT}${INDENT}${INDENT}${printable(means)}`),
+    ]),
+  ];
+}
+
+/** Why, what came of it, the command that tells more, and what the undo itself asks a person. */
+function undoLines({ view, waits }: Found, options: ShowOptions, title: string, look: Look): readonly string[] {
+  const undo = view.undo!;
+  const cause = `${INDENT}${printable(causeWords(view.reason ?? '', undo.why ?? ''))}`;
+  const tells = `${printable(showCommand(undo.workflow, options))} tells what was`;
+  const came = countWords(undo);
+  const lines = section(title, [cause, `${INDENT}${came === '' ? tells : `${came}; ${tells}`}`], look);
+  if (waits === undefined) return lines;
+  const waitTitle = `Its undo ${printable(waits.workflow)} waits for a person`;
+  return [...lines, '', ...section(waitTitle, questionLines(waits, options, look), look)];
+}
+
+function endingLines(found: Found, options: ShowOptions, look: Look): readonly string[] {
+  const { view } = found;
+  if (view.continued_as !== undefined) {
+    const next = view.continued_as;
+    const tells = printable(showCommand(next, options));
+    return section('Continued', [`${INDENT}It goes on as ${printable(next)}; ${tells} tells how that stands.`], look);
+  }
+  switch (view.status) {
+    case 'compensating':
+      return undoLines(found, options, 'Is being undone', look);
+    case 'completed': {
+      const took = duration(Date.parse(view.updated_at) - Date.parse(view.opened_at));
+      return view.forgotten ? [] : section(`Output after ${took}`, valueLines(view.output, look), look);
+    }
+    case 'failed': {
+      const words = `${printable(view.reason ?? '')}: ${printable(view.error?.message ?? '')}`;
+      return view.forgotten ? [] : section('Failed', [`${INDENT}${words}`], look);
+    }
+    case 'compensated':
+      return undoLines(found, options, view.undo?.undone_count === 0 ? 'Ended, nothing undone' : 'Undone', look);
+    case 'parked':
+      return section('Waits for a person', questionLines(view, options, look), look);
+    default:
+      return askedLines(found, look);
+  }
+}
+
+/** Who paused or cancelled it, and why. */
+function askedLines({ view: { reason }, events }: Found, look: Look): readonly string[] {
+  if (reason !== PAUSED && reason !== CANCELLING) return [];
+  const [title, wanted] = reason === PAUSED ? ['Paused', 'PauseRequested'] : ['Is being cancelled', 'CancelRequested'];
+  const asked = events.findLast(({ type }) => type === wanted);
+  return section(title, asked === undefined ? [] : [`${INDENT}${printable(eventWords(asked))}`], look);
+}
+
+function frontierLines(
+  { view, tasks, events }: Found,
+  options: ShowOptions,
+  look: Look,
+  nowMs: number,
+): readonly string[] {
+  const { pending_task_count: pendingCount, status, activity } = view;
+  if (pendingCount === 0) return [];
+  const steps = stepNames(tasks);
+  const stands = standsWords(status);
+  const cells = tasks.map((task) => {
+    const failure = events.findLast(({ type, control }) => type === 'StepFailed' && control.task === task.task);
+    const words = stands ?? taskWords(task, steps, nowMs, activity === 'running');
+    // The words of an event about a task begin with the task; here they stand in its line.
+    const why = failure === undefined ? '' : `: ${eventWords(failure).replace(/^task [^:]*: /, '')}`;
+    const colour = task.state === 'ready' ? 'cyan' : 'yellow';
+    return [
+      task.task,
+      printable(task.step),
+      { text: printable(`${words}${why}`), paint: (text: string) => look.paint(colour, text) },
+    ];
+  });
+  const columns = [{ title: 'TASK' }, { title: 'STEP', shrinksTo: 8 }, { title: 'STATE', shrinksTo: 20 }];
+  const lines = tableLines(columns, cells, { width: innerWidth(look), title: (text) => look.paint('dim', text) });
+  const left = pendingCount - tasks.length;
+  const more =
+    left > 0 ? [`${INDENT}… ${counted(left, 'more task')}${options.tasks === true ? '' : ' (--tasks)'}`] : [];
+  const confirm = confirmLines(view.workflow, tasks, options, look);
+  return section(`Frontier: ${counted(pendingCount, 'task')} pending`, [...lines, ...more, ...confirm], look);
+}
+
+/** The command for the first effect that waits for its confirmation; the token of others stands in their line. */
+function confirmLines(
+  workflow: string,
+  tasks: Found['tasks'],
+  options: ShowOptions,
+  { paint }: Look,
+): readonly string[] {
+  const wait = tasks.flatMap(({ blocked_on }) => blocked_on).find(({ on }) => on === 'confirmation');
+  if (wait?.on !== 'confirmation' || wait.token === undefined) return [];
+  const command = commandLine('tidemark', 'confirm', workflow, wait.token, ...atWords(options));
+  return [`${INDENT}What became of it is told with ${paint('cyan', `${command} --response JSON`)} (or --failed TEXT)`];
+}
+
+function childLines({ children }: Found, look: Look): readonly string[] {
+  if (children.length === 0) return [];
+  const shown = children
+    .slice(0, TASKS_SHOWN_COUNT)
+    .map(
+      ({ workflow, definition, activity }) =>
+        `${INDENT}${printable(workflow)}  ${printable(definition)}  ${look.paint(ACTIVITY_COLOURS[activity], activity)}`,
+    );
+  const isAll = children.length === shown.length;
+  return section('Children', isAll ? shown : [...shown, `${INDENT}… and more (tidemark children)`], look);
+}
+
+function lastLines({ view: { last_checkpoint: last, last_action: action } }: Found, look: Look, nowMs: number) {
+  if (last === null) return section('Last checkpoint', [`${INDENT}none yet`], look);
+  const { sequence_number: sequence, step_definition_ref: step, task } = last;
+  return section(
+    'Last checkpoint',
+    [
+      `${INDENT}#${sequence} ${printable(step ?? '')} (task ${task}), ${ago(Date.parse(last.at), nowMs)}: ${printable(action)}`,
+      look.paint('dim', `${INDENT}${last.checkpoint_id}, input ${last.input_state_hash.slice(0, 12)}…`),
+    ],
+    look,
+  );
+}
+
+/** The flow with the number of pending tasks behind each step. */
+function flowSection({ view: { flow, frontier, last_checkpoint: last } }: Found, { paint }: Look): readonly string[] {
+  const pending = new Map<string, number>();
+  for (const { step } of frontier) pending.set(step, (pending.get(step) ?? 0) + 1);
+  const marks = (step: string): string => {
+    const waiting = pending.get(step);
+    const mark = last?.step_definition_ref === step ? paint('green', '  ✓ last') : '';
+    return `${mark}${waiting === undefined ? '' : paint('yellow', `  ● ${waiting} pending`)}`;
+  };
+  return flowLines({ starts: flow!.starts, flow: flow!.steps }, marks).map((line) => `${INDENT}${line}`);
+}
+
+function checkpointLines({ checkpoints, view }: Found, look: Look): readonly string[] {
+  if (checkpoints === undefined) return [];
+  let beforeMs = Date.parse(view.opened_at);
+  const cells = checkpoints.map((checkpoint) => {
+    const atMs = Date.parse(checkpoint.at);
+    const took = duration(atMs - beforeMs);
+    beforeMs = atMs;
+    return [
+      count(checkpoint.sequence_number),
+      clockTime(atMs),
+      took,
+      printable(checkpoint.step_definition_ref ?? ''),
+      checkpoint.task ?? '',
+      checkpoint.tokens === 0 ? '' : count(checkpoint.tokens),
+      String(checkpoint.epoch),
+      printable(checkpoint.last_action),
+    ];
+  });
+  const columns = [
+    { title: '#', align: 'right' },
+    { title: 'AT' },
+    { title: 'TOOK', align: 'right' },
+    { title: 'STEP', shrinksTo: 8 },
+    { title: 'TASK' },
+    { title: 'TOKENS', align: 'right' },
+    { title: 'EPOCH', align: 'right' },
+    { title: 'ACTION', shrinksTo: 12 },
+  ] as const;
+  const lines = tableLines(columns, cells, { width: innerWidth(look), title: (text) => look.paint('dim', text) });
+  return section('Checkpoints', checkpoints.length === 0 ? [`${INDENT}none yet`] : lines, look);
+}
+
+function effectLines(effects: readonly Effect[] | undefined, look: Look): readonly string[] {
+  if (effects === undefined) return [];
+  const cells = effects.map((effect) => [
+    clockTime(Date.parse(effect.at)),
+    printable(effect.operation),
+    effect.kind,
+    {
+      text: effect.status,
+      paint: (text: string) => look.paint(effect.status === 'done' ? 'green' : 'yellow', text),
+    },
+    effect.request_digest.slice(0, 12),
+    effect.response_digest?.slice(0, 12) ?? '',
+    printable(effect.idempotency_key),
+  ]);
+  const columns = [
+    { title: 'AT' },
+    { title: 'OPERATION', shrinksTo: 10 },
+    { title: 'KIND' },
+    { title: 'STATUS' },
+    { title: 'REQUEST' },
+    { title: 'RESPONSE' },
+    { title: 'KEY', shrinksTo: 12 },
+  ];
+  const lines = tableLines(columns, cells, { width: innerWidth(look), title: (text) => look.paint('dim', text) });
+  return section('Effects', effects.length === 0 ? [`${INDENT}none`] : lines, look);
+}
+
+function eventLines({ events }: Found, look: Look): readonly string[] {
+  const cells = events.map((event) => [
+    count(event.position),
+    clockTime(Date.parse(event.at)),
+    event.type,
+    event.epoch === 0 ? '' : String(event.epoch),
+    printable(eventWords(event)),
+  ]);
+  const columns = [
+    { title: 'POSITION', align: 'right' },
+    { title: 'AT' },
+    { title: 'TYPE' },
+    { title: 'EPOCH', align: 'right' },
+    { title: '', shrinksTo: 12 },
+  ] as const;
+  const lines = tableLines(columns, cells, { width: innerWidth(look), title: (text) => look.paint('dim', text) });
+  return section('Events other than checkpoints and effects', events.length === 0 ? [`${INDENT}none`] : lines, look);
+}

@@ -1,0 +1,124 @@
+/** Owns `tidemark show`: everything that is known of one workflow, asked at once and then told. */
+
+import type { Checkpoint, Client, Effect, Event, Run, Task, Workflow, WorkflowView } from '@tidemark/client';
+import { EXIT } from '@tidemark/host/exit-codes';
+import { readDefinitions } from '../../definitions.ts';
+import { EVENTS_READ_MAX, PAGE_COUNT, TASKS_READ_MAX, TASKS_SHOWN_COUNT } from '../../limits.ts';
+import { allOf, firstOf } from '../../place/pages.ts';
+import { atPlace, type PlaceOptions } from '../../place/place.ts';
+import type { Session } from '../../session.ts';
+import { answersOf } from '../../views/answers.ts';
+import { pastLines } from './show-at.ts';
+import { showLines } from './show-lines.ts';
+
+export interface ShowOptions extends PlaceOptions {
+  readonly workflows?: readonly string[] | undefined;
+  readonly checkpoints?: boolean | undefined;
+  readonly effects?: boolean | undefined;
+  readonly events?: boolean | undefined;
+  readonly tasks?: boolean | undefined;
+  /** As it stood after this checkpoint. */
+  readonly at?: number | undefined;
+}
+
+/** What one look at a workflow found. Lists that were not asked for are undefined. */
+export interface Found {
+  readonly view: WorkflowView;
+  /** The undo that waits for a person, while the workflow is being undone. */
+  readonly waits: WorkflowView | undefined;
+  readonly tasks: readonly Task[];
+  /** The first ones. */
+  readonly children: readonly Workflow[];
+  readonly checkpoints: readonly Checkpoint[] | undefined;
+  readonly effects: readonly Effect[] | undefined;
+  /** The newest last. */
+  readonly events: readonly Event[];
+}
+
+export async function show(session: Session, id: string, options: ShowOptions): Promise<number> {
+  const { terminal, cwd } = session;
+  const named = options.workflows ?? [];
+  const definitions = named.length === 0 ? undefined : () => readDefinitions(named, cwd);
+  await atPlace(session, { ...options, how: 'look', definitions }, async ({ client }) => {
+    if (options.at !== undefined) {
+      const past = await client.run(id).at(options.at);
+      terminal.answer(past);
+      if (!terminal.json) terminal.lines(pastLines(past, terminal, Date.now()));
+      return;
+    }
+    const found = await find(client, id, options);
+    terminal.answer(showJson(found, options));
+    if (!terminal.json) terminal.lines(showLines(found, options, terminal, Date.now()));
+  });
+  return EXIT.ok;
+}
+
+async function find(client: Client, id: string, options: ShowOptions): Promise<Found> {
+  const run = client.run(id);
+  const view = await run.get();
+  const waiting = view.undo?.waiting_workflow ?? null;
+  const asked = { params: { workflow: id }, query: { limit: PAGE_COUNT } };
+  const { children } = await client.ask('GET /v1/workflows/{workflow}/children', asked);
+  return {
+    view,
+    waits: waiting === null ? undefined : await client.run(waiting).get(),
+    tasks: options.tasks === true ? await allTasks(run) : view.frontier.slice(0, TASKS_SHOWN_COUNT),
+    children,
+    checkpoints: options.checkpoints === true ? await allCheckpoints(run) : undefined,
+    effects: options.effects === true ? await allEffects(run) : undefined,
+    // Those of the last page say why tasks failed and who paused it.
+    events: await newestEvents(run, options.events === true ? EVENTS_READ_MAX : PAGE_COUNT),
+  };
+}
+
+const allTasks = async (run: Run): Promise<readonly Task[]> =>
+  (
+    await firstOf(
+      TASKS_READ_MAX,
+      (query) => run.tasks(query),
+      ({ tasks }) => tasks,
+    )
+  ).items;
+
+async function newestEvents(run: Run, most: number): Promise<readonly Event[]> {
+  const pages: (readonly Event[])[] = [];
+  await firstOf(
+    most,
+    (query) => run.notes(query),
+    ({ events }) => {
+      // Each page has those before the last one's.
+      pages.unshift(events);
+      return events;
+    },
+  );
+  return pages.flat();
+}
+
+const allCheckpoints = (run: Run): Promise<readonly Checkpoint[]> =>
+  allOf(
+    (from: number | undefined) => run.checkpoints({ from }),
+    (page) => page.checkpoints,
+    (page) => page.next_from,
+  );
+
+const allEffects = (run: Run): Promise<readonly Effect[]> =>
+  allOf(
+    (after: string | undefined) => run.effects({ after }),
+    (page) => page.effects,
+    (page) => page.next_after,
+  );
+
+/** What the operations answered, and the commands that answer what it, or its undo, asks. */
+function showJson({ view, waits, tasks, children, checkpoints, effects, events }: Found, options: ShowOptions): object {
+  const asking = waits ?? view;
+  const { workflow, tenant, question } = asking;
+  return {
+    ...view,
+    ...(question !== null && { answers: answersOf(workflow, tenant, question, options) }),
+    ...(options.tasks === true && { tasks }),
+    ...(children.length > 0 && { children }),
+    ...(checkpoints !== undefined && { checkpoints }),
+    ...(effects !== undefined && { effects }),
+    ...(options.events === true && { events }),
+  };
+}

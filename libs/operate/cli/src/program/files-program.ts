@@ -1,0 +1,35 @@
+/** Owns the arguments and options of `tidemark files`, and their help. Must hold no logic of a command. */
+
+import { type Command, Option } from 'commander';
+import { repeated } from '../arguments.ts';
+import type { ProgramKit } from './program-kit.ts';
+import { places } from './shared-options.ts';
+
+const filesCommands = () => import('../commands/files.ts');
+
+export function addFiles({ command: add, does, modules }: ProgramKit): void {
+  const files = add('files', 'a workflow as plain files that agents and shell scripts read and write');
+  const command = (name: string, description: string): Command =>
+    modules(
+      places(
+        files.command(name).description(description).copyInheritedSettings(files).argument('<folder>', 'of the files'),
+      ),
+    );
+  for (const [name, description, perform] of [
+    ['export', 'write the files of a run once', 'filesExport'],
+    ['mirror', 'keep the files what the run is, until Ctrl-C; what others write to them comes back', 'filesMirror'],
+  ] as const) {
+    command(name, description)
+      .addOption(new Option('--run <id>', 'of this run').conflicts('newest'))
+      .addOption(new Option('--newest <workflow>', 'of the newest run of this workflow, and of each that follows it'))
+      .option('--tenant <name>', 'whose workflow --newest means (default: yours, or default)')
+      .action(does(filesCommands, perform));
+  }
+  command('import', 'start a run of a pipeline in which the steps that the files call completed are done')
+    .requiredOption('--as <pipeline>', 'the pipeline, from the given modules')
+    .option('--id <id>', 'id of the run (default: the pipeline_id of the files)')
+    .option('--tenant <name>', 'whose run it is (default: default)')
+    .option('--outputs <folder>', 'outputs may lie in this folder too; may be repeated', repeated)
+    .option('--input <json>', 'its input: JSON, @file, or - for standard input (default: {})')
+    .action(does(filesCommands, 'filesImport'));
+}

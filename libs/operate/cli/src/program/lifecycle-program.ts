@@ -1,0 +1,46 @@
+/** Owns the arguments and options of `cancel`, `terminate`, `pause`, `resume`, `skip`, `take`, `pin` and `unpin`, and their help. Must hold no logic. */
+
+import type { ProgramKit } from './program-kit.ts';
+import { places, why } from './shared-options.ts';
+
+const ACTS = [
+  [
+    'cancel',
+    'end a workflow in good order: no further task starts, and what it did is undone where that is registered',
+  ],
+  ['terminate', 'end a workflow at once, whoever runs it, without undoing anything'],
+  ['pause', 'start no further task of a workflow until it is resumed'],
+  ['resume', 'let a paused workflow go on'],
+] as const;
+
+export function addLifecycle({ command, does }: ProgramKit): void {
+  for (const [act, description] of ACTS) {
+    why(places(command(act, description)).argument('<id>', 'id of the run')).action(
+      does(() => import('../commands/lifecycle.ts'), act),
+    );
+  }
+  const judging = [
+    ['skip', "go on without the record at which workflows stand, since it can't be read; look at it first"],
+    [
+      'take',
+      "read that record once more, now that what was lacking is there; or take a workflow's history from before encryption",
+    ],
+  ] as const;
+  for (const [judgement, description] of judging) {
+    why(places(command(judgement, description)).argument('<ids...>', 'ids of the runs')).action(
+      does(() => import('../commands/judge.ts'), judgement),
+    );
+  }
+}
+
+export function addPinning({ command, does }: ProgramKit): void {
+  const pinning = [
+    ['pin', 'keep a workflow to the version that it has'],
+    ['unpin', 'let a pinned workflow go on with newer versions'],
+  ] as const;
+  for (const [name, description] of pinning) {
+    why(places(command(name, description)).argument('<id>', 'id of the run')).action(
+      does(() => import('../commands/pin.ts'), name),
+    );
+  }
+}

@@ -1,0 +1,32 @@
+/** Owns the arguments and options of `login`, `logout`, `whoami` and `contexts`, and their help. Must hold no logic. */
+
+import type { Command } from 'commander';
+import type { ProgramKit } from './program-kit.ts';
+import { jsonOption, places } from './shared-options.ts';
+
+const loginCommands = () => import('../commands/login.ts');
+
+export function addLogin({ command, does }: ProgramKit): void {
+  command('login', 'speak to the API of a server from now on, as somebody that it knows')
+    .argument('[url]', 'its address (default: that of the context, whose credential is renewed)')
+    .option('--context <name>', "a name for it (default: the server's)")
+    .option('--key <source>', 'an API key: @file, or - for standard input')
+    .option('--oidc <issuer>', 'an issuer of tokens that it trusts: you type a code in a browser')
+    .option('--client-id <id>', 'as the issuer knows this program')
+    .option('--audience <name>', 'for whom the tokens are, where the issuer asks')
+    .option('--scope <scopes>', 'what is asked of the issuer', 'openid offline_access')
+    .addOption(jsonOption())
+    .action(does(loginCommands, 'login'));
+  command('logout', 'forget a context and its credential')
+    .option('--context <name>', 'which one (default: the current one)')
+    .addOption(jsonOption())
+    .action(does(loginCommands, 'logout'));
+  places(command('whoami', 'who you are there, and what you may do')).action(does(loginCommands, 'whoami'));
+  const parent = command('contexts', 'the servers that are known here, and which of them is asked').helpCommand(false);
+  const sub = (usage: string, what: string, isDefault = false): Command =>
+    parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent).addOption(jsonOption());
+  sub('list', 'all of them', true).action(does(loginCommands, 'listContexts'));
+  sub('use', 'ask this one from now on; without a name, the folder')
+    .argument('[name]', 'its name')
+    .action(does(loginCommands, 'useContext'));
+}

@@ -1,0 +1,174 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CallOptions, callCli } from '../called-cli.ts';
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(path.join(os.tmpdir(), 'tidemark-cli-'));
+});
+afterAll(() => rm(cwd, { recursive: true, force: true }));
+
+const MODULE = path.resolve(import.meta.dirname, '../../fixtures/agents.ts');
+const ADVISED = path.resolve(import.meta.dirname, '../../fixtures/advised.ts');
+
+const call = (args: readonly string[], given: Omit<CallOptions, 'cwd'> = {}) => callCli(args, { cwd, ...given });
+
+describe('usage', () => {
+  it.each([
+    [[], /name a command/],
+    [['frobnicate'], /unknown command 'frobnicate'/],
+    [['ls', '--frobnicate'], /unknown option '--frobnicate'/],
+    [['ls', '--status', 'sleeping'], /Allowed choices are open, parked, compensating, compensated, completed, failed;/],
+    [['ls', '--limit', '0'], /whole number from 1 to 10000/],
+    [['ls', '--limit', '1e3'], /whole number/],
+    [['dev', '--concurrency', 'many'], /whole number/],
+    [['show'], /missing required argument 'id'/],
+    [['approve', 'x', '--by', 'Ada'], /required option '--why <text>'/],
+    [['approve', 'x', '--by', 'Ada', '--why', 'y', '--as', 'fail'], /choices are retry, done, not-done, compensate;/],
+    [['confirm', 'x'], /missing required argument 'token'/],
+    [['signal', 'x'], /missing required argument 'name'/],
+    [['run', '--workflows', 'a.ts', 'greet'], /name it before --workflows/],
+    [['ls', 'stray'], /too many arguments/],
+  ])('%j is refused with 64', async (args, message) => {
+    const { code, out, err } = await call(args);
+    expect(code).toBe(64);
+    expect(out).toBe('');
+    expect(err).toMatch(message);
+    expect(err.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('tells programs as JSON', async () => {
+    const { code, out, err } = await call(['frobnicate', '--json']);
+    expect([code, out]).toEqual([64, '']);
+    expect(JSON.parse(err)).toEqual({ error: { code: 'usage', message: expect.stringContaining('frobnicate') } });
+  });
+
+  it('shows help on standard output, with the exit codes', async () => {
+    const { code, out } = await call(['--help']);
+    expect(code).toBe(0);
+    for (const text of ['dev', 'run', 'ls', 'show', 'watch', 'admin', '78', '130']) expect(out).toContain(text);
+  });
+});
+
+it('prints its version', async () => {
+  const { code, out } = await call(['--version']);
+  expect([code, out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+});
+
+describe('a folder without state', () => {
+  it('lists nothing, and makes nothing', async () => {
+    const listed = await call(['ls', '--json']);
+    expect([listed.code, JSON.parse(listed.out), listed.err]).toEqual([
+      0,
+      { api_version: 'v1', workflows: [], next_cursor: null },
+      '',
+    ]);
+    expect((await call(['ls'])).out).toBe('No workflows: nothing is kept in .tidemark yet.\n');
+  });
+
+  it('is said where something of it was asked for', async () => {
+    for (const args of [
+      ['ls'],
+      ['show', 'x'],
+      ['watch', 'x'],
+      ['watch'],
+      ['recover', 'x', '--dry-run'],
+      ['recover', 'x'],
+    ]) {
+      const { code, err } = await call([...args, '--state', 'elsewhere']);
+      expect(code).toBe(78);
+      expect(err).toContain('No state is kept in elsewhere yet');
+    }
+  });
+
+  it('says of definitions what their authors should know: an irreversible effect that nobody can ask about', async () => {
+    const { code, out } = await call(['admin', 'doctor', '--json', '--workflows', ADVISED]);
+    const { checks } = JSON.parse(out) as { checks: { check: string; level: string; found?: { code: string }[] }[] };
+    const found = checks.find(({ check }) => check === 'Advice');
+    expect([code, found]).toMatchObject([
+      0,
+      { level: 'warn', found: [{ definition: 'advised', code: 'effect-without-probe', subject: 'bank.wire' }] },
+    ]);
+    const missing = await call(['admin', 'doctor', '--workflows', 'nowhere.ts']);
+    expect([missing.code, missing.out]).toEqual([78, expect.stringContaining('fail  Advice')]);
+  });
+
+  it('is well', async () => {
+    const { code, out } = await call(['admin', 'doctor', '--json']);
+    expect(code).toBe(0);
+    const { checks } = JSON.parse(out) as { checks: { check: string; level: string }[] };
+    expect(checks.map(({ check }) => check)).toEqual(['Node', 'State', 'Disk']);
+  });
+});
+
+describe('what a run is given', () => {
+  const run = (...args: string[]) => call(['run', ...args, '--workflows', MODULE]);
+
+  it('names the workflows there are when asked for another', async () => {
+    const { code, err } = await run('greeting');
+    expect(code).toBe(65);
+    expect(err).toContain("No workflow is named 'greeting'");
+    expect(err).toContain('known: broken, count-up, cruise, errand, greet, ');
+  });
+
+  it('names the path of what is wrong with the input', async () => {
+    const { code, err } = await run('greet', '--input', '{"name": 7}');
+    expect(code).toBe(65);
+    expect(err).toMatch(/input: name: expected string/);
+  });
+
+  it('says where the input that is no JSON came from', async () => {
+    await writeFile(path.join(cwd, 'bad.json'), '{');
+    expect((await run('greet', '--input', '{name}')).err).toContain('--input is no JSON');
+    const deep = await run('greet', '--input', `{"n":${'['.repeat(5_000)}${']'.repeat(5_000)}}`);
+    expect([deep.code, deep.err]).toEqual([75, expect.stringContaining('--input has more than 64 levels')]);
+    await writeFile(path.join(cwd, 'latin1.json'), Buffer.from('{"name":"Zo\u00eb"}', 'latin1'));
+    const latin1 = await run('greet', '--input', '@latin1.json');
+    expect([latin1.code, latin1.err]).toEqual([65, expect.stringContaining('latin1.json is not UTF-8')]);
+    expect((await run('greet', '--input', '@bad.json')).err).toContain('bad.json is no JSON');
+    expect((await run('greet', '--input', '@none.json')).err).toContain('there is no such file');
+    const { code, err } = await call(['run', 'greet', '--input', '-', '--workflows', MODULE], { stdin: '' });
+    expect([code, err]).toEqual([65, expect.stringContaining('standard input is no JSON: it is empty')]);
+  });
+
+  it('needs modules, which it finds by pattern and in the environment', async () => {
+    expect((await call(['run', 'greet'])).code).toBe(78);
+    expect((await call(['run', 'greet', '--workflows', './none/*.ts'])).err).toContain('no file fits');
+    expect((await call(['run', 'greet', '--workflows', './missing.ts'])).code).toBe(78);
+    const fitting = await call(['run', 'nope', '--workflows', `${path.dirname(MODULE)}/agent*.ts`]);
+    expect(fitting.err).toContain('known: broken');
+    const named = await call(['run', 'nope'], { env: { TIDEMARK_WORKFLOWS: MODULE } });
+    expect(named.err).toContain('known: broken');
+  });
+});
+
+describe('a cluster in the environment', () => {
+  it('is reported setting by setting, without values', async () => {
+    const env = { TIDEMARK_KAFKA_BROKERS: 'secret-broker', TIDEMARK_REDIS_URL: 'redis://:hunter2@h' };
+    const { code, out } = await call(['admin', 'doctor', '--json'], { env });
+    expect(code).toBe(78);
+    expect(out).toContain('TIDEMARK_POSTGRES_URL is not set');
+    expect(out).not.toMatch(/secret-broker|hunter2/);
+  });
+
+  it('is checked server by server', async () => {
+    const env = {
+      TIDEMARK_KAFKA_BROKERS: '127.0.0.1:1',
+      TIDEMARK_REDIS_URL: 'redis://:hunter2@127.0.0.1:1',
+      TIDEMARK_POSTGRES_URL: 'postgres://u:hunter2@127.0.0.1:1/x',
+      TIDEMARK_ENCRYPTION: 'off',
+    };
+    const { code, out } = await call(['admin', 'doctor', '--json'], { env });
+    expect(code).toBe(69);
+    const { status, checks } = JSON.parse(out) as { status: string; checks: { check: string; level: string }[] };
+    expect(status).toBe('fail');
+    expect(checks.filter(({ level }) => level === 'fail').map(({ check }) => check)).toEqual([
+      'Kafka',
+      'Redis',
+      'Postgres',
+    ]);
+    expect(out).not.toContain('hunter2');
+  });
+});
