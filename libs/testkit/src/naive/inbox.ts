@@ -67,21 +67,8 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       return fireTimer(stream, event.control.timer, event.id) ? null : 'unknown-task';
     case 'LeaseRevoked':
       return revoke(stream, event);
-    case 'EffectConfirmed': {
-      const { token, outcome, responseDigest } = event.control;
-      if (stream.status === 'compensating') return 'not-asked';
-      const awaited = (one: NaiveEffect): boolean => one.pending?.token === token;
-      const task = stream.tasks.find((one) => one.effects.some(awaited));
-      const effect = task?.effects.find(awaited);
-      if (task === undefined || effect === undefined) return 'unknown-task';
-      settle(effect, outcome, responseDigest);
-      effect.isUntold = outcome === 'failed';
-      if (stream.question !== null && stream.question.key === effect.key) {
-        reopen(stream);
-        startAfresh(stream, task);
-      }
-      return null;
-    }
+    case 'EffectConfirmed':
+      return confirm(stream, event.control);
     case 'ApprovalDecided':
       return decide(stream, event.control);
     case 'CompensationFinished':
@@ -96,27 +83,10 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
     case 'RecordJudged':
       return null;
     case 'CancelRequested':
-      return cancel(stream, event.control.code, event.control.by, event.id) ? null : 'not-asked';
     case 'WorkflowTerminated':
-      if (stream.status === 'compensating') return 'not-asked';
-      reopen(stream);
-      stream.status = 'failed';
-      stream.reason = event.control.code;
-      stream.ruling = null;
-      stream.paused = undefined;
-      stream.lease = null;
-      return null;
     case 'PauseRequested':
-      if (stream.status === 'compensating' || stream.paused !== undefined || stream.ruling === 'cancel') {
-        return 'not-asked';
-      }
-      stream.paused = { by: event.control.by, event: event.id, atMs: event.atMs };
-      if (stream.rules < LIFECYCLE_RULES) stream.rules = LIFECYCLE_RULES;
-      return null;
     case 'ResumeRequested':
-      if (stream.status === 'compensating' || stream.paused === undefined) return 'not-asked';
-      stream.paused = undefined;
-      return null;
+      return steer(stream, event);
     case 'ChildClosed': {
       const { child, task, outcome } = event.control;
       const waiting = stream.tasks.find((one) => one.id === task);
@@ -151,6 +121,56 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       );
       return null;
     }
+  }
+}
+
+function confirm(
+  stream: NaiveStream,
+  { token, outcome, responseDigest }: Extract<InboxEvent, { type: 'EffectConfirmed' }>['control'],
+): Outcome {
+  if (stream.status === 'compensating') return 'not-asked';
+  const awaited = (one: NaiveEffect): boolean => one.pending?.token === token;
+  const task = stream.tasks.find((one) => one.effects.some(awaited));
+  const effect = task?.effects.find(awaited);
+  if (task === undefined || effect === undefined) return 'unknown-task';
+  settle(effect, outcome, responseDigest);
+  effect.isUntold = outcome === 'failed';
+  if (stream.question !== null && stream.question.key === effect.key) {
+    reopen(stream);
+    startAfresh(stream, task);
+  }
+  return null;
+}
+
+type Steering = Extract<
+  InboxEvent,
+  { type: 'CancelRequested' | 'WorkflowTerminated' | 'PauseRequested' | 'ResumeRequested' }
+>;
+
+function steer(stream: NaiveStream, event: Steering): Outcome {
+  switch (event.type) {
+    case 'CancelRequested':
+      return cancel(stream, event.control.code, event.control.by, event.id) ? null : 'not-asked';
+    case 'WorkflowTerminated':
+      if (stream.status === 'compensating') return 'not-asked';
+      reopen(stream);
+      stream.status = 'failed';
+      stream.reason = event.control.code;
+      stream.ruling = null;
+      stream.paused = undefined;
+      stream.lease = null;
+      return null;
+    case 'PauseRequested':
+      if (stream.status === 'compensating' || stream.paused !== undefined || stream.ruling === 'cancel') {
+        return 'not-asked';
+      }
+      stream.paused = { by: event.control.by, event: event.id, atMs: event.atMs };
+      if (stream.rules < LIFECYCLE_RULES) stream.rules = LIFECYCLE_RULES;
+      return null;
+    case 'ResumeRequested':
+      if (stream.status === 'compensating' || stream.paused === undefined) return 'not-asked';
+      stream.paused = undefined;
+      return null;
   }
 }
 

@@ -25,7 +25,7 @@ import { addLifecycle, addPinning } from './lifecycle-program.ts';
 import { addLogin } from './login-program.ts';
 import { addMcp } from './mcp-program.ts';
 import { addMemory } from './memory-program.ts';
-import type { Does } from './program-kit.ts';
+import type { Does, ProgramKit } from './program-kit.ts';
 import { addRecovery } from './recovery-program.ts';
 import { addRepoState } from './repo-state-program.ts';
 import { addRetention } from './retention-program.ts';
@@ -93,27 +93,8 @@ function usageMessage(message: string, code: string): string {
   return `${message.replace(/\.$/, '')}${hint}; tidemark --help shows how`;
 }
 
-export function makeProgram(does: Does, { terminal, env }: Session): Command {
-  const program = new Command('tidemark')
-    .description('Event-sourced state for fleets of long-lived AI agents.')
-    .exitOverride()
-    .configureOutput({
-      // Errors are told in one way, whoever finds them.
-      writeErr: () => {},
-      writeOut: (text) => terminal.help(text),
-      outputError: () => {},
-      getOutHelpWidth: () => terminal.width ?? 100,
-    })
-    .helpCommand(false)
-    .version(OWN_VERSION, '--version', 'print the version')
-    // Commands have options of that name.
-    .enablePositionalOptions()
-    .addHelpText('after', EXIT_CODES);
-  const command = (usage: string, description: string): Command =>
-    program.command(usage).description(description).copyInheritedSettings(program);
-  const modules = (sub: Command): Command => sub.addOption(workflows(env));
-  const kit = { command, does, modules };
-
+/** What most people use first: to run, and to see what runs. */
+function addRunning({ command, does }: ProgramKit, env: Session['env']): void {
   command('dev', 'run workflows in this process, with state in a folder, and tell what happens')
     .addOption(workflows(env))
     .addOption(stateOption())
@@ -168,7 +149,30 @@ export function makeProgram(does: Does, { terminal, env }: Session): Command {
     .argument('[id]', 'id of the run (default: all)')
     .option('--lines', 'a line for each thing that happens, also on a terminal')
     .action(does(() => import('../commands/watch.ts'), 'watch'));
+}
 
+export function makeProgram(does: Does, { terminal, env }: Session): Command {
+  const program = new Command('tidemark')
+    .description('Event-sourced state for fleets of long-lived AI agents.')
+    .exitOverride()
+    .configureOutput({
+      // Errors are told in one way, whoever finds them.
+      writeErr: () => {},
+      writeOut: (text) => terminal.help(text),
+      outputError: () => {},
+      getOutHelpWidth: () => terminal.width ?? 100,
+    })
+    .helpCommand(false)
+    .version(OWN_VERSION, '--version', 'print the version')
+    // Commands have options of that name.
+    .enablePositionalOptions()
+    .addHelpText('after', EXIT_CODES);
+  const command = (usage: string, description: string): Command =>
+    program.command(usage).description(description).copyInheritedSettings(program);
+  const modules = (sub: Command): Command => sub.addOption(workflows(env));
+  const kit = { command, does, modules };
+
+  addRunning(kit, env);
   addRecovery(kit);
   addPinning(kit);
   addShadow(kit);

@@ -114,19 +114,23 @@ function AnswerForm(props: {
           hint="May be left empty. Kept with the answer, in the history."
         />
         {error === null ? null : <Failure error={error} />}
-        <div className="answers">
-          <button type="submit" className="primary" disabled={isBusy}>
-            {isBusy ? 'Sending…' : 'Approve'}
-          </button>
-          <button type="button" className="danger" disabled={isBusy} onClick={() => setRejecting(true)}>
-            Reject
-          </button>
-        </div>
+        <Answers isBusy={isBusy} onReject={() => setRejecting(true)} />
       </form>
       {isRejecting ? <Reject {...{ answer, onDone }} onClose={() => setRejecting(false)} /> : null}
     </>
   );
 }
+
+const Answers = ({ isBusy, onReject }: { readonly isBusy: boolean; readonly onReject: () => void }) => (
+  <div className="answers">
+    <button type="submit" className="primary" disabled={isBusy}>
+      {isBusy ? 'Sending…' : 'Approve'}
+    </button>
+    <button type="button" className="danger" disabled={isBusy} onClick={onReject}>
+      Reject
+    </button>
+  </div>
+);
 
 type Answer = (body: {
   readonly approved: boolean;

@@ -1,6 +1,7 @@
 /** Owns sessions: where one stands, who handed it to whom, what earlier workflows left in words, and what is remembered of its user. */
 
 import { useQuery } from '@tanstack/react-query';
+import type { Answer as AnswerOf } from '@tidemark/client';
 import { useEffect, useState } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer, Empty } from '../parts/answers.tsx';
@@ -105,73 +106,17 @@ function Session({ session }: { readonly session: string }) {
                 <header>
                   <h2>{data.is_live ? 'Under way' : 'Its newest workflow'}</h2>
                 </header>
-                {workflow == null ? (
-                  <p className="dim">None.</p>
-                ) : (
-                  <>
-                    <dl className="facts">
-                      <Fact name="Workflow">
-                        <Link to={workflowAddress(workflow.workflow)} className="body-link">
-                          <Name of={workflow.workflow} />
-                        </Link>
-                      </Fact>
-                      <Fact name="State">
-                        <State of={workflow.status} reason={workflow.reason} />
-                      </Fact>
-                      <Fact name="User">{plain(data.user ?? '–')}</Fact>
-                      <Fact name="Last action">
-                        <bdi>{plain(workflow.last_action)}</bdi>
-                      </Fact>
-                    </dl>
-                    {workflow.goal.map((goal) => (
-                      <p key={goal}>{plain(goal)}</p>
-                    ))}
-                    {workflow.belief === null ? null : <JsonTree value={workflow.belief} label="Belief" />}
-                  </>
-                )}
+                <NewestWorkflow of={workflow ?? null} user={data.user} />
               </section>
               <section className="card">
                 <header>
                   <h2>Earlier</h2>
                 </header>
-                {data.earlier.length === 0 ? (
-                  <p className="dim">It began with this one.</p>
-                ) : (
-                  <table>
-                    <tbody>
-                      {data.earlier.map((one) => (
-                        <tr key={one.workflow}>
-                          <td>
-                            <State of={one.status} />
-                          </td>
-                          <td>
-                            <Link to={workflowAddress(one.workflow)}>
-                              <Name of={one.workflow} />
-                            </Link>
-                          </td>
-                          <td className="num dim">
-                            <Ago at={one.opened_at} />
-                          </td>
-                        </tr>
-                      ))}
-                    </tbody>
-                  </table>
-                )}
+                <Earlier of={data.earlier} />
               </section>
             </div>
             <div className="cards-column">
-              {handovers.length === 0 ? null : (
-                <section className="card">
-                  <header>
-                    <h2>Hand-overs</h2>
-                  </header>
-                  {handovers.map(({ from, to, message }, index) => (
-                    <p key={index}>
-                      <b>{plain(from)}</b> to <b>{plain(to)}</b>: {plain(message)}
-                    </p>
-                  ))}
-                </section>
-              )}
+              {handovers.length === 0 ? null : <HandOvers of={handovers} />}
               <section className="card">
                 <header>
                   <h2>What was left in words</h2>
@@ -190,6 +135,80 @@ function Session({ session }: { readonly session: string }) {
     </Answer>
   );
 }
+
+type SessionAnswer = AnswerOf<'GET /v1/sessions/{session}'>;
+
+function NewestWorkflow({
+  of: workflow,
+  user,
+}: {
+  readonly of: SessionAnswer['workflow'];
+  readonly user: SessionAnswer['user'];
+}) {
+  return workflow == null ? (
+    <p className="dim">None.</p>
+  ) : (
+    <>
+      <dl className="facts">
+        <Fact name="Workflow">
+          <Link to={workflowAddress(workflow.workflow)} className="body-link">
+            <Name of={workflow.workflow} />
+          </Link>
+        </Fact>
+        <Fact name="State">
+          <State of={workflow.status} reason={workflow.reason} />
+        </Fact>
+        <Fact name="User">{plain(user ?? '–')}</Fact>
+        <Fact name="Last action">
+          <bdi>{plain(workflow.last_action)}</bdi>
+        </Fact>
+      </dl>
+      {workflow.goal.map((goal) => (
+        <p key={goal}>{plain(goal)}</p>
+      ))}
+      {workflow.belief === null ? null : <JsonTree value={workflow.belief} label="Belief" />}
+    </>
+  );
+}
+
+function Earlier({ of: earlier }: { readonly of: SessionAnswer['earlier'] }) {
+  return earlier.length === 0 ? (
+    <p className="dim">It began with this one.</p>
+  ) : (
+    <table>
+      <tbody>
+        {earlier.map((one) => (
+          <tr key={one.workflow}>
+            <td>
+              <State of={one.status} />
+            </td>
+            <td>
+              <Link to={workflowAddress(one.workflow)}>
+                <Name of={one.workflow} />
+              </Link>
+            </td>
+            <td className="num dim">
+              <Ago at={one.opened_at} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const HandOvers = ({ of: handovers }: { readonly of: NonNullable<SessionAnswer['handovers']> }) => (
+  <section className="card">
+    <header>
+      <h2>Hand-overs</h2>
+    </header>
+    {handovers.map(({ from, to, message }, index) => (
+      <p key={index}>
+        <b>{plain(from)}</b> to <b>{plain(to)}</b>: {plain(message)}
+      </p>
+    ))}
+  </section>
+);
 
 /** A moment in its own words. */
 const Saying = ({ text }: { readonly text: string }) =>

@@ -53,27 +53,12 @@ export function CallsTab({
           </thead>
           <tbody>
             {calls.slice(0, shown).map((call) => (
-              <tr key={`${call.key} ${call.attempt}`} aria-selected={call === picked} onClick={() => setPicked(call)}>
-                <td>
-                  <button type="button" className="more" onClick={() => setPicked(call)}>
-                    {duration(call.atMs - timeline.openedAtMs)}
-                  </button>
-                </td>
-                <td className="mono">{call.task}</td>
-                <td>
-                  <Worker holder={timeline.holders[call.lane] ?? null} lane={call.lane} />
-                </td>
-                <td className="num">
-                  {call.endedAtMs === undefined ? call.status : duration(call.endedAtMs - call.atMs)}
-                </td>
-                <td className="num">{short(call.tokens)}</td>
-                <td className="bar-cell">
-                  <svg className="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-                    <rect className="fill-model" width={(100 * call.tokens) / most} height={6} />
-                  </svg>
-                </td>
-                <td className="num">{money(call.costMicros)}</td>
-              </tr>
+              <CallRow
+                key={`${call.key} ${call.attempt}`}
+                {...{ call, timeline, most }}
+                isPicked={call === picked}
+                onPick={() => setPicked(call)}
+              />
             ))}
           </tbody>
         </table>
@@ -94,5 +79,36 @@ export function CallsTab({
         </section>
       )}
     </div>
+  );
+}
+
+function CallRow(props: {
+  readonly call: EffectRow;
+  readonly timeline: WatchedTimeline['timeline'];
+  readonly most: number;
+  readonly isPicked: boolean;
+  readonly onPick: () => void;
+}) {
+  const { call, timeline, most, isPicked, onPick } = props;
+  return (
+    <tr aria-selected={isPicked} onClick={onPick}>
+      <td>
+        <button type="button" className="more" onClick={onPick}>
+          {duration(call.atMs - timeline.openedAtMs)}
+        </button>
+      </td>
+      <td className="mono">{call.task}</td>
+      <td>
+        <Worker holder={timeline.holders[call.lane] ?? null} lane={call.lane} />
+      </td>
+      <td className="num">{call.endedAtMs === undefined ? call.status : duration(call.endedAtMs - call.atMs)}</td>
+      <td className="num">{short(call.tokens)}</td>
+      <td className="bar-cell">
+        <svg className="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+          <rect className="fill-model" width={(100 * call.tokens) / most} height={6} />
+        </svg>
+      </td>
+      <td className="num">{money(call.costMicros)}</td>
+    </tr>
   );
 }
