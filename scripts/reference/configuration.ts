@@ -1,6 +1,6 @@
 /** Owns docs/configuration.md: where settings are, and every fixed limit by its name, as the libraries declare them. */
 
-import { existsSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Span } from 'oxc-parser';
@@ -62,16 +62,18 @@ async function limitsIn(root: URL, file: string): Promise<readonly string[]> {
 
 export async function configurationPage(root: URL): Promise<string> {
   const parts: string[] = [];
-  for (const folder of packageFolders(fileURLToPath(root), ['libs'])) {
+  const folders = packageFolders(fileURLToPath(root), ['libs']).filter((folder) => folder !== 'libs/testkit');
+  for (const folder of folders) {
     const library = path.basename(folder);
-    const file = `${folder}/src/limits.ts`;
-    if (!existsSync(new URL(file, root))) continue;
-    const rows = await limitsIn(root, file);
-    if (rows.length === 0) continue;
-    const title = TITLES[library] ?? `@tidemark/${library}`;
-    parts.push(
-      `### ${title}\n\n[${file}](../${file})\n\n| limit | value | of what |\n| --- | --- | --- |\n${rows.join('\n')}\n`,
-    );
+    for (const file of globSync(`${folder}/src/{limits.ts,*/limits.ts}`, { cwd: fileURLToPath(root) }).sort()) {
+      const rows = await limitsIn(root, file);
+      if (rows.length === 0) continue;
+      const room = path.basename(path.dirname(file));
+      const title = `${TITLES[library] ?? `@tidemark/${library}`}${room === 'src' ? '' : `: ${room}`}`;
+      parts.push(
+        `### ${title}\n\n[${file}](../${file})\n\n| limit | value | of what |\n| --- | --- | --- |\n${rows.join('\n')}\n`,
+      );
+    }
   }
   if (parts.length < 5) throw new Error('No limits.ts was found where libraries have them.');
   return `# Configuration
