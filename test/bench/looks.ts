@@ -5,7 +5,7 @@
 
 import type { HolderId, Offset, Partition, WorkflowId } from '@tidemark/core';
 import type { RowStore, RunnableStream } from '@tidemark/ports';
-import { Demand, HeldSet } from '@tidemark/runtime';
+import { Demand, PausedQueues } from '@tidemark/runtime';
 import { openPostgresStore } from '@tidemark/store-postgres';
 import { isUnavailable, startServer } from '@tidemark/testkit/servers';
 import pg from 'pg';
@@ -60,9 +60,9 @@ async function measureCount(count: number, store: RowStore, sql: pg.Client, repo
   };
   let known: ReadonlyMap<WorkflowId, RunnableStream> = new Map();
   const lookAtRunnable = async (): Promise<void> => {
-    const look = demand.look();
+    const look = demand.poll();
     const found = await allRunnable(store, known);
-    look.foundRunnable(found, new HeldSet([]));
+    look.foundRunnable(found, new PausedQueues([]));
     look.end();
     known = new Map(found.map((stream) => [stream.workflow, stream]));
   };
@@ -75,7 +75,7 @@ async function measureCount(count: number, store: RowStore, sql: pg.Client, repo
   tell(
     'leases',
     await timedOften(async () => {
-      const look = demand.look();
+      const look = demand.poll();
       look.foundLeases(await store.leases(), living);
       look.end();
     }),

@@ -5,7 +5,7 @@
 
 import { type Partition, streamFromJson, type TaskId, type WorkflowId } from '@tidemark/core';
 import { configFromEnv, type Host, openCluster } from '@tidemark/host';
-import { HeldStream, LamportClock } from '@tidemark/runtime';
+import { LamportClock, LeasedStream } from '@tidemark/runtime';
 import { cpuSeconds, memoryBytes, startService } from '@tidemark/testkit/processes';
 import { startClusterServers } from '@tidemark/testkit/servers';
 import { median, quantile, type Report } from './report.ts';
@@ -82,7 +82,7 @@ class Holder {
   readonly #host: Host;
   readonly #name = `bench-holder-${process.pid}-${Date.now()}` as never;
   readonly #lamport = new LamportClock();
-  readonly #streams: HeldStream[] = [];
+  readonly #streams: LeasedStream[] = [];
   readonly #partitions: Partition[] = [];
   /** When the last append to a partition began, until the hint that its rows were written. */
   readonly #waiting = new Map<Partition, number[]>();
@@ -117,7 +117,7 @@ class Holder {
     }
     await Promise.all(
       snapshots.map(async (snapshot) => {
-        const stream = new HeldStream(streamFromJson(snapshot.state, snapshot.tasks), snapshot.next, {
+        const stream = new LeasedStream(streamFromJson(snapshot.state, snapshot.tasks), snapshot.next, {
           ports,
           lamport: this.#lamport,
           partition: snapshot.partition,

@@ -100,7 +100,7 @@ class System {
   }
 
   /** The next checkpoint of each by someone else than now. */
-  goesOn(ids: readonly string[]): Promise<readonly Seen[]> {
+  isUnfinished(ids: readonly string[]): Promise<readonly Seen[]> {
     return Promise.all(
       ids.map((id) => {
         const before = this.watcher.holders.get(id);
@@ -168,10 +168,10 @@ async function replace(
   await system.warmUp();
   await system.comeOn(ids, 3);
   const held = ids.filter((id) => victims.has(system.watcher.holders.get(id)));
-  const goneOn = system.goesOn(held);
+  const resumedAfterUpgrade = system.isUnfinished(held);
   const signalledMs = performance.now();
   const ended = current[how]();
-  const seen = await goneOn;
+  const seen = await resumedAfterUpgrade;
   await ended;
   return { next, tookMs: seen.map(({ atMs }) => atMs - signalledMs) };
 }
@@ -241,10 +241,10 @@ async function orphans(system: System, report: Report): Promise<void> {
   await system.service('worker');
   await system.comeOn(ids, 1);
   const held = ids.filter((id) => victims.has(system.watcher.holders.get(id)));
-  const goneOn = system.goesOn(held);
+  const resumedAfterUpgrade = system.isUnfinished(held);
   const killedMs = performance.now();
   await victim.kill();
-  const took = (await goneOn).map(({ atMs }) => atMs - killedMs);
+  const took = (await resumedAfterUpgrade).map(({ atMs }) => atMs - killedMs);
   report.note(`orphans: ${held.length} held, steps of ${ORPHAN_STEP_MS} ms; median ${median(took).toFixed(0)} ms`);
   report.add('resume.orphans1000_s', Math.max(...took) / 1_000, 's');
 }

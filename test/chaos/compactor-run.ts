@@ -5,7 +5,7 @@
 
 import type { WorkflowId } from '@tidemark/core';
 import { configFromEnv, type Host, openCluster } from '@tidemark/host';
-import { toldDeletions, verifyArchive } from '@tidemark/runtime';
+import { recordedDeletions, verifyArchive } from '@tidemark/runtime';
 import { borrowCredentials } from '../bench/archive-bucket.ts';
 import { brokenInvariants, duplicateEffects, unfinished, wrongOutputs } from './checks.ts';
 import { checkTiers, doubledAccepted, restoredOtherwise } from './compactor-checks.ts';
@@ -175,7 +175,7 @@ async function judged(
   const collected = await collect({ host, broker: servers.kafka, topic: fleet.topic }, witness);
   const archive = host.tiers!.archive;
   const verdict = await verifyArchive(host.tiers!.hot, archive, {
-    deletions: (tenant) => toldDeletions(host.ports, tenant),
+    deletions: (tenant) => recordedDeletions(host.ports, tenant),
   });
   const { evidence, problems } = collected;
   // Rows of what is not to be had would be waited for in vain.

@@ -133,10 +133,10 @@ describeServers('faults of a running cluster', ['kafka', 'postgres'], (servers) 
     const invented = { table: 'events', key: { workflow: 'w3', position: '99999' }, what: 'extra', columns: [] };
     const elsewhere = expect.objectContaining({ table: 'placements', key: { workflow: 'w4' }, what: 'different' });
     expect((await compare()).differences).toEqual(expect.arrayContaining([invented, elsewhere]));
-    const before = await host.ports.store.incarnation();
+    const before = await host.ports.store.storeId();
     const rebuild = await openClusterRebuild(configFromEnv(env), 'switch', {});
     await rebuild.rows.switchOver().finally(() => rebuild.close());
-    expect(await host.ports.store.incarnation()).not.toBe(before);
+    expect(await host.ports.store.storeId()).not.toBe(before);
     const again = await host.client.start(chain, { count: 1, file: fileOf('w4'), pauseMs: 0 }, { id: 'w4' });
     expect(await again.result()).toEqual({ sum: (STEPS * (STEPS + 1)) / 2 });
     await expectAllWhole(runs);

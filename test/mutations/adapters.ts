@@ -77,7 +77,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
       ],
     ],
     caughtBy: 'libs/adapters/blob-fs/src/fs-objects.test.ts',
-    breaks: 'Of two that create an object, one is told that it did.',
+    breaks: 'Of two that create an object, one is reported that it did.',
   },
   'doubt-is-forgotten': {
     file: APPENDER,
@@ -195,7 +195,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
   },
   'vanished-are-not-reported': {
     file: 'libs/adapters/queue-memory/src/memory-liveness.ts',
-    edits: [['      for (const tell of watchers) tell(holder);\n', '']],
+    edits: [['      for (const report of watchers) report(holder);\n', '']],
     caughtBy: 'libs/adapters/queue-memory/src/memory-liveness.test.ts',
     test: 'is told of at once to all who watch, and is not seen any more',
     failsWith: 'gone.length',

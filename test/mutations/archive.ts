@@ -64,19 +64,19 @@ export const ARCHIVE_MUTATIONS: Mutations = {
   },
   'deleted-before-the-log-knows': {
     file: RETENTION,
-    edits: [['    await this.#tell(tenant, deletionOf(await this.#manifestOf(segment)));\n', '']],
+    edits: [['    await this.#report(tenant, deletionOf(await this.#manifestOf(segment)));\n', '']],
     caughtBy: RETENTION_TEST,
     breaks: 'That a policy deletes a segment is an event before it goes.',
   },
   'audit-believes-a-tombstone': {
     file: 'libs/engine/runtime/src/archive/verify-archive.ts',
-    edits: [['if (tenant === undefined || !(await toldOf(tenant)).covers(manifest))', 'if (tenant === undefined)']],
+    edits: [['if (tenant === undefined || !(await reportedOf(tenant)).covers(manifest))', 'if (tenant === undefined)']],
     caughtBy: 'libs/engine/runtime/src/archive/verify-archive.test.ts',
-    breaks: 'A segment that somebody took away is told, whatever tombstone they left.',
+    breaks: 'A segment that somebody took away is reported, whatever tombstone they left.',
   },
   'tombstone-takes-history-away': {
     file: 'libs/engine/runtime/src/archive/deletions.ts',
-    edits: [['(await archive.isDeleted(manifest)) && isTold(store, manifest)', 'archive.isDeleted(manifest)']],
+    edits: [['(await archive.isDeleted(manifest)) && isReported(store, manifest)', 'archive.isDeleted(manifest)']],
     caughtBy: 'libs/engine/runtime/src/archive/segment-orphans.test.ts',
     breaks: 'Nothing is taken away for a tombstone that the log does not know.',
   },

@@ -12,7 +12,7 @@ export const AROUND_MUTATIONS: Mutations = {
       ],
     ],
     caughtBy: 'libs/operate/cli/src/failures.test.ts',
-    breaks: 'A failure is told without the credentials of an address.',
+    breaks: 'A failure is reported without the credentials of an address.',
   },
   'stored-text-steers-the-terminal': {
     file: 'libs/operate/cli/src/text/width.ts',

@@ -59,7 +59,7 @@ export const DISPATCH_MUTATIONS: Mutations = {
     breaks: 'A sweep finds all that can run.',
   },
   'rate-on-every-take-over': {
-    file: DISPATCHER,
+    file: 'libs/engine/runtime/src/projection/stream-rows.ts',
     edits: [['dispatch?.limits === undefined || epoch === 0', 'dispatch?.limits === undefined || epoch >= 0']],
     caughtBy: DISPATCHER_TEST,
     breaks: 'A rate counts a workflow once, and no take-over of it.',

@@ -202,12 +202,12 @@ export const EDGE_MUTATIONS: Mutations = {
     file: 'libs/operate/api/src/server.ts',
     edits: [['  addSafeHeaders(app);\n', '']],
     caughtBy: 'test/api/safe-headers.test.ts',
-    breaks: 'Every answer tells browsers to load, run and frame nothing.',
+    breaks: 'Every answer reports browsers to load, run and frame nothing.',
   },
   'content-for-everybody': {
-    file: 'libs/operate/api/src/sight.ts',
+    file: 'libs/operate/api/src/redaction.ts',
     edits: [["content: mayDo(principal, 'content'),\n  words", 'content: true,\n  words']],
-    caughtBy: 'libs/operate/api/src/sight.test.ts',
+    caughtBy: 'libs/operate/api/src/redaction.test.ts',
     breaks: 'Content is shown to callers who may see it.',
   },
   'follower-outlives-rights': {

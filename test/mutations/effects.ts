@@ -6,7 +6,7 @@ const EFFECT_JOURNAL_TEST = 'libs/engine/runtime/src/effects/effect-journal.test
 const EFFECT_JOURNAL = 'libs/engine/runtime/src/effects/effect-journal.ts';
 const EFFECT_RECOVERY = 'libs/engine/runtime/src/effects/effect-recovery.ts';
 const UNDO_TEST = 'libs/engine/runtime/src/sagas/undo.test.ts';
-const UNDONE_THINGS = 'libs/engine/runtime/src/sagas/undone-things.ts';
+const UNDONE_THINGS = 'libs/engine/runtime/src/sagas/compensation-items.ts';
 
 export const EFFECTS_MUTATIONS: Mutations = {
   'replay-starts-children': {
@@ -19,7 +19,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
     file: 'libs/engine/runtime/src/sagas/replayed-child.ts',
     edits: [['if (asked === undefined || questionOf(asked) !== questionOf(wanted))', 'if (asked === undefined)']],
     caughtBy: 'libs/testkit/src/fork-acts.test.ts',
-    breaks: 'A fork is told of the child that was asked the same.',
+    breaks: 'A fork is reported of the child that was asked the same.',
   },
   'call-before-intention': {
     file: EFFECT_JOURNAL,
@@ -59,11 +59,11 @@ export const EFFECTS_MUTATIONS: Mutations = {
     failsWith: 'own EffectPend',
     breaks: 'A confirmation that came during a probe goes before the probe.',
   },
-  'failure-told-again': {
+  'failure-reported-again': {
     file: EFFECT_JOURNAL,
     edits: [['    if (!isUntold) return;\n', '']],
     caughtBy: 'libs/engine/runtime/src/effects/effect-pending.test.ts',
-    breaks: 'A step is told once that its receiver refused.',
+    breaks: 'A step is reported once that its receiver refused.',
   },
   'recorded-result-is-not-used': {
     file: EFFECT_JOURNAL,

@@ -148,8 +148,8 @@ export const FOLD_MUTATIONS: Mutations = {
     file: FOLD_INBOX,
     edits: [
       [
-        "if (outcome === 'completed' || waited.isVital !== true) return told;",
-        "if (outcome === 'completed' || waited.isVital === true) return told;",
+        "if (outcome === 'completed' || waited.isVital !== true) return reported;",
+        "if (outcome === 'completed' || waited.isVital === true) return reported;",
       ],
     ],
     caughtBy: 'libs/testkit/src/children.test.ts',

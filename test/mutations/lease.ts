@@ -3,8 +3,8 @@
 import type { Mutations } from './mutation.ts';
 
 const COMMIT = 'libs/engine/runtime/src/run/commit.ts';
-const HELD_STREAM_TEST = 'libs/engine/runtime/src/lease/held-stream.test.ts';
-const HELD_STREAM = 'libs/engine/runtime/src/lease/held-stream.ts';
+const HELD_STREAM_TEST = 'libs/engine/runtime/src/lease/leased-stream.test.ts';
+const HELD_STREAM = 'libs/engine/runtime/src/lease/leased-stream.ts';
 const LEASE_KEEPER_TEST = 'libs/engine/runtime/src/coordinator/lease-keeper.test.ts';
 const LEASE_KEEPER = 'libs/engine/runtime/src/coordinator/lease-keeper.ts';
 
@@ -101,7 +101,7 @@ export const LEASE_MUTATIONS: Mutations = {
     caughtBy: LEASE_KEEPER_TEST,
     breaks: 'A claim that a dead holder wrote last is found when it comes to the rows, and not a period later.',
   },
-  'claims-during-a-look-wait': {
+  'claims-during-a-poll-wait': {
     file: LEASE_KEEPER,
     edits: [
       ['    this.#expected = new Set();\n', ''],
@@ -111,7 +111,7 @@ export const LEASE_MUTATIONS: Mutations = {
       ],
     ],
     caughtBy: LEASE_KEEPER_TEST,
-    breaks: 'A claim of a dead holder that comes to the rows during a look is found by the next check.',
+    breaks: 'A claim of a dead holder that comes to the rows during a poll is found by the next check.',
   },
   'holders-before-leases': {
     file: LEASE_KEEPER,
@@ -122,7 +122,7 @@ export const LEASE_MUTATIONS: Mutations = {
       ],
     ],
     caughtBy: LEASE_KEEPER_TEST,
-    breaks: 'A holder that claims during a look is not taken for dead.',
+    breaks: 'A holder that claims during a poll is not taken for dead.',
   },
   'listed-under-any-epoch': {
     file: LEASE_KEEPER,

@@ -47,7 +47,7 @@ export const ROWS_MUTATIONS: Mutations = {
   },
   'old-tables-take-new-batches': {
     file: PROJECTOR,
-    edits: [['if (incarnation !== this.#incarnation) this.forgetAll();', '']],
+    edits: [['if (storeId !== this.#storeId) this.forgetAll();', '']],
     caughtBy: PROJECTOR_TEST,
     breaks: 'Rebuilt tables take no batch that was folded on the old ones (R3).',
   },

@@ -10,7 +10,7 @@ import type { RunRequest } from './runner.ts';
 /** A run that takes longer, in milliseconds, is ended; the slowest of the list take some ten seconds. */
 const RUN_MAX_MS = 180_000;
 /** How much of what a runner that ended has written is told, in characters. */
-const OUTPUT_TOLD_CHARS = 2_000;
+const OUTPUT_REPORTED_CHARS = 2_000;
 
 export class TreeRuns {
   readonly #tree: string;
@@ -88,7 +88,7 @@ export class TreeRuns {
     });
     const runner = { child, output: '' };
     child.stderr!.on('data', (chunk: Buffer) => {
-      runner.output = (runner.output + chunk.toString()).slice(-OUTPUT_TOLD_CHARS);
+      runner.output = (runner.output + chunk.toString()).slice(-OUTPUT_REPORTED_CHARS);
     });
     return runner;
   }

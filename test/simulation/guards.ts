@@ -202,7 +202,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     faults: ['bane'],
   },
   'undo-order': {
-    file: 'libs/engine/runtime/src/sagas/undone-things.ts',
+    file: 'libs/engine/runtime/src/sagas/compensation-items.ts',
     edits: [['.sort((a, b) => b.position - a.position)', '.sort((a, b) => a.position - b.position)']],
     seed: 1,
     faults: ['crash'],

@@ -15,14 +15,14 @@ import { prepareOut, readWanted, type Wanted } from './wanted.ts';
 import { resultLines, seconds } from './words.ts';
 import { type AuditResult, auditResultSchema, codebaseAudit } from './workflow.ts';
 
-export type Surroundings = {
+export type Dependencies = {
   screen: Screen;
   interrupt: Interrupt;
   env: Readonly<Record<string, string | undefined>>;
 };
 
 /** Runs the command; returns its exit code. Throws what is wrong with its input or its surroundings. */
-export async function audit(command: Command, surroundings: Surroundings): Promise<number> {
+export async function audit(command: Command, surroundings: Dependencies): Promise<number> {
   const { screen, env } = surroundings;
   const name = placeName(command.state, env);
   const wanted = await readWanted(command, name.folder, env);
@@ -56,7 +56,7 @@ class Session {
   readonly #interrupt: Interrupt;
   readonly #startedMs = performance.now();
 
-  constructor(command: Command, name: PlaceName, wanted: Wanted, place: Place, surroundings: Surroundings) {
+  constructor(command: Command, name: PlaceName, wanted: Wanted, place: Place, surroundings: Dependencies) {
     this.#command = command;
     this.#name = name;
     this.#wanted = wanted;

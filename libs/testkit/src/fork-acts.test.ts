@@ -46,13 +46,13 @@ const spread = defineWorkflow({
   name: 'spread',
   version: 1,
   input: z.object({}),
-  belief: z.object({ numbers: z.array(z.number()), told: z.array(z.string()) }),
+  belief: z.object({ numbers: z.array(z.number()), reported: z.array(z.string()) }),
   output: z.array(z.string()),
   tasks: { first: z.object({}), spread: z.object({}), hear: z.object({}), end: z.object({}) },
   flow: { first: ['spread'], spread: ['hear', 'end'], hear: [], end: [] },
   starts: ['first'],
   children: { square },
-  begin: () => ({ belief: { numbers: [2, 0], told: [] }, next: [task('first', {})] }),
+  begin: () => ({ belief: { numbers: [2, 0], reported: [] }, next: [task('first', {})] }),
   steps: {
     first: () => ({ next: [task('spread', {})] }),
     spread: ({ belief }) => {
@@ -63,9 +63,9 @@ const spread = defineWorkflow({
     hear: ({ cause }) => {
       if (cause?.kind !== 'child') return {};
       const said = cause.outcome === 'completed' ? JSON.stringify(cause.output) : cause.reason;
-      return { belief: (b) => ({ ...b, told: [...b.told, `${cause.workflow} ${said}`].sort() }) };
+      return { belief: (b) => ({ ...b, reported: [...b.reported, `${cause.workflow} ${said}`].sort() }) };
     },
-    end: ({ belief }) => ({ done: [...belief.told] }),
+    end: ({ belief }) => ({ done: [...belief.reported] }),
   },
 });
 
@@ -102,12 +102,12 @@ describe('a fork of a parent', () => {
   it("is told how its base's children ended where it replays, and starts none; with live effects it has its own", async () => {
     world.stub(count, () => ({ at: world.calls(count).length }));
     const run = await world.start(spread, {}, { id: 'base' });
-    const told = await run.result();
-    expect(told).toEqual([expect.stringMatching(/^base~2\.0 \{"squared":4,/), 'base~2.1 Error']);
+    const reported = await run.result();
+    expect(reported).toEqual([expect.stringMatching(/^base~2\.0 \{"squared":4,/), 'base~2.1 Error']);
     await fork('base', 'replayed');
-    expect(await outputOf('replayed')).toEqual(told);
+    expect(await outputOf('replayed')).toEqual(reported);
     await fork('replayed', 'again', { at: 0 });
-    expect(await outputOf('again')).toEqual(told);
+    expect(await outputOf('again')).toEqual(reported);
     expect([await childrenOf('replayed'), await childrenOf('again'), world.calls(count).length]).toEqual([[], [], 2]);
     // The control.
     await fork('base', 'live', { effects: 'live' });
@@ -118,7 +118,7 @@ describe('a fork of a parent', () => {
   it('is told so where its base had no such child', async () => {
     const run = await world.start(spread, {}, { id: 'base' });
     await run.result();
-    await fork('base', 'other', { belief: { numbers: [2, 3, 4], told: [] } });
+    await fork('base', 'other', { belief: { numbers: [2, 3, 4], reported: [] } });
     const none = (task: string) => `other~${task} child-not-recorded`;
     expect(await outputOf('other')).toEqual([expect.stringMatching(/^base~2\.0 /), none('1.1'), none('1.2')]);
     expect([await childrenOf('other'), world.calls(count).length]).toEqual([[], 2]);
@@ -126,7 +126,7 @@ describe('a fork of a parent', () => {
 
   it('waits for a child of its base that is under way, and ends none of it', async () => {
     await (await world.start(spread, {}, { id: 'base' })).result();
-    const begun = { numbers: [-1], told: [] };
+    const begun = { numbers: [-1], reported: [] };
     await fork('base', 'live', { effects: 'live', belief: begun });
     await expect.poll(() => statusOf('live~1.0')).toBe('open');
     await fork('live', 'replayed', { at: 0 });

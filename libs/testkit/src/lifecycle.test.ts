@@ -125,17 +125,17 @@ describe('a workflow that is cancelled', () => {
 
   it('tells a step that runs for long, by its signal', async () => {
     const world = await open({ workflows: [travel] });
-    const told = Promise.withResolvers<unknown>();
+    const reported = Promise.withResolvers<unknown>();
     const begun = hold(async (signal) => {
       await untilAborted(signal).catch((error: unknown) => {
-        told.resolve(error);
+        reported.resolve(error);
         throw error;
       });
     });
     const run = await world.start(travel, {});
     await begun;
     await world.client.cancel(run.id, ask);
-    expect(await told.promise).toBeInstanceOf(WorkflowCancelledError);
+    expect(await reported.promise).toBeInstanceOf(WorkflowCancelledError);
     await expect(run.result()).rejects.toThrow('was undone (cancelled)');
     expect((await run.checkpoints()).map(({ step }) => step)).toEqual(['first']);
   });

@@ -4,17 +4,17 @@ import { expect, it } from 'vitest';
 import { holdsMark } from './marked-bytes.ts';
 
 const MARK = 'zq7wordsk9qz';
-const around = (text: string): Buffer => Buffer.from(`before ${text} after`);
+const dependencies = (text: string): Buffer => Buffer.from(`before ${text} after`);
 
 it.each([0, 1, 2, 3, 4, 5])('a mark in base64 is found after %i bytes, and before as many', (count) => {
   const text = `${'#'.repeat(count)}${MARK}${'~'.repeat(count)}`;
-  expect(holdsMark(around(Buffer.from(text).toString('base64')), MARK)).toBe(true);
+  expect(holdsMark(dependencies(Buffer.from(text).toString('base64')), MARK)).toBe(true);
 });
 
 it('a mark is found as it is, in JSON in JSON, as UTF-16 and in hexadecimal; another isn’t', () => {
-  expect(holdsMark(around(MARK), MARK)).toBe(true);
-  expect(holdsMark(around(JSON.stringify(JSON.stringify({ a: MARK }))), MARK)).toBe(true);
+  expect(holdsMark(dependencies(MARK), MARK)).toBe(true);
+  expect(holdsMark(dependencies(JSON.stringify(JSON.stringify({ a: MARK }))), MARK)).toBe(true);
   expect(holdsMark(Buffer.from(`.${MARK}.`, 'utf16le'), MARK)).toBe(true);
-  expect(holdsMark(around(Buffer.from(MARK).toString('hex')), MARK)).toBe(true);
-  expect(holdsMark(around('zq7wordsk9q'), MARK)).toBe(false);
+  expect(holdsMark(dependencies(Buffer.from(MARK).toString('hex')), MARK)).toBe(true);
+  expect(holdsMark(dependencies('zq7wordsk9q'), MARK)).toBe(false);
 });

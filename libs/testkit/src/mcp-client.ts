@@ -4,7 +4,7 @@ import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 
-export interface McpTold {
+export interface McpReported {
   readonly isError: boolean;
   readonly text: string;
   readonly data: Record<string, unknown>;
@@ -19,7 +19,7 @@ export class McpTestClient {
     this.client = new Client({ name, version: '1.0.0' });
   }
 
-  async call(name: string, given: Record<string, unknown> = {}): Promise<McpTold> {
+  async call(name: string, given: Record<string, unknown> = {}): Promise<McpReported> {
     const result = await this.client.callTool({ name, arguments: given });
     const [content] = result.content as readonly { readonly text: string }[];
     return {

@@ -21,7 +21,7 @@ export class MemoryObjects implements ObjectStore {
   readonly #lying = new Map<string, (bytes: Uint8Array) => Uint8Array>();
   readonly #hidden = new Set<string>();
   #frozen: readonly string[] | undefined;
-  /** Recalls that are still to be asked for, of those that are archived. */
+  /** ColdReads that are still to be asked for, of those that are archived. */
   readonly #archived = new Map<string, number>();
 
   constructor(place = 'memory') {
@@ -87,7 +87,7 @@ export class MemoryObjects implements ObjectStore {
   }
 
   /** Its bytes as they were stored, whatever the faults. */
-  look(name: string): Uint8Array | undefined {
+  poll(name: string): Uint8Array | undefined {
     const bytes = this.#objects.get(name);
     return bytes && new Uint8Array(bytes);
   }
@@ -116,7 +116,7 @@ export class MemoryObjects implements ObjectStore {
   async read(name: string): Promise<Uint8Array | undefined> {
     checkObjectName(name);
     this.#enter('read');
-    const bytes = this.look(name);
+    const bytes = this.poll(name);
     if (bytes === undefined) return undefined;
     if (this.#archived.has(name)) {
       const message = `The objects in ${this.place}: ${name} is in an archive class: recall it first`;

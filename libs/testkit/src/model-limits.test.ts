@@ -174,12 +174,12 @@ describe('what is paused for want of a shared budget', () => {
   it('is let alone while there is no room for its call', async () => {
     const { store } = world.ports;
     const search = store.search.bind(store);
-    let lookCount = 0;
+    let pollCount = 0;
     store.search = (query) => {
-      if (query.reason === 'budget_exceeded') lookCount++;
+      if (query.reason === 'budget_exceeded') pollCount++;
       return search(query);
     };
-    await world.fastForward(eventually(() => lookCount > 3));
+    await world.fastForward(eventually(() => pollCount > 3));
     for (const id of ids) expect(await countOf(id, 'BudgetRaised')).toBe(0);
   });
 });
@@ -203,7 +203,7 @@ describe('an agent that runs in circles', () => {
   });
 
   it('is stopped when its model calls a tool with the same input again and again, whatever else is said', async () => {
-    const look = defineEffect({
+    const poll = defineEffect({
       operation: 'shop.look',
       kind: 'idempotent',
       request: z.object({ item: z.string() }),
@@ -224,7 +224,7 @@ describe('an agent that runs in circles', () => {
       flow: { think: ['think'] },
       starts: ['think'],
       models: { default: model },
-      tools: { look: tool({ description: 'Looks.', input: z.object({ item: z.string() }), effect: look }) },
+      tools: { poll: tool({ description: 'Looks.', input: z.object({ item: z.string() }), effect: poll }) },
       bundles: { shop: { budgetTokens: 2_000 } },
       repeatsMax: 4,
       begin: () => ({ belief: {}, next: [task('think', {})], fragments: [taskGoal('Buy x.')] }),
@@ -239,13 +239,13 @@ describe('an agent that runs in circles', () => {
     await open({ workflows: [definition] });
     const run = await world.start(definition, {});
     await parked(run.id, 'run-away-loop');
-    expect(world.calls(look)).toHaveLength(4);
+    expect(world.calls(poll)).toHaveLength(4);
   });
 });
 
 describe('a streamed answer', () => {
   it('is told piece by piece while it is being recorded, and recorded as a whole', async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const model = testModel(() => 'It comes in pieces.');
     const definition = defineWorkflow({
       name: 'streamer',
@@ -261,12 +261,12 @@ describe('a streamed answer', () => {
     });
     await open({
       workflows: [definition],
-      onDelta: ({ delta }) => void (delta.kind === 'text' && told.push(delta.text)),
+      onDelta: ({ delta }) => void (delta.kind === 'text' && reported.push(delta.text)),
     });
     const run = await world.start(definition, {});
     expect(await run.result()).toEqual({ text: 'It comes in pieces.' });
-    expect(told.length).toBeGreaterThan(1);
-    expect(told.join('')).toBe('It comes in pieces.');
+    expect(reported.length).toBeGreaterThan(1);
+    expect(reported.join('')).toBe('It comes in pieces.');
   });
 
   it('that breaks off midway is asked again, and only the whole one is recorded', async () => {

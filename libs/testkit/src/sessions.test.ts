@@ -350,11 +350,11 @@ describe('a long conversation', () => {
       const run = await world.start(definition, { turns: 16 });
       await run.result();
       const last = model.prompts.at(-1)!;
-      const told = JSON.stringify(last.messages);
-      expect(told).toContain('thread_summary');
-      if (by === 'model') expect(told).toContain('They spoke of many numbers.');
-      expect(told).toContain('number 15');
-      expect(told).not.toContain('about the number 1. ');
+      const reported = JSON.stringify(last.messages);
+      expect(reported).toContain('thread_summary');
+      if (by === 'model') expect(reported).toContain('They spoke of many numbers.');
+      expect(reported).toContain('number 15');
+      expect(reported).not.toContain('about the number 1. ');
       for (const at of [1, 8, 12, 16]) {
         const calls = await world.bundles(run.id, at);
         const call = calls.find(({ bundle }) => bundle !== undefined)!;
@@ -447,11 +447,11 @@ describe('fragments', () => {
       input: z.object({}),
       belief: z.object({}),
       output: z.object({}),
-      tasks: { tell: z.object({}) },
-      flow: { tell: [] },
+      tasks: { report: z.object({}) },
+      flow: { report: [] },
       retry: { attempts: 1 },
-      begin: () => ({ belief: {}, next: [task('tell', {})] }),
-      steps: { tell: async () => ({ fragments: [{ type: 'gossip' as never, text: 'x' }], done: {} }) },
+      begin: () => ({ belief: {}, next: [task('report', {})] }),
+      steps: { report: async () => ({ fragments: [{ type: 'gossip' as never, text: 'x' }], done: {} }) },
     });
     await open({ workflows: [definition] });
     const run = await world.start(definition, {});

@@ -83,11 +83,11 @@ export class SimulatedLog implements EventLog {
 
   async read(requests: readonly ReadRequest[]): Promise<readonly ReadResult[]> {
     this.readCount++;
-    return this.look(requests);
+    return this.poll(requests);
   }
 
   /** What `read` answers now; at most so many records of each partition. */
-  look(requests: readonly ReadRequest[], recordsMax = Number.POSITIVE_INFINITY): readonly ReadResult[] {
+  poll(requests: readonly ReadRequest[], recordsMax = Number.POSITIVE_INFINITY): readonly ReadResult[] {
     return requests.map(({ partition, from, to = Number.POSITIVE_INFINITY }) => {
       const stored = this.#of(partition);
       const end = (stored.start + stored.values.length) as Offset;

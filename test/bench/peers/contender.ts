@@ -31,10 +31,10 @@ export interface Contender {
   readonly isDurableExecution: boolean;
   /** Why its time of a sequential step is not published: it is not known what it measures. */
   readonly sequentialWithheld?: string;
-  open(surroundings: Surroundings): Promise<System>;
+  open(surroundings: Dependencies): Promise<System>;
 }
 
-export interface Surroundings {
+export interface Dependencies {
   readonly dataIn: 'memory' | 'disk';
   /** Where steps tell about themselves. */
   readonly notesPort: number;

@@ -10,7 +10,7 @@ import {
   waitUntilReady,
 } from '@tidemark/testkit/servers';
 import { Redis } from 'ioredis';
-import type { Contender, Surroundings, System, Worker } from './contender.ts';
+import type { Contender, Dependencies, System, Worker } from './contender.ts';
 import { PEERS_FOLDER, TEMPORAL_CLI_VERSION, temporalProgram } from './install.ts';
 import { startChild } from './process.ts';
 import { closeAll, nativeServer, openLibrary } from './tidemark.ts';
@@ -88,7 +88,7 @@ const restate: Contender = {
     'one server with its defaults (24 partitions, replication 1, its log synced); a plain handler, one `ctx.run` a step',
   takeOver:
     'a second process of the service listens on the same port, as behind a balancer; the server sees the broken connection and tries again by its default policy (first after 500 ms)',
-  async open({ dataIn, notesPort }: Surroundings) {
+  async open({ dataIn, notesPort }: Dependencies) {
     const folder = await makeServerFolder('restate', dataIn);
     const [node, ingress, admin, worker] = [await freePort(), await freePort(), await freePort(), await freePort()];
     const pid = await startProgram(folder, {
@@ -128,7 +128,7 @@ const temporal: Contender = {
   settings: 'the development server with a SQLite file; one activity a step, at most 1,000 at once',
   takeOver:
     'a second worker polls the same task queue; the server tries an activity again when its startToCloseTimeout (10 s) has passed',
-  async open({ dataIn, notesPort }: Surroundings) {
+  async open({ dataIn, notesPort }: Dependencies) {
     const folder = await makeServerFolder('temporal', dataIn);
     const port = await freePort();
     const args = ['server', 'start-dev', '--headless', '--ip', '127.0.0.1', '--port', String(port)];
@@ -152,7 +152,7 @@ const temporal: Contender = {
   },
 };
 
-async function openOnPostgres(file: string, { dataIn, notesPort }: Surroundings): Promise<System> {
+async function openOnPostgres(file: string, { dataIn, notesPort }: Dependencies): Promise<System> {
   const postgres = await nativeServer('postgres', dataIn);
   // DBOS makes the database that it is told of; LangGraph takes one that is there.
   const url = new URL(postgres.address);
@@ -197,7 +197,7 @@ const bullmq: Contender = {
     'Redis with AOF, synced every second, noeviction, as its guide recommends; one job a step, which adds the next; up to 1 s is lost with the machine',
   takeOver:
     'a second worker stands by; stalled jobs are found by the default check (locks of 30 s, looked at every 30 s)',
-  async open({ dataIn, notesPort }: Surroundings) {
+  async open({ dataIn, notesPort }: Dependencies) {
     const redis = await nativeServer('redis', dataIn);
     const admin = new Redis(redis.address);
     await admin.config('SET', 'maxmemory-policy', 'noeviction');

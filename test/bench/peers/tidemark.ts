@@ -13,7 +13,7 @@ import {
   removeServerFolder,
   startServer,
 } from '@tidemark/testkit/servers';
-import type { Contender, Surroundings, System, Worker } from './contender.ts';
+import type { Contender, Dependencies, System, Worker } from './contender.ts';
 import { type Child, startChild } from './process.ts';
 import { databaseBytes, folderBytes } from './usage.ts';
 import { ADDRESS_VARIABLE, CONCURRENCY, NOTES_VARIABLE, STANDBY_VARIABLE } from './workspace/protocol.ts';
@@ -56,7 +56,7 @@ export const plainCluster: Contender = {
   open: (given) => openClusterSystem(given, false),
 };
 
-async function openClusterSystem({ dataIn, notesPort }: Surroundings, isEncrypted: boolean): Promise<System> {
+async function openClusterSystem({ dataIn, notesPort }: Dependencies, isEncrypted: boolean): Promise<System> {
   const closings: (() => Promise<unknown>)[] = [];
   const close = (): Promise<void> => closeAll(closings);
   try {

@@ -170,13 +170,13 @@ test.each([
   [503, 'SlowDown', 'blobs-unavailable', /fewer requests/],
   [403, 'InvalidObjectState', 'blob-archived', /restored first/],
   [500, 'InternalError', 'blobs-unavailable', /so it is/],
-])('an answer of %i %s is told as what it is', async (status, code, told, said) => {
+])('an answer of %i %s is told as what it is', async (status, code, reported, said) => {
   answer = refusal(status, code);
   const blobs = await openS3Blobs({ endpoint, credentials, bucket: 'b', attemptsMax: 1 });
   for (const call of [() => blobs.put(text('x')), () => blobs.get(hash('sha256', 'x'))]) {
     await expect(call()).rejects.toMatchObject({
       name: 'UnavailableError',
-      code: told,
+      code: reported,
       message: expect.stringMatching(said),
     });
   }

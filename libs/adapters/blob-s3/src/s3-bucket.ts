@@ -131,8 +131,8 @@ export class S3Bucket {
     return this.#turns.run(() => this.#write(name, bytes, options));
   }
 
-  async #write(name: string, bytes: Uint8Array, { partsAboveBytes, ...told }: WriteOptions): Promise<void> {
-    const params = { ...this.#at(name), Body: bytes, ...told };
+  async #write(name: string, bytes: Uint8Array, { partsAboveBytes, ...reported }: WriteOptions): Promise<void> {
+    const params = { ...this.#at(name), Body: bytes, ...reported };
     if (bytes.length <= partsAboveBytes) {
       const ChecksumSHA256 = hash('sha256', bytes, 'base64');
       const requestTimeout = this.#requestTimeoutMs + (bytes.length / SLOWEST_UPLOAD_BYTES_PER_S) * 1_000;

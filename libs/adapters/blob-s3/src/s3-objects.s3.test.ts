@@ -1,4 +1,4 @@
-/** The contract of ObjectStore on a real S3 server, and what only this adapter promises: lost answers, parts, faults. Recalls: s3-recall.s3.test.ts. */
+/** The contract of ObjectStore on a real S3 server, and what only this adapter promises: lost answers, parts, faults. ColdReads: s3-recall.s3.test.ts. */
 
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -263,7 +263,7 @@ describeServers('objects on S3', ['s3'], ({ s3 }) => {
   test('what is wrong with the settings is said when it is opened, without a secret', async () => {
     const options = freshPrefix();
     const wrong = { accessKeyId: place.credentials.accessKeyId, secretAccessKey: 'hunter2-hunter2' };
-    for (const [given, told] of [
+    for (const [given, reported] of [
       [
         { ...options, bucket: 'no-such-bucket' },
         { name: 'ConfigError', code: 'object-bucket-invalid' },
@@ -279,7 +279,7 @@ describeServers('objects on S3', ['s3'], ({ s3 }) => {
         () => undefined,
         (error: unknown) => error as Error,
       );
-      expect(refused).toMatchObject(told);
+      expect(refused).toMatchObject(reported);
       expect(JSON.stringify([refused, refused!.message, refused!.stack])).not.toContain('hunter2');
     }
   });
@@ -311,10 +311,10 @@ describeServers('objects on S3', ['s3'], ({ s3 }) => {
       [403, 'AccessDenied', unavailable, /may not do this/],
       [403, 'InvalidObjectState', archived, /restored first/],
       [500, 'InternalError', unavailable, /so it is/],
-    ])('an answer of %i %s is told as what it is', async (status, code, told, reason) => {
+    ])('an answer of %i %s is told as what it is', async (status, code, reported, reason) => {
       const objects = await openFaulty(async (...request) => refuse(status, code, ...request));
       for (const call of calls(objects).slice(0, 3)) {
-        await expect(call()).rejects.toMatchObject({ ...told, message: expect.stringMatching(reason) });
+        await expect(call()).rejects.toMatchObject({ ...reported, message: expect.stringMatching(reason) });
       }
     });
 

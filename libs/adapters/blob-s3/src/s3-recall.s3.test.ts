@@ -88,7 +88,7 @@ describeServers('recalls of objects on S3', ['s3'], ({ s3 }) => {
       const fromMs = Date.now();
       const recall = await objects.recall('a/b');
       expect((recall as { expectedAtMs: number }).expectedAtMs).toBeGreaterThanOrEqual(fromMs + 48 * HOUR_MS);
-      for (let look = 0; look < 5; look++) expect(await objects.recall('a/b')).toEqual(recall);
+      for (let poll = 0; poll < 5; poll++) expect(await objects.recall('a/b')).toEqual(recall);
       proxy.ready('a/b');
       expect(await objects.recall('a/b')).toEqual({ state: 'ready' });
       expect(await said(objects, 'a/b')).toBe('cold');
@@ -167,8 +167,8 @@ describeServers('recalls of objects on S3', ['s3'], ({ s3 }) => {
       ['it was removed', glacier, [404, 'NoSuchKey'], { state: 'absent' }],
       ['the server does not know of it', glacier, [501, 'NotImplemented'], { state: 'ready' }],
       ['it is read at once', ['x-amz-storage-class', 'GLACIER_IR'], [500], { state: 'ready' }],
-    ])('%s', async (_, headers, answer, told) => {
-      expect(await (await restoring(headers, answer)).recall('x')).toEqual(told);
+    ])('%s', async (_, headers, answer, reported) => {
+      expect(await (await restoring(headers, answer)).recall('x')).toEqual(reported);
     });
 
     test('Intelligent-Tiering moves the object back for good: no days are asked for', async () => {

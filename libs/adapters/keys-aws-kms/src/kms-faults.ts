@@ -58,7 +58,7 @@ const THROTTLES: ReadonlySet<string> = new Set(
 );
 
 /** Refusals whose text is passed on: it names who lacks which right. Of the others it may quote the request. */
-const TOLD: ReadonlySet<string> = new Set([
+const REPORTED: ReadonlySet<string> = new Set([
   'AccessDeniedException',
   'NotFoundException',
   'DisabledException',
@@ -77,7 +77,7 @@ export function faultOf(key: string, error: unknown): TidemarkError {
   const refusal = REFUSALS[reason] ?? (status === 403 ? REFUSALS.AccessDeniedException : undefined);
   const isThrottled = THROTTLES.has(reason) || status === 429;
   const trouble = isThrottled ? TROUBLES.ThrottlingException : TROUBLES[reason];
-  const said = TOLD.has(reason) ? message.slice(0, SAID_MAX_CHARS) : '';
+  const said = REPORTED.has(reason) ? message.slice(0, SAID_MAX_CHARS) : '';
   const text = `The key ${key} of AWS KMS: ${refusal ?? trouble ?? `it can't be used (${reason || 'no reason given'})`}`;
   const details = { key, reason, status, requestId: $metadata.requestId ?? null };
   if (refusal === undefined) return new UnavailableError('keys-unavailable', text, { ...details, isThrottled });

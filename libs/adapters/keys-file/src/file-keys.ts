@@ -94,13 +94,13 @@ class FileKeys implements KeyProvider {
 
   /** The file as it is now: another process may have rotated it. Those who ask at once look once. */
   #fresh(): Promise<KeyFile> {
-    this.#looking ??= this.#look().finally(() => {
+    this.#looking ??= this.#poll().finally(() => {
       this.#looking = undefined;
     });
     return this.#looking;
   }
 
-  async #look(): Promise<KeyFile> {
+  async #poll(): Promise<KeyFile> {
     const held = this.#open();
     const stats = await stat(this.#file, { bigint: true }).catch((error: unknown) => {
       throw unusable(this.#file, "can't be read", error);

@@ -21,7 +21,7 @@ it('what was sent is masked in the words of a refusal', async () => {
   const client = new TransitClient({ address, tokens, attemptsMax: 1 });
   const plaintext = Buffer.alloc(32, 7).toString('base64');
   const asked = client.ask({ path: 'transit/encrypt/k', body: { plaintext }, answer: z.unknown(), where: 'k' });
-  const told = JSON.stringify(await asked.catch((error: Error) => [error.message, error]));
-  expect(told).toContain('bad request of [masked]: ');
-  expect(told).not.toMatch(/hvs\.token|BwcHBwcH/);
+  const reported = JSON.stringify(await asked.catch((error: Error) => [error.message, error]));
+  expect(reported).toContain('bad request of [masked]: ');
+  expect(reported).not.toMatch(/hvs\.token|BwcHBwcH/);
 });

@@ -34,7 +34,7 @@ const wordy = (at: number, more = ''): LogRecord => ({
     `{"v":1,"id":"${drawn(`id ${at}`)}","tenant":"default","workflow":"${drawn('w')}","type":"EffectIntended"}\n{"question":"${drawn(`q ${at}`)}"${more}}`,
     'EffectIntended',
   ),
-  isWordy: true,
+  packsWell: true,
 });
 const append = async (records: readonly LogRecord[]): Promise<void> => {
   for (const one of records) await log.append(P0, [one]);
@@ -57,11 +57,11 @@ interface Row {
 }
 
 /** The rows of the file as they lie there. The log is closed for it. */
-async function inFile<T>(look: (database: DatabaseSync) => T): Promise<T> {
+async function inFile<T>(poll: (database: DatabaseSync) => T): Promise<T> {
   await log.close();
   const database = new DatabaseSync(file);
   try {
-    return look(database);
+    return poll(database);
   } finally {
     database.close();
     log = await openSqliteLog({ folder });
@@ -98,7 +98,7 @@ describe('what lies in the file', () => {
     expect(read!.records.length).toBe(4);
     await log.close();
     log = await openSqliteLog({ folder, limits: { recordMaxBytes: 1_000 } });
-    const long = { ...record('x'.repeat(1_001)), isWordy: true } as const;
+    const long = { ...record('x'.repeat(1_001)), packsWell: true } as const;
     await expect(log.append(P0, [long])).rejects.toMatchObject({ code: 'record-too-large' });
     expect((await readAll(log, P0)).length).toBe(30);
   });

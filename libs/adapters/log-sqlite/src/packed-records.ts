@@ -34,13 +34,13 @@ export class RecordPacker {
   readonly #bases = new Map<number, Base>();
   readonly #forming = new Map<number, { readonly from: number; readonly values: Uint8Array[]; bytes: number }>();
 
-  pack(partition: number, offset: number, { value, isWordy }: Pick<LogRecord, 'value' | 'isWordy'>): PackedValue {
+  pack(partition: number, offset: number, { value, packsWell }: Pick<LogRecord, 'value' | 'packsWell'>): PackedValue {
     let base = this.#baseAt(partition, offset);
-    if (base === undefined && (isWordy === true || this.#forming.has(partition))) {
+    if (base === undefined && (packsWell === true || this.#forming.has(partition))) {
       // The first record that the base serves is the one that completed it by being too large.
       if (!this.#form(partition, offset, value)) base = this.#bases.get(partition);
     }
-    if (isWordy !== true) return { value, packing: 0, base: null, baseRecords: 0 };
+    if (packsWell !== true) return { value, packing: 0, base: null, baseRecords: 0 };
     const packed = pack(value, base?.bytes);
     const used = packed.packing === 0 ? undefined : base;
     return { value: packed.bytes, packing: packed.packing, base: used?.from ?? null, baseRecords: used?.records ?? 0 };

@@ -51,7 +51,7 @@ async function isWhole(): Promise<void> {
   const old = Array.from({ length: COUNT }, (_, at) => textAt(at));
   expect(texts(await readAll(log, P0))).toEqual(old);
   const wordy = Array.from({ length: 20 }, (_, at) => textAt(COUNT + at));
-  for (const text of wordy) await log.append(P0, [{ ...record(text), isWordy: true }]);
+  for (const text of wordy) await log.append(P0, [{ ...record(text), packsWell: true }]);
   await log.trim(P0, offset(100));
   await log.close();
   const again = await openSqliteLog({ folder });

@@ -30,7 +30,7 @@ interface Way {
 type Open = (handle: () => Promise<void>) => Promise<Way>;
 
 const ours =
-  (limits: { jobsPerTicketMax?: number }): Open =>
+  (limits: { jobsPerWakeupMax?: number }): Open =>
   async (handle) => {
     const queue = openBullmqQueue({ url, prefix: `bench-${randomUUID()}`, limits });
     await queue.consume(
@@ -116,8 +116,8 @@ async function redisProcessorMs(): Promise<number> {
 console.log('way | round | enqueued ms | all begun ms | Node CPU ms | Redis CPU ms');
 const ways: Readonly<Record<string, Open>> = {
   'bullmq-worker': plain,
-  'one-job-a-ticket': ours({ jobsPerTicketMax: 1 }),
-  tickets: ours({}),
+  'one-job-a-ticket': ours({ jobsPerWakeupMax: 1 }),
+  wakeups: ours({}),
 };
 for (const [name, open] of Object.entries(ways)) if (only === undefined || only === name) await measure(name, open);
 redis.disconnect();

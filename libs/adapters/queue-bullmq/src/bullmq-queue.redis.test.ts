@@ -10,7 +10,7 @@ describeServers('queue-bullmq', ['redis'], ({ redis: url }) => {
     return { queue, close: () => queue.close() };
   });
   jobQueueContract('bullmq, one job a ticket', async () => {
-    const queue = openBullmqQueue({ url, prefix: freshRedisPrefix(), limits: { jobsPerTicketMax: 1 } });
+    const queue = openBullmqQueue({ url, prefix: freshRedisPrefix(), limits: { jobsPerWakeupMax: 1 } });
     return { queue, close: () => queue.close() };
   });
 });

@@ -5,7 +5,7 @@ import { type JobQueue, noTelemetry, type Telemetry } from '@tidemark/ports';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import { QUEUE_LIMITS, type QueueLimits } from './limits.ts';
 import { Producer } from './producer.ts';
-import { TicketConsumer } from './ticket-consumer.ts';
+import { WakeupConsumer } from './wakeup-consumer.ts';
 
 export interface BullmqQueueOptions {
   /** `redis://` or `rediss://`, with credentials if need be. */
@@ -30,7 +30,7 @@ export function openBullmqQueue(options: BullmqQueueOptions): JobQueue {
   const { url, tls } = options;
   const connection = openConnection({ url, tls, patience: 'briefly', silenceMs });
   const producer = new Producer(connection, keyPrefix, limits, telemetry);
-  const consumers = new Set<TicketConsumer>();
+  const consumers = new Set<WakeupConsumer>();
 
   return {
     enqueue: (jobs) => producer.enqueue(jobs),
@@ -40,7 +40,7 @@ export function openBullmqQueue(options: BullmqQueueOptions): JobQueue {
         throw new InvalidError('concurrency-invalid', `concurrency must be a positive integer, not ${concurrency}`);
       }
       const own = openConnection({ url, tls, patience: 'forever', silenceMs });
-      const consumer = new TicketConsumer({ connection: own, keyPrefix, limits, telemetry }, consumeOptions, handle);
+      const consumer = new WakeupConsumer({ connection: own, keyPrefix, limits, telemetry }, consumeOptions, handle);
       consumers.add(consumer);
       try {
         await consumer.start(consumeOptions.routes);

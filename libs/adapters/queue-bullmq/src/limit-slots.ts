@@ -157,7 +157,7 @@ return 0
 
 export interface Woken {
   /** Jobs that are back in line, by the name of their queue. */
-  readonly tickets: ReadonlyMap<string, number>;
+  readonly wakeups: ReadonlyMap<string, number>;
   /** When the next may begin by time alone; undefined: none waits for that. */
   readonly dueInMs: number | undefined;
 }
@@ -191,7 +191,7 @@ export async function renewSlots(
 
 function wokenOf(reply: unknown): Woken {
   const [dueInMs, ...pairs] = reply as [number, ...(string | number)[]];
-  const tickets = new Map<string, number>();
-  for (let at = 0; at < pairs.length; at += 2) tickets.set(pairs[at] as string, pairs[at + 1] as number);
-  return { tickets, dueInMs: dueInMs < 0 ? undefined : dueInMs };
+  const wakeups = new Map<string, number>();
+  for (let at = 0; at < pairs.length; at += 2) wakeups.set(pairs[at] as string, pairs[at + 1] as number);
+  return { wakeups, dueInMs: dueInMs < 0 ? undefined : dueInMs };
 }

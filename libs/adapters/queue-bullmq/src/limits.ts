@@ -5,9 +5,9 @@ export interface QueueLimits {
    * Jobs that one BullMQ job (a ticket) is good for, at most. BullMQ costs about 0.27 ms of processor time a job whatever
    * it says; see docs/decisions/0005-jobs-are-hints.md.
    */
-  readonly jobsPerTicketMax: number;
+  readonly jobsPerWakeupMax: number;
   /** A burst is spread over at least this many tickets, so that many workers share it. */
-  readonly ticketsPerBurstMin: number;
+  readonly wakeupsPerBurstMin: number;
   /** Jobs that one ticket looks at, at most: those whose limits are reached wait aside, and cost their look. */
   readonly jobsPerDealMax: number;
   /** Jobs sent to Redis in one go, at most; the rest follows in the next. */
@@ -27,7 +27,7 @@ export interface QueueLimits {
   /** Jobs of each priority that such a look sees, at most: of each tenant that waits one is among the first. */
   readonly newcomersLookedAtMax: number;
   /** A ticket is in BullMQ's active list for two round trips only; when its taker dies just then, it returns after this. */
-  readonly ticketLockMs: number;
+  readonly wakeupLockMs: number;
   /** Period of BullMQ's check for such tickets. */
   readonly stalledCheckMs: number;
   /** An idle consumer blocks in Redis for this long before it looks by itself (a lost wake-up costs this at most). */
@@ -44,8 +44,8 @@ export interface QueueLimits {
 }
 
 export const QUEUE_LIMITS: QueueLimits = {
-  jobsPerTicketMax: 32,
-  ticketsPerBurstMin: 32,
+  jobsPerWakeupMax: 32,
+  wakeupsPerBurstMin: 32,
   jobsPerDealMax: 512,
   jobsPerFlushMax: 5_000,
   jobsPendingMax: 200_000,
@@ -55,7 +55,7 @@ export const QUEUE_LIMITS: QueueLimits = {
   limitSweepMs: 1_000,
   newcomerLookMs: 1_000,
   newcomersLookedAtMax: 64,
-  ticketLockMs: 5_000,
+  wakeupLockMs: 5_000,
   stalledCheckMs: 5_000,
   idleBlockMs: 5_000,
   silenceMs: 8_000,

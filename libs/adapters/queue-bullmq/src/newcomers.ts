@@ -76,8 +76,8 @@ export class Newcomers {
       try {
         await this.#want();
         for (const [route, names] of looked) await this.#fill(route, names);
-        const told = await this.#told();
-        const known = told === undefined ? undefined : this.#byKey.get(told);
+        const reported = await this.#reported();
+        const known = reported === undefined ? undefined : this.#byKey.get(reported);
         looked = known === undefined ? [...this.#byKey.values()] : [known];
       } catch {
         await delay(limits.errorPauseMs, undefined, { signal: stopped }).catch(() => {});
@@ -123,7 +123,7 @@ export class Newcomers {
   }
 
   /** The key under which one was told; undefined when none was for a while. */
-  async #told(): Promise<string | undefined> {
+  async #reported(): Promise<string | undefined> {
     const { redis, limits } = this.#setting;
     this.#blocking ??= this.#opened(redis);
     const popped = await this.#blocking.brpop([...this.#byKey.keys()], limits.newcomerLookMs / 1_000);

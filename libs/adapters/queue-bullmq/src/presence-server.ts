@@ -18,7 +18,7 @@ import {
   PRESENCE_KEEPALIVE_MS,
   PRESENCE_LINE_MAX_BYTES,
 } from './limits.ts';
-import { STRANGER_LIMITS, type StrangerLimits, Strangers } from './presence-strangers.ts';
+import { UNAUTHENTICATED_LIMITS, Unauthenticated, type UnauthenticatedLimits } from './presence-unauthenticated.ts';
 
 /** PEM texts: the own certificate and key, and the authorities whose certificates the other side may show. */
 export interface PresenceTls {
@@ -35,7 +35,7 @@ export interface PresenceServerOptions {
   /** Told once the grace after the last connection's unannounced close has passed. */
   readonly onGone: (holder: HolderId) => void;
   /** By default `STRANGER_LIMITS`. */
-  readonly strangers?: StrangerLimits;
+  readonly unauthenticated?: UnauthenticatedLimits;
 }
 
 const TOKEN_BYTES = 24;
@@ -44,7 +44,7 @@ export class PresenceServer {
   readonly token = randomBytes(TOKEN_BYTES).toString('hex');
   readonly #options: PresenceServerOptions;
   readonly #server: Server;
-  readonly #strangers: Strangers;
+  readonly #unauthenticated: Unauthenticated;
   readonly #connected = new Map<HolderId, Set<Socket>>();
   #connectedCount = 0;
   /** When the last connection of a holder closed without a farewell (`performance.now`), and whether the grace has passed. */
@@ -54,7 +54,7 @@ export class PresenceServer {
 
   constructor(options: PresenceServerOptions) {
     this.#options = options;
-    this.#strangers = new Strangers(options.strangers ?? STRANGER_LIMITS);
+    this.#unauthenticated = new Unauthenticated(options.unauthenticated ?? UNAUTHENTICATED_LIMITS);
     this.#server = this.#listening();
   }
 
@@ -70,16 +70,16 @@ export class PresenceServer {
     server.on('connection', (socket: Socket) => {
       const name = nameOf(socket);
       shaking.set(name, socket);
-      this.#strangers.add(socket);
+      this.#unauthenticated.add(socket);
       socket.once('close', () => {
         if (shaking.get(name) === socket) shaking.delete(name);
-        this.#strangers.delete(socket);
+        this.#unauthenticated.delete(socket);
       });
     });
     server.on('tlsClientError', () => {});
     return server.on('secureConnection', (socket) => {
       const below = shaking.get(nameOf(socket));
-      if (below !== undefined) this.#strangers.delete(below);
+      if (below !== undefined) this.#unauthenticated.delete(below);
       this.#take(socket);
     });
   }
@@ -122,14 +122,14 @@ export class PresenceServer {
     this.#isClosing = true;
     for (const timer of this.#timers) clearTimeout(timer);
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    this.#strangers.closeAll();
+    this.#unauthenticated.closeAll();
     for (const sockets of this.#connected.values()) for (const socket of sockets) socket.destroy();
     await closed;
   }
 
   #take(socket: Socket): void {
     socket.on('error', () => {});
-    this.#strangers.add(socket);
+    this.#unauthenticated.add(socket);
     const late = this.#after(PRESENCE_HELLO_MS, () => socket.destroy());
     let holder: HolderId | undefined;
     let isFarewell = false;
@@ -145,12 +145,12 @@ export class PresenceServer {
         return;
       }
       this.#forget(late);
-      this.#strangers.delete(socket);
+      this.#unauthenticated.delete(socket);
       this.#arrived(holder, socket);
     });
     socket.once('close', () => {
       this.#forget(late);
-      this.#strangers.delete(socket);
+      this.#unauthenticated.delete(socket);
       if (holder !== undefined) this.#left(holder, socket, isFarewell);
     });
   }

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PRESENCE_LINE_MAX_BYTES } from './limits.ts';
 import { PresenceClient } from './presence-client.ts';
 import { PresenceServer } from './presence-server.ts';
-import { STRANGER_LIMITS, type StrangerLimits } from './presence-strangers.ts';
+import { UNAUTHENTICATED_LIMITS, type UnauthenticatedLimits } from './presence-unauthenticated.ts';
 
 const a = holderId('worker a');
 
@@ -36,7 +36,7 @@ describe('presence', () => {
     if (token === server.token) await eventually(() => client.standing.length === 1);
     return client;
   };
-  const stranger = async (...lines: string[]): Promise<Socket> => {
+  const unauthenticated = async (...lines: string[]): Promise<Socket> => {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => {});
     await once(socket, 'connect');
@@ -79,7 +79,7 @@ describe('presence', () => {
       `ping ${server.token} a\n`,
       `hello ${server.token} %\n`,
     ]) {
-      await once(await stranger(line), 'close');
+      await once(await unauthenticated(line), 'close');
     }
     expect(server.isConnected(a)).toBe(false);
     expect(impostor.standing).toEqual([]);
@@ -90,12 +90,12 @@ describe('presence', () => {
   test('outlives whatever bytes it is sent', async () => {
     const lines = [`hello ${'\u00e9'.repeat(server.token.length)} x\n`, `hello ${'\u00ff'.repeat(24)} x\n`, '\0\n'];
     for (const line of lines) {
-      const socket = await stranger();
+      const socket = await unauthenticated();
       socket.write(Buffer.from(line, 'latin1'));
       await once(socket, 'close');
     }
     for (let round = 0; round < 50; round++) {
-      const socket = await stranger();
+      const socket = await unauthenticated();
       socket.write(Buffer.concat([Buffer.from('hello '), randomBytes(200), Buffer.from('\n')]));
       await once(socket, 'close');
     }
@@ -104,7 +104,7 @@ describe('presence', () => {
   });
 
   test('cuts off who sends a line without end', async () => {
-    await once(await stranger('x'.repeat(PRESENCE_LINE_MAX_BYTES + 1)), 'close');
+    await once(await unauthenticated('x'.repeat(PRESENCE_LINE_MAX_BYTES + 1)), 'close');
   });
 
   test('a port that is taken is a ConfigError', async () => {
@@ -121,8 +121,8 @@ describe('presence', () => {
     });
 
     /** A server of its own; `come` resolves once it has taken that many connections more. */
-    const open = async (strangers: StrangerLimits) => {
-      const server = new PresenceServer({ host: '127.0.0.1', port: 0, onGone: () => {}, strangers });
+    const open = async (unauthenticated: UnauthenticatedLimits) => {
+      const server = new PresenceServer({ host: '127.0.0.1', port: 0, onGone: () => {}, unauthenticated });
       limited.push(server);
       const port = await server.listen();
       const come = async (count: number, localAddress: string): Promise<readonly Socket[]> => {
@@ -141,7 +141,7 @@ describe('presence', () => {
         });
       return { come, greet };
     };
-    const comeBack = async (limits: StrangerLimits): Promise<number> => {
+    const comeBack = async (limits: UnauthenticatedLimits): Promise<number> => {
       const { come, greet } = await open(limits);
       const workers = await come(1_000, '127.0.0.1');
       // The last is greeted first: all were accepted before it.
@@ -151,7 +151,7 @@ describe('presence', () => {
     };
 
     test('and a thousand workers that come back at once are taken', async () => {
-      expect(await comeBack(STRANGER_LIMITS)).toBe(1_000);
+      expect(await comeBack(UNAUTHENTICATED_LIMITS)).toBe(1_000);
     });
 
     test('who would not be by a lower bound (the control)', async () => {

@@ -10,8 +10,8 @@ import type { Connection } from './connection.ts';
 import { type LimitKeys, limitKeysOf } from './limit-slots.ts';
 import type { QueueLimits } from './limits.ts';
 import { definitionName, parseRouteName, queueName, routeName } from './route-queue.ts';
-import { TicketOffice } from './ticket-office.ts';
 import { lineUp, waitingCount } from './waiting-line.ts';
+import { WakeupSender } from './wakeup-sender.ts';
 
 interface Batch {
   readonly jobs: readonly Job[];
@@ -24,7 +24,7 @@ export class Producer {
   readonly #keyPrefix: string;
   readonly #limits: QueueLimits;
   readonly #telemetry: Telemetry;
-  readonly #office: TicketOffice;
+  readonly #office: WakeupSender;
   readonly #limitKeys: LimitKeys;
   #pending: Batch[] = [];
   #pendingCount = 0;
@@ -35,7 +35,7 @@ export class Producer {
     this.#keyPrefix = keyPrefix;
     this.#limits = limits;
     this.#telemetry = telemetry;
-    this.#office = new TicketOffice(connection, keyPrefix, limits);
+    this.#office = new WakeupSender(connection, keyPrefix, limits);
     this.#limitKeys = limitKeysOf(keyPrefix);
   }
 
@@ -130,11 +130,11 @@ export class Producer {
   async #add(route: Route, jobs: readonly Job[]): Promise<void> {
     const name = queueName(route);
     const { redis } = this.#connection;
-    const ticketCount = await lineUp(redis, this.#office.queue(name), this.#limitKeys, jobs);
-    if (ticketCount === 0) return;
+    const wakeupCount = await lineUp(redis, this.#office.queue(name), this.#limitKeys, jobs);
+    if (wakeupCount === 0) return;
     // The route every time, since a flushed server knows of none. Jobs whose tickets don't get there get some with the next ones.
     await Promise.all([
-      this.#office.send(name, ticketCount),
+      this.#office.send(name, wakeupCount),
       redis.sadd(this.#routesKey(route.definition), routeName(route)),
     ]);
   }

@@ -85,7 +85,7 @@ export class RedisBus {
     if (this.#subscriber) return this.#subscriber;
     const connection = this.#open('forever');
     connection.redis.on('messageBuffer', (channel: Buffer, message: Buffer) =>
-      tellAll(this.#listeners.get(channel.toString()) ?? [], message),
+      reportAll(this.#listeners.get(channel.toString()) ?? [], message),
     );
     this.#heartbeat = setInterval(() => {
       if (connection.redis.status === 'ready') connection.redis.ping().catch(() => {});
@@ -96,10 +96,10 @@ export class RedisBus {
 }
 
 /** Tells each of them, whatever another does with it. */
-export function tellAll<T>(listeners: Iterable<(told: T) => void>, told: T): void {
+export function reportAll<T>(listeners: Iterable<(reported: T) => void>, reported: T): void {
   for (const listener of [...listeners]) {
     try {
-      listener(told);
+      listener(reported);
     } catch (error) {
       // A bug of the listener, not of the connection that is reading just now.
       queueMicrotask(() => {

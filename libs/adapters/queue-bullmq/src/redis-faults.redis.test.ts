@@ -208,13 +208,13 @@ function defineFaults(server: NativeServer): void {
   });
 
   test('a taker that dies between taking and answering: the job comes back', async () => {
-    const limits = { ticketLockMs: 200, stalledCheckMs: 200 };
+    const limits = { wakeupLockMs: 200, stalledCheckMs: 200 };
     const queue = openQueue(limits);
     await queue.enqueue([some('orphan')]);
     // What a taker leaves that died in the middle: the ticket in the active list, its lock running out.
     const keys = `${prefix}:jobs:${definition}@1`;
-    const ticket = (await admin.rpoplpush(`${keys}:wait`, `${keys}:active`)) ?? '';
-    await admin.set(`${keys}:${ticket}:lock`, 'dead', 'PX', 200);
+    const wakeup = (await admin.rpoplpush(`${keys}:wait`, `${keys}:active`)) ?? '';
+    await admin.set(`${keys}:${wakeup}:lock`, 'dead', 'PX', 200);
     const got = await collect(queue);
     await eventually(() => got.has('orphan'), RECOVERY);
   });
@@ -282,8 +282,8 @@ function defineFaults(server: NativeServer): void {
     await queue.enqueue([some('a'), some('b'), some('c')]);
     await admin.hset(`${keys}:waiting-jobs`, `${some('a').lamport} a`, '["w"]');
     await admin.hset(`${keys}:waiting-jobs`, `${some('b').lamport} b`, 'no JSON {');
-    const [ticket] = await admin.lrange(`${keys}:wait`, 0, 0);
-    await admin.hset(`${keys}:${ticket}`, 'data', '[["w"],[1,2,3,4,5],null,{}]');
+    const [wakeup] = await admin.lrange(`${keys}:wait`, 0, 0);
+    await admin.hset(`${keys}:${wakeup}`, 'data', '[["w"],[1,2,3,4,5],null,{}]');
     await admin.lpush(`${keys}:wait`, 'no-such-job');
     await queue.enqueue([some('d')]);
     const got = await collect(queue);
@@ -343,44 +343,44 @@ function defineFaults(server: NativeServer): void {
     const liveness = openRedisLiveness({ url: server.address, prefix, clock: { monotonicMs: () => nowMs } });
     closers.push(() => liveness.close());
     const holder = holderId('h');
-    const look = async (ms: number) => {
+    const poll = async (ms: number) => {
       nowMs += ms;
       return liveness.view({ markerAgeMs: 1_000 });
     };
     await liveness.beat(holder, [], 60_000);
-    await look(0);
-    expect(await look(1_000)).toMatchObject({ trusted: true, holders: new Map([[holder, new Map()]]) });
+    await poll(0);
+    expect(await poll(1_000)).toMatchObject({ trusted: true, holders: new Map([[holder, new Map()]]) });
 
     await admin.flushall();
-    expect(await look(1_000)).toEqual({ trusted: false, holders: new Map() });
-    expect((await look(1_000)).trusted).toBe(true);
+    expect(await poll(1_000)).toEqual({ trusted: false, holders: new Map() });
+    expect((await poll(1_000)).trusted).toBe(true);
 
     await server.kill();
     expect(await liveness.beat(holder, [], 60_000)).toBe(false);
     await liveness.leave(holder);
-    expect(await look(10_000)).toEqual({ trusted: false, holders: new Map() });
+    expect(await poll(10_000)).toEqual({ trusted: false, holders: new Map() });
     await server.startAgain();
     await eventually(() => liveness.beat(holder, [], 60_000), RECOVERY);
-    expect((await look(10_000)).trusted).toBe(false);
-    expect((await look(1_000)).trusted).toBe(true);
+    expect((await poll(10_000)).trusted).toBe(false);
+    expect((await poll(1_000)).trusted).toBe(true);
   });
 
   test('liveness: out of reach for a while with its data intact, nobody is revoked until all could beat again', async () => {
     let nowMs = 0;
     const liveness = openRedisLiveness({ url: server.address, prefix, clock: { monotonicMs: () => nowMs } });
     closers.push(() => liveness.close());
-    const look = async (ms: number) => {
+    const poll = async (ms: number) => {
       nowMs += ms;
       return (await liveness.view({ markerAgeMs: 1_000 })).trusted;
     };
-    await look(0);
-    expect(await look(1_000)).toBe(true);
+    await poll(0);
+    expect(await poll(1_000)).toBe(true);
     await admin.client('PAUSE', 2_500, 'ALL');
-    expect(await look(100)).toBe(false);
+    expect(await poll(100)).toBe(false);
     await eventually(() => liveness.beat(holderId('h'), [], 60_000), RECOVERY);
-    expect(await look(5_000)).toBe(false);
-    expect(await look(999)).toBe(false);
-    expect(await look(1)).toBe(true);
+    expect(await poll(5_000)).toBe(false);
+    expect(await poll(999)).toBe(false);
+    expect(await poll(1)).toBe(true);
   });
 }
 

@@ -8,7 +8,7 @@ import type { HintBus, HintTopic } from '@tidemark/ports';
 import type { ConnectionOptions } from './connection.ts';
 import { HINT_MESSAGES_IN_FLIGHT_MAX, HINT_PERIOD_MS, HINTED_PARTITIONS_PER_MESSAGE_MAX } from './limits.ts';
 import { decodePartitions, encodePartitions } from './partition-set.ts';
-import { RedisBus, tellAll } from './redis-bus.ts';
+import { RedisBus, reportAll } from './redis-bus.ts';
 
 export interface RedisHintsOptions {
   readonly url: string;
@@ -58,7 +58,7 @@ class RedisHints implements HintBus {
     listeners.add(own);
     this.#subscriptions[topic] ??= this.#bus.subscribe(this.#channel(topic), (message) => {
       const partitions = decodePartitions(message);
-      if (partitions.length > 0) tellAll(listeners, partitions);
+      if (partitions.length > 0) reportAll(listeners, partitions);
     });
     await this.#subscriptions[topic];
     return async () => {

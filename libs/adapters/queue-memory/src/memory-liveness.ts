@@ -20,13 +20,13 @@ export function createMemoryLiveness(): Liveness {
     },
     async vanish(holder) {
       if (!holders.delete(holder)) return;
-      for (const tell of watchers) tell(holder);
+      for (const report of watchers) report(holder);
     },
     async watch(onGone) {
-      const tell = (holder: HolderId): void => onGone(holder);
-      watchers.add(tell);
+      const report = (holder: HolderId): void => onGone(holder);
+      watchers.add(report);
       return async () => {
-        watchers.delete(tell);
+        watchers.delete(report);
       };
     },
     async view() {

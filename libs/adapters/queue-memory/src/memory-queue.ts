@@ -121,11 +121,11 @@ class MemoryQueue implements JobQueue {
     clearTimeout(this.#dueTimer);
     const dueAtMs = this.#limits.dueAtMs();
     if (dueAtMs === undefined || this.#closed) return;
-    const lookAgain = (): void => {
+    const pollAgain = (): void => {
       this.#giveBack(this.#limits.due(performance.now()));
       this.#serveSoon();
     };
-    this.#dueTimer = setTimeout(lookAgain, Math.max(1, Math.ceil(dueAtMs - performance.now())));
+    this.#dueTimer = setTimeout(pollAgain, Math.max(1, Math.ceil(dueAtMs - performance.now())));
     this.#dueTimer.unref();
   }
 }

@@ -40,10 +40,10 @@ export class WaitingLine {
   }
 
   /** The next job, which still counts as waiting until it has begun; none of the left-out tenants. */
-  next(leftOut?: ReadonlySet<TenantId>): Job | undefined {
+  next(omitted?: ReadonlySet<TenantId>): Job | undefined {
     for (const tenants of this.#classes.values()) {
       for (const [tenant, line] of tenants) {
-        if (leftOut?.has(tenant)) continue;
+        if (omitted?.has(tenant)) continue;
         const job = line.shift()!;
         // Its turn is over, with or without more to do.
         tenants.delete(tenant);

@@ -26,7 +26,7 @@ import { BEGIN, COMMIT, type SqlClient, type Statement, textAt } from './sql-cli
 
 /** Writes the batch; throws the driver's error when a partition has moved. `shard`: a range of this writer's, for sums. */
 export async function applyBatch(client: SqlClient, batch: ProjectionBatch, shard?: number): Promise<void> {
-  const advance = advancePartitions(batch.partitions, batch.incarnation);
+  const advance = advancePartitions(batch.partitions, batch.storeId);
   if (batch.opened.length === 0) {
     await client.run([advance, ...rowStatements(batch, shard)]);
     return;

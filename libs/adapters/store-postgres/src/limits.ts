@@ -73,4 +73,4 @@ export const SCRUB_MAX_MS = 30_000;
 /** Longest wait for transactions that may still see what was deleted. */
 export const SCRUB_READERS_MAX_MS = 10_000;
 /** Between two looks for them. */
-export const SCRUB_READERS_LOOK_MS = 50;
+export const SCRUB_READERS_POLL_MS = 50;

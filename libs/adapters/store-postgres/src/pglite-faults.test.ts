@@ -172,7 +172,7 @@ describe('PGlite folder', () => {
       for (const name of ['first', 'second', 'third', 'fourth']) {
         const made = openPgliteStore({ folder: path.join(parent, name) });
         await made.ensure();
-        incarnations.add(await made.incarnation());
+        incarnations.add(await made.storeId());
         await made.close();
         const [template] = readdirSync(cache);
         expect(template).toMatch(/^pglite-.*\.tar\.zst$/);
@@ -237,12 +237,12 @@ describe('PGlite thread', () => {
   test('in memory, its death loses all rows: what is created then is another making of the tables', async () => {
     const { store: mine, thread } = assemblePglite({ memory: true });
     await mine.ensure();
-    const before = await mine.incarnation();
+    const before = await mine.storeId();
     await mine.addPartitions([{ partition: rows.partitionAt(0), start: rows.at(0), rebuildTo: rows.at(0) }], before);
     expect((await mine.positions()).size).toBe(1);
     thread.kill();
     await mine.ensure();
-    expect(await mine.incarnation()).not.toBe(before);
+    expect(await mine.storeId()).not.toBe(before);
     expect([await mine.ready(), (await mine.positions()).size]).toEqual([false, 0]);
     await mine.close();
   });

@@ -11,12 +11,12 @@ test('the next one is empty, and another making of the tables; the one before is
   await first.ensure();
   await first.addPartitions([partition]);
   await first.apply(rows.openingBatch('w', 0));
-  const made = await first.incarnation();
+  const made = await first.storeId();
   await first.close();
   const second = openScratchStore();
   await second.ensure();
   expect([(await second.positions()).size, await second.ready()]).toEqual([0, false]);
-  expect(await second.incarnation()).not.toBe(made);
+  expect(await second.storeId()).not.toBe(made);
   for (const call of [() => first.ready(), () => first.ensure(), () => first.place([rows.request('late')])]) {
     await expect(call()).rejects.toMatchObject({ code: 'store-closed' });
   }

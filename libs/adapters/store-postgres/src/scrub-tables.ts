@@ -13,8 +13,8 @@ import pg from 'pg';
 import {
   SCRUB_LOCK_TIMEOUT_MS,
   SCRUB_MAX_MS,
-  SCRUB_READERS_LOOK_MS,
   SCRUB_READERS_MAX_MS,
+  SCRUB_READERS_POLL_MS,
   SCRUB_TABLE_MAX_BYTES,
 } from './limits.ts';
 import { numberAt, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
@@ -68,11 +68,11 @@ export function scrubTables(
 async function readersGone(runner: SqlRunner, maxMs: number): Promise<boolean> {
   const [[row = []] = []] = await runner.run([once('select pg_current_xact_id()::xid::text')]);
   const before = textAt(row, 0);
-  for (let waitedMs = 0; ; waitedMs += SCRUB_READERS_LOOK_MS) {
+  for (let waitedMs = 0; ; waitedMs += SCRUB_READERS_POLL_MS) {
     const [readers = []] = await runner.run([once(READERS, [before])]);
     if (readers.length === 0) return true;
     if (waitedMs >= maxMs) return false;
-    await wait(SCRUB_READERS_LOOK_MS);
+    await wait(SCRUB_READERS_POLL_MS);
   }
 }
 
@@ -81,8 +81,8 @@ async function writeAnew(
   table: string,
   { tableMaxBytes, lockTimeoutMs, maxMs }: ScrubBounds,
 ): Promise<UnscrubbedTable['why'] | undefined> {
-  const look = once(`select pg_relation_filenode('${table}'), pg_total_relation_size('${table}')`);
-  const [[before = []] = []] = await runner.run([look]);
+  const poll = once(`select pg_relation_filenode('${table}'), pg_total_relation_size('${table}')`);
+  const [[before = []] = []] = await runner.run([poll]);
   if (numberAt(before, 1) > tableMaxBytes) return 'too-large';
   try {
     await runner.script(`set lock_timeout = ${lockTimeoutMs}`);
@@ -94,7 +94,7 @@ async function writeAnew(
   } finally {
     await runner.script('reset lock_timeout; reset statement_timeout');
   }
-  const [[after = []] = []] = await runner.run([look]);
+  const [[after = []] = []] = await runner.run([poll]);
   // Whoever may not vacuum it is told in a notice, and by nothing else.
   return textAt(before, 0) === textAt(after, 0) ? 'not-allowed' : undefined;
 }

@@ -106,23 +106,17 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
     return this.#named('ensure', () => this.#options.ensure());
   }
 
-  async incarnation(): Promise<string> {
-    return textAt((await this.read(readiness.readIncarnation))[0]!, 0);
+  async storeId(): Promise<string> {
+    return textAt((await this.read(readiness.readStoreId))[0]!, 0);
   }
 
   async ready(): Promise<boolean> {
     return (await this.read(readiness.readReadiness)).some((row) => booleanAt(row, 0));
   }
 
-  async addPartitions(partitions: readonly NewPartition[], incarnation?: string): Promise<void> {
+  async addPartitions(partitions: readonly NewPartition[], storeId?: string): Promise<void> {
     const { lockReadiness, insertPartitions, settleReadiness } = readiness;
-    const statements = [
-      BEGIN,
-      lockReadiness,
-      insertPartitions(partitions, incarnation ?? null),
-      settleReadiness,
-      COMMIT,
-    ];
+    const statements = [BEGIN, lockReadiness, insertPartitions(partitions, storeId ?? null), settleReadiness, COMMIT];
     await this.#named('add-partitions', () => this.#client.run(statements));
   }
 

@@ -32,7 +32,7 @@ export interface MetricSnapshot {
 }
 
 /** As `prom-client` tells it; exemplars are none of its types. */
-type Told = MetricValue<string> & {
+type Reported = MetricValue<string> & {
   readonly metricName?: string;
   readonly exemplar?: {
     readonly labelSet: Readonly<Record<string, string>>;
@@ -52,31 +52,31 @@ export function snapshotOf(metrics: readonly MetricObjectWithValues<MetricValue<
   });
 }
 
-const plainPoint = (told: Told): MetricPoint => ({
-  labels: textsOf(told.labels),
-  value: told.value,
-  exemplars: exemplarsOf(told),
+const plainPoint = (reported: Reported): MetricPoint => ({
+  labels: textsOf(reported.labels),
+  value: reported.value,
+  exemplars: exemplarsOf(reported),
 });
 
 /** Buckets come one by one, each with all values up to its bound. */
-function histogramPoints(name: string, values: readonly Told[]): readonly MetricPoint[] {
+function histogramPoints(name: string, values: readonly Reported[]): readonly MetricPoint[] {
   const series = Map.groupBy(values, ({ labels }) => JSON.stringify(textsOf({ ...labels, le: undefined })));
-  return [...series].map(([labels, told]) => {
-    const buckets = told
+  return [...series].map(([labels, reported]) => {
+    const buckets = reported
       .filter(({ metricName }) => metricName === `${name}_bucket`)
       .toSorted((a, b) => boundOf(a) - boundOf(b));
     return {
       labels: JSON.parse(labels) as Readonly<Record<string, string>>,
-      value: told.find(({ metricName }) => metricName === `${name}_sum`)?.value ?? 0,
+      value: reported.find(({ metricName }) => metricName === `${name}_sum`)?.value ?? 0,
       exemplars: buckets.flatMap(exemplarsOf),
       counts: buckets.map(({ value }, at) => value - (buckets[at - 1]?.value ?? 0)),
     };
   });
 }
 
-const boundOf = ({ labels }: Told): number => (labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le));
+const boundOf = ({ labels }: Reported): number => (labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le));
 
-function exemplarsOf({ exemplar }: Told): readonly Exemplar[] {
+function exemplarsOf({ exemplar }: Reported): readonly Exemplar[] {
   if (!exemplar) return [];
   const { trace_id, span_id } = exemplar.labelSet;
   if (trace_id === undefined || span_id === undefined) return [];

@@ -111,12 +111,12 @@ describe('spans', () => {
     const span = openTelemetry({ tracer }).span('step');
     span.fail(Object.assign(new TypeError('secret\n    of two lines'), { code: 'ECODE' }));
     span.fail('secret');
-    const told = JSON.stringify(spans[0]!.calls);
-    expect(told).not.toContain('secret');
-    expect(told).not.toContain('two lines');
-    expect(told).toContain('TypeError ECODE');
-    expect(told).toContain('a thrown string');
-    expect(told).toMatch(/at .*open-telemetry\.test/);
+    const reported = JSON.stringify(spans[0]!.calls);
+    expect(reported).not.toContain('secret');
+    expect(reported).not.toContain('two lines');
+    expect(reported).toContain('TypeError ECODE');
+    expect(reported).toContain('a thrown string');
+    expect(reported).toMatch(/at .*open-telemetry\.test/);
   });
 
   test('without an SDK nothing is recorded, and there is no traceparent', () => {
@@ -220,13 +220,13 @@ describe('the context of a step', () => {
 
   test('is not even worked out where nobody could find it', () => {
     let count = 0;
-    const told = within!(
+    const reported = within!(
       () => {
         count++;
         return traceParent();
       },
       () => 'done',
     );
-    expect([told, count]).toEqual(['done', 0]);
+    expect([reported, count]).toEqual(['done', 0]);
   });
 });

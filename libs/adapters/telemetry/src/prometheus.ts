@@ -76,16 +76,16 @@ function labelled(name: MetricName, attributes: Attributes | undefined, trace: s
 /** Tells both. Spans and traces are the first's. */
 export const bothTelemetries = (first: Telemetry, second: Telemetry): Telemetry => ({
   ...first,
-  count: (...told) => {
-    first.count(...told);
-    second.count(...told);
+  count: (...reported) => {
+    first.count(...reported);
+    second.count(...reported);
   },
-  observe: (...told) => {
-    first.observe(...told);
-    second.observe(...told);
+  observe: (...reported) => {
+    first.observe(...reported);
+    second.observe(...reported);
   },
-  gauge: (...told) => {
-    first.gauge(...told);
-    second.gauge(...told);
+  gauge: (...reported) => {
+    first.gauge(...reported);
+    second.gauge(...reported);
   },
 });

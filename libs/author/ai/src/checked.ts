@@ -23,7 +23,7 @@ export function checked<S extends z.ZodType>(schema: S, value: unknown, place: P
   if (result.success) return result.data;
   throw invalid(
     place,
-    result.error.issues.flatMap((issue) => told(issue, value)),
+    result.error.issues.flatMap((issue) => reported(issue, value)),
   );
 }
 
@@ -47,7 +47,7 @@ export function pathText(path: readonly PropertyKey[]): string {
   return text;
 }
 
-function told(issue: z.core.$ZodIssue, value: unknown): string[] {
+function reported(issue: z.core.$ZodIssue, value: unknown): string[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => `${pathText([...issue.path, key])} is not known`);
   }

@@ -39,8 +39,8 @@ export class ModelStreamError extends UnavailableError {
 
   constructor(code: string, message: string, received: Received, details: Readonly<Record<string, unknown>>) {
     const { text, reasoning, toolCalls, usage } = received;
-    const told = `${text.length} characters of text${reasoning === '' ? '' : `, ${reasoning.length} of reasoning`} and ${toolCalls.length} whole tool calls had come${usage === undefined ? ', and what they cost is unknown' : ''}`;
-    super(code, `${message} The answer broke off: ${told}.`, { ...details, received });
+    const reported = `${text.length} characters of text${reasoning === '' ? '' : `, ${reasoning.length} of reasoning`} and ${toolCalls.length} whole tool calls had come${usage === undefined ? ', and what they cost is unknown' : ''}`;
+    super(code, `${message} The answer broke off: ${reported}.`, { ...details, received });
     this.received = received;
   }
 }

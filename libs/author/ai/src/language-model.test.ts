@@ -87,7 +87,7 @@ test.each([
 });
 
 test('blocks that a stream interleaves, uses again or leaves open come out in their order', async () => {
-  const told: ModelDelta[] = [];
+  const reported: ModelDelta[] = [];
   const answer = await asked(
     streaming([
       { type: 'stream-start', warnings: [] },
@@ -107,7 +107,7 @@ test('blocks that a stream interleaves, uses again or leaves open come out in th
       FINISH,
     ]),
     true,
-    (delta) => void told.push(delta),
+    (delta) => void reported.push(delta),
   );
   expect(answer.text).toBe('ABC');
   expect(partsOf(answer)).toMatchObject({
@@ -118,7 +118,7 @@ test('blocks that a stream interleaves, uses again or leaves open come out in th
       { type: 'text', text: 'C' },
     ],
   });
-  expect(told.map((delta) => delta.kind !== 'tool-call' && delta.text)).toEqual(['A', 'think', 'B', 'C']);
+  expect(reported.map((delta) => delta.kind !== 'tool-call' && delta.text)).toEqual(['A', 'think', 'B', 'C']);
 });
 
 test('a stream that pays no heed to an abort is left', async () => {

@@ -78,7 +78,7 @@ test('generateText gets the recorded answer on a retry: content, reasoning, file
       prompt: 'Where?',
       headers: { authorization: 'Bearer of-the-caller' },
     });
-  const told = (result: Awaited<ReturnType<typeof run>>) => ({
+  const reported = (result: Awaited<ReturnType<typeof run>>) => ({
     text: result.text,
     reasoning: result.reasoning,
     files: result.files.map((file) => [file.mediaType, file.base64]),
@@ -89,8 +89,8 @@ test('generateText gets the recorded answer on a retry: content, reasoning, file
     warnings: result.warnings,
     response: [result.response.id, result.response.modelId, result.response.timestamp],
   });
-  const first = told(await run());
-  const second = told(await run());
+  const first = reported(await run());
+  const second = reported(await run());
   expect(second).toEqual(first);
   expect(inner.doGenerateCalls).toHaveLength(1);
   expect(step.asked).toBe(1);

@@ -107,15 +107,15 @@ function addTo(prices: Map<string, Price>, file: PricesFile): void {
 }
 
 function tableOf(prices: ReadonlyMap<string, Price>, onWarning: OnWarning): PriceTable {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const priceOf = (provider: string, modelId: string): Price | undefined => {
     for (const key of keysOf(provider, modelId)) {
       const price = prices.get(key);
       if (price !== undefined) return price;
     }
     const name = keyOf(ownerOf(provider), modelId);
-    if (!told.has(name)) {
-      told.add(name);
+    if (!reported.has(name)) {
+      reported.add(name);
       onWarning(
         `No price is known for ${name}: its calls count as tokens, and not as money. Give it with priceTable({ ${JSON.stringify(name)}: { input, output } }).`,
       );

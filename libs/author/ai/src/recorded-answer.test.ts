@@ -114,8 +114,8 @@ describe('what can not be stored becomes U+FFFD where it enters', () => {
     expect(streamed.toolCalls[0]!.input).toEqual({ text: 'x\ufffdy\ufffd', face: '\u{1f600}' });
     expect(JSON.stringify(streamed)).not.toMatch(/\\u0000|\\ud[89a-f]/i);
     expect(JSON.stringify(streamed.detail)).toContain(`"\ufffd":"${good}"`);
-    const told = deltas.map((delta) => (delta.kind === 'text' ? delta.text : '')).join('');
-    expect(told).toBe(streamed.text);
+    const reported = deltas.map((delta) => (delta.kind === 'text' ? delta.text : '')).join('');
+    expect(reported).toBe(streamed.text);
     expect(deltas.every((delta) => delta.kind !== 'text' || delta.text.isWellFormed())).toBe(true);
   });
 

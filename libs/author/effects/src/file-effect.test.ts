@@ -97,8 +97,8 @@ describe('at the same time', () => {
       await writeFile(at(text), text);
       await rename(at(text), at('naive.txt'));
     };
-    const told = await Promise.allSettled(texts.map(naive));
-    expect(told.filter(({ status }) => status === 'fulfilled')).toHaveLength(texts.length);
+    const reported = await Promise.allSettled(texts.map(naive));
+    expect(reported.filter(({ status }) => status === 'fulfilled')).toHaveLength(texts.length);
   });
 });
 

@@ -69,7 +69,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 beforeEach(async () => {
   await rm(world.folder, { recursive: true, force: true });
-  world.told.length = 0;
+  world.reported.length = 0;
 });
 
 const read = (name: string): Promise<string> => readFile(path.join(world.folder, name), 'utf8');
@@ -104,7 +104,7 @@ describe('a link in the folder', () => {
     const entry = { executed_at: '2026-01-01T00:00:00Z', output: 'own/mine', checksum: '' };
     await writeFile(path.join(world.folder, 'dedupe_index.json'), JSON.stringify({ other_1: entry }));
     await exportFiles({ ...common, shown: { workflow: 'content-1' }, back: world.back });
-    expect(world.told).toContainEqual(
+    expect(world.reported).toContainEqual(
       expect.stringMatching(/refused: key "other_1": its output can't be read: .*link/),
     );
     expect(world.writes).toEqual([]);
@@ -163,7 +163,7 @@ describe('a pipeline that succeeded', () => {
       total_tokens: 120,
       outputs: { collect: 'outputs/content-1/collect.json', format: 'outputs/content-1/format.txt' },
     });
-    expect(world.told).toEqual([]);
+    expect(world.reported).toEqual([]);
   });
 
   it('has outputs whose sha256sum is the recorded checksum', async () => {
@@ -188,7 +188,7 @@ describe('a pipeline that succeeded', () => {
     for (const file of names.filter((entry) => entry.isFile())) {
       expect(await readFile(path.join(file.parentPath, file.name), 'utf8')).not.toContain('hunter2');
     }
-    expect(world.told).toEqual([
+    expect(world.reported).toEqual([
       'withheld: output of step collect at /1 (password): looks like a secret; it is not written.',
     ]);
     expect(runStateSchema.parse(await json('run_state.json')).steps.collect?.output_file).toBeNull();
@@ -282,7 +282,7 @@ describe('a folder that is not as it should be', () => {
     const aside = (await readdir(world.folder)).filter((file) => file.startsWith(`${name}.corrupt-`));
     expect(aside).toHaveLength(1);
     expect(await read(aside[0] as string)).toBe(text);
-    expect(world.told).toEqual([expect.stringMatching(`^corrupt: ${name}: .* it is now ${name}.corrupt-`)]);
+    expect(world.reported).toEqual([expect.stringMatching(`^corrupt: ${name}: .* it is now ${name}.corrupt-`)]);
   });
 
   it('is of a newer version: refused, and nothing is changed', async () => {

@@ -40,7 +40,7 @@ export async function exportFiles(options: ExportOptions): Promise<RunView> {
   try {
     const reports = new Reports(options.onReport);
     const keeper = await Keeper.open({ ...options, folder, reader, reports, settleMs: 0, nowMs: Date.now });
-    return await keeper.look(row);
+    return await keeper.poll(row);
   } finally {
     await folder.close();
   }

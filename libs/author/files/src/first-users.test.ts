@@ -45,7 +45,7 @@ beforeEach(async () => {
   for (const file of ['run_state.json', 'dedupe_index.json', 'last_success.json']) {
     await put(file, (await read(file)).replaceAll('/data/', `${data}/`));
   }
-  world.told.length = 0;
+  world.reported.length = 0;
   calls.length = 0;
 });
 
@@ -107,7 +107,7 @@ describe('the folder of a pipeline that somebody else’s program runs', () => {
     });
     // What they wrote is there byte for byte: hand-overs in place, their log beside ours.
     expect((await read('handoff.md')).startsWith(handoff)).toBe(true);
-    const archived = world.told.find((told) => told.startsWith('archived: execution_log.jsonl of'))!;
+    const archived = world.reported.find((reported) => reported.startsWith('archived: execution_log.jsonl of'))!;
     expect(await read(/archive\/.+$/.exec(archived)![0])).toBe(log);
     const index = JSON.parse(await read('dedupe_index.json')) as Record<string, { output: string }>;
     expect(Object.keys(index)).toEqual(expect.arrayContaining(STEPS.map((name) => `${name}_20260520`)));
@@ -120,14 +120,14 @@ describe('the folder of a pipeline that somebody else’s program runs', () => {
       output: path.join(data, 'raw_topics.json'),
     });
     expect(JSON.parse(written).steps['1_collect']).toMatchObject({ finished_at: '2026-05-20T10:01:23+08:00' });
-    expect(world.told.join('\n')).not.toContain('another output');
+    expect(world.reported.join('\n')).not.toContain('another output');
   });
 
   it('whose output differs from its checksum says so, and only then does that step again', async () => {
     const start = async (): Promise<void> => {};
     expect(await importFiles({ ...options, id: 'differs', start })).toMatchObject({ done: [] });
-    expect(world.told).toContain('refused: step 1_collect: its checksum is not that of its output. It runs again.');
-    expect(world.told).toContain('refused: key "1_collect_20260520": its checksum is not that of its output.');
+    expect(world.reported).toContain('refused: step 1_collect: its checksum is not that of its output. It runs again.');
+    expect(world.reported).toContain('refused: key "1_collect_20260520": its checksum is not that of its output.');
   });
 
   it('whose output is missing says so, and only then does that step again', async () => {
@@ -135,7 +135,9 @@ describe('the folder of a pipeline that somebody else’s program runs', () => {
     await rm(path.join(data, 'filtered_topics.json'));
     const start = async (): Promise<void> => {};
     expect(await importFiles({ ...options, id: 'missing', start })).toMatchObject({ done: ['1_collect'] });
-    expect(world.told).toContainEqual(expect.stringMatching(/step 2_filter: its output .* isn't there. It runs again/));
+    expect(world.reported).toContainEqual(
+      expect.stringMatching(/step 2_filter: its output .* isn't there. It runs again/),
+    );
   });
 
   it('whose outputs lie elsewhere is refused without the word that they may be read', async () => {
@@ -153,7 +155,7 @@ describe('the folder of a pipeline that somebody else’s program runs', () => {
     expect(imported.done).toEqual(['1_collect']);
     await world.host.client.run('sparse').result();
     expect(calls).toEqual(STEPS.slice(1));
-    expect(world.told).toContain(
+    expect(world.reported).toContain(
       'unnamed: step 1_collect: it is done, and names no output: the next one is given null.',
     );
   });

@@ -34,7 +34,7 @@ afterAll(() => world.close());
 beforeEach(async () => {
   await rm(world.folder, { recursive: true, force: true });
   await mkdir(world.folder, { recursive: true });
-  world.told.length = 0;
+  world.reported.length = 0;
   calls.length = 0;
 });
 
@@ -73,7 +73,7 @@ describe('a folder that a shell script made', () => {
   it('whose completed step has no output to build upon runs that one again, and says so', async () => {
     await put('run_state.json', state('script-2', { collect: step('completed', 'gone.json') }));
     expect(await importFiles(options)).toMatchObject({ done: [] });
-    expect(world.told).toEqual(["refused: step collect: its output gone.json isn't there. It runs again."]);
+    expect(world.reported).toEqual(["refused: step collect: its output gone.json isn't there. It runs again."]);
     await world.host.client.run('script-2').result();
     expect(calls).toEqual(['collect', 'draft']);
   });

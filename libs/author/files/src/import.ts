@@ -68,7 +68,7 @@ export async function importFiles(options: ImportOptions): Promise<Imported> {
   const { folder, pipeline, back, find, start } = options;
   const reports = new Reports(options.onReport);
   const overlook = (file: string, slips: readonly string[]): void =>
-    reports.tell('overlooked', `${file}: ${slips.join(', ')}; it was read all the same.`);
+    reports.report('overlooked', `${file}: ${slips.join(', ')}; it was read all the same.`);
   const found = await readFiles(folder, overlook);
   const { state, index, last } = found;
   checkSteps(state, pipeline);
@@ -127,14 +127,14 @@ async function doneSteps({ state, index }: Found, stepNames: readonly string[], 
     if (entry?.status !== 'completed') break;
     const { output_file: file } = entry;
     if (typeof file !== 'string') {
-      reports.tell('unnamed', `step ${step}: it is done, and names no output: the next one is given null.`);
+      reports.report('unnamed', `step ${step}: it is done, and names no output: the next one is given null.`);
       done.push({ step, output: null, checksum: checksumOf(null) });
       continue;
     }
     const keyed = Object.entries(index).find(([key, { output }]) => output === file && stepOf(key, stepNames) === step);
     const made = await resolveFile(file, keyed?.[1].checksum, refusingOutside(step, read));
     if (typeof made === 'string') {
-      reports.tell('refused', `step ${step}: ${made} It runs again.`);
+      reports.report('refused', `step ${step}: ${made} It runs again.`);
       break;
     }
     done.push({ step, ...made });
@@ -145,7 +145,7 @@ async function doneSteps({ state, index }: Found, stepNames: readonly string[], 
 /** The number says more than the steps do: what isn't called completed runs again. */
 function warnOfNumber({ current_step: number }: RunState, doneCount: number, reports: Reports): void {
   if (typeof number !== 'number' || number - 1 <= doneCount) return;
-  reports.tell(
+  reports.report(
     'refused',
     `current_step is ${number}, and ${doneCount} of the steps before it are known to be done: the others run again.`,
   );
@@ -168,7 +168,7 @@ async function doneKeys(index: DedupeIndex, read: ReadOutput, reports: Reports) 
   const keys: (Made & { readonly key: string })[] = [];
   for (const [key, entry] of Object.entries(index)) {
     const made = await resolveOutput(entry, read);
-    if (typeof made === 'string') reports.tell('refused', `key ${JSON.stringify(key)}: ${made}`);
+    if (typeof made === 'string') reports.report('refused', `key ${JSON.stringify(key)}: ${made}`);
     else keys.push({ key, ...made });
   }
   return keys;

@@ -91,10 +91,10 @@ export class Keeper {
     return this.#unsettled.size === 0;
   }
 
-  async look(row: Workflow): Promise<RunView> {
+  async poll(row: Workflow): Promise<RunView> {
     const { reader, find, reports } = this.#options;
     const held = withhold(await reader.view(row), find);
-    for (const place of held.places) reports.tell('withheld', `${place}: looks like a secret; it is not written.`);
+    for (const place of held.places) reports.report('withheld', `${place}: looks like a secret; it is not written.`);
     await this.#begin(held.view);
     await this.#keepHandoffs(held.view);
     await this.#keepRun(held);
@@ -116,7 +116,7 @@ export class Keeper {
       const stamp = this.#stamp();
       const whose = before === null ? '' : `-${pathName(before)}`;
       const to = await folder.move(file, `archive/${name}-${stamp}${whose}.${ending}`);
-      reports.tell('archived', `${file} of ${before ?? 'somebody else'} is ${to}`);
+      reports.report('archived', `${file} of ${before ?? 'somebody else'} is ${to}`);
     }
     this.#state.run = view.workflow;
     await this.#state.save();
@@ -211,7 +211,7 @@ export class Keeper {
       if (entry.output == null && entry.checksum == null) continue;
       if (await this.#isSame(entry, known)) theirs.push([key, entry]);
       else if (!this.#state.has(keyMark(view, key, entry))) {
-        reports.tell('refused', `key ${JSON.stringify(key)}: it is done with another output, which stands.`);
+        reports.report('refused', `key ${JSON.stringify(key)}: it is done with another output, which stands.`);
       }
     }
     if (read.ok) this.#unsettled.delete(DEDUPE_INDEX);
@@ -263,7 +263,7 @@ export class Keeper {
   async #setAside(file: string, kind: 'corrupt' | 'foreign', why: string): Promise<void> {
     const to = await this.#options.folder.move(file, `${file}.${kind}-${this.#stamp()}`);
     this.#unsettled.delete(file);
-    this.#options.reports.tell(kind, `${file}: ${why}; it is now ${to}, and made anew from the log.`);
+    this.#options.reports.report(kind, `${file}: ${why}; it is now ${to}, and made anew from the log.`);
   }
 
   /** `20261122T093000.123Z`: also a file's name where colons can't be. */

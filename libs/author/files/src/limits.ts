@@ -14,7 +14,7 @@ export const FILE_MAX_BYTES = 64 * 1024 * 1024;
 /** Characters of a run's name in a path; longer ones are cut and told apart by a digest. */
 export const NAME_MAX_CHARS = 120;
 /** Period of a mirror's look at the folder and, where no hint came, at the rows; milliseconds. */
-export const LOOK_PERIOD_MS = 500;
+export const POLL_PERIOD_MS = 500;
 /** A mirror rests so many times as long as its last writing took: long runs are not written all the time. */
 export const REST_FACTOR = 5;
 /** A file that can't be read must stay the same for this long, in milliseconds, before it counts as corrupt: someone may be writing it. */

@@ -50,7 +50,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 beforeEach(async () => {
   await rm(world.folder, { recursive: true, force: true });
-  world.told.length = 0;
+  world.reported.length = 0;
   world.signals.length = 0;
   world.writes.length = 0;
   gate = Promise.withResolvers<void>();
@@ -156,7 +156,7 @@ describe('a mirror', () => {
       },
     });
     await started();
-    await eventually(() => expect(world.told).toContainEqual(expect.stringMatching(/^away: .*the disk is full/)));
+    await eventually(() => expect(world.reported).toContainEqual(expect.stringMatching(/^away: .*the disk is full/)));
     expect(await readdir(world.folder)).not.toContainEqual(expect.stringContaining('.part'));
     isFull = false;
     await eventually(async () => expect(await status()).toBe('running'));
@@ -203,7 +203,7 @@ describe('what others write', () => {
     mirror = await mirrorFiles(options);
     await eventually(async () => expect(await status()).toBe('completed'));
     await appendFile(file('handoff.md'), `\n${handoffText(NOTE)}`);
-    await eventually(() => expect(world.told).toContainEqual(expect.stringMatching(/^taken: .*has ended/)));
+    await eventually(() => expect(world.reported).toContainEqual(expect.stringMatching(/^taken: .*has ended/)));
     expect(world.writes).toEqual([
       expect.objectContaining({
         subject: 'pipeline:slow',
@@ -236,7 +236,7 @@ describe('what others write', () => {
     await mirror.close();
     mirror = await mirrorFiles({ ...options, shown: { workflow: run.id } });
     await appendFile(file('handoff.md'), `\n${handoffText({ ...NOTE, message: 'later' })}`);
-    await eventually(() => expect(world.told).toContainEqual(expect.stringContaining('taken: hand-over')));
+    await eventually(() => expect(world.reported).toContainEqual(expect.stringContaining('taken: hand-over')));
     expect(world.writes.filter(({ key }) => key.startsWith('done/'))).toHaveLength(1);
     expect(await read('dedupe_index.json')).toContain('second_2030-01-01');
     expect((await readdir(world.folder)).filter((name) => name.includes('corrupt'))).toEqual([]);
@@ -258,8 +258,8 @@ describe('what others write', () => {
     const index = { ...JSON.parse(await read('dedupe_index.json')), mine: entry };
     await writeFile(file('new.json'), JSON.stringify(index));
     await rename(file('new.json'), file('dedupe_index.json'));
-    await eventually(() => expect(world.told).toEqual([expect.stringMatching(said)]));
-    expect(world.told[0]).not.toContain('hunter2');
+    await eventually(() => expect(world.reported).toEqual([expect.stringMatching(said)]));
+    expect(world.reported[0]).not.toContain('hunter2');
     expect(world.writes).toEqual([]);
     expect(await read('dedupe_index.json')).toContain('"mine"');
   });
@@ -270,7 +270,7 @@ describe('what others write', () => {
     await eventually(async () => expect(await read('dedupe_index.json')).toContain('first_'));
     await writeFile(file('dedupe_index.json'), '{"first_');
     await eventually(() =>
-      expect(world.told).toEqual([expect.stringMatching(/^corrupt: dedupe_index.json: it is no JSON/)]),
+      expect(world.reported).toEqual([expect.stringMatching(/^corrupt: dedupe_index.json: it is no JSON/)]),
     );
     await eventually(async () =>
       expect(readJson(await read('dedupe_index.json'), dedupeIndexSchema as never).ok).toBe(true),

@@ -9,7 +9,7 @@ import type { ExportOptions } from './export.ts';
 import { type FilesFolder, openFolder } from './folder.ts';
 import { DEDUPE_INDEX, HANDOFF } from './formats.ts';
 import { Keeper } from './keeper.ts';
-import { LOOK_PERIOD_MS, REST_FACTOR, SETTLE_MS } from './limits.ts';
+import { POLL_PERIOD_MS, REST_FACTOR, SETTLE_MS } from './limits.ts';
 import { Reports } from './reports.ts';
 import { RunReader } from './source.ts';
 
@@ -96,24 +96,24 @@ class Following {
       this.#isHinted = false;
       const beganMs = performance.now();
       try {
-        await this.#look();
+        await this.#poll();
         this.#reports.forget('away');
       } catch (error) {
         if (isLast || !isAway(error)) throw error;
-        this.#reports.tell('away', error.message);
+        this.#reports.report('away', error.message);
       }
       if (isLast) return;
       await this.#rest((performance.now() - beganMs) * REST_FACTOR);
     }
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const row = await this.#reader.newest(this.#options.shown);
     if (row === undefined) return;
     const rows = JSON.stringify([row.workflow, row.position, row.status]);
     const before = await this.#shared();
     if (rows + before === this.#seen) return;
-    await this.#keeper.look(row);
+    await this.#keeper.poll(row);
     // Written meanwhile, by this look or by somebody else, who can't be told apart; or still being written: looked at again.
     const isSame = this.#keeper.isSettled && (await this.#shared()) === before;
     this.#seen = isSame ? rows + before : '';
@@ -126,7 +126,7 @@ class Following {
 
   /** Until the next hint or period, and after long writings for longer. */
   async #rest(leastMs: number): Promise<void> {
-    const periodMs = this.#options.periodMs ?? LOOK_PERIOD_MS;
+    const periodMs = this.#options.periodMs ?? POLL_PERIOD_MS;
     if (!this.#isStopping) await this.#sleep(Math.min(leastMs, periodMs * REST_FACTOR), false);
     if (!this.#isHinted) await this.#sleep(periodMs, true);
   }

@@ -25,21 +25,21 @@ export type OnReport = (report: FilesReport) => void;
 /** Told anew only once something else was told of the same kind. */
 export class Reports {
   readonly #onReport: OnReport;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(onReport: OnReport = () => {}) {
     this.#onReport = onReport;
   }
 
-  tell(kind: FilesReport['kind'], message: string): void {
+  report(kind: FilesReport['kind'], message: string): void {
     const key = `${kind} ${message}`;
-    if (this.#told.has(key)) return;
-    this.#told.add(key);
+    if (this.#reported.has(key)) return;
+    this.#reported.add(key);
     this.#onReport({ kind, message });
   }
 
   /** What was away is there again: the next time is news. */
   forget(kind: FilesReport['kind']): void {
-    for (const key of this.#told) if (key.startsWith(`${kind} `)) this.#told.delete(key);
+    for (const key of this.#reported) if (key.startsWith(`${kind} `)) this.#reported.delete(key);
   }
 }

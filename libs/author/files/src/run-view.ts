@@ -64,8 +64,11 @@ export function runView({ row, checkpoints, notes, tasks, stepNames }: RunParts)
   const failure = done.find((step) => step.failure !== null)?.step;
   const status = failure === undefined ? statusOf(row) : 'failed';
   const failedStep = failure ?? (status === 'failed' ? failedIn(seen, done, stepNames) : undefined);
-  const told = [...seen.map(checkpointTold), ...notes.filter((note) => note.position <= row.position).map(noteTold)];
-  const inOrder = told.sort((a, b) => a.position - b.position);
+  const reported = [
+    ...seen.map(checkpointReported),
+    ...notes.filter((note) => note.position <= row.position).map(noteReported),
+  ];
+  const inOrder = reported.sort((a, b) => a.position - b.position);
   return {
     workflow: row.workflow,
     definition: row.definition,
@@ -137,13 +140,13 @@ function failedIn(
   return isPipeline ? stepNames[done.length] : undefined;
 }
 
-interface Told {
+interface Reported {
   readonly position: number;
   readonly lines: readonly LogLine[];
   readonly handoffs: readonly NamedHandoff[];
 }
 
-function checkpointTold(checkpoint: Checkpoint): Told {
+function checkpointReported(checkpoint: Checkpoint): Reported {
   const { log = [], output_state: left = null, step_definition_ref: step } = checkpoint;
   const record = stepRecordIn(left);
   const notes = log.map(({ at, action, detail }) => noteLine(step, at, action, detail));
@@ -175,11 +178,11 @@ interface Words {
   readonly value?: Json;
 }
 
-function noteTold({ position, at, type, control: clear, payload }: Note): Told {
+function noteReported({ position, at, type, control: clear, payload }: Note): Reported {
   const control = clear as Readonly<Record<string, Json>>;
   const { error, why = '', value } = (payload ?? {}) as Words;
   const message = error?.message ?? '';
-  const line = (action: string, result: Json, more: Readonly<Record<string, Json>> = {}): Told => ({
+  const line = (action: string, result: Json, more: Readonly<Record<string, Json>> = {}): Reported => ({
     ...{ position, handoffs: [] },
     lines: [{ ts: at, step: null, action, tokens: 0, result, ...more } as LogLine],
   });

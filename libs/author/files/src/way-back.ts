@@ -62,16 +62,16 @@ export async function takeHandoffs(
     const what = `hand-over from ${handoff.from} to ${handoff.to}`;
     const [secret] = find?.({ message: handoff.message, artifacts: handoff.artifacts }) ?? [];
     if (secret !== undefined) {
-      reports.tell('refused', `${what}: holds what looks like a secret at ${secret.place} (${secret.kind}).`);
+      reports.report('refused', `${what}: holds what looks like a secret at ${secret.place} (${secret.kind}).`);
       continue;
     }
     if (back === undefined) {
-      reports.tell('refused', `${what}: nobody takes what is written here; it stays in the file.`);
+      reports.report('refused', `${what}: nobody takes what is written here; it stays in the file.`);
       continue;
     }
     const why = await send(back, run, handoff, digest);
     await state.take(mark);
-    reports.tell('taken', `${what}${why === undefined ? '' : `: ${why}, so it is kept as a record of it`}`);
+    reports.report('taken', `${what}${why === undefined ? '' : `: ${why}, so it is kept as a record of it`}`);
   }
 }
 
@@ -100,7 +100,7 @@ export async function takeKeys(
   for (const [key, entry] of Object.entries(written)) {
     const mark = keyMark(run, key, entry);
     if (known.has(key) || state.has(mark)) continue;
-    const refuse = (why: string): void => reports.tell('refused', `key ${JSON.stringify(key)}: ${why}`);
+    const refuse = (why: string): void => reports.report('refused', `key ${JSON.stringify(key)}: ${why}`);
     const resolved = await resolveOutput(entry, readWithin(folder));
     if (typeof resolved === 'string') refuse(resolved);
     else if ((find?.(resolved.output) ?? []).length > 0) refuse('its output holds what looks like a secret.');
@@ -113,7 +113,7 @@ export async function takeKeys(
       } as DoneRecord;
       await back.remember(pipelineSubject(run.definition), [{ key: doneKey(key), value: value as unknown as Json }]);
       await state.take(mark);
-      reports.tell('taken', `key ${JSON.stringify(key)} is done`);
+      reports.report('taken', `key ${JSON.stringify(key)} is done`);
     }
   }
 }

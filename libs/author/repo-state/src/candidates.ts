@@ -97,14 +97,14 @@ async function readOwn(files: StateFiles, place: Place): Promise<Read> {
   const { state, form, problems, lost } = lenientState(text, place, found.changedMs);
   const what = `${where} was damaged (${problems.join(', ')})`;
   const losses = lost.length === 0 ? 'nothing of it is known to be lost' : `lost: ${lost.join(', ')}`;
-  const told =
+  const reported =
     state === undefined
       ? `${what}; no state could be read from it, so this is a fresh start.`
       : `${what}; it was read as far as it goes, ${losses}.`;
   return {
     candidates: state === undefined ? [] : [candidate(state, form, where, found.bytes)],
     damaged: [{ place, bytes: found.bytes }],
-    warnings: [told],
+    warnings: [reported],
   };
 }
 

@@ -18,4 +18,4 @@ export const CHECK_LINE_MAX_CHARS = 400;
 /** Conflicts that a state remembers for the report; the archive has all of them. */
 export const CONFLICTS_KEPT_MAX = 20;
 /** Problems of a file that are told one by one. */
-export const PROBLEMS_TOLD_MAX = 5;
+export const PROBLEMS_REPORTED_MAX = 5;

@@ -40,13 +40,13 @@ export function reportOf(state: RepoState | undefined, file: string, warnings: r
   const of = state.stages.length;
   const at = state.stages.findIndex(({ status }) => status !== 'done');
   const stage = state.stages[at];
-  const told = { fresh: false, state, conflicts: state.conflicts ?? [], file, warnings };
+  const reported = { fresh: false, state, conflicts: state.conflicts ?? [], file, warnings };
   if (stage === undefined) {
     const line = of === 0 ? 'there are no stages yet' : `all ${of} stages are done: nothing to resume`;
-    return { ...told, stage: null, line };
+    return { ...reported, stage: null, line };
   }
   const who = stage.agent === undefined ? '' : ` with ${stage.agent}`;
   const done = at === 0 ? '' : ` ${at === 1 ? 'Stage 1' : `Stages 1–${at}`} already done.`;
   const line = `Resuming from stage ${at + 1}: ${stage.id}.${done}${stage.status === 'pending' ? '' : ` It ${SAID[stage.status]}${who}.`}`;
-  return { ...told, stage: { ...stage, number: at + 1, of }, line };
+  return { ...reported, stage: { ...stage, number: at + 1, of }, line };
 }

@@ -4,9 +4,9 @@
  */
 
 import { ConfigError, InvalidError, isoTime, type Json, LimitError, parseTime } from '@tidemark/core';
-import { findSecrets, secretsTold } from '@tidemark/secrets';
+import { findSecrets, secretPlaces } from '@tidemark/secrets';
 import { z } from 'zod';
-import { PROBLEMS_TOLD_MAX, STAGES_MAX, STATE_MAX_BYTES } from './limits.ts';
+import { PROBLEMS_REPORTED_MAX, STAGES_MAX, STATE_MAX_BYTES } from './limits.ts';
 
 /** Version of the file's shape. A file of a greater one is left alone. */
 export const FORMAT = 1;
@@ -132,8 +132,10 @@ export function stateFrom(value: unknown, name: string, file: string, changedMs?
   const parsed = stateSchema.safeParse(withTimes(value as Partial<RepoState>, changedMs));
   if (parsed.success) return { ...parsed.data, current_stage: currentStage(parsed.data.stages) };
   const problems = parsed.error.issues.map(({ path, message }) => `${pointer(path)}: ${lowerFirst(message)}`);
-  const told = problems.slice(0, PROBLEMS_TOLD_MAX).join('; ');
-  throw new InvalidError('state-invalid', `${file} does not fit: ${told}. It was left as it is: correct it.`, { file });
+  const reported = problems.slice(0, PROBLEMS_REPORTED_MAX).join('; ');
+  throw new InvalidError('state-invalid', `${file} does not fit: ${reported}. It was left as it is: correct it.`, {
+    file,
+  });
 }
 
 function withTimes(value: Partial<RepoState>, changedMs: number | undefined): object {
@@ -171,7 +173,7 @@ export function textOf(state: RepoState, form: FileForm = { artifacts: 'map', no
   if (found.length > 0) {
     throw new InvalidError(
       'state-secret',
-      `The state was not written, for it would hold what looks like a secret at ${secretsTold(found)}. Say where the secret is kept instead, such as the name of a variable.`,
+      `The state was not written, for it would hold what looks like a secret at ${secretPlaces(found)}. Say where the secret is kept instead, such as the name of a variable.`,
       { found },
     );
   }

@@ -271,8 +271,8 @@ describe('a key that is done', () => {
     expect(made).toMatchObject({
       lastAction: expect.stringMatching(/not kept for later runs: it looks like a secret/),
     });
-    const told = made!.log?.find(({ action }) => action === 'withheld');
-    expect(told?.detail).toMatchObject({ result: expect.stringMatching(/output\/token .*does the step again/) });
+    const reported = made!.log?.find(({ action }) => action === 'withheld');
+    expect(reported?.detail).toMatchObject({ result: expect.stringMatching(/output\/token .*does the step again/) });
     const [remade] = await rowsOf(again);
     const { checksum } = stepRecordIn(made!.output)!;
     expect(remade!.log?.[0]).toMatchObject({ action: 'repeat', detail: { checksum } });

@@ -252,7 +252,7 @@ export const agent = defineWorkflow({
   flow: { think: ['act', 'think'], act: [] },
   starts: ['think'],
   tools: {
-    look: tool({
+    poll: tool({
       description: 'Looks.',
       input: z.object({ at: z.string() }),
       run: ({ at }) => {

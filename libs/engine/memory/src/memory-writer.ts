@@ -2,7 +2,7 @@
 
 import { InvalidError } from '@tidemark/core';
 import type { MemoryRow } from '@tidemark/ports';
-import { findSecrets, secretsTold } from '@tidemark/secrets';
+import { findSecrets, secretPlaces } from '@tidemark/secrets';
 
 export type MemoryWrite = Pick<
   MemoryRow,
@@ -18,7 +18,7 @@ export interface MemoryWriter {
 export function refuseSecrets(what: string, value: unknown): void {
   const found = findSecrets(value);
   if (found.length === 0) return;
-  throw new InvalidError('memory-secret', `${what} holds a secret and is not remembered: ${secretsTold(found)}`, {
+  throw new InvalidError('memory-secret', `${what} holds a secret and is not remembered: ${secretPlaces(found)}`, {
     found,
   });
 }

@@ -15,7 +15,7 @@ import { userState } from './user-state.ts';
 const tenant = 'acme' as TenantId;
 
 /** What stands for the log: each write is later than the one before. */
-class Desk implements MemoryWriter {
+class Backend implements MemoryWriter {
   readonly store = new SimulatedStore().memory;
   #lamport = 0;
 
@@ -51,17 +51,17 @@ const failing = (error: unknown): Embedder => ({
   },
 });
 
-async function filled(): Promise<Desk> {
-  const desk = new Desk();
-  await desk.remember('money', 'refund of an invoice');
-  await desk.remember('travel', 'a trip by train');
-  await desk.remember('bens', 'the journey of ben', 'ben');
-  await memoryIndexer({ store: desk.store, embedder: meanings }).run();
-  return desk;
+async function filled(): Promise<Backend> {
+  const backend = new Backend();
+  await backend.remember('money', 'refund of an invoice');
+  await backend.remember('travel', 'a trip by train');
+  await backend.remember('bens', 'the journey of ben', 'ben');
+  await memoryIndexer({ store: backend.store, embedder: meanings }).run();
+  return backend;
 }
 
-const asked = (desk: Desk, part: Partial<RecallOptions>): RecallOptions => ({
-  store: desk.store,
+const asked = (backend: Backend, part: Partial<RecallOptions>): RecallOptions => ({
+  store: backend.store,
   embedder: meanings,
   tenant,
   user: 'ana',
@@ -81,9 +81,9 @@ describe('recall', () => {
   });
 
   test('without an embedder decides by words alone, and says so', async () => {
-    const desk = await filled();
-    expect(await recall(asked(desk, { embedder: null }))).toEqual({ entries: [], by: 'words' });
-    expect(await keysOf(asked(desk, { embedder: null, query: 'an invoice' }))).toContain('money');
+    const backend = await filled();
+    expect(await recall(asked(backend, { embedder: null }))).toEqual({ entries: [], by: 'words' });
+    expect(await keysOf(asked(backend, { embedder: null, query: 'an invoice' }))).toContain('money');
   });
 
   test.each([
@@ -114,17 +114,17 @@ describe('recall', () => {
   });
 
   test("answers at most as many as asked for, and nobody else's (I9)", async () => {
-    const desk = await filled();
-    expect(await keysOf(asked(desk, { limit: 1 }))).toEqual(['travel']);
-    expect(await keysOf(asked(desk, { user: 'ben' }))).toEqual(['bens']);
-    expect(await keysOf(asked(desk, { tenant: 'other' as TenantId }))).toEqual([]);
+    const backend = await filled();
+    expect(await keysOf(asked(backend, { limit: 1 }))).toEqual(['travel']);
+    expect(await keysOf(asked(backend, { user: 'ben' }))).toEqual(['bens']);
+    expect(await keysOf(asked(backend, { tenant: 'other' as TenantId }))).toEqual([]);
   });
 });
 
 describe('the indexer', () => {
   test('embeds what has no embedding, batch by batch, and finds nothing to do afterwards', async () => {
-    const desk = new Desk();
-    for (let n = 0; n < 7; n += 1) await desk.remember(`k${n}`, `trip ${n}`);
+    const backend = new Backend();
+    for (let n = 0; n < 7; n += 1) await backend.remember(`k${n}`, `trip ${n}`);
     const batches: number[] = [];
     const counting: Embedder = {
       ...meanings,
@@ -133,17 +133,17 @@ describe('the indexer', () => {
         return meanings.embed(texts);
       },
     };
-    const indexer = memoryIndexer({ store: desk.store, embedder: counting, batchSize: 3 });
+    const indexer = memoryIndexer({ store: backend.store, embedder: counting, batchSize: 3 });
     expect(await indexer.run()).toEqual({ embeddedCount: 7, refusedCount: 0 });
     expect(await indexer.run()).toEqual({ embeddedCount: 0, refusedCount: 0 });
     expect(batches).toEqual([3, 3, 1]);
-    await desk.remember('k0', 'trip by train');
+    await backend.remember('k0', 'trip by train');
     expect(await indexer.run()).toEqual({ embeddedCount: 1, refusedCount: 0 });
   });
 
   test('stops between batches when it is aborted, and goes on from there', async () => {
-    const desk = new Desk();
-    for (let n = 0; n < 6; n += 1) await desk.remember(`k${n}`, `trip ${n}`);
+    const backend = new Backend();
+    for (let n = 0; n < 6; n += 1) await backend.remember(`k${n}`, `trip ${n}`);
     const stop = new AbortController();
     const stopping: Embedder = {
       ...meanings,
@@ -154,17 +154,17 @@ describe('the indexer', () => {
       },
     };
     await expect(
-      memoryIndexer({ store: desk.store, embedder: stopping, batchSize: 2 }).run(stop.signal),
+      memoryIndexer({ store: backend.store, embedder: stopping, batchSize: 2 }).run(stop.signal),
     ).rejects.toThrow('shutting down');
-    const rest = await memoryIndexer({ store: desk.store, embedder: meanings, batchSize: 2 }).run();
+    const rest = await memoryIndexer({ store: backend.store, embedder: meanings, batchSize: 2 }).run();
     expect(rest.embeddedCount).toBe(4);
   });
 
   test('passes over a text that the embedder refuses; an embedder that takes none is reported', async () => {
-    const desk = new Desk();
-    await desk.remember('a', 'trip');
-    await desk.remember('poison', 'poison');
-    await desk.remember('b', 'flight');
+    const backend = new Backend();
+    await backend.remember('a', 'trip');
+    await backend.remember('poison', 'poison');
+    await backend.remember('b', 'flight');
     const picky: Embedder = {
       ...meanings,
       async embed(texts) {
@@ -172,18 +172,18 @@ describe('the indexer', () => {
         return meanings.embed(texts);
       },
     };
-    const indexer = memoryIndexer({ store: desk.store, embedder: picky });
+    const indexer = memoryIndexer({ store: backend.store, embedder: picky });
     expect(await indexer.run()).toEqual({ embeddedCount: 2, refusedCount: 1 });
     expect(await indexer.run()).toEqual({ embeddedCount: 0, refusedCount: 0 });
-    const broken = memoryIndexer({ store: desk.store, embedder: failing(new Error('down')) });
+    const broken = memoryIndexer({ store: backend.store, embedder: failing(new Error('down')) });
     await expect(broken.run()).rejects.toMatchObject({ code: 'embedding-failed' });
   });
 });
 
 describe('preferences', () => {
   test('are set, got, listed by prefix, and forgotten', async () => {
-    const desk = new Desk();
-    const state = userState(desk.store, desk, tenant, 'ana');
+    const backend = new Backend();
+    const state = userState(backend.store, backend, tenant, 'ana');
     expect(await state.get('language')).toBeUndefined();
     await state.set('language', 'de');
     await state.set('mail.digest', { at: '08:00' }, { source: 'settings page' });
@@ -192,7 +192,7 @@ describe('preferences', () => {
     expect(await state.list('mail.')).toMatchObject([{ value: { at: '08:00' }, source: 'settings page' }]);
     await state.forget('language');
     expect((await state.list()).map(({ key }) => key)).toEqual(['mail.digest']);
-    expect(await userState(desk.store, desk, tenant, 'ben').list()).toEqual([]);
+    expect(await userState(backend.store, backend, tenant, 'ben').list()).toEqual([]);
   });
 
   test.each([
@@ -201,8 +201,8 @@ describe('preferences', () => {
     ['too large a value', 'key', 'x'.repeat(20_000), 'state-value'],
     ['an empty key', '', 1, 'state-key'],
   ])('refuse %s, and write nothing', async (_, key, value, code) => {
-    const desk = new Desk();
-    const state = userState(desk.store, desk, tenant, 'ana');
+    const backend = new Backend();
+    const state = userState(backend.store, backend, tenant, 'ana');
     const refused = await state.set(key, value).catch((error: unknown) => error);
     expect(refused).toMatchObject({ name: 'InvalidError', code });
     expect(String(refused)).not.toContain('aB3dE5');
@@ -212,8 +212,8 @@ describe('preferences', () => {
 
 describe('facts', () => {
   test('are remembered once, listed newest first with source and time, recalled, forgotten', async () => {
-    const desk = new Desk();
-    const facts = userFacts(desk.store, desk, tenant, 'ana');
+    const backend = new Backend();
+    const facts = userFacts(backend.store, backend, tenant, 'ana');
     const train = await facts.remember('Goes by train', { source: 'session s-1' });
     await facts.remember('Pays by invoice', { source: 'mail' });
     expect(await facts.remember('goes  by TRAIN', { source: 'session s-2' })).toBe(train);
@@ -221,14 +221,14 @@ describe('facts', () => {
       { key: train, text: 'goes  by TRAIN', source: 'session s-2', atMs: 3 },
       { text: 'Pays by invoice', source: 'mail', atMs: 2 },
     ]);
-    expect(await keysOf(asked(desk, { embedder: null, query: 'train', kinds: ['fact'] }))).toEqual([train]);
+    expect(await keysOf(asked(backend, { embedder: null, query: 'train', kinds: ['fact'] }))).toEqual([train]);
     await facts.forget(train);
     expect(await facts.list()).toHaveLength(1);
   });
 
   test('refuse secrets and empty texts', async () => {
-    const desk = new Desk();
-    const facts = userFacts(desk.store, desk, tenant, 'ana');
+    const backend = new Backend();
+    const facts = userFacts(backend.store, backend, tenant, 'ana');
     const secret = `The key is ghp_${'aB3dE5fG7hJ9'.repeat(3)}`;
     await expect(facts.remember(secret, { source: 's' })).rejects.toMatchObject({ code: 'memory-secret' });
     await expect(facts.remember('  ', { source: 's' })).rejects.toMatchObject({ code: 'fact-text' });

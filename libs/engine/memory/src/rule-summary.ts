@@ -61,7 +61,7 @@ function decisions(fragments: readonly SummaryFragment[]): string[] {
 function work(trace: readonly TraceStep[]): string[] {
   const done: { text: string; count: number }[] = [];
   for (const { step, action, output } of trace) {
-    const result = output === undefined || output === null || output === '' ? '' : ` → ${told(output)}`;
+    const result = output === undefined || output === null || output === '' ? '' : ` → ${reported(output)}`;
     const text = action.trim() === '' || action === step ? `${step}${result}` : `${step}: ${action}${result}`;
     const last = done.at(-1);
     if (last?.text === text) last.count += 1;
@@ -70,7 +70,7 @@ function work(trace: readonly TraceStep[]): string[] {
   return done.map(({ text, count }) => (count === 1 ? text : `${text} (${count} times)`));
 }
 
-const told = (output: unknown): string => (typeof output === 'string' ? output : (JSON.stringify(output) ?? ''));
+const reported = (output: unknown): string => (typeof output === 'string' ? output : (JSON.stringify(output) ?? ''));
 
 /** Of the agent since the user's last message, and of that message itself when the agent said nothing after it. */
 function openQuestions(fragments: readonly SummaryFragment[]): string[] {

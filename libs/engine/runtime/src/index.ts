@@ -23,9 +23,9 @@ export { type SessionHandOver, type SessionMemoryOptions, sessionMemory, summary
 export { sessionSubject } from './agent/summaries.ts';
 export { Archive, type ArchiveOptions, type KnownManifest } from './archive/archive.ts';
 export type { SweepReport } from './archive/blob-sweep.ts';
+export { ColdReads } from './archive/cold-reads.ts';
 export { Compactor, type CompactorOptions, type CompactorPolicy, type PassReport } from './archive/compactor.ts';
-export { type Deletion, type DeletionReads, toldDeletions } from './archive/deletions.ts';
-export { Recalls } from './archive/recalls.ts';
+export { type Deletion, type DeletionReads, recordedDeletions } from './archive/deletions.ts';
 export { Restorer, type RestoreState } from './archive/restorer.ts';
 export { DEFAULT_RETENTION, type LegalHold, type RetentionPolicy } from './archive/retention-policy.ts';
 export { TieredLog } from './archive/tiered-log.ts';
@@ -50,12 +50,12 @@ export {
   type Totals,
 } from './client/compare.ts';
 export { type ForgetCertificate, type ForgetRequest, forget } from './client/forgetting.ts';
-export type { QueueChanged, QueueName, QueueSight, QueueState } from './client/queues.ts';
+export type { QueueChanged, QueueName, QueueScope, QueueState } from './client/queues.ts';
 export { Run } from './client/run.ts';
 export { type ScheduleOptions, type ScheduleState, scheduleHost } from './client/schedules.ts';
 export { bulkDefinition } from './control/bulk-definition.ts';
-export { type HeldQueue, HeldQueues, HeldSet, type Queued } from './control/held-queues.ts';
 export { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS } from './control/limits.ts';
+export { type PausedQueue, PausedQueues, type Queued, QueuePauses } from './control/paused-queues.ts';
 export type { ScheduleSpec } from './control/schedule-spec.ts';
 export {
   type Preflight,
@@ -107,10 +107,10 @@ export type {
   ToolSpec,
   Usage,
 } from './definition/model.ts';
+export type { ModelChunk } from './definition/model-chunk.ts';
 export type { ShadowDefinition, ShadowTask } from './definition/shadow-definition.ts';
 export type { StartOptions } from './definition/start-options.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './definition/step-errors.ts';
-export type { ToldDelta } from './definition/told-delta.ts';
 export type { HandOver } from './definition/working-memory.ts';
 export { WorkflowCancelledError } from './effects/attempts.ts';
 export { answerInTime } from './effects/effect-call.ts';
@@ -124,9 +124,9 @@ export { SealedWatch } from './encryption/sealed-watch.ts';
 export { maskedStore } from './encryption/secrets.ts';
 export { WorkflowKeys } from './encryption/workflow-keys.ts';
 export type { Forked, ForkOptions } from './forks/fork.ts';
-export { askedBy } from './history/asked.ts';
 export { continuedAs, continuesFrom, currentOf, isContinued, lastOf } from './history/chain.ts';
 export { readsOf } from './history/lineage.ts';
+export { parkedQuestion } from './history/parked-question.ts';
 export { definitionFor } from './history/versions.ts';
 export { type PastWorkflow, workflowAt } from './history/workflow-at.ts';
 export {
@@ -181,7 +181,7 @@ export {
   fittingResolutions,
   RESOLUTIONS,
 } from './lease/decision-checks.ts';
-export { type Draft, HeldStream, type HeldStreamOptions } from './lease/held-stream.ts';
+export { type Draft, LeasedStream, type LeasedStreamOptions } from './lease/leased-stream.ts';
 export { TAG_MAX_CHARS, TAGS_MAX_COUNT, WORKFLOW_ID_MAX_CHARS } from './lease/workflow-name.ts';
 export type { FoldedEvent, TraceSink } from './projection/folded-event.ts';
 export { loggedStore } from './projection/logged-store.ts';
@@ -198,7 +198,7 @@ export {
   recoveryPlan,
 } from './run/recovery-plan.ts';
 export { WorkflowFailedError } from './run/run-outcome.ts';
-export { type LeftThing, type UndoOutput, withUndos } from './sagas/undo-definition.ts';
+export { type UncompensatedItem, type UndoOutput, withUndos } from './sagas/undo-definition.ts';
 export type { PromoteOptions, ShadowAccount, ShadowPromotion, ShadowRefusal } from './shadow/shadow-account.ts';
 export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow/shadow-limits.ts';
 export type { ShadowDifference } from './shadow/shadow-rebuild.ts';

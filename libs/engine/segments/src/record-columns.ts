@@ -54,7 +54,7 @@ export class RecordColumns {
 
   /** The header as it is, and what it says all the same. */
   #raw(bytes: Buffer, end: number): void {
-    const { fields, control } = told(bytes, end);
+    const { fields, control } = reported(bytes, end);
     this.#fields(fields);
     this.#control(control, fields.type);
     this.#columns.layout.add(null);
@@ -122,13 +122,13 @@ function asLatin1(value: unknown): unknown {
 
 const latin1Of = (text: string): string => Buffer.from(text).toString('latin1');
 
-interface Told {
+interface Reported {
   readonly fields: Partial<HeaderFields>;
   readonly control?: unknown;
 }
 
 /** What a record says whose header has no layout: all of an event, the little that any version has, or nothing. */
-function told(bytes: Buffer, end: number): Told {
+function reported(bytes: Buffer, end: number): Reported {
   const entry = decodeRecord(bytes);
   if (entry.kind === 'malformed') return { fields: {} };
   const { kind } = entry;

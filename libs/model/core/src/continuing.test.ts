@@ -13,7 +13,7 @@ const waits = (name: string) => ({ step: 'hear', after: [], when: [{ kind: 'sign
 const turn = { step: 'turn', after: [], when: [] };
 const opened = (control: object = {}): Envelope => inboxEvent('WorkflowOpened', { tasks: [turn], ...control });
 const claimed = (): Envelope => holderEvent('LeaseClaimed', token(1));
-const goesOn = (continued = 'w~2', ordinal = 2): Envelope =>
+const openContinued = (continued = 'w~2', ordinal = 2): Envelope =>
   holderEvent('WorkflowCompleted', token(ordinal), { continued });
 const signal = (name: string, id: string): Envelope => inboxEvent('SignalReceived', { name }, { id });
 
@@ -26,7 +26,7 @@ function fold(...events: readonly Envelope[]): { readonly stream: StreamState; r
 
 describe('a history that is continued', () => {
   test('is completed, and says as what it goes on', () => {
-    const { stream, words } = fold(opened(), claimed(), goesOn());
+    const { stream, words } = fold(opened(), claimed(), openContinued());
     expect(words).toEqual(['accepted', 'accepted', 'accepted']);
     expect(stream).toMatchObject({
       status: 'completed',
@@ -38,7 +38,14 @@ describe('a history that is continued', () => {
 
   test('leaves the signals that nobody has looked at, those of dropped tasks first', () => {
     const tasks = [turn, waits('a')];
-    const events = [opened({ tasks }), claimed(), signal('a', 's1'), signal('b', 's2'), signal('a', 's3'), goesOn()];
+    const events = [
+      opened({ tasks }),
+      claimed(),
+      signal('a', 's1'),
+      signal('b', 's2'),
+      signal('a', 's3'),
+      openContinued(),
+    ];
     expect(fold(...events).stream.signals).toEqual([
       { name: 'a', event: 's1' },
       { name: 'b', event: 's2' },
@@ -47,14 +54,14 @@ describe('a history that is continued', () => {
   });
 
   test('goes on as no other, and not once it is cancelled', () => {
-    expect(fold(opened(), claimed(), goesOn('x~2')).words.at(-1)).toBe('not-asked');
-    const { stream, words } = fold(opened(), claimed(), inboxEvent('CancelRequested'), goesOn());
+    expect(fold(opened(), claimed(), openContinued('x~2')).words.at(-1)).toBe('not-asked');
+    const { stream, words } = fold(opened(), claimed(), inboxEvent('CancelRequested'), openContinued());
     expect(words.at(-1)).toBe('not-asked');
     expect(stream).toMatchObject({ status: 'open', ruling: 'cancel' });
   });
 
   test('takes no signal any more', () => {
-    expect(fold(opened(), claimed(), goesOn(), signal('a', 's1')).words.at(-1)).toBe('closed');
+    expect(fold(opened(), claimed(), openContinued(), signal('a', 's1')).words.at(-1)).toBe('closed');
   });
 });
 
@@ -86,7 +93,7 @@ describe('the history that goes on', () => {
   });
 
   test('passes on what all before it have spent', () => {
-    const { stream } = fold(opened(continues()), claimed(), goesOn());
+    const { stream } = fold(opened(continues()), claimed(), openContinued());
     expect(stream.continued?.spent).toEqual(spent);
   });
 });

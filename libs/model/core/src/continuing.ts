@@ -73,7 +73,7 @@ function spentBy({ spentBefore, tokens, costMicros, frontier }: StreamState): Sp
 }
 
 /** What a new stream has of the one that it goes on for. */
-export function goesOn(
+export function openContinued(
   { workflow, signals = [], taken = [], paused, spent, raised }: Continues,
   frontier: Frontier,
   { id }: Pick<Envelope, 'id'>,

@@ -121,13 +121,13 @@ function childClosed(stream: StreamState, { id, control }: Envelope<'ChildClosed
   const task = stream.frontier.tasks.get(control.task);
   const waited = task?.when.find((condition) => condition.kind === 'child' && condition.child === child);
   if (task === undefined || waited?.kind !== 'child' || stream.status === 'compensating') return 'not-asked';
-  const told = {
+  const reported = {
     ...stream,
     frontier: updateTask(stream.frontier, given(task, { kind: 'child', name: child, event: id })),
   };
-  if (outcome === 'completed' || waited.isVital !== true) return told;
-  const outcomeOf = cancelled(told, { code: CHILD_FAILED, by: child, event: id });
-  return typeof outcomeOf === 'string' ? told : outcomeOf;
+  if (outcome === 'completed' || waited.isVital !== true) return reported;
+  const outcomeOf = cancelled(reported, { code: CHILD_FAILED, by: child, event: id });
+  return typeof outcomeOf === 'string' ? reported : outcomeOf;
 }
 
 /** The reason of a pause that ends when the budget is raised. */

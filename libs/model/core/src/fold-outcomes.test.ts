@@ -28,8 +28,8 @@ const undoing = (ordinal: number, control = {}, epoch = 1) =>
   holderEvent('CompensationStarted', at(epoch, ordinal), control);
 const confirmed = (control = {}) => inboxEvent('EffectConfirmed', control);
 const decided = (control = {}) => inboxEvent('ApprovalDecided', { question: QUESTION, ...control });
-const told = digestOf('told');
-const done = { resolution: 'done', responseDigest: told } as const;
+const reported = digestOf('told');
+const done = { resolution: 'done', responseDigest: reported } as const;
 const notDone = { resolution: 'not-done' } as const;
 const finished = (control = {}) => inboxEvent('CompensationFinished', control);
 const fired = (name: string) => inboxEvent('TimerFired', { timer: name });
@@ -161,7 +161,7 @@ describe('a question to a person', () => {
 
   test('about an effect: `done` brings its response, `not-done` has none', () => {
     refused('not-asked', ...parked, decided({ resolution: 'done' }));
-    refused('not-asked', ...parked, decided({ ...notDone, responseDigest: told }));
+    refused('not-asked', ...parked, decided({ ...notDone, responseDigest: reported }));
   });
 
   test('about no effect can’t be answered by what became of one', () => {

@@ -4,7 +4,7 @@
  * and from any restart point (I5); per workflow, accepted checkpoints form one chain (I2); one holder an epoch (I3).
  */
 
-import { goesOn } from './continuing.ts';
+import { openContinued } from './continuing.ts';
 import { type Envelope, LIFECYCLE_RULES_VERSION, type LogEntry } from './event.ts';
 import { foldHolder } from './fold-holder.ts';
 import { foldInbox } from './fold-inbox.ts';
@@ -237,7 +237,7 @@ function openedStream(envelope: Envelope<'WorkflowOpened'>, at: Offset): StreamS
     frontier,
     signals: [],
     inbox: [envelope.id],
-    ...(control.continues !== undefined && goesOn(control.continues, frontier, envelope)),
+    ...(control.continues !== undefined && openContinued(control.continues, frontier, envelope)),
     tokens: 0,
     costMicros: 0,
     lastAction: '',

@@ -28,7 +28,7 @@ export interface LogRecord {
    * Texts, or records of a model's call: worth packing, and whoever waits for it has waited for a model, or for a person who
    * types. A hint; what is read is what was appended, byte for byte.
    */
-  readonly isWordy?: true;
+  readonly packsWell?: true;
   /** Absent: nobody's in particular, and it holds no payload. */
   readonly owner?: RecordOwner;
 }

@@ -199,7 +199,7 @@ export interface RejectedRow {
 /** All changes of some partitions' events; one transaction. Lists may be empty. */
 export interface ProjectionBatch {
   /** The making of the tables that the batch is for; absent: whichever they are. */
-  readonly incarnation?: string | undefined;
+  readonly storeId?: string | undefined;
   readonly partitions: readonly PartitionAdvance[];
   readonly opened: readonly OpenedRow[];
   /** Newest state of each stream that changed. */
@@ -316,7 +316,7 @@ export interface ProjectionStore<Said = JsonText>
    */
   ensure(): Promise<void>;
   /** Names this making of the tables; those made anew after a loss have another name. */
-  incarnation(): Promise<string>;
+  storeId(): Promise<string>;
   /** False while placements are not fully rebuilt (P3). */
   ready(): Promise<boolean>;
   /**
@@ -325,7 +325,7 @@ export interface ProjectionStore<Said = JsonText>
    * ready. Then marks the store ready if every partition has come that far. Adds nothing to another making of the
    * store than `incarnation`, where that is given: it was lost since.
    */
-  addPartitions(partitions: readonly NewPartition[], incarnation?: string): Promise<void>;
+  addPartitions(partitions: readonly NewPartition[], storeId?: string): Promise<void>;
   markReady(): Promise<boolean>;
 
   // Projector

@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { findSecrets, maskSecrets, secretsTold } from './find-secrets.ts';
+import { findSecrets, maskSecrets, secretPlaces } from './find-secrets.ts';
 
 /** Letters and digits as a generator makes them; the same every time. */
 const MADE = ['q7Zr2mX9wK4v', 'B8nT1cJ6yH3d', 'F5gL0sPaRe7U', 'x2Vb9QkM4oWj', 'N6tE1zYh8CiG'].join('').repeat(3);
@@ -181,8 +181,10 @@ describe('the search for secrets', () => {
       { place: '/(a key)', kind: 'github-token' },
       { place: '/(a key)/deep', kind: 'github-token' },
     ]);
-    expect(JSON.stringify(found) + secretsTold(found)).not.toContain(token.slice(0, 12));
-    expect(secretsTold(found)).toBe('/a~1b~0c/1 (github-token), /(a key) (github-token), /(a key)/deep (github-token)');
+    expect(JSON.stringify(found) + secretPlaces(found)).not.toContain(token.slice(0, 12));
+    expect(secretPlaces(found)).toBe(
+      '/a~1b~0c/1 (github-token), /(a key) (github-token), /(a key)/deep (github-token)',
+    );
   });
 
   it('masks the secret and leaves what is around it', () => {

@@ -11,7 +11,7 @@ import {
   FORM_MIN_CHARS,
   FOUND_MAX_COUNT,
   PLACE_KEY_MAX_CHARS,
-  PLACES_TOLD_MAX,
+  PLACES_REPORTED_MAX,
   SEARCH_MAX_CHARS,
   SEARCH_TEXT_CHARS,
   SEARCH_VALUE_CHARS,
@@ -49,10 +49,12 @@ export function maskSecrets(text: string): string {
 }
 
 /** `/notes/2/text (github-token), /artifacts/env (password) and 3 more`. */
-export function secretsTold(found: readonly FoundSecret[]): string {
-  const told = found.slice(0, PLACES_TOLD_MAX).map(({ place, kind }) => `${place || 'the value itself'} (${kind})`);
-  const more = found.length - told.length;
-  return told.join(', ') + (more > 0 ? ` and ${more} more` : '');
+export function secretPlaces(found: readonly FoundSecret[]): string {
+  const reported = found
+    .slice(0, PLACES_REPORTED_MAX)
+    .map(({ place, kind }) => `${place || 'the value itself'} (${kind})`);
+  const more = found.length - reported.length;
+  return reported.join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 const TOO_LARGE = 'too-large-to-search';
@@ -66,13 +68,13 @@ class Search {
   value(value: unknown, place: string, name: JudgedName | undefined, depth: number): void {
     if (!this.#spend(typeof value === 'string' ? value : '', place)) return;
     if (typeof value === 'string') {
-      for (const kind of kindsIn(value, name)) this.#tell(place, kind);
+      for (const kind of kindsIn(value, name)) this.#report(place, kind);
       return;
     }
-    if (typeof value === 'number' && name !== undefined && isNamedSecret(name, value)) this.#tell(place, 'password');
+    if (typeof value === 'number' && name !== undefined && isNamedSecret(name, value)) this.#report(place, 'password');
     if (typeof value !== 'object' || value === null) return;
     if (depth >= DEPTH_MAX) {
-      this.#tell(place, 'too-deep-to-search');
+      this.#report(place, 'too-deep-to-search');
       return;
     }
     if (Array.isArray(value)) {
@@ -90,7 +92,7 @@ class Search {
   #member(key: string, value: unknown, place: string, depth: number): void {
     if (!this.#spend(key, place)) return;
     const kinds = kindsIn(key, undefined);
-    for (const kind of kinds) this.#tell(`${place}/(a key)`, kind);
+    for (const kind of kinds) this.#report(`${place}/(a key)`, kind);
     this.value(value, `${place}/${kinds.size > 0 ? '(a key)' : shownKey(key)}`, judgeName(key), depth + 1);
   }
 
@@ -102,7 +104,7 @@ class Search {
     return !this.#isOver;
   }
 
-  #tell(place: string, kind: string): void {
+  #report(place: string, kind: string): void {
     if (this.#isOver) return;
     if (this.found.length === FOUND_MAX_COUNT - 1) this.#end(place);
     else this.found.push({ place, kind });

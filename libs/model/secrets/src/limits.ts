@@ -14,7 +14,7 @@ export const PIN_MIN_CHARS = 4;
 /** Levels of nesting that are looked at; deeper data is told as a find of its own, since nobody has seen it. */
 export const DEPTH_MAX = 200;
 /** Places that are named in a message; the others are counted. */
-export const PLACES_TOLD_MAX = 5;
+export const PLACES_REPORTED_MAX = 5;
 /** Characters between the joints (`-`, `_`, `.`) of a random token, on the average; a name has more joints. */
 export const PART_MEAN_CHARS = 6;
 /** Characters of one search, keys among them: what lies behind is not looked at, and told as a find of its own. */

@@ -38,12 +38,12 @@ export class RecordsInMemory {
   readonly all = new Map<string, HashedKey>();
   readonly tenants = new Map<string, StoredTenant>();
   readonly used: (readonly [string, number])[] = [];
-  lookCount = 0;
+  pollCount = 0;
   failure: Error | undefined;
   isKnown = true;
 
   async key(id: string): Promise<HashedKey | undefined> {
-    this.lookCount++;
+    this.pollCount++;
     if (this.failure !== undefined) throw this.failure;
     return this.all.get(id);
   }

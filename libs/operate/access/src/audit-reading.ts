@@ -68,14 +68,14 @@ export async function auditPage(store: Reads, query: AuditQuery): Promise<AuditP
   for (let lookedCount = 0; ; ) {
     const { newestMs } = streams;
     // What is newer than all that isn't read yet is in order.
-    const told = [...found.values()].filter(({ atMs }) => atMs > newestMs).sort(newestFirst);
-    if (told.length >= limit || newestMs < fromMs) {
-      const entries = told.slice(0, limit);
-      const isLast = newestMs < fromMs && told.length <= limit;
+    const reported = [...found.values()].filter(({ atMs }) => atMs > newestMs).sort(newestFirst);
+    if (reported.length >= limit || newestMs < fromMs) {
+      const entries = reported.slice(0, limit);
+      const isLast = newestMs < fromMs && reported.length <= limit;
       return { entries, next: isLast ? null : placeOf(entries.at(-1)!) };
     }
     if (lookedCount >= AUDIT_LOOKED_MAX_COUNT && newestMs < beginsMs) {
-      return { entries: told, next: { atMs: newestMs, id: AFTER_ALL_IDS } };
+      return { entries: reported, next: { atMs: newestMs, id: AFTER_ALL_IDS } };
     }
     const records = await streams.page();
     lookedCount += Math.max(records.length, AUDIT_PAGE_COUNT);

@@ -131,29 +131,29 @@ describe('an audit trail', () => {
   });
 
   it('has in the log what an answer waits for, at once, and all who ask at once in one write', async () => {
-    const told: number[] = [];
+    const reported: number[] = [];
     const ask = async (count: number) => {
       await trail.write(entry({ target: `w${count}` }));
       expect(world.records.map(({ target }) => target)).toContain(`w${count}`);
-      told.push(count);
+      reported.push(count);
     };
     await ask(0);
     const asked = Array.from({ length: 1_000 }, (_, count) => ask(count + 1));
     await turns();
     // Writes don't follow each other closely, but where there are as many as one takes.
-    expect(told).toHaveLength(1 + AUDIT_BATCH_MAX_COUNT * 2);
+    expect(reported).toHaveLength(1 + AUDIT_BATCH_MAX_COUNT * 2);
     await Promise.all(asked);
     const [last, recorded] = [ask(1_001), () => world.records.filter(({ target }) => target === 'quiet')];
     trail.record(entry({ target: 'quiet' }));
     await turns();
-    expect(told).toHaveLength(1_001);
+    expect(reported).toHaveLength(1_001);
     clock.ms += AUDIT_GATHER_MS;
     clock.wakeAll(AUDIT_GATHER_MS);
     await last;
     // What nobody waits for goes with it.
     expect(recorded()).toHaveLength(1);
     expect(world.opened.map(({ stream }) => stream.writeCount)).toEqual([4]);
-    expect(world.records.map(({ target }) => target)).toEqual([...told.map((count) => `w${count}`), 'quiet']);
+    expect(world.records.map(({ target }) => target)).toEqual([...reported.map((count) => `w${count}`), 'quiet']);
   });
 
   it('refuses what an answer waits for while the log takes nothing, and writes it later', async () => {

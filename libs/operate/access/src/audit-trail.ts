@@ -15,7 +15,7 @@ import { AuditLane, type Waiting } from './audit-lane.ts';
 import { AUDIT_DEFINITION, recordOf } from './audit-record.ts';
 import {
   AUDIT_BEHIND_MAX_MS,
-  AUDIT_LOOK_MS,
+  AUDIT_POLL_MS,
   AUDIT_RETRY_MS,
   AUDIT_STREAM_MAX_MS,
   AUDIT_STREAMS_READ_MAX,
@@ -173,7 +173,7 @@ export class WrittenTrail implements AuditTrail {
       } catch (error) {
         onError?.('audit', error);
       }
-      await clock.sleep(AUDIT_LOOK_MS, this.#ending.signal);
+      await clock.sleep(AUDIT_POLL_MS, this.#ending.signal);
     }
   }
 

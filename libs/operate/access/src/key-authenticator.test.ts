@@ -85,7 +85,7 @@ describe('an API key', () => {
     await expect(show(header)).rejects.toMatchObject({ code });
     // In microseconds. Work that grows with the square of the header's length takes minutes.
     expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
-    expect(records.lookCount).toBe(0);
+    expect(records.pollCount).toBe(0);
   });
 
   it('that has expired is told apart only to who has its secret', async () => {
@@ -99,13 +99,13 @@ describe('an API key', () => {
   it('is looked up once in a while, and a revocation counts after that time', async () => {
     const key = records.set(text);
     await Promise.all(Array.from({ length: 20 }, () => bearer(text)));
-    expect(records.lookCount).toBe(1);
+    expect(records.pollCount).toBe(1);
     records.all.set(key.id, { ...key, revoked: { by: 'ana', why: 'lost', atMs: clock.ms } });
     clock.ms += KEY_AGE_MAX_MS - 1;
     await bearer(text);
     clock.ms += 1;
     await expect(bearer(text)).rejects.toMatchObject(refused);
-    expect(records.lookCount).toBe(2);
+    expect(records.pollCount).toBe(2);
   });
 
   it('of a suspended tenant is refused, and let in again after', async () => {
@@ -149,9 +149,9 @@ describe('an API key', () => {
     records.set(text);
     await bearer(text);
     for (let count = 0; count < 3_000; count++) await bearer(apiKeyText(newApiKey())).catch(() => {});
-    const before = records.lookCount;
+    const before = records.pollCount;
     await bearer(text);
-    expect(records.lookCount).toBe(before);
+    expect(records.pollCount).toBe(before);
   });
 
   it('that is used is noted later, once, and again when that failed', async () => {
@@ -170,15 +170,15 @@ describe('an API key', () => {
 
   it('is nowhere in what is told of a refusal', async () => {
     const { secret } = parseApiKey(text)!;
-    const told: string[] = [];
-    const logged = vi.spyOn(console, 'error').mockImplementation((...said) => void told.push(JSON.stringify(said)));
+    const reported: string[] = [];
+    const logged = vi.spyOn(console, 'error').mockImplementation((...said) => void reported.push(JSON.stringify(said)));
     for (let error: unknown = await bearer(text).catch((reason: unknown) => reason); error instanceof Error; ) {
-      told.push(error.message, error.stack ?? '', JSON.stringify((error as TidemarkError).details));
+      reported.push(error.message, error.stack ?? '', JSON.stringify((error as TidemarkError).details));
       error = error.cause;
     }
     logged.mockRestore();
-    expect(told.join('\n')).not.toContain(secret);
-    expect(told.length).toBeGreaterThan(2);
+    expect(reported.join('\n')).not.toContain(secret);
+    expect(reported.length).toBeGreaterThan(2);
   });
 
   it('is compared in a time that tells nothing', () => {

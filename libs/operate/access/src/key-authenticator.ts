@@ -45,7 +45,7 @@ export class KeyAuthenticator implements Authenticator {
       ageMaxMs: KEY_AGE_MAX_MS,
       maxCount: KEYS_REMEMBERED_MAX_COUNT,
       undefinedMaxCount: UNKNOWN_REMEMBERED_MAX_COUNT,
-      look: (id) => this.#look(id),
+      poll: (id) => this.#poll(id),
     });
   }
 
@@ -82,7 +82,7 @@ export class KeyAuthenticator implements Authenticator {
     await this.#noteAll();
   }
 
-  async #look(id: string): Promise<HashedKey | undefined> {
+  async #poll(id: string): Promise<HashedKey | undefined> {
     const { records } = this.#options;
     const key = await records.key(id);
     if (key !== undefined) return key;

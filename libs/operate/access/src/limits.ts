@@ -66,7 +66,7 @@ export const AUDIT_STREAM_MAX_WRITES = 10_000;
 export const AUDIT_STREAM_MAX_MS = 86_400_000;
 /** One that nothing was written to for so long ends as well, in milliseconds; pause between two looks. */
 export const AUDIT_STREAM_IDLE_MS = 3_600_000;
-export const AUDIT_LOOK_MS = 600_000;
+export const AUDIT_POLL_MS = 600_000;
 /** Pause before a write that failed is tried again, in milliseconds. */
 export const AUDIT_RETRY_MS = 500;
 /** Streams that are looked for at once which nobody has ended. */

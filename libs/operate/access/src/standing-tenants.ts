@@ -21,7 +21,7 @@ export class StandingTenants {
       ageMaxMs: KEY_AGE_MAX_MS,
       maxCount: KEYS_REMEMBERED_MAX_COUNT,
       undefinedMaxCount: KEYS_REMEMBERED_MAX_COUNT,
-      look: (tenant) => records.tenant(tenant as TenantId),
+      poll: (tenant) => records.tenant(tenant as TenantId),
     });
   }
 

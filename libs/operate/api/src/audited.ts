@@ -5,10 +5,10 @@
 
 import { AccessError, type TenantId, TidemarkError } from '@tidemark/core';
 import type { AuditEntry, AuditTrail, Principal } from '@tidemark/ports';
-import type { RouteFacts, Told } from './route.ts';
+import type { Reported, RouteFacts } from './route.ts';
 
 export interface AuditedCall {
-  readonly route: Pick<RouteFacts, 'name' | 'right' | 'tells'>;
+  readonly route: Pick<RouteFacts, 'name' | 'right' | 'reports'>;
   readonly principal: Principal;
   /** Content is in what is answered. */
   readonly showsContent: boolean;
@@ -26,11 +26,11 @@ export async function audited<T extends { readonly body: unknown }>(
   work: () => Promise<T>,
 ): Promise<T> {
   if (trail === undefined || (call.route.right === 'read' && !call.showsContent)) return work();
-  trail.admit(tenantOfCall(call, toldOf(call, undefined)[0]!));
+  trail.admit(tenantOfCall(call, reportedOf(call, undefined)[0]!));
   try {
     const answer = await work();
     // Of what begins here, the answer has the id.
-    const entries = toldOf(call, answer.body).map((told) => entryOf(call, { outcome: 'done' }, told));
+    const entries = reportedOf(call, answer.body).map((reported) => entryOf(call, { outcome: 'done' }, reported));
     if (call.showsContent) await Promise.all(entries.map((entry) => trail.write(entry)));
     else for (const entry of entries) trail.record(entry);
     return answer;
@@ -38,7 +38,7 @@ export async function audited<T extends { readonly body: unknown }>(
     if (error instanceof TidemarkError && NOT_WRITTEN.includes(error.code)) throw error;
     const outcome = error instanceof AccessError ? 'refused' : 'failed';
     const failed = { outcome, code: codeOf(error) } as const;
-    for (const told of toldOf(call, undefined)) trail.record(entryOf(call, failed, told));
+    for (const reported of reportedOf(call, undefined)) trail.record(entryOf(call, failed, reported));
     throw error;
   }
 }
@@ -63,7 +63,7 @@ const tenantOfCall = (
 ): TenantId | null =>
   principal.tenant ?? about.tenant ?? (isWorkflow(about) ? (tenantOf?.(about.target) ?? null) : null);
 
-const isWorkflow = (about: About): about is Told => about.target !== undefined && about.tenant === undefined;
+const isWorkflow = (about: About): about is Reported => about.target !== undefined && about.tenant === undefined;
 
 const entryOf = (
   call: Omit<AuditedCall, 'showsContent'>,
@@ -75,14 +75,14 @@ const entryOf = (
   return { principal, ...whose, action: route.name, right: route.right, target: about.target, ...more };
 };
 
-type About = { readonly [K in keyof Told]?: Told[K] | undefined };
+type About = { readonly [K in keyof Reported]?: Reported[K] | undefined };
 
 /** At least one: of what names nothing there is an entry too. */
-function toldOf({ route, params, query }: AuditedCall, body: unknown): readonly About[] {
-  const asked = { params: params ?? {}, query: query ?? {}, body } as Parameters<NonNullable<RouteFacts['tells']>>[0];
-  const told = route.tells?.(asked) ?? [];
-  if (told.length === 0) return [namedIn(params) ?? namedIn(body) ?? NOTHING];
-  return [...new Map(told.map((one) => [one.target, one])).values()];
+function reportedOf({ route, params, query }: AuditedCall, body: unknown): readonly About[] {
+  const asked = { params: params ?? {}, query: query ?? {}, body } as Parameters<NonNullable<RouteFacts['reports']>>[0];
+  const reported = route.reports?.(asked) ?? [];
+  if (reported.length === 0) return [namedIn(params) ?? namedIn(body) ?? NOTHING];
+  return [...new Map(reported.map((one) => [one.target, one])).values()];
 }
 
 const codeOf = (error: unknown): string => (error instanceof TidemarkError ? error.code : 'internal');

@@ -1,7 +1,7 @@
 /** Owns what all workflows together are at: counts, lag, workers and throughput. What is costly to count is counted once for all who ask in a moment. */
 
 import type { TenantId } from '@tidemark/core';
-import type { Desk } from './desk.ts';
+import type { Backend } from './backend.ts';
 import { FLEET_KEPT_MS, FLEET_SAMPLE_PERIOD_MS, FLEET_SAMPLES_MAX_COUNT } from './limits.ts';
 import { type FleetView, fleetView } from './shapes/fleet.ts';
 
@@ -11,13 +11,13 @@ interface Sample {
 }
 
 export class Fleet {
-  readonly #desk: Desk;
+  readonly #backend: Backend;
   readonly #views = new Map<string, { readonly atMs: number; readonly view: Promise<FleetView> }>();
   readonly #samples: Sample[] = [];
   readonly #sampler: NodeJS.Timeout;
 
-  constructor(desk: Desk) {
-    this.#desk = desk;
+  constructor(backend: Backend) {
+    this.#backend = backend;
     this.#sampler = setInterval(() => void this.#sample().catch(() => {}), FLEET_SAMPLE_PERIOD_MS);
     this.#sampler.unref();
     void this.#sample().catch(() => {});
@@ -33,19 +33,19 @@ export class Fleet {
     const known = this.#views.get(tenant ?? '');
     if (known !== undefined && nowMs - known.atMs < FLEET_KEPT_MS) return known.view;
     for (const [key, { atMs }] of this.#views) if (nowMs - atMs >= FLEET_KEPT_MS) this.#views.delete(key);
-    const view = this.#look(tenant);
+    const view = this.#poll(tenant);
     this.#views.set(tenant ?? '', { atMs: nowMs, view });
     view.catch(() => this.#views.delete(tenant ?? ''));
     return view;
   }
 
-  #look(tenant: TenantId | null): Promise<FleetView> {
-    const { definitions } = this.#desk;
-    return fleetView(this.#desk, [...new Set(definitions.map(({ name }) => name))], tenant);
+  #poll(tenant: TenantId | null): Promise<FleetView> {
+    const { definitions } = this.#backend;
+    return fleetView(this.#backend, [...new Set(definitions.map(({ name }) => name))], tenant);
   }
 
   async #sample(): Promise<void> {
-    const positions = await this.#desk.ports.store.positions();
+    const positions = await this.#backend.ports.store.positions();
     let eventCount = 0;
     for (const next of positions.values()) eventCount += next;
     this.#samples.push({ atMs: performance.now(), eventCount });

@@ -1,8 +1,8 @@
 /** The door of the library. */
 
 export { LOOPBACK_HOSTS } from '@tidemark/access/http-guard';
+export type { Place } from './backend.ts';
 export { builtConsole } from './console.ts';
-export type { Place } from './desk.ts';
 export type { ApiOperation, ApiParameter, ApiSchema, ApiSchemas, OpenApiDocument } from './document.ts';
 export { DEFAULT_PORT, type Listening, type ListenOptions, listenApi, listenSocket } from './listen.ts';
 export { LOCAL_PRINCIPAL, localAuthenticator, ownerAuthenticator } from './local.ts';

@@ -69,8 +69,8 @@ export const PROBES_ANSWER_MAX_MS = 20_000;
 
 /** What was started is looked for so long where rows don't know it yet, in milliseconds; the pause between two looks, which doubles, and its longest. */
 export const STARTED_GRACE_MS = 5_000;
-export const STARTED_LOOK_MS = 5;
-export const STARTED_LOOK_MAX_MS = 80;
+export const STARTED_POLL_MS = 5;
+export const STARTED_POLL_MAX_MS = 80;
 /** Workflows of which it is remembered whose they are, the last that were asked for. */
 export const TENANTS_KEPT_MAX_COUNT = 10_000;
 

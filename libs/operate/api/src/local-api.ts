@@ -6,11 +6,11 @@
 import { InvalidError } from '@tidemark/core';
 import type { Principal } from '@tidemark/ports';
 import type { Definition } from '@tidemark/runtime';
+import { Backend, type Place } from './backend.ts';
 import { bodyOf } from './body.ts';
-import { Desk, type Place } from './desk.ts';
 import { Fleet } from './fleet.ts';
 import { type Answering, Operation } from './operation.ts';
-import { PROBLEM_TYPE, toldOf } from './problem.ts';
+import { PROBLEM_TYPE, reportedOf } from './problem.ts';
 import type { AnyRoute } from './route.ts';
 import { routes } from './routes.ts';
 
@@ -30,7 +30,7 @@ export interface LocalApi {
 
 /** Closing it ends what it began, and nothing of the place. */
 export function localApi({ place, definitions, principal, ...answering }: LocalApiOptions): LocalApi {
-  const desk = new Desk(place, definitions);
+  const backend = new Backend(place, definitions);
   let fleet: Fleet | undefined;
   let fault: unknown;
   const operations = new Map<AnyRoute, Operation>();
@@ -42,7 +42,7 @@ export function localApi({ place, definitions, principal, ...answering }: LocalA
   const never = new AbortController().signal;
   const answer = async (address: URL, { method = 'GET', body, headers, signal }: RequestInit): Promise<Response> => {
     const { route, params } = found(method, address.pathname);
-    fleet ??= new Fleet(desk);
+    fleet ??= new Fleet(backend);
     const operation = operationOf(route);
     const given = {
       ...{ params, principal, query: queryOf(address.searchParams) },
@@ -50,7 +50,7 @@ export function localApi({ place, definitions, principal, ...answering }: LocalA
       traceparent: new Headers(headers).get('traceparent') ?? undefined,
       signal: signal ?? never,
     };
-    const asked = operation.ask(given, { desk, fleet });
+    const asked = operation.ask(given, { backend, fleet });
     const reached = await operation.answer(asked, answering);
     const type = { 'content-type': 'application/json' };
     return new Response(operation.text(asked, reached), { status: reached.status, headers: type });
@@ -60,10 +60,10 @@ export function localApi({ place, definitions, principal, ...answering }: LocalA
       try {
         return await answer(new URL(String(input)), init);
       } catch (error) {
-        const told = toldOf(error);
-        if (told.isFault) fault = error;
-        return new Response(JSON.stringify(told.problem), {
-          status: told.problem.status,
+        const reported = reportedOf(error);
+        if (reported.isFault) fault = error;
+        return new Response(JSON.stringify(reported.problem), {
+          status: reported.problem.status,
           headers: { 'content-type': PROBLEM_TYPE },
         });
       }

@@ -94,11 +94,11 @@ export function openApiOf(
     add(route, Object.fromEntries(answers));
   }
   for (const stream of streams) {
-    const told = Object.entries(stream.events).map(([name, { about }]) => `\`${name}\`: ${about}`);
+    const reported = Object.entries(stream.events).map(([name, { about }]) => `\`${name}\`: ${about}`);
     const events = Object.entries(stream.events).map(([name, { schema }]) => [name, components.of(schema, 'output')]);
     const responses = {
       200: {
-        description: `Server-sent events. ${told.join('; ')}.`,
+        description: `Server-sent events. ${reported.join('; ')}.`,
         content: { 'text/event-stream': { schema: { type: 'string' } } },
       },
       ...(stream.mayEnd && { 204: { description: 'Nothing more will come: do not connect again.' } }),

@@ -9,8 +9,8 @@ import type { z } from 'zod';
 import { audited } from './audited.ts';
 import { invalidRequest } from './problem.ts';
 import { checkNumbers, checkQuery } from './query.ts';
+import { hasContent, type Redaction, redactionAsked, redactionOf, redactorOf } from './redaction.ts';
 import type { AnyRoute, Call } from './route.ts';
-import { hasContent, redactorOf, type Sight, sightAsked, sightOf } from './sight.ts';
 
 /** What a caller gave, unchecked. */
 export type Given = Pick<
@@ -35,7 +35,7 @@ export interface Answering {
 export class Operation {
   readonly route: AnyRoute;
   readonly #mayShowContent: boolean;
-  readonly #redactors: (status: number, sight: Sight) => ((value: unknown) => unknown) | undefined;
+  readonly #redactors: (status: number, redaction: Redaction) => ((value: unknown) => unknown) | undefined;
 
   constructor(route: AnyRoute) {
     this.route = route;
@@ -46,7 +46,7 @@ export class Operation {
   /** Throws `InvalidError` (`request-invalid`) that names each wrong field. */
   ask(
     { params, query, body, principal, traceparent, signal }: Given,
-    at: Pick<Call<0, 0, 0>, 'desk' | 'fleet'>,
+    at: Pick<Call<0, 0, 0>, 'backend' | 'fleet'>,
   ): Asked {
     const { route } = this;
     const asked = {
@@ -54,15 +54,22 @@ export class Operation {
       query: parsed('query', route.query, query),
       body: parsed('body', route.body, body),
     };
-    return { ...asked, ...at, principal, traceparent, signal, sight: sightAsked(sightOf(principal), asked.query) };
+    return {
+      ...asked,
+      ...at,
+      principal,
+      traceparent,
+      signal,
+      redaction: redactionAsked(redactionOf(principal), asked.query),
+    };
   }
 
   /** Throws as the operation does, and as `AuditTrail.admit`. */
   async answer(asked: Asked, { audit, checksAnswers }: Answering): Promise<Reached> {
     const { route } = this;
-    const { principal, params, query, sight, desk } = asked;
-    const showsContent = this.#mayShowContent && sight.content;
-    const about = { route, principal, showsContent, params, query, tenantOf: desk.tenantOf };
+    const { principal, params, query, redaction, backend } = asked;
+    const showsContent = this.#mayShowContent && redaction.content;
+    const about = { route, principal, showsContent, params, query, tenantOf: backend.tenantOf };
     const reached = await audited(audit, about, async () => {
       refuseLacking(route, asked);
       return route.handle(asked as Call<never, never, never>);
@@ -72,8 +79,8 @@ export class Operation {
   }
 
   /** The JSON of the answer, as far as the caller may see it. */
-  text({ sight }: Asked, { status, body }: Reached): string {
-    const redact = this.#redactors(status, sight);
+  text({ redaction }: Asked, { status, body }: Reached): string {
+    const redact = this.#redactors(status, redaction);
     return JSON.stringify(redact === undefined ? body : redact(body));
   }
 }
@@ -88,7 +95,7 @@ function refuseLacking({ needs = [] }: AnyRoute, asked: Asked): void {
   if (lacking !== undefined) throw new AccessError('right-missing', lacking.why);
 }
 
-const SIGHTS: readonly Sight[] = [true, false].flatMap((tokens) => [
+const SIGHTS: readonly Redaction[] = [true, false].flatMap((tokens) => [
   { content: true, words: true, tokens },
   { content: false, words: true, tokens },
   { content: false, words: false, tokens },
@@ -96,16 +103,17 @@ const SIGHTS: readonly Sight[] = [true, false].flatMap((tokens) => [
 
 /** For each caller's sight, made once. */
 function redactorsOf({ answers }: AnyRoute) {
-  const made = SIGHTS.flatMap((sight) =>
+  const made = SIGHTS.flatMap((redaction) =>
     Object.entries(answers).map(
-      ([status, schema]) => [nameOf(Number(status), sight), redactorOf(schema, sight)] as const,
+      ([status, schema]) => [nameOf(Number(status), redaction), redactorOf(schema, redaction)] as const,
     ),
   );
   const redactors = new Map(made);
-  return (status: number, sight: Sight) => redactors.get(nameOf(status, sight));
+  return (status: number, redaction: Redaction) => redactors.get(nameOf(status, redaction));
 }
 
-const nameOf = (status: number, { content, words, tokens }: Sight): string => `${status} ${content} ${words} ${tokens}`;
+const nameOf = (status: number, { content, words, tokens }: Redaction): string =>
+  `${status} ${content} ${words} ${tokens}`;
 
 /** Throws `InvalidError` (`request-invalid`) that names each wrong field. */
 export function parsed(part: string, schema: z.ZodType | undefined, value: unknown): unknown {

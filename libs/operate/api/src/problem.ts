@@ -26,7 +26,7 @@ export const problemSchema = z
 
 export type Problem = z.output<typeof problemSchema>;
 
-export interface Told {
+export interface Reported {
   readonly problem: Problem;
   /** When to come again, in seconds. */
   readonly retryAfterS?: number;
@@ -61,17 +61,17 @@ export const problem = (status: number, code: string, detail: string): Problem =
 });
 
 /** What a failure is told as. */
-export function toldOf(error: unknown): Told {
+export function reportedOf(error: unknown): Reported {
   if (!(error instanceof TidemarkError)) return fault('internal');
   const status = statusOf(error);
   if (status === 500) return fault(error.code);
   const fields = fieldsOf(error.details);
   const detail = BEHIND.test(error.code) ? BEHIND_DETAIL : error.message;
-  const told = { ...problem(status, error.code, detail), ...(fields !== undefined && { fields }) };
+  const reported = { ...problem(status, error.code, detail), ...(fields !== undefined && { fields }) };
   const isLater = status === 429 || status === 503;
   const { retryAfterMs } = error.details;
   return {
-    problem: told,
+    problem: reported,
     ...(isLater && { retryAfterS: typeof retryAfterMs === 'number' ? Math.ceil(retryAfterMs / 1_000) : RETRY_AFTER_S }),
     // What was shed is no fault.
     isFault: error instanceof UnavailableError,
@@ -91,7 +91,7 @@ const BEHIND =
   /^(?:log|store|redis|keys|objects|blobs|files?|issuer)-(?:unavailable|missing|io-error|full|damaged|forbidden|failed)$|^disk-full$/;
 const BEHIND_DETAIL = 'Something that the server needs is away. Come again later; its log says what, and why.';
 
-const fault = (code: string): Told => ({
+const fault = (code: string): Reported => ({
   problem: problem(500, code, 'The server could not do it. Its log says why; nothing was changed by half.'),
   isFault: true,
 });
@@ -140,15 +140,15 @@ export function invalidRequest(part: string, error: z.ZodError): InvalidError {
 /** The whole answer to what is no request yet, such as one whose headers are too long. Null: there is nobody to answer. */
 export function rawAnswer(fault: NodeJS.ErrnoException): string | null {
   if (fault.code === 'ECONNRESET') return null;
-  const told =
+  const reported =
     fault.code === 'HPE_HEADER_OVERFLOW'
       ? problem(431, 'headers-too-long', `Address and headers together have more than ${HEADERS_MAX_BYTES} bytes.`)
       : fault.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? problem(408, 'request-late', 'The request did not come in time; send it again.')
         : problem(400, 'request-malformed', 'What came is no request of HTTP/1.1.');
-  const body = JSON.stringify(told);
+  const body = JSON.stringify(reported);
   return [
-    `HTTP/1.1 ${told.status} ${told.title}`,
+    `HTTP/1.1 ${reported.status} ${reported.title}`,
     `Content-Type: ${PROBLEM_TYPE}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',

@@ -8,9 +8,9 @@
 import type { TenantId } from '@tidemark/core';
 import type { Principal, Right } from '@tidemark/ports';
 import type { z } from 'zod';
-import type { Desk } from './desk.ts';
+import type { Backend } from './backend.ts';
 import type { Fleet } from './fleet.ts';
-import type { Sight } from './sight.ts';
+import type { Redaction } from './redaction.ts';
 
 type Shape = z.ZodType;
 type ParsedBy<S> = S extends z.ZodType ? z.output<S> : undefined;
@@ -22,8 +22,8 @@ export interface Call<P, Q, B> {
   readonly body: B;
   readonly principal: Principal;
   /** What it may see; the rest is taken out of the answer. */
-  readonly sight: Sight;
-  readonly desk: Desk;
+  readonly redaction: Redaction;
+  readonly backend: Backend;
   readonly fleet: Fleet;
   /** The caller's W3C `traceparent`, unchecked. */
   readonly traceparent: string | undefined;
@@ -37,7 +37,7 @@ export type ReplyOf<A> = {
 }[keyof A];
 
 /** What is told of: a workflow, a session, a user. */
-export interface Told {
+export interface Reported {
   readonly target: string;
   /** Whose it is, for callers of no tenant; null: no tenant's; absent: the target is a workflow, and is whose its row says. */
   readonly tenant?: TenantId | null | undefined;
@@ -77,7 +77,7 @@ export interface RouteFacts {
   /** Codes of problems, beside those that every route may answer. */
   readonly problems?: readonly string[] | undefined;
   /** What it tells of, where the address doesn't name that alone: each of them has an entry in the audit. */
-  readonly tells?: ((asked: Asked) => readonly Told[]) | undefined;
+  readonly reports?: ((asked: Asked) => readonly Reported[]) | undefined;
 }
 
 export interface Route<

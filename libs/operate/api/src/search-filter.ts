@@ -3,7 +3,7 @@
 import type { Principal, WorkflowSearch } from '@tidemark/ports';
 import { TAGS_MAX_COUNT } from '@tidemark/runtime';
 import { z } from 'zod';
-import { tenantFor } from './desk.ts';
+import { tenantFor } from './backend.ts';
 import { nameSchema, tagSchema, tenantSchema } from './schemas/common.ts';
 import { statusSchema } from './schemas/workflow.ts';
 

@@ -16,9 +16,9 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { type Admission, admission, credentialsOf, limitOpen } from './admission.ts';
 import { type AnswerBounds, Answers } from './answers.ts';
 import { audited } from './audited.ts';
+import { Backend, type Place } from './backend.ts';
 import { bodyOf } from './body.ts';
 import { serveConsole, wantsPage } from './console.ts';
-import { Desk, type Place } from './desk.ts';
 import { Streams } from './events/streams.ts';
 import { Fleet } from './fleet.ts';
 import {
@@ -33,11 +33,11 @@ import {
 } from './limits.ts';
 import { openApiOf } from './openapi.ts';
 import { Operation, parsed } from './operation.ts';
-import { PROBLEM_TYPE, rawAnswer, toldOf } from './problem.ts';
+import { PROBLEM_TYPE, rawAnswer, reportedOf } from './problem.ts';
+import { redactionOf } from './redaction.ts';
 import type { AnyRoute } from './route.ts';
 import { routes, streamRoutes } from './routes.ts';
 import { addSafeHeaders, SAFE_HEADERS } from './safe-headers.ts';
-import { sightOf } from './sight.ts';
 import { judgeAgain } from './standing.ts';
 import type { AnyStream, Follow } from './stream-route.ts';
 import { OWN_VERSION } from './version.ts';
@@ -133,11 +133,11 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   });
   const answers = new Answers(options.answers);
   app.addHook('onSend', async (request, reply) => answers.watch(request.raw, reply.raw));
-  const desk = new Desk(options.place, options.definitions, (changed) => options.authenticator.forget?.(changed));
-  const fleet = new Fleet(desk);
+  const backend = new Backend(options.place, options.definitions, (changed) => options.authenticator.forget?.(changed));
+  const fleet = new Fleet(backend);
   app.addHook('preClose', async () => fleet.close());
   const work = { reads: new Work(), acts: new Work() };
-  const serving = { desk, fleet, admission: admitting, work, answers, options };
+  const serving = { backend, fleet, admission: admitting, work, answers, options };
   for (const route of allRoutes) serve(app, route, serving);
   const streams = new Streams(options.place, options.onError ?? (() => {}));
   app.addHook('preClose', () => streams.close());
@@ -199,7 +199,7 @@ function guard({ raw, headers }: FastifyRequest, { hosts }: ApiOptions): void {
 }
 
 interface Serving {
-  readonly desk: Desk;
+  readonly backend: Backend;
   readonly fleet: Fleet;
   readonly admission: Admission;
   /** Apart: acts that wait for the log keep nobody from looking. */
@@ -212,7 +212,7 @@ interface Serving {
 export const pathOf = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
 function serve(app: FastifyInstance, route: AnyRoute, serving: Serving): void {
-  const { desk, fleet, admission: admitting, work, answers, options } = serving;
+  const { backend, fleet, admission: admitting, work, answers, options } = serving;
   const operation = new Operation(route);
   // Who may do it with a right to read changes nothing by it, whatever its method.
   const isRead = route.method === 'GET' || route.right === 'read' || route.right === 'content';
@@ -231,7 +231,7 @@ function serve(app: FastifyInstance, route: AnyRoute, serving: Serving): void {
       const traceparent = [request.headers.traceparent].flat()[0];
       const asked = operation.ask(
         { params, query, body, principal, traceparent, signal: gone(reply) },
-        { desk, fleet },
+        { backend, fleet },
       );
       // What became of it is written down, also where the caller has left meanwhile.
       const answer = () => {
@@ -251,7 +251,7 @@ function serve(app: FastifyInstance, route: AnyRoute, serving: Serving): void {
 function serveStream(
   app: FastifyInstance,
   stream: AnyStream,
-  { desk, admission: admitting, options }: Serving,
+  { backend, admission: admitting, options }: Serving,
   streams: Streams,
 ): void {
   app.route({
@@ -262,17 +262,17 @@ function serveStream(
     onRequest: (request) => admitting.admit(request, stream),
     handler: async (request, reply) => {
       const { principal, headers } = request;
-      const sight = sightOf(principal);
+      const redaction = redactionOf(principal);
       const params = parsed('path', stream.params, request.params);
       const [lastId] = [headers['last-event-id']].flat();
       const call = {
         params,
         query: parsed('query', stream.query, request.query),
-        ...{ principal, sight, desk, streams, lastId },
+        ...{ principal, redaction, backend, streams, lastId },
       } as Follow<never, never>;
       const release = streams.admit(principal);
       try {
-        const about = { route: stream, principal, showsContent: sight.content, params, tenantOf: desk.tenantOf };
+        const about = { route: stream, principal, showsContent: redaction.content, params, tenantOf: backend.tenantOf };
         const { following } = await audited(options.audit, about, async () => ({
           body: null,
           following: await stream.follow(call),
@@ -316,18 +316,18 @@ function frameworkError(error: unknown): unknown {
 }
 
 function sendProblem(reply: FastifyReply, error: unknown, { onError }: ApiOptions): void {
-  const told = toldOf(error);
-  if (told.isFault) onError?.('api', error);
-  if (told.retryAfterS !== undefined) reply.header('retry-after', String(told.retryAfterS));
+  const reported = reportedOf(error);
+  if (reported.isFault) onError?.('api', error);
+  if (reported.retryAfterS !== undefined) reply.header('retry-after', String(reported.retryAfterS));
   // What still comes of a refused request is not waited for.
   const { raw } = reply.request;
   if (hasBody(raw) && !raw.complete) reply.header('connection', 'close');
-  if (told.problem.status === 401) reply.header('www-authenticate', 'Bearer');
+  if (reported.problem.status === 401) reply.header('www-authenticate', 'Bearer');
   void reply
-    .code(told.problem.status)
+    .code(reported.problem.status)
     .header('cache-control', 'no-store')
     // What isn't known here may be known to the version that asks.
     .header('tidemark-version', OWN_VERSION)
     .type(PROBLEM_TYPE)
-    .send(JSON.stringify(told.problem));
+    .send(JSON.stringify(reported.problem));
 }

@@ -2,11 +2,11 @@
 
 import type { Principal } from '@tidemark/ports';
 import type { z } from 'zod';
-import type { Desk } from './desk.ts';
+import type { Backend } from './backend.ts';
 import type { EventSink } from './events/sink.ts';
 import type { Streams } from './events/streams.ts';
+import type { Redaction } from './redaction.ts';
 import type { RouteFacts } from './route.ts';
-import type { Sight } from './sight.ts';
 
 type ParsedBy<S> = S extends z.ZodType ? z.output<S> : undefined;
 
@@ -14,8 +14,8 @@ export interface Follow<P, Q> {
   readonly params: P;
   readonly query: Q;
   readonly principal: Principal;
-  readonly sight: Sight;
-  readonly desk: Desk;
+  readonly redaction: Redaction;
+  readonly backend: Backend;
   readonly streams: Streams;
   /** What the follower has already, by its `Last-Event-ID`; undefined: it did not say. */
   readonly lastId: string | undefined;

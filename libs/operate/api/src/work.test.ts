@@ -3,7 +3,7 @@
 import type { TenantId } from '@tidemark/core';
 import { beforeEach, expect, it } from 'vitest';
 import { WORK_LEFT_MAX_COUNT, WORK_MAX_COUNT } from './limits.ts';
-import { toldOf } from './problem.ts';
+import { reportedOf } from './problem.ts';
 import { Work } from './work.ts';
 
 const ACME = 'acme' as TenantId;
@@ -42,9 +42,9 @@ async function leaveMany(whose: TenantId | null): Promise<void> {
 
 const refusal = async (whose: TenantId | null) => {
   const before = begunCount;
-  const told = toldOf(await ask(whose).outcome);
+  const reported = reportedOf(await ask(whose).outcome);
   expect(begunCount).toBe(before);
-  return [told.problem.status, told.problem.code, told.retryAfterS];
+  return [reported.problem.status, reported.problem.code, reported.retryAfterS];
 };
 const REFUSED = [429, 'requests-too-many', 1];
 

@@ -58,7 +58,7 @@ export class CalledCli {
   }
 
   /** What it has said so far. */
-  get told(): string {
+  get reported(): string {
     return `${this.#said.out}${this.#said.err}`;
   }
 

@@ -105,11 +105,11 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
     await worker.startWorker({ definitions, concurrency: 10 });
     const watched = await watching;
     expect(watched.code).toBe(0);
-    const told = watched.out
+    const reported = watched.out
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as { type: string });
-    expect(told.map(({ type }) => type)).toEqual(['now', 'checkpoint', 'checkpoint', 'completed']);
+    expect(reported.map(({ type }) => type)).toEqual(['now', 'checkpoint', 'checkpoint', 'completed']);
 
     const ran = await call('run', 'order', '--input', '{"cents":9}', '--json', '--workflows', 'agents.ts');
     expect(JSON.parse(ran.out)).toMatchObject({ created: true, output: { receipt: 'receipt-9' } });
@@ -141,8 +141,8 @@ describeServers('the commands against a cluster', ['kafka', 'redis', 'postgres']
     expect((await call('queues', 'resume', 'greet', ...say)).out).toBe('greet goes on.\n');
     await call('resume', 'g2', ...say);
     await expect.poll(() => ids('--tag', 'held', '--status', 'completed')).toEqual(['g2']);
-    for (const look of ['children g2', 'questions', 'rejected', 'definitions', 'schedule list', 'approvals']) {
-      expect((await call(...look.split(' '))).code, look).toBe(0);
+    for (const style of ['children g2', 'questions', 'rejected', 'definitions', 'schedule list', 'approvals']) {
+      expect((await call(...style.split(' '))).code, style).toBe(0);
     }
   });
 });

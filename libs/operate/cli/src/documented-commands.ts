@@ -14,7 +14,7 @@ const PROGRAMS = [path.resolve(import.meta.dirname, '../../../../node_modules/.b
 /** Longest wait, in milliseconds, until a look says what the page says. */
 const PATIENCE_MS = 60_000;
 /** Between two looks. */
-const LOOK_MS = 100;
+const POLL_MS = 100;
 /** They change nothing, so they may be given again until what they wait for has come. */
 const LOOK = /^(?:cat|tidemark (?:approvals|bundle|admin doctor|ls|show|trace show|watch)) /;
 /** What only a shell understands, outside of single quotes. */
@@ -83,7 +83,7 @@ export class Reader {
       const ended = await this.#run(called.command);
       const isRight = ended.code === 0 && unsaid(called, ended) === undefined;
       if (isRight || !LOOK.test(`${called.command} `) || performance.now() > givenUpAt) return ended;
-      await sleep(LOOK_MS);
+      await sleep(POLL_MS);
     }
   }
 

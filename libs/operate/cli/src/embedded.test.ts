@@ -155,10 +155,10 @@ describe('dev', () => {
     dev.process.kill('SIGINT');
     const ended = await dev.ended();
     expect(ended.code).toBe(0);
-    const told = lines(ended.out);
-    expect(told[0]).toMatchObject({ type: 'ready', open_count: 0 });
-    expect(told.at(-1)).toEqual({ api_version: 'v1', type: 'stopped' });
-    expect(told.filter(({ workflow }) => workflow === 'g1').map(({ type }) => type)).toEqual([
+    const reported = lines(ended.out);
+    expect(reported[0]).toMatchObject({ type: 'ready', open_count: 0 });
+    expect(reported.at(-1)).toEqual({ api_version: 'v1', type: 'stopped' });
+    expect(reported.filter(({ workflow }) => workflow === 'g1').map(({ type }) => type)).toEqual([
       'started',
       'checkpoint',
       'checkpoint',

@@ -148,7 +148,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const told = ({ line: text }: Line, { code, out, err }: Ended): string => `tidemark ${text}\n${code}\n${out}${err}`;
+const reported = ({ line: text }: Line, { code, out, err }: Ended): string => `tidemark ${text}\n${code}\n${out}${err}`;
 
 it('is in the list', () => {
   const terminal = new Terminal({ stdout: process.stdout, stderr: process.stderr, env: {}, json: false });
@@ -169,7 +169,7 @@ describe('in a folder that another process holds', () => {
     context.onTestFinished(await hold({ cwd: folder, modules: MODULES }));
     for (const each of LINES) {
       const ended = await callCli(wordsOf(each, folder), { cwd: folder });
-      expect.soft(ended.code, told(each, ended)).toBe(each.code ?? 0);
+      expect.soft(ended.code, reported(each, ended)).toBe(each.code ?? 0);
     }
   });
 });
@@ -214,9 +214,9 @@ describeServers('over HTTP', ['kafka', 'redis', 'postgres'], (servers) => {
     for (const each of LINES) {
       const words = wordsOf(each, folder);
       const refused = await as(each.mayNot, words);
-      expect.soft(refused.code, told(each, refused)).toBe(77);
+      expect.soft(refused.code, reported(each, refused)).toBe(77);
       const ended = await as(each.may, words);
-      expect.soft(ended.code, told(each, ended)).toBe(each.code ?? 0);
+      expect.soft(ended.code, reported(each, ended)).toBe(each.code ?? 0);
     }
   });
 });

@@ -17,7 +17,7 @@ export class UsageError extends TidemarkError {
 }
 
 /** Says what went wrong; returns the exit code. */
-export function tellFailure(
+export function reportFailure(
   error: unknown,
   terminal: Terminal,
   env: Readonly<Record<string, string | undefined>>,

@@ -139,10 +139,10 @@ describe('a fork', () => {
       output: { receipts: [expect.stringContaining('for live:'), expect.stringContaining('for live:')] },
     });
     expect(await bought()).toEqual(['bread', 'salt', 'salt', 'tea']);
-    const { out: told } = await call('compare', 'base', 'live');
-    expect(told).toContain('The outcomes differ.');
-    expect(told).toContain('They differ from checkpoint #1 of the whole history on.');
-    expect(told).toMatch(/^checkpoints +3 +4 \(1 shared\)$/m);
+    const { out: reported } = await call('compare', 'base', 'live');
+    expect(reported).toContain('The outcomes differ.');
+    expect(reported).toContain('They differ from checkpoint #1 of the whole history on.');
+    expect(reported).toMatch(/^checkpoints +3 +4 \(1 shared\)$/m);
   });
 
   it('goes on from an archived run as from any other, and keeps it from being forgotten', async () => {

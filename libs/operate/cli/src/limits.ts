@@ -21,13 +21,13 @@ export const FOLLOW_GATHER_MS = 50;
 /** How often all workflows are listed again while nothing comes, in milliseconds. */
 export const FOLLOW_PERIOD_MS = 2_000;
 /** Workflows of which is remembered what was told, before all are listed again and those forgotten that have ended long ago. */
-export const FOLLOW_TOLD_MAX_COUNT = 10_000;
+export const FOLLOW_REPORTED_MAX_COUNT = 10_000;
 /** Tries to read what happened to one of many workflows, before the others are told of. */
 export const FOLLOW_TRIES_MAX_COUNT = 3;
 /** How often it is looked whether an undo waits for a person, in milliseconds. */
-export const UNDO_LOOK_MS = 500;
+export const UNDO_POLL_MS = 500;
 /** How often it is looked whether somebody holds a folder by now, in milliseconds. */
-export const HOLDER_LOOK_MS = 250;
+export const HOLDER_POLL_MS = 250;
 /** Workflows that moved, or checkpoints of one, within one look, from which on people are told their number instead. */
 export const CROWD_MIN_COUNT = 25;
 /** Workflows that wait for a person and are named when `dev` begins. */
@@ -104,8 +104,8 @@ export const AUDIT_SHOWN_COUNT = 50;
 export const AUDIT_SHOWN_MAX_COUNT = 10_000;
 
 /** How often a job that is watched, and the fleet on a terminal, is looked at, in milliseconds. */
-export const JOB_LOOK_MS = 500;
-export const FLEET_LOOK_MS = 1_000;
+export const JOB_POLL_MS = 500;
+export const FLEET_POLL_MS = 1_000;
 /** Longest text of a filter or a name on the command line, in characters. */
 export const NAME_MAX_CHARS = 200;
 /** Lines that a live view keeps to show. */

@@ -227,7 +227,7 @@ describe('an issuer', () => {
       const args = ['login', kept.api.url, '--context', 'sso', '--oidc', issuer.issuer, '--client-id', DEVICE_CLIENT];
       const begun = new CalledCli(args, { cwd });
       await begun.says(/type the code (\S+)/);
-      const [, code = ''] = /type the code (\S+)/.exec(begun.told) ?? [];
+      const [, code = ''] = /type the code (\S+)/.exec(begun.reported) ?? [];
       expect(await issuer.typeCode(code, 'ana')).toBe(true);
       const done = await begun.ended();
       ended.push(done);

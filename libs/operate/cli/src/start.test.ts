@@ -11,7 +11,7 @@ const CLIENTS = ['kafkajs', '@platformatic/kafka', 'bullmq', 'ioredis', '@aws-sd
 const OTHERS = ['prom-client', '@opentelemetry/api', 'ajv', 'fastify', 'testcontainers'];
 
 /** Prints the package of each module that a process loaded, as it ends. */
-const TOLD = `
+const REPORTED = `
   import { registerHooks } from 'node:module';
   const packages = [];
   const load = (url, context, next) => {
@@ -25,16 +25,16 @@ const TOLD = `
 
 /** Runs a command to its end; the package of each module that it loaded. */
 function loadedBy(args: readonly string[], code: number, env: NodeJS.ProcessEnv = {}): readonly string[] {
-  const hook = `data:text/javascript,${encodeURIComponent(TOLD)}`;
+  const hook = `data:text/javascript,${encodeURIComponent(REPORTED)}`;
   const options = { encoding: 'utf8', env: { ...process.env, ...env } } as const;
   const { status, stderr } = spawnSync(process.execPath, ['--import', hook, MAIN, ...args], options);
   expect(status).toBe(code);
   // A thread of it tells of itself.
-  const told = stderr
+  const reported = stderr
     .split('\n')
     .at(-1)!
     .matchAll(/\[[^\]]*\]/g);
-  return [...told].flatMap(([packages]) => JSON.parse(packages) as readonly string[]);
+  return [...reported].flatMap(([packages]) => JSON.parse(packages) as readonly string[]);
 }
 
 it.each([

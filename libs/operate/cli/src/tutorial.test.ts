@@ -27,9 +27,9 @@ it(
     expect(commands.length).toBeGreaterThan(12);
     for (const called of commands) {
       const ended = await reader.follow(called);
-      const told = `${called.command}\n${ended.out}${ended.err}`;
-      expect(ended.code, told).toBe(0);
-      expect(unsaid(called, ended), told).toBeUndefined();
+      const reported = `${called.command}\n${ended.out}${ended.err}`;
+      expect(ended.code, reported).toBe(0);
+      expect(unsaid(called, ended), reported).toBeUndefined();
     }
   },
   TIMEOUT_MS,

@@ -53,9 +53,9 @@ it('tells what a build would do to what runs, keeps what is pinned, and goes on 
     0,
     { api_version: 'v1', workflow: 'o2', definition: 'order', definition_version: 1, pinned: true },
   ]);
-  const told = await here('admin', 'preflight', '--workflows', NEW);
-  expect(told.code).toBe(1);
-  expect(told.out).toMatch(/pin +order v1: 1 workflow \(o2\)\n +1 workflow: version: it is pinned to v1/);
+  const reported = await here('admin', 'preflight', '--workflows', NEW);
+  expect(reported.code).toBe(1);
+  expect(reported.out).toMatch(/pin +order v1: 1 workflow \(o2\)\n +1 workflow: version: it is pinned to v1/);
   expect((await here('pin', 'o2', '--by', 'ada')).code).toBe(64);
 
   const ran = await here('run', 'order', '--id', 'o1', '--workflows', NEW);

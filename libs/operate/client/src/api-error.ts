@@ -13,19 +13,19 @@ export class TidemarkApiError extends Error {
   readonly fields: readonly { readonly field: string; readonly problem: string }[];
 
   constructor(
-    told: { readonly status: number; readonly code: string; readonly detail: string; readonly fields?: unknown },
+    reported: { readonly status: number; readonly code: string; readonly detail: string; readonly fields?: unknown },
     options: {
       readonly cause?: unknown;
       readonly retryAfterMs?: number | undefined;
       readonly serverVersion?: string | undefined;
     } = {},
   ) {
-    super(told.detail, options.cause === undefined ? undefined : { cause: options.cause });
-    this.status = told.status;
-    this.code = told.code;
+    super(reported.detail, options.cause === undefined ? undefined : { cause: options.cause });
+    this.status = reported.status;
+    this.code = reported.code;
     this.retryAfterMs = options.retryAfterMs;
     this.serverVersion = options.serverVersion;
-    this.fields = (told.fields ?? []) as TidemarkApiError['fields'];
+    this.fields = (reported.fields ?? []) as TidemarkApiError['fields'];
   }
 
   /** The same request may do later. */

@@ -42,10 +42,10 @@ beforeEach(async () => {
 afterEach(() => new Promise((resolve) => server.close(resolve)));
 
 async function followed(token: string | (() => string)): Promise<readonly number[]> {
-  const told: number[] = [];
+  const reported: number[] = [];
   for await (const { name, data } of connect({ url, token }).run('w').events())
-    if (name === 'event') told.push((data as { readonly position: number }).position);
-  return told;
+    if (name === 'event') reported.push((data as { readonly position: number }).position);
+  return reported;
 }
 
 it('goes on with the newest token where what it read ends', async () => {

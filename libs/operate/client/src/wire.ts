@@ -105,7 +105,7 @@ export class Wire {
       redirect: 'error',
     });
     if (response.ok) return response;
-    throw await told(response);
+    throw await reported(response);
   }
 }
 
@@ -117,7 +117,7 @@ export interface SendOptions {
   readonly timeoutMs?: number | null;
 }
 
-async function told(response: Response): Promise<TidemarkApiError> {
+async function reported(response: Response): Promise<TidemarkApiError> {
   const { status, statusText, headers } = response;
   const text = await response.text().catch(() => '');
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);

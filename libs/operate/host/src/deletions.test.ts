@@ -6,7 +6,7 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { DEFAULT_TENANT, type Offset, workflowId } from '@tidemark/core';
-import { toldDeletions, verifyArchive } from '@tidemark/runtime';
+import { recordedDeletions, verifyArchive } from '@tidemark/runtime';
 import { defineWorkflow, task } from '@tidemark/sdk';
 import { manifestName } from '@tidemark/segments';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -59,7 +59,7 @@ async function pass(host: Host, retention: { readonly warmMs: number; readonly k
 
 const audit = (host: Host) =>
   verifyArchive(host.tiers!.hot, host.tiers!.archive, {
-    deletions: (tenant) => toldDeletions(host.ports, tenant),
+    deletions: (tenant) => recordedDeletions(host.ports, tenant),
   });
 
 it('an audit takes for deleted what the log says was, and nothing else', async () => {

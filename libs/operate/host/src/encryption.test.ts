@@ -23,12 +23,12 @@ const telling = defineWorkflow({
   name: 'telling',
   version: 1,
   input: z.object({ about: z.string() }),
-  belief: z.object({ told: z.string() }),
+  belief: z.object({ reported: z.string() }),
   output: z.object({ said: z.string() }),
   tasks: { say: z.object({}) },
   flow: { say: [] },
-  begin: (input) => ({ belief: { told: input.about }, next: [task('say', {})] }),
-  steps: { say: ({ belief }) => ({ done: { said: `${belief.told}!` } }) },
+  begin: (input) => ({ belief: { reported: input.about }, next: [task('say', {})] }),
+  steps: { say: ({ belief }) => ({ done: { said: `${belief.reported}!` } }) },
 });
 
 const waiting = defineWorkflow({
@@ -100,10 +100,10 @@ describe('with a key', () => {
     await at.close(without);
     // Rows that are made without keys would be taken for what was said: none are.
     await rename(path.join(at.state, 'rows'), path.join(at.root, 'rows'));
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const blind = await at.openIdle({ encryption: 'off' });
-    await blind.startCoordinator({ onError: (_, error) => told.push(error) });
-    await expect.poll(() => told).toContainEqual(expect.objectContaining({ code: 'history-sealed' }));
+    await blind.startCoordinator({ onError: (_, error) => reported.push(error) });
+    await expect.poll(() => reported).toContainEqual(expect.objectContaining({ code: 'history-sealed' }));
     expect(await blind.ports.store.workflow(ID)).toBeUndefined();
     await at.close(blind);
     await rm(path.join(at.state, 'rows'), { recursive: true });
@@ -162,15 +162,15 @@ describe('with a key', () => {
 
   it('and where none ever was, a forged seal stops its own workflow alone', async () => {
     const host = await at.openIdle({ encryption: 'off' });
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const control = `"control":{"definition":"d","version":1,"rules":2,"partition":0,"placement":"shared","inputDigest":"${'ab'.repeat(32)}","tasks":[]}`;
     const place = `"tenant":"${DEFAULT_TENANT}","workflow":"forged","generation":1,"lamport":1,"epoch":0,"holder":"","ordinal":0,"atMs":1`;
     const header = `{"v":2,"id":"o",${place},"type":"WorkflowOpened",${control},"payload":"sealed","key":"${'0'.repeat(36)}"}`;
     await host.ports.log.append(0 as never, [{ value: Buffer.from(`${header}\n\u0000x`), type: 'WorkflowOpened' }]);
-    await host.startCoordinator({ onError: (_, error) => told.push(error) });
+    await host.startCoordinator({ onError: (_, error) => reported.push(error) });
     const forged = () => host.ports.store.workflow(workflowId('forged'));
     await expect.poll(forged, { timeout: 20_000 }).toMatchObject({ status: 'parked', reason: 'key-missing' });
-    expect(told).not.toContainEqual(expect.objectContaining({ code: 'history-sealed' }));
+    expect(reported).not.toContainEqual(expect.objectContaining({ code: 'history-sealed' }));
   });
 
   it('what it wrote is missing, and not forgotten, while its key store is away; put back, it is read again', async () => {

@@ -88,21 +88,21 @@ it('nothing of a workflow, nor of a user, is in any file, as text, as words, as 
   await runMarked(host.client, { who: 'run', id: 'run', user: 'eve', about: 'user:eve' });
   await runMarked(host.client, { who: 'kept', id: 'kept', user: 'bob', about: 'user:bob' });
   await runMarked(host.client, { who: 'hers', id: 'hers', user: 'ana', about: 'pipeline:p' });
-  const told = marker('hers', 'told');
+  const reported = marker('hers', 'told');
   await host.client.memory.remember(
-    [{ subject: 'user:ana', kind: 'fact', key: 'k', value: { text: told }, words: told, source: 'test' }],
+    [{ subject: 'user:ana', kind: 'fact', key: 'k', value: { text: reported }, words: reported, source: 'test' }],
     { tenant: TENANT },
   );
   await expect.poll(() => host.ports.store.unembedded(embedder.model, 1), PATIENCE).toEqual([]);
   const recalled = async (user: string, words: string) =>
     (await host.client.memory.recall(TENANT, { user, query: words, kinds: ['fact', 'summary'] })).entries.length;
   expect(await recalled('eve', marker('run', 'words'))).toBeGreaterThan(0);
-  expect(await recalled('ana', told)).toBeGreaterThan(0);
+  expect(await recalled('ana', reported)).toBeGreaterThan(0);
   await vi.waitFor(async () => expect(await compact(host)).toMatchObject({ failedCount: 0 }), PATIENCE);
 
   const everyKey = await keysOf(host);
-  const vectors = [marker('run', 'words'), told].map((text) => Buffer.from(vectorOf(text).buffer));
-  const marks = [...marksOf('run'), ...marksOf('hers'), told];
+  const vectors = [marker('run', 'words'), reported].map((text) => Buffer.from(vectorOf(text).buffer));
+  const marks = [...marksOf('run'), ...marksOf('hers'), reported];
   // The control: what memory is found by is in the rows' files, and nothing else that was said is in any.
   const before = await found([...marks, ...vectors]);
   expect(before.size).toBeGreaterThanOrEqual(4);
@@ -115,7 +115,7 @@ it('nothing of a workflow, nor of a user, is in any file, as text, as words, as 
   ];
   expect(forgotten.map(({ leftIn }) => leftIn)).toEqual([[], [], []]);
   expect(await recalled('eve', marker('run', 'words'))).toBe(0);
-  expect(await recalled('ana', told)).toBe(0);
+  expect(await recalled('ana', reported)).toBe(0);
   const gone = new Set(forgotten.flatMap(({ keys }) => keys));
   const wrapped = everyKey.filter(({ id }) => gone.has(id)).map((key) => key.wrapped);
   expect(wrapped.length).toBe(gone.size);

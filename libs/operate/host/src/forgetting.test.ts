@@ -40,22 +40,22 @@ const telling = defineWorkflow({
   version: 1,
   onFailure: 'compensate',
   input: z.object({ about: z.string(), falls: z.boolean().default(false), of: z.string().optional() }),
-  belief: z.object({ told: z.string() }),
+  belief: z.object({ reported: z.string() }),
   output: z.object({ said: z.string() }),
   tasks: { say: z.object({}), end: z.object({}) },
   flow: { say: ['end'], end: [] },
   effects: [book],
-  begin: ({ about }) => ({ belief: { told: about }, next: [task('say', {})] }),
+  begin: ({ about }) => ({ belief: { reported: about }, next: [task('say', {})] }),
   steps: {
     async say(ctx) {
       await ctx.effect(book, { about: ctx.input.about });
       return { next: [task('end', {})] };
     },
     end({ belief, input, workflow }) {
-      if (input.falls) throw new FatalError(`no ${belief.told}`);
+      if (input.falls) throw new FatalError(`no ${belief.reported}`);
       const { of } = input;
       return {
-        done: { said: belief.told },
+        done: { said: belief.reported },
         ...(of !== undefined && {
           memories: [
             { subject: `user:${of}`, kind: 'fact', key: 'told', value: { text: 'by another' }, source: workflow },
@@ -118,23 +118,23 @@ const ownerless = (host: Host): Pick<ForgettingOptions, 'keyStore'> => ({
 async function readable(host: Host, text: string, workflows: readonly string[], subjects: readonly string[]) {
   const { log, store } = host.ports;
   const found = new Set<string>();
-  const look = (where: string, ...what: unknown[]): void => {
+  const poll = (where: string, ...what: unknown[]): void => {
     if (JSON.stringify(what).includes(text)) found.add(where);
   };
   for (let at = 0; at < (await log.partitionCount()); at++) {
     const bounds = (await log.bounds([partition(at)])).get(partition(at))!;
     for (let from = 0 as Offset; from < bounds.end; ) {
       const [result] = await log.read([{ partition: partition(at), from }]);
-      for (const { value } of result!.records) look('log', Buffer.from(value).toString('latin1'));
+      for (const { value } of result!.records) poll('log', Buffer.from(value).toString('latin1'));
       from = ((result!.records.at(-1)?.offset ?? bounds.end) + 1) as Offset;
     }
   }
   for (const id of workflows) {
     const workflow = workflowId(id);
-    look(id, await store.workflow(workflow), await store.effects(workflow), await store.events(workflow, 100));
-    look(id, await store.checkpoints(workflow, { from: 0 as Sequence, limit: 100 }));
+    poll(id, await store.workflow(workflow), await store.effects(workflow), await store.events(workflow, 100));
+    poll(id, await store.checkpoints(workflow, { from: 0 as Sequence, limit: 100 }));
   }
-  for (const subject of subjects) look('memory', await store.memories({ tenant: TENANT, subject, limit: 100 }));
+  for (const subject of subjects) poll('memory', await store.memories({ tenant: TENANT, subject, limit: 100 }));
   return [...found].sort();
 }
 

@@ -52,7 +52,7 @@ test('says what holds, and why something does not', async () => {
     },
   });
   health = { ready: [{ name: 'log' }], live: [] };
-  endpoint.tell();
+  endpoint.report();
   await eventually(async () => (await ask(endpoint, '/readyz')).status === 200);
 });
 
@@ -89,7 +89,7 @@ test('is answered again at the same port after its thread died', async () => {
   const endpoint = await open();
   // What it can't read ends it.
   health = {} as Health;
-  endpoint.tell();
+  endpoint.report();
   await expect(ask(endpoint, '/readyz')).rejects.toThrow(/fetch failed/);
   health = { ready: [{ name: 'log', reason: 'away' }], live: [] };
   await eventually(async () => (await ask(endpoint, '/livez').catch(() => undefined))?.status === 200);

@@ -19,7 +19,7 @@ const SILENCE_LIMITS: SilenceLimits = { readyMs: READY_SILENCE_MAX_MS, liveMs: L
 export interface HealthEndpoint {
   readonly port: number;
   /** Tells the thread at once, instead of at the end of the period. */
-  tell(): void;
+  report(): void;
   close(): Promise<void>;
 }
 
@@ -44,28 +44,29 @@ export async function openHealthEndpoint(
   let again: NodeJS.Timeout | undefined;
   let isClosed = false;
   /** Of the last end or start that failed, so that the same one isn't told each second. */
-  let told: string | undefined;
+  let reported: string | undefined;
   ended = (why) => {
     if (isClosed) return;
-    if (why !== told) logLine('warn', 'nobody answers probes; the thread for them is started again', { service, why });
-    told = why;
+    if (why !== reported)
+      logLine('warn', 'nobody answers probes; the thread for them is started again', { service, why });
+    reported = why;
     again = setTimeout(restart, HEALTH_RESTART_PAUSE_MS).unref();
   };
   const restart = (): void => {
     start({ ...address, port }).then(
       (started) => {
         ({ thread } = started);
-        told = undefined;
+        reported = undefined;
         if (isClosed) void thread.terminate();
       },
       (cause: unknown) => ended?.(messageOf(cause)),
     );
   };
-  const tell = (): void => thread.postMessage(health() satisfies HealthWord);
-  const timer = setInterval(tell, HEALTH_PERIOD_MS).unref();
+  const report = (): void => thread.postMessage(health() satisfies HealthWord);
+  const timer = setInterval(report, HEALTH_PERIOD_MS).unref();
   return {
     port,
-    tell,
+    report,
     close: async () => {
       isClosed = true;
       clearInterval(timer);

@@ -9,8 +9,8 @@ test.each(['docs/runbook.md', 'docs/deploy.md', 'docs/decisions/0038-health.md']
   '%s names both times',
   async (file) => {
     const text = await readFile(path.resolve(import.meta.dirname, '../../../..', file), 'utf8');
-    const told = text.split('\n').filter((line) => /event loop|computes without a pause|`\/livez`/.test(line));
+    const reported = text.split('\n').filter((line) => /event loop|computes without a pause|`\/livez`/.test(line));
     for (const limitMs of [READY_SILENCE_MAX_MS, LIVE_SILENCE_MAX_MS])
-      expect(told.join('\n')).toMatch(new RegExp(`\\b${limitMs / 1_000} s\\b`));
+      expect(reported.join('\n')).toMatch(new RegExp(`\\b${limitMs / 1_000} s\\b`));
   },
 );

@@ -11,12 +11,12 @@ import { PROBE_CONNECTIONS_MAX_COUNT, PROBE_MAX_MS } from './health-limits.ts';
 import type { HealthThreadData, HealthThreadWord, HealthWord } from './health-word.ts';
 
 const { host, port, service, limits } = workerData as HealthThreadData;
-let told: Health = { ready: [], live: [] };
-let toldMs = performance.now();
+let reported: Health = { ready: [], live: [] };
+let reportedMs = performance.now();
 
 parentPort!.on('message', (word: HealthWord) => {
-  told = word;
-  toldMs = performance.now();
+  reported = word;
+  reportedMs = performance.now();
 });
 
 const server = createServer({ requestTimeout: PROBE_MAX_MS }, (request, response) => {
@@ -41,7 +41,7 @@ function kindOf({ method, url, headers }: IncomingMessage): 'live' | 'ready' | u
 }
 
 function answer(response: ServerResponse, kind: 'live' | 'ready'): void {
-  const checks = [loopCheck(kind === 'live' ? limits.liveMs : limits.readyMs), ...told[kind]];
+  const checks = [loopCheck(kind === 'live' ? limits.liveMs : limits.readyMs), ...reported[kind]];
   const isGood = checks.every(({ reason }) => reason === undefined);
   const status = isGood ? kind : `not ${kind}`;
   const body = checks.map(({ name, reason }) => ({ name, ok: reason === undefined, ...(reason && { reason }) }));
@@ -51,7 +51,7 @@ function answer(response: ServerResponse, kind: 'live' | 'ready'): void {
 }
 
 function loopCheck(maxMs: number): HealthCheck {
-  const silentMs = performance.now() - toldMs;
+  const silentMs = performance.now() - reportedMs;
   if (silentMs <= maxMs) return { name: 'event loop' };
   const [is, most] = [silentMs, maxMs].map((ms) => `${Math.round(ms / 100) / 10} s`);
   return { name: 'event loop', reason: `it has stood still for ${is}, at most ${most}` };

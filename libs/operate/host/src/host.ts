@@ -12,11 +12,11 @@ import {
   Coordinator,
   type Demand,
   type Health,
-  HeldQueues,
   LamportClock,
   Pace,
   type Pool,
   type Ports,
+  QueuePauses,
   type RetentionPolicy,
   scheduleHost,
   type TraceSink,
@@ -80,7 +80,7 @@ export class Host {
   readonly keys: Keys | undefined;
   readonly secrets: Keys | undefined;
   readonly #lamport = new LamportClock();
-  readonly #held: HeldQueues;
+  readonly #held: QueuePauses;
   readonly #closePorts: () => Promise<void>;
   readonly #embedder: Embedder | null;
   readonly #retention: RetentionPolicy | undefined;
@@ -98,7 +98,7 @@ export class Host {
     { partitionsMax, admission, embedder = null, tiers, keys, secrets, retention, traces }: HostOptions = {},
   ) {
     this.ports = ports;
-    this.#held = new HeldQueues(ports);
+    this.#held = new QueuePauses(ports);
     this.#closePorts = closePorts;
     this.#embedder = embedder;
     this.tiers = tiers;

@@ -40,11 +40,11 @@ const hungry = defineWorkflow({
   input: z.object({}),
   belief: z.object({ seen: z.string() }),
   output: z.object({ said: z.string(), seenBytes: z.number() }),
-  tasks: { look: z.object({}), say: z.object({}) },
-  flow: { look: ['say'], say: [] },
-  begin: () => ({ belief: { seen: '' }, next: [task('look', {})] }),
+  tasks: { poll: z.object({}), say: z.object({}) },
+  flow: { poll: ['say'], say: [] },
+  begin: () => ({ belief: { seen: '' }, next: [task('poll', {})] }),
   steps: {
-    look: () => ({ belief: (belief) => ({ ...belief, seen: BELIEF }), next: [task('say', {})] }),
+    poll: () => ({ belief: (belief) => ({ ...belief, seen: BELIEF }), next: [task('say', {})] }),
     say: ({ belief }) => ({ done: { said: OUTPUT, seenBytes: belief.seen.length } }),
   },
 });
@@ -79,7 +79,7 @@ async function archive(host: Host): Promise<void> {
 }
 
 /** What is told of it, from wherever it is. */
-async function told(host: Host): Promise<unknown> {
+async function reported(host: Host): Promise<unknown> {
   const checkpoints = await host.ports.store.checkpoints(ID, { from: 0 as never, limit: 10 });
   const row = await host.ports.store.workflow(ID);
   const beliefs = checkpoints.map(({ payload }) => payload.includes(BELIEF));
@@ -108,7 +108,7 @@ describe('a step that leaves 5 MB and says 3 MB', () => {
   it('is read as it was from rows, from segments, and after rows were lost; none of them is large', async () => {
     const host = await open();
     await run(host);
-    expect(await told(host)).toEqual(WHOLE);
+    expect(await reported(host)).toEqual(WHOLE);
     // A belief and an output. Of them rows hold the output alone, as the workflow's result.
     expect(await blobCount(host)).toBe(2);
     expect(await host.ports.log.sizeBytes()).toBeLessThan(MB);
@@ -119,14 +119,14 @@ describe('a step that leaves 5 MB and says 3 MB', () => {
 
     await archive(host);
     expect(await sizeOf('archive', 'segments')).toBeLessThan(MB);
-    expect(await told(host)).toEqual(WHOLE);
+    expect(await reported(host)).toEqual(WHOLE);
     expect(await host.ports.store.withoutRows([ID])).toEqual([]);
     await at.close(host);
 
     await rm(path.join(at.state, 'rows'), { recursive: true });
     const again = await open();
     await expect.poll(() => again.ports.store.ready(), PATIENCE).toBe(true);
-    await expect.poll(() => told(again), PATIENCE).toEqual(WHOLE);
+    await expect.poll(() => reported(again), PATIENCE).toEqual(WHOLE);
     expect(await blobCount(again)).toBe(2);
     await at.close(again);
     expect((await at.filesWith(SECRET)).every((file) => file.startsWith('blobs/'))).toBe(true);
@@ -137,9 +137,9 @@ describe('a step that leaves 5 MB and says 3 MB', () => {
     const keysUrl = pathToFileURL(path.join(at.root, 'keys.json')).href;
     const host = await open(keysUrl);
     await run(host);
-    expect(await told(host)).toEqual(WHOLE);
+    expect(await reported(host)).toEqual(WHOLE);
     await archive(host);
-    expect(await told(host)).toEqual(WHOLE);
+    expect(await reported(host)).toEqual(WHOLE);
     await at.close(host);
     expect(await at.filesWith(SECRET)).toEqual([]);
     expect(await sizeOf('blobs')).toBeGreaterThan(4 * MB);
@@ -147,7 +147,7 @@ describe('a step that leaves 5 MB and says 3 MB', () => {
     await rm(path.join(at.state, 'rows'), { recursive: true });
     const again = await open(keysUrl);
     await expect.poll(() => again.ports.store.ready(), PATIENCE).toBe(true);
-    await expect.poll(() => told(again), PATIENCE).toEqual(WHOLE);
+    await expect.poll(() => reported(again), PATIENCE).toEqual(WHOLE);
     await at.close(again);
     expect(await at.filesWith(SECRET)).toEqual([]);
   });
@@ -159,7 +159,7 @@ describe('a step that leaves 5 MB and says 3 MB', () => {
     const [name] = await host.ports.store.blobReferences(null, 1);
     const digest = name!.split(':')[1]!;
     await live.delete(digest);
-    await expect(told(host)).rejects.toMatchObject({ code: 'blob-missing', details: { digest } });
+    await expect(reported(host)).rejects.toMatchObject({ code: 'blob-missing', details: { digest } });
     await at.close(host);
     await rm(path.join(at.state, 'rows'), { recursive: true });
     const again = await open();

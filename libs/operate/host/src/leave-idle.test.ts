@@ -10,13 +10,13 @@ const clock = { monotonicMs: () => performance.now() };
 
 test('is told once, after it had nothing in hand for so long', () => {
   let workflowCount = 1;
-  const told: string[] = [];
+  const reported: string[] = [];
   leaveWhenIdle({
-    ...{ idleMs: 30_000, clock, onIdle: (reason: string) => told.push(reason) },
+    ...{ idleMs: 30_000, clock, onIdle: (reason: string) => reported.push(reason) },
     of: () => ({ workflowCount, stepMs: 0 }),
   });
   vi.advanceTimersByTime(120_000);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   workflowCount = 0;
   vi.advanceTimersByTime(29_000);
   // A signal came for a workflow: the time begins anew.
@@ -24,9 +24,9 @@ test('is told once, after it had nothing in hand for so long', () => {
   vi.advanceTimersByTime(2_000);
   workflowCount = 0;
   vi.advanceTimersByTime(29_000);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   vi.advanceTimersByTime(60_000);
-  expect(told).toEqual(['nothing to do']);
+  expect(reported).toEqual(['nothing to do']);
 });
 
 test('never ends where no time is said', () => {

@@ -4,7 +4,7 @@ import type { Clock } from '@tidemark/ports';
 import type { Uncheckpointed } from '@tidemark/runtime';
 
 /** Period of the look, in milliseconds; shorter where the time itself is. */
-const LOOK_PERIOD_MS = 1_000;
+const POLL_PERIOD_MS = 1_000;
 
 export interface LeaveIdleOptions {
   /** 0: never. */
@@ -19,12 +19,12 @@ export interface LeaveIdleOptions {
 export function leaveWhenIdle({ idleMs, of, onIdle, clock }: LeaveIdleOptions): () => void {
   if (idleMs === 0) return () => {};
   let sinceMs = clock.monotonicMs();
-  const look = (): void => {
+  const poll = (): void => {
     if (of().workflowCount > 0) sinceMs = clock.monotonicMs();
     if (clock.monotonicMs() - sinceMs < idleMs) return;
     clearInterval(timer);
     onIdle('nothing to do');
   };
-  const timer = setInterval(look, Math.min(LOOK_PERIOD_MS, idleMs)).unref();
+  const timer = setInterval(poll, Math.min(POLL_PERIOD_MS, idleMs)).unref();
   return () => clearInterval(timer);
 }

@@ -22,7 +22,7 @@ test('a line has when, how bad, what, and its fields', () => {
 });
 
 test('about a workflow it names its trace, whoever tells of the workflow', () => {
-  const told = lines((logger) => {
+  const reported = lines((logger) => {
     const report = failureReporter(logger);
     logLine('warn', 'late', { workflow: 'w1' }, logger);
     report('workflow w1', new Error('broken'));
@@ -30,8 +30,8 @@ test('about a workflow it names its trace, whoever tells of the workflow', () =>
     report('sweep', new Error('nobody'));
   });
   const trace = { trace_id: traceIdOf('w1' as WorkflowId), span_id: workflowSpan('w1' as WorkflowId) };
-  expect(told.slice(0, 3)).toMatchObject([trace, trace, { ...trace, code: 'start-in-doubt' }]);
-  expect(told[3]).not.toHaveProperty('trace_id');
+  expect(reported.slice(0, 3)).toMatchObject([trace, trace, { ...trace, code: 'start-in-doubt' }]);
+  expect(reported[3]).not.toHaveProperty('trace_id');
 });
 
 test('no secret is written, wherever it stands', () => {
@@ -53,9 +53,9 @@ test('no secret is written, wherever it stands', () => {
 });
 
 test('repetitions are counted, not written', () => {
-  const told = lines((logger) => {
+  const reported = lines((logger) => {
     const report = failureReporter(logger);
     for (let at = 0; at < 5; at++) report('sweep', new Error('again'));
   });
-  expect(told).toHaveLength(1);
+  expect(reported).toHaveLength(1);
 });

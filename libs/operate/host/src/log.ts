@@ -74,8 +74,8 @@ export function failureReporter(logger = standard): (where: string, error: unkno
       return;
     }
     const workflow = workflowOf(where, error);
-    const told = { where, code, ...(workflow !== undefined && { workflow }) };
-    logLine('warn', text, { ...told, ...(last !== undefined && { repeated: last.repeatCount }) }, logger);
+    const reported = { where, code, ...(workflow !== undefined && { workflow }) };
+    logLine('warn', text, { ...reported, ...(last !== undefined && { repeated: last.repeatCount }) }, logger);
     seen.set(key, { sinceMs: now, repeatCount: 0 });
     if (seen.size > FAILURES_MAX_COUNT) seen.clear();
   };

@@ -89,15 +89,15 @@ describe('an API server', () => {
   });
 
   test('is not asked again for what has hardly changed, nor more often than each period', async () => {
-    let lookCount = 0;
-    keep(() => ({ workflowCount: 100 + Math.min(lookCount++, 10), stepMs: 0 }));
-    await eventually(() => lookCount > 30);
+    let pollCount = 0;
+    keep(() => ({ workflowCount: 100 + Math.min(pollCount++, 10), stepMs: 0 }));
+    await eventually(() => pollCount > 30);
     expect(costs()).toEqual(['100']);
     const before = asked.length;
     const startedMs = performance.now();
     stop();
-    lookCount = 0;
-    keep(() => ({ workflowCount: 2 ** (lookCount++ % 20), stepMs: 0 }));
+    pollCount = 0;
+    keep(() => ({ workflowCount: 2 ** (pollCount++ % 20), stepMs: 0 }));
     await eventually(() => asked.length >= before + 5);
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(4 * PERIOD_MS - 4);
   });

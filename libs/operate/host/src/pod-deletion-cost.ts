@@ -59,7 +59,7 @@ export function keepDeletionCost({ api, pod, of, onError, periodMs = PERIOD_MS }
   let failureCount = 0;
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const cost = costOf(of());
     if (written !== undefined && !hasChanged(written, cost)) return;
     await writeCost(api, pod, cost);
@@ -68,10 +68,10 @@ export function keepDeletionCost({ api, pod, of, onError, periodMs = PERIOD_MS }
   const next = (): void => {
     if (isOver) return;
     const pauseMs = Math.min(periodMs * 2 ** failureCount, Math.max(PAUSE_MAX_MS, periodMs));
-    timer = setTimeout(lookSafely, pauseMs).unref();
+    timer = setTimeout(pollSafely, pauseMs).unref();
   };
-  const lookSafely = (): void => {
-    look()
+  const pollSafely = (): void => {
+    poll()
       .then(
         () => {
           failureCount = 0;
@@ -83,7 +83,7 @@ export function keepDeletionCost({ api, pod, of, onError, periodMs = PERIOD_MS }
       )
       .finally(next);
   };
-  lookSafely();
+  pollSafely();
   return () => {
     isOver = true;
     clearTimeout(timer);

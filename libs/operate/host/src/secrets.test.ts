@@ -149,8 +149,8 @@ describe('secret fields', () => {
     expect(await operator.client.run('w').result()).toEqual({ receipt: '[secret]', cents: 700 });
     await at.close(operator);
     await (await openFileKeys({ file: fileURLToPath(at.keysUrl('others')) })).close();
-    const stranger = await open({ keysUrl: 'keys', secretsUrl: 'others' });
-    await expect(stranger.client.run('w').result()).rejects.toMatchObject({ code: 'key-wrong' });
+    const unauthenticated = await open({ keysUrl: 'keys', secretsUrl: 'others' });
+    await expect(unauthenticated.client.run('w').result()).rejects.toMatchObject({ code: 'key-wrong' });
   });
 
   it('need their key before anything is started, and are not mistaken for what is shown in their place', async () => {

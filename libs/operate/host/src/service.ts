@@ -67,7 +67,7 @@ export async function runService(name: string, start: (life: ServiceLife) => Pro
       logLine('error', `${name} could not let go in time`, { code: 'stop-timeout' });
       process.exit(EXIT.unavailable);
     };
-    probes?.tell();
+    probes?.report();
     const noticeMs = service.isAsked === true && probes !== undefined ? LEAVE_NOTICE_MS : 0;
     setTimeout(stopTimeout, noticeMs + (service.drainMs ?? 0) + STOP_GRACE_MS).unref();
     const stop = service.stop.bind(service);
@@ -88,7 +88,7 @@ export async function runService(name: string, start: (life: ServiceLife) => Pro
   } catch (error) {
     fail(name, error);
   }
-  probes?.tell();
+  probes?.report();
   logLine('info', `${name} started`, { pid: process.pid });
 }
 

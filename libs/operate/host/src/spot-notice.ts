@@ -8,7 +8,7 @@ import { UnavailableError } from '@tidemark/core';
 import { systemClock } from '@tidemark/runtime';
 
 /** Period of the look, and how long an answer may take; milliseconds. The shortest notice of a provider is 25 s. */
-const LOOK_PERIOD_MS = 1_000;
+const POLL_PERIOD_MS = 1_000;
 const ANSWER_TIMEOUT_MS = 900;
 /** Life of a token of Amazon's metadata service, in seconds. */
 const TOKEN_TTL_S = 21_600;
@@ -31,21 +31,21 @@ export interface SpotNoticeOptions extends SpotNoticePlaces {
 export function watchSpotNotice(options: SpotNoticeOptions): () => void {
   const { file, url, onNotice, onError } = options;
   if (file === '' && url === '') return () => {};
-  const lookOnce = looker(options);
+  const pollOnce = looker(options);
   let isOver = false;
-  const look = async (): Promise<void> => {
-    const source = await lookOnce();
+  const poll = async (): Promise<void> => {
+    const source = await pollOnce();
     if (isOver || source === undefined) return;
     stop();
     onNotice(source);
   };
-  const lookSafely = (): void => void look().catch((error: unknown) => onError('spot notice', error));
-  const timer = setInterval(lookSafely, LOOK_PERIOD_MS).unref();
+  const pollSafely = (): void => void poll().catch((error: unknown) => onError('spot notice', error));
+  const timer = setInterval(pollSafely, POLL_PERIOD_MS).unref();
   const stop = (): void => {
     isOver = true;
     clearInterval(timer);
   };
-  lookSafely();
+  pollSafely();
   return stop;
 }
 
@@ -54,17 +54,17 @@ export function watchSpotNotice(options: SpotNoticeOptions): () => void {
  * and takes nothing: `onNotice` is told once. A notice that can't be read is none at first, and later still the one that was there.
  */
 export async function noSpotNotice({ onNotice, onError, ...places }: SpotNoticeOptions): Promise<void> {
-  const lookOnce = looker(places);
+  const pollOnce = looker(places);
   let found: string | undefined;
   for (;;) {
-    const source = await lookOnce().catch((error: unknown) => {
+    const source = await pollOnce().catch((error: unknown) => {
       onError('spot notice', error);
       return found;
     });
     if (source === undefined) return;
     if (found === undefined) onNotice(source);
     found = source;
-    await systemClock.sleep(LOOK_PERIOD_MS);
+    await systemClock.sleep(POLL_PERIOD_MS);
   }
 }
 
@@ -79,7 +79,7 @@ function looker({ file, url }: SpotNoticePlaces): () => Promise<string | undefin
     // Either one is enough, whatever is wrong with the other.
     if (inFile.status === 'fulfilled' && inFile.value) return 'notice file';
     if (atUrl.status === 'fulfilled' && atUrl.value) return 'notice address';
-    for (const look of [inFile, atUrl]) if (look.status === 'rejected') throw look.reason;
+    for (const poll of [inFile, atUrl]) if (poll.status === 'rejected') throw poll.reason;
     return undefined;
   };
 }

@@ -14,9 +14,9 @@ import {
   BlobLog,
   Blobs,
   type ColdHistory,
+  ColdReads,
   KeylessLog,
   loggedStore,
-  Recalls,
   Restorer,
   SealedLog,
   sealedStore,
@@ -153,6 +153,6 @@ export function viewsOver(below: Below): Views {
   return {
     log,
     store: tieredStore(rows, restorer),
-    tiers: { hot, archive, cold: new Recalls({ archive, clock }), restorer, blobs },
+    tiers: { hot, archive, cold: new ColdReads({ archive, clock }), restorer, blobs },
   };
 }

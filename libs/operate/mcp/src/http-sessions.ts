@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Json } from '@tidemark/core';
-import { SESSION_IDLE_MS, SESSION_LOOK_PERIOD_MS, SESSIONS_MAX_COUNT } from './limits.ts';
+import { SESSION_IDLE_MS, SESSION_POLL_PERIOD_MS, SESSIONS_MAX_COUNT } from './limits.ts';
 import { type McpOptions, McpSession } from './server.ts';
 
 interface Held {
@@ -35,7 +35,7 @@ export class HttpSessions {
     this.#options = options;
     this.#maxCount = maxCount;
     this.#idleMs = idleMs;
-    this.#timer = setInterval(() => this.#closeIdle(), Math.min(SESSION_LOOK_PERIOD_MS, idleMs));
+    this.#timer = setInterval(() => this.#closeIdle(), Math.min(SESSION_POLL_PERIOD_MS, idleMs));
     this.#timer.unref();
   }
 

@@ -152,14 +152,14 @@ it('tells a fault to its own log, and nothing of it to clients', async () => {
   const { url, errors } = await server();
   const { session } = await send(url);
   const call = { name: 'recall', arguments: { query: 'x', user: 'ana' } };
-  const told = await send(
+  const reported = await send(
     url,
     { 'mcp-session-id': session! },
     { body: { jsonrpc: '2.0', id: 2, method: 'tools/call', params: call } },
   );
-  expect(told.text).toContain('"isError":true');
-  expect(told.text).toContain('internal: The server failed.');
-  expect(told.text).not.toContain('SECRET-IN-A-STACK');
+  expect(reported.text).toContain('"isError":true');
+  expect(reported.text).toContain('internal: The server failed.');
+  expect(reported.text).not.toContain('SECRET-IN-A-STACK');
   expect(errors).toEqual([expect.objectContaining({ message: 'SECRET-IN-A-STACK' })]);
 });
 
@@ -182,7 +182,7 @@ it('serves two clients at once; killed and started again, nothing is lost', asyn
   const remembered = ['One fact', 'Another fact'].map((text, at) =>
     (at === 0 ? ann : bob).call('remember', { text, user: 'ana' }),
   );
-  for (const told of await Promise.all([...asked, ...remembered])) expect(told.error).toBeUndefined();
+  for (const reported of await Promise.all([...asked, ...remembered])) expect(reported.error).toBeUndefined();
   // Whoever reaches a port runs no commands.
   const checked = await ann.call('state_checkpoint', { name: 'audit', stages: ['a'], check: 'touch ran' });
   expect(checked.error).toMatchObject({ code: 'checks-off' });

@@ -7,7 +7,7 @@ export const SESSIONS_MAX_COUNT = 64;
 export const CONNECTIONS_MAX_COUNT = 256;
 export const SESSION_IDLE_MS = 30 * 60_000;
 /** HTTP: period of the look for sessions that nobody uses, in milliseconds. */
-export const SESSION_LOOK_PERIOD_MS = 60_000;
+export const SESSION_POLL_PERIOD_MS = 60_000;
 /** HTTP: how long, in milliseconds, a client may take to send its headers, and its whole request. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 60_000;
@@ -35,5 +35,5 @@ export const VALUE_CUT_CHARS = 4_096;
 /** Characters of a value within the text of an answer; all of it is in the structured part. */
 export const TEXT_VALUE_MAX_CHARS = 2_000;
 /** Wrong arguments that an answer names, and characters of a place and of what is wrong with it: both may quote the call. */
-export const ISSUES_TOLD_MAX_COUNT = 20;
-export const ISSUE_TOLD_MAX_CHARS = 200;
+export const ISSUES_REPORTED_MAX_COUNT = 20;
+export const ISSUE_REPORTED_MAX_CHARS = 200;

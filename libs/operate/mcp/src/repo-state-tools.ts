@@ -66,8 +66,8 @@ const standing = ({ workflow, stages, current_stage }: RepoState): string => {
   return `${workflow}: ${done} of ${stages.length} stages done; ${next}.`;
 };
 
-const withWarnings = (text: string, told: readonly string[]): string =>
-  [text, ...told.map((warning) => `Warning: ${warning}`)].join('\n');
+const withWarnings = (text: string, reported: readonly string[]): string =>
+  [text, ...reported.map((warning) => `Warning: ${warning}`)].join('\n');
 
 const init = defineTool({
   name: 'state_init',
@@ -119,14 +119,14 @@ const checkpoint = defineTool({
         (known ?? []).some((stage) => stage.check !== undefined && given.stages?.includes(stage.id)),
     );
     const change = { ...given, evidence: asRecord(evidence), artifacts: asRecord(artifacts) };
-    const { state: now, checks, passed, warnings: told, file: where } = await file.checkpoint(change);
+    const { state: now, checks, passed, warnings: reported, file: where } = await file.checkpoint(change);
     const failures = checks.filter((ran) => !ran.evidence.passed);
     const lines = failures.map(({ stage, evidence: ran }) =>
       [`The check of ${stage} failed (${ran.ended_by ?? ran.exit_code}): ${ran.command}`, ...ran.output].join('\n'),
     );
     return {
-      data: { file: where, state: now, passed, checks, warnings: told },
-      text: withWarnings([...lines, standing(now)].join('\n'), told),
+      data: { file: where, state: now, passed, checks, warnings: reported },
+      text: withWarnings([...lines, standing(now)].join('\n'), reported),
     };
   },
 });
@@ -177,9 +177,9 @@ const show = defineTool({
       const text = names.length === 0 ? 'There are no states here.' : names.join('\n');
       return { data: { names, warnings: [] }, text };
     }
-    const { state: now, file, warnings: told } = await open(context, of).show();
+    const { state: now, file, warnings: reported } = await open(context, of).show();
     const text = now === undefined ? `There is no state of ${of}.` : standing(now);
-    return { data: { file, state: now ?? null, warnings: told }, text: withWarnings(text, told) };
+    return { data: { file, state: now ?? null, warnings: reported }, text: withWarnings(text, reported) };
   },
 });
 

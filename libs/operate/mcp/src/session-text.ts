@@ -4,7 +4,7 @@ import type { Answer } from '@tidemark/client';
 import { TEXT_VALUE_MAX_CHARS, VALUE_CUT_CHARS, VALUE_MAX_CHARS } from './limits.ts';
 
 /** Tasks that are told one by one; all that were read are in the structured part. */
-const TASKS_TOLD_COUNT = 12;
+const TASKS_REPORTED_COUNT = 12;
 
 export type Session = Answer<'GET /v1/sessions/{session}'>;
 type Workflow = NonNullable<Session['workflow']>;
@@ -62,9 +62,9 @@ const questionText = ({ code, message, resolutions }: NonNullable<Workflow['ques
 
 function frontierLines({ frontier, pending_task_count, next_task }: Workflow): readonly string[] {
   if (frontier.length === 0) return [];
-  const told = frontier.slice(0, TASKS_TOLD_COUNT).map((task) => taskLine(task, next_task));
-  const left = pending_task_count - told.length;
-  return [`Pending tasks: ${pending_task_count}`, ...told, ...(left > 0 ? [`- and ${left} more`] : [])];
+  const reported = frontier.slice(0, TASKS_REPORTED_COUNT).map((task) => taskLine(task, next_task));
+  const left = pending_task_count - reported.length;
+  return [`Pending tasks: ${pending_task_count}`, ...reported, ...(left > 0 ? [`- and ${left} more`] : [])];
 }
 
 function taskLine(of: Workflow['frontier'][number], next: string | null): string {

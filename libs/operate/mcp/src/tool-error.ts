@@ -7,7 +7,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { TidemarkError } from '@tidemark/core';
 import { maskSecrets } from '@tidemark/secrets';
 import type { z } from 'zod';
-import { ISSUE_TOLD_MAX_CHARS, ISSUES_TOLD_MAX_COUNT } from './limits.ts';
+import { ISSUE_REPORTED_MAX_CHARS, ISSUES_REPORTED_MAX_COUNT } from './limits.ts';
 
 interface ToolFailure {
   readonly code: string;
@@ -48,20 +48,20 @@ function fieldIn({ field, fields, found }: TidemarkError['details']): string | n
 /** What is wrong, by field; never the value that was given. */
 export function badInput(tool: string, { issues }: z.ZodError): CallToolResult {
   const [first] = issues;
-  const told = issues.slice(0, ISSUES_TOLD_MAX_COUNT).map(issueWords).join('; ');
+  const reported = issues.slice(0, ISSUES_REPORTED_MAX_COUNT).map(issueWords).join('; ');
   const field = first === undefined ? null : fieldOf(first);
-  const message = `${tool}: ${maskSecrets(told)}.`;
+  const message = `${tool}: ${maskSecrets(reported)}.`;
   return failed({ code: 'input-invalid', field, message, remedy: REMEDIES.InvalidError! });
 }
 
 function fieldOf(issue: z.core.$ZodIssue): string | null {
   const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : issue.path;
-  return path.length === 0 ? null : path.join('.').slice(0, ISSUE_TOLD_MAX_CHARS);
+  return path.length === 0 ? null : path.join('.').slice(0, ISSUE_REPORTED_MAX_CHARS);
 }
 
 function issueWords(issue: z.core.$ZodIssue): string {
-  const at = issue.path.length === 0 ? '' : `${issue.path.join('.').slice(0, ISSUE_TOLD_MAX_CHARS)}: `;
-  return `${at}${issue.message.charAt(0).toLowerCase()}${issue.message.slice(1, ISSUE_TOLD_MAX_CHARS)}`;
+  const at = issue.path.length === 0 ? '' : `${issue.path.join('.').slice(0, ISSUE_REPORTED_MAX_CHARS)}: `;
+  return `${at}${issue.message.charAt(0).toLowerCase()}${issue.message.slice(1, ISSUE_REPORTED_MAX_CHARS)}`;
 }
 
 /** As text for a model, and under `_meta` for programs: the structured part belongs to answers. */

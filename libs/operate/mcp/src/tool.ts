@@ -31,15 +31,15 @@ export interface ToolContext {
 }
 
 /** As the API's answers are typed: nothing in it is changed, and there may be more. */
-type Told<T> = T extends readonly (infer Item)[]
-  ? readonly Told<Item>[]
+type Reported<T> = T extends readonly (infer Item)[]
+  ? readonly Reported<Item>[]
   : T extends object
-    ? { readonly [Key in keyof T as string extends Key ? never : Key]: Told<T[Key]> }
+    ? { readonly [Key in keyof T as string extends Key ? never : Key]: Reported<T[Key]> }
     : T;
 
 export interface ToolAnswer<Output extends z.ZodObject> {
   /** What the API answered must fit what clients were promised: the compiler holds the one against the other. */
-  readonly data: Told<z.input<Output>>;
+  readonly data: Reported<z.input<Output>>;
   readonly text: string;
 }
 

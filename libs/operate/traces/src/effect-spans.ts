@@ -50,8 +50,8 @@ export class EffectSpans {
     this.#end(key, atMs, 'outcome-unknown');
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, count);
-    const isTold = model !== undefined || this.#options.content === true;
-    const request = isTold ? payloadOf('EffectIntended', payload).request : undefined;
+    const isReported = model !== undefined || this.#options.content === true;
+    const request = isReported ? payloadOf('EffectIntended', payload).request : undefined;
     const span = this.#sheet.begin({
       spanId: effectSpan(this.#sheet.workflow, key, epoch, count),
       parentSpanId: parent(task, atMs),
@@ -80,8 +80,8 @@ export class EffectSpans {
     const span = open?.span ?? this.#unasked(envelope as Envelope<'EffectResolved'>, before, parent);
     const isModel = open?.isModel ?? control.spent !== undefined;
     const { outcome, spent } = control;
-    const isTold = isModel || outcome === 'failed' || this.#options.content === true;
-    const told = isTold ? payloadOf('EffectResolved', payload) : {};
+    const isReported = isModel || outcome === 'failed' || this.#options.content === true;
+    const reported = isReported ? payloadOf('EffectResolved', payload) : {};
     this.#sheet.end(
       span,
       atMs,
@@ -89,10 +89,10 @@ export class EffectSpans {
         'tidemark.effect.outcome': outcome,
         'tidemark.tokens': spent?.tokens,
         'tidemark.cost_micros': spent?.costMicros,
-        ...(isModel && outcome === 'done' ? answerAttributes(told.response ?? null) : {}),
-        ...(this.#options.content === true ? this.#answered(told.response, isModel) : {}),
+        ...(isModel && outcome === 'done' ? answerAttributes(reported.response ?? null) : {}),
+        ...(this.#options.content === true ? this.#answered(reported.response, isModel) : {}),
       }),
-      outcome === 'failed' ? errorOf(told.error) : undefined,
+      outcome === 'failed' ? errorOf(reported.error) : undefined,
     );
   }
 

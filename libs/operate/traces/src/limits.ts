@@ -28,6 +28,6 @@ export const EVENTS_WAITING_MAX = 4_096;
 /** Workflows whose history waits to be read, at most; spans of what comes beyond are dropped and counted. */
 export const HISTORIES_WAITING_MAX = 10_000;
 /** Period, in milliseconds, of a look for what was folded and never exported. */
-export const LOOK_PERIOD_MS = 2_000;
+export const POLL_PERIOD_MS = 2_000;
 /** Least time, in milliseconds, between two writes of how far spans were handed on: as much may be sent once more after a crash. */
 export const MARK_PERIOD_MS = 5_000;

@@ -13,7 +13,7 @@ import type { Clock, PartitionAdvance, TraceStore } from '@tidemark/ports';
 import type { FoldedEvent, TraceSink } from '@tidemark/runtime';
 import { Histories } from './histories.ts';
 import type { HistoryPorts } from './history.ts';
-import { LOOK_PERIOD_MS, MARK_PERIOD_MS } from './limits.ts';
+import { MARK_PERIOD_MS, POLL_PERIOD_MS } from './limits.ts';
 import type { TraceSpan } from './span.ts';
 import { type DropReason, SpanQueue } from './span-queue.ts';
 import type { DrawingOptions } from './traced-event.ts';
@@ -64,7 +64,7 @@ export class LiveTraces<Packed> implements TraceSink {
       onError,
       onFlushed: async () => {
         await this.#remember(MARK_PERIOD_MS);
-        await this.#look();
+        await this.#poll();
       },
     });
     this.#histories = new Histories({ ...options, onSpans: (spans) => this.#queue.push(spans.map(pack)) });
@@ -118,9 +118,9 @@ export class LiveTraces<Packed> implements TraceSink {
   }
 
   /** What another coordinator folded and could not export any more: rows that stay ahead of the marks over two looks. */
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { clock, store } = this.#options.ports;
-    if (clock.monotonicMs() - this.#lookedMs < LOOK_PERIOD_MS) return;
+    if (clock.monotonicMs() - this.#lookedMs < POLL_PERIOD_MS) return;
     this.#lookedMs = clock.monotonicMs();
     const behind = new Map<Partition, Offset>();
     for (const [partition, next] of await store.positions()) {

@@ -138,12 +138,12 @@ function writeValue(out: ProtobufWriter, value: Value): void {
 }
 
 function jsonRequest(spans: readonly PackedSpan[], resource: SpanAttributes): Uint8Array {
-  const around = JSON.stringify({
+  const dependencies = JSON.stringify({
     resourceSpans: [{ resource: { attributes: jsonAttributes(resource) }, scopeSpans: [{ scope: SCOPE, spans: [] }] }],
   });
-  const at = around.lastIndexOf('[]') + 1;
+  const at = dependencies.lastIndexOf('[]') + 1;
   const between = spans.flatMap((span, index) => (index === 0 ? [span] : [COMMA, span]));
-  return Buffer.concat([Buffer.from(around.slice(0, at)), ...between, Buffer.from(around.slice(at))]);
+  return Buffer.concat([Buffer.from(dependencies.slice(0, at)), ...between, Buffer.from(dependencies.slice(at))]);
 }
 
 const COMMA = Buffer.from(',');

@@ -49,7 +49,7 @@ export class SpanSheet {
   }
 
   /** Told beside a span, as long as there is room. */
-  tell(span: OpenSpan, event: SpanEvent): void {
+  report(span: OpenSpan, event: SpanEvent): void {
     if (span.events.length < SPAN_EVENTS_MAX) span.events.push(event);
     else {
       const left = (span.attributes['tidemark.events_left_out'] as number | undefined) ?? 0;

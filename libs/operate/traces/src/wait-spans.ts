@@ -67,19 +67,19 @@ export class WaitSpans {
         this.#confirmed(envelope.control.token, envelope.atMs, envelope.control.outcome);
         break;
       case 'EffectResolved':
-        this.#told(envelope.control.key, envelope.atMs, envelope.control.outcome);
+        this.#reported(envelope.control.key, envelope.atMs, envelope.control.outcome);
         break;
       case 'WorkflowParked':
         this.#parked(event, envelope);
         break;
       case 'ApprovalGiven':
-        this.#look(event, envelope.control.task, {
+        this.#poll(event, envelope.control.task, {
           'tidemark.approved': envelope.control.approved,
           'tidemark.by': envelope.control.by,
         });
         break;
       case 'ChildClosed':
-        this.#look(event, envelope.control.task, { 'tidemark.child.outcome': envelope.control.outcome });
+        this.#poll(event, envelope.control.task, { 'tidemark.child.outcome': envelope.control.outcome });
         break;
       case 'PauseRequested':
         this.#pause ??= this.#begin('wait resume', 'resume', after.position, envelope.atMs, {});
@@ -154,11 +154,11 @@ export class WaitSpans {
 
   /** One signal or timer, one task: the first that waits for it, as the fold has it. */
   #fulfilled(event: TracedEvent, key: string): void {
-    for (const task of this.#byCondition.get(key) ?? []) if (this.#look(event, task)) return;
+    for (const task of this.#byCondition.get(key) ?? []) if (this.#poll(event, task)) return;
   }
 
   /** Whether the task's wait has ended. */
-  #look({ envelope, after }: TracedEvent, task: TaskId, told: SpanAttributes = {}): boolean {
+  #poll({ envelope, after }: TracedEvent, task: TaskId, reported: SpanAttributes = {}): boolean {
     const waiting = this.#tasks.get(task);
     const now = after.frontier.tasks.get(task);
     if (waiting === undefined || (now !== undefined && now.when.length > 0)) return false;
@@ -173,7 +173,7 @@ export class WaitSpans {
       'tidemark.wait.outcome': cause === undefined || cause === null ? 'gone' : 'fulfilled',
       'tidemark.cause.kind': cause?.kind,
       'tidemark.cause.name': cause?.name,
-      ...told,
+      ...reported,
     });
     this.#sheet.end(waiting.span, envelope.atMs, attributes);
     return true;
@@ -217,7 +217,7 @@ export class WaitSpans {
     this.#sheet.end(waiting.span, atMs, { 'tidemark.wait.outcome': outcome });
   }
 
-  #told(key: string, atMs: number, outcome: string): void {
+  #reported(key: string, atMs: number, outcome: string): void {
     const token = this.#tokens.get(key);
     if (token !== undefined) this.#confirmed(token, atMs, outcome);
   }
@@ -241,7 +241,7 @@ export class WaitSpans {
     // Answered by a person in place of its receiver.
     const { resolution } = envelope.control;
     if (key !== null && (resolution === 'done' || resolution === 'not-done'))
-      this.#told(key, envelope.atMs, resolution);
+      this.#reported(key, envelope.atMs, resolution);
   }
 
   #begin(name: string, what: string, position: number, startMs: number, attributes: SpanAttributes): OpenSpan {

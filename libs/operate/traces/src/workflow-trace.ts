@@ -63,7 +63,7 @@ export class WorkflowTrace {
     if (envelope.type === 'LeaseClaimed') this.#claimed(sheet, envelope);
     steps.add(event);
     waits.add(event);
-    this.#told(sheet, envelope);
+    this.#reported(sheet, envelope);
     if (event.before?.lease && after.lease === null) this.#leaseEnded(sheet, steps, event);
     this.#recover(sheet, envelope);
     this.#queued(event);
@@ -186,7 +186,7 @@ export class WorkflowTrace {
     });
   }
 
-  #told(sheet: SpanSheet, { type, control, atMs, ordinal }: Envelope): void {
+  #reported(sheet: SpanSheet, { type, control, atMs, ordinal }: Envelope): void {
     if (ordinal !== 0 || this.#root === undefined || type === 'WorkflowOpened' || type === 'TimerFired') return;
     const { name, resolution, by, tokens, costMicros } = control as Readonly<Record<string, string | number>>;
     const attributes = present({
@@ -195,7 +195,7 @@ export class WorkflowTrace {
       'tidemark.by': by,
       ...(type === 'BudgetRaised' ? { 'tidemark.tokens': tokens, 'tidemark.cost_micros': costMicros } : {}),
     });
-    sheet.tell(this.#root, { name: type, atMs, attributes });
+    sheet.report(this.#root, { name: type, atMs, attributes });
   }
 
   #close(sheet: SpanSheet, waits: WaitSpans, { envelope, after }: TracedEvent): void {

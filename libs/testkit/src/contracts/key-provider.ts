@@ -140,8 +140,8 @@ export function keyProviderContract(name: string, open: () => Promise<OpenedKeyP
     });
 
     test('the search for secrets finds what there is', () => {
-      const told = new Error('x', { cause: { deep: { bytes: dataKey } } });
-      expect(found(told, spellings(dataKey))).not.toEqual([]);
+      const reported = new Error('x', { cause: { deep: { bytes: dataKey } } });
+      expect(found(reported, spellings(dataKey))).not.toEqual([]);
       const hidden = Object.defineProperty(new Error('x'), '$response', { value: { body: spellings(dataKey)[0] } });
       expect(found(hidden, spellings(dataKey))).not.toEqual([]);
     });

@@ -64,13 +64,13 @@ export function keyStoreContract(name: string, open: () => Promise<OpenedKeyStor
       const [key, unknown, unheard] = [storedKey(), storedKey(), storedKey()];
       await store.put([key]);
       await store.destroy([key.id, unheard.id]);
-      const [ids, told] = [idsOf([key, unknown, unheard]), { [key.id]: null, [unheard.id]: null }];
+      const [ids, reported] = [idsOf([key, unknown, unheard]), { [key.id]: null, [unheard.id]: null }];
       const other = await opened.again();
-      for (const reader of [store, other]) expect(Object.fromEntries(await reader.get(ids))).toEqual(told);
+      for (const reader of [store, other]) expect(Object.fromEntries(await reader.get(ids))).toEqual(reported);
       await Promise.all([store.close(), other.close()]);
       const later = await opened.again();
       await later.put([storedKey()]);
-      expect(Object.fromEntries(await later.get(ids))).toEqual(told);
+      expect(Object.fromEntries(await later.get(ids))).toEqual(reported);
       await later.close();
     });
 

@@ -33,20 +33,20 @@ const SHORT_MS = 40;
 export function livenessContract(name: string, open: () => Promise<OpenedLiveness>): void {
   describe(`liveness contract: ${name}`, () => {
     let opened: OpenedLiveness;
-    const look = (markerAgeMs = 0): Promise<LivenessView> => opened.other.view({ markerAgeMs });
+    const poll = (markerAgeMs = 0): Promise<LivenessView> => opened.other.view({ markerAgeMs });
     beforeEach(async () => {
       opened = await open();
     });
     afterEach(() => opened.close());
 
     test('nobody lives at first', async () => {
-      expect((await look()).holders.size).toBe(0);
+      expect((await poll()).holders.size).toBe(0);
     });
 
     test('who beats lives, with the leases it names', async () => {
       expect(await opened.liveness.beat(a, [lease('order:1 ☂', 3), lease('order:2', 1)], LONG_MS)).toBe(true);
       expect(await opened.liveness.beat(b, [], LONG_MS)).toBe(true);
-      const { holders } = await look();
+      const { holders } = await poll();
       expect(holders.get(a)).toEqual(new Map([['order:1 ☂', 3], ['order:2', 1]])); // biome-ignore format: one a pair
       expect(holders.get(b)).toEqual(new Map());
       expect(holders.size).toBe(2);
@@ -55,7 +55,7 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
     test('a later beat replaces the leases of the one before', async () => {
       await opened.liveness.beat(a, [lease('w1', 1), lease('w2', 1)], LONG_MS);
       await opened.liveness.beat(a, [lease('w2', 2)], LONG_MS);
-      expect((await look()).holders).toEqual(new Map([[a, new Map([['w2', 2]])]]));
+      expect((await poll()).holders).toEqual(new Map([[a, new Map([['w2', 2]])]]));
     });
 
     test('a beat runs out', async (context) => {
@@ -64,12 +64,12 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
       await opened.liveness.beat(b, [], LONG_MS);
       opened.pass(SHORT_MS);
       const view = await eventually(async () => {
-        const seen = await look();
+        const seen = await poll();
         return seen.holders.has(a) ? undefined : seen;
       });
       expect([...view.holders.keys()]).toEqual([b]);
       await opened.liveness.beat(a, [], LONG_MS);
-      expect((await look()).holders.has(a)).toBe(true);
+      expect((await poll()).holders.has(a)).toBe(true);
     });
 
     test('leaving counts at once; leaving twice or unknown is harmless', async () => {
@@ -77,7 +77,7 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
       await opened.liveness.leave(a);
       await opened.liveness.leave(a);
       await opened.liveness.leave(b);
-      expect((await look()).holders.size).toBe(0);
+      expect((await poll()).holders.size).toBe(0);
     });
 
     test('who vanishes is told of at once to all who watch, and is not seen any more', async () => {
@@ -87,13 +87,13 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
       await eventually(async () => {
         await opened.liveness.beat(a, [lease('w1', 1)], LONG_MS);
         await opened.liveness.beat(b, [], LONG_MS);
-        await look();
+        await poll();
         return opened.isConnected?.(a) !== false && opened.isConnected?.(b) !== false;
       });
       await opened.liveness.vanish(a);
       await eventually(async () => gone.length > 0);
       expect(gone).toEqual([a]);
-      expect([...(await look()).holders.keys()]).toEqual([b]);
+      expect([...(await poll()).holders.keys()]).toEqual([b]);
       await unwatch();
       await opened.liveness.vanish(b);
       expect(gone).toEqual([a]);
@@ -105,7 +105,7 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
       await eventually(async () => {
         await opened.liveness.beat(a, [], LONG_MS);
         await opened.liveness.beat(b, [], LONG_MS);
-        await look();
+        await poll();
         return opened.isConnected?.(a) !== false && opened.isConnected?.(b) !== false;
       });
       await opened.liveness.leave(a);
@@ -118,17 +118,17 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
 
     test('the view becomes trusted and stays so', async () => {
       await eventually(async () => {
-        const view = await look(SHORT_MS);
+        const view = await poll(SHORT_MS);
         if (!view.trusted) opened.pass(SHORT_MS);
         return view.trusted;
       });
-      expect((await look(SHORT_MS)).trusted).toBe(true);
+      expect((await poll(SHORT_MS)).trusted).toBe(true);
     });
 
     test('thousands of leases', async () => {
       const leases = Array.from({ length: 3_000 }, (_, index) => lease(`workflow-${index}`, index + 1));
       await opened.liveness.beat(a, leases, LONG_MS);
-      const held = (await look()).holders.get(a);
+      const held = (await poll()).holders.get(a);
       expect(held?.size).toBe(3_000);
       expect(held?.get(workflowId('workflow-2999'))).toBe(3_000);
     });

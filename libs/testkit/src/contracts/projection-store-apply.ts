@@ -58,9 +58,9 @@ export function testApplying(under: StoreUnderTest): void {
     test('refuses a batch that was folded on another making of the tables (P1)', async () => {
       await under.partitions(1);
       const batch = rows.openingBatch('w', 0);
-      const other = { ...batch, incarnation: '00000000-0000-0000-0000-000000000000' };
+      const other = { ...batch, storeId: '00000000-0000-0000-0000-000000000000' };
       await expect(under.store.apply(other)).rejects.toMatchObject(moved);
-      await under.store.apply({ ...batch, incarnation: await under.other.incarnation() });
+      await under.store.apply({ ...batch, storeId: await under.other.storeId() });
       expect((await under.store.positions()).get(rows.partitionAt(0))).toBe(1);
     });
 
@@ -242,8 +242,8 @@ export function testApplying(under: StoreUnderTest): void {
           ],
         }),
       );
-      const told = await under.store.rejected(1, 'acme' as TenantId);
-      expect(told.map(({ workflow }) => workflow)).toEqual(['mine']);
+      const reported = await under.store.rejected(1, 'acme' as TenantId);
+      expect(reported.map(({ workflow }) => workflow)).toEqual(['mine']);
       expect(await under.store.rejected(10, 'globex' as TenantId)).toEqual([]);
     });
 

@@ -139,9 +139,9 @@ export function testChildren(under: StoreUnderTest): void {
       await under.partitions(4);
       const owed = (after: string | null = null, limit = 10) =>
         under.store.continuationsOwed(after as WorkflowId | null, limit);
-      const goesOn = { status: 'completed', reason: 'continued' } as const;
-      await add('b', 0, goesOn);
-      await add('a', 1, goesOn);
+      const isUnfinished = { status: 'completed', reason: 'continued' } as const;
+      await add('b', 0, isUnfinished);
+      await add('a', 1, isUnfinished);
       await add('c', 2, { status: 'failed', reason: 'continued' });
       await add('d', 3, { status: 'completed', reason: null });
       expect(await owed()).toEqual(['a', 'b']);

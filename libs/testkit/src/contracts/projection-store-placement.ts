@@ -132,12 +132,12 @@ export function testPlacement(under: StoreUnderTest): void {
     });
 
     test('are not added to another making of the store than was looked at', async () => {
-      const incarnation = await under.store.incarnation();
-      expect(await under.other.incarnation()).toBe(incarnation);
+      const storeId = await under.store.storeId();
+      expect(await under.other.storeId()).toBe(storeId);
       const first = { partition: rows.partitionAt(0), start: rows.at(0), rebuildTo: rows.at(0) };
       await under.store.addPartitions([first], '00000000-0000-0000-0000-000000000000');
       expect((await under.store.positions()).size).toBe(0);
-      await under.store.addPartitions([first], incarnation);
+      await under.store.addPartitions([first], storeId);
       expect((await under.store.positions()).size).toBe(1);
     });
   });

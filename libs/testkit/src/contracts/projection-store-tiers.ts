@@ -353,7 +353,7 @@ export function testTiers(under: StoreUnderTest): void {
 
   test('the store tells its own time', async () => {
     const beforeMs = Date.now();
-    const toldMs = await under.store.nowMs();
-    expect(Math.abs(toldMs - beforeMs)).toBeLessThan(60_000);
+    const reportedMs = await under.store.nowMs();
+    expect(Math.abs(reportedMs - beforeMs)).toBeLessThan(60_000);
   });
 }

@@ -30,27 +30,27 @@ export function watchBusContract(name: string, open: () => Promise<OpenedWatchBu
 
     test('messages of a workflow reach those who watch it, in order, and nobody else', async () => {
       const other = await opened.another();
-      const told: string[] = [];
+      const reported: string[] = [];
       const elsewhere: string[] = [];
-      await other.subscribe(W1, (message) => told.push(message));
+      await other.subscribe(W1, (message) => reported.push(message));
       await other.subscribe(W2, (message) => elsewhere.push(message));
-      await heard(opened.bus, told);
+      await heard(opened.bus, reported);
       const texts = Array.from({ length: 100 }, (_, at) => `piece ${at}`);
       for (const text of texts) opened.bus.publish(W1, text);
-      await eventually(() => told.at(-1) === 'piece 99');
-      expect(told.filter((text) => text !== 'hello')).toEqual(texts);
+      await eventually(() => reported.at(-1) === 'piece 99');
+      expect(reported.filter((text) => text !== 'hello')).toEqual(texts);
       expect(elsewhere).toEqual([]);
     });
 
     test('a subscription that has ended hears nothing more; another of the same workflow does', async () => {
-      const [ended, told]: [string[], string[]] = [[], []];
+      const [ended, reported]: [string[], string[]] = [[], []];
       const end = await opened.bus.subscribe(W1, (message) => ended.push(message));
-      await opened.bus.subscribe(W1, (message) => told.push(message));
-      await heard(opened.bus, told);
+      await opened.bus.subscribe(W1, (message) => reported.push(message));
+      await heard(opened.bus, reported);
       await end();
       const before = ended.length;
       opened.bus.publish(W1, 'after');
-      await eventually(() => told.includes('after'));
+      await eventually(() => reported.includes('after'));
       expect(ended.slice(before)).not.toContain('after');
     });
 

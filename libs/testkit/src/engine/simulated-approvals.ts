@@ -21,7 +21,7 @@ export function approvalsIn(
   return all
     .filter(({ stream }) => stream.status === 'open' && stream.reason === null)
     .filter(({ stream }) => tenant === undefined || stream.tenant === tenant)
-    .flatMap(({ stream, tasks }) => [...tasks.values()].flatMap((task) => askedBy(stream, task)))
+    .flatMap(({ stream, tasks }) => [...tasks.values()].flatMap((task) => parkedQuestion(stream, task)))
     .filter(({ assignee }) => assignees === undefined || (assignee !== undefined && assignees.includes(assignee)))
     .map(({ row }) => row)
     .filter((row) => after === undefined || byAsking(row, after) > 0)
@@ -29,7 +29,7 @@ export function approvalsIn(
     .slice(0, limit);
 }
 
-function askedBy({ workflow, tenant, definition }: StreamRow, { task, step, state }: TaskRow): readonly Asked[] {
+function parkedQuestion({ workflow, tenant, definition }: StreamRow, { task, step, state }: TaskRow): readonly Asked[] {
   const { when, after, barrierCount } = JSON.parse(state) as TaskState;
   const asking = when.find((one): one is Extract<Condition, { kind: 'approval' }> => one.kind === 'approval');
   if (asking === undefined || after.length > 0 || barrierCount > 0) return [];

@@ -19,6 +19,7 @@ import {
   BlobLog,
   type BlobStores,
   Blobs,
+  ColdReads,
   Compactor,
   type CompactorPolicy,
   type Deletion,
@@ -26,7 +27,6 @@ import {
   memoryWorkflow,
   Pace,
   type PassReport,
-  Recalls,
   Restorer,
   storeWithBlobs,
   TieredLog,
@@ -139,8 +139,8 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     return new Archive({ warm: this.objects, cold: this.cold });
   }
 
-  recalls(): Recalls {
-    return new Recalls({ archive: this.archive(), clock: this.ports.clock });
+  recalls(): ColdReads {
+    return new ColdReads({ archive: this.archive(), clock: this.ports.clock });
   }
 
   tiered(): EventLog {
@@ -174,10 +174,10 @@ export class SimulatedArchive<Objects extends ObjectStore> {
   async deletes(tenant: TenantId, deletion: Deletion): Promise<void> {
     await this.beforeDeletion();
     this.deletions.push({ tenant, deletion });
-    this.#tellDeletion(tenant, deletion);
+    this.#reportDeletion(tenant, deletion);
   }
 
-  #tellDeletion(tenant: TenantId, deletion: Deletion): void {
+  #reportDeletion(tenant: TenantId, deletion: Deletion): void {
     const { value, words = '', source = '', ...entry } = deletionWrite(tenant, deletion);
     const written = { ...entry, words, source, value: JSON.stringify(value), atMs: 0, isForgotten: false };
     const place = { position: 1 as Position, ordinal: 0, lamport: this.deletions.length as Lamport };
@@ -187,7 +187,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
   /** An audit as whoever reads the events has it. */
   verify(options: Omit<VerifyOptions, 'deletions'> = {}): Promise<ArchiveVerdict> {
     const deletions = async (tenant: TenantId) => {
-      const own = this.deletions.filter((told) => told.tenant === tenant).map(({ deletion }) => deletion);
+      const own = this.deletions.filter((reported) => reported.tenant === tenant).map(({ deletion }) => deletion);
       return deletionsOf(own as unknown as readonly Json[]);
     };
     return verifyArchive(this.log, this.archive(), { ...options, deletions });
@@ -216,10 +216,10 @@ export class SimulatedArchive<Objects extends ObjectStore> {
   /** Runs a workflow to its end, or leaves it open; its rows are there then. */
   async run(
     id: string,
-    options: { readonly tenant?: string; readonly ends?: boolean; readonly told?: string } = {},
+    options: { readonly tenant?: string; readonly ends?: boolean; readonly reported?: string } = {},
   ): Promise<void> {
-    const { tenant = TENANT, ends = true, told } = options;
-    const input = { id, ...(told !== undefined && { told }) };
+    const { tenant = TENANT, ends = true, reported } = options;
+    const input = { id, ...(reported !== undefined && { reported }) };
     const ports = { ...this.ports, log: this.#viewOf(this.log) };
     const starter = new Starter({ ports: { ...ports, store: this.rows() }, lamport: new LamportClock() });
     await starter.start({ definition, input, workflow: workflowId(id), tenant: tenant as TenantId });
@@ -274,7 +274,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
   /** Rows are lost, and made anew from all tiers. */
   async rebuild(): Promise<void> {
     this.ports.store.drop();
-    for (const { tenant, deletion } of this.deletions) this.#tellDeletion(tenant, deletion);
+    for (const { tenant, deletion } of this.deletions) this.#reportDeletion(tenant, deletion);
     this.projector.forgetAll();
     const rebuildTo = (await this.log.bounds([P0])).get(P0)!.end;
     await this.ports.store.addPartitions([{ partition: P0, start: 0 as Offset, rebuildTo }]);

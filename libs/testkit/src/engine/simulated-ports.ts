@@ -228,14 +228,14 @@ export class SimulatedLiveness implements Liveness {
 
   async vanish(holder: HolderId): Promise<void> {
     if (!this.holders.delete(holder)) return;
-    for (const tell of this.watchers) tell(holder);
+    for (const report of this.watchers) report(holder);
   }
 
   async watch(onGone: (holder: HolderId) => void): Promise<() => Promise<void>> {
-    const tell = (holder: HolderId): void => onGone(holder);
-    this.watchers.add(tell);
+    const report = (holder: HolderId): void => onGone(holder);
+    this.watchers.add(report);
     return async () => {
-      this.watchers.delete(tell);
+      this.watchers.delete(report);
     };
   }
 

@@ -6,14 +6,14 @@
 import { type HolderId, isClosed, type Offset } from '@tidemark/core';
 import type { EffectRow, EventLog } from '@tidemark/ports';
 import type { CallEffect, Definition } from '@tidemark/runtime';
-import { HeldStream, LamportClock } from '@tidemark/runtime';
+import { LamportClock, LeasedStream } from '@tidemark/runtime';
 import { ModelCalls, type RunEnd, StreamContent, WorkflowRunner } from '@tidemark/runtime/internals';
 import { entriesOf, foldLog, openWorkflow, P0 } from './simulated-definition.ts';
 import { type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
 
 export interface SimulatedRun {
   readonly ports: SimulatedPorts;
-  readonly stream: HeldStream;
+  readonly stream: LeasedStream;
   readonly content: StreamContent;
   readonly runner: WorkflowRunner;
   readonly stop: AbortController;
@@ -49,7 +49,7 @@ export async function claimedRun(
   const content = new StreamContent();
   for (const entry of await entriesOf(log)) if (entry.kind === 'event') content.apply(entry.envelope, entry.payload);
   let runner: WorkflowRunner | undefined;
-  const stream = new HeldStream(opened!, state.next as Offset, {
+  const stream = new LeasedStream(opened!, state.next as Offset, {
     ports,
     lamport: new LamportClock(),
     partition: P0,

@@ -110,8 +110,8 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
     await this.#enter('ensure');
   }
 
-  async incarnation(): Promise<string> {
-    await this.#enter('incarnation');
+  async storeId(): Promise<string> {
+    await this.#enter('storeId');
     return String(this.#lostCount);
   }
 
@@ -120,9 +120,9 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
     return this.#ready;
   }
 
-  async addPartitions(added: readonly NewPartition[], incarnation?: string): Promise<void> {
+  async addPartitions(added: readonly NewPartition[], storeId?: string): Promise<void> {
     await this.#enter('addPartitions');
-    if (incarnation !== undefined && incarnation !== String(this.#lostCount)) return;
+    if (storeId !== undefined && storeId !== String(this.#lostCount)) return;
     for (const partition of added) this.#addPartition(partition);
     this.#ready = this.#isRebuilt();
   }
@@ -173,7 +173,7 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
   async apply(batch: ProjectionBatch): Promise<void> {
     await this.#enter('apply');
     refuseTwoHomes(batch);
-    if (batch.incarnation !== undefined && batch.incarnation !== String(this.#lostCount)) {
+    if (batch.storeId !== undefined && batch.storeId !== String(this.#lostCount)) {
       throw new ConflictError('projection-moved', 'The rows were made anew.');
     }
     for (const { partition, from } of batch.partitions) {

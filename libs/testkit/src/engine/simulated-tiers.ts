@@ -47,11 +47,11 @@ export abstract class SimulatedTiers extends SimulatedContext implements TierSto
     await this.enter('userWorkflows');
     const found = [...this.rows.values()].flatMap(({ stream }): UserWorkflow[] => {
       const { workflow, state, closedInGeneration } = stream;
-      const told = (state === '' ? {} : JSON.parse(state)) as { readonly user?: string; readonly session?: string };
+      const reported = (state === '' ? {} : JSON.parse(state)) as { readonly user?: string; readonly session?: string };
       const part = this.sessionOf(workflow);
-      const isTheirs = stream.tenant === tenant && (part?.user === user || told.user === user);
+      const isTheirs = stream.tenant === tenant && (part?.user === user || reported.user === user);
       if (!isTheirs || workflow <= (after ?? '')) return [];
-      return [{ workflow, session: part?.session ?? told.session ?? null, isOpen: closedInGeneration === null }];
+      return [{ workflow, session: part?.session ?? reported.session ?? null, isOpen: closedInGeneration === null }];
     });
     return found.sort((a, b) => (a.workflow < b.workflow ? -1 : 1)).slice(0, limit);
   }

@@ -24,7 +24,7 @@ const pending = (ordinal: number) => holderEvent('EffectPending', at(1, ordinal)
 /** Asks what became of the effect; the answer names the question. */
 const question = holderEvent('WorkflowParked', at(1, 1), { task: '0.0', key: 'w:0.0:pay:0' } as never);
 const parked = (ordinal: number) => ({ ...question, ordinal }) as Envelope;
-const told = { question: question.id, resolution: 'done' } as const;
+const reported = { question: question.id, resolution: 'done' } as const;
 const second = { checkpoint: 'c2', sequence: 2, parent: 'c1' };
 
 test.each<[string, Checker, Envelope[]]>([
@@ -65,7 +65,7 @@ test.each<[string, Checker, Envelope[]]>([
   [
     'a person who decides that what is known as done was not',
     checkEffects,
-    [intended(2), resolved(3), parked(4), inboxEvent('ApprovalDecided', { ...told, resolution: 'not-done' })],
+    [intended(2), resolved(3), parked(4), inboxEvent('ApprovalDecided', { ...reported, resolution: 'not-done' })],
   ],
   ['a write of a holder whose workflow is parked', checkFencing, [claimed(1), parked(2), committed(3)]],
   [
@@ -100,7 +100,7 @@ test('finds nothing in a sound history', () => {
 
 test('finds nothing where others told the outcome', () => {
   const confirmed = [opened, claimed(1), intended(2), pending(3), inboxEvent('EffectConfirmed'), committed(4)];
-  const decided = [opened, claimed(1), intended(2), parked(3), inboxEvent('ApprovalDecided', told), claimed(2)];
+  const decided = [opened, claimed(1), intended(2), parked(3), inboxEvent('ApprovalDecided', reported), claimed(2)];
   for (const history of [confirmed, decided]) {
     for (const check of [checkChain, checkFencing, checkEffects, checkPositions])
       expect(accepted(check, ...history)).toEqual([]);

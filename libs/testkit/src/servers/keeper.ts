@@ -46,7 +46,7 @@ const folders = new Set<string>();
 const running = new Map<number, Kept>();
 let ending = false;
 
-function tell(report: KeeperReport): void {
+function report(report: KeeperReport): void {
   if (!ending) process.stdout.write(`${JSON.stringify(report)}\n`);
 }
 
@@ -80,16 +80,16 @@ function start(id: number, command: KeptCommand): void {
   closeSync(log);
   const kept = { child, command };
   running.set(id, kept);
-  child.once('spawn', () => tell({ report: 'started', id, pid: child.pid ?? 0 }));
+  child.once('spawn', () => report({ report: 'started', id, pid: child.pid ?? 0 }));
   child.once('error', (error) => {
     running.delete(id);
-    tell({ report: 'failed', id, message: error.message });
+    report({ report: 'failed', id, message: error.message });
     endWhenEmpty();
   });
   child.once('exit', (code, signal) => {
     signalGroup(kept, 'SIGKILL');
     running.delete(id);
-    tell({ report: 'exited', id, code, signal });
+    report({ report: 'exited', id, code, signal });
     endWhenEmpty();
   });
 }
@@ -115,11 +115,11 @@ function obey(command: KeeperCommand): void {
   switch (command.do) {
     case 'own':
       folders.add(command.folder);
-      tell({ report: 'owned', folder: command.folder });
+      report({ report: 'owned', folder: command.folder });
       return;
     case 'remove':
       removeFolder(command.folder);
-      tell({ report: 'removed', folder: command.folder });
+      report({ report: 'removed', folder: command.folder });
       return;
     case 'start':
       start(command.id, command);
@@ -139,7 +139,7 @@ lines.on('line', (line) => {
   try {
     obey(command);
   } catch (error) {
-    if (command.do === 'start') tell({ report: 'failed', id: command.id, message: String(error) });
+    if (command.do === 'start') report({ report: 'failed', id: command.id, message: String(error) });
   }
 });
 lines.on('close', endAll);

@@ -13,11 +13,11 @@ interface Task {
   readonly tasks?: readonly Task[];
 }
 
-const told = new Set<string>();
+const reported = new Set<string>();
 
 afterEach(({ task }) => {
   if (task.result?.state !== 'fail') return;
-  told.add(task.id);
+  reported.add(task.id);
   print(task.name);
 });
 
@@ -29,7 +29,7 @@ afterAll(({}, file) => {
 
 /** Names of tests and suites with errors that were not told. */
 function failedIn(task: Task): readonly string[] {
-  const isNew = (task.result?.errors?.length ?? 0) > 0 && !told.has(task.id);
+  const isNew = (task.result?.errors?.length ?? 0) > 0 && !reported.has(task.id);
   return [...(isNew ? [task.name] : []), ...(task.tasks ?? []).flatMap(failedIn)];
 }
 

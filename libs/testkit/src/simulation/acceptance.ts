@@ -37,10 +37,10 @@ export class Acceptances {
   /** Told of every message that is owed from now on. */
   onOwed: ((owed: Owed) => void) | undefined;
   readonly #byKey = new Map<EffectKey, Acceptance[]>();
-  readonly #around: AcceptancesOptions;
+  readonly #dependencies: AcceptancesOptions;
 
-  constructor(around: AcceptancesOptions) {
-    this.#around = around;
+  constructor(dependencies: AcceptancesOptions) {
+    this.#dependencies = dependencies;
   }
 
   isOpen(key: EffectKey): boolean {
@@ -56,7 +56,7 @@ export class Acceptances {
 
   /** What was sent before a failure is a copy of what failed, and not asked anew. */
   accept(receiver: ReceiverKind, request: Request, sentMs: number): PendingResult | Json {
-    const { scheduler, random, transcript, apply } = this.#around;
+    const { scheduler, random, transcript, apply } = this.#dependencies;
     const { key } = request;
     const before = this.#byKey.get(key) ?? [];
     const last = before.at(-1);
@@ -69,14 +69,14 @@ export class Acceptances {
     this.#byKey.set(key, [...before, acceptance]);
     transcript.add('outside', `accepted ${acceptance.token}`);
     const fails = before.length < FAILURES_MAX && random.chance(FAILS);
-    const isTold = receiver !== 'silent' || before.length > 0;
+    const isReported = receiver !== 'silent' || before.length > 0;
     scheduler.after(random.between(TAKES_MS.min, TAKES_MS.max), () => {
       if (acceptance.state === 'cancelled') return 'quiet';
       acceptance.state = fails ? 'failed' : 'done';
       acceptance.endedMs = scheduler.nowMs;
       transcript.add('outside', `${acceptance.token} is ${acceptance.state}`);
       const confirmation = fails ? { error: 'refused in the end' } : { response: apply(receiver, request) };
-      if (isTold)
+      if (isReported)
         this.#owe({ workflow: request.workflow, key, token: acceptance.token, confirmation, isDelivered: false });
       return 'quiet';
     });

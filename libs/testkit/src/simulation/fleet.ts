@@ -8,13 +8,13 @@ import { noTelemetry } from '@tidemark/ports';
 import {
   Archive,
   Client,
+  ColdReads,
   Compactor,
   Coordinator,
   LamportClock,
   loggedStore,
   Pace,
   type Ports,
-  Recalls,
   Restorer,
   sha256Digest,
   TieredLog,
@@ -79,7 +79,7 @@ const CONCURRENCY = 16;
 const STOP_MAX_MS = 6_000;
 const DRAIN_MAX_MS = 500;
 /** A client that was told of a question looks again after so many milliseconds. */
-const PARKED_LOOK_MS = 400;
+const PARKED_POLL_MS = 400;
 
 export class Fleet {
   readonly options: FleetOptions;
@@ -293,7 +293,7 @@ export class Fleet {
     } catch (error) {
       if (error instanceof TidemarkError && error.code === 'workflow-parked') {
         // A person will answer, and then it goes on.
-        await process.sleep(PARKED_LOOK_MS);
+        await process.sleep(PARKED_POLL_MS);
         return this.#follow(process, client, definitions, start);
       }
       if (error instanceof TidemarkError && error.code.startsWith('workflow-')) start.result = { error: error.code };
@@ -321,12 +321,12 @@ export class Fleet {
   }
 
   #portsOf(process: SimulatedProcess): Ports {
-    const around = { ...this.#servers(), process };
+    const dependencies = { ...this.#servers(), process };
     return {
       ...this.#tiers(process),
-      queue: queueView(around),
-      hints: hintsView(around),
-      liveness: livenessView(around, this.#watchers),
+      queue: queueView(dependencies),
+      hints: hintsView(dependencies),
+      liveness: livenessView(dependencies, this.#watchers),
       telemetry: noTelemetry,
       clock: process,
       prng: process.random.fork('ids'),
@@ -343,7 +343,7 @@ export class Fleet {
     const tiered = new TieredLog(log, archive);
     const restorer = new Restorer({ log: tiered, store, clock: process }, archive);
     return {
-      cold: new Recalls({ archive, clock: process }),
+      cold: new ColdReads({ archive, clock: process }),
       log: tiered,
       store: tieredStore(loggedStore(store, tiered), restorer),
     };

@@ -19,10 +19,10 @@ export function checkSegments(
   let end = 0;
   for (;;) {
     const name = manifestName(partition, end as Offset);
-    const found = objects.look(name);
+    const found = objects.poll(name);
     if (found === undefined) return { end, violations: [] };
     const manifest = decodeManifest(name, found);
-    const bytes = objects.look(manifest.object);
+    const bytes = objects.poll(manifest.object);
     if (bytes === undefined || hash('sha256', bytes) !== manifest.digest) {
       return { end, violations: [`I7: ${manifest.object} is missing or has other bytes than ${name} says`] };
     }
@@ -54,7 +54,7 @@ export async function checkArchive(
     if (checked.end < start)
       violations.push(`I7: partition ${partition} begins at ${start}, segments end at ${checked.end}`);
     if (end !== history.values.length) violations.push(`I1: partition ${partition} ends at ${end}`);
-    const [held] = log.look([{ partition, from: start }]);
+    const [held] = log.poll([{ partition, from: start }]);
     for (const { offset, value } of held?.records ?? []) {
       if (Buffer.compare(value, history.values[offset] ?? NOTHING) === 0) continue;
       violations.push(`I1: partition ${partition} holds something else at offset ${offset}`);

@@ -102,7 +102,7 @@ export class LogView implements EventLog {
   read(requests: readonly ReadRequest[]): Promise<readonly ReadResult[]> {
     const { process, witness } = this.#options;
     const recordsMax = process.random.chance(SHORT_READ) ? process.random.count(1, 3) : undefined;
-    return this.#call('read', () => witness.log.look(requests, recordsMax));
+    return this.#call('read', () => witness.log.poll(requests, recordsMax));
   }
 
   bounds(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, PartitionBounds>> {

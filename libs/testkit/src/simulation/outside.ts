@@ -78,21 +78,21 @@ export class Outside {
   readonly #transcript: Transcript;
   readonly #undoneRefs = new Set<string>();
 
-  constructor(around: {
+  constructor(dependencies: {
     readonly scheduler: Scheduler;
     readonly network: Network;
     readonly random: SeededRandom;
     readonly witness: Witness;
     readonly transcript: Transcript;
   }) {
-    this.#scheduler = around.scheduler;
-    this.#network = around.network;
-    this.#random = around.random;
-    this.#witness = around.witness;
-    this.#transcript = around.transcript;
+    this.#scheduler = dependencies.scheduler;
+    this.#network = dependencies.network;
+    this.#random = dependencies.random;
+    this.#witness = dependencies.witness;
+    this.#transcript = dependencies.transcript;
     this.acceptances = new Acceptances({
-      ...around,
-      random: around.random.fork('acceptances'),
+      ...dependencies,
+      random: dependencies.random.fork('acceptances'),
       apply: (receiver, request) => this.apply(receiver, request),
     });
   }

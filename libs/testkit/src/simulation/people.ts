@@ -24,7 +24,7 @@ export interface Speaker {
   readonly onError: (where: string, error: unknown) => void;
 }
 
-const LOOK_MS = { min: 200, max: 900 };
+const POLL_MS = { min: 200, max: 900 };
 const THINK_MS = { min: 20, max: 1_500 };
 /** So long, in milliseconds, a call that nobody knows of could still arrive: then what the ledger doesn't have was not done. */
 const LATE_CALL_MS = 8_000;
@@ -37,7 +37,7 @@ export async function answerQuestions(speaker: Speaker): Promise<void> {
   const { process, ports, onError } = speaker;
   const answering = new Set<string>();
   for (;;) {
-    await process.sleep(process.random.between(LOOK_MS.min, LOOK_MS.max));
+    await process.sleep(process.random.between(POLL_MS.min, POLL_MS.max));
     try {
       for (const row of await ports.store.workflows({ status: 'parked', limit: 100 })) {
         const question = row.question?.id;

@@ -39,8 +39,8 @@ export function hintsView({ redis, network, process }: Around): HintBus {
     publish: (topic, partition) => {
       if (!process.isDead && !network.isCut(process, 'redis')) redis.publish(topic, partition);
     },
-    subscribe: async (topic, tell) => {
-      const listener: HintListener = { process, topic, tell };
+    subscribe: async (topic, report) => {
+      const listener: HintListener = { process, topic, report };
       redis.listeners.add(listener);
       return async () => {
         redis.listeners.delete(listener);
@@ -54,10 +54,10 @@ export function hintsView({ redis, network, process }: Around): HintBus {
 export type Watchers = Set<{ readonly process: SimulatedProcess; readonly onGone: (holder: HolderId) => void }>;
 
 export function livenessView(
-  around: Around,
+  dependencies: Around,
   watchers: Watchers,
 ): Liveness & { vanish(holder: HolderId): Promise<void> } {
-  const { redis, network, process } = around;
+  const { redis, network, process } = dependencies;
   const call = <T>(operation: string, effect: () => T): Promise<T> => network.call(process, 'redis', operation, effect);
   /** The marker seen in the unbroken run of views up to now, and since when. */
   let standing: { readonly marker: number; readonly sinceMs: number } | undefined;

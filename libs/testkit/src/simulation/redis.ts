@@ -21,7 +21,7 @@ export interface JobConsumer {
 export interface HintListener {
   readonly process: SimulatedProcess;
   readonly topic: HintTopic;
-  readonly tell: (partitions: readonly Partition[]) => void;
+  readonly report: (partitions: readonly Partition[]) => void;
 }
 
 interface Beat {
@@ -120,7 +120,7 @@ export class SimulatedRedis {
     for (const listener of this.listeners) {
       if (listener.topic !== topic) continue;
       for (let copies = this.#copies(); copies > 0; copies--) {
-        this.#send(listener.process, () => listener.tell([partition]));
+        this.#send(listener.process, () => listener.report([partition]));
       }
     }
   }

@@ -160,8 +160,8 @@ function watchOver(fleet: Fleet, faults: Faults): Watch {
     suspects.follow(envelope, fleet.witness.stream(envelope.workflow));
     fleet.violations.push(...suspects.violations.splice(0));
     const { first } = nthOf(envelope.workflow);
-    const goesOn = envelope.type === 'WorkflowCompleted' && envelope.control.continued !== undefined;
-    if (ENDING.has(envelope.type) && !goesOn && starts.has(first)) ended.add(first);
+    const isUnfinished = envelope.type === 'WorkflowCompleted' && envelope.control.continued !== undefined;
+    if (ENDING.has(envelope.type) && !isUnfinished && starts.has(first)) ended.add(first);
     if (envelope.type === 'LeaseRevoked') checkRevocation(fleet, envelope);
   };
   fleet.witness.onTrim = (history, before) => {
@@ -246,7 +246,7 @@ async function judged(seed: number, fleet: Fleet): Promise<SimulationResult> {
 const undoneOf = (endings: ReturnType<typeof endingsOf>): readonly string[] =>
   [...endings.values()].flatMap(({ workflow, status }) => (status === 'compensated' ? [workflow] : []));
 
-function onUnhandled(tell: (error: unknown) => void): () => void {
-  process.on('unhandledRejection', tell);
-  return () => void process.off('unhandledRejection', tell);
+function onUnhandled(report: (error: unknown) => void): () => void {
+  process.on('unhandledRejection', report);
+  return () => void process.off('unhandledRejection', report);
 }

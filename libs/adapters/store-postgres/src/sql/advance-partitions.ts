@@ -28,7 +28,7 @@ with given as (
 )
 select tidemark_expect_12((select count(*) from moved where was_there), (select count(*) from given))`;
 
-export function advancePartitions(rows: readonly PartitionAdvance[], incarnation: string | undefined): Statement {
+export function advancePartitions(rows: readonly PartitionAdvance[], storeId: string | undefined): Statement {
   // The same order in every transaction, so that two projectors never wait for each other in a circle.
   const ordered = rows.toSorted((a, b) => a.partition - b.partition);
   return {
@@ -39,7 +39,7 @@ export function advancePartitions(rows: readonly PartitionAdvance[], incarnation
       int8s(ordered, (row) => row.from),
       int8s(ordered, (row) => row.to),
       int8s(ordered, (row) => row.generation),
-      incarnation ?? null,
+      storeId ?? null,
     ],
   };
 }

@@ -34,14 +34,14 @@ const none = { values: [] } as const;
 export const lockReadiness: Statement = { name: 'lock-readiness', text: lock, ...none };
 export const settleReadiness: Statement = { name: 'settle-readiness', text: settle, ...none };
 export const declareReady: Statement = { name: 'declare-ready', text: declare, ...none };
-export const readIncarnation: Statement = {
+export const readStoreId: Statement = {
   name: 'read-incarnation',
   text: 'select incarnation::text from meta',
   ...none,
 };
 export const readReadiness: Statement = { name: 'read-readiness', text: read, ...none };
 
-export const insertPartitions = (rows: readonly NewPartition[], incarnation: string | null): Statement => ({
+export const insertPartitions = (rows: readonly NewPartition[], storeId: string | null): Statement => ({
   name: 'insert-partitions',
   text: add,
   values: [
@@ -49,6 +49,6 @@ export const insertPartitions = (rows: readonly NewPartition[], incarnation: str
     int8s(rows, (row) => row.start),
     int8s(rows, (row) => Math.max(row.rebuildTo, row.start)),
     int8s(rows, (row) => row.generation ?? 0),
-    incarnation,
+    storeId,
   ],
 });

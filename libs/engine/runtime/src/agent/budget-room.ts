@@ -6,8 +6,8 @@
 
 import { BUDGET_EXCEEDED, type EventId, eventId, type Position, type Spend, type WorkflowId } from '@tidemark/core';
 import type { WorkflowListing, WorkflowSearch } from '@tidemark/ports';
-import { askedBy } from '../history/index.ts';
-import { Duties, type Ports } from '../kernel/index.ts';
+import { parkedQuestion } from '../history/index.ts';
+import { type Ports, Reconcilers } from '../kernel/index.ts';
 import type { Inbox } from '../lease/index.ts';
 import {
   BUDGET_PAUSED_PAGE_COUNT,
@@ -42,13 +42,13 @@ export const roomEvent = (question: EventId): EventId => eventId(`room:${questio
 
 export class BudgetRoom {
   readonly #options: BudgetRoomOptions;
-  readonly #duties: Duties;
+  readonly #duties: Reconcilers;
   /** What was read of those that are paused now: it stays so until their position moves. */
   #pauses = new Map<WorkflowId, Pause>();
 
   constructor(options: BudgetRoomOptions) {
     this.#options = options;
-    this.#duties = new Duties({
+    this.#duties = new Reconcilers({
       clock: options.ports.clock,
       atOnce: BUDGET_RESUMES_AT_ONCE,
       retryMs: BUDGET_RESUME_RETRY_MS,
@@ -59,7 +59,7 @@ export class BudgetRoom {
   }
 
   /** Lets as many go on as there is room for, those that were opened first before others. */
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     // Rows that are being made anew don't say yet what was spent.
     if (!(await this.#options.ports.store.ready())) return;
     const paused = await this.#paused();
@@ -102,7 +102,7 @@ export class BudgetRoom {
     try {
       const { store } = this.#options.ports;
       const question = (await store.workflow(workflow))?.question?.id;
-      const asked = question && (await askedBy(store, workflow, question));
+      const asked = question && (await parkedQuestion(store, workflow, question));
       return asked && { position, question: question!, want: sharedWantIn(asked.evidence) ?? null };
     } catch (error) {
       this.#options.onError(error);

@@ -34,7 +34,7 @@ export interface CommitContext {
   readonly spent: Spend;
 }
 
-export interface ContextSurroundings {
+export interface ContextDependencies {
   readonly definition: Definition;
   readonly context: WorkflowContext;
   readonly reads: Pick<ContextStore, 'fragments' | 'texts' | 'trace' | 'scopes'> & Pick<MemoryStore, 'lamportOf'>;
@@ -54,9 +54,9 @@ export async function commitContext(
   step: string,
   task: TaskId,
   result: StepResult,
-  around: ContextSurroundings,
+  dependencies: ContextDependencies,
 ): Promise<CommitContext> {
-  const { context, reads, state, definition } = around;
+  const { context, reads, state, definition } = dependencies;
   const where = `${definition.name} v${definition.version}, step ${step}`;
   const drafts = [...checkedFragments(result.fragments ?? [], where), ...handOverNote(result)];
   const memories = (result.memories ?? []).map((update, at) => memoryWrite(update, `${where}, memories[${at}]`));
@@ -67,10 +67,10 @@ export async function commitContext(
     );
   }
   for (const subject of new Set(memories.map((write) => write.subject))) {
-    around.witness(await reads.lamportOf(state().tenant, subject));
+    dependencies.witness(await reads.lamportOf(state().tenant, subject));
   }
   const fragments = drafts.length === 0 ? [] : await context.stored(reads, state().workflow, drafts);
-  const scope = await changeOf(result, where, around);
+  const scope = await changeOf(result, where, dependencies);
   return { fragments, scope, memories, spent: spentByTask(state(), task) };
 }
 
@@ -90,7 +90,7 @@ const handOverNote = ({ handOver }: StepResult): readonly FragmentDraft[] =>
 async function changeOf(
   { memory, handOver }: StepResult,
   where: string,
-  { definition, context, reads, state, phase }: ContextSurroundings,
+  { definition, context, reads, state, phase }: ContextDependencies,
 ): Promise<ScopeChange | null> {
   if (memory === undefined && handOver === undefined) return null;
   const { phases = new Map(), firstPhase, tokenizer } = definition.context ?? {};
@@ -208,13 +208,13 @@ export function anyWrite(update: MemoryUpdate, where: string): MemoryWrite {
   ] as const) {
     if (text !== undefined && typeof text !== 'string') wrong(field, 'give a text, or leave it out');
   }
-  const told = kind === 'fact' && value !== undefined ? factOf(value, words, wrong) : { value, words };
+  const reported = kind === 'fact' && value !== undefined ? factOf(value, words, wrong) : { value, words };
   return {
     subject,
     kind,
     key,
-    ...(told.value !== undefined && { value: toJson(told.value, `${where}.value`) }),
-    ...(told.words !== undefined && { words: told.words }),
+    ...(reported.value !== undefined && { value: toJson(reported.value, `${where}.value`) }),
+    ...(reported.words !== undefined && { words: reported.words }),
     ...(source !== undefined && { source }),
   };
 }

@@ -23,7 +23,7 @@ export const BRIEF_EVENTS_READ_MAX = 1_000;
  * budget; and the shortest pause between two looks (up to five times as long, at random).
  */
 export const BUDGET_WAIT_MAX_MS = 120_000;
-export const BUDGET_LOOK_MS = 50;
+export const BUDGET_POLL_MS = 50;
 /** What a model is told of a session when it summarises it, at most, in tokens: the newest of it. */
 export const SESSION_PROMPT_MAX_TOKENS = 8_000;
 /**

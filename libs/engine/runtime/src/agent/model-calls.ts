@@ -44,7 +44,7 @@ import { SessionContext } from './session-context.ts';
 /** Operation of every model call: `--call N` counts these within a step. */
 export const MODEL_OPERATION = 'model';
 
-export interface ModelSurroundings {
+export interface ModelDependencies {
   readonly ports: Pick<Ports, 'clock' | 'prng' | 'digest' | 'telemetry' | 'memory'> & {
     readonly store: Pick<
       ProjectionStore,
@@ -72,15 +72,15 @@ const NO_CONTEXT: Pick<ContextDefinition, 'bundles' | 'system' | 'firstPhase' | 
 
 /** Model calls of one claimed workflow. */
 export class ModelCalls {
-  readonly #around: ModelSurroundings;
+  readonly #dependencies: ModelDependencies;
   readonly #session: SessionContext;
   readonly #chain: PromptChain;
   readonly #onces = new Map<string, Promise<unknown>>();
 
-  constructor(around: ModelSurroundings) {
-    this.#around = around;
-    this.#session = new SessionContext(around);
-    this.#chain = new PromptChain(around.ports.digest);
+  constructor(dependencies: ModelDependencies) {
+    this.#dependencies = dependencies;
+    this.#session = new SessionContext(dependencies);
+    this.#chain = new PromptChain(dependencies.ports.digest);
   }
 
   /** The call as an effect of the task, and what identifies its question. Throws `InvalidError` (`bundle-unknown`, `model-in-undo`). */
@@ -89,16 +89,16 @@ export class ModelCalls {
     request: ModelRequest,
     signal: AbortSignal,
   ): { readonly effect: EffectDefinition; readonly asked: Json } {
-    const { definition, state } = this.#around;
+    const { definition, state } = this.#dependencies;
     if (state().compensates !== null) throw inUndo(definition.name);
-    const call = new ModelCall(this.#around, this.#session, this.#chain, task, request, signal);
+    const call = new ModelCall(this.#dependencies, this.#session, this.#chain, task, request, signal);
     return { effect: call.effect(), asked: call.asked() };
   }
 
   /** Fragments of the workflows before this one in its session, as its bundles see them. */
   async earlierRuns(): Promise<readonly Fragment[]> {
-    const { runs } = await this.#session.around(true);
-    const found = await Promise.all(runs.map((one, at) => earlierRun(this.#around.ports.store, one, -at - 1)));
+    const { runs } = await this.#session.dependencies(true);
+    const found = await Promise.all(runs.map((one, at) => earlierRun(this.#dependencies.ports.store, one, -at - 1)));
     return found.flat();
   }
 
@@ -116,7 +116,7 @@ export class ModelCalls {
 
   /** The effect, counted by what it asks: an agent that makes the same call again and again is stopped. */
   counted(task: TaskId, effect: EffectDefinition, asked: Json): EffectDefinition {
-    const { ports, definition, state } = this.#around;
+    const { ports, definition, state } = this.#dependencies;
     const question = digestOf(ports.digest, [effect.operation, asked]);
     return {
       ...effect,
@@ -132,7 +132,7 @@ export class ModelCalls {
 }
 
 class ModelCall {
-  readonly #around: ModelSurroundings;
+  readonly #dependencies: ModelDependencies;
   readonly #session: SessionContext;
   readonly #chain: PromptChain;
   readonly #task: TaskId;
@@ -143,25 +143,25 @@ class ModelCall {
   #bundle: AssembledBundle | undefined;
 
   constructor(
-    around: ModelSurroundings,
+    dependencies: ModelDependencies,
     session: SessionContext,
     chain: PromptChain,
     task: TaskId,
     request: ModelRequest,
     signal: AbortSignal,
   ) {
-    this.#reservation = new ModelReservation(around, task, request, signal);
-    this.#around = around;
+    this.#reservation = new ModelReservation(dependencies, task, request, signal);
+    this.#dependencies = dependencies;
     this.#session = session;
     this.#chain = chain;
     this.#task = task;
     this.#request = request;
-    this.#rules = around.definition.context ?? NO_CONTEXT;
+    this.#rules = dependencies.definition.context ?? NO_CONTEXT;
     if (request.bundle !== undefined && !this.#rules.bundles.has(request.bundle)) {
       const known = [...this.#rules.bundles.keys()].join(', ') || 'none';
       throw new InvalidError(
         'bundle-unknown',
-        `${around.definition.name}: no bundle type is named '${request.bundle}'. Declared in bundles: ${known}.`,
+        `${dependencies.definition.name}: no bundle type is named '${request.bundle}'. Declared in bundles: ${known}.`,
         { bundle: request.bundle },
       );
     }
@@ -207,7 +207,7 @@ class ModelCall {
   }
 
   #digest(value: Json): Sha256 {
-    return digestOf(this.#around.ports.digest, value);
+    return digestOf(this.#dependencies.ports.digest, value);
   }
 
   async #prepare(key: EffectKey, recorded: BundleOrigin | undefined): Promise<PreparedCall> {
@@ -218,8 +218,10 @@ class ModelCall {
     const { prompt, texts: said, stored } = this.#chain.add(this.#messages());
     for (const [digest, text] of said) texts.set(digest, text);
     this.#addText(texts, canonicalJson(this.#tools()));
-    await this.#around.context.learn(this.#around.ports.store, this.#around.state().workflow, [...texts.keys()]);
-    const fresh = [...texts].filter(([digest]) => !this.#around.context.has(digest));
+    await this.#dependencies.context.learn(this.#dependencies.ports.store, this.#dependencies.state().workflow, [
+      ...texts.keys(),
+    ]);
+    const fresh = [...texts].filter(([digest]) => !this.#dependencies.context.has(digest));
     const reserved = this.#isReplay ? NO_SPEND : this.#reservation.reserve(this.#estimate());
     const question = this.#question();
     if (!this.#isReplay) {
@@ -234,7 +236,7 @@ class ModelCall {
         ...(fresh.length > 0 && { texts: Object.fromEntries(fresh) }),
       },
       confirm: () => {
-        for (const [digest, text] of fresh) this.#around.context.keepNamed(digest, text);
+        for (const [digest, text] of fresh) this.#dependencies.context.keepNamed(digest, text);
         stored();
         return this.#isReplay ? Promise.resolve() : this.#confirm(key, question);
       },
@@ -243,7 +245,7 @@ class ModelCall {
 
   /** Nothing is called and nothing paid: what was paid for the answer is told with it, and no budget is asked. */
   get #isReplay(): boolean {
-    return isReplay(this.#around.state());
+    return isReplay(this.#dependencies.state());
   }
 
   /** Tokens that the call sends. */
@@ -261,7 +263,7 @@ class ModelCall {
     if ((this.#bundle?.messages.length ?? 0) + this.#messages().length > 0) return;
     throw new InvalidError(
       'prompt-missing',
-      `${this.#around.definition.name}: the bundle '${this.#request.bundle}' is empty and the call has no prompt: there is nothing to ask. Add a goal or a message (fragments), or a prompt.`,
+      `${this.#dependencies.definition.name}: the bundle '${this.#request.bundle}' is empty and the call has no prompt: there is nothing to ask. Add a goal or a message (fragments), or a prompt.`,
       { bundle: this.#request.bundle },
     );
   }
@@ -282,20 +284,20 @@ class ModelCall {
   async #origin(texts: Map<Sha256, string>): Promise<Origin | undefined> {
     const { bundle, model, placeholders } = this.#request;
     if (bundle === undefined) return undefined;
-    const { state, input } = this.#around;
+    const { state, input } = this.#dependencies;
     const policy = this.#rules.bundles.get(bundle)!;
-    const told = this.#rules.system?.(input());
-    const system = told === undefined ? undefined : storableText(told);
-    const around = await this.#session.around(policy.session);
-    for (const [name, text] of around.texts) texts.set(name, text);
+    const reported = this.#rules.system?.(input());
+    const system = reported === undefined ? undefined : storableText(reported);
+    const dependencies = await this.#session.dependencies(policy.session);
+    for (const [name, text] of dependencies.texts) texts.set(name, text);
     return {
       type: bundle,
       upTo: state().head.sequence,
       policy: this.#addText(texts, canonicalJson(policy as unknown as Json), true),
       tokenizer: model.tokenizer.id,
-      ...(around.runs.length > 0 && { session: around.runs }),
-      ...(around.continuation !== undefined && { continuation: around.continuation }),
-      ...(around.user !== undefined && { user: around.user }),
+      ...(dependencies.runs.length > 0 && { session: dependencies.runs }),
+      ...(dependencies.continuation !== undefined && { continuation: dependencies.continuation }),
+      ...(dependencies.user !== undefined && { user: dependencies.user }),
       ...(system !== undefined && { system: this.#addText(texts, system, true) }),
       ...(placeholders !== undefined && { placeholders }),
       ...(this.#rules.firstPhase !== undefined && { firstPhase: this.#rules.firstPhase }),
@@ -304,13 +306,13 @@ class ModelCall {
 
   /** Texts that are named must be stored, however short they are. */
   #addText(texts: Map<Sha256, string>, text: string, isNamed = false): Sha256 {
-    const digest = this.#around.ports.digest.sha256(text);
+    const digest = this.#dependencies.ports.digest.sha256(text);
     if (isNamed || text.length >= SHARED_TEXT_MIN_CHARS) texts.set(digest, text);
     return digest;
   }
 
   async #assemble(origin: Origin, texts: ReadonlyMap<Sha256, string>): Promise<AssembledBundle> {
-    const { ports, context, state } = this.#around;
+    const { ports, context, state } = this.#dependencies;
     const { workflow } = state();
     const stored = [origin.policy, origin.system, origin.user, origin.continuation].every(
       (name) => name === undefined || texts.has(name),
@@ -329,7 +331,7 @@ class ModelCall {
   /** Judged again with all that was intended meanwhile. */
   async #confirm(key: EffectKey, question: Sha256): Promise<void> {
     const { model } = this.#request;
-    refuseRepeats(this.#around.state(), question, this.#rules.repeatsMax, model.modelId, key, true);
+    refuseRepeats(this.#dependencies.state(), question, this.#rules.repeatsMax, model.modelId, key, true);
     await this.#reservation.confirm(key);
   }
 
@@ -345,13 +347,13 @@ class ModelCall {
   }
 
   #checkRepeats(question: Sha256, key: EffectKey): void {
-    const state = this.#around.state();
+    const state = this.#dependencies.state();
     if (isIntended(state, this.#task, key)) return;
     refuseRepeats(state, question, this.#rules.repeatsMax, `model ${this.#request.model.modelId}`, key);
   }
 
   async #call(context: EffectContext): Promise<Json> {
-    const { ports, onDelta } = this.#around;
+    const { ports, onDelta } = this.#dependencies;
     const { model, tools = [], responseSchema = null, settings = null, rawPrompt, isStreamed = false } = this.#request;
     const prompt: ModelPrompt = {
       messages: [...(this.#bundle?.messages ?? []), ...(this.#request.messages ?? [])],

@@ -5,12 +5,12 @@
 
 import { BUDGET_EXCEEDED, type EffectKey, type Json, NO_SPEND, type Spend, type TaskId } from '@tidemark/core';
 import { ContendedError, type ModelRequest, NotDoneError, ParkError, type Usage } from '../definition/index.ts';
-import { BUDGET_LOOK_MS, BUDGET_WAIT_MAX_MS } from './limits.ts';
+import { BUDGET_POLL_MS, BUDGET_WAIT_MAX_MS } from './limits.ts';
 import { checkOwnBudgets, checkShared, sharedSpends } from './model-budgets.ts';
-import type { ModelSurroundings } from './model-calls.ts';
+import type { ModelDependencies } from './model-calls.ts';
 
 export class ModelReservation {
-  readonly #around: ModelSurroundings;
+  readonly #dependencies: ModelDependencies;
   readonly #task: TaskId;
   readonly #request: ModelRequest;
   readonly #signal: AbortSignal;
@@ -19,8 +19,8 @@ export class ModelReservation {
   /** Tenant or user have a budget. One that is set from here on counts for the next call. */
   #isShared = false;
 
-  constructor(around: ModelSurroundings, task: TaskId, request: ModelRequest, signal: AbortSignal) {
-    this.#around = around;
+  constructor(dependencies: ModelDependencies, task: TaskId, request: ModelRequest, signal: AbortSignal) {
+    this.#dependencies = dependencies;
     this.#task = task;
     this.#request = request;
     this.#signal = signal;
@@ -39,7 +39,7 @@ export class ModelReservation {
 
   /** Waits while only what others have reserved is in the way. Throws `ParkError` (`budget_exceeded`, `model-unpriced`). */
   check(key: EffectKey): Promise<void> {
-    const { ports, state } = this.#around;
+    const { ports, state } = this.#dependencies;
     const { tenant, user } = state();
     return this.#whileContended(async () => {
       const spends = await sharedSpends(ports, tenant, user);
@@ -54,7 +54,7 @@ export class ModelReservation {
    * `ContendedError` as well: then it is to be given back, and tried again.
    */
   async confirm(key: EffectKey): Promise<void> {
-    const { ports, state, applied } = this.#around;
+    const { ports, state, applied } = this.#dependencies;
     this.#checkOwn(key);
     if (!this.#isShared) return;
     await applied();
@@ -76,13 +76,13 @@ export class ModelReservation {
   }
 
   #checkOwn(key: EffectKey): void {
-    const { context } = this.#around.definition;
-    if (context !== undefined) checkOwnBudgets(this.#around.state(), context, this.#call(key));
+    const { context } = this.#dependencies.definition;
+    if (context !== undefined) checkOwnBudgets(this.#dependencies.state(), context, this.#call(key));
   }
 
   /** Others' calls take seconds, and mostly cost less than they reserved. Holds nothing meanwhile. */
   async #whileContended(check: () => Promise<void>): Promise<void> {
-    const { clock, prng } = this.#around.ports;
+    const { clock, prng } = this.#dependencies.ports;
     const endMs = clock.monotonicMs() + BUDGET_WAIT_MAX_MS;
     for (;;) {
       try {
@@ -97,7 +97,7 @@ export class ModelReservation {
             null,
             error.details.exceeded as Json,
           );
-        await clock.sleep(BUDGET_LOOK_MS * (1 + prng.bytes(1)[0]! / 64), this.#signal);
+        await clock.sleep(BUDGET_POLL_MS * (1 + prng.bytes(1)[0]! / 64), this.#signal);
       }
     }
   }

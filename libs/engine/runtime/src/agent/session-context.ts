@@ -19,7 +19,7 @@ export interface SessionAround {
   readonly texts: ReadonlyMap<string, string>;
 }
 
-interface Surroundings {
+interface Dependencies {
   readonly ports: Pick<Ports, 'digest' | 'memory'> & {
     readonly store: Pick<ProjectionStore, 'fragments' | 'texts' | 'trace' | 'scopes' | 'session'>;
   };
@@ -38,17 +38,17 @@ interface Found {
 }
 
 export class SessionContext {
-  readonly #around: Surroundings;
+  readonly #dependencies: Dependencies;
   #found: Promise<{ readonly found: Found; readonly texts: ReadonlyMap<string, string> }> | undefined;
 
-  constructor(around: Surroundings) {
-    this.#around = around;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** `withRuns`: whether fragments of earlier workflows of the session are wanted. */
-  async around(withRuns: boolean): Promise<SessionAround> {
-    const { session, user } = this.#around.state();
-    if (session === undefined && user === undefined && this.#around.context.fork?.session === undefined) {
+  async dependencies(withRuns: boolean): Promise<SessionAround> {
+    const { session, user } = this.#dependencies.state();
+    if (session === undefined && user === undefined && this.#dependencies.context.fork?.session === undefined) {
       return { runs: [], continuation: undefined, user: undefined, texts: new Map() };
     }
     this.#found ??= this.#find().catch((error: unknown) => {
@@ -60,12 +60,12 @@ export class SessionContext {
   }
 
   async #find() {
-    const { ports, state } = this.#around;
+    const { ports, state } = this.#dependencies;
     const { workflow } = state();
     const [known] = await ports.store.texts(workflow, [FOUND]);
     if (known !== undefined) return { found: JSON.parse(known.text) as Found, texts: new Map<string, string>() };
     const texts = new Map<string, string>();
-    const inherited = this.#around.context.fork?.session;
+    const inherited = this.#dependencies.context.fork?.session;
     if (inherited?.found !== undefined) {
       const { of, ...lanes } = inherited.found;
       const found: Found = { runs: inherited.runs, ...lanes };
@@ -89,11 +89,11 @@ export class SessionContext {
   }
 
   #runs(): Promise<SessionAround['runs']> {
-    return runsBefore(this.#around.ports.store, this.#around.state());
+    return runsBefore(this.#dependencies.ports.store, this.#dependencies.state());
   }
 
   async #injected() {
-    const { ports, state, context, input } = this.#around;
+    const { ports, state, context, input } = this.#dependencies;
     const { tenant, session, user, workflow, head } = state();
     if (ports.memory === undefined || (session === undefined && user === undefined)) return undefined;
     const fragments = await context.fragments(ports.store, workflow, head.sequence);

@@ -77,8 +77,8 @@ async function userText(store: SessionMemoryOptions['store'], tenant: TenantId, 
     atMs,
   }));
   // What is no text (an older version's) is left out.
-  const told = facts.map(factOf).filter(({ text }) => typeof text === 'string');
-  return buildUserContext({ state: preferences, facts: told });
+  const reported = facts.map(factOf).filter(({ text }) => typeof text === 'string');
+  return buildUserContext({ state: preferences, facts: reported });
 }
 
 /** Key of hand-overs of a session, before their number. */

@@ -2,7 +2,7 @@
 
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { expect, it } from 'vitest';
-import type { Draft } from '../lease/held-stream.ts';
+import type { Draft } from '../lease/leased-stream.ts';
 import { FAILURE_SUMMARY_MAX_MS } from './limits.ts';
 import { failureSummary } from './summaries.ts';
 
@@ -13,7 +13,7 @@ const failed: Draft = {
 };
 
 /** A workflow of a session; `read` answers for its rows. */
-function around(read: () => Promise<unknown>, user = 'ana') {
+function dependencies(read: () => Promise<unknown>, user = 'ana') {
   const clock = new SimulatedClock();
   const missed: string[] = [];
   const speculative = { session: 's', user, workflow: 'w', head: { sequence: 0 }, frontier: { tasks: [] } };
@@ -27,17 +27,17 @@ function around(read: () => Promise<unknown>, user = 'ana') {
 }
 
 it('is made by rule', async () => {
-  const { given, missed } = around(async () => []);
+  const { given, missed } = dependencies(async () => []);
   expect(await failureSummary(failed, given)).toMatchObject({ subject: 'user:ana', kind: 'summary', key: 's/w' });
   expect(missed).toEqual([]);
 });
 
 it('is left out, and counted, where rows are damaged or can not be had in time', async () => {
-  const damaged = around(() => Promise.reject(new Error('text-missing')));
+  const damaged = dependencies(() => Promise.reject(new Error('text-missing')));
   expect(await failureSummary(failed, damaged.given)).toBeUndefined();
-  const nameless = around(async () => [], 'u'.repeat(300));
+  const nameless = dependencies(async () => [], 'u'.repeat(300));
   expect(await failureSummary(failed, nameless.given)).toBeUndefined();
-  const away = around(() => new Promise(() => {}));
+  const away = dependencies(() => new Promise(() => {}));
   const summary = failureSummary(failed, away.given);
   await away.clock.run(FAILURE_SUMMARY_MAX_MS);
   expect(await summary).toBeUndefined();
@@ -45,7 +45,7 @@ it('is left out, and counted, where rows are damaged or can not be had in time',
 });
 
 it('is no business of an end that is no failure', async () => {
-  const { given, missed } = around(() => Promise.reject(new Error('not to be read')));
+  const { given, missed } = dependencies(() => Promise.reject(new Error('not to be read')));
   const parked = { type: 'WorkflowParked', control: {}, payload: {} } as never;
   expect(await failureSummary(parked, given)).toBeUndefined();
   expect(missed).toEqual([]);

@@ -42,7 +42,7 @@ import {
 import type { EffectJournal } from '../effects/index.ts';
 import type { ContextReads, StreamContent } from '../history/index.ts';
 import { EFFECT_NOT_RECORDED, sha256Digest } from '../kernel/index.ts';
-import type { Draft, HeldStream } from '../lease/index.ts';
+import type { Draft, LeasedStream } from '../lease/index.ts';
 import { anyWrite } from './commit-context.ts';
 import {
   FAILURE_SUMMARY_MAX_MS,
@@ -52,10 +52,10 @@ import {
 } from './limits.ts';
 import type { ModelCalls } from './model-calls.ts';
 
-export interface SummarySurroundings {
+export interface SummaryDependencies {
   readonly ports: { readonly clock: Clock; readonly telemetry: Pick<Telemetry, 'count'> };
   readonly definition: Definition;
-  readonly stream: HeldStream;
+  readonly stream: LeasedStream;
   readonly content: StreamContent;
   readonly reads: ContextReads;
   readonly models: ModelCalls;
@@ -77,10 +77,10 @@ export async function withSummaries(
   result: StepResult,
   task: TaskState,
   journal: EffectJournal,
-  around: SummarySurroundings,
+  dependencies: SummaryDependencies,
 ): Promise<StepResult> {
-  const rolling = result.fragments === undefined ? undefined : await rollingSummary(task, journal, around);
-  const session = !endsHistory(result) ? undefined : await sessionSummary(result, task, journal, around);
+  const rolling = result.fragments === undefined ? undefined : await rollingSummary(task, journal, dependencies);
+  const session = !endsHistory(result) ? undefined : await sessionSummary(result, task, journal, dependencies);
   if (rolling === undefined && session === undefined) return result;
   return {
     ...result,
@@ -90,7 +90,7 @@ export async function withSummaries(
 }
 
 async function ask(
-  { models, signal }: SummarySurroundings,
+  { models, signal }: SummaryDependencies,
   { id }: TaskState,
   journal: EffectJournal,
   question: { readonly name: string; readonly model: Model; readonly messages: readonly BundleMessage[] },
@@ -113,9 +113,9 @@ const user = (text: string): BundleMessage => ({ role: 'user', content: [{ type:
 async function rollingSummary(
   task: TaskState,
   journal: EffectJournal,
-  around: SummarySurroundings,
+  dependencies: SummaryDependencies,
 ): Promise<FragmentDraft | undefined> {
-  const { definition, content, reads, stream, models } = around;
+  const { definition, content, reads, stream, models } = dependencies;
   const { context: rules } = definition;
   const policies = [...(rules?.bundles.values() ?? [])].filter(({ summary }) => summary !== null);
   if (rules === undefined || policies.length === 0) return undefined;
@@ -129,7 +129,7 @@ async function rollingSummary(
     // Parallel tasks find the same one due: it is made once.
     return models.once(JSON.stringify(due.covers), async () => {
       const text = await rollingText(due, policy.summary!, rules, (model, prompt) =>
-        ask(around, task, journal, {
+        ask(dependencies, task, journal, {
           name: 'rolling-summary',
           model,
           messages: [system(prompt.system), user(prompt.user)],
@@ -161,12 +161,12 @@ async function sessionSummary(
   result: StepResult,
   task: TaskState,
   journal: EffectJournal,
-  around: SummarySurroundings,
+  dependencies: SummaryDependencies,
 ): Promise<MemoryUpdate | undefined> {
-  const { stream, definition } = around;
+  const { stream, definition } = dependencies;
   const { session } = stream.speculative;
   if (session === undefined) return undefined;
-  const { byRule, goal, fragments } = await summaryByRule(session, around, {
+  const { byRule, goal, fragments } = await summaryByRule(session, dependencies, {
     last: {
       step: task.step,
       action: result.lastAction ?? task.step,
@@ -177,7 +177,7 @@ async function sessionSummary(
   });
   const model = definition.context?.summaryModel;
   const summary =
-    model === undefined ? byRule : await summaryByModel(model, byRule, goal, fragments, around, task, journal);
+    model === undefined ? byRule : await summaryByModel(model, byRule, goal, fragments, dependencies, task, journal);
   return summaryUpdate(session, stream, summary);
 }
 
@@ -187,14 +187,14 @@ async function sessionSummary(
  */
 export async function failureSummary(
   ending: Draft,
-  around: Pick<SummarySurroundings, 'content' | 'reads' | 'stream' | 'ports'>,
+  dependencies: Pick<SummaryDependencies, 'content' | 'reads' | 'stream' | 'ports'>,
 ): Promise<MemoryWrite | undefined> {
-  const { stream, ports } = around;
+  const { stream, ports } = dependencies;
   const { session, frontier } = stream.speculative;
   if (session === undefined || !isFailure(ending)) return undefined;
   const task = 'task' in ending.control && ending.control.task !== null ? ending.control.task : undefined;
   const step = task === undefined ? undefined : frontier.tasks.get(task)?.step;
-  const made = summaryByRule(session, around, {
+  const made = summaryByRule(session, dependencies, {
     last: { step: step ?? 'the workflow', action: 'failed', output: ending.payload.error.message },
     fragments: [],
     openTasks: tasksBut(stream),
@@ -236,7 +236,7 @@ interface SessionEnd {
 
 async function summaryByRule(
   session: string,
-  { content, reads, stream, ports }: Pick<SummarySurroundings, 'content' | 'reads' | 'stream' | 'ports'>,
+  { content, reads, stream, ports }: Pick<SummaryDependencies, 'content' | 'reads' | 'stream' | 'ports'>,
   end: SessionEnd,
 ) {
   const { workflow, head } = stream.speculative;
@@ -254,7 +254,7 @@ async function summaryByRule(
   return { byRule, goal, fragments };
 }
 
-function summaryUpdate(session: string, { speculative }: HeldStream, summary: SessionSummary): MemoryUpdate {
+function summaryUpdate(session: string, { speculative }: LeasedStream, summary: SessionSummary): MemoryUpdate {
   const { workflow, user: whose } = speculative;
   const key = `${session}/${workflow}`;
   return {
@@ -272,13 +272,13 @@ async function summaryByModel(
   byRule: SessionSummary,
   goal: string,
   fragments: readonly Fragment[],
-  around: SummarySurroundings,
+  dependencies: SummaryDependencies,
   task: TaskState,
   journal: EffectJournal,
 ): Promise<SessionSummary> {
   const conversation = summaryPrompt(null, newestOf(fragments, model)).user;
   const messages = [system(summaryInstruction(goal)), user(`${conversation}\n\nBy rule: ${JSON.stringify(byRule)}`)];
-  const text = await ask(around, task, journal, { name: 'session-summary', model, messages });
+  const text = await ask(dependencies, task, journal, { name: 'session-summary', model, messages });
   return text === undefined ? byRule : parseSummary(text, byRule).summary;
 }
 
@@ -294,5 +294,5 @@ function newestOf(fragments: readonly Fragment[], { tokenizer }: Model): readonl
 
 const goalOf = (input: Json): string => (typeof input === 'string' ? input : JSON.stringify(input)).slice(0, 500);
 
-const tasksBut = ({ speculative }: HeldStream, ended?: TaskId): readonly string[] =>
+const tasksBut = ({ speculative }: LeasedStream, ended?: TaskId): readonly string[] =>
   [...speculative.frontier.tasks].filter(({ id }) => id !== ended).map(({ step }) => step);

@@ -14,7 +14,7 @@ import { parseManifestName } from '@tidemark/segments';
 import { isArchivedObject, logGap } from '../history/index.ts';
 import type { Pace } from '../kernel/index.ts';
 import { type Archive, archiveGap, type KnownManifest } from './archive.ts';
-import { isProvedDeleted, isTold, unproved } from './deletions.ts';
+import { isProvedDeleted, isReported, unproved } from './deletions.ts';
 import { BLOB_REFERENCES_PAGE_COUNT, COMPACTOR_READ_MAX_BYTES, READS_BETWEEN_TRIMS_MAX } from './limits.ts';
 
 export interface BlobReferencesOptions {
@@ -127,7 +127,7 @@ export class BlobReferences {
       return digests;
     } catch (error) {
       const isDeleted = error instanceof CorruptError && error.code === 'segment-deleted';
-      if (isDeleted && !(await isTold(store, manifest))) throw unproved(manifest);
+      if (isDeleted && !(await isReported(store, manifest))) throw unproved(manifest);
       if (isDeleted) return [];
       throw error;
     }

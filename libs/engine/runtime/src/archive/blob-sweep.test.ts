@@ -18,7 +18,7 @@ import type { Compactor } from './compactor.ts';
 
 const PERIOD_MS = 10_000;
 const DAY_MS = 86_400_000;
-const TOLD = 'told '.repeat(1_000);
+const REPORTED = 'told '.repeat(1_000);
 const ID = workflowId('w');
 const everything = { from: 0 as never, limit: 100 };
 
@@ -54,9 +54,9 @@ async function sweeps(count: number): Promise<void> {
 }
 
 /** Runs a workflow whose opening is large, and takes away what stood for that opening before it was in the log. */
-async function run(id: string, told = TOLD, ends = true): Promise<void> {
+async function run(id: string, reported = REPORTED, ends = true): Promise<void> {
   const before = live.digests();
-  await at.run(id, { ends, told });
+  await at.run(id, { ends, reported });
   const named = [...before, ...(await hotRecords()), ...(await at.ports.store.blobReferences(null, 100))];
   for (const digest of live.digests()) if (!named.some((each) => each.includes(digest))) live.lose(digest);
 }
@@ -143,7 +143,7 @@ describe('a blob that nothing names', () => {
 
 describe('a blob stays while it is named', () => {
   it('by a record in the log alone', async () => {
-    await run('w', TOLD, false);
+    await run('w', REPORTED, false);
     at.ports.store.drop();
     await orphan();
     await sweeps(4);
@@ -191,20 +191,20 @@ describe('a blob stays while it is named', () => {
   it('by a row alone, and no longer', async () => {
     await run('w');
     const batch = at.ports.store.batches.at(-1)!;
-    const text = { workflow: ID, digest: 'd'.repeat(64), text: TOLD };
+    const text = { workflow: ID, digest: 'd'.repeat(64), text: REPORTED };
     const context = { fragments: [], texts: [text], scopes: [], spends: [], sessions: [] };
     await at.rows().apply({ ...batch, partitions: [], opened: [], streams: [], closed: [], checkpoints: [], context });
     expect(live.digests()).toHaveLength(2);
     await sweeps(4);
     expect(live.digests()).toHaveLength(2);
-    expect((await at.rows().texts(ID, [text.digest]))[0]?.text).toBe(TOLD);
+    expect((await at.rows().texts(ID, [text.digest]))[0]?.text).toBe(REPORTED);
     await at.ports.store.dropRows({ partition: P0, from: 0 as Offset, to: 1 as Offset }, [ID]);
     await sweeps(3);
     expect(live.digests()).toHaveLength(1);
   });
 
   it('by what was appended while the sweeps looked: it was found to be there already, and nothing was written', async () => {
-    await run('w', TOLD, false);
+    await run('w', REPORTED, false);
     const [name] = live.digests();
     // As if its event had never come, and had been about to come since before the second sweep.
     const records = await hotRecords();
@@ -232,7 +232,7 @@ describe('a blob stays while it is named', () => {
     at.ports.clock.jump(HOT_MS + 1);
     await at.pass();
     const name = manifestName(P0, 0 as Offset);
-    const { blobs, ...older } = JSON.parse(Buffer.from(at.objects.look(name)!).toString()) as { blobs: string[] };
+    const { blobs, ...older } = JSON.parse(Buffer.from(at.objects.poll(name)!).toString()) as { blobs: string[] };
     expect(blobs).toEqual(live.digests());
     at.objects.lose(name);
     await at.objects.create(name, Buffer.from(JSON.stringify(older)));
@@ -246,17 +246,17 @@ describe('a blob stays while it is named', () => {
 
   /** Two segments, the newer of which names one; its manifest, and the older one's, which is believed. */
   async function twoSegments() {
-    await run('w', `${TOLD}first`);
+    await run('w', `${REPORTED}first`);
     at.ports.clock.jump(HOT_MS + 1);
     await at.pass();
     const middle = (await at.startOf()) as Offset;
-    await run('v', `${TOLD}second`);
+    await run('v', `${REPORTED}second`);
     at.ports.clock.jump(HOT_MS + 1);
     await at.pass();
     return { older: manifestName(P0, 0 as Offset), newer: manifestName(P0, middle) };
   }
   async function forge(name: string): Promise<() => Promise<void>> {
-    const bytes = at.objects.look(name)!;
+    const bytes = at.objects.poll(name)!;
     const manifest = JSON.parse(Buffer.from(bytes).toString()) as object;
     at.objects.lose(name);
     await at.objects.create(name, Buffer.from(JSON.stringify({ ...manifest, blobs: [] })));
@@ -315,10 +315,10 @@ describe('a blob stays while it is named', () => {
 describe('nothing moves', () => {
   /** A named one and an unnamed one, the latter to be put aside next; in a segment and hot. */
   beforeEach(async () => {
-    await run('old', `${TOLD}old`);
+    await run('old', `${REPORTED}old`);
     at.ports.clock.jump(HOT_MS + 1);
     await at.pass();
-    await run('new', `${TOLD}new`, false);
+    await run('new', `${REPORTED}new`, false);
     await orphan();
     await sweeps(1);
     compactor = fresh();
@@ -357,7 +357,7 @@ describe('nothing moves', () => {
 
   it('where a manifest is missing', async () => {
     const name = manifestName(P0, 0 as Offset);
-    const bytes = at.objects.look(name)!;
+    const bytes = at.objects.poll(name)!;
     at.objects.lose(name);
     await nothingMoves('archive-gap');
     await at.objects.create(name, bytes);

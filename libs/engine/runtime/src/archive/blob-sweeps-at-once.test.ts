@@ -46,7 +46,7 @@ async function sweeps(count: number): Promise<void> {
 describe('two sweeps at once', () => {
   /** Nothing names it, as the first sweep found, until it is named. */
   async function unnamed(): Promise<{ readonly digest: string; readonly name: () => void }> {
-    await at.run('w', { ends: false, told: 'told '.repeat(1_000) });
+    await at.run('w', { ends: false, reported: 'told '.repeat(1_000) });
     const [held] = await at.log.read([{ partition: P0, from: 0 as Offset }]);
     const records = held!.records.map(({ value }) => ({ value, type: 't' }));
     const named = records.flatMap(({ value }) => recordBlob(value)?.digest ?? []);

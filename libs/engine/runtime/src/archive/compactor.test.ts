@@ -114,7 +114,7 @@ describe('a pass', () => {
   it('holds the fold state of its end: folding goes on from there as from the beginning', async () => {
     await at.run('open', { ends: false });
     await at.pass();
-    const manifest = decodeManifest('m', at.objects.look(manifestName(P0, 0 as Offset))!);
+    const manifest = decodeManifest('m', at.objects.poll(manifestName(P0, 0 as Offset))!);
     const whole = foldEntries(emptyPartition(P0, 0 as Offset), stored.map(decodeRecord)).state;
     expect(manifest).toMatchObject({ generation: whole.generation, to: stored.length });
     expect(manifest.streams).toHaveLength(whole.streams.size);
@@ -192,7 +192,7 @@ describe('an object store', () => {
   /** Each event lies in one object and comes back as it was, and all of them are trimmed. */
   async function eachOnce(): Promise<void> {
     const objects = at.objects.names().filter((name) => name.endsWith('.parquet'));
-    const held = objects.flatMap((name) => decodeSegment(at.objects.look(name)!).records);
+    const held = objects.flatMap((name) => decodeSegment(at.objects.poll(name)!).records);
     expect(held.map(({ value }) => Buffer.from(value))).toEqual(stored);
     expect(await at.startOf()).toBe(stored.length);
     expect(await at.valuesFrom()).toEqual(stored);
@@ -342,7 +342,7 @@ describe('nothing is trimmed', () => {
     };
     await expect(at.pass()).rejects.toThrow();
     const name = manifestName(P0, 0 as Offset);
-    const manifest = JSON.parse(Buffer.from(at.objects.look(name)!).toString()) as Record<string, unknown>;
+    const manifest = JSON.parse(Buffer.from(at.objects.poll(name)!).toString()) as Record<string, unknown>;
     at.errors = [];
     at.objects.lose(name);
     await at.objects.create(name, Buffer.from(JSON.stringify({ ...manifest, chainAfter: 'f'.repeat(64) })));

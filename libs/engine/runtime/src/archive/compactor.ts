@@ -21,7 +21,7 @@ import { ArchiveWriter, type SegmentEncoder } from './archive-writer.ts';
 import { dropArchived, settleArchived } from './archived-rows.ts';
 import { BlobSweep, NO_SWEEP, type SweepReport } from './blob-sweep.ts';
 import {
-  BLOB_SWEEP_LOOK_MS,
+  BLOB_SWEEP_POLL_MS,
   CLOCKS_APART_MAX_MS,
   COMPACTOR_PARTITIONS_AT_ONCE,
   COMPACTOR_PERIOD_MS,
@@ -31,7 +31,7 @@ import {
   SEGMENT_MIN_BYTES,
   SEGMENT_WAIT_MAX_MS,
   SEGMENTS_PAGE_COUNT,
-  STORAGE_LOOK_MS,
+  STORAGE_POLL_MS,
 } from './limits.ts';
 import { type DeletionWriter, Retention, type RetentionReport } from './retention.ts';
 import { checkRetention, DEFAULT_RETENTION, type RetentionPolicy } from './retention-policy.ts';
@@ -94,7 +94,7 @@ export class Compactor {
   /** Partitions of which nothing is left undone. */
   readonly #settled = new Set<Partition>();
   /** Of the store's tables, as the last pass saw them. */
-  #incarnation: string | undefined;
+  #storeId: string | undefined;
   readonly #sweep: BlobSweep | undefined;
   readonly #storage: StorageGauges;
   #loops: ReadonlyMap<string, Loop> = new Map();
@@ -137,8 +137,8 @@ export class Compactor {
     };
     this.#loops = new Map([
       loop(pass, this.#options.policy.periodMs ?? COMPACTOR_PERIOD_MS, COMPACTION),
-      loop(() => this.tellStorage(), STORAGE_LOOK_MS, 'looking at storage'),
-      ...(this.#sweep === undefined ? [] : [loop(() => this.sweepBlobs(), BLOB_SWEEP_LOOK_MS, 'sweep of blobs')]),
+      loop(() => this.reportStorage(), STORAGE_POLL_MS, 'looking at storage'),
+      ...(this.#sweep === undefined ? [] : [loop(() => this.sweepBlobs(), BLOB_SWEEP_POLL_MS, 'sweep of blobs')]),
     ]);
   }
 
@@ -225,8 +225,8 @@ export class Compactor {
   }
 
   /** Sets the gauges of what history takes; one of several compactors does. */
-  async tellStorage(): Promise<void> {
-    if ((await this.#share()).has(0)) await this.#storage.tell();
+  async reportStorage(): Promise<void> {
+    if ((await this.#share()).has(0)) await this.#storage.report();
   }
 
   /** Several may have a range at one moment, after a long step of one of them; that costs work alone. */
@@ -253,7 +253,7 @@ export class Compactor {
     const { log } = this.#options.ports;
     const { nowMs, report } = pass;
     if (!this.#settled.has(partition)) await this.#settle(partition, start, next);
-    await this.#orphans.look(partition);
+    await this.#orphans.poll(partition);
     for (let from = start; from < floor && !this.#stopped.signal.aborted && !pass.isOver; ) {
       const manifest = await this.#archived(partition, from, floor, nowMs);
       if (manifest === undefined || manifest.to > floor) return;
@@ -288,9 +288,9 @@ export class Compactor {
 
   /** Rows that were made anew know of no segment, and may have what was dropped. */
   async #noticeLoss(): Promise<void> {
-    const incarnation = await this.#options.ports.store.incarnation();
-    if (incarnation !== this.#incarnation) this.#settled.clear();
-    this.#incarnation = incarnation;
+    const storeId = await this.#options.ports.store.storeId();
+    if (storeId !== this.#storeId) this.#settled.clear();
+    this.#storeId = storeId;
   }
 
   /**

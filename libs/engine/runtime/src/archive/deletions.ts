@@ -63,7 +63,7 @@ export const deletionWrite = (tenant: TenantId, deletion: Deletion): MemoryWrite
 export const tenantOf = ({ workflows }: Pick<KnownManifest, 'workflows'>): TenantId | undefined => workflows[0]?.tenant;
 
 /** Whether rows say, as the log does, that this very segment was to be deleted. */
-export async function isTold(store: Pick<ProjectionStore, 'memories'>, manifest: KnownManifest): Promise<boolean> {
+export async function isReported(store: Pick<ProjectionStore, 'memories'>, manifest: KnownManifest): Promise<boolean> {
   const tenant = tenantOf(manifest);
   if (tenant === undefined) return false;
   const query = { tenant, subject: subjectOf(tenant), kind: 'record' as const, key: keyOf(manifest), limit: 1 };
@@ -76,7 +76,7 @@ export const isProvedDeleted = async (
   archive: Archive,
   store: Pick<ProjectionStore, 'memories'>,
   manifest: KnownManifest,
-): Promise<boolean> => (await archive.isDeleted(manifest)) && isTold(store, manifest);
+): Promise<boolean> => (await archive.isDeleted(manifest)) && isReported(store, manifest);
 
 const saidOf = (manifest: KnownManifest): string => canonicalJson(deletionOf(manifest) as unknown as Json);
 
@@ -88,7 +88,7 @@ export const unproved = ({ partition, from, to }: Pick<Deletion, 'partition' | '
   );
 
 /** What a tenant's events say was deleted, in the log's order. */
-export interface ToldDeletions {
+export interface RecordedDeletions {
   readonly count: number;
   /** One digest for all of them in their order, as a chain over events is: each later one changes it. */
   readonly chain: Sha256;
@@ -111,7 +111,10 @@ export interface DeletionReads {
 }
 
 /** Reads the tenant's stream from its opening on (D2). Throws `UnavailableError` (`store-rebuilding`), and as reading does. */
-export async function toldDeletions({ log, store, digest }: DeletionReads, tenant: TenantId): Promise<ToldDeletions> {
+export async function recordedDeletions(
+  { log, store, digest }: DeletionReads,
+  tenant: TenantId,
+): Promise<RecordedDeletions> {
   const subject = subjectOf(tenant);
   const values: Json[] = [];
   if (!(await store.ready())) throw rebuilding();
@@ -130,11 +133,11 @@ export async function toldDeletions({ log, store, digest }: DeletionReads, tenan
 }
 
 /** Of the values of all deletions, in their order. */
-export function deletionsOf(values: readonly Json[]): ToldDeletions {
-  const told = new Set(values.map((value) => canonicalJson(value)));
+export function deletionsOf(values: readonly Json[]): RecordedDeletions {
+  const reported = new Set(values.map((value) => canonicalJson(value)));
   const chain = values.reduce<string>(
     (before, value) => hash('sha256', `${before}${canonicalJson(value)}`),
     CHAIN_START,
   );
-  return { count: values.length, chain: chain as Sha256, covers: (manifest) => told.has(saidOf(manifest)) };
+  return { count: values.length, chain: chain as Sha256, covers: (manifest) => reported.has(saidOf(manifest)) };
 }

@@ -1,8 +1,8 @@
 /** The door of the room: what other rooms of the engine use of it. */
 export { Archive } from './archive.ts';
 export { indexArchived, settleArchived } from './archived-rows.ts';
+export { ColdReads, expectedText, latestOf, type RecalledHistory, recalledIn } from './cold-reads.ts';
 export { type Deletion, deletionWrite } from './deletions.ts';
-export { expectedText, latestOf, type RecalledHistory, Recalls, recalledIn } from './recalls.ts';
 export {
   certificatesOf,
   certificateWrite,

@@ -24,7 +24,7 @@ export const CLOCKS_APART_MAX_MS = 60_000;
 export const RESTORED_ROWS_KEPT_MS = 86_400_000;
 export const RESTORED_ROWS_PAGE_COUNT = 100;
 /** Pause between two looks through a partition's segments for objects that no manifest names, in milliseconds. */
-export const ORPHANS_LOOK_MS = 86_400_000;
+export const ORPHANS_POLL_MS = 86_400_000;
 /** Segments that are read from the store's index at once. */
 export const SEGMENTS_PAGE_COUNT = 500;
 /** Segments of one workflow whose rows are put back. */
@@ -36,20 +36,20 @@ export const RESTORES_PER_READ_MAX = 5;
 /** Legal holds that one tenant may have. */
 export const HOLDS_MAX_COUNT = 10_000;
 /** Longest wait of a compactor for rows to show that a segment is to be deleted; until they do it stays. */
-export const DELETION_TOLD_MAX_MS = 30_000;
+export const DELETION_REPORTED_MAX_MS = 30_000;
 /** Pause between two sweeps of blobs, in milliseconds; one goes for good when three sweeps found nothing that refers to it. */
 export const BLOB_SWEEP_PERIOD_MS = 86_400_000;
 /** Pause between two looks whether a sweep is due, in milliseconds. */
-export const BLOB_SWEEP_LOOK_MS = 600_000;
+export const BLOB_SWEEP_POLL_MS = 600_000;
 /** Texts of rows that name blobs, read at once. */
 export const BLOB_REFERENCES_PAGE_COUNT = 5_000;
 /** Partitions whose manifests it reads at one moment, before it folds them. */
 export const REBUILD_INDEXED_AT_ONCE = 8;
 /** Pause between two looks for history that was recalled, in milliseconds, and objects that are asked for at once. */
-export const RECALL_LOOK_MS = 60_000;
+export const RECALL_POLL_MS = 60_000;
 export const RECALLS_AT_ONCE = 16;
 /** Pause between two looks at what history takes, in milliseconds: each reads the lengths of all rows. */
-export const STORAGE_LOOK_MS = 3_600_000;
+export const STORAGE_POLL_MS = 3_600_000;
 /** The largest tenants and workflows, of which metrics tell. */
 export const STORAGE_TENANTS_MAX_COUNT = 1_000;
 export const STORAGE_WORKFLOWS_MAX_COUNT = 20;

@@ -26,6 +26,9 @@ export function differingField(manifest: SegmentManifest, builder: SegmentBuilde
 
 /** Rows of another version of this code may tell of an end in other words. What is null and what is absent are one. */
 function textOf(workflows: readonly ArchivedWorkflow[], isOther: boolean): string {
-  const told = workflows.map(({ ended, ...workflow }) => ({ ...workflow, ended: isOther ? ended !== null : ended }));
-  return canonicalJson(JSON.parse(JSON.stringify(told, (_, value: unknown) => value ?? undefined)) as Json);
+  const reported = workflows.map(({ ended, ...workflow }) => ({
+    ...workflow,
+    ended: isOther ? ended !== null : ended,
+  }));
+  return canonicalJson(JSON.parse(JSON.stringify(reported, (_, value: unknown) => value ?? undefined)) as Json);
 }

@@ -11,8 +11,8 @@ import type { Ports } from '../kernel/index.ts';
 import { ProjectionBuilder } from '../projection/index.ts';
 import { type Archive, archiveGap } from './archive.ts';
 import { stateAfter } from './archived-state.ts';
+import { latestOf } from './cold-reads.ts';
 import { WORKFLOW_SEGMENTS_MAX_COUNT } from './limits.ts';
-import { latestOf } from './recalls.ts';
 import { recordManifests } from './segment-rows.ts';
 
 /** What became of asking for a workflow's history. */

@@ -13,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { workflowAt } from '../history/workflow-at.ts';
 import { LamportClock } from '../kernel/ports.ts';
 import { tombstoneName } from './archive.ts';
-import { DELETION_TOLD_MAX_MS } from './limits.ts';
+import { DELETION_REPORTED_MAX_MS } from './limits.ts';
 import { Retention } from './retention.ts';
 import {
   checkRetention,
@@ -33,7 +33,7 @@ let before: unknown;
 const lamport = new LamportClock();
 
 /** What a tenant is told to be: as the rows that follow from it. */
-function tell(tenant: TenantId, write: ReturnType<typeof policyWrite>): void {
+function report(tenant: TenantId, write: ReturnType<typeof policyWrite>): void {
   const { value, words = '', source = '', ...entry } = write;
   at.ports.store.memory.put([
     {
@@ -208,7 +208,7 @@ describe('a segment that is no longer kept', () => {
   });
 
   it('waits for the policy of its tenant, where that has one', async () => {
-    tell(TENANT, policyWrite(TENANT, { warmMs: DAY_MS, keepMs: 90 * DAY_MS }));
+    report(TENANT, policyWrite(TENANT, { warmMs: DAY_MS, keepMs: 90 * DAY_MS }));
     at.ports.clock.jump(31 * DAY_MS);
     expect(await pass()).toMatchObject({ cooledCount: 1, deletedCount: 0 });
     at.ports.clock.jump(60 * DAY_MS);
@@ -218,13 +218,13 @@ describe('a segment that is no longer kept', () => {
   it('waits while a hold covers it, and goes when that is released', async () => {
     const hold = { id: 'case-7', by: 'ana', why: 'a dispute' };
     at.ports.clock.jump(31 * DAY_MS);
-    tell(TENANT, holdWrite(TENANT, { ...hold, workflow: FIRST }));
+    report(TENANT, holdWrite(TENANT, { ...hold, workflow: FIRST }));
     expect(await pass()).toMatchObject({ deletedCount: 0, heldCount: 1 });
-    tell(TENANT, holdWrite(TENANT, { ...hold, workflow: workflowId('other') }));
-    tell(TENANT, holdWrite(TENANT, { ...hold, id: 'all', workflow: null }));
+    report(TENANT, holdWrite(TENANT, { ...hold, workflow: workflowId('other') }));
+    report(TENANT, holdWrite(TENANT, { ...hold, id: 'all', workflow: null }));
     expect(await pass()).toMatchObject({ deletedCount: 0, heldCount: 1 });
     expect((await retentionOf(at.ports.store, TENANT)).holds).toHaveLength(2);
-    tell(TENANT, holdWrite(TENANT, { id: 'all', released: true }));
+    report(TENANT, holdWrite(TENANT, { id: 'all', released: true }));
     expect(await pass()).toMatchObject({ deletedCount: 1, heldCount: 0 });
   });
 
@@ -283,7 +283,7 @@ describe('a segment that is no longer kept', () => {
 
   it('waits for no hold of another tenant’s', async () => {
     const other = 'other' as TenantId;
-    tell(other, holdWrite(other, { id: 'case-7', workflow: null, by: 'ana', why: 'a dispute' }));
+    report(other, holdWrite(other, { id: 'case-7', workflow: null, by: 'ana', why: 'a dispute' }));
     at.ports.clock.jump(31 * DAY_MS);
     expect(await pass()).toMatchObject({ deletedCount: 1, heldCount: 0 });
   });
@@ -295,7 +295,7 @@ describe('a segment that is no longer kept', () => {
     at.ports.clock.jump(31 * DAY_MS);
     const { remove } = at.objects;
     at.objects.remove = async (name) => {
-      tell(TENANT, holdWrite(TENANT, { id: 'all', workflow: null, by: 'ana', why: 'a dispute' }));
+      report(TENANT, holdWrite(TENANT, { id: 'all', workflow: null, by: 'ana', why: 'a dispute' }));
       return remove.call(at.objects, name);
     };
     expect(await pass()).toMatchObject({ deletedCount: 1, heldCount: 1 });
@@ -306,13 +306,13 @@ describe('a segment that is no longer kept', () => {
     ['hold', holdWrite(TENANT, { id: 'case-7', workflow: workflowId('none'), by: 'ana', why: 'a dispute' })],
   ])('stays while a %s of its tenant can’t be read, which is told', async (_, write) => {
     // What is sealed with a key that is gone reads so.
-    tell(TENANT, { ...write, value: {} });
+    report(TENANT, { ...write, value: {} });
     at.ports.clock.jump(31 * DAY_MS);
     expect(await pass()).toMatchObject({ deletedCount: 0, cooledCount: 0 });
     expect(at.errors).toMatchObject([{ code: 'retention-unreadable' }]);
     at.errors = [];
     // The control: with what it said, it goes.
-    tell(TENANT, write);
+    report(TENANT, write);
     expect(await pass()).toMatchObject({ deletedCount: 1 });
   });
 
@@ -356,7 +356,7 @@ describe('a segment that is no longer kept', () => {
     const others = at.ports.clock.sleeperCount;
     const late = expect(pass()).rejects.toMatchObject({ code: 'deletion-untold' });
     await expect.poll(() => at.ports.clock.sleeperCount).toBeGreaterThan(others);
-    await at.ports.clock.run(DELETION_TOLD_MAX_MS);
+    await at.ports.clock.run(DELETION_REPORTED_MAX_MS);
     await late;
     expect(names('objects')).toHaveLength(1);
     const compactor = at.compactor({ retention });
@@ -370,19 +370,19 @@ describe('a segment that is no longer kept', () => {
   it('stays when a hold is set after the log was told, and goes once that is released', async () => {
     at.ports.clock.jump(31 * DAY_MS);
     at.beforeDeletion = async () =>
-      tell(TENANT, holdWrite(TENANT, { id: 'all', workflow: null, by: 'ana', why: 'a dispute' }));
+      report(TENANT, holdWrite(TENANT, { id: 'all', workflow: null, by: 'ana', why: 'a dispute' }));
     expect(await pass()).toMatchObject({ deletedCount: 0, heldCount: 1 });
     // It grows cold as others do.
     expect([names('objects').length, names('cold').length]).toEqual([0, 1]);
     at.beforeDeletion = async () => {};
-    tell(TENANT, holdWrite(TENANT, { id: 'all', released: true }));
+    report(TENANT, holdWrite(TENANT, { id: 'all', released: true }));
     expect(await pass()).toMatchObject({ deletedCount: 1 });
   });
 
   it('stays where its manifest is not the one that rows tell of', async () => {
     at.ports.clock.jump(31 * DAY_MS);
     const name = manifestName(P0, 0 as Offset);
-    const bytes = at.objects.look(name)!;
+    const bytes = at.objects.poll(name)!;
     at.objects.lose(name);
     await at.objects.create(name, encodeManifest({ ...decodeManifest(name, bytes), digest: 'f'.repeat(64) as never }));
     expect(await pass()).toMatchObject({ deletedCount: 0 });

@@ -19,7 +19,7 @@ import type { Ports } from '../kernel/index.ts';
 import type { Archive, KnownManifest } from './archive.ts';
 import { tombstoneName } from './archive.ts';
 import { type Deletion, deletionOf, isProvedDeleted } from './deletions.ts';
-import { DELETION_TOLD_MAX_MS, SEGMENTS_PAGE_COUNT } from './limits.ts';
+import { DELETION_REPORTED_MAX_MS, SEGMENTS_PAGE_COUNT } from './limits.ts';
 import { type LegalHold, type RetentionPolicy, retentionOf } from './retention-policy.ts';
 
 /** Writes deletions into the log. */
@@ -200,7 +200,7 @@ export class Retention {
       return;
     }
     if (!(await ports.store.ready())) return;
-    await this.#tell(tenant, deletionOf(await this.#manifestOf(segment)));
+    await this.#report(tenant, deletionOf(await this.#manifestOf(segment)));
     // A hold that was set while it was written down comes first.
     if (await this.#isHeld(tenant, segment)) {
       report.heldCount++;
@@ -216,17 +216,19 @@ export class Retention {
   }
 
   /** Throws `UnavailableError` (`deletion-untold`): rows don't show it in time, as where no coordinator runs. */
-  async #tell(tenant: TenantId, deletion: Deletion): Promise<void> {
+  async #report(tenant: TenantId, deletion: Deletion): Promise<void> {
     const { deletions, ports, stopped } = this.#options;
     const ended = new AbortController();
-    const late = ports.clock.sleep(DELETION_TOLD_MAX_MS, AbortSignal.any([ended.signal, stopped])).then(() => 'late');
-    const told = deletions.deletes(tenant, deletion);
+    const late = ports.clock
+      .sleep(DELETION_REPORTED_MAX_MS, AbortSignal.any([ended.signal, stopped]))
+      .then(() => 'late');
+    const reported = deletions.deletes(tenant, deletion);
     try {
-      if ((await Promise.race([told, late])) === 'late') throw untold(deletion);
+      if ((await Promise.race([reported, late])) === 'late') throw unreported(deletion);
     } finally {
       ended.abort();
       // One that comes late counts for the next pass.
-      told.catch(() => {});
+      reported.catch(() => {});
     }
   }
 
@@ -247,7 +249,7 @@ export class Retention {
   }
 }
 
-const untold = ({ object }: Deletion): UnavailableError =>
+const unreported = ({ object }: Deletion): UnavailableError =>
   new UnavailableError(
     'deletion-untold',
     `${object} is to be deleted, and rows don't show yet that the log was told so. It stays; coordinators have to run for that.`,

@@ -13,7 +13,7 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tombstoneName } from './archive.ts';
 import type { Compactor } from './compactor.ts';
-import { ORPHANS_LOOK_MS } from './limits.ts';
+import { ORPHANS_POLL_MS } from './limits.ts';
 
 const gone = new UnavailableError('gone', 'The process died.');
 let at: SimulatedArchive<MemoryObjects>;
@@ -34,7 +34,7 @@ const segments = (): string[] => at.objects.names().filter((name) => name.endsWi
 
 /** Offsets of all events that whoever reads every object has, as `segments/*` gives them. */
 const offsetsOfAll = (): number[] =>
-  segments().flatMap((name) => decodeSegment(at.objects.look(name)!).records.map(({ offset }) => offset));
+  segments().flatMap((name) => decodeSegment(at.objects.poll(name)!).records.map(({ offset }) => offset));
 const each = (): number[] => stored.map((_, offset) => offset);
 
 /** A pass that dies once its object is written and read back. */
@@ -60,7 +60,7 @@ async function more(): Promise<void> {
 /** The segment's bytes under the name of another one that begins there. */
 async function orphanAt(from: number, to: number): Promise<string> {
   const name = segmentName(P0, from as Offset, to as Offset, 'ab'.repeat(32));
-  await at.objects.create(name, at.objects.look(segments()[0]!)!);
+  await at.objects.create(name, at.objects.poll(segments()[0]!)!);
   return name;
 }
 
@@ -82,7 +82,7 @@ describe('an object that no manifest names', () => {
     await compactor.pass();
     expect(segments()).toHaveLength(2);
     at.objects.heal();
-    at.ports.clock.jump(ORPHANS_LOOK_MS - 1);
+    at.ports.clock.jump(ORPHANS_POLL_MS - 1);
     await compactor.pass();
     expect(segments()).toHaveLength(2);
     at.ports.clock.jump(1);
@@ -121,12 +121,12 @@ describe('an object that no manifest names', () => {
     const day = 86_400_000;
     await at.pass();
     const [name] = segments();
-    const bytes = at.objects.look(name!)!;
+    const bytes = at.objects.poll(name!)!;
     at.ports.clock.jump(2 * day);
     await at.pass({ retention: { warmMs: day, keepMs: day } });
     expect(segments()).toEqual([]);
     await at.objects.create(name!, bytes);
-    const tombstone = at.objects.look(tombstoneName(P0, 0 as Offset))!;
+    const tombstone = at.objects.poll(tombstoneName(P0, 0 as Offset))!;
     at.objects.lose(tombstoneName(P0, 0 as Offset));
     await at.pass();
     expect(segments()).toEqual([name]);

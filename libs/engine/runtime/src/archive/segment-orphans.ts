@@ -13,8 +13,8 @@ import type { Clock, ProjectionStore, SegmentRow } from '@tidemark/ports';
 import { parseSegmentName, type SegmentPlace, segmentPrefix } from '@tidemark/segments';
 import { isArchivedObject } from '../history/index.ts';
 import type { Archive, KnownManifest } from './archive.ts';
-import { isProvedDeleted, isTold } from './deletions.ts';
-import { ORPHANS_LOOK_MS, SEGMENTS_PAGE_COUNT } from './limits.ts';
+import { isProvedDeleted, isReported } from './deletions.ts';
+import { ORPHANS_POLL_MS, SEGMENTS_PAGE_COUNT } from './limits.ts';
 
 export interface SegmentOrphansOptions {
   readonly archive: Archive;
@@ -33,9 +33,9 @@ export class SegmentOrphans {
   }
 
   /** Looks through the partition, unless it did so lately. */
-  async look(partition: Partition): Promise<void> {
+  async poll(partition: Partition): Promise<void> {
     const nowMs = this.#options.clock.monotonicMs();
-    if (nowMs - (this.#lookedMs.get(partition) ?? Number.NEGATIVE_INFINITY) < ORPHANS_LOOK_MS) return;
+    if (nowMs - (this.#lookedMs.get(partition) ?? Number.NEGATIVE_INFINITY) < ORPHANS_POLL_MS) return;
     const kept = await this.#indexed(partition);
     for (const place of await this.#listed(partition, segmentPrefix(partition))) {
       if (!kept.has(place.name)) await this.#attempt(place);
@@ -96,7 +96,7 @@ export class SegmentOrphans {
       await archive.records(manifest);
     } catch (error) {
       const isDeleted = error instanceof CorruptError && error.code === 'segment-deleted';
-      if (isDeleted && !(await isTold(store, manifest))) return false;
+      if (isDeleted && !(await isReported(store, manifest))) return false;
       if (!isDeleted && !isArchivedObject(error)) throw error;
     }
     return true;

@@ -10,9 +10,9 @@ const use = (name: string, hotBytes: number, archivedBytes: number): StorageUse 
 });
 
 it('tells rows, segments, and segments as the log held them, until they are gone', async () => {
-  const told = new Map<string, number>();
+  const reported = new Map<string, number>();
   const gauge = (name: string, value: number, { form, ...of }: Record<string, string | number> = {}): void =>
-    void told.set(`${name} ${Object.values(of)} ${form}`, value);
+    void reported.set(`${name} ${Object.values(of)} ${form}`, value);
   let uses = [use('acme', 900, 10), use('mine', 50, 0)];
   const telemetry = { counter: () => {}, histogram: () => {}, gauge };
   const gauges = new StorageGauges({
@@ -20,8 +20,8 @@ it('tells rows, segments, and segments as the log held them, until they are gone
     telemetry: telemetry as never,
   });
 
-  await gauges.tell();
-  expect(Object.fromEntries(told)).toEqual({
+  await gauges.report();
+  expect(Object.fromEntries(reported)).toEqual({
     'storage_bytes acme rows': 900,
     'storage_bytes acme segments': 10,
     'storage_bytes acme segments-as-log': 70,
@@ -31,8 +31,8 @@ it('tells rows, segments, and segments as the log held them, until they are gone
   });
 
   uses = [use('mine', 60, 0)];
-  await gauges.tell();
-  expect(told.get('storage_bytes mine rows')).toBe(60);
-  expect(told.get('storage_bytes acme rows')).toBe(0);
-  expect(told.get('storage_bytes acme segments-as-log')).toBe(0);
+  await gauges.report();
+  expect(reported.get('storage_bytes mine rows')).toBe(60);
+  expect(reported.get('storage_bytes acme rows')).toBe(0);
+  expect(reported.get('storage_bytes acme segments-as-log')).toBe(0);
 });

@@ -8,19 +8,19 @@ const LIMITS = { tenant: STORAGE_TENANTS_MAX_COUNT, workflow: STORAGE_WORKFLOWS_
 export class StorageGauges {
   readonly #ports: { readonly store: Pick<ProjectionStore, 'storage'>; readonly telemetry: Telemetry };
   /** What was told last, by what it is of: a gauge stands until it is set again. */
-  readonly #told = { tenant: new Set<string>(), workflow: new Set<string>() };
+  readonly #reported = { tenant: new Set<string>(), workflow: new Set<string>() };
 
   constructor(ports: { readonly store: Pick<ProjectionStore, 'storage'>; readonly telemetry: Telemetry }) {
     this.#ports = ports;
   }
 
-  async tell(): Promise<void> {
+  async report(): Promise<void> {
     for (const by of ['tenant', 'workflow'] as const) {
       const uses = await this.#ports.store.storage(by, LIMITS[by]);
       const names = new Set(uses.map(({ name }) => name));
-      for (const name of this.#told[by]) if (!names.has(name)) this.#set(by, { name, ...NOTHING });
+      for (const name of this.#reported[by]) if (!names.has(name)) this.#set(by, { name, ...NOTHING });
       for (const use of uses) this.#set(by, use);
-      this.#told[by] = names;
+      this.#reported[by] = names;
     }
   }
 

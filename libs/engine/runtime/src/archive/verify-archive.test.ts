@@ -30,7 +30,7 @@ beforeEach(async () => {
 afterEach(() => at.close());
 
 async function archived(id: string): Promise<void> {
-  await at.run(id, { told: `${id} `.repeat(1_000) });
+  await at.run(id, { reported: `${id} `.repeat(1_000) });
   at.ports.clock.jump(HOT_MS + 1);
   expect(await at.pass()).toMatchObject({ segmentCount: 1 });
 }
@@ -41,7 +41,7 @@ const segments = () => at.objects.names().filter((name) => name.endsWith('.parqu
 
 const manifestAt = (from: number) => {
   const name = manifestName(P0, from as Offset);
-  return { name, manifest: decodeManifest(name, at.objects.look(name)!) };
+  return { name, manifest: decodeManifest(name, at.objects.poll(name)!) };
 };
 const newest = () => manifestAt(manifestAt(0).manifest.to);
 type Manifest = ReturnType<typeof newest>['manifest'];
@@ -70,7 +70,7 @@ describe('an audit', () => {
   it('tells where both chains end: of events, and of what manifests say', async () => {
     const { name, manifest } = newest();
     const ends = { partition: 0, to: manifest.to, chain: manifest.chainAfter };
-    expect((await audit()).chains).toEqual([{ ...ends, manifest: hash('sha256', at.objects.look(name)!) }]);
+    expect((await audit()).chains).toEqual([{ ...ends, manifest: hash('sha256', at.objects.poll(name)!) }]);
     // What no event tells shows there, and there alone.
     await replace(name, encodeManifest({ ...manifest, writtenAtMs: 1 }));
     const { chains, problems: none } = await audit();
@@ -113,8 +113,8 @@ describe('a forged newest manifest is told, for', () => {
   it.each(forgeries)('%s (%s)', async (_, field, forged) => {
     const { name, manifest } = newest();
     await replace(name, encodeManifest({ ...manifest, ...forged(manifest) }));
-    const told = { code: 'manifest-differs', message: expect.stringContaining(`(${field})`) };
-    expect(await problems()).toMatchObject([told]);
+    const reported = { code: 'manifest-differs', message: expect.stringContaining(`(${field})`) };
+    expect(await problems()).toMatchObject([reported]);
     await replace(name, encodeManifest(manifest));
     expect(await problems()).toEqual([]);
   });
@@ -129,7 +129,7 @@ describe('a forged newest manifest is told, for', () => {
 
   it('what the fold refused, with a segment to match', async () => {
     const { name, manifest } = newest();
-    const { records } = decodeSegment(at.objects.look(manifest.object)!);
+    const { records } = decodeSegment(at.objects.poll(manifest.object)!);
     const { partition, chainBefore } = manifest;
     const changed = records.map((record, index) =>
       index === 1 ? { ...record, position: null, rejected: 'closed' as const } : record,

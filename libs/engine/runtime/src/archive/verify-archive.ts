@@ -20,7 +20,7 @@ import { CHAIN_START, type SegmentRecord } from '@tidemark/segments';
 import type { Blobs } from '../views/index.ts';
 import type { Archive, KnownManifest } from './archive.ts';
 import { stateAfter } from './archived-state.ts';
-import { type ToldDeletions, tenantOf, unproved } from './deletions.ts';
+import { type RecordedDeletions, tenantOf, unproved } from './deletions.ts';
 import { differingField } from './manifest-facts.ts';
 import { SegmentBuilder } from './segment-builder.ts';
 
@@ -66,7 +66,7 @@ export interface ArchiveVerdict {
 
 export interface VerifyOptions {
   /** What the log says was deleted of a tenant's. */
-  readonly deletions: (tenant: TenantId) => Promise<ToldDeletions>;
+  readonly deletions: (tenant: TenantId) => Promise<RecordedDeletions>;
   /** Reads large payloads that events name as well; absent: there are none. */
   readonly blobs?: Blobs | undefined;
   /** Absent: all. */
@@ -99,18 +99,18 @@ export async function verifyArchive(
     problems: [],
   };
   archive.forget();
-  const told = new Map<TenantId, Promise<ToldDeletions>>();
-  const toldOf = async (tenant: TenantId): Promise<ToldDeletions> => {
-    const known = told.get(tenant) ?? deletions(tenant);
-    if (told.has(tenant)) return known;
-    told.set(tenant, known);
+  const reported = new Map<TenantId, Promise<RecordedDeletions>>();
+  const reportedOf = async (tenant: TenantId): Promise<RecordedDeletions> => {
+    const known = reported.get(tenant) ?? deletions(tenant);
+    if (reported.has(tenant)) return known;
+    reported.set(tenant, known);
     const { count, chain } = await known;
     verdict.deletions.push({ tenant, count, chain });
     return known;
   };
   for (const [partition, { start, end }] of await log.bounds(partitions)) {
     verdict.partitionCount++;
-    await verifyPartition({ archive, verdict, toldOf, ...options }, partition, { start, end });
+    await verifyPartition({ archive, verdict, reportedOf, ...options }, partition, { start, end });
   }
   return verdict;
 }
@@ -118,7 +118,7 @@ export async function verifyArchive(
 interface Audit extends Pick<VerifyOptions, 'blobs' | 'onSegment'> {
   readonly archive: Archive;
   readonly verdict: Growing;
-  readonly toldOf: VerifyOptions['deletions'];
+  readonly reportedOf: VerifyOptions['deletions'];
 }
 
 async function verifyPartition(
@@ -198,10 +198,10 @@ async function verifySegment(
 }
 
 /** A tombstone is a file that whoever has the object store can write: an event of the log must say the same of this very segment. */
-async function verifyDeletion({ verdict, toldOf }: Audit, manifest: KnownManifest, problem: Tell): Promise<void> {
+async function verifyDeletion({ verdict, reportedOf }: Audit, manifest: KnownManifest, problem: Tell): Promise<void> {
   const tenant = tenantOf(manifest);
   try {
-    if (tenant === undefined || !(await toldOf(tenant)).covers(manifest)) throw unproved(manifest);
+    if (tenant === undefined || !(await reportedOf(tenant)).covers(manifest)) throw unproved(manifest);
     verdict.deletedCount++;
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
@@ -230,8 +230,8 @@ function checkFacts(
     );
   }
   const wrong = builder.records.find(({ position, rejected }, at) => {
-    const told = records[at];
-    return told?.position !== position || told.rejected !== rejected;
+    const reported = records[at];
+    return reported?.position !== position || reported.rejected !== rejected;
   });
   if (wrong === undefined) return;
   problem(

@@ -20,10 +20,10 @@ import type { ApprovalQuery, WorkflowListing } from '@tidemark/ports';
 import {
   type Definition,
   type EffectDefinition,
+  type ModelChunk,
   refuseSealed,
   type ShadowDefinition,
   type StartOptions,
-  type ToldDelta,
 } from '../definition/index.ts';
 import { shownSecrets, type WorkflowKeys } from '../encryption/index.ts';
 import { drawUpFork, type Forked, type ForkOptions, isSameFork } from '../forks/index.ts';
@@ -60,7 +60,7 @@ import { Bulk } from './bulk.ts';
 import { ClientMemory } from './client-memory.ts';
 import { CHILDREN_PAGE_COUNT, SESSION_NAME_MAX_CHARS } from './limits.ts';
 import { Queues } from './queues.ts';
-import { RESULT_LOOK_PERIOD_MS, Run } from './run.ts';
+import { RESULT_POLL_PERIOD_MS, Run } from './run.ts';
 import { Schedules } from './schedules.ts';
 
 export interface ClientOptions {
@@ -97,7 +97,7 @@ export class Client {
   readonly system: SystemStreams;
   readonly #starter: Starter;
   readonly #closing = new AbortController();
-  readonly #told: WorkflowInbox;
+  readonly #reported: WorkflowInbox;
   readonly #decisions: Decisions;
   readonly #lifecycle: Lifecycle;
   readonly #approvals: Approvals;
@@ -107,11 +107,11 @@ export class Client {
     this.#options = options;
     const { ports, lamport, partitionsMax, admission } = options;
     this.#starter = new Starter({ ports, lamport, partitionsMax, admission });
-    this.#told = new WorkflowInbox({ ports, lamport, closing: this.#closing.signal });
-    this.#decisions = new Decisions({ ports, told: this.#told });
-    this.#lifecycle = new Lifecycle(this.#told);
-    this.#judgements = new RecordJudgements(this.#told, options.keys);
-    this.#approvals = new Approvals(ports, this.#told, this.#closing.signal);
+    this.#reported = new WorkflowInbox({ ports, lamport, closing: this.#closing.signal });
+    this.#decisions = new Decisions({ ports, reported: this.#reported });
+    this.#lifecycle = new Lifecycle(this.#reported);
+    this.#judgements = new RecordJudgements(this.#reported, options.keys);
+    this.#approvals = new Approvals(ports, this.#reported, this.#closing.signal);
     this.shadows = new Shadows(options);
     this.schedules = new Schedules(this, ports);
     this.bulk = new Bulk(this, ports);
@@ -190,7 +190,7 @@ export class Client {
     const { ports } = this.#options;
     const { signal } = this.#closing;
     while ((await whileUnavailable(ports.clock, signal, () => isSameFork(ports, request))) === undefined) {
-      await ports.clock.sleep(RESULT_LOOK_PERIOD_MS, signal);
+      await ports.clock.sleep(RESULT_POLL_PERIOD_MS, signal);
       signal.throwIfAborted();
     }
   }
@@ -341,17 +341,17 @@ export class Client {
    * Tells what models answer in the workflow's steps, as it comes and where a call is streamed; nothing that came before. Returns what ends it.
    * Throws `ConfigError` (`watch-unavailable`) where nobody can watch.
    */
-  watch(workflow: string, listener: (told: ToldDelta) => void): Promise<() => Promise<void>> {
+  watch(workflow: string, listener: (reported: ModelChunk) => void): Promise<() => Promise<void>> {
     const { watch } = this.#options.ports;
     if (watch === undefined) throw new ConfigError('watch-unavailable', 'These ports have nothing to watch through.');
-    return watch.subscribe(workflowId(workflow), (message) => listener(JSON.parse(message) as ToldDelta));
+    return watch.subscribe(workflowId(workflow), (message) => listener(JSON.parse(message) as ModelChunk));
   }
 
   /** Ends all waiting. */
   close(): void {
     this.shadows.close();
     this.#closing.abort(new TidemarkError('client-closed', 'The client was closed.'));
-    void this.#told.close();
+    void this.#reported.close();
   }
 }
 

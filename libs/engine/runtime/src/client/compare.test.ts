@@ -102,15 +102,15 @@ it('another output is where they differ, and so is another end', async () => {
     name: 'telling',
     steps: {
       first: () => ({ next: [{ step: 'tell', input: null }] }),
-      tell: () => ({ output: { said: ++said }, next: [{ step: 'last', input: null }] }),
+      report: () => ({ output: { said: ++said }, next: [{ step: 'last', input: null }] }),
       last: () => ({ done: null }),
     },
   });
   await world.worker([telling]);
-  const told = await world.ended(telling, null, 'told');
-  const { workflow } = await world.fork(told, { at: 1, effects: 'live' });
+  const reported = await world.ended(telling, null, 'told');
+  const { workflow } = await world.fork(reported, { at: 1, effects: 'live' });
   await world.until(workflow, 'completed');
-  const { isSameOutcome, firstDifference } = await compare(told, workflow);
+  const { isSameOutcome, firstDifference } = await compare(reported, workflow);
   expect(isSameOutcome).toBe(true);
   expect(firstDifference).toMatchObject({
     at: 2,

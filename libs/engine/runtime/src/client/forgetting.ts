@@ -27,7 +27,7 @@ import { BUDGET_ENTRY, sha256Digest } from '../kernel/index.ts';
 import { COMPENSATION_DEPTH_MAX, checkName, depthOf, undoId } from '../lease/index.ts';
 import type { ClientMemory, OutlastingEntry } from './client-memory.ts';
 import {
-  FORGET_OPEN_TOLD_MAX,
+  FORGET_OPEN_REPORTED_MAX,
   FORGET_PAGE_COUNT,
   FORGET_WORKFLOWS_PAGE_COUNT,
   FORKS_READ_MAX_COUNT,
@@ -158,9 +158,9 @@ async function ofUser(options: ForgettingOptions, tenant: TenantId, user: string
     if ((await options.store.workflow(workflow))?.closedInGeneration === null) open.push(workflow);
   }
   if (open.length > 0) {
-    const told = open.slice(0, FORGET_OPEN_TOLD_MAX).join(', ');
-    const more = open.length > FORGET_OPEN_TOLD_MAX ? ` and ${open.length - FORGET_OPEN_TOLD_MAX} more` : '';
-    throw stillOpen(`User ${user} has open workflows, ${told}${more}`, 'them', { user, workflows: open });
+    const reported = open.slice(0, FORGET_OPEN_REPORTED_MAX).join(', ');
+    const more = open.length > FORGET_OPEN_REPORTED_MAX ? ` and ${open.length - FORGET_OPEN_REPORTED_MAX} more` : '';
+    throw stillOpen(`User ${user} has open workflows, ${reported}${more}`, 'them', { user, workflows: open });
   }
   const subjects = [userSubject(user), ...[...sessions].map(sessionSubject)];
   const streams = subjects.map((subject) => memoryWorkflow(sha256Digest, tenant, subject));

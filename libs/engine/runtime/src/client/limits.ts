@@ -13,7 +13,7 @@ export const QUEUES_HELD_OF_TENANT_MAX_COUNT = 100;
 export const QUEUES_HELD_OF_TENANTS_MAX_COUNT = 900;
 export const QUEUES_LISTED_MAX_COUNT = 10_000;
 /** Open workflows of a user that are named when they keep it from being forgotten; the others are counted. */
-export const FORGET_OPEN_TOLD_MAX = 20;
+export const FORGET_OPEN_REPORTED_MAX = 20;
 /** Workflows of a user that are read at once. */
 export const FORGET_WORKFLOWS_PAGE_COUNT = 500;
 /** Memories that one page of forgetting a user reads and writes. */

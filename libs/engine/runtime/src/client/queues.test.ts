@@ -7,8 +7,8 @@ import { quiet } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { HeldQueues, HeldSet } from '../control/held-queues.ts';
 import { QUEUES_HELD_MAX_COUNT, QUEUES_KNOWN_MS } from '../control/limits.ts';
+import { PausedQueues, QueuePauses } from '../control/paused-queues.ts';
 import type { StepResult } from '../definition/definition.ts';
 import { QUEUES_HELD_OF_TENANT_MAX_COUNT, QUEUES_HELD_OF_TENANTS_MAX_COUNT } from './limits.ts';
 
@@ -67,7 +67,7 @@ describe('a queue that is held', () => {
 
   it.each([
     ['guarded', undefined, 'open'],
-    ['unguarded (control)', { known: async () => new HeldSet([]), isHeld: async () => false }, 'completed'],
+    ['unguarded (control)', { known: async () => new PausedQueues([]), isHeld: async () => false }, 'completed'],
   ])('is not claimed by a worker whom a job hints at it: %s', async (_, held, status) => {
     await world.worker([trivial], { held });
     await pause();
@@ -124,7 +124,7 @@ describe('a queue that is held', () => {
   });
 
   it('waits for rows that are being rebuilt before it says that nothing is held (Q1)', async () => {
-    const held = new HeldQueues(world.ports);
+    const held = new QueuePauses(world.ports);
     await pause();
     const ready = world.ports.store.ready;
     world.ports.store.ready = async () => false;
@@ -188,7 +188,7 @@ test('what is known is read again after its time, and once for all who ask at on
     await quiet(1);
     return [];
   };
-  const held = new HeldQueues(world.ports);
+  const held = new QueuePauses(world.ports);
   await Promise.all([held.known(), held.known(), held.known()]);
   expect(readCount).toBe(1);
   world.ports.clock.jump(QUEUES_KNOWN_MS);
@@ -197,6 +197,6 @@ test('what is known is read again after its time, and once for all who ask at on
   world.ports.clock.jump(1);
   await held.known();
   expect(readCount).toBe(2);
-  await Promise.all([held.look(), held.look(), held.look()]);
+  await Promise.all([held.poll(), held.poll(), held.poll()]);
   expect(readCount).toBe(4);
 });

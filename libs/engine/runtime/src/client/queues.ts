@@ -1,17 +1,17 @@
 /**
  * Owns what a caller does with whole queues: hold all work of a definition, of all tenants or of one, and let it go on. What is held is a
  * record in a stream of the system's own, so it outlives every process and server but the log. Must not keep anybody from claiming: see
- * held-queues.ts.
+ * paused-queues.ts.
  */
 
 import { InvalidError, isSystemDefinition, type Json, LimitError, SYSTEM_TENANT, type TenantId } from '@tidemark/core';
 import type { QueueCount } from '@tidemark/ports';
 import {
   HELD_PREFIX,
-  type HeldQueue,
-  HeldQueues,
+  type PausedQueue,
   QUEUES_HELD_MAX_COUNT,
   QUEUES_KNOWN_MS,
+  QueuePauses,
   workOf,
 } from '../control/index.ts';
 import type { Definition } from '../definition/index.ts';
@@ -32,7 +32,7 @@ export interface QueueName {
 }
 
 /** What whoever asks can know of, so that a name that is misspelt holds nothing. */
-export interface QueueSight {
+export interface QueueScope {
   readonly definitions: readonly Pick<Definition, 'name'>[];
   /** Whose workflows it may see; null: all of them. */
   readonly tenant: TenantId | null;
@@ -52,7 +52,7 @@ export interface QueueState extends Omit<QueueCount, 'tenant'> {
   /** Null: it has nothing to do, and is held for all tenants. */
   readonly tenant: TenantId | null;
   /** By what it is held; none: it isn't. */
-  readonly held: readonly HeldQueue[];
+  readonly held: readonly PausedQueue[];
 }
 
 const RESUMED_PREFIX = 'resumed:';
@@ -60,12 +60,12 @@ const RESUMED_PREFIX = 'resumed:';
 export class Queues {
   readonly #ports: Pick<Ports, 'store' | 'clock' | 'digest'>;
   readonly #memory: Pick<ClientMemory, 'keepOwn'>;
-  readonly #held: HeldQueues;
+  readonly #held: QueuePauses;
 
   constructor(ports: Pick<Ports, 'store' | 'clock' | 'digest'>, memory: Pick<ClientMemory, 'keepOwn'>) {
     this.#ports = ports;
     this.#memory = memory;
-    this.#held = new HeldQueues(ports);
+    this.#held = new QueuePauses(ports);
   }
 
   /**
@@ -73,12 +73,12 @@ export class Queues {
    * `InvalidError` (names the field; `queue-system`, `queue-derived`; with `sight` also `definition-unknown`: it is neither among the definitions
    * nor that of a workflow that may be seen), `LimitError` (`queues-held-too-many`), `UnavailableError`.
    */
-  async pause(queue: QueueName, ask: LifecycleAsk, sight?: QueueSight): Promise<QueueChanged> {
+  async pause(queue: QueueName, ask: LifecycleAsk, redaction?: QueueScope): Promise<QueueChanged> {
     checkAsk(queue, ask);
     const { clock } = this.#ports;
-    const { all } = await this.#held.look();
+    const { all } = await this.#held.poll();
     if (all.some((held) => isSame(held, queue))) return { ...queue, changed: false, held: true };
-    if (sight !== undefined && sight.isFuture !== true) await this.#mustBeKnown(queue, sight);
+    if (redaction !== undefined && redaction.isFuture !== true) await this.#mustBeKnown(queue, redaction);
     checkRoom(queue, all);
     const { definition, tenant } = queue;
     await this.#write(queue, HELD_PREFIX, { definition, tenant, by: ask.by, why: ask.why, sinceMs: clock.nowMs() });
@@ -87,7 +87,7 @@ export class Queues {
     return { ...queue, changed: true, held: true };
   }
 
-  async #mustBeKnown({ definition }: QueueName, { definitions, tenant }: QueueSight): Promise<void> {
+  async #mustBeKnown({ definition }: QueueName, { definitions, tenant }: QueueScope): Promise<void> {
     if (definitions.some(({ name }) => name === definition)) return;
     const [workflow] = await this.#ports.store.workflows({ definition, limit: 1, ...(tenant !== null && { tenant }) });
     if (workflow !== undefined) return;
@@ -102,7 +102,7 @@ export class Queues {
   /** What was held goes on. Throws as `pause` does. */
   async resume(queue: QueueName, ask: LifecycleAsk): Promise<QueueChanged> {
     checkAsk(queue, ask);
-    const { all } = await this.#held.look();
+    const { all } = await this.#held.poll();
     const others = all.filter(({ definition, tenant }) => definition === queue.definition && tenant === null);
     if (!all.some((held) => isSame(held, queue))) return { ...queue, changed: false, held: others.length > 0 };
     const { definition, tenant } = queue;
@@ -118,8 +118,8 @@ export class Queues {
   }
 
   /** What is held; of a tenant that which holds work of its own. */
-  async held(tenant: TenantId | null): Promise<readonly HeldQueue[]> {
-    const { all } = await this.#held.look();
+  async held(tenant: TenantId | null): Promise<readonly PausedQueue[]> {
+    const { all } = await this.#held.poll();
     return all.filter((held) => tenant === null || held.tenant === null || held.tenant === tenant);
   }
 
@@ -153,10 +153,10 @@ function merged(counts: readonly QueueCount[]): readonly QueueCount[] {
 }
 
 /** No tenant takes the place of another, nor of those who hold for everybody. */
-function checkRoom({ tenant }: QueueName, all: readonly HeldQueue[]): void {
+function checkRoom({ tenant }: QueueName, all: readonly PausedQueue[]): void {
   const ofTenants = all.filter((held) => held.tenant !== null);
   const own = ofTenants.filter((held) => held.tenant === tenant);
-  const bounds: readonly (readonly [readonly HeldQueue[], number])[] =
+  const bounds: readonly (readonly [readonly PausedQueue[], number])[] =
     tenant === null
       ? [[all, QUEUES_HELD_MAX_COUNT]]
       : [

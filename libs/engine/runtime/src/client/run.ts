@@ -3,12 +3,12 @@
 import type { Json, Partition, Sequence, WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
 import { shownSecrets } from '../encryption/index.ts';
-import { askedBy, currentOf } from '../history/index.ts';
+import { currentOf, parkedQuestion } from '../history/index.ts';
 import { type Ports, whileUnavailable } from '../kernel/index.ts';
 import { outcomeOf } from '../run/index.ts';
 
 /** Period, in milliseconds, of a look at a run that no hint told of. */
-export const RESULT_LOOK_PERIOD_MS = 250;
+export const RESULT_POLL_PERIOD_MS = 250;
 /** At hand: by default each abort would make an error with a stack. */
 const WOKEN = 'woken';
 
@@ -63,7 +63,7 @@ export class Run<Output = Json> {
         const outcome = summary === undefined ? undefined : outcomeOf(summary, await this.#question(summary));
         if (outcome !== undefined) return (await this.#shown(summary!.workflow, outcome.output)) as Output;
         signal.throwIfAborted();
-        await this.#ports.clock.sleep(RESULT_LOOK_PERIOD_MS, wake.signal);
+        await this.#ports.clock.sleep(RESULT_POLL_PERIOD_MS, wake.signal);
         signal.throwIfAborted();
       }
     } finally {
@@ -76,7 +76,7 @@ export class Run<Output = Json> {
   async #question({ workflow, question }: WorkflowSummary): Promise<string | undefined> {
     if (question === null) return undefined;
     const { clock, store } = this.#ports;
-    const asked = await whileUnavailable(clock, this.#closing, () => askedBy(store, workflow, question.id));
+    const asked = await whileUnavailable(clock, this.#closing, () => parkedQuestion(store, workflow, question.id));
     return asked?.error?.message;
   }
 

@@ -7,8 +7,16 @@ export {
   bulkDefinition,
   isMeant,
 } from './bulk-definition.ts';
-export { HELD_PREFIX, type HeldQueue, HeldQueues, HeldRuns, HeldSet, type Queued, workOf } from './held-queues.ts';
 export { BULK_PAGE_COUNT, QUEUES_HELD_MAX_COUNT, QUEUES_KNOWN_MS, QUEUES_PERIOD_MS } from './limits.ts';
+export {
+  HELD_PREFIX,
+  type PausedQueue,
+  PausedQueues,
+  PausedRuns,
+  type Queued,
+  QueuePauses,
+  workOf,
+} from './paused-queues.ts';
 export {
   SCHEDULE_SIGNAL,
   type ScheduleBelief,

@@ -10,7 +10,7 @@ import { SimulatedWorld } from '@tidemark/testkit/engine/simulated-world';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StepResult } from '../definition/definition.ts';
-import { LOOK_REST } from '../kernel/limits.ts';
+import { POLL_REST } from '../kernel/limits.ts';
 import { REDISPATCH_PERIOD_MS, SWEEP_PERIOD_MS, TIMER_PERIOD_MS, UNAPPENDED_AGE_MS } from './limits.ts';
 
 const PARTITIONS = 4;
@@ -67,18 +67,18 @@ describe('a coordinator', () => {
 
   it('rests after a long look at all that can run, so that looks take a part of its time alone', async () => {
     const { store, clock } = world.ports;
-    const [lookMs, watchedMs] = [1_400, 70_000];
+    const [pollMs, watchedMs] = [1_400, 70_000];
     const runnable = store.runnable.bind(store);
-    let lookCount = 0;
+    let pollCount = 0;
     store.runnable = async (...given) => {
-      lookCount++;
-      await clock.sleep(lookMs);
+      pollCount++;
+      await clock.sleep(pollMs);
       return runnable(...given);
     };
     await world.coordinator.start();
     await clock.run(watchedMs);
-    expect(lookCount).toBeGreaterThan(1);
-    expect(lookCount).toBeLessThanOrEqual(1 + watchedMs / (lookMs * (1 + LOOK_REST)));
+    expect(pollCount).toBeGreaterThan(1);
+    expect(pollCount).toBeLessThanOrEqual(1 + watchedMs / (pollMs * (1 + POLL_REST)));
   });
 
   it('fires the timer of a retry when it is due', async () => {

@@ -7,7 +7,7 @@
 import { TidemarkError } from '@tidemark/core';
 import type { Placement, WorkflowSearch } from '@tidemark/ports';
 import { BudgetRoom } from '../agent/index.ts';
-import { HeldQueues, QUEUES_PERIOD_MS } from '../control/index.ts';
+import { QUEUES_PERIOD_MS, QueuePauses } from '../control/index.ts';
 import { Starter } from '../inbox/index.ts';
 import {
   check,
@@ -16,8 +16,8 @@ import {
   type LamportClock,
   type Loop,
   type LoopOptions,
-  lookRestMs,
   type Ports,
+  pollRestMs,
   recentCheck,
   startLoop,
   UNREADABLE,
@@ -26,18 +26,17 @@ import { Inbox } from '../lease/index.ts';
 import { addPartitions, Projector, type TraceSink } from '../projection/index.ts';
 import { Children, COMPENSATION_PERIOD_MS, Compensations, Continuations } from '../sagas/index.ts';
 import { Demand, type Pool } from './demand.ts';
-import { tellDemand } from './demand-gauges.ts';
+import { reportDemand } from './demand-gauges.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { HeldGauges } from './held-gauges.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import {
   BUDGET_ROOM_PERIOD_MS,
   CHILD_PERIOD_MS,
   CONTINUATION_PERIOD_MS,
-  DEMAND_TOLD_PERIOD_MS,
+  DEMAND_REPORTED_PERIOD_MS,
   LEASE_CHECK_PERIOD_MS,
   LOOKS_BEGIN_MS,
-  PARKED_LOOK_PERIOD_MS,
+  PARKED_POLL_PERIOD_MS,
   PASSED_OVER_PAGE_COUNT,
   PROJECTION_GATHERING,
   RANGE_RENEW_PERIOD_MS,
@@ -51,6 +50,7 @@ import {
   UNAPPENDED_AGE_MS,
 } from './limits.ts';
 import { ParkedGauges } from './parked-gauges.ts';
+import { PausedQueueGauges } from './paused-queue-gauges.ts';
 import { Timers } from './timers.ts';
 
 export interface CoordinatorOptions {
@@ -63,7 +63,7 @@ export interface CoordinatorOptions {
   /** Draws traces of what is folded here. */
   readonly traces?: TraceSink | undefined;
   /** Which queues are held; by default this coordinator looks itself. */
-  readonly held?: HeldQueues | undefined;
+  readonly held?: QueuePauses | undefined;
   /** Of which the demand is told; by default one of all workers. */
   readonly pools?: readonly Pool[] | undefined;
 }
@@ -74,7 +74,7 @@ export class Coordinator {
   readonly demand: Demand;
   readonly #projector: Projector;
   readonly #dispatcher: Dispatcher;
-  readonly #held: HeldGauges;
+  readonly #held: PausedQueueGauges;
   readonly #leases: LeaseKeeper;
   readonly #timers: Timers;
   readonly #starter: Starter;
@@ -103,8 +103,8 @@ export class Coordinator {
     const { ports, lamport } = options;
     const inbox = new Inbox(ports, lamport);
     this.demand = new Demand(ports.clock, options.pools);
-    const { held = new HeldQueues(ports) } = options;
-    this.#held = new HeldGauges(held, ports.telemetry);
+    const { held = new QueuePauses(ports) } = options;
+    this.#held = new PausedQueueGauges(held, ports.telemetry);
     this.#dispatcher = new Dispatcher({
       ports,
       held,
@@ -122,7 +122,7 @@ export class Coordinator {
         if (!this.#isStoreReady) this.#readiness?.wake();
         if (this.#leases.applied(streams) && this.#isStoreReady) this.#revoking?.wake();
         if (this.#compensations.applied(streams)) this.#undoing?.wake();
-        if (streams.some(({ state }) => mayOwe(state))) this.#parenting?.wake();
+        if (streams.some(({ state }) => hasChildWork(state))) this.#parenting?.wake();
         if (this.#continuations.applied(streams)) this.#continuing?.wake();
       },
       onError: (error) => this.#failed('projection', error),
@@ -151,21 +151,21 @@ export class Coordinator {
     this.#unsubscribe = await ports.hints.subscribe('appended', (partitions) => this.#projector.hint(partitions));
     await this.#sweepLog();
     this.#revoking = this.#loop('leases', { periodMs: LEASE_CHECK_PERIOD_MS }, () => this.#leases.check());
-    const dispatchMs = (tookMs: number): number => lookRestMs(tookMs, REDISPATCH_PERIOD_MS);
+    const dispatchMs = (tookMs: number): number => pollRestMs(tookMs, REDISPATCH_PERIOD_MS);
     const dispatch = this.#loop('dispatch', { periodMs: dispatchMs }, () => this.#dispatcher.sweep());
     const sweep = this.#loop('sweep', { periodMs: SWEEP_PERIOD_MS, firstMs: SWEEP_PERIOD_MS }, () => this.#sweepLog());
     const later = (where: string, periodMs: number, body: () => Promise<void>): Loop =>
       this.#loop(where, { periodMs, firstMs: LOOKS_BEGIN_MS }, body);
-    this.#undoing = later('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.look());
-    this.#parenting = later('children', CHILD_PERIOD_MS, () => this.#children.look());
-    this.#continuing = later('continuations', CONTINUATION_PERIOD_MS, () => this.#continuations.look());
-    later('budgets', BUDGET_ROOM_PERIOD_MS, () => this.#budgets.look());
-    later('demand', DEMAND_TOLD_PERIOD_MS, async () => tellDemand(this.demand, ports.telemetry));
+    this.#undoing = later('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.poll());
+    this.#parenting = later('children', CHILD_PERIOD_MS, () => this.#children.poll());
+    this.#continuing = later('continuations', CONTINUATION_PERIOD_MS, () => this.#continuations.poll());
+    later('budgets', BUDGET_ROOM_PERIOD_MS, () => this.#budgets.poll());
+    later('demand', DEMAND_REPORTED_PERIOD_MS, async () => reportDemand(this.demand, ports.telemetry));
     later('queues', QUEUES_PERIOD_MS, async () => {
-      if (await this.#held.look()) dispatch.wake();
+      if (await this.#held.poll()) dispatch.wake();
     });
     const parked = new ParkedGauges(ports);
-    later('parked', PARKED_LOOK_PERIOD_MS, () => parked.look());
+    later('parked', PARKED_POLL_PERIOD_MS, () => parked.poll());
     later('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges());
     // Always asked: another process may have made the rows anew, and died before they were complete.
     this.#readiness = this.#loop('readiness', { periodMs: LEASE_CHECK_PERIOD_MS }, async () => {
@@ -308,4 +308,4 @@ export class Coordinator {
 }
 
 /** Whether the stream has or is a child: members of its state, since quotes within texts are escaped. */
-const mayOwe = (state: string): boolean => state.includes('"hasChildren":true') || state.includes('"parent":{');
+const hasChildWork = (state: string): boolean => state.includes('"hasChildren":true') || state.includes('"parent":{');

@@ -3,18 +3,18 @@
 import { UnavailableError } from '@tidemark/core';
 import { noTelemetry } from '@tidemark/ports';
 import { expect, test } from 'vitest';
-import { tellDemand } from './demand-gauges.ts';
+import { reportDemand } from './demand-gauges.ts';
 import { DEMAND_STALE_MS } from './limits.ts';
 
 test('the age of what is not known is beyond what anybody goes by', () => {
-  const told = new Map<string, number>();
-  const telemetry = { ...noTelemetry, gauge: (name: string, value: number) => void told.set(name, value) };
+  const reported = new Map<string, number>();
+  const telemetry = { ...noTelemetry, gauge: (name: string, value: number) => void reported.set(name, value) };
   const unknown = (): never => {
     throw new UnavailableError('demand-unknown', 'Nothing was seen yet; ask again.');
   };
-  tellDemand({ ageMs: Number.POSITIVE_INFINITY, told: unknown }, telemetry);
-  expect([...told.keys()]).toEqual(['pool_demand_age_ms']);
-  expect(told.get('pool_demand_age_ms')).toBeGreaterThan(DEMAND_STALE_MS);
-  tellDemand({ ageMs: 640, told: () => ({ pools: [], unassignedCount: 2, ageMs: 640 }) }, telemetry);
-  expect(Object.fromEntries(told)).toEqual({ pool_demand_age_ms: 640, pool_unassigned: 2 });
+  reportDemand({ ageMs: Number.POSITIVE_INFINITY, reported: unknown }, telemetry);
+  expect([...reported.keys()]).toEqual(['pool_demand_age_ms']);
+  expect(reported.get('pool_demand_age_ms')).toBeGreaterThan(DEMAND_STALE_MS);
+  reportDemand({ ageMs: 640, reported: () => ({ pools: [], unassignedCount: 2, ageMs: 640 }) }, telemetry);
+  expect(Object.fromEntries(reported)).toEqual({ pool_demand_age_ms: 640, pool_unassigned: 2 });
 });

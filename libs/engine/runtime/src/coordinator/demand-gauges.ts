@@ -8,13 +8,13 @@ import type { Demand, Demands } from './demand.ts';
 const NEVER_MS = Number.MAX_SAFE_INTEGER;
 
 /** While it isn't known the gauges stand, and their age says so: beyond `DEMAND_STALE_MS` they are nobody's to go by. */
-export function tellDemand(demand: Pick<Demand, 'told' | 'ageMs'>, telemetry: Telemetry): void {
+export function reportDemand(demand: Pick<Demand, 'reported' | 'ageMs'>, telemetry: Telemetry): void {
   const { ageMs } = demand;
   telemetry.gauge('pool_demand_age_ms', Number.isFinite(ageMs) ? ageMs : NEVER_MS);
-  const told = toldBy(demand);
-  if (told === undefined) return;
-  telemetry.gauge('pool_unassigned', told.unassignedCount);
-  for (const each of told.pools) {
+  const reported = reportedBy(demand);
+  if (reported === undefined) return;
+  telemetry.gauge('pool_unassigned', reported.unassignedCount);
+  for (const each of reported.pools) {
     const { pool } = each;
     telemetry.gauge('pool_in_flight', each.inFlightCount, { pool });
     telemetry.gauge('pool_backlog', each.backlogCount, { pool });
@@ -26,9 +26,9 @@ export function tellDemand(demand: Pick<Demand, 'told' | 'ageMs'>, telemetry: Te
   }
 }
 
-function toldBy(demand: Pick<Demand, 'told'>): Demands | undefined {
+function reportedBy(demand: Pick<Demand, 'reported'>): Demands | undefined {
   try {
-    return demand.told();
+    return demand.reported();
   } catch (error) {
     if (error instanceof UnavailableError) return undefined;
     throw error;

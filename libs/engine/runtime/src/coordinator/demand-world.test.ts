@@ -10,10 +10,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from '../kernel/ports.ts';
 import { Coordinator } from './coordinator.ts';
 import type { PoolDemand } from './demand.ts';
-import { DEMAND_STALE_MS, LEASE_LOOK_PERIOD_MS, REDISPATCH_PERIOD_MS } from './limits.ts';
+import { DEMAND_STALE_MS, LEASE_POLL_PERIOD_MS, REDISPATCH_PERIOD_MS } from './limits.ts';
 
 const PARTITIONS = 16;
-const SOON_MS = 3 * (REDISPATCH_PERIOD_MS + LEASE_LOOK_PERIOD_MS);
+const SOON_MS = 3 * (REDISPATCH_PERIOD_MS + LEASE_POLL_PERIOD_MS);
 
 describe('the demand of a fleet', () => {
   let world: SimulatedWorld;
@@ -48,14 +48,14 @@ describe('the demand of a fleet', () => {
   };
   /** Of a definition that no worker has. */
   const startWaiting = (count: number) => start({ ...long(), name: 'waiting' }, count);
-  const told = (by: Coordinator = world.coordinator): readonly number[] => {
+  const reported = (by: Coordinator = world.coordinator): readonly number[] => {
     const { inFlightCount, backlogCount, recoveryDebtCount }: PoolDemand = by.demand.of('default');
     return [inFlightCount, backlogCount, recoveryDebtCount];
   };
-  const tells = (expected: readonly number[], by?: Coordinator) =>
+  const reports = (expected: readonly number[], by?: Coordinator) =>
     world.ports.clock.runUntil(() => {
       try {
-        return JSON.stringify(told(by)) === JSON.stringify(expected);
+        return JSON.stringify(reported(by)) === JSON.stringify(expected);
       } catch {
         return false;
       }
@@ -66,16 +66,16 @@ describe('the demand of a fleet', () => {
     await world.coordinator.start();
     await startWaiting(3);
     await start(definition, 2);
-    await tells([0, 5, 0]);
+    await reports([0, 5, 0]);
     await world.worker([definition]);
-    await tells([2, 3, 0]);
+    await reports([2, 3, 0]);
     // A step that takes minutes is no idle worker.
     for (let at = 0; at < 20; at++) {
       await world.ports.clock.run(10_000);
-      expect(told()).toEqual([2, 3, 0]);
+      expect(reported()).toEqual([2, 3, 0]);
     }
     ending.resolve();
-    await tells([0, 3, 0]);
+    await reports([0, 3, 0]);
   });
 
   it('counts what a dead worker had until another has it', async () => {
@@ -83,13 +83,13 @@ describe('the demand of a fleet', () => {
     await world.coordinator.start();
     await start(definition, 3);
     const worker = await world.worker([definition]);
-    await tells([3, 0, 0]);
+    await reports([3, 0, 0]);
     await worker.die();
-    await world.ports.clock.runUntil(() => told()[2]! > 0, 60_000);
-    expect(told()[0]! + told()[1]! + told()[2]!).toBe(3);
-    await tells([0, 0, 3]);
+    await world.ports.clock.runUntil(() => reported()[2]! > 0, 60_000);
+    expect(reported()[0]! + reported()[1]! + reported()[2]!).toBe(3);
+    await reports([0, 0, 3]);
     await world.worker([definition]);
-    await tells([3, 0, 0]);
+    await reports([3, 0, 0]);
   });
 
   it('is the same of the whole by each of two coordinators', async () => {
@@ -101,11 +101,11 @@ describe('the demand of a fleet', () => {
     await startWaiting(2);
     await start(definition, 4);
     await world.worker([definition]);
-    await tells([4, 2, 0]);
-    await tells([4, 2, 0], other);
+    await reports([4, 2, 0]);
+    await reports([4, 2, 0], other);
     ending.resolve();
-    await tells([0, 2, 0]);
-    await tells([0, 2, 0], other);
+    await reports([0, 2, 0]);
+    await reports([0, 2, 0], other);
   });
 
   it('rests on nothing in the queue or in Redis: lost jobs and hints change nothing', async () => {
@@ -114,19 +114,19 @@ describe('the demand of a fleet', () => {
     await startWaiting(3);
     await start(definition, 1);
     await world.worker([definition]);
-    await tells([1, 3, 0]);
+    await reports([1, 3, 0]);
     world.ports.queue.enqueue = async () => {};
     world.ports.hints.isAway = true;
     world.ports.liveness.isTrusted = false;
     await world.ports.clock.run(60_000);
-    expect(told()).toEqual([1, 3, 0]);
+    expect(reported()).toEqual([1, 3, 0]);
   });
 
   it('is not told while rows can not be looked at, and asking never reads them', async () => {
     const definition = long();
     await world.coordinator.start();
     await start(definition, 2);
-    await tells([0, 2, 0]);
+    await reports([0, 2, 0]);
     const { store } = world.ports;
     let readCount = 0;
     const away = async () => {
@@ -135,9 +135,9 @@ describe('the demand of a fleet', () => {
     };
     Object.assign(store, { runnable: away, leases: away, ready: away, loadPartitions: away, counts: away });
     const before = readCount;
-    for (let at = 0; at < 1_000; at++) told();
+    for (let at = 0; at < 1_000; at++) reported();
     expect(readCount).toBe(before);
     await world.ports.clock.run(DEMAND_STALE_MS + SOON_MS);
-    expect(() => told()).toThrow(expect.objectContaining({ code: 'demand-unknown' }));
+    expect(() => reported()).toThrow(expect.objectContaining({ code: 'demand-unknown' }));
   });
 });

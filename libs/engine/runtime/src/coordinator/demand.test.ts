@@ -10,12 +10,12 @@ import {
 } from '@tidemark/core';
 import type { LeaseRow, RunnableStream, StreamRow } from '@tidemark/ports';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { HeldSet } from '../control/held-queues.ts';
+import { PausedQueues } from '../control/paused-queues.ts';
 import { Demand, type DemandLook } from './demand.ts';
 import { DEMAND_MISSES, DEMAND_STALE_MS } from './limits.ts';
 
 const TENANT = 'acme' as TenantId;
-const NOTHING_HELD = new HeldSet([]);
+const NOTHING_HELD = new PausedQueues([]);
 
 describe('demand', () => {
   let nowMs: number;
@@ -33,14 +33,14 @@ describe('demand', () => {
     }) as StreamRow & RunnableStream & LeaseRow;
   const living = (...holders: string[]) => new Map(holders.map((holder) => [holder as HolderId, true]));
   const ready = (...rows: RunnableStream[]) => {
-    const look = demand.look();
-    look.foundRunnable(rows, NOTHING_HELD);
-    look.end();
+    const poll = demand.poll();
+    poll.foundRunnable(rows, NOTHING_HELD);
+    poll.end();
   };
   const leased = (holders: readonly string[] | undefined, ...rows: LeaseRow[]) => {
-    const look = demand.look();
-    look.foundLeases(rows, holders && living(...holders));
-    look.end();
+    const poll = demand.poll();
+    poll.foundLeases(rows, holders && living(...holders));
+    poll.end();
   };
   const counts = (pool = 'default') => {
     const { inFlightCount, backlogCount, recoveryDebtCount, demandCount } = demand.of(pool);
@@ -49,18 +49,18 @@ describe('demand', () => {
   };
 
   it('is not told before both kinds of look were made, nor when they are old', () => {
-    expect(() => demand.told()).toThrow(UnavailableError);
+    expect(() => demand.reported()).toThrow(UnavailableError);
     ready();
-    expect(() => demand.told()).toThrow(expect.objectContaining({ code: 'demand-unknown' }));
+    expect(() => demand.reported()).toThrow(expect.objectContaining({ code: 'demand-unknown' }));
     leased([]);
     expect(counts()).toEqual([0, 0, 0]);
     nowMs = DEMAND_STALE_MS;
     expect(counts()).toEqual([0, 0, 0]);
     nowMs += 1;
-    expect(() => demand.told()).toThrow(UnavailableError);
+    expect(() => demand.reported()).toThrow(UnavailableError);
     // One kind of look alone is not enough.
     ready();
-    expect(() => demand.told()).toThrow(UnavailableError);
+    expect(() => demand.reported()).toThrow(UnavailableError);
   });
 
   describe('once looked at', () => {
@@ -129,10 +129,10 @@ describe('demand', () => {
     });
 
     it('does not fall back to what an older look found', () => {
-      const look: DemandLook = demand.look();
+      const poll: DemandLook = demand.poll();
       demand.applied([row('a', 1, 'w1'), row('b', 3, null, { runnable: false })]);
-      look.foundRunnable([row('a', 0, null), row('b', 3, null)], NOTHING_HELD);
-      look.end();
+      poll.foundRunnable([row('a', 0, null), row('b', 3, null)], NOTHING_HELD);
+      poll.end();
       expect(counts()).toEqual([1, 0, 0]);
       // The next look began after it was written.
       ready(row('b', 3, null));
@@ -142,17 +142,17 @@ describe('demand', () => {
     it('leaves out what waits in a held queue, and not what is in flight of it', () => {
       const rows = [row('a', 0, null), row('b', 0, null, { tenant: 'globex' as TenantId })];
       demand.applied([...rows, row('c', 1, 'w1')]);
-      const held = new HeldSet([{ definition: 'd', tenant: TENANT, by: 'ana', why: 'down', sinceMs: 0 }]);
-      const look = demand.look();
-      look.foundRunnable(rows, held);
-      look.end();
+      const held = new PausedQueues([{ definition: 'd', tenant: TENANT, by: 'ana', why: 'down', sinceMs: 0 }]);
+      const poll = demand.poll();
+      poll.foundRunnable(rows, held);
+      poll.end();
       expect(demand.of('default')).toMatchObject({ inFlightCount: 1, backlogCount: 1, heldCount: 1, demandCount: 2 });
     });
 
     describe('leaves out what its limits keep from beginning', () => {
       const limited = (limits: NonNullable<Dispatch['limits']>) => ({ dispatch: { limits } });
       const at = (...fields: Partial<StreamRow>[]) => Object.assign({}, ...fields) as Partial<StreamRow>;
-      const told = () => {
+      const reported = () => {
         const { inFlightCount, backlogCount, recoveryDebtCount, limitedCount, demandCount } = demand.of('default');
         expect(demandCount).toBe(inFlightCount + backlogCount + recoveryDebtCount);
         return { inFlightCount, backlogCount, recoveryDebtCount, limitedCount };
@@ -163,18 +163,18 @@ describe('demand', () => {
       it('of concurrency: as many count as may run', () => {
         const two = limited([{ key: 'k', concurrency: 2 }]);
         wait(10, two);
-        expect(told()).toEqual({ inFlightCount: 0, backlogCount: 2, recoveryDebtCount: 0, limitedCount: 8 });
+        expect(reported()).toEqual({ inFlightCount: 0, backlogCount: 2, recoveryDebtCount: 0, limitedCount: 8 });
         demand.applied([row('w0', 1, 'w', two), row('w1', 1, 'w', two)]);
-        expect(told()).toEqual({ inFlightCount: 2, backlogCount: 0, recoveryDebtCount: 0, limitedCount: 8 });
+        expect(reported()).toEqual({ inFlightCount: 2, backlogCount: 0, recoveryDebtCount: 0, limitedCount: 8 });
         // One ends, and the other waits for a timer: it isn't at work.
         demand.applied([
           row('w0', 1, null, at(two, { runnable: false })),
           row('w1', 1, null, at(two, { runnable: false })),
         ]);
-        expect(told()).toMatchObject({ backlogCount: 2, limitedCount: 6 });
+        expect(reported()).toMatchObject({ backlogCount: 2, limitedCount: 6 });
         // Control: without limits all of them count.
         wait(10, {}, 'free');
-        expect(told()).toMatchObject({ backlogCount: 12, limitedCount: 6 });
+        expect(reported()).toMatchObject({ backlogCount: 12, limitedCount: 6 });
       });
 
       it('by tenant, or over the fleet; the tightest of several', () => {
@@ -182,46 +182,46 @@ describe('demand', () => {
         const own = limited([{ key: 'k', concurrency: 1 }]);
         wait(3, own, 'a');
         wait(3, at(own, globex), 'b');
-        expect(told()).toMatchObject({ backlogCount: 2, limitedCount: 4 });
+        expect(reported()).toMatchObject({ backlogCount: 2, limitedCount: 4 });
         const both = limited([
           { key: 'k', concurrency: 5 },
           { key: 'all', scope: 'fleet', concurrency: 2 },
         ]);
         wait(3, both, 'c');
         wait(3, at(both, globex), 'd');
-        expect(told()).toMatchObject({ backlogCount: 4, limitedCount: 8 });
+        expect(reported()).toMatchObject({ backlogCount: 4, limitedCount: 8 });
       });
 
       it('of rates: what has begun in the period is in it, and what has begun once counts against none', () => {
         const rate = limited([{ key: 'k', rate: { count: 3, perMs: 1_000 } }]);
         wait(5, rate);
-        expect(told()).toMatchObject({ backlogCount: 3, limitedCount: 2 });
+        expect(reported()).toMatchObject({ backlogCount: 3, limitedCount: 2 });
         demand.applied([row('w0', 1, 'w', rate), row('w1', 1, 'w', rate)]);
-        expect(told()).toMatchObject({ inFlightCount: 2, backlogCount: 1, limitedCount: 2 });
+        expect(reported()).toMatchObject({ inFlightCount: 2, backlogCount: 1, limitedCount: 2 });
         nowMs += 1_000;
-        expect(told()).toMatchObject({ backlogCount: 3, limitedCount: 0 });
+        expect(reported()).toMatchObject({ backlogCount: 3, limitedCount: 0 });
         demand.applied([row('w0', 1, null, rate), row('w1', 1, null, rate)]);
-        expect(told()).toMatchObject({ backlogCount: 5, limitedCount: 0 });
+        expect(reported()).toMatchObject({ backlogCount: 5, limitedCount: 0 });
       });
 
       it("as looks see it in others' partitions, whose leases tell no limits", () => {
         const one = limited([{ key: 'k', concurrency: 1 }]);
         ready(row('a', 0, null, one), row('b', 0, null, one));
-        expect(told()).toMatchObject({ backlogCount: 1, limitedCount: 1 });
+        expect(reported()).toMatchObject({ backlogCount: 1, limitedCount: 1 });
         leased(['w1'], row('a', 1, 'w1'));
         ready(row('b', 0, null, one));
-        expect(told()).toEqual({ inFlightCount: 1, backlogCount: 0, recoveryDebtCount: 0, limitedCount: 1 });
+        expect(reported()).toEqual({ inFlightCount: 1, backlogCount: 0, recoveryDebtCount: 0, limitedCount: 1 });
       });
 
       it('and not what a held queue keeps, which takes no room', () => {
         const one = limited([{ key: 'k', scope: 'fleet', concurrency: 1 }]);
         const rows = [row('a', 0, null, one), row('b', 0, null, at(one, { tenant: 'globex' as TenantId }))];
-        const look = demand.look();
-        look.foundRunnable(
+        const poll = demand.poll();
+        poll.foundRunnable(
           rows,
-          new HeldSet([{ definition: 'd', tenant: TENANT, by: 'ana', why: 'down', sinceMs: 0 }]),
+          new PausedQueues([{ definition: 'd', tenant: TENANT, by: 'ana', why: 'down', sinceMs: 0 }]),
         );
-        look.end();
+        poll.end();
         expect(demand.of('default')).toMatchObject({ backlogCount: 1, heldCount: 1, limitedCount: 0 });
       });
     });
@@ -229,7 +229,7 @@ describe('demand', () => {
     it('knows nothing any more once rows were lost', () => {
       demand.applied([row('a', 0, null)]);
       demand.forget();
-      expect(() => demand.told()).toThrow(UnavailableError);
+      expect(() => demand.reported()).toThrow(UnavailableError);
       ready();
       leased([]);
       expect(counts()).toEqual([0, 0, 0]);
@@ -247,12 +247,12 @@ describe('demand', () => {
     leased([]);
     const names = ['refund', 'refund~undo', 'crawl~schedule', 'both', 'elsewhere', 'tidemark.bulk'];
     demand.applied(names.map((definition) => row(definition, 0, null, { definition })));
-    expect(demand.told().pools.map(({ pool, demandCount }) => [pool, demandCount])).toEqual([
+    expect(demand.reported().pools.map(({ pool, demandCount }) => [pool, demandCount])).toEqual([
       ['pay', 3],
       ['crawl', 2],
       ['other', 1],
     ]);
-    expect(demand.told().unassignedCount).toBe(1);
+    expect(demand.reported().unassignedCount).toBe(1);
     expect(() => demand.of('none')).toThrow(expect.objectContaining({ code: 'pool-unknown' }));
     const twice = () => new Demand({ monotonicMs: () => 0 }, [pools[0]!, pools[0]!]);
     expect(twice).toThrow(expect.objectContaining({ code: 'pool-twice' }));

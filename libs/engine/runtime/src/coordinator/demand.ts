@@ -18,7 +18,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { Clock, LeaseRow, RunnableStream, StreamRow } from '@tidemark/ports';
-import { HeldSet } from '../control/index.ts';
+import { PausedQueues } from '../control/index.ts';
 import { queuedAs } from '../lease/index.ts';
 import { Beginnings, type Limits, limitsOf } from './demand-limits.ts';
 import { DemandTallies } from './demand-tallies.ts';
@@ -86,7 +86,7 @@ interface Missed {
 /** One look at the rows: what was written after it began is newer than what it found. */
 export interface DemandLook {
   /** All that can run. */
-  foundRunnable(streams: readonly RunnableStream[], held: HeldSet): void;
+  foundRunnable(streams: readonly RunnableStream[], held: PausedQueues): void;
   /** All leases; `living` where that is known. */
   foundLeases(leases: readonly LeaseRow[], living: Living | undefined): void;
   end(): void;
@@ -103,7 +103,7 @@ export class Demand {
   readonly #looks = new Set<number>();
   readonly #ended = new Map<WorkflowId, number>();
   #at = 0;
-  #held = new HeldSet([]);
+  #held = new PausedQueues([]);
   /** When the newest complete look of each kind began, on the monotonic clock. */
   #lookedMs = { runnable: Number.NEGATIVE_INFINITY, leases: Number.NEGATIVE_INFINITY };
 
@@ -127,7 +127,7 @@ export class Demand {
     }
   }
 
-  look(): DemandLook {
+  poll(): DemandLook {
     const number = ++this.#at;
     const beganMs = this.#clock.monotonicMs();
     this.#looks.add(number);
@@ -180,7 +180,7 @@ export class Demand {
   }
 
   /** Of all pools. Throws `UnavailableError` (`demand-unknown`) where it isn't known (D2). */
-  told(): Demands {
+  reported(): Demands {
     const { ageMs } = this;
     if (ageMs > DEMAND_STALE_MS) {
       const message = Number.isFinite(ageMs)
@@ -213,7 +213,7 @@ export class Demand {
         `No pool is named '${pool.slice(0, 200)}' here (TIDEMARK_POOLS); there are: ${names}.`,
       );
     }
-    const { pools, ageMs } = this.told();
+    const { pools, ageMs } = this.reported();
     return { ...pools.find((each) => each.pool === pool)!, ageMs };
   }
 
@@ -256,9 +256,9 @@ export class Demand {
   }
 
   /** D3. What was written since the look began is no miss. */
-  #miss(kind: keyof Missed, look: number, found: ReadonlySet<WorkflowId>): void {
+  #miss(kind: keyof Missed, poll: number, found: ReadonlySet<WorkflowId>): void {
     for (const [workflow, { at }] of this.#entries) {
-      if (at >= look || found.has(workflow)) continue;
+      if (at >= poll || found.has(workflow)) continue;
       const missed = this.#missed.get(workflow) ?? { runnable: 0, leases: 0 };
       missed[kind] += 1;
       this.#missed.set(workflow, missed);

@@ -14,7 +14,7 @@ import { TENANT } from '@tidemark/testkit/engine/simulated-definition';
 import { quiet, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { HeldSet } from '../control/held-queues.ts';
+import { PausedQueues } from '../control/paused-queues.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { REDISPATCH_DOUBTED_COUNT, REDISPATCH_PAGE_COUNT } from './limits.ts';
 
@@ -199,18 +199,18 @@ describe('a dispatcher', () => {
     });
 
     describe('a queue that was held and isn’t any more', () => {
-      const heldBy = new HeldSet([{ definition: 'd', tenant: TENANT, by: 'x', why: 'y', sinceMs: 0 }]);
-      let held: HeldSet;
+      const heldBy = new PausedQueues([{ definition: 'd', tenant: TENANT, by: 'x', why: 'y', sinceMs: 0 }]);
+      let held: PausedQueues;
 
       beforeEach(async () => {
         held = heldBy;
-        const looks = { known: async () => held, look: async () => held };
+        const looks = { known: async () => held, poll: async () => held };
         dispatcher = new Dispatcher({ ports, onError: (error) => errors.push(error), held: looks });
         await dispatcher.sweep();
         waiting(3_000);
         runnable = [...named('a', 2 * REDISPATCH_DOUBTED_COUNT), ...moving(50)];
         await dispatcher.sweep();
-        held = new HeldSet([]);
+        held = new PausedQueues([]);
         runnable = [...runnable.slice(0, -50), ...moving(50)];
       });
 

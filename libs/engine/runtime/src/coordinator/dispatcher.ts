@@ -6,7 +6,7 @@
 
 import type { Dispatch, Lamport, Offset, Partition, WorkflowId } from '@tidemark/core';
 import type { Job, RunnableStream, StreamRow } from '@tidemark/ports';
-import { HeldQueues, HeldSet } from '../control/index.ts';
+import { PausedQueues, QueuePauses } from '../control/index.ts';
 import type { Ports } from '../kernel/index.ts';
 import { queuedAs } from '../lease/index.ts';
 import { jobOf } from '../projection/index.ts';
@@ -16,9 +16,9 @@ import { REDISPATCH_DOUBTED_COUNT, REDISPATCH_PAGE_COUNT } from './limits.ts';
 export interface DispatcherOptions {
   readonly ports: Pick<Ports, 'queue' | 'store' | 'clock' | 'telemetry'>;
   readonly onError: (error: unknown) => void;
-  readonly held?: Pick<HeldQueues, 'known' | 'look'> | undefined;
+  readonly held?: Pick<QueuePauses, 'known' | 'poll'> | undefined;
   /** Told of all that can run, at each sweep. */
-  readonly demand?: Pick<Demand, 'look'> | undefined;
+  readonly demand?: Pick<Demand, 'poll'> | undefined;
 }
 
 export class Dispatcher {
@@ -32,14 +32,14 @@ export class Dispatcher {
   #sweepCount = 0;
   /** The newest job of each workflow that isn't sent yet: a queue that doesn't answer holds no more than that. */
   #waiting = new Map<WorkflowId, { readonly stream: StreamRow; readonly job: Job }>();
-  readonly #held: Pick<HeldQueues, 'known' | 'look'>;
+  readonly #held: Pick<QueuePauses, 'known' | 'poll'>;
   /** Held when jobs were left out that weren't sent since: none of them need be in the queue. */
-  #leftOut = new HeldSet([]);
+  #omitted = new PausedQueues([]);
   #sending: Promise<void> | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#held = options.held ?? new HeldQueues(options.ports);
+    this.#held = options.held ?? new QueuePauses(options.ports);
   }
 
   /** Enqueues what the written rows show to be runnable. Never throws: the sweep makes up for it. */
@@ -60,7 +60,7 @@ export class Dispatcher {
         // Who can't tell what is held sends them: whoever takes one looks as well.
         const held = await this.#held.known().catch(() => NONE_HELD);
         const jobs = waiting.filter(({ stream }) => !held.has(stream)).map(({ job }) => job);
-        if (jobs.length < waiting.length) this.#leftOut = held.with(this.#leftOut);
+        if (jobs.length < waiting.length) this.#omitted = held.with(this.#omitted);
         if (jobs.length > 0) await this.#options.ports.queue.enqueue(jobs).catch(this.#options.onError);
       }
     } finally {
@@ -77,22 +77,22 @@ export class Dispatcher {
   async sweep(): Promise<void> {
     // Before rows are complete nothing is claimed.
     if (!(await this.#options.ports.store.ready())) return;
-    const held = await this.#held.look();
-    const leftOut = this.#leftOut;
+    const held = await this.#held.poll();
+    const omitted = this.#omitted;
     // At once: what is left out from here on is for the next sweep.
-    this.#leftOut = held;
-    const look = this.#options.demand?.look();
+    this.#omitted = held;
+    const poll = this.#options.demand?.poll();
     try {
-      await this.#sweep(held, leftOut, look);
+      await this.#sweep(held, omitted, poll);
     } catch (error) {
-      this.#leftOut = this.#leftOut.with(leftOut);
+      this.#omitted = this.#omitted.with(omitted);
       throw error;
     } finally {
-      look?.end();
+      poll?.end();
     }
   }
 
-  async #sweep(held: HeldSet, leftOut: HeldSet, look: DemandLook | undefined): Promise<void> {
+  async #sweep(held: PausedQueues, omitted: PausedQueues, poll: DemandLook | undefined): Promise<void> {
     const { store, queue } = this.#options.ports;
     const turn = ++this.#sweepCount;
     const seen = new Map<WorkflowId, Suspect>();
@@ -101,20 +101,20 @@ export class Dispatcher {
     const found: RunnableStream[] = [];
     for (let after: WorkflowId | null = null; ; ) {
       const page: readonly RunnableStream[] = await store.runnable(after, REDISPATCH_PAGE_COUNT, this.#suspects);
-      if (look !== undefined) found.push(...page);
+      if (poll !== undefined) found.push(...page);
       for (const stream of page) {
         const { workflow, lamport, dispatch } = stream;
         const known = this.#suspects?.get(workflow);
         const isSame = known?.lamport === lamport;
         seen.set(workflow, isSame ? known : { lamport, turn, dispatch });
         if (held.has(stream)) continue;
-        if (leftOut.has(stream)) left.push(stream);
+        if (omitted.has(stream)) left.push(stream);
         else if (isSame || this.#suspects === undefined) suspected.push(stream);
       }
       if (page.length < REDISPATCH_PAGE_COUNT) break;
       after = page.at(-1)!.workflow;
     }
-    look?.foundRunnable(found, held);
+    poll?.foundRunnable(found, held);
     const lost = Map.groupBy(suspected, ({ definition }) => queuedAs(definition));
     const waiting = lost.size === 0 ? new Map<string, number>() : await queue.depth([...lost.keys()]);
     await this.#enqueue(left);
@@ -141,7 +141,7 @@ export class Dispatcher {
   }
 }
 
-const NONE_HELD = new HeldSet([]);
+const NONE_HELD = new PausedQueues([]);
 
 interface Suspect {
   readonly lamport: Lamport;

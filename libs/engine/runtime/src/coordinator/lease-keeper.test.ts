@@ -7,11 +7,11 @@ import { entriesOf, P0, TENANT } from '@tidemark/testkit/engine/simulated-defini
 import { type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { LOOK_REST } from '../kernel/limits.ts';
+import { POLL_REST } from '../kernel/limits.ts';
 import { LamportClock } from '../kernel/ports.ts';
 import { Inbox } from '../lease/inbox.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
-import { GHOST_GRACE_MS, LEASE_LOOK_PERIOD_MS } from './limits.ts';
+import { GHOST_GRACE_MS, LEASE_POLL_PERIOD_MS } from './limits.ts';
 
 describe('a lease keeper', () => {
   let log: SimulatedLog;
@@ -63,7 +63,7 @@ describe('a lease keeper', () => {
     ports.clock.jump(GHOST_GRACE_MS);
     await keeper.check();
     expect(await revoked()).toEqual([]);
-    ports.clock.jump(LEASE_LOOK_PERIOD_MS);
+    ports.clock.jump(LEASE_POLL_PERIOD_MS);
     await keeper.check();
     expect(await revoked()).toEqual([['w', { epoch: 1, holder: 'h1', reason: 'lease-not-listed' }]]);
   });
@@ -100,18 +100,18 @@ describe('a lease keeper', () => {
     for (let check = 0; check < 3; check++) await keeper.check();
     expect(readCount).toBe(1);
     readCount = 0;
-    ports.clock.jump(LEASE_LOOK_PERIOD_MS);
+    ports.clock.jump(LEASE_POLL_PERIOD_MS);
     await keeper.check();
     expect(readCount).toBe(1);
     // What takes long rests for longer.
-    ports.clock.jump(LEASE_LOOK_PERIOD_MS);
+    ports.clock.jump(LEASE_POLL_PERIOD_MS);
     ports.store.leases = async () => {
       readCount++;
-      ports.clock.jump(LEASE_LOOK_PERIOD_MS);
+      ports.clock.jump(LEASE_POLL_PERIOD_MS);
       return leases;
     };
     await keeper.check();
-    ports.clock.jump(LOOK_REST * LEASE_LOOK_PERIOD_MS - 1);
+    ports.clock.jump(POLL_REST * LEASE_POLL_PERIOD_MS - 1);
     await keeper.check();
     expect(readCount).toBe(2);
     ports.clock.jump(1);
@@ -220,7 +220,7 @@ describe('a lease keeper', () => {
     leases = [];
     await keeper.check();
     leases = [lease('w', 'h1', 2)];
-    ports.clock.jump(LEASE_LOOK_PERIOD_MS);
+    ports.clock.jump(LEASE_POLL_PERIOD_MS);
     await keeper.check();
     expect(await revoked()).toHaveLength(3);
   });

@@ -8,18 +8,18 @@
 
 import { eventId, type HolderId, type RevokeReason } from '@tidemark/core';
 import type { LeaseRow, LivenessView, StreamRow } from '@tidemark/ports';
-import { lookRestMs, type Ports } from '../kernel/index.ts';
+import { type Ports, pollRestMs } from '../kernel/index.ts';
 import { type Inbox, isWorker } from '../lease/index.ts';
 import { MARKER_AGE_MS } from '../worker/index.ts';
 import type { Demand } from './demand.ts';
-import { GHOST_GRACE_MS, LEASE_LOOK_PERIOD_MS } from './limits.ts';
+import { GHOST_GRACE_MS, LEASE_POLL_PERIOD_MS } from './limits.ts';
 
 const leaseName = (lease: LeaseRow): string => `${lease.workflow}:${lease.epoch}`;
 
 export class LeaseKeeper {
   readonly #ports: Pick<Ports, 'store' | 'liveness' | 'clock' | 'telemetry'>;
   readonly #inbox: Inbox;
-  readonly #demand: Pick<Demand, 'look'> | undefined;
+  readonly #demand: Pick<Demand, 'poll'> | undefined;
   /** Since when, on the monotonic clock, a live holder hasn't listed a lease that the rows give it. */
   #ghosts = new Map<string, number>();
   /** Leases whose revocation is in the log, until the rows say so. */
@@ -35,7 +35,7 @@ export class LeaseKeeper {
   constructor(
     ports: Pick<Ports, 'store' | 'liveness' | 'clock' | 'telemetry'>,
     inbox: Inbox,
-    demand?: Pick<Demand, 'look'>,
+    demand?: Pick<Demand, 'poll'>,
   ) {
     this.#ports = ports;
     this.#inbox = inbox;
@@ -69,21 +69,21 @@ export class LeaseKeeper {
     }
     this.#isWanted = false;
     try {
-      await this.#look();
+      await this.#poll();
     } catch (error) {
       this.#isWanted = true;
       throw error;
     }
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const beganMs = this.#ports.clock.monotonicMs();
     // What comes to the rows from here on may not be among the leases.
     this.#expected = new Set();
     // Leases first: a holder that claims while this runs must not be missed in an older view of the living.
     const { leases, view } = await this.#leasesAndHolders();
     const nowMs = this.#ports.clock.monotonicMs();
-    this.#dueMs = nowMs + lookRestMs(nowMs - beganMs, LEASE_LOOK_PERIOD_MS);
+    this.#dueMs = nowMs + pollRestMs(nowMs - beganMs, LEASE_POLL_PERIOD_MS);
     if (!view.trusted) {
       this.#ghosts.clear();
       // As soon as the view proves something.
@@ -101,21 +101,21 @@ export class LeaseKeeper {
     }
     this.#ghosts = ghosts;
     // What may be one is looked at again once its grace is over.
-    if (ghosts.size > 0) this.#dueMs = Math.min(this.#dueMs, this.#ports.clock.monotonicMs() + LEASE_LOOK_PERIOD_MS);
+    if (ghosts.size > 0) this.#dueMs = Math.min(this.#dueMs, this.#ports.clock.monotonicMs() + LEASE_POLL_PERIOD_MS);
     const standing = new Set(leases.map(leaseName));
     this.#revoked = new Set([...this.#revoked].filter((name) => standing.has(name)));
     await Promise.all(due.map(({ lease, reason }) => this.#revoke(lease, reason)));
   }
 
   async #leasesAndHolders(): Promise<{ readonly leases: readonly LeaseRow[]; readonly view: LivenessView }> {
-    const look = this.#demand?.look();
+    const poll = this.#demand?.poll();
     try {
       const leases = await this.#ports.store.leases();
       const view = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });
-      look?.foundLeases(leases, view.trusted ? view.holders : undefined);
+      poll?.foundLeases(leases, view.trusted ? view.holders : undefined);
       return { leases, view };
     } finally {
-      look?.end();
+      poll?.end();
     }
   }
 

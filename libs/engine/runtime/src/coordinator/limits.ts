@@ -11,13 +11,13 @@ export const GHOST_GRACE_MS = 2_000;
 /** How old, in milliseconds, what a coordinator last saw of the work may be; looks of both kinds that must miss a workflow before it counts no more; period of the gauges, in milliseconds. */
 export const DEMAND_STALE_MS = 15_000;
 export const DEMAND_MISSES = 2;
-export const DEMAND_TOLD_PERIOD_MS = 2_000;
+export const DEMAND_REPORTED_PERIOD_MS = 2_000;
 /** A starting coordinator's looks, but for leases and dispatch, begin after this time, in milliseconds: a store with one session serves in turn. */
 export const LOOKS_BEGIN_MS = 250;
 /** Period of the coordinators' look at who lives, in milliseconds. */
 export const LEASE_CHECK_PERIOD_MS = 250;
 /** Of their look at all leases, in milliseconds: for ghosts, and for claims that land after their writer's death, which is acted on at once. */
-export const LEASE_LOOK_PERIOD_MS = 1_000;
+export const LEASE_POLL_PERIOD_MS = 1_000;
 /** From 500 entries a second on they are gathered for longer and longer; rows are so much later at most (see `Gathering`). */
 export const PROJECTION_GATHERING = { msPerEntry: 2, maxMs: 20 };
 /** Slow sweep of all end offsets, which catches lost hints; milliseconds. */
@@ -51,6 +51,6 @@ export const READY_LAG_KNOWN_MS = 3 * SWEEP_PERIOD_MS;
 /** Workflows at which another release stopped, in one page of a look for them. */
 export const PASSED_OVER_PAGE_COUNT = 1_000;
 /** Period of a coordinator's count of what waits for a person, in milliseconds; so many reasons are asked for, and so many told apart. */
-export const PARKED_LOOK_PERIOD_MS = 15_000;
+export const PARKED_POLL_PERIOD_MS = 15_000;
 export const PARKED_REASONS_READ_MAX = 1_000;
 export const PARKED_REASONS_MAX = 20;

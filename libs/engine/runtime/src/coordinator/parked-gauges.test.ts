@@ -11,7 +11,7 @@ test('tells how many wait, by reason', async () => {
     { reason: 'crash-limit', count: 2 },
     { reason: null, count: 1 },
   ];
-  const told = new Map<unknown, number>();
+  const reported = new Map<unknown, number>();
   const gauges = new ParkedGauges({
     store: {
       async parkedCounts(limit) {
@@ -23,18 +23,18 @@ test('tells how many wait, by reason', async () => {
       ...noTelemetry,
       gauge(name, value, attributes) {
         expect(name).toBe('workflows_parked');
-        told.set(attributes?.reason, value);
+        reported.set(attributes?.reason, value);
       },
     },
   });
-  await gauges.look();
-  expect(Object.fromEntries(told)).toEqual({ budget_exceeded: 100_000, 'crash-limit': 2, other: 1 });
+  await gauges.poll();
+  expect(Object.fromEntries(reported)).toEqual({ budget_exceeded: 100_000, 'crash-limit': 2, other: 1 });
   counts = [{ reason: 'budget_exceeded', count: 1 }];
-  await gauges.look();
-  expect(Object.fromEntries(told)).toEqual({ budget_exceeded: 1, 'crash-limit': 0, other: 0 });
+  await gauges.poll();
+  expect(Object.fromEntries(reported)).toEqual({ budget_exceeded: 1, 'crash-limit': 0, other: 0 });
   counts = Array.from({ length: 2 * PARKED_REASONS_MAX }, (_, at) => ({ reason: `reason-${at}`, count: 3 }));
-  await gauges.look();
+  await gauges.poll();
   // Three were told before, and the rest of the room is for the first that come.
-  expect(told.size).toBe(PARKED_REASONS_MAX + 1 - 1);
-  expect(told.get('other')).toBe(3 * (2 * PARKED_REASONS_MAX - (PARKED_REASONS_MAX - 3)));
+  expect(reported.size).toBe(PARKED_REASONS_MAX + 1 - 1);
+  expect(reported.get('other')).toBe(3 * (2 * PARKED_REASONS_MAX - (PARKED_REASONS_MAX - 3)));
 });

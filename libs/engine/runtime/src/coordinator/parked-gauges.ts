@@ -9,16 +9,16 @@ const OTHERS = 'other';
 export class ParkedGauges {
   readonly #ports: { readonly store: Pick<ProjectionStore, 'parkedCounts'>; readonly telemetry: Telemetry };
   /** Reasons told so far: a gauge stands until it is set again. */
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(ports: { readonly store: Pick<ProjectionStore, 'parkedCounts'>; readonly telemetry: Telemetry }) {
     this.#ports = ports;
   }
 
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     const { store, telemetry } = this.#ports;
     const parked = await store.parkedCounts(PARKED_REASONS_READ_MAX);
-    const counts = new Map<string, number>([...this.#told].map((reason) => [reason, 0]));
+    const counts = new Map<string, number>([...this.#reported].map((reason) => [reason, 0]));
     for (const { reason, count } of parked) {
       const name = this.#named(reason ?? OTHERS);
       counts.set(name, (counts.get(name) ?? 0) + count);
@@ -28,8 +28,8 @@ export class ParkedGauges {
 
   /** Each reason is a time series, so there are not more than so many. */
   #named(reason: string): string {
-    const name = this.#told.has(reason) || this.#told.size < PARKED_REASONS_MAX ? reason : OTHERS;
-    this.#told.add(name);
+    const name = this.#reported.has(reason) || this.#reported.size < PARKED_REASONS_MAX ? reason : OTHERS;
+    this.#reported.add(name);
     return name;
   }
 }

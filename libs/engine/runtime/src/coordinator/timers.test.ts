@@ -109,10 +109,10 @@ describe('timers', () => {
       if (errors.length < TIMER_PAGE_COUNT) throw new UnavailableError('log-unavailable', 'away');
       return new Promise(() => {});
     };
-    for (let look = 0; look < 8 && (await fired(1)).length === 0; look++) {
-      const look = timers.fire();
+    for (let poll = 0; poll < 8 && (await fired(1)).length === 0; poll++) {
+      const poll = timers.fire();
       await ports.clock.run(TIMER_PATIENCE_MS);
-      await look;
+      await poll;
     }
     expect(await fired(1)).toHaveLength(1);
   });

@@ -5,7 +5,7 @@
 
 import { eventId } from '@tidemark/core';
 import type { DueTimer } from '@tidemark/ports';
-import { Duties, type Ports } from '../kernel/index.ts';
+import { type Ports, Reconcilers } from '../kernel/index.ts';
 import type { Inbox } from '../lease/index.ts';
 import {
   TIMER_PAGE_COUNT,
@@ -25,13 +25,13 @@ export interface TimersOptions {
 export class Timers {
   readonly #options: TimersOptions;
   /** What was fired stays in the rows until they follow, and what can't be written until it can: both for as long as it takes. */
-  readonly #duties: Duties;
+  readonly #duties: Reconcilers;
   /** Where the last look ended that found nothing to fire on as many pages as one may read. */
   #passed: DueTimer | undefined;
 
   constructor(options: TimersOptions) {
     this.#options = options;
-    this.#duties = new Duties({
+    this.#duties = new Reconcilers({
       clock: options.ports.clock,
       atOnce: TIMER_PAGE_COUNT,
       retryMs: TIMER_RETRY_MS,

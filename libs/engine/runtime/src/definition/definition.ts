@@ -374,7 +374,7 @@ export interface Definition<Input = unknown, Output = unknown> {
   /** Some schema of it, or of an effect that it lists, has fields that are marked as secret. */
   readonly hasSecrets?: boolean | undefined;
   /** Of an undo: the same undo of a view of what it undoes. */
-  readonly undoing?: ((view: (of: UndoneDefinition) => UndoneDefinition) => Definition) | undefined;
+  readonly undoing?: ((view: (of: CompensatedDefinition) => CompensatedDefinition) => Definition) | undefined;
   readonly begin: (input: Json) => {
     readonly belief: unknown;
     readonly next: readonly TaskRequest[];
@@ -383,7 +383,7 @@ export interface Definition<Input = unknown, Output = unknown> {
 }
 
 /** What an undo needs to know of the definition whose workflows it undoes. */
-export type UndoneDefinition = Pick<
+export type CompensatedDefinition = Pick<
   Definition,
   'name' | 'version' | 'effects' | 'steps' | 'upcasters' | 'hasSecrets' | 'undoing'
 >;

@@ -3,6 +3,7 @@ export { type BulkFilter, checkMeant } from './bulk-filter.ts';
 export { refuseSealed } from './caller-content.ts';
 export {
   type Budget,
+  type CompensatedDefinition,
   type ContextDefinition,
   type Definition,
   type EffectContext,
@@ -22,13 +23,13 @@ export {
   type StepDefinition,
   type StepResult,
   type TaskRequest,
-  type UndoneDefinition,
   type Upcaster,
   type WaitRequest,
 } from './definition.ts';
 export { checkedDispatch } from './dispatch.ts';
 export { ERROR_TEXT_MAX_CHARS, STAGED_DELAY_DEFAULT_MS, STAGED_STEPS_DEFAULT_COUNT } from './limits.ts';
 export type { Model, ModelAnswer, ModelDelta, ModelPrompt, ModelRequest, Usage } from './model.ts';
+export { type ModelChunk, ProgressGate } from './model-chunk.ts';
 export {
   definitionOfShadow,
   firstSteps,
@@ -53,5 +54,4 @@ export {
   ProbeError,
   SuspendedError,
 } from './step-errors.ts';
-export { ProgressGate, type ToldDelta } from './told-delta.ts';
 export { changedScope, emptyScope, outOfScope, type Scope, scopeChange } from './working-memory.ts';

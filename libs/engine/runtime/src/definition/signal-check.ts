@@ -9,7 +9,7 @@ import type { Definition, Parse, SignalForm } from './definition.ts';
 
 type Signals = ReadonlyMap<string, SignalForm>;
 
-const PROBLEMS_TOLD_COUNT = 10;
+const PROBLEMS_REPORTED_COUNT = 10;
 
 /** Throws `InvalidError` (`signal-reserved`). */
 export function checkSignalName(name: string): void {
@@ -56,7 +56,7 @@ function unfit(name: string, parse: Parse, value: Json, { message, details }: In
   const { problems = [] } = details as {
     readonly problems?: readonly { readonly path: string; readonly problem: string }[];
   };
-  const fields = problems.slice(0, PROBLEMS_TOLD_COUNT).map(({ path, problem }) => ({
+  const fields = problems.slice(0, PROBLEMS_REPORTED_COUNT).map(({ path, problem }) => ({
     field: path === '' || path.startsWith('[') ? `value${path}` : `value.${path}`,
     problem,
   }));

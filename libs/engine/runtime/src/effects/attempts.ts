@@ -8,7 +8,7 @@
 import { type TaskId, TidemarkError, type WorkflowId } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import { StepAbandonedError } from './drain.ts';
-import { CANCEL_GRACE_MS, DRAIN_LOOK_PERIOD_MS } from './limits.ts';
+import { CANCEL_GRACE_MS, DRAIN_POLL_PERIOD_MS } from './limits.ts';
 
 /** The reason of `ctx.signal` in a step whose workflow is cancelled. */
 export class WorkflowCancelledError extends TidemarkError {
@@ -27,7 +27,7 @@ export interface AttemptEnds {
   /** Aborts when it counts as never made. */
   readonly over: AbortSignal;
   /** What the step sees: also aborts when the workflow is cancelled. */
-  readonly told: AbortSignal;
+  readonly reported: AbortSignal;
   abort(reason: unknown): void;
   /** Settles as the work does, or rejects once it counts as never made: a step that doesn't heed its signal holds nothing. Of one work. */
   unlessOver<T>(work: Promise<T>): Promise<T>;
@@ -59,7 +59,7 @@ class Telling {
 class Ends implements AttemptEnds {
   readonly task: TaskId;
   readonly #over = new Telling();
-  readonly #told = new Telling();
+  readonly #reported = new Telling();
   #leave: ((reason: unknown) => void) | undefined;
 
   constructor(task: TaskId) {
@@ -70,18 +70,18 @@ class Ends implements AttemptEnds {
     return this.#over.signal;
   }
 
-  get told(): AbortSignal {
-    return this.#told.signal;
+  get reported(): AbortSignal {
+    return this.#reported.signal;
   }
 
   abort(reason: unknown): void {
     this.#over.end(reason);
-    this.#told.end(reason);
+    this.#reported.end(reason);
     this.#leave?.(reason);
   }
 
-  tell(reason: unknown): void {
-    this.#told.end(reason);
+  report(reason: unknown): void {
+    this.#reported.end(reason);
   }
 
   unlessOver<T>(work: Promise<T>): Promise<T> {
@@ -112,7 +112,7 @@ export class Attempts {
   begin(task: TaskId): Ends {
     const ends = new Ends(task);
     this.#underWay.add(ends);
-    if (this.#cancelled !== undefined) ends.tell(this.#cancelled);
+    if (this.#cancelled !== undefined) ends.report(this.#cancelled);
     return ends;
   }
 
@@ -129,10 +129,10 @@ export class Attempts {
   async cancel(reason: WorkflowCancelledError, over: AbortSignal): Promise<void> {
     if (this.#cancelled !== undefined) return;
     this.#cancelled = reason;
-    for (const ends of this.#underWay) ends.tell(reason);
+    for (const ends of this.#underWay) ends.report(reason);
     const untilMs = this.#clock.monotonicMs() + CANCEL_GRACE_MS;
     while (this.#underWay.size > 0 && !over.aborted) {
-      await this.#clock.sleep(DRAIN_LOOK_PERIOD_MS, over);
+      await this.#clock.sleep(DRAIN_POLL_PERIOD_MS, over);
       if (this.#clock.monotonicMs() < untilMs) continue;
       for (const ends of this.#underWay) if (!this.#isCalling(ends.task)) ends.abort(new StepAbandonedError());
     }

@@ -3,7 +3,7 @@
 import { quiet, SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Attempt, Drain, StepAbandonedError } from './drain.ts';
-import { DRAIN_LOOK_PERIOD_MS } from './limits.ts';
+import { DRAIN_POLL_PERIOD_MS } from './limits.ts';
 
 describe('a drain', () => {
   let clock: SimulatedClock;
@@ -104,10 +104,10 @@ describe('a drain', () => {
     await watch(20_000);
     await clock.run(10_000);
     attempt.progress({ done: 60, total: 100 });
-    await clock.run(DRAIN_LOOK_PERIOD_MS);
+    await clock.run(DRAIN_POLL_PERIOD_MS);
     expect(abandoned).toEqual([]);
     attempt.progress({ done: 40, total: 100 });
-    await clock.run(DRAIN_LOOK_PERIOD_MS);
+    await clock.run(DRAIN_POLL_PERIOD_MS);
     expect(abandoned).toEqual(['step']);
   });
 
@@ -119,7 +119,7 @@ describe('a drain', () => {
     await clock.run(1_000);
     expect(abandoned).toEqual([]);
     calling.clear();
-    await clock.run(DRAIN_LOOK_PERIOD_MS);
+    await clock.run(DRAIN_POLL_PERIOD_MS);
     expect(abandoned).toEqual(['pay']);
   });
 

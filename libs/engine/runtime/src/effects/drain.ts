@@ -10,7 +10,7 @@
 import { FencedError } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import type { Progress } from '../definition/index.ts';
-import { DRAIN_LOOK_PERIOD_MS, STEP_DURATION_WEIGHT, STEP_DURATIONS_MAX } from './limits.ts';
+import { DRAIN_POLL_PERIOD_MS, STEP_DURATION_WEIGHT, STEP_DURATIONS_MAX } from './limits.ts';
 
 /** Ends one attempt and nothing else of its workflow: it counts as never made. */
 export class StepAbandonedError extends FencedError {
@@ -38,7 +38,7 @@ interface Running {
   readonly control: AttemptControl;
   readonly startedMs: number;
   /** Share done, 0..1, and when that was said; undefined: the step doesn't tell. */
-  told: { readonly share: number; readonly atMs: number } | undefined;
+  reported: { readonly share: number; readonly atMs: number } | undefined;
 }
 
 export class Drain {
@@ -53,12 +53,12 @@ export class Drain {
 
   begin(definition: string, step: string, control: AttemptControl): Attempt {
     const name = `${definition} ${step}`;
-    const running: Running = { name, control, startedMs: this.#clock.monotonicMs(), told: undefined };
+    const running: Running = { name, control, startedMs: this.#clock.monotonicMs(), reported: undefined };
     this.#running.add(running);
     return {
       progress: ({ done, total }) => {
         const share = done / total;
-        if (share > 0 && share <= 1) running.told = { share, atMs: this.#clock.monotonicMs() };
+        if (share > 0 && share <= 1) running.reported = { share, atMs: this.#clock.monotonicMs() };
       },
       end: (isWhole) => {
         this.#running.delete(running);
@@ -86,15 +86,15 @@ export class Drain {
         this.#running.delete(running);
         running.control.abandon(new StepAbandonedError());
       }
-      await this.#clock.sleep(Math.min(DRAIN_LOOK_PERIOD_MS, leftMs), ended);
+      await this.#clock.sleep(Math.min(DRAIN_POLL_PERIOD_MS, leftMs), ended);
     }
   }
 
   /** Estimate of the time to the attempt's end; 0 when nothing is known, or when it is overdue by what is known. */
-  #remainingMs({ name, startedMs, told }: Running): number {
+  #remainingMs({ name, startedMs, reported }: Running): number {
     const nowMs = this.#clock.monotonicMs();
-    if (told !== undefined) {
-      const wholeMs = (told.atMs - startedMs) / told.share;
+    if (reported !== undefined) {
+      const wholeMs = (reported.atMs - startedMs) / reported.share;
       return Math.max(0, startedMs + wholeMs - nowMs);
     }
     const meanMs = this.#meansMs.get(name);

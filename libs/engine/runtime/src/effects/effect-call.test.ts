@@ -26,10 +26,10 @@ describe('an answer', () => {
 
   it('that does not come in time is a time-out, and the asked one is told', async () => {
     const clock = new SimulatedClock();
-    let told: AbortSignal | undefined;
+    let reported: AbortSignal | undefined;
     const seen = watch(
       answerInTime(clock, new AbortController().signal, limits, ({ signal }) => {
-        told = signal;
+        reported = signal;
         return hangs();
       }),
     );
@@ -37,7 +37,7 @@ describe('an answer', () => {
     expect(seen.error).toBeUndefined();
     await clock.run(1);
     expect(seen.error).toMatchObject({ code: 'effect-timeout' });
-    expect(told?.aborted).toBe(true);
+    expect(reported?.aborted).toBe(true);
     expect(clock.sleeperCount).toBe(0);
   });
 

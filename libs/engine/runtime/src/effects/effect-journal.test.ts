@@ -532,10 +532,10 @@ describe('an effect', () => {
   });
 
   it('of kind pure is journaled without an intention, and called again only when unrecorded', async () => {
-    const look = paying({ kind: 'pure', operation: 'look', call: async () => 3 });
+    const poll = paying({ kind: 'pure', operation: 'look', call: async () => 3 });
     const { runner } = await heldRun(
       log,
-      one(async (context) => ({ done: await context.effect(look, 1) })),
+      one(async (context) => ({ done: await context.effect(poll, 1) })),
     );
     expect(await runner.run()).toBe('closed');
     expect(await controlsOf(log, 'EffectIntended')).toEqual([]);

@@ -150,7 +150,7 @@ export class EffectJournal {
       const isSettled = this.#recorded(key) !== undefined && !this.#host.unvalidated.has(key);
       if (isSettled || left === undefined) break;
       if (left.status === 'failed') {
-        this.#tellFailure(effect, left);
+        this.#reportFailure(effect, left);
         break;
       }
       const recovered = await this.#recover(effect, key, request, left);
@@ -219,7 +219,7 @@ export class EffectJournal {
   }
 
   /** What a receiver has confirmed as not done is a failed attempt, of which the step is told once; then it may call again. */
-  #tellFailure(effect: EffectDefinition, { key, isUntold }: EffectState): void {
+  #reportFailure(effect: EffectDefinition, { key, isUntold }: EffectState): void {
     if (!isUntold) return;
     const entry = this.#host.content.journalOf(key);
     const why = entry?.status === 'failed' ? entry.error.message : 'it was not done';

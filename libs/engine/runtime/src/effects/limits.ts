@@ -5,7 +5,7 @@ export const CALL_WINDOW_MS = 5_000;
 /** Time, in milliseconds, that steps under way have to finish once their workflow is cancelled. */
 export const CANCEL_GRACE_MS = 10_000;
 /** Period of a stopping worker's look at the steps that still run, in milliseconds. */
-export const DRAIN_LOOK_PERIOD_MS = 50;
+export const DRAIN_POLL_PERIOD_MS = 50;
 /** Weight of the newest attempt in the mean duration of a step, 0..1, and how many steps' durations are remembered. */
 export const STEP_DURATION_WEIGHT = 0.2;
 export const STEP_DURATIONS_MAX = 10_000;

@@ -391,10 +391,10 @@ describe('rotation', () => {
     const before = await made(REWRAP_BATCH_COUNT * 2 + 30);
     provider.version = 2;
     await open().create(context);
-    const told: RewrapProgress[] = [];
-    const progress = await open().rewrapAll({}, (one) => told.push(one));
+    const reported: RewrapProgress[] = [];
+    const progress = await open().rewrapAll({}, (one) => reported.push(one));
     expect(progress).toEqual({ seenCount: 231, rewrappedCount: 230, wrongCount: 0, wrongIds: [] });
-    expect(told.map(({ rewrappedCount }) => rewrappedCount)).toEqual([100, 200, 230]);
+    expect(reported.map(({ rewrappedCount }) => rewrappedCount)).toEqual([100, 200, 230]);
     expect((await listed(store)).every(({ wrappedBy }) => wrappedBy === 'hand v2')).toBe(true);
     const keys = open();
     for (const { id, key } of before) expect(hex(await keys.key(id))).toBe(hex(key));

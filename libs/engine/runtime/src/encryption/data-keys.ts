@@ -30,7 +30,7 @@ import {
   DATA_KEYS_MAX_COUNT,
   KEYS_DESTROYED_AT_ONCE,
   REWRAP_BATCH_COUNT,
-  REWRAP_WRONG_TOLD_MAX,
+  REWRAP_WRONG_REPORTED_MAX,
   REWRAPS_AT_ONCE,
 } from './limits.ts';
 
@@ -348,7 +348,7 @@ class Rewrap {
     } catch (error) {
       if (!(error instanceof CorruptError)) throw error;
       this.#wrongCount++;
-      if (this.#wrongIds.length < REWRAP_WRONG_TOLD_MAX) this.#wrongIds.push(stored.id);
+      if (this.#wrongIds.length < REWRAP_WRONG_REPORTED_MAX) this.#wrongIds.push(stored.id);
       return undefined;
     } finally {
       key?.fill(0);

@@ -5,9 +5,9 @@
 
 import { sealedWith } from '@tidemark/codec';
 import type { EventLog, LogRecord, ReadRequest, ReadResult } from '@tidemark/ports';
-import { type Prepared, PreparedLog } from '../views/index.ts';
+import { type Prepared, TransformingLog } from '../views/index.ts';
 
-export class KeylessLog extends PreparedLog {
+export class KeylessLog extends TransformingLog {
   readonly recordMaxBytes: number;
   readonly inlineMaxBytes: number | undefined;
 

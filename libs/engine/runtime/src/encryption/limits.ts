@@ -14,7 +14,7 @@ export const DATA_KEYS_AT_ONCE = 500;
 export const REWRAP_BATCH_COUNT = 100;
 export const REWRAPS_AT_ONCE = 8;
 /** Keys that a rotation names because they can't be unwrapped, the first; the others are counted. */
-export const REWRAP_WRONG_TOLD_MAX = 100;
+export const REWRAP_WRONG_REPORTED_MAX = 100;
 /** Keys that are destroyed together. */
 export const KEYS_DESTROYED_AT_ONCE = 500;
 /** Workflows of which a process remembers the id of their data key. */

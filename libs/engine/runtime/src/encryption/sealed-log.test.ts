@@ -96,7 +96,7 @@ beforeEach(() => {
 });
 
 const stored = (partition: Partition = P0): readonly Uint8Array[] =>
-  inner.look([{ partition, from: 0 as Offset }])[0]!.records.map(({ value }) => value);
+  inner.poll([{ partition, from: 0 as Offset }])[0]!.records.map(({ value }) => value);
 const readBy = async (view: SealedLog): Promise<readonly Buffer[]> => {
   const [result] = await view.read([{ partition: P0, from: 0 as Offset }]);
   return result!.records.map(({ value }) => Buffer.from(value));

@@ -17,7 +17,7 @@ import {
 } from '@tidemark/codec';
 import { CorruptError, invariant, type WorkflowId } from '@tidemark/core';
 import type { EventLog, LogRecord, ReadRequest, ReadResult, StoredRecord } from '@tidemark/ports';
-import { type Prepared, PreparedLog } from '../views/index.ts';
+import { type Prepared, TransformingLog } from '../views/index.ts';
 import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
 
 /** The problem of a workflow that begins with a plain payload where all are sealed. */
@@ -34,7 +34,7 @@ export interface SealedLogOptions {
   readonly refusesPlain?: boolean | undefined;
 }
 
-export class SealedLog extends PreparedLog {
+export class SealedLog extends TransformingLog {
   readonly recordMaxBytes: number;
   readonly inlineMaxBytes: number | undefined;
   readonly isSealing = true;

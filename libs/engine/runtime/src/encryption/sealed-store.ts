@@ -6,16 +6,16 @@
 import { openText, type SealingKey, sealText, textSealedWith } from '@tidemark/codec';
 import { CorruptError, type WorkflowId } from '@tidemark/core';
 import type { ProjectionStore, RecordOwner } from '@tidemark/ports';
-import { type Owners, type Turn, type Turning, turnedStore } from '../views/index.ts';
+import { type ContentTransform, type Owners, type Turn, transformedStore } from '../views/index.ts';
 import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
 
 /** What needs no key to be known. */
 const isEmpty = (text: string): boolean => text === 'null' || text === '{}' || text === '';
 
 export const sealedStore = <Said>(store: ProjectionStore<Said>, keys: WorkflowKeys): ProjectionStore<Said> =>
-  turnedStore(store, new Sealing(keys));
+  transformedStore(store, new Sealing(keys));
 
-class Sealing implements Turning {
+class Sealing implements ContentTransform {
   readonly #keys: WorkflowKeys;
 
   constructor(keys: WorkflowKeys) {

@@ -44,11 +44,11 @@ it.each([true, false])(
   'comes as it was told, in order, and unreadable on its way (key at hand: %s)',
   async (isAtHand) => {
     const watch = new SealedWatch(wire, keys(isAtHand));
-    const told: string[] = [];
-    await watch.subscribe(W, (message) => told.push(message));
+    const reported: string[] = [];
+    await watch.subscribe(W, (message) => reported.push(message));
     for (const part of parts) watch.publish(W, part);
-    await eventually(async () => told.length === parts.length);
-    expect(told).toEqual(parts);
+    await eventually(async () => reported.length === parts.length);
+    expect(reported).toEqual(parts);
     expect(sent).toHaveLength(parts.length);
     expect(sent.join()).not.toContain('answer');
   },
@@ -57,12 +57,12 @@ it.each([true, false])(
 it('is not sent without a key, and not told where it can’t be opened, was moved, or came in the clear', async () => {
   const watch = new SealedWatch(wire, keys(false, false));
   watch.publish(W, 'never');
-  const told: string[] = [];
+  const reported: string[] = [];
   const able = new SealedWatch(wire, keys(true));
-  await able.subscribe(W, (message) => told.push(message));
+  await able.subscribe(W, (message) => reported.push(message));
   for (const message of ['plain', sealText('of another', 'watch/v', KEY)]) wire.publish(W, message);
   able.publish(W, 'last');
-  await eventually(async () => told.length > 0);
-  expect(told).toEqual(['last']);
+  await eventually(async () => reported.length > 0);
+  expect(reported).toEqual(['last']);
   expect(sent.join()).not.toContain('never');
 });

@@ -47,9 +47,9 @@ export class SealedWatch implements WatchBus {
 
   /** One after the other, as they came. */
   subscribe(workflow: WorkflowId, listener: (message: string) => void): Promise<() => Promise<void>> {
-    let told = Promise.resolve();
+    let reported = Promise.resolve();
     return this.#inner.subscribe(workflow, (message) => {
-      told = told.then(async () => {
+      reported = reported.then(async () => {
         const opened = await this.#opened(workflow, message).catch(() => undefined);
         if (opened !== undefined) listener(opened);
       });

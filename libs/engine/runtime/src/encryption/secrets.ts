@@ -10,6 +10,7 @@ import { maskSecrets, maskSecretsIn } from '@tidemark/codec';
 import { ConfigError, type Json, type StreamState, streamFromJson, type WorkflowId } from '@tidemark/core';
 import type { ProjectionStore, RecordOwner } from '@tidemark/ports';
 import type {
+  CompensatedDefinition,
   ContextDefinition,
   Definition,
   EffectDefinition,
@@ -17,13 +18,12 @@ import type {
   StepContext,
   StepDefinition,
   StepResult,
-  UndoneDefinition,
   Upcaster,
 } from '../definition/index.ts';
 import { originOf } from '../history/index.ts';
 import type { FieldKeys, Ports } from '../kernel/index.ts';
 import { undoneBy } from '../lease/index.ts';
-import { type Turning, turnedStore } from '../views/index.ts';
+import { type ContentTransform, transformedStore } from '../views/index.ts';
 import { openedUndo, sealedEffect } from './secret-calls.ts';
 import { Vault } from './secret-vault.ts';
 
@@ -101,9 +101,9 @@ export async function shownSecrets(
 }
 
 /** Rows as people see them: secret fields are masked. */
-export const maskedStore = (store: ProjectionStore): ProjectionStore => turnedStore(store, MASKING);
+export const maskedStore = (store: ProjectionStore): ProjectionStore => transformedStore(store, MASKING);
 
-const MASKING: Turning = {
+const MASKING: ContentTransform = {
   inward: async (work) => work((text) => text),
   outward: async (work) => work(maskSecretsIn),
 };
@@ -140,7 +140,7 @@ function sealedPlain(definition: Definition, vault: Vault): Definition {
 }
 
 /** What it did, and how that is undone. */
-const sealedUndone = (of: UndoneDefinition, vault: Vault): UndoneDefinition => {
+const sealedUndone = (of: CompensatedDefinition, vault: Vault): CompensatedDefinition => {
   const undoing = of.undoing?.((before) => sealedUndone(before, vault));
   if (undoing !== undefined) return undoing;
   return {

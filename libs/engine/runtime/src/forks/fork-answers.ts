@@ -25,7 +25,7 @@ interface Stretch {
  * too much to look through, counts as answered. Throws as the log does, and `UnavailableError` (`object-archived`).
  */
 export async function answeredBefore(
-  around: Around,
+  dependencies: Around,
   workflow: WorkflowId,
   upTo: Sequence,
 ): Promise<string | undefined> {
@@ -34,11 +34,11 @@ export async function answeredBefore(
     const stretch = left.pop();
     if (stretch === undefined) return undefined;
     if (count === FORK_HISTORIES_MAX_COUNT) return `it shares more than ${count} histories`;
-    for await (const event of eventsOf(around, stretch)) {
+    for await (const event of eventsOf(dependencies, stretch)) {
       if (event === 'unknown') return `what was answered in ${stretch.workflow} is known no more`;
       const why = answerIn(event, stretch.workflow);
       if (why !== undefined) return why;
-      left.push(...(await leadsTo(around, event.envelope)));
+      left.push(...(await leadsTo(dependencies, event.envelope)));
     }
   }
 }

@@ -69,18 +69,18 @@ export interface Forked {
   }[];
 }
 
-interface Surroundings {
+interface Dependencies {
   readonly ports: Pick<Ports, 'log' | 'store' | 'clock' | 'prng' | 'digest' | 'secrets'>;
   readonly lamport: LamportClock;
 }
 
 /** What is to be opened, and what is said of it. Throws as `Client.fork` does. */
 export async function drawUpFork(
-  around: Surroundings,
+  dependencies: Dependencies,
   workflow: WorkflowId,
   options: ForkOptions,
 ): Promise<{ readonly request: OpenRequest; readonly forked: Forked }> {
-  const { ports, lamport } = around;
+  const { ports, lamport } = dependencies;
   checkName('by', options.by);
   const id = options.id === undefined ? undefined : forkId(options.id);
   const past = await workflowAt(ports, workflow, checkedSequence(workflow, options.at));
@@ -132,7 +132,7 @@ export async function drawUpFork(
   return {
     request,
     forked: {
-      ...toldOf(past, content.tasks),
+      ...reportedOf(past, content.tasks),
       workflow: request.workflow,
       created: true,
       base: fork,
@@ -141,7 +141,7 @@ export async function drawUpFork(
   };
 }
 
-async function admitted(ports: Surroundings['ports'], { state }: PastWorkflow, options: ForkOptions): Promise<void> {
+async function admitted(ports: Dependencies['ports'], { state }: PastWorkflow, options: ForkOptions): Promise<void> {
   const { effects, belief, admit } = options;
   if (effects !== 'live' || admit === undefined) return;
   const why =
@@ -278,7 +278,7 @@ async function sessionOf(
   return session === undefined ? {} : { session };
 }
 
-function toldOf(
+function reportedOf(
   { state }: PastWorkflow,
   contents: ForkContent['tasks'],
 ): Pick<Forked, 'definition' | 'tasks' | 'begun'> {

@@ -4,7 +4,7 @@ import { type Offset, type Partition, UnavailableError } from '@tidemark/core';
 import type { Ports } from '../kernel/index.ts';
 
 /** How long, in milliseconds, a lost hint can delay a waiter. */
-const LOOK_PERIOD_MS = 50;
+const POLL_PERIOD_MS = 50;
 
 interface Waiter {
   readonly partition: Partition;
@@ -26,17 +26,17 @@ export class Applied {
   async wait(partition: Partition, offset: Offset, signal?: AbortSignal): Promise<void> {
     this.#unsubscribe ??= this.#ports.hints.subscribe('applied', (partitions) => {
       // A failure shows at the waiter's own next look.
-      if (partitions.some((hinted) => this.#waitsFor(hinted))) this.#look().catch(() => {});
+      if (partitions.some((hinted) => this.#waitsFor(hinted))) this.#poll().catch(() => {});
     });
     const { promise, resolve } = Promise.withResolvers<void>();
     const waiter: Waiter = { partition, offset, resolve };
     this.#waiters.add(waiter);
     try {
-      await this.#look();
+      await this.#poll();
       while (this.#waiters.has(waiter)) {
         signal?.throwIfAborted();
-        await Promise.race([promise, this.#ports.clock.sleep(LOOK_PERIOD_MS, signal)]);
-        if (this.#waiters.has(waiter)) await this.#look();
+        await Promise.race([promise, this.#ports.clock.sleep(POLL_PERIOD_MS, signal)]);
+        if (this.#waiters.has(waiter)) await this.#poll();
       }
     } finally {
       this.#waiters.delete(waiter);
@@ -49,7 +49,7 @@ export class Applied {
   }
 
   /** One look at a time serves all waiters. */
-  #look(): Promise<void> {
+  #poll(): Promise<void> {
     this.#looking ??= this.#readPositions().finally(() => {
       this.#looking = undefined;
     });

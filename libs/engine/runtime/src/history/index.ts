@@ -1,13 +1,13 @@
 /** The door of the room: what other rooms of the engine use of it. */
 export { Applied } from './applied.ts';
-export { askedBy } from './asked.ts';
 export { continuedAs, currentOf, isContinued, lastOf } from './chain.ts';
 export { StreamContent } from './content.ts';
 export { answerText, fragmentsIn, isRange, MEMORY_KINDS, memoriesIn, scopeIn, textsIn } from './context-shapes.ts';
+export { ForkTaskMap } from './fork-task-map.ts';
 export { HISTORY_READ_MAX_BYTES, OUTPUTS_PAGE_COUNT, SHARED_TEXT_MIN_CHARS } from './limits.ts';
 export { lineageReads, originOf, outputsOf, type PageOf, placeOf, readsOf } from './lineage.ts';
+export { parkedQuestion } from './parked-question.ts';
 export { type Recorded, Replay } from './replay.ts';
-export { SamePlace } from './same-place.ts';
 export {
   canRun,
   contentDraft,

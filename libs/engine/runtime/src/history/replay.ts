@@ -19,7 +19,7 @@ import {
 } from '@tidemark/core';
 import type { EffectRow } from '@tidemark/ports';
 import { type JournalEntry, journalEntry } from './content.ts';
-import { type PlaceReads, SamePlace } from './same-place.ts';
+import { ForkTaskMap, type PlaceReads } from './fork-task-map.ts';
 
 export interface ReplayReads extends PlaceReads {
   /** Effects of the base, of one task or of all; as its rows have them now. */
@@ -56,7 +56,7 @@ export class Replay {
   readonly #origin: ForkOrigin;
   readonly #reads: ReplayReads;
   readonly #pending: ReadonlySet<TaskId>;
-  readonly #places: SamePlace;
+  readonly #places: ForkTaskMap;
   /** By the fork's key: the record that answers it, once that is decided. */
   #answered: Promise<Map<EffectKey, EffectKey>> | undefined;
   /** The tasks of records that were found anywhere in the base. */
@@ -70,7 +70,7 @@ export class Replay {
     this.#origin = origin;
     this.#reads = reads;
     this.#pending = new Set(origin.tasks.map(({ task }) => task));
-    this.#places = new SamePlace(own, origin, reads);
+    this.#places = new ForkTaskMap(own, origin, reads);
   }
 
   /** What a closure gave at the same place, while nothing is other than it was there; else it is run, as it changes nothing outside. */

@@ -37,23 +37,23 @@ export const CANCELLED = 'cancelled';
 export const TERMINATED = 'terminated';
 
 export class Lifecycle {
-  readonly #told: WorkflowInbox;
+  readonly #reported: WorkflowInbox;
 
-  constructor(told: WorkflowInbox) {
-    this.#told = told;
+  constructor(reported: WorkflowInbox) {
+    this.#reported = reported;
   }
 
   /** See `Client.cancel`, `Client.terminate`, `Client.pause` and `Client.resume`. */
   async ask(id: string, act: LifecycleAct, ask: LifecycleAsk): Promise<LifecycleDone> {
     const by = checkName('by', ask.by);
     checkText('why', ask.why);
-    const { row, state } = await this.#told.find(id);
+    const { row, state } = await this.#reported.find(id);
     if (isSo(state, act)) return { workflow: row.workflow, changed: false };
     refuse(row, state, act);
-    const event = eventId(`${act}:${this.#told.uuid()}`);
+    const event = eventId(`${act}:${this.#reported.uuid()}`);
     if (await this.#write(row, event, act, { by, why: ask.why })) return { workflow: row.workflow, changed: true };
     // Another was first, or it has ended meanwhile.
-    const now = await this.#told.find(id);
+    const now = await this.#reported.find(id);
     // It goes on with a fresh history since: that one is asked.
     if (now.row.workflow !== row.workflow) return this.ask(id, act, ask);
     if (isSo(now.state, act)) return { workflow: row.workflow, changed: false };
@@ -66,13 +66,19 @@ export class Lifecycle {
   #write(row: WorkflowSummary, event: EventId, act: LifecycleAct, { by, why }: LifecycleAsk): Promise<boolean> {
     switch (act) {
       case 'cancel':
-        return this.#told.write(row, event, 'CancelRequested', { code: CANCELLED, by }, { why });
+        return this.#reported.write(row, event, 'CancelRequested', { code: CANCELLED, by }, { why });
       case 'terminate':
-        return this.#told.write(row, event, 'WorkflowTerminated', { code: TERMINATED, by }, terminatedPayload(by, why));
+        return this.#reported.write(
+          row,
+          event,
+          'WorkflowTerminated',
+          { code: TERMINATED, by },
+          terminatedPayload(by, why),
+        );
       case 'pause':
-        return this.#told.write(row, event, 'PauseRequested', { by }, { why });
+        return this.#reported.write(row, event, 'PauseRequested', { by }, { why });
       case 'resume':
-        return this.#told.write(row, event, 'ResumeRequested', { by }, { why });
+        return this.#reported.write(row, event, 'ResumeRequested', { by }, { why });
     }
   }
 }

@@ -62,7 +62,7 @@ export class Placing {
   async #placeAll(requests: readonly PlacementRequest[]): Promise<readonly (Placed | undefined)[]> {
     const placed = new Map<string, Placed>();
     let waiting = requests;
-    await this.#look();
+    await this.#poll();
     for (let isShared = false; ; ) {
       for (const each of await this.#options.ports.store.place(waiting, this.#rules())) placed.set(each.workflow, each);
       waiting = waiting.filter((request) => !placed.has(request.workflow));
@@ -82,7 +82,7 @@ export class Placing {
   }
 
   /** Once: whether the pool had its largest size when this process came. Placing itself doesn't depend on the log. */
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     if (this.#hasLooked) return;
     this.#hasLooked = true;
     const count = await this.#options.ports.log.partitionCount().catch(() => 0);

@@ -1,7 +1,7 @@
 /**
  * Owns what a person decides of a record at which a workflow stands, since it can't be read: it is skipped, or taken (read once more, now
  * that what was lacking is there; of a workflow that began before encryption, its plain history is taken). The decision is an event of the
- * workflow's, so that every reader knows it; whoever makes the rows goes on from there (passed-over.ts). Must not read the record.
+ * workflow's, so that every reader knows it; whoever makes the rows goes on from there (resume-after-upgrade.ts). Must not read the record.
  */
 
 import { ConflictError, type Controls, eventId, InvalidError, type Offset, type WorkflowId } from '@tidemark/core';
@@ -21,11 +21,11 @@ export interface RecordJudged {
 }
 
 export class RecordJudgements {
-  readonly #told: WorkflowInbox;
+  readonly #reported: WorkflowInbox;
   readonly #keys: Pick<WorkflowKeys, 'takePlain'> | undefined;
 
-  constructor(told: WorkflowInbox, keys?: Pick<WorkflowKeys, 'takePlain'>) {
-    this.#told = told;
+  constructor(reported: WorkflowInbox, keys?: Pick<WorkflowKeys, 'takePlain'>) {
+    this.#reported = reported;
     this.#keys = keys;
   }
 
@@ -33,7 +33,7 @@ export class RecordJudgements {
   async judge(id: string, judgement: Judgement, ask: LifecycleAsk): Promise<RecordJudged> {
     const by = checkName('by', ask.by);
     checkText('why', ask.why);
-    const { row, state } = await this.#told.exactly(id);
+    const { row, state } = await this.#reported.exactly(id);
     const { workflow, tenant } = row;
     const { problem, offset, type } = state.unreadable ?? {};
     if (problem === undefined || offset === undefined) {
@@ -48,10 +48,10 @@ export class RecordJudgements {
     if (judgement === 'take' && problem === PLAIN_REFUSED) {
       await this.#keys?.takePlain({ workflow, tenant, user: state.user ?? null });
     }
-    const event = eventId(`judged:${this.#told.uuid()}`);
-    await this.#told.write(row, event, 'RecordJudged', { offset, judgement, by }, { why: ask.why });
-    const outcome = await this.#told.lookFor(RECORD_JUDGED_GRACE_MS, async () => {
-      const { unreadable } = (await this.#told.exactly(id)).state;
+    const event = eventId(`judged:${this.#reported.uuid()}`);
+    await this.#reported.write(row, event, 'RecordJudged', { offset, judgement, by }, { why: ask.why });
+    const outcome = await this.#reported.pollFor(RECORD_JUDGED_GRACE_MS, async () => {
+      const { unreadable } = (await this.#reported.exactly(id)).state;
       if (unreadable?.offset !== offset) return 'gone on';
       // Rows have the decision, until whoever makes them has tried.
       return unreadable.judgement === undefined ? 'stays' : undefined;

@@ -34,7 +34,7 @@ export interface Found {
 export type InboxWrite = Parameters<Inbox['write']> extends [unknown, ...infer Rest] ? Rest : never;
 
 /** How often rows are looked at for what should be there in a moment, in milliseconds. */
-const LOOK_PERIOD_MS = 50;
+const POLL_PERIOD_MS = 50;
 
 export class WorkflowInbox {
   readonly #options: WorkflowInboxOptions;
@@ -71,7 +71,7 @@ export class WorkflowInbox {
     const { ports } = this.#options;
     const found = await this.exactly(id);
     if (!isContinued(found.row)) return found;
-    const current = await this.lookFor(CONTINUATION_GRACE_MS, () => currentOf(ports.store, found.row.workflow));
+    const current = await this.pollFor(CONTINUATION_GRACE_MS, () => currentOf(ports.store, found.row.workflow));
     // It may have gone on since.
     if (current !== undefined) return this.find(current.workflow);
     const message = `Workflow ${id} goes on with a fresh history, which is yet to begin. Try again.`;
@@ -82,7 +82,7 @@ export class WorkflowInbox {
   async exactly(id: string): Promise<Found> {
     const { ports } = this.#options;
     const workflow = workflowId(id);
-    const found = await this.lookFor(WORKFLOW_GRACE_MS, async () => {
+    const found = await this.pollFor(WORKFLOW_GRACE_MS, async () => {
       const [snapshot] = await ports.store.loadStreams([workflow]);
       if (snapshot === undefined) return undefined;
       const row = await ports.store.workflow(workflow);
@@ -94,13 +94,13 @@ export class WorkflowInbox {
     throw new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
   }
 
-  async lookFor<T>(graceMs: number, look: () => Promise<T | undefined>): Promise<T | undefined> {
+  async pollFor<T>(graceMs: number, poll: () => Promise<T | undefined>): Promise<T | undefined> {
     const { ports, closing } = this.#options;
     const endMs = ports.clock.monotonicMs() + graceMs;
     for (;;) {
-      const found = await whileUnavailable(ports.clock, closing, look);
+      const found = await whileUnavailable(ports.clock, closing, poll);
       if (found !== undefined || ports.clock.monotonicMs() >= endMs) return found;
-      await ports.clock.sleep(LOOK_PERIOD_MS, closing);
+      await ports.clock.sleep(POLL_PERIOD_MS, closing);
       if (closing.aborted) throw new UnavailableError('client-closed', 'The client was closed.');
     }
   }
@@ -114,8 +114,8 @@ export const closed = (row: WorkflowSummary): ConflictError => {
   const { workflow, status, reason } = row;
   const why = reason === null ? '' : ` (${reason})`;
   const next = continuedAs(row);
-  const goesOn = next === undefined ? '' : ` It goes on as ${next}.`;
-  return new ConflictError('workflow-closed', `Workflow ${workflow} has ended: it is ${status}${why}.${goesOn}`, {
+  const isUnfinished = next === undefined ? '' : ` It goes on as ${next}.`;
+  return new ConflictError('workflow-closed', `Workflow ${workflow} has ended: it is ${status}${why}.${isUnfinished}`, {
     workflow,
     status,
   });

@@ -16,9 +16,9 @@ const PARTITIONS = 4;
 describe('health', () => {
   let log: SimulatedLog;
   let world: SimulatedWorld;
-  let isAway = false;
+  let isCold = false;
   beforeEach(() => {
-    isAway = false;
+    isCold = false;
     log = new SimulatedLog(PARTITIONS);
     world = new SimulatedWorld(log, PARTITIONS);
   });
@@ -27,7 +27,7 @@ describe('health', () => {
   const failed = ({ ready }: Health): readonly string[] =>
     ready.flatMap(({ name, reason }) => (reason === undefined ? [] : [name]));
   const whileAway = (): void => {
-    if (isAway) throw new UnavailableError('store-unavailable', 'away');
+    if (isCold) throw new UnavailableError('store-unavailable', 'away');
   };
 
   it('of a coordinator: ready once it has its partitions, and not while it can not renew them', async () => {
@@ -37,12 +37,12 @@ describe('health', () => {
     expect(world.coordinator.health().ready.map(({ name }) => name)).toEqual(['ranges', 'rows', 'lag', 'projection']);
     expect(failed(world.coordinator.health())).toEqual([]);
     for (const operation of ['shareRanges', 'positions'] as const) world.ports.store.on(operation, whileAway);
-    isAway = true;
+    isCold = true;
     await world.ports.clock.run(READY_LAG_KNOWN_MS + 10_000);
     expect(failed(world.coordinator.health())).toEqual(['ranges', 'lag']);
     // Another start would help nobody.
     expect(world.coordinator.health().live.filter(({ reason }) => reason !== undefined)).toEqual([]);
-    isAway = false;
+    isCold = false;
     await world.ports.clock.run(10_000);
     expect(failed(world.coordinator.health())).toEqual([]);
   });

@@ -1,14 +1,13 @@
 /** The door of the room: what other rooms of the engine use of it. */
 export { type Loop, type LoopOptions, type LoopState, startLoop, whileUnavailable } from './backoff.ts';
 export { batched } from './batcher.ts';
-export { Duties } from './duties.ts';
 export { isEndForgotten, isForgotten } from './forgotten.ts';
 export { Gathering, type GatheringLimits } from './gathering.ts';
 export { check, dutyCheck, failingCheck, type Health, recentCheck } from './health.ts';
 export { digestOf } from './json-digest.ts';
 export { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, TIMER_MAX_MS, WAITS_PER_TASK_MAX } from './limits.ts';
 export { type ListPlace, pageOf } from './list-pages.ts';
-export { lookRestMs } from './look-rest.ts';
+export { pollRestMs } from './look-rest.ts';
 export {
   ACCESS_SUBJECT,
   BUDGET_ENTRY,
@@ -37,6 +36,7 @@ export {
   type Ports,
   type SessionMemory,
 } from './ports.ts';
+export { Reconcilers } from './reconcilers.ts';
 export { backoffMs, DEFAULT_RETRY, type RetryPolicy, retryDelayMs } from './retry.ts';
 export { RunGate } from './run-gate.ts';
 export { storableText } from './storable-text.ts';

@@ -4,8 +4,8 @@
 export const WAITS_PER_TASK_MAX = 16;
 export const TIMER_MAX_MS = 10 * 366 * 86_400_000;
 /** Looks at all that can run, or at all leases, rest so many times what they took, unless what they found were older than this, in milliseconds, at the end of the next. */
-export const LOOK_REST = 4;
-export const LOOK_AGE_MAX_MS = 10_000;
+export const POLL_REST = 4;
+export const POLL_AGE_MAX_MS = 10_000;
 /** Back-off after a server was away: first and longest delay, in milliseconds. */
 export const BACKOFF_FIRST_MS = 50;
 export const BACKOFF_MAX_MS = 2_000;

@@ -25,7 +25,7 @@ export type Overlap = (typeof OVERLAPS)[number];
 /** Reasons of open workflows, in their rows. */
 export const PAUSED = 'paused';
 export const CANCELLING = 'cancelling';
-/** The coordinator that folded it knew less than who wrote it: a newer one goes on (passed-over.ts). */
+/** The coordinator that folded it knew less than who wrote it: a newer one goes on (resume-after-upgrade.ts). */
 export const UNREADABLE = 'unreadable';
 /** The reason of a fork that stands where its base recorded nothing. */
 export const EFFECT_NOT_RECORDED = 'effect-not-recorded';

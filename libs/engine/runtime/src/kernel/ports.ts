@@ -41,7 +41,7 @@ export interface SessionMemory {
 /** History that the log no longer has, as whoever folds needs it (archive/recalls.ts). */
 export interface ColdHistory {
   /** Whether it is too early to look for what the partition lacks. */
-  isAway(partition: Partition): boolean;
+  isCold(partition: Partition): boolean;
   /**
    * Asks for the partition's history from that offset on. Returns what is to be told (`history-recalled`); undefined where that was told
    * before. Throws the given error where no segment is there.

@@ -8,7 +8,7 @@ describe('clock', () => {
   test('milliseconds since the epoch, and a clock that never goes back', () => {
     expect(Math.abs(systemClock.nowMs() - Date.now())).toBeLessThan(1_000);
     let last = systemClock.monotonicMs();
-    for (let look = 0; look < 1_000; look += 1) {
+    for (let poll = 0; poll < 1_000; poll += 1) {
       const now = systemClock.monotonicMs();
       expect(now).toBeGreaterThanOrEqual(last);
       last = now;

@@ -28,7 +28,7 @@ import {
   type StepDefinition,
 } from '../definition/index.ts';
 import { type Ports, type RetryPolicy, retryDelayMs } from '../kernel/index.ts';
-import type { Draft } from './held-stream.ts';
+import type { Draft } from './leased-stream.ts';
 import { RETRY_AFTER_MAX_MS, SAME_FAILURES_MAX, STACK_LINES_MAX_COUNT } from './limits.ts';
 
 export interface FailedAttempt extends Pick<Definition, 'onFailure'> {

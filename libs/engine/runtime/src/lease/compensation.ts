@@ -6,7 +6,7 @@
 import type { ErrorNote } from '@tidemark/codec';
 import { type EffectKey, isReplay, type Json, type StreamState, type WorkflowId, workflowId } from '@tidemark/core';
 import { SCHEDULE_SUFFIX, UNDO_SUFFIX } from '../kernel/index.ts';
-import type { Draft } from './held-stream.ts';
+import type { Draft } from './leased-stream.ts';
 import { COMPENSATION_DEPTH_MAX } from './limits.ts';
 
 /** The workflow that undoes this one: derived, so that whoever starts it starts the same. */

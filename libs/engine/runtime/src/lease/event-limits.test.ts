@@ -35,7 +35,7 @@ describe('a step that leaves and says much', () => {
     const run = await heldRun(log, hungry, { ports: simulatedPorts(log) });
     await run.runner.run();
     expect(run.stream.confirmed.status).toBe('completed');
-    const [held] = inner.look([{ partition: P0, from: 0 as Offset }]);
+    const [held] = inner.poll([{ partition: P0, from: 0 as Offset }]);
     const sizes = held!.records.flatMap(({ value }) => recordBlob(value)?.bytes ?? []);
     expect(sizes.filter((bytes) => bytes > 3 * MB)).toHaveLength(2);
     expect(inner.appendCount).toBeLessThan(held!.records.length);

@@ -6,13 +6,13 @@
 import type { Definition } from '../definition/index.ts';
 import { STAGED_DELAY_DEFAULT_MS, STAGED_STEPS_DEFAULT_COUNT } from '../definition/index.ts';
 import type { Ports } from '../kernel/index.ts';
-import type { Draft, HeldStream } from './held-stream.ts';
+import type { Draft, LeasedStream } from './leased-stream.ts';
 
 /** A reason that is at hand: by default each abort would make an error with a stack. */
 const FLUSHED = 'flushed';
 
 export class Flushing {
-  readonly #stream: HeldStream;
+  readonly #stream: LeasedStream;
   readonly #ports: Pick<Ports, 'clock' | 'telemetry'>;
   /** Told of a staged checkpoint that was not accepted. */
   readonly #onLost: (error: unknown) => void;
@@ -27,7 +27,7 @@ export class Flushing {
   durableInFlightCount = 0;
 
   constructor(
-    stream: HeldStream,
+    stream: LeasedStream,
     ports: Pick<Ports, 'clock' | 'telemetry'>,
     { steps = STAGED_STEPS_DEFAULT_COUNT, delayMs = STAGED_DELAY_DEFAULT_MS }: NonNullable<Definition['staging']>,
     onLost: (error: unknown) => void,

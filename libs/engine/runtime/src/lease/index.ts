@@ -16,9 +16,9 @@ export {
   responseFor,
 } from './decision-checks.ts';
 export { Flushing } from './flushing.ts';
-export { type Draft, HeldStream } from './held-stream.ts';
 export { isWorker, workerHolder } from './holders.ts';
 export { Inbox, inboxRecord } from './inbox.ts';
+export { type Draft, LeasedStream } from './leased-stream.ts';
 export {
   COMPENSATION_ALERT_DEPTH,
   COMPENSATION_DEPTH_MAX,

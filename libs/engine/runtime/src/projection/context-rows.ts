@@ -72,7 +72,7 @@ export class ContextRows {
   }
 
   /** Follows an accepted event; `stream` is as it is after the event. `isLeftOut`: nothing of what model calls saw is wanted. */
-  add(stream: StreamState, entry: Event, isLeftOut = false): void {
+  add(stream: StreamState, entry: Event, isOmitted = false): void {
     const { envelope } = entry;
     const { workflow, tenant } = envelope;
     switch (envelope.type) {
@@ -81,26 +81,26 @@ export class ContextRows {
         if (session !== undefined) {
           this.#sessions.push({ tenant, session, workflow, user: user ?? null, lamport: envelope.lamport });
         }
-        if (hasContext && !isLeftOut) this.#addFragments(workflow, 0 as Sequence, opened(entry));
+        if (hasContext && !isOmitted) this.#addFragments(workflow, 0 as Sequence, opened(entry));
         return;
       }
       case 'EffectIntended': {
         const { model, key, hasContext } = envelope.control;
         if (model !== undefined) this.#spend(stream, envelope.control.task, key, envelope.atMs);
-        if (!hasContext || isLeftOut) return;
+        if (!hasContext || isOmitted) return;
         for (const [digest, text] of textsIn(opened(entry))) this.#addText(workflow, digest, text);
         return;
       }
       case 'EffectResolved': {
         const { spent, key, hasContext } = envelope.control;
         if (spent !== undefined) this.#spend(stream, envelope.control.task, key, envelope.atMs);
-        if (hasContext && !isLeftOut) this.#addAnswer(workflow, opened(entry));
+        if (hasContext && !isOmitted) this.#addAnswer(workflow, opened(entry));
         return;
       }
       case 'CheckpointCommitted':
         if (envelope.control.hasContext) {
           const payload = opened(entry);
-          if (!isLeftOut) this.#addCheckpoint(workflow, envelope.control.sequence, payload);
+          if (!isOmitted) this.#addCheckpoint(workflow, envelope.control.sequence, payload);
           this.#addMemories(stream, envelope, payload);
         }
         return;

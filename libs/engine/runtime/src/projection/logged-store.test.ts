@@ -16,12 +16,12 @@ const MINE = workflowId('mine');
 const OTHER = workflowId('other');
 const ALL = { from: 0 as Sequence, limit: 100 };
 
-const look = effectOf({ operation: 'look', kind: 'idempotent', call: async () => 'seen' });
+const poll = effectOf({ operation: 'look', kind: 'idempotent', call: async () => 'seen' });
 const notes = definitionOf({
-  effects: [look],
+  effects: [poll],
   steps: {
     async note(ctx) {
-      const seen = await ctx.effect(look, 'here');
+      const seen = await ctx.effect(poll, 'here');
       return { output: { seen }, belief: () => ({ noted: 'text' }), next: [{ step: 'wait', input: 'given' }] };
     },
     wait: { run: () => Promise.withResolvers<never>().promise },

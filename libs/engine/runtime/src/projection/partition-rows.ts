@@ -35,7 +35,7 @@ export interface RowsOptions {
 export async function addPartitions(options: RowsOptions, count: number): Promise<void> {
   const { log, store, hints } = options.ports;
   // Before anything is looked at: what is added must go to the store that was seen to lack it.
-  const incarnation = await store.incarnation();
+  const storeId = await store.storeId();
   const known = await store.positions();
   const all = Array.from({ length: count }, (_, index) => index as Partition);
   const missing = all.filter((partition) => !known.has(partition));
@@ -46,7 +46,7 @@ export async function addPartitions(options: RowsOptions, count: number): Promis
     await Promise.all(some.map((partition) => fence(options, partition)));
     rows.push(...(await rowsOf(log, some)));
   }
-  await store.addPartitions(rows, incarnation);
+  await store.addPartitions(rows, storeId);
   for (const { partition, start, rebuildTo } of rows) if (start < rebuildTo) hints.publish('appended', partition);
 }
 

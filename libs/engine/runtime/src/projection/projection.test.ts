@@ -23,7 +23,7 @@ import { ACTS, type Choice, HISTORY_PARTITION, historyOf } from '@tidemark/testk
 import { TWISTS, type Twist } from '@tidemark/testkit/naive/twists';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LeftOutHistory } from './left-out.ts';
+import { OmittedHistory } from './omitted-history.ts';
 import { ProjectionBuilder } from './projection.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
@@ -42,7 +42,7 @@ async function project(
 ): Promise<SimulatedStore> {
   const store = new SimulatedStore(HERE + 1);
   if (segment !== undefined) await store.recordSegments([segment]);
-  let leftOut: LeftOutHistory | undefined;
+  let omitted: OmittedHistory | undefined;
   const places = [...new Set([0, ...cuts.map((cut) => cut % (entries.length + 1)), entries.length])].sort(
     (a, b) => a - b,
   );
@@ -50,17 +50,17 @@ async function project(
   for (let at = 1; at < places.length; at++) {
     // A process goes on as it began.
     if (resumes(at) || at === 1) {
-      leftOut = segment && leavesOut(at) ? new LeftOutHistory(store, () => segment.to) : undefined;
+      omitted = segment && leavesOut(at) ? new OmittedHistory(store, () => segment.to) : undefined;
       const [folded] = await store.loadPartitions([HERE]);
       const streams = folded!.streams.map((stream) => streamFromJson(stream.state, stream.tasks));
       state = partitionFrom(HERE, folded!.next, folded!.generation, streams);
     }
-    if (at === 1 || resumes(at)) await leftOut?.loaded([state]);
+    if (at === 1 || resumes(at)) await omitted?.loaded([state]);
     const builder = new ProjectionBuilder();
     const stretch = { before: state, entries: entries.slice(places[at - 1], places[at]) };
-    const [left] = (await leftOut?.of([stretch])) ?? [];
+    const [left] = (await omitted?.of([stretch])) ?? [];
     state = builder.fold(state, stretch.entries, left);
-    if (left !== undefined) leftOut?.folded(state, left);
+    if (left !== undefined) omitted?.folded(state, left);
     await store.apply(builder.batch());
   }
   return store;
@@ -151,7 +151,7 @@ describe('any history', () => {
   });
 
   it('leaves the same rows of segments, whether history is left out or taken away, and whoever goes on with it', async () => {
-    let leftOutCount = 0;
+    let omittedCount = 0;
     await fc.assert(
       fc.asyncProperty(
         choices,
@@ -174,7 +174,7 @@ describe('any history', () => {
             expect(rows.flatMap(({ checkpoints, events, effects }) => [...checkpoints, ...events, ...effects])).toEqual(
               [],
             );
-            leftOutCount += rows.length;
+            omittedCount += rows.length;
           }
           expect(
             [...left.rows.values()].flatMap(({ stream, hasRows }) => (hasRows ? [] : [stream.workflow])).sort(),
@@ -187,7 +187,7 @@ describe('any history', () => {
       ),
       { numRuns: 150 },
     );
-    expect(leftOutCount).toBeGreaterThan(0);
+    expect(omittedCount).toBeGreaterThan(0);
   });
 
   it('leaves a timer for each task that waits for one, and for the workflow that is timed, and no other', async () => {

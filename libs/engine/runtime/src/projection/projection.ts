@@ -40,7 +40,7 @@ import type { ArchivedWorkflow } from '@tidemark/segments';
 import { sha256Digest } from '../kernel/index.ts';
 import { ContextRows } from './context-rows.ts';
 import { acceptedEvent, type FoldedEvent } from './folded-event.ts';
-import { type LeftOut, NOTHING_LEFT_OUT } from './left-out.ts';
+import { NOTHING_LEFT_OUT, type Omitted } from './omitted-history.ts';
 import { type EffectEnvelope, effectOf } from './projected-effect.ts';
 import { rejectedRow } from './rejected-rows.ts';
 import { streamRow, taskRow } from './stream-rows.ts';
@@ -67,7 +67,7 @@ type Place = Omit<RecordPlace, 'bytes'>;
 interface Folded {
   readonly entry: LogEntry;
   readonly verdict: Verdict;
-  readonly leftOut: LeftOut;
+  readonly omitted: Omitted;
 }
 
 const isEnd = ({ type }: Envelope): boolean =>
@@ -110,7 +110,7 @@ export class ProjectionBuilder {
   fold(
     before: PartitionState,
     entries: readonly LogEntry[],
-    leftOut: LeftOut = NOTHING_LEFT_OUT,
+    omitted: Omitted = NOTHING_LEFT_OUT,
     inRows = before.streams,
   ): PartitionState {
     let state = before;
@@ -120,7 +120,7 @@ export class ProjectionBuilder {
       const earlier = state;
       const step = this.#passes ? foldPassing(state, entry) : foldEntry(state, entry);
       state = step.state;
-      this.#row(earlier, state, { entry, verdict: step.verdict, leftOut });
+      this.#row(earlier, state, { entry, verdict: step.verdict, omitted });
       const accepted = this.accepted && acceptedEvent(earlier, state, entry, step.verdict);
       if (accepted !== undefined) this.accepted?.push(accepted);
       const stream = changedStream(earlier, state, entry);
@@ -132,7 +132,7 @@ export class ProjectionBuilder {
     }
     for (const stream of touched.values()) {
       this.#stream(inRows.get(stream.workflow), stream, state.partition);
-      if (leftOut.has(stream.workflow)) this.#archived.add(stream.workflow);
+      if (omitted.has(stream.workflow)) this.#archived.add(stream.workflow);
     }
     this.#partitions.push({
       partition: state.partition,
@@ -228,9 +228,9 @@ export class ProjectionBuilder {
     for (const timer of left) this.#timersGone.push({ workflow: stream.workflow, timer });
   }
 
-  #row(before: PartitionState, state: PartitionState, { entry, verdict, leftOut }: Folded): void {
+  #row(before: PartitionState, state: PartitionState, { entry, verdict, omitted }: Folded): void {
     const at = before.next;
-    if (verdict.kind === 'rejected' && !leftOut.hasRejected(at))
+    if (verdict.kind === 'rejected' && !omitted.hasRejected(at))
       this.#rejected.push(rejectedRow(state.partition, entry, verdict.reason, at));
     if (verdict.kind === 'unreadable') this.#stopped(state, entry, at);
     if (verdict.kind !== 'accepted' || entry.kind !== 'event') return;
@@ -240,7 +240,7 @@ export class ProjectionBuilder {
       if (envelope.type !== 'WorkflowOpened') return;
       if (this.#passes) throw recordUnreadable(entry);
       this.#open(state, envelope);
-      leftOut.opened(envelope.workflow);
+      omitted.opened(envelope.workflow);
       this.#stopped(state, entry, at);
       return;
     }
@@ -248,12 +248,12 @@ export class ProjectionBuilder {
     const stream = state.streams.get(envelope.workflow);
     if (envelope.type === 'WorkflowOpened') {
       this.#open(state, envelope);
-      leftOut.opened(envelope.workflow);
+      omitted.opened(envelope.workflow);
     }
-    const isLeftOut = leftOut.has(envelope.workflow);
-    if (stream !== undefined) this.#context.add(stream, entry, isLeftOut);
+    const isOmitted = omitted.has(envelope.workflow);
+    if (stream !== undefined) this.#context.add(stream, entry, isOmitted);
     if (isEnd(envelope)) this.#close(state, envelope, entry.payload);
-    if (!isLeftOut) this.#history(before, state, entry, verdict.position);
+    if (!isOmitted) this.#history(before, state, entry, verdict.position);
   }
 
   /** What stops a stream for a person to judge is kept as evidence, and counted, like what is rejected. */

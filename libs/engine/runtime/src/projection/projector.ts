@@ -25,16 +25,16 @@ import {
 } from '../kernel/index.ts';
 import { countRejected } from '../lease/index.ts';
 import type { FoldedEvent, TraceSink } from './folded-event.ts';
-import { type LeftOut, type LeftOutHistory, NOTHING_LEFT_OUT, type Stretch } from './left-out.ts';
 import {
   FOLD_CACHE_PARTITIONS_MAX,
   PROJECTION_ENTRIES_MAX,
   PROJECTION_PARTITIONS_MAX,
   PROJECTION_READ_MAX_BYTES,
 } from './limits.ts';
-import { goneOn, judgedIn, stateOf, stoppedAt } from './passed-over.ts';
+import { NOTHING_LEFT_OUT, type Omitted, type OmittedHistory, type Stretch } from './omitted-history.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { asRetry } from './projection-errors.ts';
+import { judgedIn, resumedAfterUpgrade, stateOf, stoppedAt } from './resume-after-upgrade.ts';
 
 export interface ProjectorOptions {
   readonly ports: Pick<Ports, 'store' | 'hints' | 'telemetry' | 'clock' | 'cold'> & {
@@ -44,7 +44,7 @@ export interface ProjectorOptions {
   /** Absent: what comes is taken at once. */
   readonly gathering?: GatheringLimits | undefined;
   /** Absent: all history gets rows. */
-  readonly leftOut?: LeftOutHistory | undefined;
+  readonly omitted?: OmittedHistory | undefined;
   /** Called after rows were written, with the streams that changed and the partitions' next offsets. */
   readonly onApplied: (streams: readonly StreamRow[], next: ReadonlyMap<Partition, Offset>) => void;
   readonly onError: (error: unknown) => void;
@@ -77,7 +77,7 @@ export class Projector {
   /** Rows that stood behind the fold at the last sweep. */
   #behind = new Map<Partition, Offset>();
   /** Of the tables that folded state was loaded from (R3). */
-  #incarnation = '';
+  #storeId = '';
   /** How often folded state was thrown away, so that work which rests on it can be told. */
   #forgottenCount = 0;
   #writing: Promise<void> = Promise.resolve();
@@ -124,7 +124,7 @@ export class Projector {
 
   hint(partitions: Iterable<Partition>): void {
     for (const partition of partitions) {
-      if (this.owns(partition) && this.#options.ports.cold?.isAway(partition) !== true) this.#hinted.add(partition);
+      if (this.owns(partition) && this.#options.ports.cold?.isCold(partition) !== true) this.#hinted.add(partition);
     }
     if (this.#hinted.size > 0) this.#loop?.wake();
   }
@@ -208,8 +208,8 @@ export class Projector {
       const reads = known.map((partition) => ({ partition, from: this.#states.get(partition)!.next }));
       const results = await this.#read(reads);
       const stretches = this.#decoded(results);
-      const leftOut = this.#options.leftOut && (await this.#options.leftOut.of(stretches));
-      if (forgottenCount === this.#forgottenCount) return this.#fold(stretches, leftOut);
+      const omitted = this.#options.omitted && (await this.#options.omitted.of(stretches));
+      if (forgottenCount === this.#forgottenCount) return this.#fold(stretches, omitted);
       this.#rehint(partitions);
       return undefined;
     } catch (error) {
@@ -224,9 +224,9 @@ export class Projector {
     // Rows must not be read while a batch that changes them is being written.
     await this.#writing;
     const { store } = this.#options.ports;
-    const incarnation = await store.incarnation();
-    if (incarnation !== this.#incarnation) this.forgetAll();
-    this.#incarnation = incarnation;
+    const storeId = await store.storeId();
+    if (storeId !== this.#storeId) this.forgetAll();
+    this.#storeId = storeId;
     const lacking = partitions.filter((partition) => !this.#states.has(partition) && !this.#halted.has(partition));
     for (const folded of lacking.length === 0 ? [] : await store.loadPartitions(lacking)) {
       const state = stateOf(folded);
@@ -235,7 +235,7 @@ export class Projector {
         this.#options.onError(state);
       } else await this.#goOn(state, moved);
     }
-    await this.#options.leftOut?.loaded(lacking.flatMap((partition) => this.#states.get(partition) ?? []));
+    await this.#options.omitted?.loaded(lacking.flatMap((partition) => this.#states.get(partition) ?? []));
   }
 
   /** Keeps it with what an older release has passed over; its rows are written at once. Where that can't be read, others go on. */
@@ -243,11 +243,11 @@ export class Projector {
     const { log, store } = this.#options.ports;
     const { partition, next } = state;
     const write = async (batch: ProjectionBatch): Promise<void> => {
-      await store.apply({ ...batch, incarnation: this.#incarnation });
+      await store.apply({ ...batch, storeId: this.#storeId });
       this.#options.onApplied(batch.streams, new Map([[partition, next]]));
     };
     try {
-      this.#states.set(partition, await goneOn(state, { log, write, moved }));
+      this.#states.set(partition, await resumedAfterUpgrade(state, { log, write, moved }));
     } catch (error) {
       if (isArchivedObject(error)) return this.#recall(partition, stoppedAt(state), error);
       if (!(error instanceof CorruptError)) throw error;
@@ -288,8 +288,8 @@ export class Projector {
   async #recall(partition: Partition, from: Offset, error: unknown): Promise<void> {
     const { cold } = this.#options.ports;
     if (cold === undefined) throw error;
-    const told = await cold.ask(partition, from, error);
-    if (told !== undefined) this.#options.onError(told);
+    const reported = await cold.ask(partition, from, error);
+    if (reported !== undefined) this.#options.onError(reported);
   }
 
   async #skipOrRecall(partition: Partition): Promise<void> {
@@ -312,9 +312,9 @@ export class Projector {
     const { after, workflows } = deleted;
     const builder = new ProjectionBuilder();
     builder.skip(before, after, workflows);
-    const batch = { ...builder.batch(), incarnation: this.#incarnation };
+    const batch = { ...builder.batch(), storeId: this.#storeId };
     await store.apply(batch);
-    this.#options.leftOut?.skipped(before, after);
+    this.#options.omitted?.skipped(before, after);
     this.#keep(after);
     this.#options.onApplied(batch.streams, new Map([[partition, after.next]]));
     this.#hinted.add(partition);
@@ -342,7 +342,7 @@ export class Projector {
     return stretches;
   }
 
-  #fold(stretches: readonly Stretch[], leftOut: readonly LeftOut[] = []): Prepared | undefined {
+  #fold(stretches: readonly Stretch[], omitted: readonly Omitted[] = []): Prepared | undefined {
     const { lamport } = this.#options;
     const builder = new ProjectionBuilder();
     if (this.#options.traces !== undefined) builder.accepted = [];
@@ -353,14 +353,14 @@ export class Projector {
       for (const entry of entries) {
         if (entry.kind === 'event') lamport.witness(entry.envelope.lamport);
       }
-      const left = leftOut[at] ?? NOTHING_LEFT_OUT;
+      const left = omitted[at] ?? NOTHING_LEFT_OUT;
       const after = builder.fold(before, entries, left);
-      this.#options.leftOut?.folded(after, left);
+      this.#options.omitted?.folded(after, left);
       this.#keep(after);
       folded.push(before.partition);
     }
     if (folded.length === 0) return undefined;
-    const batch = { ...builder.batch(), incarnation: this.#incarnation };
+    const batch = { ...builder.batch(), storeId: this.#storeId };
     const { entryCount, accepted = [] } = builder;
     return { batch, judged: judgedIn(stretches), partitions: folded, entryCount, accepted };
   }
@@ -393,7 +393,7 @@ export class Projector {
     const next = new Map(prepared.batch.partitions.map((advance) => [advance.partition, advance.to]));
     this.#options.onApplied(prepared.batch.streams, next);
     this.#options.traces?.accept(prepared.accepted, prepared.batch.partitions);
-    // Loaded again, a stream that was stopped goes on (passed-over.ts).
+    // Loaded again, a stream that was stopped goes on (resume-after-upgrade.ts).
     for (const partition of prepared.judged) this.#states.delete(partition);
     this.hint(prepared.judged);
   }

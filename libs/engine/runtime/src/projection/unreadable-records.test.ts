@@ -104,7 +104,7 @@ const judgement = (workflow: string, offset: number, judgement: 'skip' | 'take')
 const append = (workflow: string, value: Uint8Array) => log.append(P0, [{ value, type: 'x', owner: owner(workflow) }]);
 /** By somebody who may write to the topic, and has no keys. */
 const forge = (value: Uint8Array) => inner.append(P0, [{ value, type: 'x' }]);
-const stored = () => inner.look([{ partition: P0, from: 0 as Offset }])[0]!.records.map(({ value }) => value);
+const stored = () => inner.poll([{ partition: P0, from: 0 as Offset }])[0]!.records.map(({ value }) => value);
 
 /** As a coordinator makes them that folds the log from its beginning. */
 async function fromNothing() {

@@ -6,6 +6,6 @@ export const REBUILD_PARTITIONS_AT_ONCE = 256;
 export const REBUILD_MEET_MAX_MS = 3_000;
 export const REBUILD_MEETINGS_MAX = 20;
 /** Pause between two looks at where new rows stand, in milliseconds: whoever wrote them may not have heard of it. */
-export const REBUILD_LOOK_MS = 500;
+export const REBUILD_POLL_MS = 500;
 /** How often a rebuild begins anew since it found openings elsewhere than rows said. */
 export const REBUILD_PLACINGS_MAX = 5;

@@ -234,9 +234,9 @@ describe('rows made anew from archived history', () => {
     return names;
   };
 
-  type Told = { readonly code?: string }[];
+  type Reported = { readonly code?: string }[];
   /** What was told; it is added to `told`, also where it fails. */
-  const made = async (target: SimulatedTarget, told: Told = []): Promise<Told> => {
+  const made = async (target: SimulatedTarget, reported: Reported = []): Promise<Reported> => {
     let isOver = false;
     const rebuild = new RowsRebuild({
       target,
@@ -244,7 +244,7 @@ describe('rows made anew from archived history', () => {
       log: at.tiered(),
       archived: { hot: at.log as EventLog, archive: at.archive() },
       clock: at.ports.clock,
-      onError: (error) => told.push(error as Told[number]),
+      onError: (error) => reported.push(error as Reported[number]),
     });
     const work = rebuild.switchOver().finally(() => {
       isOver = true;
@@ -252,7 +252,7 @@ describe('rows made anew from archived history', () => {
     work.catch(() => {});
     await at.ports.clock.runUntil(() => isOver, 600_000);
     await work;
-    return told;
+    return reported;
   };
   const written = ({ store }: SimulatedTarget): readonly WorkflowId[] =>
     store.batches.flatMap(({ checkpoints }) => checkpoints.map(({ workflow }) => workflow));
@@ -302,15 +302,15 @@ describe('rows made anew from archived history', () => {
     expect(names).toHaveLength(2);
     for (const name of names) objects.archive(name, 2);
     const target = new SimulatedTarget(at.ports.store);
-    const told: Told = [];
-    const run = (): Promise<Told> => made(target, told);
+    const reported: Reported = [];
+    const run = (): Promise<Reported> => made(target, reported);
     const failed = {
       name: 'UnavailableError',
       code: 'history-recalled',
       details: { objectCount: 2, partitionCount: 1 },
     };
     await expect(run()).rejects.toMatchObject(failed);
-    expect(told).toMatchObject([{ code: 'history-recalled', details: { partition: 0, objectCount: 2 } }]);
+    expect(reported).toMatchObject([{ code: 'history-recalled', details: { partition: 0, objectCount: 2 } }]);
     expect(objects.calls.recall).toBe(2);
     for (const name of names) await objects.recall(name);
     await run();
@@ -325,7 +325,7 @@ describe('rows made anew from archived history', () => {
     await at.ports.store.addPartitions([{ partition: P0, start: 0 as Offset, rebuildTo: end }]);
     const reads = objects.calls.read;
     // As the sweep does.
-    for (let look = 0; look < 20; look++) {
+    for (let poll = 0; poll < 20; poll++) {
       at.projector.hint([P0]);
       await at.ports.clock.run(1_000);
     }
@@ -333,7 +333,7 @@ describe('rows made anew from archived history', () => {
     expect(objects.calls.recall).toBe(2);
     // It is not looked for all the time.
     expect(objects.calls.read - reads).toBeLessThan(20);
-    for (let look = 0; look < 60 && at.ports.store.partitions.get(P0)!.next < end; look++) {
+    for (let poll = 0; poll < 60 && at.ports.store.partitions.get(P0)!.next < end; poll++) {
       at.projector.hint([P0]);
       await at.ports.clock.run(10_000);
     }

@@ -27,23 +27,23 @@ import {
 import release from '../../package.json' with { type: 'json' };
 import {
   type Archive,
+  ColdReads,
   expectedText,
   indexArchived,
   latestOf,
   type RecalledHistory,
-  Recalls,
   recalledIn,
   settleArchived,
 } from '../archive/index.ts';
 import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, backoffMs, LamportClock } from '../kernel/index.ts';
-import { LeftOutHistory, Projector, wholePartitions } from '../projection/index.ts';
+import { OmittedHistory, Projector, wholePartitions } from '../projection/index.ts';
 import { BoundedLog } from './bounded-log.ts';
 import {
-  REBUILD_LOOK_MS,
   REBUILD_MEET_MAX_MS,
   REBUILD_MEETINGS_MAX,
   REBUILD_PARTITIONS_AT_ONCE,
   REBUILD_PLACINGS_MAX,
+  REBUILD_POLL_MS,
 } from './limits.ts';
 import { lostTail } from './lost-tail.ts';
 
@@ -116,10 +116,10 @@ export class RowsRebuild {
         hints: { publish: () => {}, subscribe: async () => async () => {}, close: async () => {} },
         telemetry: noTelemetry,
         clock,
-        cold: archived && new Recalls({ archive: archived.archive, clock }),
+        cold: archived && new ColdReads({ archive: archived.archive, clock }),
       },
-      leftOut: this.#leavesOut
-        ? new LeftOutHistory(rows, (partition) => this.#archivedTo.get(partition) ?? (0 as Offset))
+      omitted: this.#leavesOut
+        ? new OmittedHistory(rows, (partition) => this.#archivedTo.get(partition) ?? (0 as Offset))
         : undefined,
       lamport: new LamportClock(),
       onApplied: (_, next) => this.#applied(next),
@@ -285,9 +285,9 @@ export class RowsRebuild {
         const woken = new AbortController();
         folding.wake = () => woken.abort();
         this.#projector.hint(behind);
-        await clock.sleep(REBUILD_LOOK_MS, woken.signal);
+        await clock.sleep(REBUILD_POLL_MS, woken.signal);
         if (folding.failure !== undefined) throw folding.failure.error;
-        await this.#look(this.#behind(upTo));
+        await this.#poll(this.#behind(upTo));
       }
     } finally {
       if (this.#folding === folding) this.#folding = undefined;
@@ -309,7 +309,7 @@ export class RowsRebuild {
   }
 
   /** A batch may have been written whose answer was lost, or by another process: nobody told of those. */
-  async #look(partitions: readonly Partition[]): Promise<void> {
+  async #poll(partitions: readonly Partition[]): Promise<void> {
     if (partitions.length === 0) return;
     try {
       this.#advance(await this.#options.rows.positions(partitions));

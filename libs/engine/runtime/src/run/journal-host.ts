@@ -8,13 +8,13 @@ import type { Definition, Progress } from '../definition/index.ts';
 import type { CallEffect, JournalHost } from '../effects/index.ts';
 import type { Replay, StreamContent } from '../history/index.ts';
 import { effectSpan, type Ports, type RunGate, traceParentOf } from '../kernel/index.ts';
-import type { Flushing, HeldStream } from '../lease/index.ts';
+import type { Flushing, LeasedStream } from '../lease/index.ts';
 import { mayCompensate } from './ending.ts';
 
-export interface JournalSurroundings {
+export interface JournalDependencies {
   readonly ports: Pick<Ports, 'clock' | 'digest' | 'telemetry'>;
   readonly definition: Definition;
-  readonly stream: HeldStream;
+  readonly stream: LeasedStream;
   readonly content: StreamContent;
   readonly flushing: Flushing;
   readonly callEffect: CallEffect;
@@ -24,8 +24,9 @@ export interface JournalSurroundings {
   readonly onProgress: (progress: Progress) => void;
 }
 
-export function journalHost(around: JournalSurroundings): JournalHost {
-  const { ports, definition, stream, content, flushing, callEffect, newCheckpoint, gate, replay, onProgress } = around;
+export function journalHost(dependencies: JournalDependencies): JournalHost {
+  const { ports, definition, stream, content, flushing, callEffect, newCheckpoint, gate, replay, onProgress } =
+    dependencies;
   let timerCount = 0;
   const intentions = new Map<EffectKey, number>();
   return {

@@ -3,7 +3,7 @@
 import { firstUnblocked, isUnblocked, type StreamState, type TaskId, type TaskState } from '@tidemark/core';
 import type { Definition } from '../definition/index.ts';
 import { canRun } from '../history/index.ts';
-import type { HeldStream } from '../lease/index.ts';
+import type { LeasedStream } from '../lease/index.ts';
 import { isOverBudget } from './takeover.ts';
 
 /**
@@ -11,7 +11,7 @@ import { isOverBudget } from './takeover.ts';
  * on its way doesn't start either: the confirmed state doesn't know of it yet.
  */
 export function nextTask(
-  { confirmed, speculative }: Pick<HeldStream, 'confirmed' | 'speculative'>,
+  { confirmed, speculative }: Pick<LeasedStream, 'confirmed' | 'speculative'>,
   definition: Definition,
   running: ReadonlyMap<TaskId, unknown>,
   isWriting: boolean,

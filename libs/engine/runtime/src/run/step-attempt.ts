@@ -16,15 +16,15 @@ import {
 import { type AttemptEnds, type Drain, EffectJournal, type JournalHost } from '../effects/index.ts';
 import type { ContextReads, ResolvedTask, StreamContent } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
-import type { HeldStream } from '../lease/index.ts';
+import type { LeasedStream } from '../lease/index.ts';
 import { hasOpen } from './journal-host.ts';
 import { type StepOwn, stepContext } from './step-context.ts';
 import { StepGuard } from './step-guard.ts';
 
-export interface AttemptSurroundings {
+export interface AttemptDependencies {
   readonly ports: Pick<Ports, 'clock' | 'telemetry'>;
   readonly definition: Definition;
-  readonly stream: HeldStream;
+  readonly stream: LeasedStream;
   readonly content: StreamContent;
   readonly drain?: Pick<Drain, 'begin'> | undefined;
   readonly onProgress?: StepOwn['onProgress'] | undefined;
@@ -47,9 +47,9 @@ export async function attemptStep(
   task: TaskState,
   ends: AttemptEnds,
   host: JournalHost,
-  around: AttemptSurroundings,
+  dependencies: AttemptDependencies,
 ): Promise<PerformedStep> {
-  const { definition, drain, onProgress, stream, ports } = around;
+  const { definition, drain, onProgress, stream, ports } = dependencies;
   const notes: LogNote[] = [];
   const guard = new StepGuard(step.name);
   const attempt = drain?.begin(definition.name, step.name, {
@@ -59,8 +59,8 @@ export async function attemptStep(
   const journal = new EffectJournal(host, task.id, ends);
   let isWhole = false;
   try {
-    const memory = await phaseMemory(step.name, around);
-    const context = stepContext(step, task, around, {
+    const memory = await phaseMemory(step.name, dependencies);
+    const context = stepContext(step, task, dependencies, {
       state: stream.speculative,
       ends,
       journal,
@@ -80,7 +80,7 @@ export async function attemptStep(
     guard.check();
     const own = result ?? {};
     const whole = mayBringSummaries(own)
-      ? await withSummaries(own, task, journal, { ...around, signal: ends.over })
+      ? await withSummaries(own, task, journal, { ...dependencies, signal: ends.over })
       : own;
     isWhole = true;
     return { result: whole, notes, phase: memory.phase };
@@ -101,8 +101,8 @@ const NO_PHASES: PhaseMemory = {
 };
 
 /** Working memory as it is when the step begins. */
-async function phaseMemory(step: string, around: AttemptSurroundings): Promise<PhaseMemory> {
-  const { definition, stream, content, reads, ports } = around;
+async function phaseMemory(step: string, dependencies: AttemptDependencies): Promise<PhaseMemory> {
+  const { definition, stream, content, reads, ports } = dependencies;
   const firstPhase = definition.context?.firstPhase;
   if (firstPhase === undefined) return NO_PHASES;
   const { workflow, head } = stream.speculative;

@@ -11,7 +11,7 @@ import { stepSpan, traceParentOf } from '../kernel/index.ts';
 import { LOG_NOTES_MAX } from './limits.ts';
 import type { StepGuard } from './step-guard.ts';
 
-export interface StepSurroundings {
+export interface StepDependencies {
   readonly ports: { readonly clock: Clock; readonly telemetry: Pick<Telemetry, 'traceRatio'> };
   readonly content: StreamContent;
   readonly readOutputs: StepContext['outputs'];
@@ -26,7 +26,7 @@ export interface StepOwn {
   /** Where the step's log entries go. */
   readonly notes: LogNote[];
   /** `over` ends the attempt's calls; `told` is the step's own. */
-  readonly ends: Pick<AttemptEnds, 'over' | 'told'>;
+  readonly ends: Pick<AttemptEnds, 'over' | 'reported'>;
   readonly onProgress: (task: TaskId | null, progress: Progress & { readonly step: string }) => void;
   readonly memory: PhaseMemory;
   readonly guard: StepGuard;
@@ -35,7 +35,7 @@ export interface StepOwn {
 export function stepContext(
   step: StepDefinition,
   task: TaskState,
-  { ports, content, readOutputs, readMemories, models }: StepSurroundings,
+  { ports, content, readOutputs, readMemories, models }: StepDependencies,
   { state, journal, notes, ends, onProgress, memory, guard }: StepOwn,
 ): StepContext {
   const { workflow, session, user, epoch } = state;
@@ -61,7 +61,7 @@ export function stepContext(
     belief: content.belief,
     cause: content.givenTo(task),
     get signal() {
-      return ends.told;
+      return ends.reported;
     },
     session,
     user,

@@ -20,7 +20,7 @@ import { claimedRun, heldRun, watched } from '@tidemark/testkit/engine/simulated
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { StepContext, StepResult } from '../definition/definition.ts';
-import { INBOX_LOOK_PERIOD_MS } from './limits.ts';
+import { INBOX_POLL_PERIOD_MS } from './limits.ts';
 
 /** A step that ends when the test says so; each start is counted. */
 function gate(result: StepResult = {}) {
@@ -535,7 +535,7 @@ describe('a runner', () => {
       await log.append(P0, [
         { value: inboxRecord(stream.confirmed, 'timer:1', 'TimerFired', timer, null), type: 'TimerFired' },
       ]);
-      await ports.clock.run(INBOX_LOOK_PERIOD_MS);
+      await ports.clock.run(INBOX_POLL_PERIOD_MS);
       expect(attempts).toBe(2);
       long.open({ done: 1 });
       expect(await run.ended).toBe('closed');
@@ -545,7 +545,7 @@ describe('a runner', () => {
     it('reads the log no more often than its period, and not at all when nothing waits (control)', async () => {
       const { ports, long, run } = await held(() => Promise.reject(new Error('no')));
       log.readCount = 0;
-      await ports.clock.run(10 * INBOX_LOOK_PERIOD_MS);
+      await ports.clock.run(10 * INBOX_POLL_PERIOD_MS);
       expect(log.readCount).toBe(10);
       long.open();
       await run.ended;
@@ -564,7 +564,7 @@ describe('a runner', () => {
     it('finds out that its lease was revoked', async () => {
       const { ports, stream, long, run } = await held(() => Promise.reject(new Error('no')));
       await log.append(P0, [{ value: revocationOf(stream.confirmed), type: 'LeaseRevoked' }]);
-      await ports.clock.run(INBOX_LOOK_PERIOD_MS);
+      await ports.clock.run(INBOX_POLL_PERIOD_MS);
       expect(run.outcome).toMatchObject({ code: 'lease-lost' });
       expect(long.starts[0]!.signal.aborted).toBe(true);
     });
@@ -576,7 +576,7 @@ describe('a runner', () => {
         log.read = read;
         throw new UnavailableError('log-unavailable', 'away');
       };
-      await ports.clock.run(INBOX_LOOK_PERIOD_MS);
+      await ports.clock.run(INBOX_POLL_PERIOD_MS);
       expect(run.outcome).toBeUndefined();
       long.open();
       expect(await run.ended).toBe('idle');

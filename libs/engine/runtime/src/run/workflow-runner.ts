@@ -55,11 +55,11 @@ import {
   type StreamContent,
 } from '../history/index.ts';
 import { type Ports, RunGate } from '../kernel/index.ts';
-import { type Draft, Flushing, failureDrafts, type HeldStream, parkDraft } from '../lease/index.ts';
+import { type Draft, Flushing, failureDrafts, type LeasedStream, parkDraft } from '../lease/index.ts';
 import { commitDrafts, followStaged, rulesRaised } from './commit.ts';
 import { cancelDraft, mustBeDecided, onceDecided, releaseDraft, undoDraft } from './ending.ts';
 import { hasOpen, isSuspended, journalHost } from './journal-host.ts';
-import { CONTROL_LOOK_PERIOD_MS, INBOX_LOOK_PERIOD_MS } from './limits.ts';
+import { CONTROL_POLL_PERIOD_MS, INBOX_POLL_PERIOD_MS } from './limits.ts';
 import { nextTask } from './next-task.ts';
 import { attemptStep, type PerformedStep } from './step-attempt.ts';
 import { budgetDraft, takeOver } from './takeover.ts';
@@ -67,7 +67,7 @@ import { budgetDraft, takeOver } from './takeover.ts';
 export interface RunnerOptions {
   readonly ports: Pick<Ports, 'clock' | 'digest' | 'prng' | 'telemetry'>;
   readonly definition: Definition;
-  readonly stream: HeldStream;
+  readonly stream: LeasedStream;
   readonly content: StreamContent;
   /** Aborted when the worker is to go: no further task is started. */
   readonly stop: Pick<AbortSignal, 'aborted'>;
@@ -171,10 +171,10 @@ export class WorkflowRunner {
   }
 
   /** Steps that run for long append nothing, by which they would learn what others have written. */
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     const { stream, ports } = this.#options;
     const nowMs = ports.clock.monotonicMs();
-    if (this.#attempts.count === 0 || nowMs - Math.max(stream.lookedMs, this.#askedMs) < CONTROL_LOOK_PERIOD_MS) return;
+    if (this.#attempts.count === 0 || nowMs - Math.max(stream.lookedMs, this.#askedMs) < CONTROL_POLL_PERIOD_MS) return;
     this.#askedMs = nowMs;
     await stream.catchUp();
   }
@@ -198,7 +198,7 @@ export class WorkflowRunner {
     if (!this.#awaitsInbox()) return promise;
     const ended = new AbortController();
     void promise.then(() => ended.abort(WOKEN));
-    await this.#options.ports.clock.sleep(INBOX_LOOK_PERIOD_MS, ended.signal);
+    await this.#options.ports.clock.sleep(INBOX_POLL_PERIOD_MS, ended.signal);
     if (!ended.signal.aborted) await this.#options.stream.catchUp();
   }
 
@@ -293,8 +293,15 @@ export class WorkflowRunner {
     for (let at = -1; bringsContext(result) && at !== stream.speculative.head.sequence; ) {
       at = stream.speculative.head.sequence;
       const { reads, witness } = this.#options;
-      const around = { definition, context: content.context, reads, witness, phase, state: () => stream.speculative };
-      context = await commitContext(step.name, task.id, result, around);
+      const dependencies = {
+        definition,
+        context: content.context,
+        reads,
+        witness,
+        phase,
+        state: () => stream.speculative,
+      };
+      context = await commitContext(step.name, task.id, result, dependencies);
     }
     this.#abort.signal.throwIfAborted();
     if (this.#isVoid(task.id)) return;

@@ -46,18 +46,18 @@ describe('children that are owed', () => {
 
   it('are served also behind thousands that failed lately', async () => {
     owed = Array.from({ length: CHILD_DUTIES_COUNT }, (_, index) => duty(`bad${index}`, 0));
-    await children.look();
+    await children.poll();
     expect(errorCount).toBe(CHILD_DUTIES_COUNT);
     served = [];
     owed.push(duty('good', 0));
-    await children.look();
+    await children.poll();
     expect(served).toEqual(['good']);
     // Also when some of those are due again, and fail again.
     served = [];
     ports.clock.jump(CHILD_DUTY_RETRY_MS);
     owed.push(duty('good', 1));
-    await children.look();
-    await children.look();
+    await children.poll();
+    await children.poll();
     expect(served).toContain('good');
   });
 
@@ -65,7 +65,7 @@ describe('children that are owed', () => {
     owed = [duty('bad', 0)];
     const waits: number[] = [];
     for (let count = 0, lastMs = ports.clock.monotonicMs(); count < 8; ) {
-      await children.look();
+      await children.poll();
       if (errorCount > count) {
         waits.push(ports.clock.monotonicMs() - lastMs);
         lastMs = ports.clock.monotonicMs();

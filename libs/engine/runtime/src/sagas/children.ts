@@ -21,7 +21,7 @@ import {
 import type { ChildDuty, WorkflowSummary } from '@tidemark/ports';
 import { currentOf } from '../history/index.ts';
 import type { Starter } from '../inbox/index.ts';
-import { Duties, type LamportClock, type Ports } from '../kernel/index.ts';
+import { type LamportClock, type Ports, Reconcilers } from '../kernel/index.ts';
 import type { Inbox } from '../lease/index.ts';
 import type { Opening } from '../run/index.ts';
 import {
@@ -45,11 +45,11 @@ type Declared = Payloads['WorkflowOpened' | 'CheckpointCommitted'] | undefined;
 
 export class Children {
   readonly #options: ChildrenOptions;
-  readonly #duties: Duties;
+  readonly #duties: Reconcilers;
 
   constructor(options: ChildrenOptions) {
     this.#options = options;
-    this.#duties = new Duties({
+    this.#duties = new Reconcilers({
       clock: options.ports.clock,
       atOnce: CHILD_DUTIES_AT_ONCE,
       retryMs: CHILD_DUTY_RETRY_MS,
@@ -59,7 +59,7 @@ export class Children {
     });
   }
 
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     const { store } = this.#options.ports;
     const due = await this.#due();
     // Of one parent and one checkpoint there may be thousands.
@@ -95,7 +95,7 @@ export class Children {
     const child = await (duty.kind === 'tell' ? currentOf(store, duty.child) : store.workflow(duty.child));
     if (child === undefined) return;
     if (duty.kind === 'end') return this.#end(duty, child);
-    return this.#tell(duty, parent, child, (await childOf(duty, shared))?.name ?? null, duty.child);
+    return this.#report(duty, parent, child, (await childOf(duty, shared))?.name ?? null, duty.child);
   }
 
   async #start(duty: ChildDuty, parent: WorkflowSummary, shared: Shared): Promise<void> {
@@ -131,7 +131,7 @@ export class Children {
     const ended = await replayedChild(reads, parent, duty.task, drawn);
     if (ended === 'later') return;
     if (ended === 'none') await this.#write(duty, parent, notRecorded(drawn.name, duty, parent));
-    else await this.#tell(duty, parent, ended.last, drawn.name, ended.child);
+    else await this.#report(duty, parent, ended.last, drawn.name, ended.child);
   }
 
   /** `WorkflowOpened` and `CheckpointCommitted` have their children in the same place. */
@@ -142,7 +142,7 @@ export class Children {
   }
 
   /** `row`: how it ended. `child`: by which id the task knows it. */
-  async #tell(
+  async #report(
     duty: ChildDuty,
     parent: WorkflowSummary,
     row: WorkflowSummary,

@@ -8,7 +8,7 @@ import type { StreamRow, WorkflowSummary } from '@tidemark/ports';
 import type { Starter } from '../inbox/index.ts';
 import type { Ports } from '../kernel/index.ts';
 import { COMPENSATION_ALERT_DEPTH, depthOf, type Inbox, undoId, undoneBy } from '../lease/index.ts';
-import { COMPENSATING_MAX_COUNT, UNDO_LOOK_PERIOD_MS } from './limits.ts';
+import { COMPENSATING_MAX_COUNT, UNDO_POLL_PERIOD_MS } from './limits.ts';
 import { undoDefinition } from './undo-definition.ts';
 
 export interface CompensationsOptions {
@@ -44,7 +44,7 @@ export class Compensations {
   }
 
   /** Starts what is to be started and ends what has ended. Throws the first of what went wrong, once all were served. */
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     const { ports, onError } = this.#options;
     const frozen = await ports.store.workflows({ status: 'compensating', limit: COMPENSATING_MAX_COUNT });
     this.#watch(frozen);
@@ -90,7 +90,7 @@ export class Compensations {
     const undo = await store.workflow(undoId(row.workflow));
     if (undo === undefined) await this.#start(row);
     else if (hasEnded(undo.status)) await this.#finish(row, undo);
-    else this.#seen.set(row.workflow, clock.monotonicMs() + UNDO_LOOK_PERIOD_MS);
+    else this.#seen.set(row.workflow, clock.monotonicMs() + UNDO_POLL_PERIOD_MS);
   }
 
   /** Only the opening is made here: what the workflow did, and how it is undone, is known to whoever runs it. */

@@ -103,7 +103,7 @@ describe('a workflow that goes on', () => {
     const w = await world.start(turnsTo(2), { turn: 1 });
     await world.until(w, 'completed');
     isKept = false;
-    const looks = Promise.all(lookers(3).map((each) => each.look()));
+    const looks = Promise.all(lookers(3).map((each) => each.poll()));
     await clock.runUntil(() => world.status(workflowId('w~2')) === 'completed', 10_000);
     await looks;
     expect(await opened()).toEqual(['w', 'w~2']);
@@ -133,9 +133,9 @@ describe('a workflow that goes on', () => {
     await openWorkflow(world.ports, turnsTo(2), 'w~2', { turn: 2 });
     await world.until(workflowId('w~2'), 'completed');
     await world.start(turnsTo(2), { turn: 1 });
-    const isTold = (): boolean =>
+    const isReported = (): boolean =>
       world.errors.some(({ error }) => (error as { code?: string }).code === 'continuation-taken');
-    await world.ports.clock.runUntil(isTold, 10_000);
+    await world.ports.clock.runUntil(isReported, 10_000);
     expect(await opened()).toEqual(['w', 'w~2']);
     // Nor is it heard in its place.
     expect(await currentOf(world.ports.store, workflowId('w'))).toBeUndefined();

@@ -15,7 +15,7 @@ import {
 import type { WorkflowSummary } from '@tidemark/ports';
 import { isContinued } from '../history/index.ts';
 import type { Starter } from '../inbox/index.ts';
-import { Duties, type LamportClock, type Ports } from '../kernel/index.ts';
+import { type LamportClock, type Ports, Reconcilers } from '../kernel/index.ts';
 import { completed, type Opening } from '../run/index.ts';
 import {
   CONTINUATION_PAGES_MAX,
@@ -35,12 +35,12 @@ export interface ContinuationsOptions {
 export class Continuations {
   readonly #options: ContinuationsOptions;
   /** Closed a moment ago: they come before what rows that were made anew owe again. */
-  readonly #told = new Set<WorkflowId>();
-  readonly #duties: Duties;
+  readonly #reported = new Set<WorkflowId>();
+  readonly #duties: Reconcilers;
 
   constructor(options: ContinuationsOptions) {
     this.#options = options;
-    this.#duties = new Duties({
+    this.#duties = new Reconcilers({
       clock: options.ports.clock,
       atOnce: CONTINUATIONS_AT_ONCE,
       retryMs: CONTINUATION_RETRY_MS,
@@ -52,11 +52,11 @@ export class Continuations {
 
   /** Whether any of the streams is to go on. */
   applied(streams: readonly { readonly workflow: WorkflowId; readonly state: string }[]): boolean {
-    for (const { workflow, state } of streams) if (state.includes('"continued":{')) this.#told.add(workflow);
-    return this.#told.size > 0;
+    for (const { workflow, state } of streams) if (state.includes('"continued":{')) this.#reported.add(workflow);
+    return this.#reported.size > 0;
   }
 
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     const due = await this.#due();
     const begun: WorkflowId[] = [];
     await this.#duties.serve(due, String, async (workflow) => {
@@ -68,8 +68,8 @@ export class Continuations {
   /** What failed is passed over for its time, however many that are. */
   async #due(): Promise<WorkflowId[]> {
     const { store } = this.#options.ports;
-    const owed = new Set(this.#told);
-    this.#told.clear();
+    const owed = new Set(this.#reported);
+    this.#reported.clear();
     for (let page = 0, after: WorkflowId | null = null; page < CONTINUATION_PAGES_MAX; page++) {
       const more: readonly WorkflowId[] = await store.continuationsOwed(after, CONTINUATIONS_PAGE_COUNT);
       for (const workflow of more) owed.add(workflow);

@@ -20,7 +20,7 @@ export const CONTINUATION_RETRY_MAX_MS = 60_000;
 export const COMPENSATION_PERIOD_MS = 5_000;
 export const COMPENSATING_MAX_COUNT = 10_000;
 /** An undo that was seen to be under way is looked at again after this many milliseconds, unless its end was told. */
-export const UNDO_LOOK_PERIOD_MS = 10_000;
+export const UNDO_POLL_PERIOD_MS = 10_000;
 /** Tasks that one look back adds to an undo, and what it lists of the things that stay done. */
 export const UNDO_PAGE_COUNT = 200;
 export const UNDO_LEFT_MAX_COUNT = 1_000;

@@ -6,7 +6,7 @@
 import type { ChildOpening, Children } from '@tidemark/codec';
 import { type Fork, isClosed, type Json, type Sequence, type TaskId, taskOrder, type WorkflowId } from '@tidemark/core';
 import type { ProjectionStore, WorkflowSummary } from '@tidemark/ports';
-import { currentOf, originOf, SamePlace } from '../history/index.ts';
+import { currentOf, ForkTaskMap, originOf } from '../history/index.ts';
 import { childId } from '../run/index.ts';
 
 export interface ReplayedChildReads {
@@ -55,7 +55,7 @@ async function sameTask(
 ): Promise<TaskId | undefined> {
   const pageOf: Parameters<typeof originOf>[0] = (workflow, options) => store.checkpoints(workflow, options);
   const origin = await originOf(pageOf, fork);
-  return origin && new SamePlace(fork, origin, { pageOf, newTaskOf: () => undefined }).taskOf(task);
+  return origin && new ForkTaskMap(fork, origin, { pageOf, newTaskOf: () => undefined }).taskOf(task);
 }
 
 function questionOf({ control }: ChildOpening): string {

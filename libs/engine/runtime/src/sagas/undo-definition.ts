@@ -16,6 +16,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import {
+  type CompensatedDefinition,
   type Definition,
   type EffectDefinition,
   EffectError,
@@ -27,12 +28,17 @@ import {
   type StepDefinition,
   type StepResult,
   type TaskRequest,
-  type UndoneDefinition,
 } from '../definition/index.ts';
 import { type RetryPolicy, UNDO_SUFFIX } from '../kernel/index.ts';
+import {
+  type CompensationItem,
+  type CompensationReads,
+  compensationItems,
+  effectToUndo,
+  stepToUndo,
+} from './compensation-items.ts';
 import { UNDO_LEFT_MAX_COUNT, UNDO_PAGE_COUNT } from './limits.ts';
 import { missingUndo, stepUndoOperation, type UndoEffects, undoEffects, undoOperation } from './undo-effects.ts';
-import { effectToUndo, stepToUndo, type UndoneRows, type UndoneThing, undoneThings } from './undone-things.ts';
 
 /** What an undo workflow is started with. */
 export interface UndoInput {
@@ -40,7 +46,7 @@ export interface UndoInput {
 }
 
 /** What stays done, since nobody registered how to undo it. */
-export interface LeftThing {
+export interface UncompensatedItem {
   readonly operation: string;
   readonly key: string;
   readonly outcome: 'done' | 'unknown';
@@ -50,12 +56,12 @@ export interface LeftThing {
 export interface UndoOutput {
   readonly undone: number;
   readonly leftCount: number;
-  readonly left: readonly LeftThing[];
+  readonly left: readonly UncompensatedItem[];
 }
 
 type UndoTask =
-  | Pick<UndoneThing & { kind: 'effect' }, 'kind' | 'task' | 'key' | 'operation' | 'outcome'>
-  | Pick<UndoneThing & { kind: 'step' }, 'kind' | 'sequence' | 'step'>;
+  | Pick<CompensationItem & { kind: 'effect' }, 'kind' | 'task' | 'key' | 'operation' | 'outcome'>
+  | Pick<CompensationItem & { kind: 'step' }, 'kind' | 'sequence' | 'step'>;
 
 /** Reads that fail are tried again for some minutes, then a person is asked. */
 const READ_RETRY: RetryPolicy = {
@@ -68,7 +74,7 @@ const READ_RETRY: RetryPolicy = {
 };
 
 /** The undo of a definition, for whoever runs that definition. For an opening alone, effects and steps may be empty. */
-export function undoDefinition(of: UndoneDefinition, rows: UndoneRows): Definition {
+export function undoDefinition(of: CompensatedDefinition, rows: CompensationReads): Definition {
   const effects = undoEffects(of);
   const planning: Planning = { of, rows, effects };
   return {
@@ -99,7 +105,7 @@ export function undoDefinition(of: UndoneDefinition, rows: UndoneRows): Definiti
 }
 
 /** The definitions, and the undos of their workflows and of those undos: all that whoever runs them runs. */
-export function withUndos(definitions: readonly Definition[], rows: UndoneRows): readonly Definition[] {
+export function withUndos(definitions: readonly Definition[], rows: CompensationReads): readonly Definition[] {
   return definitions.flatMap((definition) => {
     const undoing = undoDefinition(definition, rows);
     return [definition, undoing, undoDefinition(undoing, rows)];
@@ -113,8 +119,8 @@ const UNCHANGED: Definition['upcasters'] extends ReadonlyMap<number, infer U> ? 
 };
 
 interface Planning {
-  readonly of: UndoneDefinition;
-  readonly rows: UndoneRows;
+  readonly of: CompensatedDefinition;
+  readonly rows: CompensationReads;
   readonly effects: UndoEffects;
 }
 
@@ -153,7 +159,7 @@ async function plan(planning: Planning, ctx: StepContext, { below }: PlanInput):
     });
   }
   const steps = [...of.steps.values()].filter(({ compensate }) => compensate !== undefined).map(({ name }) => name);
-  const things = await undoneThings(rows, workflow, steps, below, row.position);
+  const things = await compensationItems(rows, workflow, steps, below, row.position);
   const page = things.slice(0, UNDO_PAGE_COUNT);
   const left = page.flatMap((thing) => (isLeft(thing, of, effects) ? [leftThing(thing)] : []));
   for (const { operation, key, outcome } of left) ctx.log('left', { operation, key, outcome });
@@ -176,23 +182,23 @@ async function plan(planning: Planning, ctx: StepContext, { below }: PlanInput):
   };
 }
 
-type EffectThing = UndoneThing & { kind: 'effect' };
+type EffectThing = CompensationItem & { kind: 'effect' };
 
 /** Its effect is known, and has no compensation for this case. One that is unknown is a person's matter instead. */
-function isLeft(thing: UndoneThing, of: UndoneDefinition, effects: UndoEffects): thing is EffectThing {
+function isLeft(thing: CompensationItem, of: CompensatedDefinition, effects: UndoEffects): thing is EffectThing {
   if (thing.kind === 'step' || effects.has(undoOperation(thing.operation, thing.outcome))) return false;
   return of.effects.some(({ operation }) => operation === thing.operation);
 }
 
-const leftThing = ({ operation, key, outcome }: EffectThing): LeftThing => ({ operation, key, outcome });
+const leftThing = ({ operation, key, outcome }: EffectThing): UncompensatedItem => ({ operation, key, outcome });
 
-const withLeft = (belief: UndoOutput, left: readonly LeftThing[]): UndoOutput => ({
+const withLeft = (belief: UndoOutput, left: readonly UncompensatedItem[]): UndoOutput => ({
   ...belief,
   leftCount: belief.leftCount + left.length,
   left: [...belief.left, ...left].slice(0, UNDO_LEFT_MAX_COUNT),
 });
 
-function undoTask(thing: UndoneThing): UndoTask {
+function undoTask(thing: CompensationItem): UndoTask {
   if (thing.kind === 'step') return { kind: 'step', sequence: thing.sequence, step: thing.step };
   const { kind, task, key, operation, outcome } = thing;
   return { kind, task, key, operation, outcome };
@@ -217,7 +223,7 @@ function undoEffectFor({ effects }: Planning, task: UndoTask): EffectDefinition 
 const operationOf = (task: UndoTask): string =>
   task.kind === 'effect' ? undoOperation(task.operation, task.outcome) : stepUndoOperation(task.step);
 
-async function givenTo(rows: UndoneRows, workflow: WorkflowId, task: UndoTask): Promise<Json> {
+async function givenTo(rows: CompensationReads, workflow: WorkflowId, task: UndoTask): Promise<Json> {
   if (task.kind === 'effect') return effectToUndo(rows, workflow, task.task, task.key, task.outcome);
   const { input, output } = await stepToUndo(rows, workflow, task.sequence);
   return { input, output };

@@ -21,7 +21,7 @@ import { LamportClock } from '../kernel/ports.ts';
 import { undoId } from '../lease/compensation.ts';
 import { Inbox } from '../lease/inbox.ts';
 import type { WorkflowFailedError } from '../run/run-outcome.ts';
-import { type UndoneRows, undoneThings } from './undone-things.ts';
+import { type CompensationReads, compensationItems } from './compensation-items.ts';
 
 const PARTITIONS = 4;
 
@@ -31,8 +31,8 @@ it('finds all steps to undo, however many pages of them there are', async () => 
     effects: async () => [],
     checkpoints: async (_: WorkflowId, { from, limit }: { from: number; limit: number }) =>
       sequences.slice(from - 1, from - 1 + limit).map((sequence) => ({ sequence, position: sequence })),
-  } as unknown as UndoneRows;
-  const found = await undoneThings(rows, 'w' as WorkflowId, ['go'], null, 1 as Position);
+  } as unknown as CompensationReads;
+  const found = await compensationItems(rows, 'w' as WorkflowId, ['go'], null, 1 as Position);
   expect(found.map(({ position }) => position)).toEqual(sequences.toReversed());
 });
 

@@ -22,7 +22,7 @@ import type { StreamSnapshot } from '@tidemark/ports';
 import type { Definition, StepResult } from '../definition/index.ts';
 import { StreamContent } from '../history/index.ts';
 import type { LamportClock, Ports } from '../kernel/index.ts';
-import { type Draft, HeldStream } from '../lease/index.ts';
+import { type Draft, LeasedStream } from '../lease/index.ts';
 import { commitDrafts, releaseDraft } from '../run/index.ts';
 
 export interface ReportedStreamOptions {
@@ -39,7 +39,7 @@ export type Add = (drafts: readonly Draft[]) => Promise<void>;
 export class ReportedStream {
   readonly partition: Partition;
   readonly content: StreamContent;
-  readonly #stream: HeldStream;
+  readonly #stream: LeasedStream;
   readonly #ports: Ports;
 
   private constructor(snapshot: StreamSnapshot, options: ReportedStreamOptions) {
@@ -49,7 +49,7 @@ export class ReportedStream {
     this.#ports = ports;
     this.partition = snapshot.partition;
     this.content = StreamContent.from(snapshot, state);
-    this.#stream = new HeldStream(state, snapshot.next, {
+    this.#stream = new LeasedStream(state, snapshot.next, {
       ports,
       lamport,
       partition: snapshot.partition,
@@ -142,7 +142,7 @@ export class ReportedStream {
 }
 
 /** Nobody may wait for it once an earlier one has failed. */
-function stage(stream: HeldStream, drafts: readonly Draft[]): Promise<void> {
+function stage(stream: LeasedStream, drafts: readonly Draft[]): Promise<void> {
   const accepted = stream.stage(drafts);
   accepted.catch(() => {});
   return accepted;

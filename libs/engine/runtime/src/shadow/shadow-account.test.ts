@@ -174,8 +174,8 @@ describe('shadow mode', () => {
 
     /** The log's own bytes change: what nothing may ever do, and a comparison with memory would not see. */
     function falsify(partition: Partition, belief: Json): void {
-      const read = log.look.bind(log);
-      log.look = (...given) =>
+      const read = log.poll.bind(log);
+      log.poll = (...given) =>
         read(...given).map((result) => ({
           ...result,
           records: result.records.map((record) => {

@@ -114,9 +114,9 @@ function draftsBy(given: ReportInput, isStrict: boolean, misfit: Observation['mi
   return report.ends === 'failed' ? [...drafts, failed(report.error)] : drafts;
 }
 
-const UNTOLD: ErrorNote = { name: 'Error', message: 'The agent failed without saying why.' };
+const UNREPORTED: ErrorNote = { name: 'Error', message: 'The agent failed without saying why.' };
 
-const failed = (error: ErrorNote = UNTOLD): Draft => ({
+const failed = (error: ErrorNote = UNREPORTED): Draft => ({
   type: 'WorkflowFailed',
   control: { code: error.code ?? 'agent-failed', task: null },
   payload: { error },

@@ -136,15 +136,15 @@ export class ShadowRun {
 
   #refused(error: unknown, count = 1): void {
     this.#counts.lost += count;
-    this.#tell(error);
+    this.#report(error);
   }
 
   #failed(error: unknown): void {
     this.#counts.failures++;
-    this.#tell(error);
+    this.#report(error);
   }
 
-  #tell(error: unknown): void {
+  #report(error: unknown): void {
     try {
       this.#options.onProblem?.(error);
     } catch {
@@ -164,7 +164,7 @@ export class ShadowRun {
         awayCount = 0;
       } catch (error) {
         if (error instanceof ConflictError) {
-          this.#tell(error);
+          this.#report(error);
           this.#end();
           return;
         }

@@ -66,7 +66,7 @@ const signal = (value: unknown, workflow = 'w1'): LogRecord =>
   );
 
 const stored = (partition: Partition = P0): readonly Uint8Array[] =>
-  inner.look([{ partition, from: START }])[0]!.records.map(({ value }) => value);
+  inner.poll([{ partition, from: START }])[0]!.records.map(({ value }) => value);
 const readBy = async (view: BlobLog | SealedLog, partition: Partition = P0): Promise<readonly Buffer[]> => {
   const [result] = await view.read([{ partition, from: START }]);
   return result!.records.map(({ value }) => Buffer.from(value));
@@ -107,7 +107,7 @@ describe('what is appended', () => {
           return { ...record, value: Buffer.concat([header, Buffer.alloc(length, bytes)]) };
         });
         await view.append(P0, records);
-        const [held] = fresh.look([{ partition: P0, from: START }]);
+        const [held] = fresh.poll([{ partition: P0, from: START }]);
         expect(held!.records.reduce((sum, { value }) => sum + value.length, 0)).toBeLessThanOrEqual(INLINE_BYTES);
         expect(await readBy(view)).toEqual(valuesOf(records));
       }),
@@ -136,8 +136,8 @@ describe('what is appended', () => {
     expect(stored()).toHaveLength(1);
     resolve();
     expect(await Promise.all(appends)).toEqual([0, 1, 2, 3, 4]);
-    const told = (await readBy(log)).map((value) => value.toString().split('"value":')[1]!.slice(0, 3));
-    expect(told).toEqual(['1}', '"xx', '2}', '"yy', '3}']);
+    const reported = (await readBy(log)).map((value) => value.toString().split('"value":')[1]!.slice(0, 3));
+    expect(reported).toEqual(['1}', '"xx', '2}', '"yy', '3}']);
   });
 
   it('waits for blobs that are away, and nothing of its partition comes before it', async () => {

@@ -29,7 +29,7 @@ import {
 import { whileUnavailable } from '../kernel/index.ts';
 import type { Blobs } from './blobs.ts';
 import { BLOB_EVENT_MAX_BYTES, BLOB_FRESH_MS, BLOB_READ_MAX_BYTES, EVENT_MAX_BYTES } from './limits.ts';
-import { type Prepared, PreparedLog } from './prepared-log.ts';
+import { type Prepared, TransformingLog } from './transforming-log.ts';
 
 export interface BlobLogOptions {
   readonly blobs: Blobs;
@@ -38,7 +38,7 @@ export interface BlobLogOptions {
   readonly inlineMaxBytes?: number | undefined;
 }
 
-export class BlobLog extends PreparedLog {
+export class BlobLog extends TransformingLog {
   readonly recordMaxBytes = BLOB_EVENT_MAX_BYTES;
   readonly inlineMaxBytes: number;
   readonly #maxBytes: number;

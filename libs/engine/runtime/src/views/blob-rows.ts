@@ -17,7 +17,7 @@ import {
 import type { Blobs } from './blobs.ts';
 import { EVENT_MAX_BYTES } from './limits.ts';
 import type { Turn } from './row-texts.ts';
-import { type Turning, turnedStore } from './turned-store.ts';
+import { type ContentTransform, transformedStore } from './transformed-store.ts';
 
 export interface BlobRowsOptions {
   readonly blobs: Blobs;
@@ -26,12 +26,12 @@ export interface BlobRowsOptions {
 }
 
 export const storeWithBlobs = <Said>(store: ProjectionStore<Said>, options: BlobRowsOptions): ProjectionStore<Said> =>
-  turnedStore(store, new Blobbing(options));
+  transformedStore(store, new Blobbing(options));
 
 /** Bytes of UTF-8 for one unit of a string, at most. */
 const UNIT_MAX_BYTES = 3;
 
-class Blobbing implements Turning {
+class Blobbing implements ContentTransform {
   readonly #blobs: Blobs;
   readonly #maxBytes: number;
 

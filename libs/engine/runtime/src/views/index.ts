@@ -1,6 +1,6 @@
 /** The door of the room: what other rooms of the engine use of it. */
 export { type BlobStores, Blobs } from './blobs.ts';
 export { EVENT_MAX_BYTES } from './limits.ts';
-export { type Prepared, PreparedLog } from './prepared-log.ts';
 export type { Turn } from './row-texts.ts';
-export { type Owners, type Turning, turnedStore } from './turned-store.ts';
+export { type ContentTransform, type Owners, transformedStore } from './transformed-store.ts';
+export { type Prepared, TransformingLog } from './transforming-log.ts';

@@ -9,7 +9,7 @@ import type { ProjectionStore } from '@tidemark/ports';
 import type { MemoryEntry, MemoryQuery } from '../definition/index.ts';
 import { lineageReads } from '../history/index.ts';
 import { type Ports, whileUnavailable } from '../kernel/index.ts';
-import type { HeldStream } from '../lease/index.ts';
+import type { LeasedStream } from '../lease/index.ts';
 import { MEMORIES_READ_DEFAULT_COUNT } from './limits.ts';
 
 export type HolderReads = Pick<
@@ -17,14 +17,14 @@ export type HolderReads = Pick<
   'fragments' | 'texts' | 'trace' | 'scopes' | 'session' | 'memories' | 'spent' | 'lamportOf'
 >;
 
-interface Surroundings {
+interface Dependencies {
   readonly ports: Pick<Ports, 'store' | 'clock'>;
-  readonly stream: HeldStream;
+  readonly stream: LeasedStream;
   readonly signal: AbortSignal;
 }
 
 /** `fork`: what the workflow goes on from, where it is one. */
-export function contextReads({ ports, stream, signal }: Surroundings, fork?: ForkOrigin): HolderReads {
+export function contextReads({ ports, stream, signal }: Dependencies, fork?: ForkOrigin): HolderReads {
   const { store, clock } = ports;
   // Rows once held all that the claim was made on, and all that a fork shares.
   const { workflow, head, position } = stream.confirmed;
@@ -53,7 +53,7 @@ export function contextReads({ ports, stream, signal }: Surroundings, fork?: For
 
 /** Entries as a step sees them. */
 export async function readMemories(
-  { ports, stream, signal }: Surroundings,
+  { ports, stream, signal }: Dependencies,
   { subject, kind, key, prefix, limit = MEMORIES_READ_DEFAULT_COUNT }: MemoryQuery,
 ): Promise<readonly MemoryEntry[]> {
   const { tenant } = stream.confirmed;

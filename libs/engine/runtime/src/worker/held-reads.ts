@@ -8,12 +8,12 @@ import { isReplay, type Json, type Partition, type Position, type TaskId, type W
 import type { EffectRow } from '@tidemark/ports';
 import { type Applied, outputsOf, type PageOf, Replay, type StreamContent } from '../history/index.ts';
 import { type Ports, whileUnavailable } from '../kernel/index.ts';
-import type { HeldStream } from '../lease/index.ts';
+import type { LeasedStream } from '../lease/index.ts';
 
 export interface HeldReadsOptions {
   readonly ports: Pick<Ports, 'store' | 'clock'>;
   readonly applied: Applied;
-  readonly stream: HeldStream;
+  readonly stream: LeasedStream;
   readonly partition: Partition;
   /** What the workflow goes on from, where it is a fork. */
   readonly fork: ForkOrigin | undefined;

@@ -514,15 +514,15 @@ describe('a worker', () => {
         join: async (context) => ({ done: await context.outputs('part') }),
       },
     });
-    let lookCount = 0;
+    let pollCount = 0;
     let lost: unknown[] = [];
     world.ports.store.on('checkpoints', () => {
       const rows = world.ports.store.rows.get('w' as never)!;
-      lookCount++;
-      if (lookCount === 1) {
+      pollCount++;
+      if (pollCount === 1) {
         lost = [rows.stream, ...rows.checkpoints.splice(1)];
         rows.stream = { ...rows.stream, position: 1 as never };
-      } else if (lookCount === 2) {
+      } else if (pollCount === 2) {
         const [stream, ...checkpoints] = lost as never[];
         rows.stream = stream!;
         rows.checkpoints.push(...checkpoints);
@@ -532,6 +532,6 @@ describe('a worker', () => {
     const w = await world.start(definition);
     await world.until(w, 'completed');
     expect(JSON.parse(world.ports.store.rows.get(w)!.result!)).toEqual({ output: [1, 2] });
-    expect(lookCount).toBe(2);
+    expect(pollCount).toBe(2);
   });
 });

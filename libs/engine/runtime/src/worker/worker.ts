@@ -21,12 +21,12 @@ import { ModelCalls } from '../agent/index.ts';
 import {
   type BulkHost,
   bulkDefinition,
-  type HeldQueues,
-  HeldRuns,
+  PausedRuns,
+  type QueuePauses,
   type ScheduleHost,
   scheduleDefinition,
 } from '../control/index.ts';
-import { type Definition, ProgressGate, type ToldDelta } from '../definition/index.ts';
+import { type Definition, type ModelChunk, ProgressGate } from '../definition/index.ts';
 import { type CallEffect, Drain } from '../effects/index.ts';
 import { checkSecrets, ownerOf, withSecrets } from '../encryption/index.ts';
 import { Applied, definitionFor, routesOf, StreamContent } from '../history/index.ts';
@@ -41,7 +41,7 @@ import {
   startLoop,
   whileUnavailable,
 } from '../kernel/index.ts';
-import { HeldStream, workerHolder } from '../lease/index.ts';
+import { LeasedStream, workerHolder } from '../lease/index.ts';
 import { isRunnable, jobOf } from '../projection/index.ts';
 import { type RunEnd, releaseDraft, WorkflowRunner } from '../run/index.ts';
 import { withUndos } from '../sagas/index.ts';
@@ -60,9 +60,9 @@ export interface WorkerOptions {
   /** What bulk jobs act through; absent: this worker runs none. */
   readonly bulk?: BulkHost | undefined;
   /** Which queues are held; by default this worker looks itself. */
-  readonly held?: Pick<HeldQueues, 'known' | 'isHeld'> | undefined;
+  readonly held?: Pick<QueuePauses, 'known' | 'isHeld'> | undefined;
   /** Told of each piece of a model's answer as it comes, and of how far steps are. */
-  readonly onDelta?: (told: ToldDelta) => void;
+  readonly onDelta?: (reported: ModelChunk) => void;
   /** Told of every claimed workflow, with the checkpoint that it goes on from. */
   readonly onResume?: (resumed: Readonly<{ workflow: WorkflowId; sequence: Sequence; epoch: Epoch }>) => void;
   /** Makes effects' calls in place of `effect.call`; for tests. */
@@ -91,7 +91,7 @@ export class Worker {
   readonly #again = new Map<WorkflowId, Job>();
   readonly #held = new Map<WorkflowId, Epoch>();
   readonly #runners = new Map<WorkflowId, WorkflowRunner>();
-  readonly #queues: HeldRuns;
+  readonly #queues: PausedRuns;
   readonly #load: (workflow: WorkflowId) => Promise<StreamSnapshot | undefined>;
   readonly #applied: Applied;
   readonly #stopping = new AbortController();
@@ -107,7 +107,7 @@ export class Worker {
   constructor(options: WorkerOptions) {
     this.#options = options;
     const { ports, definitions, schedules, bulk } = options;
-    this.#queues = new HeldRuns(ports, options.held);
+    this.#queues = new PausedRuns(ports, options.held);
     const own = schedules === undefined ? [] : definitions.map((each) => scheduleDefinition(each, schedules));
     this.#system = bulk === undefined ? [] : [bulkDefinition(bulk)];
     this.#definitions = [...withUndos([...definitions, ...own], ports.store), ...this.#system];
@@ -190,8 +190,8 @@ export class Worker {
   }
 
   async #beatOnce(): Promise<void> {
-    for (const runner of this.#runners.values()) void runner.look();
-    void this.#queues.look();
+    for (const runner of this.#runners.values()) void runner.poll();
+    void this.#queues.poll();
     const leases = Array.from(this.#held, ([workflow, epoch]) => ({ workflow, epoch }));
     const { liveness } = this.#options.ports;
     if (await liveness.beat(this.holder, leases, BEAT_TTL_MS, BEAT_STALL_MS)) this.#hasBeaten = true;
@@ -256,7 +256,7 @@ export class Worker {
     const content = StreamContent.from(snapshot, state, ports.digest);
     const { partition } = snapshot;
     let runner: WorkflowRunner | undefined;
-    const stream = new HeldStream(state, snapshot.next, {
+    const stream = new LeasedStream(state, snapshot.next, {
       ports,
       lamport,
       partition,
@@ -282,10 +282,10 @@ export class Worker {
     const held = new HeldReads({ ...surroundings, applied: this.#applied, partition, fork: content.fork });
     const applied = (): Promise<void> => held.settled();
     const progressed = new ProgressGate();
-    const tell = (task: TaskId | null, delta: ToldDelta['delta']): void => {
-      const told = { workflow: state.workflow, task, delta };
-      this.#options.onDelta?.(told);
-      ports.watch?.publish(state.workflow, JSON.stringify(told));
+    const report = (task: TaskId | null, delta: ModelChunk['delta']): void => {
+      const reported = { workflow: state.workflow, task, delta };
+      this.#options.onDelta?.(reported);
+      ports.watch?.publish(state.workflow, JSON.stringify(reported));
     };
     runner = new WorkflowRunner({
       ports,
@@ -295,8 +295,8 @@ export class Worker {
       stop: this.#queues.begin(state, this.#stopping.signal),
       abandon: this.#abandon.signal,
       onProgress: (task, progress) => {
-        const told = progressed.take(task, progress, ports.clock.monotonicMs());
-        if (told !== undefined) tell(task, told);
+        const reported = progressed.take(task, progress, ports.clock.monotonicMs());
+        if (reported !== undefined) report(task, reported);
       },
       readOutputs: (step) => held.outputs(step),
       readMemories: async (query) => {
@@ -312,7 +312,7 @@ export class Worker {
         input: () => content.input,
         state: () => stream.speculative,
         applied,
-        onDelta: tell,
+        onDelta: report,
       }),
       readHead: () => held.head(),
       replay: held.replay(content),
@@ -339,7 +339,7 @@ export class Worker {
   }
 
   /** A run that ends by an error of its own lets the lease go, and says so: it counts as a crash, so that it can't go on for ever. */
-  async #orRelease(stream: HeldStream, runner: WorkflowRunner): Promise<RunEnd> {
+  async #orRelease(stream: LeasedStream, runner: WorkflowRunner): Promise<RunEnd> {
     const { workflow } = stream.confirmed;
     this.#runners.set(workflow, runner);
     try {
@@ -357,7 +357,7 @@ export class Worker {
   }
 
   /** Another worker learns at once that there is something to do, whether or not a coordinator is there to say so. */
-  async #handOver({ confirmed, next }: HeldStream, partition: Partition): Promise<void> {
+  async #handOver({ confirmed, next }: LeasedStream, partition: Partition): Promise<void> {
     const { ports } = this.#options;
     if (!isRunnable(confirmed)) return;
     try {

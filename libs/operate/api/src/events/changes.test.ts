@@ -43,19 +43,19 @@ afterEach(async () => {
 
 /** What was told, each as `id position`, or `many`. */
 async function follow(): Promise<string[]> {
-  const told: string[] = [];
+  const reported: string[] = [];
   const write = (bytes: Uint8Array): void => {
     const [name, data] = `${bytes}`.split('\n').map((line) => line.slice(line.indexOf(' ') + 1));
     const { workflow, position } = JSON.parse(data!) as { workflow?: string; position?: number };
-    told.push(name === 'many' ? 'many' : `${workflow} ${position}`);
+    reported.push(name === 'many' ? 'many' : `${workflow} ${position}`);
   };
   await changes.ready();
   void changes.follow({
     sink: { closed: leave.signal, write } as never,
     tenant: null,
-    sight: { content: true, words: true, tokens: true },
+    redaction: { content: true, words: true, tokens: true },
   });
-  return told;
+  return reported;
 }
 
 async function apply(make: (from: number) => ProjectionBatch, partition = AT): Promise<void> {
@@ -78,57 +78,57 @@ async function threeInATick(): Promise<void> {
 
 it('tells each that closed and made room for others between two looks, at its end', async () => {
   await open('first');
-  const told = await follow();
+  const reported = await follow();
   await threeInATick();
-  await expect.poll(() => told.toSorted()).toEqual(['first 2', 'second 2', 'third 1']);
+  await expect.poll(() => reported.toSorted()).toEqual(['first 2', 'second 2', 'third 1']);
   await close('third', 3);
   await open('fourth', 4);
   await close('fourth', 4);
   await open('fifth', 5);
   // The same again, of a partition that was looked at before: nothing is told twice.
   await expect
-    .poll(() => told.toSorted())
+    .poll(() => reported.toSorted())
     .toEqual(['fifth 1', 'first 2', 'fourth 2', 'second 2', 'third 1', 'third 2']);
 });
 
 it('misses them where a look knows the newest generation alone (control)', async () => {
   await open('first');
-  const told = await follow();
+  const reported = await follow();
   const { moving } = store;
   store.moving = async (since, limit) => moving.call(store, await store.generations([...since.keys()]), limit);
   await threeInATick();
-  await expect.poll(() => told).toEqual(['third 1']);
+  await expect.poll(() => reported).toEqual(['third 1']);
   await close('third', 3);
-  await expect.poll(() => told).toEqual(['third 1', 'third 2']);
+  await expect.poll(() => reported).toEqual(['third 1', 'third 2']);
 });
 
 it('tells nothing of what did not move, however often its partition is looked at', async () => {
   await open('first');
   await close('first');
   await open('second', 2);
-  const told = await follow();
+  const reported = await follow();
   await close('second', 2);
-  await expect.poll(() => told).toEqual(['second 2']);
+  await expect.poll(() => reported).toEqual(['second 2']);
   const looks = store.calls.get('moving')!;
   hear([AT]);
   await expect.poll(() => store.calls.get('moving')).toBeGreaterThan(looks);
   await open('third', 3);
-  await expect.poll(() => told).toEqual(['second 2', 'third 1']);
+  await expect.poll(() => reported).toEqual(['second 2', 'third 1']);
 });
 
 it('tells nothing of what had closed last in a partition before, when another opens there', async () => {
   await open('first');
   await close('first');
-  const told = await follow();
+  const reported = await follow();
   await open('second', 2);
-  await expect.poll(() => told).toEqual(['second 1']);
+  await expect.poll(() => reported).toEqual(['second 1']);
 });
 
 it('says that the list is to be read again where too much moved, and goes on from there', async () => {
-  const told = await follow();
+  const reported = await follow();
   for (let partition = 0; partition <= CHANGES_PARTITIONS_MAX_COUNT; partition++)
     await open(`w${partition}`, 1, partition as Partition);
-  await expect.poll(() => told).toEqual(['many']);
+  await expect.poll(() => reported).toEqual(['many']);
   const streams = Array.from({ length: CHANGES_ROWS_MAX_COUNT }, (_, at) =>
     streamRow(`quick${at}`, AT, {
       generation: (at + 2) as Generation,
@@ -145,7 +145,7 @@ it('says that the list is to be read again where too much moved, and goes on fro
       opened: [...opened, ...streams.map((row) => ({ ...opened[0]!, workflow: row.workflow as WorkflowId }))],
     };
   });
-  await expect.poll(() => told).toEqual(['many', 'many']);
+  await expect.poll(() => reported).toEqual(['many', 'many']);
   await close('last', CHANGES_ROWS_MAX_COUNT + 2);
-  await expect.poll(() => told.at(-1)).toBe('last 2');
+  await expect.poll(() => reported.at(-1)).toBe('last 2');
 });

@@ -16,9 +16,9 @@ import {
   CHANGES_ROWS_MAX_COUNT,
   FEED_LINGER_MS,
 } from '../limits.ts';
+import { type Redaction, redactorOf } from '../redaction.ts';
 import { workflowSchema } from '../schemas/workflow.ts';
 import { workflowJson } from '../shapes/workflow.ts';
-import { redactorOf, type Sight } from '../sight.ts';
 import { aborted, type EventSink, eventBytes } from './sink.ts';
 
 const redact = redactorOf(workflowSchema, { content: false, words: false, tokens: false })!;
@@ -30,7 +30,7 @@ export interface ListFollower {
   readonly sink: EventSink;
   /** Null: of all tenants. */
   readonly tenant: TenantId | null;
-  readonly sight: Sight;
+  readonly redaction: Redaction;
 }
 
 type ChangesPorts = Pick<Ports, 'hints' | 'clock'> & {
@@ -108,7 +108,7 @@ export class Changes {
     const moved = this.#moved;
     this.#moved = new Set();
     try {
-      await this.#tellMoved([...moved]);
+      await this.#reportMoved([...moved]);
     } catch (error) {
       this.#onError('changes', error);
       for (const partition of moved) this.#moved.add(partition);
@@ -117,7 +117,7 @@ export class Changes {
     }
   }
 
-  async #tellMoved(partitions: readonly Partition[]): Promise<void> {
+  async #reportMoved(partitions: readonly Partition[]): Promise<void> {
     const { store } = this.#ports;
     // Read first: what closes between the two reads is found again by the next look.
     const generations = await store.generations(partitions);
@@ -125,13 +125,13 @@ export class Changes {
     const isMany = since.size > CHANGES_PARTITIONS_MAX_COUNT;
     const rows = isMany ? [] : await store.moving(since, CHANGES_ROWS_MAX_COUNT + 1);
     if (isMany || rows.length > CHANGES_ROWS_MAX_COUNT) {
-      this.#tellMany(partitions.length);
+      this.#reportMany(partitions.length);
       this.#see(generations);
       return;
     }
     for (const row of rows) {
       const { workflow, partition, position } = row;
-      if (position > (this.#seen.get(partition)?.positions.get(workflow) ?? 0)) this.#tell(row);
+      if (position > (this.#seen.get(partition)?.positions.get(workflow) ?? 0)) this.#report(row);
     }
     this.#see(generations, rows);
   }
@@ -147,20 +147,20 @@ export class Changes {
     }
   }
 
-  #tellMany(count: number): void {
+  #reportMany(count: number): void {
     const bytes = eventBytes('many', JSON.stringify({ partitions: count }));
     for (const { sink } of this.#followers) sink.write(bytes);
   }
 
-  #tell(row: WorkflowListing): void {
+  #report(row: WorkflowListing): void {
     if (isSystemDefinition(row.definition)) return;
     let [open, closed]: (Buffer | undefined)[] = [];
-    const told = workflowJson(row, false);
-    for (const { sink, tenant, sight } of this.#followers) {
+    const reported = workflowJson(row, false);
+    for (const { sink, tenant, redaction } of this.#followers) {
       if (tenant !== null && tenant !== row.tenant) continue;
-      if (sight.content) open ??= eventBytes('workflow', JSON.stringify(told));
-      else closed ??= eventBytes('workflow', JSON.stringify(redact(told)));
-      sink.write((sight.content ? open : closed)!);
+      if (redaction.content) open ??= eventBytes('workflow', JSON.stringify(reported));
+      else closed ??= eventBytes('workflow', JSON.stringify(redact(reported)));
+      sink.write((redaction.content ? open : closed)!);
     }
   }
 

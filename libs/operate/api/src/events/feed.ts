@@ -11,8 +11,8 @@ import { isClosed, isoTime, type Offset, type Position, type StreamState, type W
 import type { StoredRecord } from '@tidemark/ports';
 import { type AcceptedEvent, StreamFold, type StreamPlacement } from '@tidemark/runtime';
 import { FEED_KEPT_MAX_CHARS, FEED_KEPT_MAX_COUNT, STREAMED_PAYLOAD_MAX_CHARS } from '../limits.ts';
-import { toldControl } from '../shapes/control.ts';
-import type { Sight } from '../sight.ts';
+import type { Redaction } from '../redaction.ts';
+import { reportedControl } from '../shapes/control.ts';
 import { type EventSink, eventBytes } from './sink.ts';
 
 /** An event as it is sent, made once for all followers. */
@@ -29,17 +29,17 @@ export class SentEvent {
     this.chars = event.payload.length;
   }
 
-  bytes(sight: Sight): Buffer {
-    const name = `${sight.content} ${sight.tokens}`;
-    const bytes = this.#bytes.get(name) ?? this.#encoded(sight);
+  bytes(redaction: Redaction): Buffer {
+    const name = `${redaction.content} ${redaction.tokens}`;
+    const bytes = this.#bytes.get(name) ?? this.#encoded(redaction);
     this.#bytes.set(name, bytes);
     return bytes;
   }
 
-  #encoded(sight: Sight): Buffer {
+  #encoded(redaction: Redaction): Buffer {
     const { position, envelope } = this.#event;
     const { id, type, atMs, epoch, holder, lamport, control } = envelope;
-    const told = {
+    const reported = {
       position,
       event_id: id,
       type,
@@ -47,10 +47,10 @@ export class SentEvent {
       epoch,
       holder: holder === '' ? null : holder,
       lamport,
-      control: toldControl(control, sight),
-      ...(sight.content && contentOf(this.#event.payload)),
+      control: reportedControl(control, redaction),
+      ...(redaction.content && contentOf(this.#event.payload)),
     };
-    return eventBytes('event', JSON.stringify(told), position);
+    return eventBytes('event', JSON.stringify(reported), position);
   }
 }
 
@@ -62,16 +62,16 @@ function contentOf(payload: Uint8Array): object {
 
 export interface Follower {
   readonly sink: EventSink;
-  readonly sight: Sight;
+  readonly redaction: Redaction;
   /** The position that it is to be told next. */
   next: number;
 }
 
 /** Sends it what it is to be told next, and nothing else. */
-export function tell(follower: Follower, event: SentEvent): void {
+export function report(follower: Follower, event: SentEvent): void {
   if (event.position !== follower.next) return;
   follower.next = event.position + 1;
-  follower.sink.write(event.bytes(follower.sight));
+  follower.sink.write(event.bytes(follower.redaction));
 }
 
 export class Feed {
@@ -132,12 +132,12 @@ export class Feed {
       if (record.offset < this.next) continue;
       this.next = (record.offset + 1) as Offset;
       const event = this.#fold.add(record);
-      if (event !== undefined) this.#tell(new SentEvent(event));
+      if (event !== undefined) this.#report(new SentEvent(event));
     }
     if (this.isOver) for (const follower of [...this.#live]) this.#end(follower);
   }
 
-  #tell(event: SentEvent): void {
+  #report(event: SentEvent): void {
     this.#kept.push(event);
     this.#keptChars += event.chars;
     while (
@@ -146,14 +146,14 @@ export class Feed {
     ) {
       this.#keptChars -= this.#kept.shift()!.chars;
     }
-    for (const follower of this.#live) tell(follower, event);
+    for (const follower of this.#live) report(follower, event);
   }
 
   /** Tells what is kept and lacked. True: the follower is live, or was told of the end. False: it lacks what is no longer kept. */
   goLive(follower: Follower): boolean {
     const first = this.#kept[0]?.position ?? this.position + 1;
     if (follower.next < first) return false;
-    for (const event of this.#kept) tell(follower, event);
+    for (const event of this.#kept) report(follower, event);
     if (this.isOver) this.#end(follower);
     else this.#live.add(follower);
     return true;

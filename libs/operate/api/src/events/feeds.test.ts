@@ -93,7 +93,7 @@ function follow(partition: number) {
   const outcome = feeds
     .follow(row as unknown as WorkflowSummary, {
       sink: sink as never,
-      sight: { content: true, words: true, tokens: true },
+      redaction: { content: true, words: true, tokens: true },
       next: 2,
     })
     .then(
@@ -106,11 +106,11 @@ function follow(partition: number) {
 const followAll = () => Array.from({ length: COUNT }, (_, partition) => follow(partition));
 
 /** Hints are given again: one that came before a feed was open tells it nothing. */
-const hinted = <T>(look: () => T) =>
+const hinted = <T>(poll: () => T) =>
   expect.poll(
     () => {
       heard?.(Array.from({ length: COUNT }, (_, partition) => partition as Partition));
-      return look();
+      return poll();
     },
     { timeout: 60_000 },
   );
@@ -169,7 +169,7 @@ it('tells all of one that closed after its row was read, and then of its end', a
     end: () => {},
   };
   await late.follow(stale as unknown as WorkflowSummary, {
-    ...{ sink: sink as never, sight: { content: true, tokens: true, words: true }, next: 1 },
+    ...{ sink: sink as never, redaction: { content: true, tokens: true, words: true }, next: 1 },
   });
   expect(written.map((text) => /WorkflowOpened|WorkflowTerminated|event: end/.exec(text)?.[0])).toEqual([
     'WorkflowOpened',

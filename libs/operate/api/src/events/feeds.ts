@@ -23,7 +23,7 @@ import {
   FEED_SWEEP_PERIOD_MS,
   REPLAYS_AT_ONCE,
 } from '../limits.ts';
-import { endOf, Feed, type Follower, SentEvent, tell } from './feed.ts';
+import { endOf, Feed, type Follower, report, SentEvent } from './feed.ts';
 import { aborted } from './sink.ts';
 
 type FeedPorts = Pick<Ports, 'log' | 'store' | 'hints' | 'clock'>;
@@ -112,7 +112,7 @@ export class Feeds {
       // Reading takes turns; sending goes at each follower's own pace.
       const { done, value } = await this.#replays.run(() => events.next());
       if (done === true || value.position > last()) return;
-      tell(follower, new SentEvent(value));
+      report(follower, new SentEvent(value));
       await sink.drained();
       if (value.position === last()) return;
     }
@@ -135,8 +135,8 @@ export class Feeds {
         if (clock.monotonicMs() - sweptMs >= FEED_SWEEP_PERIOD_MS) {
           sweptMs = clock.monotonicMs();
           this.#letGo(sweptMs);
-          await this.#look(undefined);
-        } else await this.#look(this.#takeDirty());
+          await this.#poll(undefined);
+        } else await this.#poll(this.#takeDirty());
       } catch (error) {
         if (!(error instanceof UnavailableError)) this.#onError('follow', error);
       }
@@ -169,7 +169,7 @@ export class Feeds {
   }
 
   /** Reads what rows have applied since: of these partitions, or of all that are followed. */
-  async #look(partitions: ReadonlySet<Partition> | undefined): Promise<void> {
+  async #poll(partitions: ReadonlySet<Partition> | undefined): Promise<void> {
     const { store } = this.#ports;
     const feeds = new Map<Partition, Feed[]>();
     for (const feed of this.#feeds.values()) {
@@ -191,9 +191,9 @@ export class Feeds {
       const unreadable = new Map<Partition, unknown>();
       for (const { partition, records } of await this.#read(requests, unreadable)) {
         const end = applied.get(partition)!;
-        const told = records.filter(({ offset }) => offset < end);
-        readCount += told.length;
-        const going = feeds.get(partition)!.filter((feed) => this.#add(feed, told));
+        const reported = records.filter(({ offset }) => offset < end);
+        readCount += reported.length;
+        const going = feeds.get(partition)!.filter((feed) => this.#add(feed, reported));
         if (going.length > 0) feeds.set(partition, going);
         else feeds.delete(partition);
       }

@@ -5,7 +5,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { FOLLOWER_BUFFER_MAX_BYTES, FOLLOWER_RETRY_MS } from '../limits.ts';
-import { toldOf } from '../problem.ts';
+import { reportedOf } from '../problem.ts';
 import { SAFE_HEADERS } from '../safe-headers.ts';
 
 /** One event as bytes. `id` is what a follower says that it has when it comes again. */
@@ -82,9 +82,9 @@ export class EventSink {
 
   /** What could not be read is told, as far as a caller may know it. */
   fail(error: unknown, onError: ((where: string, error: unknown) => void) | undefined): void {
-    const told = toldOf(error);
-    if (told.isFault) onError?.('follow', error);
-    this.write(eventBytes('problem', JSON.stringify(told.problem)));
+    const reported = reportedOf(error);
+    if (reported.isFault) onError?.('follow', error);
+    this.write(eventBytes('problem', JSON.stringify(reported.problem)));
     this.end();
   }
 

@@ -8,7 +8,7 @@ import type { Principal } from '@tidemark/ports';
 import { systemClock } from '@tidemark/runtime';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { STREAMS_MAX, STREAMS_OF_PRINCIPAL_MAX } from '../limits.ts';
-import { toldOf } from '../problem.ts';
+import { reportedOf } from '../problem.ts';
 import type { EventSink } from './sink.ts';
 import { Streams } from './streams.ts';
 
@@ -28,7 +28,7 @@ function fill(tenant: string | null): (() => void)[] {
   try {
     for (;;) places.push(streams.admit(principal(tenant, `caller${Math.floor(places.length / 1_000)}`)));
   } catch (error) {
-    expect(toldOf(error)).toMatchObject({
+    expect(reportedOf(error)).toMatchObject({
       problem: { status: 429, code: 'streams-too-many' },
       retryAfterS: 1,
       isFault: false,

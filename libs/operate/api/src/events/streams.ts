@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import { LimitError } from '@tidemark/core';
 import { type Principal, Room } from '@tidemark/ports';
-import type { Place } from '../desk.ts';
+import type { Place } from '../backend.ts';
 import { HEARTBEAT_PERIOD_MS, STREAM_LIFE_MAX_MS, STREAMS_MAX, STREAMS_OF_PRINCIPAL_MAX } from '../limits.ts';
 import { Changes } from './changes.ts';
 import { Feeds } from './feeds.ts';

@@ -1,7 +1,7 @@
 /** Owns who looks on while models answer: one subscription a workflow, whoever many look. Nothing of it is stored; who reads slowly misses some. */
 
 import type { WorkflowId } from '@tidemark/core';
-import type { Client, ToldDelta } from '@tidemark/runtime';
+import type { Client, ModelChunk } from '@tidemark/runtime';
 import { type EventSink, eventBytes } from './sink.ts';
 
 interface Watch {
@@ -28,8 +28,8 @@ export class Watches {
 
   #begin(workflow: WorkflowId): Watch {
     const sinks = new Set<EventSink>();
-    const ending = this.#client.watch(workflow, (told) => {
-      const bytes = eventBytes('delta', JSON.stringify(deltaOf(told)));
+    const ending = this.#client.watch(workflow, (reported) => {
+      const bytes = eventBytes('delta', JSON.stringify(deltaOf(reported)));
       for (const sink of sinks) sink.writeUnlessBusy(bytes);
     });
     const watch = { sinks, ending };
@@ -45,4 +45,4 @@ export class Watches {
   }
 }
 
-const deltaOf = ({ task, delta }: ToldDelta) => ({ task, ...delta });
+const deltaOf = ({ task, delta }: ModelChunk) => ({ task, ...delta });

@@ -9,8 +9,8 @@ import type { StoredKey, StoredTenant } from '@tidemark/access';
 import { AccessError, DEFAULT_TENANT, InvalidError, isoTime, type TenantId } from '@tidemark/core';
 import { type Principal, ROLES } from '@tidemark/ports';
 import { z } from 'zod';
+import { maySee, tenantFor } from '../backend.ts';
 import { cursorOfKey, keyOf, pageIn } from '../cursor.ts';
-import { maySee, tenantFor } from '../desk.ts';
 import { KEY_LIFE_DEFAULT_MS } from '../limits.ts';
 import { type Call, ok, route } from '../route.ts';
 import {
@@ -91,13 +91,13 @@ export const createKey = route({
       .object({ ...keyFields, secret: z.string().meta({ description: 'What the caller shows as `Bearer`.' }) })
       .meta({ id: 'KeyMade' }),
   },
-  async handle({ body, principal, desk }) {
+  async handle({ body, principal, backend }) {
     const { name, roles, tenant, all_tenants: isAll, expires_at: expires } = body;
     if (isAll === true && tenant !== undefined)
       throw new InvalidError('tenant-invalid', 'tenant: give a tenant or all_tenants, not both.', { field: 'tenant' });
     const lastMs = expires === null ? null : Date.parse(expires ?? '');
-    const expiresMs = expires === undefined ? desk.ports.clock.nowMs() + KEY_LIFE_DEFAULT_MS : lastMs;
-    const { key, text } = await desk.access.createKey({
+    const expiresMs = expires === undefined ? backend.ports.clock.nowMs() + KEY_LIFE_DEFAULT_MS : lastMs;
+    const { key, text } = await backend.access.createKey({
       ...{ name, roles, by: principal.subject, expiresMs },
       tenant: isAll === true ? null : tenantFor(principal, tenant, DEFAULT_TENANT),
     });
@@ -121,11 +121,11 @@ export const listKeys = route({
     cursor: cursorSchema.optional(),
   }),
   answers: { 200: z.object({ keys: z.array(keySchema), next_cursor: nextCursorSchema }) },
-  async handle({ query, principal, desk }) {
+  async handle({ query, principal, backend }) {
     const { revoked, limit, cursor } = query;
     const of = tenantFor(principal, query.tenant, undefined) ?? null;
     const found: StoredKey[] = [];
-    for await (const key of desk.access.keys(of, cursor === undefined ? undefined : keyOf(cursor))) {
+    for await (const key of backend.access.keys(of, cursor === undefined ? undefined : keyOf(cursor))) {
       if (key.revoked !== null && !revoked) continue;
       found.push(key);
       if (found.length > limit) break;
@@ -147,8 +147,8 @@ export const getKey = route({
   problems: ['key-unknown'],
   params: keyParams,
   answers: { 200: keySchema },
-  async handle({ params, principal, desk }) {
-    const key = await desk.access.key(params.key);
+  async handle({ params, principal, backend }) {
+    const key = await backend.access.key(params.key);
     if (key === undefined || !mayRule(principal, key.tenant)) throw unknownKey();
     return ok(keyJson(key));
   },
@@ -166,10 +166,10 @@ export const revokeKey = route({
   params: keyParams,
   body: askSchema,
   answers: { 200: keySchema },
-  async handle({ params, body, principal, desk }) {
-    const key = await desk.access.key(params.key);
+  async handle({ params, body, principal, backend }) {
+    const key = await backend.access.key(params.key);
     if (key === undefined || !mayRule(principal, key.tenant)) throw unknownKey();
-    return ok(keyJson(await desk.access.revokeKey(key.id, { by: principal.subject, why: body.why })));
+    return ok(keyJson(await backend.access.revokeKey(key.id, { by: principal.subject, why: body.why })));
   },
 });
 
@@ -207,13 +207,13 @@ export const listTenants = route({
   problems: ['cursor-invalid'],
   query: z.object({ limit: limitSchema, cursor: cursorSchema.optional() }),
   answers: { 200: z.object({ tenants: z.array(tenantView), next_cursor: nextCursorSchema }) },
-  async handle({ query: { limit, cursor }, principal, desk }) {
+  async handle({ query: { limit, cursor }, principal, backend }) {
     if (principal.tenant !== null) {
-      const own = await desk.access.tenant(principal.tenant);
+      const own = await backend.access.tenant(principal.tenant);
       return ok({ tenants: own === undefined ? [] : [tenantJson(own)], next_cursor: null });
     }
     const found: StoredTenant[] = [];
-    for await (const tenant of desk.access.tenants(cursor === undefined ? undefined : keyOf(cursor))) {
+    for await (const tenant of backend.access.tenants(cursor === undefined ? undefined : keyOf(cursor))) {
       found.push(tenant);
       if (found.length > limit) break;
     }
@@ -245,15 +245,15 @@ export const createTenant = route({
   name: 'createTenant',
   summary: 'Write a tenant down',
   description: 'One that is there stays as it is. For callers of all tenants.',
-  handle: async ({ params, principal, desk }) =>
-    ok(tenantJson(await desk.access.createTenant(ruledTenant(principal, params.tenant), principal.subject))),
+  handle: async ({ params, principal, backend }) =>
+    ok(tenantJson(await backend.access.createTenant(ruledTenant(principal, params.tenant), principal.subject))),
 });
 
 type Asked = Call<z.output<typeof tenantParams>, undefined, z.output<typeof askSchema>>;
 
-async function suspended({ params, body, principal, desk }: Asked, isSuspended: boolean) {
+async function suspended({ params, body, principal, backend }: Asked, isSuspended: boolean) {
   const by = { by: principal.subject, why: body.why };
-  return ok(tenantJson(await desk.access.suspendTenant(ruledTenant(principal, params.tenant), isSuspended, by)));
+  return ok(tenantJson(await backend.access.suspendTenant(ruledTenant(principal, params.tenant), isSuspended, by)));
 }
 
 export const suspendTenant = route({

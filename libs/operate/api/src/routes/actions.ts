@@ -30,10 +30,10 @@ export const signalWorkflow = route({
     .strictObject({ name: nameSchema, value: givenJson.optional(), key: nameSchema.optional() })
     .meta({ id: 'Signal' }),
   answers: { 200: done },
-  async handle({ params, body, principal, desk }) {
-    const row = await desk.find(principal, params.workflow);
+  async handle({ params, body, principal, backend }) {
+    const row = await backend.find(principal, params.workflow);
     const { name, value = null, key } = body;
-    await desk.client.signal(row.workflow, name, value, { key, definitions: desk.definitions });
+    await backend.client.signal(row.workflow, name, value, { key, definitions: backend.definitions });
     return ok({ workflow: row.workflow });
   },
 });
@@ -69,10 +69,10 @@ export const decide = route({
     })
     .meta({ id: 'Decision' }),
   answers: { 200: z.object({ workflow: z.string(), question: z.string(), resolution: z.string(), unchecked }) },
-  async handle({ params, body, principal, desk }) {
-    const workflow = await desk.check(principal, params.workflow);
-    const of = body.response === undefined ? null : await uncheckedOperation(desk, workflow, inQuestion);
-    const decided = await desk.client.decide(workflow, { ...body, by: principal.subject }, desk.effects);
+  async handle({ params, body, principal, backend }) {
+    const workflow = await backend.check(principal, params.workflow);
+    const of = body.response === undefined ? null : await uncheckedOperation(backend, workflow, inQuestion);
+    const decided = await backend.client.decide(workflow, { ...body, by: principal.subject }, backend.effects);
     return ok({ ...decided, unchecked: of });
   },
 });
@@ -95,11 +95,11 @@ export const confirm = route({
     ])
     .meta({ id: 'Confirmation' }),
   answers: { 200: z.object({ workflow: z.string(), unchecked }).meta({ id: 'Confirmed' }) },
-  async handle({ params, body, principal, desk }) {
-    const workflow = await desk.check(principal, params.workflow);
+  async handle({ params, body, principal, backend }) {
+    const workflow = await backend.check(principal, params.workflow);
     const said = 'error' in body ? { error: body.error } : { response: body.response };
-    const of = 'error' in body ? null : await uncheckedOperation(desk, workflow, underToken(body.token));
-    await desk.client.confirm(workflow, body.token, said, desk.effects);
+    const of = 'error' in body ? null : await uncheckedOperation(backend, workflow, underToken(body.token));
+    await backend.client.confirm(workflow, body.token, said, backend.effects);
     return ok({ workflow, unchecked: of });
   },
 });
@@ -119,11 +119,11 @@ export const pinWorkflow = route({
       .object({ workflow: z.string(), definition: z.string(), definition_version: z.int(), pinned: z.boolean() })
       .meta({ id: 'Pinned' }),
   },
-  async handle({ params, body, principal, desk }) {
-    const workflow = await desk.check(principal, params.workflow);
-    await desk.client.pin(workflow, { ...body, by: principal.subject });
+  async handle({ params, body, principal, backend }) {
+    const workflow = await backend.check(principal, params.workflow);
+    await backend.client.pin(workflow, { ...body, by: principal.subject });
     // What it is kept to is known only now: it may have been led on until then.
-    const { definition, version } = await desk.find(principal, workflow);
+    const { definition, version } = await backend.find(principal, workflow);
     return ok({ workflow, definition, definition_version: version, pinned: body.pinned });
   },
 });
@@ -145,9 +145,9 @@ export const judgeRecord = route({
       .object({ workflow: z.string(), judgement: z.string(), offset: z.int(), problem: z.string() })
       .meta({ id: 'Judged' }),
   },
-  async handle({ params, body: { judgement, why }, principal, desk }) {
-    const workflow = await desk.check(principal, params.workflow);
-    const { offset, problem } = await desk.client.judge(workflow, judgement, { by: principal.subject, why });
+  async handle({ params, body: { judgement, why }, principal, backend }) {
+    const workflow = await backend.check(principal, params.workflow);
+    const { offset, problem } = await backend.client.judge(workflow, judgement, { by: principal.subject, why });
     return ok({ workflow, judgement, offset, problem });
   },
 });
@@ -169,9 +169,9 @@ export const revokeLease = route({
       lease: z.object({ epoch: z.int(), holder: z.string() }).nullable(),
     }),
   },
-  async handle({ params, principal, desk }) {
-    const workflow = await desk.check(principal, params.workflow);
-    const lease = await desk.client.revoke(workflow);
+  async handle({ params, principal, backend }) {
+    const workflow = await backend.check(principal, params.workflow);
+    const lease = await backend.client.revoke(workflow);
     return ok({ workflow, lease: lease && { epoch: lease.epoch, holder: lease.holder } });
   },
 });

@@ -4,9 +4,10 @@ import { assigneeNames, isAskedFor } from '@tidemark/access';
 import { AccessError, isoTime, type TaskId, type TenantId, type WorkflowId } from '@tidemark/core';
 import { mayDo, type Principal } from '@tidemark/ports';
 import { z } from 'zod';
+import { tenantFor } from '../backend.ts';
 import { cursorOfApproval, placeOfApproval } from '../cursor.ts';
-import { tenantFor } from '../desk.ts';
 import { APPROVALS_DEFAULT_COUNT, APPROVALS_MAX_COUNT } from '../limits.ts';
+import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
   contentAskedSchema,
@@ -22,7 +23,6 @@ import {
   timeSchema,
   workflowParams,
 } from '../schemas/common.ts';
-import { content } from '../sight.ts';
 
 const CHAPTER = 'Approvals';
 
@@ -67,15 +67,15 @@ export const listApprovals = route({
     limit: z.coerce.number().int().min(1).max(APPROVALS_MAX_COUNT).default(APPROVALS_DEFAULT_COUNT),
     cursor: cursorSchema.optional(),
   }),
-  tells: ({ body }) =>
+  reports: ({ body }) =>
     ((body as { readonly approvals: readonly ApprovalFacts[] } | undefined)?.approvals ?? []).map((approval) => ({
       target: approval.workflow,
       tenant: approval.tenant as TenantId,
     })),
   answers: { 200: z.object({ approvals: z.array(approvalSchema), next_cursor: nextCursorSchema }) },
-  async handle({ query, principal, desk }) {
+  async handle({ query, principal, backend }) {
     const { limit, cursor } = query;
-    const page = await desk.client.approvals({
+    const page = await backend.client.approvals({
       tenant: tenantFor(principal, query.tenant, undefined),
       assignees: assigneesIn(query, principal),
       after: cursor === undefined ? undefined : placeOfApproval(cursor),
@@ -122,9 +122,9 @@ export const answerApproval = route({
       changed: z.boolean().meta({ description: 'False: the same was answered before.' }),
     }),
   },
-  async handle({ params, body, principal, desk }) {
-    const workflow = await desk.check(principal, params.workflow);
-    const { changed } = await desk.client.approve(workflow, params.task, {
+  async handle({ params, body, principal, backend }) {
+    const workflow = await backend.check(principal, params.workflow);
+    const { changed } = await backend.client.approve(workflow, params.task, {
       ...{ approved: body.approved, by: principal.subject, why: body.why, value: body.value },
       admit: (assignee) => checkAssignee(principal, assignee, workflow, params.task as TaskId),
     });

@@ -4,8 +4,9 @@ import { auditPage } from '@tidemark/access';
 import { DEFAULT_TENANT, isoTime, type Json } from '@tidemark/core';
 import { RIGHTS, ROLES } from '@tidemark/ports';
 import { z } from 'zod';
+import { tenantFor, unknownWorkflow } from '../backend.ts';
 import { auditPlaceOf, cursorOfAudit } from '../cursor.ts';
-import { tenantFor, unknownWorkflow } from '../desk.ts';
+import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
   cursorSchema,
@@ -19,7 +20,6 @@ import {
 } from '../schemas/common.ts';
 import { beliefOf, inputOf } from '../shapes/belief.ts';
 import { endingOf } from '../shapes/ending.ts';
-import { content } from '../sight.ts';
 
 const entrySchema = z
   .object({
@@ -61,9 +61,9 @@ export const listAudit = route({
     cursor: cursorSchema.optional(),
   }),
   answers: { 200: z.object({ entries: z.array(entrySchema), next_cursor: nextCursorSchema }) },
-  async handle({ query, principal, desk }) {
+  async handle({ query, principal, backend }) {
     const { subject, action, target, outcome, from, to, limit, cursor } = query;
-    const page = await auditPage(desk.ports.store, {
+    const page = await auditPage(backend.ports.store, {
       ...{ subject, action, target, outcome },
       tenant: tenantFor(principal, query.tenant, DEFAULT_TENANT),
       fromMs: from === undefined ? undefined : Date.parse(from),
@@ -101,12 +101,12 @@ export const getSecrets = route({
       })
       .meta({ id: 'Secrets' }),
   },
-  async handle({ params, principal, desk }) {
-    const workflow = await desk.check(principal, params.workflow);
-    const { store } = desk.ports;
+  async handle({ params, principal, backend }) {
+    const workflow = await backend.check(principal, params.workflow);
+    const { store } = backend.ports;
     const row = await store.workflow(workflow);
     if (row === undefined) throw unknownWorkflow(params.workflow);
-    const shown = (value: Json): Promise<Json> => desk.client.reveal(workflow, value);
+    const shown = (value: Json): Promise<Json> => backend.client.reveal(workflow, value);
     const ending = endingOf(row);
     return ok({
       workflow,

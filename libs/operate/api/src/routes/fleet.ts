@@ -2,6 +2,7 @@
 
 import { isoTime, type Partition, type TenantId } from '@tidemark/core';
 import { z } from 'zod';
+import { tenantFor } from '../backend.ts';
 import {
   cursorOf,
   cursorOfRejected,
@@ -11,7 +12,7 @@ import {
   placeOfRejected,
   placeOfSegment,
 } from '../cursor.ts';
-import { tenantFor } from '../desk.ts';
+import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
   contentAskedSchema,
@@ -25,7 +26,6 @@ import {
 import { questionSchema, statusSchema, workflowSchema } from '../schemas/workflow.ts';
 import { questionOf } from '../shapes/question.ts';
 import { workflowJson } from '../shapes/workflow.ts';
-import { content } from '../sight.ts';
 import { whose } from '../whose.ts';
 
 const CHAPTER = 'Fleet';
@@ -129,7 +129,7 @@ export const listQuestions = route({
     limit: z.coerce.number().int().min(1).max(100).default(50),
     cursor: cursorSchema.optional(),
   }),
-  tells: ({ body }) =>
+  reports: ({ body }) =>
     ((body as Questions | undefined)?.questions ?? []).map(({ workflow: { workflow, tenant } }) => ({
       target: workflow,
       tenant: tenant as TenantId,
@@ -140,9 +140,9 @@ export const listQuestions = route({
       next_cursor: nextCursorSchema,
     }),
   },
-  async handle({ query, principal, desk }) {
+  async handle({ query, principal, backend }) {
     const { limit, cursor } = query;
-    const rows = await desk.reads.search({
+    const rows = await backend.reads.search({
       status: 'parked',
       tenant: tenantFor(principal, query.tenant, undefined),
       after: cursor === undefined ? undefined : placeOf(cursor),
@@ -150,7 +150,7 @@ export const listQuestions = route({
     });
     const { page, next_cursor } = pageIn(rows, limit, cursorOf);
     const asked = await Promise.all(
-      page.map(async (row) => ({ row, question: await questionOf(desk.reads, row.workflow) })),
+      page.map(async (row) => ({ row, question: await questionOf(backend.reads, row.workflow) })),
     );
     const questions = asked.flatMap(({ row, question }) =>
       question === null ? [] : [{ workflow: workflowJson(row, false), question }],
@@ -170,7 +170,7 @@ export const listRejected = route({
   right: 'read',
   problems: ['cursor-invalid'],
   query: z.object({ content: contentAskedSchema, limit: limitSchema, cursor: cursorSchema.optional() }),
-  tells: ({ body }) =>
+  reports: ({ body }) =>
     (
       (body as { readonly rejected: readonly { readonly workflow: string | null }[] } | undefined)?.rejected ?? []
     ).flatMap(({ workflow }) => (workflow === null ? [] : [{ target: workflow }])),
@@ -190,10 +190,10 @@ export const listRejected = route({
       next_cursor: nextCursorSchema,
     }),
   },
-  async handle({ query: { limit, cursor }, principal, desk }) {
+  async handle({ query: { limit, cursor }, principal, backend }) {
     // Whose they are is known of their workflows alone; those of nobody are the whole fleet's.
     const after = cursor === undefined ? null : placeOfRejected(cursor);
-    const rows = await desk.reads.rejected(limit + 1, principal.tenant, after);
+    const rows = await backend.reads.rejected(limit + 1, principal.tenant, after);
     const { page, next_cursor } = pageIn(rows, limit, cursorOfRejected);
     const rejected = page.map(({ atMs, ...row }) => ({ ...row, at: atMs === 0 ? null : isoTime(atMs) }));
     return ok({ rejected, next_cursor });
@@ -228,12 +228,12 @@ export const listSegments = route({
   answers: {
     200: z.object({ segments: z.array(segmentSchema), has_rows: z.boolean(), next_cursor: nextCursorSchema }),
   },
-  async handle({ params, query: { limit, cursor }, principal, desk }) {
-    const workflow = await desk.check(principal, params.workflow);
+  async handle({ params, query: { limit, cursor }, principal, backend }) {
+    const workflow = await backend.check(principal, params.workflow);
     const after = cursor === undefined ? {} : { after: placeOfSegment(cursor) };
-    const found = await desk.reads.segments({ workflow, ...after, limit: limit + 1 });
+    const found = await backend.reads.segments({ workflow, ...after, limit: limit + 1 });
     const { page, next_cursor } = pageIn(found, limit, cursorOfSegment);
-    const without = await desk.reads.withoutRows([workflow]);
+    const without = await backend.reads.withoutRows([workflow]);
     const segments = page.map(
       ({ partition, from, to, object, digest, bytes, rawBytes, eventCount, firstAtMs, lastAtMs, tier }) => ({
         ...{ partition: partition as Partition, from, to, object, digest, bytes, tier },
@@ -273,8 +273,8 @@ export const getStorage = route({
       ),
     }),
   },
-  async handle({ query, principal, desk }) {
-    const found = await desk.reads.storage(query.by, query.limit, principal.tenant);
+  async handle({ query, principal, backend }) {
+    const found = await backend.reads.storage(query.by, query.limit, principal.tenant);
     const storage = found.map((use) => ({
       name: use.name,
       workflow_count: use.workflowCount,
@@ -284,6 +284,6 @@ export const getStorage = route({
       archived_bytes: use.archivedBytes,
       ...(use.forkOf !== undefined && { fork_of: use.forkOf }),
     }));
-    return ok({ log_bytes: principal.tenant === null ? await desk.ports.log.sizeBytes() : null, storage });
+    return ok({ log_bytes: principal.tenant === null ? await backend.ports.log.sizeBytes() : null, storage });
   },
 });

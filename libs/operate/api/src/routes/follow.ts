@@ -2,7 +2,7 @@
 
 import { workflowId } from '@tidemark/core';
 import { z } from 'zod';
-import { tenantFor } from '../desk.ts';
+import { tenantFor } from '../backend.ts';
 import { invalidRequest } from '../problem.ts';
 import { flagSchema, positionSchema, tenantSchema, workflowParams } from '../schemas/common.ts';
 import { eventSchema, workflowSchema } from '../schemas/workflow.ts';
@@ -49,15 +49,15 @@ export const followWorkflow = streamRoute({
     end: { schema: z.object({ position: z.int() }), about: 'the workflow has ended at this position' },
   },
   mayEnd: true,
-  async follow({ params, query, principal, sight, desk, streams, lastId }) {
-    const row = await desk.find(principal, params.workflow);
+  async follow({ params, query, principal, redaction, backend, streams, lastId }) {
+    const row = await backend.find(principal, params.workflow);
     const last = lastId === undefined ? undefined : lastIdSchema.safeParse(lastId);
     if (last?.success === false) throw invalidRequest('Last-Event-ID', last.error);
     const next = Math.max(last === undefined ? query.from : last.data + 1, 1);
     if (row.closedInGeneration !== null && next > row.position) return null;
     return async (sink) => {
-      if (query.deltas && sight.content) await streams.watches.add(workflowId(row.workflow), sink);
-      await streams.feeds.follow(row, { sink, sight, next });
+      if (query.deltas && redaction.content) await streams.watches.add(workflowId(row.workflow), sink);
+      await streams.feeds.follow(row, { sink, redaction, next });
     };
   },
 });
@@ -81,9 +81,9 @@ export const followFleet = streamRoute({
     },
   },
   mayEnd: false,
-  async follow({ query, principal, sight, streams }) {
+  async follow({ query, principal, redaction, streams }) {
     const tenant = tenantFor(principal, query.tenant, undefined) ?? null;
     await streams.changes.ready();
-    return (sink) => streams.changes.follow({ sink, tenant, sight });
+    return (sink) => streams.changes.follow({ sink, tenant, redaction });
   },
 });

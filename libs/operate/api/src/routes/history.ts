@@ -3,8 +3,8 @@
 import type { EffectKey, Position, Sequence, TaskId, WorkflowId } from '@tidemark/core';
 import type { EffectListing } from '@tidemark/ports';
 import { z } from 'zod';
+import type { Backend } from '../backend.ts';
 import { cursorOfPosition, cursorOfTask, pageIn, positionAt, taskAt } from '../cursor.ts';
-import type { Desk } from '../desk.ts';
 import { PAGE_MAX_COUNT } from '../limits.ts';
 import { invalidField } from '../problem.ts';
 import { ok, route } from '../route.ts';
@@ -18,7 +18,7 @@ import {
   workflowParams,
 } from '../schemas/common.ts';
 import { checkpointSchema, effectSchema, eventSchema, taskSchema } from '../schemas/workflow.ts';
-import { toldControl } from '../shapes/control.ts';
+import { reportedControl } from '../shapes/control.ts';
 import { pendingTask, taskJson } from '../shapes/frontier.ts';
 import { checkpointJson, effectJson, eventJson } from '../shapes/history.ts';
 
@@ -38,12 +38,12 @@ export const listCheckpoints = route({
   params: workflowParams,
   query: z.object({ from: sequenceSchema.default(1), limit: limitSchema }),
   answers: { 200: z.object({ checkpoints: z.array(checkpointSchema), next_from: z.int().nullable() }) },
-  async handle({ params, query, principal, desk }) {
-    const row = await desk.find(principal, params.workflow);
+  async handle({ params, query, principal, backend }) {
+    const row = await backend.find(principal, params.workflow);
     const from = Math.max(query.from, 1) as Sequence;
-    const rows = await desk.reads.checkpoints(row.workflow, { from, limit: query.limit });
+    const rows = await backend.reads.checkpoints(row.workflow, { from, limit: query.limit });
     const tasks = rows.flatMap(({ task }) => task ?? []);
-    const effects = Map.groupBy(await desk.reads.effectListings(row.workflow, { tasks }), ({ task }) => task);
+    const effects = Map.groupBy(await backend.reads.effectListings(row.workflow, { tasks }), ({ task }) => task);
     const last = rows.at(-1);
     const checkpoints = rows.map((each) => checkpointJson(each, (each.task && effects.get(each.task)) ?? []));
     const next_from = last === undefined || last.sequence >= row.sequence ? null : last.sequence + 1;
@@ -68,12 +68,12 @@ export const listEffects = route({
     limit: limitSchema,
   }),
   answers: { 200: z.object({ effects: z.array(effectSchema), next_after: z.string().nullable() }) },
-  async handle({ params, query: { after, task, key, limit }, principal, desk }) {
-    const workflow = await desk.check(principal, params.workflow);
-    const rows = await desk.reads.effectPage(workflow, {
+  async handle({ params, query: { after, task, key, limit }, principal, backend }) {
+    const workflow = await backend.check(principal, params.workflow);
+    const rows = await backend.reads.effectPage(workflow, {
       tasks: task === undefined ? undefined : [task as TaskId],
       key: key as EffectKey | undefined,
-      after: after === undefined ? undefined : await placeOfEffect(desk, workflow, after as EffectKey),
+      after: after === undefined ? undefined : await placeOfEffect(backend, workflow, after as EffectKey),
       limit: limit + 1,
     });
     const page = rows.slice(0, limit);
@@ -81,7 +81,7 @@ export const listEffects = route({
   },
 });
 
-async function placeOfEffect({ reads }: Desk, workflow: WorkflowId, key: EffectKey): Promise<EffectListing> {
+async function placeOfEffect({ reads }: Backend, workflow: WorkflowId, key: EffectKey): Promise<EffectListing> {
   const [found] = await reads.effectListings(workflow, { key, limit: 1 });
   if (found !== undefined) return found;
   throw invalidField('query.after', `${workflow} has no effect with this key; give what a page told as next_after`);
@@ -101,10 +101,10 @@ export const listTasks = route({
   answers: {
     200: z.object({ tasks: z.array(taskSchema), pending_task_count: z.int(), next_cursor: nextCursorSchema }),
   },
-  async handle({ params, query: { limit, cursor }, principal, desk }) {
-    const { workflow, status, pendingCount } = await desk.find(principal, params.workflow);
+  async handle({ params, query: { limit, cursor }, principal, backend }) {
+    const { workflow, status, pendingCount } = await backend.find(principal, params.workflow);
     const stands = status !== 'open' && status !== 'parked';
-    const rows = await desk.reads.tasks(workflow, limit + 1, cursor === undefined ? null : taskAt(cursor));
+    const rows = await backend.reads.tasks(workflow, limit + 1, cursor === undefined ? null : taskAt(cursor));
     const { page, next_cursor } = pageIn(rows, limit, ({ task }) => cursorOfTask(task));
     return ok({
       tasks: page.map((row) => taskJson(pendingTask(row), stands)),
@@ -131,15 +131,15 @@ export const listEvents = route({
     position: positionSchema.optional().meta({ description: 'The one at this position alone.' }),
   }),
   answers: { 200: z.object({ events: z.array(eventSchema), next_cursor: nextCursorSchema }) },
-  async handle({ params, query: { limit, cursor, position }, principal, desk, sight }) {
-    const workflow = await desk.check(principal, params.workflow);
-    const rows = await desk.reads.events(workflow, limit + 1, {
+  async handle({ params, query: { limit, cursor, position }, principal, backend, redaction }) {
+    const workflow = await backend.check(principal, params.workflow);
+    const rows = await backend.reads.events(workflow, limit + 1, {
       position: position as Position | undefined,
       before: cursor === undefined ? undefined : positionAt(cursor),
     });
     const page = rows.slice(-limit);
-    const told = (control: unknown) => toldControl(control as object, sight);
-    const events = page.map(eventJson).map((event) => ({ ...event, control: told(event.control) }));
+    const reported = (control: unknown) => reportedControl(control as object, redaction);
+    const events = page.map(eventJson).map((event) => ({ ...event, control: reported(event.control) }));
     return ok({ events, next_cursor: rows.length > limit ? cursorOfPosition(page[0]!.position) : null });
   },
 });

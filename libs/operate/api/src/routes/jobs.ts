@@ -4,9 +4,10 @@ import { InvalidError, isoTime, type Json, SYSTEM_TENANT, uuidv7 } from '@tidema
 import type { Principal } from '@tidemark/ports';
 import { BULK_ACTS, type BulkJob } from '@tidemark/runtime';
 import { z } from 'zod';
+import { type Backend, maySee, tenantFor, tenantToChange } from '../backend.ts';
 import { cursorOf, placeOf } from '../cursor.ts';
-import { type Desk, maySee, tenantFor, tenantToChange } from '../desk.ts';
 import { JOB_COUNT_MAX_COUNT } from '../limits.ts';
+import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
   byWhy,
@@ -22,7 +23,6 @@ import {
 } from '../schemas/common.ts';
 import { statusSchema } from '../schemas/workflow.ts';
 import { filterFields, searchOf, tagsSchema } from '../search-filter.ts';
-import { content } from '../sight.ts';
 
 const CHAPTER = 'Jobs';
 
@@ -69,8 +69,8 @@ export const countJob = route({
       })
       .meta({ id: 'JobCount' }),
   },
-  async handle({ body, principal, desk }) {
-    const { count, hasMore, statuses, some } = await desk.client.bulk.count(
+  async handle({ body, principal, backend }) {
+    const { count, hasMore, statuses, some } = await backend.client.bulk.count(
       searchOf(body.filter, principal),
       JOB_COUNT_MAX_COUNT,
     );
@@ -114,13 +114,13 @@ export const startJob = route({
     })
     .meta({ id: 'StartJob' }),
   answers: { 202: z.object({ job: z.string(), created: z.boolean() }).meta({ id: 'JobStarted' }) },
-  async handle({ body, principal, desk }) {
+  async handle({ body, principal, backend }) {
     const { act, everything, why, signal } = body;
-    const { clock, prng } = desk.ports;
+    const { clock, prng } = backend.ports;
     const id = body.id ?? uuidv7(clock.nowMs(), prng.bytes(10));
     const search = searchOf(body.filter, principal);
     const tenant = tenantToChange(principal, body.filter.tenant, SYSTEM_TENANT);
-    const { created } = await desk.client.bulk.start({
+    const { created } = await backend.client.bulk.start({
       ...{ id, act, by: principal.subject, why, tenant },
       ...{ filter: search, everything },
       signal: signal === undefined ? null : { name: signal.name, value: (signal.value ?? null) as Json },
@@ -147,8 +147,8 @@ export const getJob = route({
   params: z.object({ job: nameSchema }),
   query: ofTenant.extend({ content: contentAskedSchema }),
   answers: { 200: jobSchema },
-  handle: async ({ params, query, principal, desk }) =>
-    ok(jobJson(await jobOf(desk, principal, params.job, query.tenant))),
+  handle: async ({ params, query, principal, backend }) =>
+    ok(jobJson(await jobOf(backend, principal, params.job, query.tenant))),
 });
 
 export const cancelJob = route({
@@ -166,14 +166,14 @@ export const cancelJob = route({
   answers: {
     200: z.object({ job: z.string(), changed: z.boolean().meta({ description: 'False: it was asked before.' }) }),
   },
-  async handle({ params, query, body, principal, desk }) {
-    const { id, tenant } = await jobOf(desk, principal, params.job, query.tenant);
-    const { changed } = await desk.client.bulk.cancel(id, { by: principal.subject, why: body.why }, tenant);
+  async handle({ params, query, body, principal, backend }) {
+    const { id, tenant } = await jobOf(backend, principal, params.job, query.tenant);
+    const { changed } = await backend.client.bulk.cancel(id, { by: principal.subject, why: body.why }, tenant);
     return ok({ job: id, changed });
   },
 });
 
-async function jobOf({ client }: Desk, principal: Principal, id: string, named?: string): Promise<BulkJob> {
+async function jobOf({ client }: Backend, principal: Principal, id: string, named?: string): Promise<BulkJob> {
   const job = await client.bulk.get(id, tenantFor(principal, named, undefined) ?? null);
   if (job === undefined || !maySee(principal, job.tenant)) {
     throw new InvalidError('job-unknown', `No job has the id '${id}'.`);
@@ -196,10 +196,10 @@ export const listJobs = route({
     cursor: cursorSchema.optional(),
   }),
   answers: { 200: z.object({ jobs: z.array(jobSchema), next_cursor: nextCursorSchema }).meta({ id: 'Jobs' }) },
-  async handle({ query: { tenant, limit, cursor }, principal, desk }) {
+  async handle({ query: { tenant, limit, cursor }, principal, backend }) {
     const of = tenantFor(principal, tenant, undefined);
     const after = cursor === undefined ? undefined : placeOf(cursor);
-    const { jobs, next } = await desk.client.bulk.page({ tenant: of, limit, after });
+    const { jobs, next } = await backend.client.bulk.page({ tenant: of, limit, after });
     return ok({ jobs: jobs.map(jobJson), next_cursor: next === null ? null : cursorOf(next) });
   },
 });

@@ -3,7 +3,7 @@
 import { decodePayload } from '@tidemark/codec';
 import { isOpen, type WorkflowId } from '@tidemark/core';
 import { z } from 'zod';
-import type { Desk } from '../desk.ts';
+import type { Backend } from '../backend.ts';
 import { OPEN_EFFECTS_MAX_COUNT } from '../limits.ts';
 import type { Call } from '../route.ts';
 import { ok, route } from '../route.ts';
@@ -18,9 +18,9 @@ const changed = z
 type Asked = Call<z.output<typeof workflowParams>, undefined, z.output<typeof ask>>;
 
 async function asked(call: Asked, act: 'cancel' | 'terminate' | 'pause' | 'resume') {
-  const { params, body, principal, desk } = call;
-  const workflow = await desk.check(principal, params.workflow);
-  const done = await desk.client[act](workflow, { by: principal.subject, why: body.why });
+  const { params, body, principal, backend } = call;
+  const workflow = await backend.check(principal, params.workflow);
+  const done = await backend.client[act](workflow, { by: principal.subject, why: body.why });
   return ok({ workflow: done.workflow, changed: done.changed });
 }
 
@@ -62,17 +62,17 @@ export const terminateWorkflow = route({
       .meta({ id: 'Terminated' }),
   },
   async handle(call) {
-    const { desk, principal, params } = call;
-    const workflow = await desk.check(principal, params.workflow);
+    const { backend, principal, params } = call;
+    const workflow = await backend.check(principal, params.workflow);
     // Before it is done: what is done must not be told as failed, since these can't be read.
-    const open_effects = await mayHaveHappened(desk, workflow);
+    const open_effects = await mayHaveHappened(backend, workflow);
     const { body } = await asked(call, 'terminate');
     return ok({ ...body, open_effects });
   },
 });
 
 /** What a fork replays is answered from its base, and never called. */
-async function mayHaveHappened({ reads }: Desk, workflow: WorkflowId) {
+async function mayHaveHappened({ reads }: Backend, workflow: WorkflowId) {
   const open = (await reads.effectListings(workflow, {})).filter(isOpen).slice(0, OPEN_EFFECTS_MAX_COUNT);
   const tasks = [...new Set(open.map(({ task }) => task))];
   const all = await Promise.all(tasks.map((task) => reads.effects(workflow, { task })));
@@ -114,9 +114,9 @@ export const retryWorkflow = route({
   params: workflowParams,
   body: ask,
   answers: { 200: z.object({ workflow: z.string(), question: z.string(), resolution: z.string() }) },
-  async handle({ params, body, principal, desk }) {
-    const workflow = await desk.check(principal, params.workflow);
+  async handle({ params, body, principal, backend }) {
+    const workflow = await backend.check(principal, params.workflow);
     const decision = { resolution: 'retry', by: principal.subject, why: body.why } as const;
-    return ok({ ...(await desk.client.decide(workflow, decision, desk.effects)) });
+    return ok({ ...(await backend.client.decide(workflow, decision, backend.effects)) });
   },
 });

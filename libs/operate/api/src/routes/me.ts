@@ -36,10 +36,10 @@ export const whoAmI = route({
       })
       .meta({ id: 'Me' }),
   },
-  handle: async ({ principal, desk }) => {
+  handle: async ({ principal, backend }) => {
     const { subject, tenant, kind, roles } = principal;
     const rights = RIGHTS.filter((right) => mayDo(principal, right));
-    const server = { version: OWN_VERSION, holder: desk.holder ?? null };
+    const server = { version: OWN_VERSION, holder: backend.holder ?? null };
     return ok({ subject, tenant, kind, roles, rights, asked_as: assigneeNames(principal), server });
   },
 });

@@ -4,12 +4,12 @@ import { DEFAULT_TENANT, InvalidError, isoTime, type Json } from '@tidemark/core
 import { buildContinuationContext, userSubject } from '@tidemark/memory';
 import { summaryIn } from '@tidemark/runtime';
 import { z } from 'zod';
-import { type Desk, tenantFor, tenantToChange } from '../desk.ts';
+import { type Backend, tenantFor, tenantToChange } from '../backend.ts';
 import { MEMORIES_DEFAULT_COUNT, MEMORIES_MAX_COUNT } from '../limits.ts';
+import { content } from '../redaction.ts';
 import { type Asked, type Call, ok, route } from '../route.ts';
 import { givenJson, jsonSchema, nameSchema, timeSchema } from '../schemas/common.ts';
-import { content } from '../sight.ts';
-import { told, whose } from '../whose.ts';
+import { reported, whose } from '../whose.ts';
 
 const userParams = z.object({ user: nameSchema });
 const entryParams = userParams.extend({ key: nameSchema });
@@ -18,7 +18,7 @@ const ofUser = {
   chapter: 'Memory',
   params: userParams,
   query: whose,
-  tells: (asked: Asked) => told(asked.params.user, asked),
+  reports: (asked: Asked) => reported(asked.params.user, asked),
 } as const;
 
 const reading = { ...ofUser, method: 'GET', right: 'content' } as const;
@@ -75,9 +75,9 @@ export const recallMemories = route({
       .meta({ id: 'Recall' }),
   },
   async handle(call) {
-    const { params, body, desk } = call;
+    const { params, body, backend } = call;
     const request = { user: params.user, ...body };
-    const { by, warning, entries } = await desk.client.memory.recall(tenantOf(call), request);
+    const { by, warning, entries } = await backend.client.memory.recall(tenantOf(call), request);
     const summaries = entries.flatMap(({ memory }) => (memory.kind === 'summary' ? summaryIn(memory) : []));
     return ok({
       by,
@@ -103,8 +103,8 @@ export const listFacts = route({
   }),
   answers: { 200: z.object({ facts: z.array(factSchema) }) },
   async handle(call) {
-    const { params, query, desk } = call;
-    const facts = await desk.client.memory.userFacts(tenantOf(call), params.user).list(query.limit);
+    const { params, query, backend } = call;
+    const facts = await backend.client.memory.userFacts(tenantOf(call), params.user).list(query.limit);
     return ok({ facts: facts.map(({ atMs, ...fact }) => ({ ...fact, at: isoTime(atMs) })) });
   },
 });
@@ -120,8 +120,8 @@ export const rememberFact = route({
   body: z.strictObject({ text: z.string().min(1).max(4_000), source }).meta({ id: 'NewFact' }),
   answers: ENTRY_CHANGED,
   async handle(call) {
-    const { params, body, principal, desk } = call;
-    const facts = desk.client.memory.userFacts(tenantOfChange(call), params.user);
+    const { params, body, principal, backend } = call;
+    const facts = backend.client.memory.userFacts(tenantOfChange(call), params.user);
     const key = await facts.remember(body.text, { source: body.source ?? principal.subject });
     return ok({ user: params.user, key });
   },
@@ -137,13 +137,13 @@ export const forgetFact = route({
   params: entryParams,
   answers: ENTRY_CHANGED,
   async handle(call) {
-    const { params, desk } = call;
+    const { params, backend } = call;
     const { user, key } = params;
     const tenant = tenantOfChange(call);
-    if ((await entryOf(desk, { tenant, user, key, kind: 'fact' })) === undefined) {
+    if ((await entryOf(backend, { tenant, user, key, kind: 'fact' })) === undefined) {
       throw new InvalidError('fact-unknown', `key: no fact about '${user}' has the key '${key}'.`);
     }
-    await desk.client.memory.userFacts(tenant, user).forget(key);
+    await backend.client.memory.userFacts(tenant, user).forget(key);
     return ok({ user, key });
   },
 });
@@ -158,8 +158,8 @@ export const listPreferences = route({
   query: whose.extend({ prefix: nameSchema.optional().meta({ description: 'Those whose keys begin so.' }) }),
   answers: { 200: z.object({ preferences: z.array(preferenceSchema) }) },
   async handle(call) {
-    const { params, query, desk } = call;
-    const found = await desk.client.memory.userState(tenantOf(call), params.user).list(query.prefix);
+    const { params, query, backend } = call;
+    const found = await backend.client.memory.userState(tenantOf(call), params.user).list(query.prefix);
     return ok({ preferences: found.map(({ key, value, source: of, atMs }) => preferenceJson(key, value, of, atMs)) });
   },
 });
@@ -173,8 +173,8 @@ export const getPreference = route({
   params: entryParams,
   answers: { 200: preferenceSchema },
   async handle(call) {
-    const { params, desk } = call;
-    const row = await entryOf(desk, { tenant: tenantOf(call), ...params, kind: 'state' });
+    const { params, backend } = call;
+    const row = await entryOf(backend, { tenant: tenantOf(call), ...params, kind: 'state' });
     if (row === undefined) throw unknownPreference(params);
     return ok(preferenceJson(row.key, JSON.parse(row.value), row.source, row.atMs));
   },
@@ -192,9 +192,9 @@ export const setPreference = route({
   body: z.strictObject({ value: givenJson, source }).meta({ id: 'NewPreference' }),
   answers: ENTRY_CHANGED,
   async handle(call) {
-    const { params, body, principal, desk } = call;
+    const { params, body, principal, backend } = call;
     const { user, key } = params;
-    const state = desk.client.memory.userState(tenantOfChange(call), user);
+    const state = backend.client.memory.userState(tenantOfChange(call), user);
     await state.set(key, body.value, { source: body.source ?? principal.subject });
     return ok({ user, key });
   },
@@ -210,10 +210,10 @@ export const forgetPreference = route({
   params: entryParams,
   answers: ENTRY_CHANGED,
   async handle(call) {
-    const { params, desk } = call;
+    const { params, backend } = call;
     const tenant = tenantOfChange(call);
-    if ((await entryOf(desk, { tenant, ...params, kind: 'state' })) === undefined) throw unknownPreference(params);
-    await desk.client.memory.userState(tenant, params.user).forget(params.key);
+    if ((await entryOf(backend, { tenant, ...params, kind: 'state' })) === undefined) throw unknownPreference(params);
+    await backend.client.memory.userState(tenant, params.user).forget(params.key);
     return ok({ user: params.user, key: params.key });
   },
 });
@@ -228,8 +228,8 @@ interface EntryName extends z.output<typeof entryParams> {
   readonly kind: 'fact' | 'state';
 }
 
-async function entryOf(desk: Desk, { tenant, user, kind, key }: EntryName) {
-  const [row] = await desk.client.memory.memories(tenant, { subject: userSubject(user), kind, key, limit: 1 });
+async function entryOf(backend: Backend, { tenant, user, kind, key }: EntryName) {
+  const [row] = await backend.client.memory.memories(tenant, { subject: userSubject(user), kind, key, limit: 1 });
   return row;
 }
 

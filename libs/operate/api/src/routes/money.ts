@@ -3,7 +3,7 @@
 import { DEFAULT_TENANT, streamFromJson, type TenantId } from '@tidemark/core';
 import { sharedSpends, spentByWorkflow } from '@tidemark/runtime';
 import { z } from 'zod';
-import { tenantFor, tenantToChange, unknownWorkflow } from '../desk.ts';
+import { tenantFor, tenantToChange, unknownWorkflow } from '../backend.ts';
 import { ok, route } from '../route.ts';
 import { byWhy, nameSchema, tenantSchema, workflowParams } from '../schemas/common.ts';
 
@@ -33,9 +33,9 @@ export const getWorkflowSpend = route({
       raised: spendSchema,
     }),
   },
-  async handle({ params, principal, desk }) {
-    const workflow = await desk.check(principal, params.workflow);
-    const [snapshot] = await desk.ports.store.loadStreams([workflow]);
+  async handle({ params, principal, backend }) {
+    const workflow = await backend.check(principal, params.workflow);
+    const [snapshot] = await backend.ports.store.loadStreams([workflow]);
     if (snapshot === undefined) throw unknownWorkflow(workflow);
     const state = streamFromJson(snapshot.state, snapshot.tasks);
     const { tenant, user = null, raised = { tokens: 0, costMicros: 0 } } = state;
@@ -57,10 +57,10 @@ export const raiseBudget = route({
     .strictObject({ tokens: amount.optional(), cost_micros: amount.optional(), ...byWhy })
     .meta({ id: 'BudgetRaise' }),
   answers: { 200: z.object({ workflow: z.string() }) },
-  async handle({ params, body, principal, desk }) {
-    const workflow = await desk.check(principal, params.workflow);
+  async handle({ params, body, principal, backend }) {
+    const workflow = await backend.check(principal, params.workflow);
     const { tokens, cost_micros: costMicros, why } = body;
-    await desk.client.memory.raiseBudget(workflow, { tokens, costMicros, by: principal.subject, why });
+    await backend.client.memory.raiseBudget(workflow, { tokens, costMicros, by: principal.subject, why });
     return ok({ workflow });
   },
 });
@@ -96,9 +96,9 @@ export const listBudgets = route({
       ),
     }),
   },
-  async handle({ query, principal, desk }) {
+  async handle({ query, principal, backend }) {
     const tenant = tenantFor(principal, query.tenant, DEFAULT_TENANT);
-    const found = await sharedSpends(desk.ports, tenant, query.user);
+    const found = await sharedSpends(backend.ports, tenant, query.user);
     const budgets = found.map(({ of, budget, spent }) => ({
       of,
       tokens: budget.tokens ?? null,
@@ -122,7 +122,7 @@ export const setBudget = route({
   right: 'administer',
   problems: ['tenant-unknown', 'tenant-invalid', 'budget-invalid'],
   query: whose,
-  tells: ({ query }) => {
+  reports: ({ query }) => {
     const tenant = (query.tenant ?? DEFAULT_TENANT) as TenantId;
     return [{ target: String(query.user ?? tenant), tenant }];
   },
@@ -134,12 +134,12 @@ export const setBudget = route({
     })
     .meta({ id: 'Budget' }),
   answers: { 200: z.object({ tenant: z.string(), user: z.string().nullable() }) },
-  async handle({ query, body, principal, desk }) {
+  async handle({ query, body, principal, backend }) {
     const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
     const { user } = query;
     const { tokens, cost_micros: costMicros, period } = body;
     const budget = tokens === undefined && costMicros === undefined ? undefined : { tokens, costMicros, period };
-    await desk.client.memory.setBudget(tenant, user === undefined ? {} : { user }, budget);
+    await backend.client.memory.setBudget(tenant, user === undefined ? {} : { user }, budget);
     return ok({ tenant, user: user ?? null });
   },
 });

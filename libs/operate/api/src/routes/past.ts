@@ -4,9 +4,10 @@ import { AccessError, diffBundles, InvalidError, isoTime, type Sequence, workflo
 import { mayDo } from '@tidemark/ports';
 import { type CallRange, compareWorkflows, MODEL_OPERATION, type RebuiltCalls, rebuildCalls } from '@tidemark/runtime';
 import { z } from 'zod';
+import type { Backend } from '../backend.ts';
 import { cursorOfEffect, pageIn, placeOfEffect } from '../cursor.ts';
-import type { Desk } from '../desk.ts';
 import { CALLS_MAX_COUNT } from '../limits.ts';
+import { content, words } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
   cursorSchema,
@@ -24,7 +25,6 @@ import { checkpointSchema, forkSchema, statusSchema, taskSchema } from '../schem
 import { callJson } from '../shapes/call.ts';
 import { comparisonJson } from '../shapes/comparison.ts';
 import { pastJson, pastOf } from '../shapes/past.ts';
-import { content, words } from '../sight.ts';
 
 const CHAPTER = 'The past';
 
@@ -72,11 +72,11 @@ export const getWorkflowAt = route({
       })
       .meta({ id: 'PastWorkflow' }),
   },
-  async handle({ params, principal, desk }) {
-    const row = await desk.find(principal, params.workflow);
-    const past = await pastOf(desk.ports, row.workflow, params.sequence as Sequence);
+  async handle({ params, principal, backend }) {
+    const row = await backend.find(principal, params.workflow);
+    const past = await pastOf(backend.ports, row.workflow, params.sequence as Sequence);
     const { task } = past.checkpoint;
-    const effects = task === null ? [] : await desk.reads.effectListings(row.workflow, { tasks: [task] });
+    const effects = task === null ? [] : await backend.reads.effectListings(row.workflow, { tasks: [task] });
     return ok(pastJson(row, past, effects));
   },
 });
@@ -128,15 +128,20 @@ export const listModelCalls = route({
       next_from: z.int().nullable().meta({ description: 'Of the next page; null: this is the last.' }),
     }),
   },
-  async handle({ params, query, principal, desk, signal }) {
-    const workflow = await desk.check(principal, params.workflow);
-    const { calls, nextFrom } = await callsAt(desk, workflow, params.sequence, { ...query, signal });
-    const told = calls.map((call) => callJson(call) as unknown as z.input<typeof callSchema>);
-    return ok({ calls: told, next_from: nextFrom });
+  async handle({ params, query, principal, backend, signal }) {
+    const workflow = await backend.check(principal, params.workflow);
+    const { calls, nextFrom } = await callsAt(backend, workflow, params.sequence, { ...query, signal });
+    const reported = calls.map((call) => callJson(call) as unknown as z.input<typeof callSchema>);
+    return ok({ calls: reported, next_from: nextFrom });
   },
 });
 
-async function callsAt({ reads, ports }: Desk, workflow: string, at: number, range: CallRange): Promise<RebuiltCalls> {
+async function callsAt(
+  { reads, ports }: Backend,
+  workflow: string,
+  at: number,
+  range: CallRange,
+): Promise<RebuiltCalls> {
   // Its tables take long to load, and few ask for them.
   const { tokenizerById } = await import('@tidemark/tokenizer');
   const sources = { store: reads, digest: ports.digest, tokenizerById };
@@ -169,12 +174,12 @@ export const listCallPlaces = route({
       next_cursor: nextCursorSchema,
     }),
   },
-  async handle({ params, query: { limit, cursor }, principal, desk }) {
-    const { workflow, sequence } = await desk.find(principal, params.workflow);
+  async handle({ params, query: { limit, cursor }, principal, backend }) {
+    const { workflow, sequence } = await backend.find(principal, params.workflow);
     const after = cursor === undefined ? undefined : placeOfEffect(cursor);
-    const rows = await desk.reads.effectListings(workflow, { operation: MODEL_OPERATION, after, limit: limit + 1 });
+    const rows = await backend.reads.effectListings(workflow, { operation: MODEL_OPERATION, after, limit: limit + 1 });
     const { page, next_cursor } = pageIn(rows, limit, cursorOfEffect);
-    const commits = await desk.reads.commits(workflow, [...new Set(page.map(({ task }) => task))]);
+    const commits = await backend.reads.commits(workflow, [...new Set(page.map(({ task }) => task))]);
     const sequences = new Map(commits.map((commit) => [commit.task, commit.sequence]));
     const calls = page.map(({ key, task, status, atMs }) => ({
       at: sequences.get(task) ?? sequence + 1,
@@ -222,7 +227,7 @@ export const compare = route({
   right: 'read',
   problems: ['workflow-unknown', 'history-forgotten'],
   params: workflowParams.extend({ other: workflowIdSchema }),
-  tells: ({ params }) => [{ target: String(params.workflow) }, { target: String(params.other) }],
+  reports: ({ params }) => [{ target: String(params.workflow) }, { target: String(params.other) }],
   answers: {
     200: z
       .object({
@@ -232,9 +237,12 @@ export const compare = route({
       })
       .meta({ id: 'Comparison' }),
   },
-  async handle({ params, principal, desk }) {
-    const [one, other] = [await desk.check(principal, params.workflow), await desk.check(principal, params.other)];
-    return ok(comparisonJson(await compareWorkflows(desk.reads, one, other)));
+  async handle({ params, principal, backend }) {
+    const [one, other] = [
+      await backend.check(principal, params.workflow),
+      await backend.check(principal, params.other),
+    ];
+    return ok(comparisonJson(await compareWorkflows(backend.reads, one, other)));
   },
 });
 
@@ -254,25 +262,26 @@ export const compareCalls = route({
     to_call: callNumber.default(1),
     other: workflowIdSchema.optional(),
   }),
-  tells: ({ params, query }) => [params.workflow, query.other ?? params.workflow].map((id) => ({ target: String(id) })),
+  reports: ({ params, query }) =>
+    [params.workflow, query.other ?? params.workflow].map((id) => ({ target: String(id) })),
   answers: {
     200: z.object({
       difference: jsonSchema,
       identical: z.boolean().meta({ description: 'What is rebuilt of both is, byte for byte, what was sent.' }),
     }),
   },
-  async handle({ params, query, principal, desk, signal }) {
-    const one = await desk.check(principal, params.workflow);
-    const other = query.other === undefined ? one : await desk.check(principal, query.other);
-    const before = await bundleAt(desk, one, params.sequence, { from: params.call, limit: 1, signal });
-    const after = await bundleAt(desk, other, query.to, { from: query.to_call, limit: 1, signal });
+  async handle({ params, query, principal, backend, signal }) {
+    const one = await backend.check(principal, params.workflow);
+    const other = query.other === undefined ? one : await backend.check(principal, query.other);
+    const before = await bundleAt(backend, one, params.sequence, { from: params.call, limit: 1, signal });
+    const after = await bundleAt(backend, other, query.to, { from: query.to_call, limit: 1, signal });
     const identical = before.identical && after.identical;
     return ok({ difference: JSON.parse(JSON.stringify(diffBundles(before.bundle, after.bundle))), identical });
   },
 });
 
-async function bundleAt(desk: Desk, workflow: string, at: number, range: CallRange) {
-  const [found] = (await callsAt(desk, workflow, at, range)).calls;
+async function bundleAt(backend: Backend, workflow: string, at: number, range: CallRange) {
+  const [found] = (await callsAt(backend, workflow, at, range)).calls;
   if (found === undefined) {
     throw new InvalidError(
       'call-unknown',
@@ -330,14 +339,14 @@ export const forkWorkflow = route({
       })
       .meta({ id: 'Forked' }),
   },
-  async handle({ params, body, principal, desk }) {
-    const workflow = await desk.check(principal, params.workflow);
+  async handle({ params, body, principal, backend }) {
+    const workflow = await backend.check(principal, params.workflow);
     const admit = mayDo(principal, 'decide') ? undefined : refuseUndecided;
-    const { definitions } = desk;
-    const forked = await desk.client.fork(workflow, { ...body, by: principal.subject, definitions, admit });
+    const { definitions } = backend;
+    const forked = await backend.client.fork(workflow, { ...body, by: principal.subject, definitions, admit });
     const { base, version, ...rest } = forked;
-    const told = { workflow: base.workflow, sequence_number: base.sequence, effects: base.effects };
-    return { status: 201 as const, body: { ...rest, base: told, definition_version: version } };
+    const reported = { workflow: base.workflow, sequence_number: base.sequence, effects: base.effects };
+    return { status: 201 as const, body: { ...rest, base: reported, definition_version: version } };
   },
 });
 

@@ -1,12 +1,12 @@
 /** Owns the routes of whole queues: what waits and runs by definition, and holding all work of one until it is resumed. */
 
 import { AccessError, isoTime } from '@tidemark/core';
-import type { HeldQueue, QueueChanged, QueueName } from '@tidemark/runtime';
+import type { PausedQueue, QueueChanged, QueueName } from '@tidemark/runtime';
 import { z } from 'zod';
-import { tenantFor, tenantToChange } from '../desk.ts';
+import { tenantFor, tenantToChange } from '../backend.ts';
+import { content } from '../redaction.ts';
 import { type Call, ok, route } from '../route.ts';
 import { byWhy, contentAskedSchema, nameSchema, tenantSchema, textSchema, timeSchema } from '../schemas/common.ts';
-import { content } from '../sight.ts';
 
 const CHAPTER = 'Queues';
 
@@ -16,7 +16,7 @@ const heldSchema = z
   .object({ tenant: ofWhom, by: z.string(), why: content(textSchema), since: timeSchema })
   .meta({ id: 'HeldQueue' });
 
-const heldJson = ({ tenant, by, why, sinceMs }: HeldQueue) => ({ tenant, by, why, since: isoTime(sinceMs) });
+const heldJson = ({ tenant, by, why, sinceMs }: PausedQueue) => ({ tenant, by, why, since: isoTime(sinceMs) });
 
 const queueSchema = z
   .object({
@@ -42,8 +42,8 @@ export const listQueues = route({
   problems: ['tenant-unknown'],
   query: z.object({ tenant: tenantSchema.optional(), content: contentAskedSchema }),
   answers: { 200: z.object({ queues: z.array(queueSchema) }).meta({ id: 'Queues' }) },
-  async handle({ query, principal, desk }) {
-    const queues = await desk.client.queues.list(tenantFor(principal, query.tenant, undefined) ?? null);
+  async handle({ query, principal, backend }) {
+    const queues = await backend.client.queues.list(tenantFor(principal, query.tenant, undefined) ?? null);
     return ok({
       queues: queues.map(({ definition, tenant, readyCount, runningCount, held }) => ({
         ...{ queue: definition, tenant, ready_count: readyCount, running_count: runningCount },
@@ -116,13 +116,13 @@ export const pauseQueue = route({
     'From the answer on nothing of it is claimed until it is resumed. Steps under way finish; starts are accepted and wait; undos are held too, schedules are not. A definition that is neither loaded here nor that of a workflow that you may see is unknown.',
   problems: [...shared.problems, 'definition-unknown', 'right-missing'],
   async handle(call) {
-    const { body, principal, desk } = call;
+    const { body, principal, backend } = call;
     if (body.future === true && principal.tenant !== null) {
       throw new AccessError('right-missing', 'future: only callers of all tenants hold what nothing is known of.');
     }
-    const sight = { definitions: desk.definitions, tenant: principal.tenant, isFuture: body.future };
+    const redaction = { definitions: backend.definitions, tenant: principal.tenant, isFuture: body.future };
     const by = { by: principal.subject, why: body.why };
-    return changedJson(await desk.client.queues.pause(named(call), by, sight));
+    return changedJson(await backend.client.queues.pause(named(call), by, redaction));
   },
 });
 
@@ -133,7 +133,7 @@ export const resumeQueue = route({
   name: 'resumeQueue',
   summary: 'Let a held queue go on',
   async handle(call) {
-    const { body, principal, desk } = call;
-    return changedJson(await desk.client.queues.resume(named(call), { by: principal.subject, why: body.why }));
+    const { body, principal, backend } = call;
+    return changedJson(await backend.client.queues.resume(named(call), { by: principal.subject, why: body.why }));
   },
 });

@@ -3,8 +3,9 @@
 import { DEFAULT_TENANT, isoTime } from '@tidemark/core';
 import { MEMORIES_PER_CHECKPOINT_MAX } from '@tidemark/runtime';
 import { z } from 'zod';
+import { tenantFor, tenantToChange } from '../backend.ts';
 import { cursorOfKey, keyOf, pageIn } from '../cursor.ts';
-import { tenantFor, tenantToChange } from '../desk.ts';
+import { content } from '../redaction.ts';
 import { type Asked, ok, route } from '../route.ts';
 import {
   cursorSchema,
@@ -15,8 +16,7 @@ import {
   nextCursorSchema,
   timeSchema,
 } from '../schemas/common.ts';
-import { content } from '../sight.ts';
-import { told, whose } from '../whose.ts';
+import { reported, whose } from '../whose.ts';
 
 const keySchema = nameSchema.max(256);
 const valueSchema = givenJson.refine((value) => value !== undefined, 'give any JSON');
@@ -29,7 +29,7 @@ const shared = {
       description: 'Whose they are: `pipeline:` and its name.',
     }),
   }),
-  tells: (asked: Asked) => told(asked.params.subject, asked),
+  reports: (asked: Asked) => reported(asked.params.subject, asked),
 } as const;
 
 export const listRecords = route({
@@ -55,8 +55,8 @@ export const listRecords = route({
       next_cursor: nextCursorSchema,
     }),
   },
-  async handle({ params: { subject }, query: { tenant, prefix, limit, cursor }, principal, desk }) {
-    const rows = await desk.reads.memories({
+  async handle({ params: { subject }, query: { tenant, prefix, limit, cursor }, principal, backend }) {
+    const rows = await backend.reads.memories({
       ...{ tenant: tenantFor(principal, tenant, DEFAULT_TENANT), subject, kind: 'record', limit: limit + 1 },
       ...(prefix !== undefined && { prefix }),
       ...(cursor !== undefined && { after: { kind: 'record', key: keyOf(cursor) } }),
@@ -88,12 +88,12 @@ export const writeRecords = route({
     })
     .meta({ id: 'Records' }),
   answers: { 200: z.object({ subject: z.string(), written: z.int() }) },
-  async handle({ params: { subject }, query, body: { records }, principal, desk }) {
+  async handle({ params: { subject }, query, body: { records }, principal, backend }) {
     const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
     const writes = records.map(({ key, value, source = principal.subject }) => ({
       ...{ subject, kind: 'record' as const, key, value, source },
     }));
-    await desk.client.memory.remember(writes, { tenant });
+    await backend.client.memory.remember(writes, { tenant });
     return ok({ subject, written: writes.length });
   },
 });

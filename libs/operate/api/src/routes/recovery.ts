@@ -12,13 +12,13 @@ import {
   withUndos,
 } from '@tidemark/runtime';
 import { z } from 'zod';
-import { type Desk, unknownWorkflow } from '../desk.ts';
+import { type Backend, unknownWorkflow } from '../backend.ts';
 import { PROBE_ANSWER_MAX_MS, PROBES_ANSWER_MAX_MS } from '../limits.ts';
+import { content, words } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import { flagSchema, timeSchema, workflowParams } from '../schemas/common.ts';
 import { questionSchema, STATUSES } from '../schemas/workflow.ts';
 import { questionIn } from '../shapes/question.ts';
-import { content, words } from '../sight.ts';
 
 const answerSchema = z.enum(['done', 'not-done', 'unknown', 'none']);
 
@@ -111,18 +111,18 @@ export const getRecovery = route({
   params: workflowParams,
   query: z.object({ probe: flagSchema }),
   answers: { 200: recoverySchema },
-  async handle({ params, query: { probe }, principal, desk, signal }) {
-    const { reads } = desk;
-    const { workflow, tenant, sequence } = await desk.find(principal, params.workflow);
+  async handle({ params, query: { probe }, principal, backend, signal }) {
+    const { reads } = backend;
+    const { workflow, tenant, sequence } = await backend.find(principal, params.workflow);
     const [snapshot] = await reads.loadStreams([workflow]);
     if (snapshot === undefined) throw unknownWorkflow(workflow);
     const state = streamFromJson(snapshot.state, snapshot.tasks);
-    const definition = definitionFor(withUndos(desk.definitions, reads), state);
+    const definition = definitionFor(withUndos(backend.definitions, reads), state);
     const [head] = sequence === 0 ? [] : await reads.checkpoints(workflow, { from: sequence, limit: 1 });
     const headEffects = head?.task == null ? [] : await reads.effects(workflow, { task: head.task });
     const probes = probe ? askable(state, headEffects, definition) : [];
-    const { answers, problems } = await askProbes(desk, state, probes, signal);
-    const nowMs = desk.ports.clock.nowMs();
+    const { answers, problems } = await askProbes(backend, state, probes, signal);
+    const nowMs = backend.ports.clock.nowMs();
     const plan = recoveryPlan({ state, headEffects, definition, answers, nowMs });
     return ok({
       ...planJson(plan, problems),
@@ -137,7 +137,7 @@ export const getRecovery = route({
 type Probes = ReturnType<typeof askable>;
 
 /** One after the other, each within its time; one that fails has said nothing. */
-async function askProbes({ ports, reads }: Desk, { workflow }: StreamState, probes: Probes, signal: AbortSignal) {
+async function askProbes({ ports, reads }: Backend, { workflow }: StreamState, probes: Probes, signal: AbortSignal) {
   const answers = new Map<EffectKey, ProbeAnswer>();
   const problems = new Map<EffectKey, string>();
   const { clock } = ports;

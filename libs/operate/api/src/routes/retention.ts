@@ -3,10 +3,10 @@
 import { DEFAULT_TENANT } from '@tidemark/core';
 import type { LegalHold } from '@tidemark/runtime';
 import { z } from 'zod';
-import { tenantFor, tenantToChange } from '../desk.ts';
+import { tenantFor, tenantToChange } from '../backend.ts';
 import { type Asked, ok, route } from '../route.ts';
 import { byWhy, nameSchema, workflowIdSchema } from '../schemas/common.ts';
-import { told, whose } from '../whose.ts';
+import { reported, whose } from '../whose.ts';
 
 const shared = { chapter: 'Retention', right: 'administer', query: whose } as const;
 
@@ -29,7 +29,7 @@ const holdSchema = z
   .meta({ id: 'Hold', description: 'Nothing that it covers is deleted while it stands.' });
 const holdJson = ({ id, workflow, by, why }: LegalHold) => ({ hold: id, workflow, by, why });
 
-const ofTenant = (asked: Asked) => told('retention', asked);
+const ofTenant = (asked: Asked) => reported('retention', asked);
 
 export const getRetention = route({
   ...shared,
@@ -38,11 +38,11 @@ export const getRetention = route({
   name: 'getRetention',
   summary: "How long a tenant's archived history is kept, and what is held",
   problems: ['tenant-unknown', 'holds-too-many'],
-  tells: ofTenant,
+  reports: ofTenant,
   answers: { 200: z.object({ tenant: z.string(), policy: policyOfTenant, holds: z.array(holdSchema) }) },
-  async handle({ query, principal, desk }) {
+  async handle({ query, principal, backend }) {
     const tenant = tenantFor(principal, query.tenant, DEFAULT_TENANT);
-    const { policy, holds } = await desk.client.memory.retention(tenant);
+    const { policy, holds } = await backend.client.memory.retention(tenant);
     const shown = policy === null ? null : { warm_ms: policy.warmMs, keep_ms: policy.keepMs };
     return ok({ tenant, policy: shown, holds: holds.map(holdJson) });
   },
@@ -56,13 +56,13 @@ export const setRetention = route({
   summary: "Say how long a tenant's archived history is kept",
   description: 'Compactors keep to it from their next pass on.',
   problems: ['tenant-unknown', 'tenant-invalid', 'retention-invalid'],
-  tells: ofTenant,
+  reports: ofTenant,
   body: z.strictObject({ policy: policyOfTenant }).meta({ id: 'NewRetention' }),
   answers: { 200: z.object({ tenant: z.string(), policy: policyOfTenant }) },
-  async handle({ query, body: { policy }, principal, desk }) {
+  async handle({ query, body: { policy }, principal, backend }) {
     const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
     const set = policy === null ? null : { warmMs: policy.warm_ms, keepMs: policy.keep_ms };
-    await desk.client.memory.setRetention(tenant, set);
+    await backend.client.memory.setRetention(tenant, set);
     return ok({ tenant, policy });
   },
 });
@@ -75,7 +75,7 @@ export const holdHistory = route({
   summary: "Keep a workflow's history, or all of the tenant's, whatever its policy says",
   description: 'The same hold again changes nothing; another one by that name is refused while it stands.',
   problems: ['workflow-unknown', 'hold-elsewhere', 'hold-taken', 'tenant-unknown', 'tenant-invalid'],
-  tells: (asked) => told((asked.body as { readonly hold: string } | undefined)?.hold ?? 'retention', asked),
+  reports: (asked) => reported((asked.body as { readonly hold: string } | undefined)?.hold ?? 'retention', asked),
   body: z
     .strictObject({
       hold: nameSchema.meta({ description: 'Its name, by which it is released.' }),
@@ -84,11 +84,11 @@ export const holdHistory = route({
     })
     .meta({ id: 'NewHold' }),
   answers: { 200: holdSchema },
-  async handle({ query, body, principal, desk }) {
+  async handle({ query, body, principal, backend }) {
     const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
-    const workflow = body.workflow === undefined ? null : await desk.check(principal, body.workflow);
+    const workflow = body.workflow === undefined ? null : await backend.check(principal, body.workflow);
     const hold = { id: body.hold, workflow, by: principal.subject, why: body.why };
-    await desk.client.memory.hold(tenant, hold);
+    await backend.client.memory.hold(tenant, hold);
     return ok(holdJson(hold));
   },
 });
@@ -101,11 +101,11 @@ export const releaseHold = route({
   summary: 'Let the policy decide again',
   problems: ['hold-unknown', 'tenant-unknown', 'tenant-invalid'],
   params: z.object({ hold: nameSchema }),
-  tells: (asked) => told(asked.params.hold, asked),
+  reports: (asked) => reported(asked.params.hold, asked),
   answers: { 200: z.object({ hold: z.string() }) },
-  async handle({ params: { hold }, query, principal, desk }) {
+  async handle({ params: { hold }, query, principal, backend }) {
     const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
-    await desk.client.memory.release(tenant, hold);
+    await backend.client.memory.release(tenant, hold);
     return ok({ hold });
   },
 });

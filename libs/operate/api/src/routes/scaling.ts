@@ -68,8 +68,8 @@ export const listPools = route({
       age_ms: ageSchema,
     }),
   },
-  async handle({ desk }) {
-    const { pools, unassignedCount, ageMs } = desk.demand.told();
+  async handle({ backend }) {
+    const { pools, unassignedCount, ageMs } = backend.demand.reported();
     return ok({ pools: pools.map(poolJson), unassigned: unassignedCount, age_ms: Math.round(ageMs) });
   },
 });
@@ -85,8 +85,8 @@ export const getPool = route({
     pool: nameSchema.meta({ description: 'As TIDEMARK_POOLS names it; `default` where that is empty.' }),
   }),
   answers: { 200: poolSchema.extend({ age_ms: ageSchema }) },
-  async handle({ params, desk }) {
-    const demand = desk.demand.of(params.pool);
+  async handle({ params, backend }) {
+    const demand = backend.demand.of(params.pool);
     return ok({ ...poolJson(demand), age_ms: Math.round(demand.ageMs) });
   },
 });

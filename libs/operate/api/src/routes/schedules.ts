@@ -3,9 +3,10 @@
 import { DEFAULT_TENANT, InvalidError, type Json } from '@tidemark/core';
 import { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS, OVERLAPS } from '@tidemark/runtime';
 import { z } from 'zod';
+import { definitionNamed, tenantFor, tenantToChange } from '../backend.ts';
 import { cursorOf, placeOf } from '../cursor.ts';
-import { definitionNamed, tenantFor, tenantToChange } from '../desk.ts';
 import { SCHEDULE_SLOTS_SHOWN_COUNT } from '../limits.ts';
+import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
   contentAskedSchema,
@@ -21,7 +22,6 @@ import {
 } from '../schemas/common.ts';
 import { statusSchema } from '../schemas/workflow.ts';
 import { scheduleJson } from '../shapes/schedule.ts';
-import { content } from '../sight.ts';
 
 const CHAPTER = 'Schedules';
 const params = z.object({ schedule: workflowIdSchema });
@@ -90,9 +90,9 @@ export const setSchedule = route({
   params,
   body: scheduleBody,
   answers: { 200: z.object({ schedule: z.string(), created: z.boolean() }).meta({ id: 'ScheduleSet' }) },
-  async handle({ params: { schedule }, body, principal, desk }) {
+  async handle({ params: { schedule }, body, principal, backend }) {
     const { definition, input, time_zone, catch_up, slot_field, tenant, ...options } = body;
-    const of = definitionNamed(desk.definitions, definition);
+    const of = definitionNamed(backend.definitions, definition);
     const spec = {
       ...options,
       id: schedule,
@@ -101,7 +101,7 @@ export const setSchedule = route({
       slotField: slot_field,
       tenant: tenantToChange(principal, tenant, DEFAULT_TENANT),
     };
-    const { created } = await desk.client.schedules.set(of, input as Json, spec).catch((error: unknown) => {
+    const { created } = await backend.client.schedules.set(of, input as Json, spec).catch((error: unknown) => {
       throw namedAsHere(error);
     });
     return ok({ schedule, created });
@@ -133,11 +133,11 @@ export const listSchedules = route({
   answers: {
     200: z.object({ schedules: z.array(scheduleSchema), next_cursor: nextCursorSchema }).meta({ id: 'Schedules' }),
   },
-  async handle({ query: { tenant, limit, cursor }, principal, desk }) {
+  async handle({ query: { tenant, limit, cursor }, principal, backend }) {
     const of = tenantFor(principal, tenant, undefined);
     const after = cursor === undefined ? undefined : placeOf(cursor);
     const count = SCHEDULE_SLOTS_SHOWN_COUNT;
-    const { schedules, next } = await desk.client.schedules.page({ tenant: of, limit, after, count });
+    const { schedules, next } = await backend.client.schedules.page({ tenant: of, limit, after, count });
     return ok({ schedules: schedules.map(scheduleJson), next_cursor: next === null ? null : cursorOf(next) });
   },
 });
@@ -155,8 +155,8 @@ export const fireSchedule = route({
   params,
   body: z.strictObject({ key: nameSchema.optional() }).meta({ id: 'Fire' }),
   answers: { 200: z.object({ schedule: z.string() }).meta({ id: 'Fired' }) },
-  async handle({ params: { schedule }, body, principal, desk }) {
-    await desk.client.schedules.fire(await desk.check(principal, schedule), { key: body.key });
+  async handle({ params: { schedule }, body, principal, backend }) {
+    await backend.client.schedules.fire(await backend.check(principal, schedule), { key: body.key });
     return ok({ schedule });
   },
 });

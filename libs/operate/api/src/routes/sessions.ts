@@ -3,16 +3,16 @@
 import { DEFAULT_TENANT, InvalidError } from '@tidemark/core';
 import { sessionBrief } from '@tidemark/runtime';
 import { z } from 'zod';
-import { tenantFor, tenantToChange } from '../desk.ts';
+import { tenantFor, tenantToChange } from '../backend.ts';
 import { type Asked, ok, route } from '../route.ts';
 import { longTextSchema, nameSchema } from '../schemas/common.ts';
 import { sessionSchema } from '../schemas/session.ts';
-import { told, whose } from '../whose.ts';
+import { reported, whose } from '../whose.ts';
 
 const CHAPTER = 'Sessions';
 const sessionParams = z.object({ session: nameSchema });
 
-const tellsSession = (asked: Asked) => told(asked.params.session, asked);
+const tellsSession = (asked: Asked) => reported(asked.params.session, asked);
 
 export const getSession = route({
   method: 'GET',
@@ -26,11 +26,11 @@ export const getSession = route({
   problems: ['session-unknown', 'tenant-unknown'],
   params: sessionParams,
   query: whose,
-  tells: tellsSession,
+  reports: tellsSession,
   answers: { 200: sessionSchema },
-  async handle({ params, query, principal, desk }) {
+  async handle({ params, query, principal, backend }) {
     const tenant = tenantFor(principal, query.tenant, DEFAULT_TENANT);
-    const brief = await sessionBrief(desk.reads, tenant, params.session);
+    const brief = await sessionBrief(backend.reads, tenant, params.session);
     if (brief === undefined) {
       throw new InvalidError('session-unknown', `No session is named '${params.session}'.`);
     }
@@ -49,7 +49,7 @@ export const handOver = route({
   problems: ['handover-invalid', 'tenant-unknown', 'tenant-invalid'],
   params: sessionParams,
   query: whose,
-  tells: tellsSession,
+  reports: tellsSession,
   body: z
     .strictObject({
       from: nameSchema,
@@ -66,10 +66,10 @@ export const handOver = route({
       })
       .meta({ id: 'HandedOver' }),
   },
-  async handle({ params: { session }, query, body, principal, desk }) {
+  async handle({ params: { session }, query, body, principal, backend }) {
     const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
-    const known = await desk.reads.search({ tenant, session, limit: 1 });
-    await desk.client.memory.handOver(tenant, session, body);
+    const known = await backend.reads.search({ tenant, session, limit: 1 });
+    await backend.client.memory.handOver(tenant, session, body);
     return ok({ session, is_known: known.length > 0 });
   },
 });

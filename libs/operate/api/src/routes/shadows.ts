@@ -3,15 +3,15 @@
 import { isoTime } from '@tidemark/core';
 import { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN, type ShadowAccount } from '@tidemark/runtime';
 import { z } from 'zod';
+import { content } from '../redaction.ts';
 import { type Asked, ok, route } from '../route.ts';
 import { flagSchema, nameSchema, timeSchema } from '../schemas/common.ts';
-import { content } from '../sight.ts';
 
 const shared = {
   chapter: 'Shadows',
   params: z.object({ definition: nameSchema.meta({ description: 'Name of the agent, as it reports.' }) }),
   problems: ['right-missing', 'rows-behind'],
-  tells: ({ params }: Asked) => [{ target: String(params.definition), tenant: null }],
+  reports: ({ params }: Asked) => [{ target: String(params.definition), tenant: null }],
 } as const;
 
 const differenceSchema = z.object({
@@ -84,8 +84,8 @@ export const getShadow = route({
   ],
   query: z.object({ differences: flagSchema }),
   answers: { 200: shadowSchema },
-  async handle({ params, query: { differences }, desk }) {
-    return ok(shadowJson(await desk.client.shadows.account(params.definition), differences));
+  async handle({ params, query: { differences }, backend }) {
+    return ok(shadowJson(await backend.client.shadows.account(params.definition), differences));
   },
 });
 
@@ -119,12 +119,12 @@ export const promoteShadow = route({
       })
       .meta({ id: 'ShadowPromoted' }),
   },
-  async handle({ params, body, principal, desk, sight }) {
+  async handle({ params, body, principal, backend, redaction }) {
     const { to, observe_ms: observeMs, runs: workflowsMin } = body;
     const { subject: by } = principal;
-    const done = await desk.client.shadows.promote(params.definition, { to, by, observeMs, workflowsMin });
+    const done = await backend.client.shadows.promote(params.definition, { to, by, observeMs, workflowsMin });
     const { from, refusals, account } = done;
-    const shadow = shadowJson(account, sight.content);
+    const shadow = shadowJson(account, redaction.content);
     return ok({ promoted: refusals.length === 0, from, to, by, refusals, shadow });
   },
 });

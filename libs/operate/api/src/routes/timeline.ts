@@ -4,10 +4,10 @@ import { isoTime, type Offset } from '@tidemark/core';
 import { type AcceptedEvent, eventsThrough, openingOffset } from '@tidemark/runtime';
 import { z } from 'zod';
 import { TIMELINE_PAGE_COUNT } from '../limits.ts';
+import type { Redaction } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import { jsonSchema, positionSchema, timeSchema, workflowParams } from '../schemas/common.ts';
-import { toldControl } from '../shapes/control.ts';
-import type { Sight } from '../sight.ts';
+import { reportedControl } from '../shapes/control.ts';
 
 const momentSchema = z
   .object({
@@ -35,15 +35,15 @@ export const getTimeline = route({
   params: workflowParams,
   query: z.object({ from: positionSchema.default(1) }),
   answers: { 200: z.object({ moments: z.array(momentSchema), next_from: z.int().nullable() }) },
-  async handle({ params, query, principal, desk, sight, signal }) {
-    const row = await desk.find(principal, params.workflow);
-    const opening = await openingOffset(desk.reads, row.workflow);
+  async handle({ params, query, principal, backend, redaction, signal }) {
+    const row = await backend.find(principal, params.workflow);
+    const opening = await openingOffset(backend.reads, row.workflow);
     const moments: z.input<typeof momentSchema>[] = [];
-    for await (const event of eventsThrough(desk.ports.log, row, [opening, Number.MAX_SAFE_INTEGER as Offset])) {
+    for await (const event of eventsThrough(backend.ports.log, row, [opening, Number.MAX_SAFE_INTEGER as Offset])) {
       signal.throwIfAborted();
       // What rows don't hold yet is told by no answer.
       if (event.position > row.position) break;
-      if (event.position >= query.from) moments.push(momentOf(event, sight));
+      if (event.position >= query.from) moments.push(momentOf(event, redaction));
       if (moments.length === TIMELINE_PAGE_COUNT) break;
     }
     const last = moments.at(-1)?.position ?? row.position;
@@ -51,9 +51,9 @@ export const getTimeline = route({
   },
 });
 
-function momentOf({ position, envelope }: AcceptedEvent, sight: Sight): z.input<typeof momentSchema> {
+function momentOf({ position, envelope }: AcceptedEvent, redaction: Redaction): z.input<typeof momentSchema> {
   const { type, atMs, epoch, holder, control } = envelope;
-  const shown = Object.entries(toldControl(control, sight)).filter(
+  const shown = Object.entries(reportedControl(control, redaction)).filter(
     ([name]) => !/Digest$|^(tasks|dispatch|trace)$/.test(name),
   );
   return {

@@ -4,9 +4,9 @@ import { AccessError, isoTime } from '@tidemark/core';
 import { CONTENT_ATTRIBUTES, type SpanAttributes, type TraceSpan, traceOf } from '@tidemark/traces';
 import { z } from 'zod';
 import { TRACE_PAGE_COUNT } from '../limits.ts';
+import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import { flagSchema, timeSchema, workflowParams } from '../schemas/common.ts';
-import { content } from '../sight.ts';
 
 const attributesSchema = z.record(
   z.string(),
@@ -44,14 +44,14 @@ export const getTrace = route({
   params: workflowParams,
   query: z.object({ from: z.coerce.number().int().min(0).default(0), content: flagSchema }),
   answers: { 200: z.object({ spans: z.array(spanSchema), next_from: z.int().nullable() }) },
-  async handle({ params, query, principal, desk, sight }) {
-    const workflow = await desk.check(principal, params.workflow);
-    if (query.content && !sight.content) {
+  async handle({ params, query, principal, backend, redaction }) {
+    const workflow = await backend.check(principal, params.workflow);
+    if (query.content && !redaction.content) {
       throw new AccessError('right-missing', "content: it needs the right 'content'; leave it out.");
     }
     const { from } = query;
     // Drawn anew for each page: what was forgotten or happened meanwhile counts.
-    const { spans, open } = await traceOf(desk.ports, workflow, { content: query.content });
+    const { spans, open } = await traceOf(backend.ports, workflow, { content: query.content });
     const all = [...spans, ...open];
     const next_from = from + TRACE_PAGE_COUNT < all.length ? from + TRACE_PAGE_COUNT : null;
     return ok({ spans: all.slice(from, from + TRACE_PAGE_COUNT).map(spanJson), next_from });

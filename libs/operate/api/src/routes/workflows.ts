@@ -12,8 +12,8 @@ import {
 import type { Principal, WorkflowSummary } from '@tidemark/ports';
 import { continuedAs, type Definition, lastOf, TAGS_MAX_COUNT, type UndoOutput, undoId } from '@tidemark/runtime';
 import { z } from 'zod';
+import { type Backend, definitionNamed, tenantToChange } from '../backend.ts';
 import { childOf, cursorOf, cursorOfChild, pageIn, placeOf } from '../cursor.ts';
-import { type Desk, definitionNamed, tenantToChange } from '../desk.ts';
 import { NOTES_LOOKED_AT_COUNT, RESULT_WAIT_MAX_MS, TASKS_SHOWN_COUNT } from '../limits.ts';
 import { ok, route } from '../route.ts';
 import {
@@ -99,14 +99,14 @@ export const startWorkflow = route({
   ],
   body: startBody,
   answers: { 200: startedSchema, 201: startedSchema },
-  async handle({ body, principal, desk, traceparent }) {
-    const definition = definitionNamed(desk.definitions, body.definition);
+  async handle({ body, principal, backend, traceparent }) {
+    const definition = definitionNamed(backend.definitions, body.definition);
     const tenant = tenantToChange(principal, body.tenant, DEFAULT_TENANT);
     const { id, session, user, pinned, tags, priority, timeout } = body;
     if (priority !== undefined) checkPriority(principal, definition, body.input, priority);
     const how = { id, tenant, session, user, pinned, tags, priority, timeout, trace: traceparent };
-    const run = await desk.client.start(definition, body.input, how);
-    const before = run.created ? undefined : await inputOf(desk.reads, run.id);
+    const run = await backend.client.start(definition, body.input, how);
+    const before = run.created ? undefined : await inputOf(backend.reads, run.id);
     const given = before === undefined ? undefined : definition.parseInput(body.input, () => SECRET_MASK);
     const same_input = before === undefined || canonicalJson(before) === canonicalJson(given ?? null);
     const started = { workflow: run.id, created: run.created, same_input };
@@ -143,19 +143,19 @@ export const listWorkflows = route({
   problems: ['cursor-invalid', 'tenant-unknown'],
   query: listQuery,
   answers: { 200: z.object({ workflows: z.array(workflowSchema), next_cursor: nextCursorSchema }) },
-  async handle({ query, principal, desk }) {
+  async handle({ query, principal, backend }) {
     // The system's own are nobody's to see, also by name.
     if (isSystemDefinition(query.definition ?? '')) return ok({ workflows: [], next_cursor: null });
     const { limit, cursor, tag } = query;
     const tags = tag === undefined ? undefined : [tag].flat();
     // One more than is told says whether there is another page.
-    const rows = await desk.reads.search({
+    const rows = await backend.reads.search({
       ...searchOf({ ...query, tags }, principal),
       after: cursor === undefined ? undefined : placeOf(cursor),
       limit: limit + 1,
     });
     const { page, next_cursor } = pageIn(rows, limit, cursorOf);
-    return ok({ workflows: page.map((row) => workflowJson(row, desk.isIdle)), next_cursor });
+    return ok({ workflows: page.map((row) => workflowJson(row, backend.isIdle)), next_cursor });
   },
 });
 
@@ -171,14 +171,14 @@ export const listChildren = route({
   params: workflowParams,
   query: z.object({ limit: limitSchema, cursor: cursorSchema.optional() }),
   answers: { 200: z.object({ children: z.array(workflowSchema), next_cursor: nextCursorSchema }) },
-  async handle({ params, query, principal, desk }) {
-    const { workflow: parent, tenant } = await desk.find(principal, params.workflow);
+  async handle({ params, query, principal, backend }) {
+    const { workflow: parent, tenant } = await backend.find(principal, params.workflow);
     const { limit, cursor } = query;
     const after = cursor === undefined ? undefined : childOf(cursor);
-    const rows = await desk.reads.children({ parent, after, limit: limit + 1 });
+    const rows = await backend.reads.children({ parent, after, limit: limit + 1 });
     const { page, next_cursor } = pageIn(rows, limit, ({ workflow }) => cursorOfChild(workflow));
     // An id of that form may be older than children are, and another's.
-    const children = page.filter((row) => row.tenant === tenant).map((row) => workflowJson(row, desk.isIdle));
+    const children = page.filter((row) => row.tenant === tenant).map((row) => workflowJson(row, backend.isIdle));
     return ok({ children, next_cursor });
   },
 });
@@ -195,39 +195,41 @@ export const getWorkflow = route({
   params: workflowParams,
   query: z.object({ content: contentAskedSchema }),
   answers: { 200: workflowViewSchema },
-  async handle({ params, principal, desk, sight }) {
-    const row = await desk.find(principal, params.workflow);
-    return ok(await viewOf(desk, row, sight.content));
+  async handle({ params, principal, backend, redaction }) {
+    const row = await backend.find(principal, params.workflow);
+    return ok(await viewOf(backend, row, redaction.content));
   },
 });
 
-async function viewOf(desk: Desk, row: WorkflowSummary, seesContent: boolean) {
-  const { reads } = desk;
+async function viewOf(backend: Backend, row: WorkflowSummary, seesContent: boolean) {
+  const { reads } = backend;
   const { workflow, sequence, status } = row;
-  const definition = desk.definitions.find(({ name, version }) => name === row.definition && version === row.version);
+  const definition = backend.definitions.find(
+    ({ name, version }) => name === row.definition && version === row.version,
+  );
   const card = definition && cardOf(definition);
   const tasks = (await reads.tasks(workflow, TASKS_SHOWN_COUNT)).map(pendingTask);
   const stands = status !== 'open' && status !== 'parked';
   const [last] = sequence === 0 ? [] : await reads.checkpoints(workflow, { from: sequence, limit: 1 });
   const ofTask = last?.task == null ? [] : await reads.effectListings(workflow, { tasks: [last.task] });
   return {
-    ...workflowJson(row, desk.isIdle),
+    ...workflowJson(row, backend.isIdle),
     pinned: row.pinned,
     forgotten: await isHistoryForgotten(reads, workflow),
     // What may not be shown isn't read either.
     ...(seesContent && { input: (await inputOf(reads, workflow)) ?? null, belief: await beliefOf(reads, row) }),
     ...endingJson(row),
     question: status === 'parked' ? await questionOf(reads, workflow) : null,
-    parent: await parentOf(desk, row),
+    parent: await parentOf(backend, row),
     frontier: tasks.map((task) => taskJson(task, stands)),
     last_checkpoint: last === undefined ? null : checkpointJson(last, ofTask),
-    undo: await undoOf(desk, row, seesContent),
+    undo: await undoOf(backend, row, seesContent),
     flow: card === undefined ? null : { starts: card.starts, steps: { ...card.flow } },
   };
 }
 
 /** By the form of its id, as children are found. */
-async function parentOf({ reads }: Desk, { workflow, tenant }: WorkflowSummary) {
+async function parentOf({ reads }: Backend, { workflow, tenant }: WorkflowSummary) {
   const [, parent, task] = /^(.+)~(\d+\.\d+)(?:~\d+)?$/s.exec(workflow) ?? [];
   const row = parent === undefined ? undefined : await reads.workflow(workflowId(parent));
   return row === undefined || row.tenant !== tenant ? null : { workflow: row.workflow, task: task! };
@@ -240,7 +242,7 @@ function endingJson(row: WorkflowSummary) {
   return {};
 }
 
-async function undoOf({ reads }: Desk, row: WorkflowSummary, seesContent: boolean) {
+async function undoOf({ reads }: Backend, row: WorkflowSummary, seesContent: boolean) {
   if (row.status !== 'compensating' && row.status !== 'compensated') return null;
   const undo = await reads.workflow(undoId(row.workflow));
   const ending = undo && endingOf(undo);
@@ -257,7 +259,7 @@ async function undoOf({ reads }: Desk, row: WorkflowSummary, seesContent: boolea
 }
 
 /** Empty where it isn't known any more. */
-async function whyUndone(reads: Desk['reads'], { workflow }: WorkflowSummary): Promise<string> {
+async function whyUndone(reads: Backend['reads'], { workflow }: WorkflowSummary): Promise<string> {
   const began = (await reads.events(workflow, NOTES_LOOKED_AT_COUNT)).findLast(
     ({ type }) => type === 'CompensationStarted',
   );
@@ -283,16 +285,16 @@ export const getResult = route({
     wait_ms: z.coerce.number().int().min(0).max(RESULT_WAIT_MAX_MS).default(0).meta({ description: 'Milliseconds.' }),
   }),
   answers: { 200: resultSchema },
-  async handle({ params, query, principal, desk, signal }) {
-    const { workflow } = await desk.find(principal, params.workflow);
+  async handle({ params, query, principal, backend, signal }) {
+    const { workflow } = await backend.find(principal, params.workflow);
     const enough = AbortSignal.any([signal, AbortSignal.timeout(query.wait_ms)]);
     // Only that it has ended is waited for here; how it ended is read from its row.
     if (query.wait_ms > 0)
-      await desk.client
+      await backend.client
         .run(workflow)
         .result({ signal: enough })
         .catch(() => {});
-    const last = await lastOf(desk.reads, await desk.find(principal, workflow));
+    const last = await lastOf(backend.reads, await backend.find(principal, workflow));
     const next = continuedAs(last);
     // It is about to begin.
     if (next !== undefined) return ok({ workflow: next, status: 'open' as const, reason: null });
@@ -327,6 +329,6 @@ export const listDefinitions = route({
       ),
     }),
   },
-  handle: async ({ desk }) =>
-    ok({ definitions: desk.definitions.map(cardOf).map((card) => ({ ...card, flow: { ...card.flow } })) }),
+  handle: async ({ backend }) =>
+    ok({ definitions: backend.definitions.map(cardOf).map((card) => ({ ...card, flow: { ...card.flow } })) }),
 });

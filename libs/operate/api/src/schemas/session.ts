@@ -2,7 +2,7 @@
 
 import { sessionSummarySchema } from '@tidemark/memory';
 import { z } from 'zod';
-import { content } from '../sight.ts';
+import { content } from '../redaction.ts';
 import { jsonSchema, timeSchema } from './common.ts';
 
 const texts = z.array(z.string()).readonly();

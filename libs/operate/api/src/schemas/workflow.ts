@@ -1,7 +1,7 @@
 /** Owns how workflows look in answers. */
 
 import { z } from 'zod';
-import { content, token, words } from '../sight.ts';
+import { content, token, words } from '../redaction.ts';
 import { digestSchema, jsonSchema, timeSchema } from './common.ts';
 
 export const STATUSES = ['open', 'parked', 'compensating', 'completed', 'failed', 'compensated'] as const;

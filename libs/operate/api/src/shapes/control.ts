@@ -3,14 +3,14 @@
  * hold what steps say in words and what definitions make of inputs, and one the token of who accepted a call outside. Pure.
  */
 
-import type { Sight } from '../sight.ts';
+import type { Redaction } from '../redaction.ts';
 
 /** Without words of steps and keys of limits for who may not see content, and without tokens for who may not confirm. */
-export function toldControl(control: object, sight: Sight): Readonly<Record<string, unknown>> {
+export function reportedControl(control: object, redaction: Redaction): Readonly<Record<string, unknown>> {
   const { token, ...clear } = control as Readonly<Record<string, unknown>>;
-  const told = token === undefined || sight.tokens ? (control as Readonly<Record<string, unknown>>) : clear;
-  if (sight.content) return told;
-  const { lastAction, dispatch, ...rest } = told;
+  const reported = token === undefined || redaction.tokens ? (control as Readonly<Record<string, unknown>>) : clear;
+  if (redaction.content) return reported;
+  const { lastAction, dispatch, ...rest } = reported;
   const { limits: _, ...turns } = (dispatch ?? {}) as Readonly<Record<string, unknown>>;
   return {
     ...rest,

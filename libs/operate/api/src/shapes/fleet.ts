@@ -2,7 +2,7 @@
 
 import type { TenantId } from '@tidemark/core';
 import type { LeaseRow, SpentHour, StatusCount, StoreCounts } from '@tidemark/ports';
-import type { Client, HeldQueue, Ports } from '@tidemark/runtime';
+import type { Client, PausedQueue, Ports } from '@tidemark/runtime';
 import { LIVENESS_MARKER_MS } from '../limits.ts';
 
 export interface FleetView {
@@ -15,7 +15,7 @@ export interface FleetView {
   readonly laggingPartitionCount: number;
   readonly workers: readonly { readonly holder: string; readonly isAlive: boolean; readonly heldCount: number }[];
   readonly queued: ReadonlyMap<string, number>;
-  readonly held: readonly HeldQueue[];
+  readonly held: readonly PausedQueue[];
   readonly spentHours: readonly SpentHour[];
 }
 

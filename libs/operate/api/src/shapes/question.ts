@@ -2,9 +2,9 @@
 
 import { type Json, type StreamState, streamFromJson, type WorkflowId } from '@tidemark/core';
 import type { ProjectionStore } from '@tidemark/ports';
-import { askedBy, fittingResolutions, PLAIN_REFUSED } from '@tidemark/runtime';
+import { fittingResolutions, PLAIN_REFUSED, parkedQuestion } from '@tidemark/runtime';
 
-export interface QuestionTold {
+export interface QuestionReported {
   readonly question_id: string;
   readonly code: string;
   readonly task: string | null;
@@ -17,17 +17,17 @@ export interface QuestionTold {
 type Reads = Pick<ProjectionStore, 'loadStreams' | 'events'>;
 
 /** Null: it asks nothing. */
-export async function questionOf(reads: Reads, workflow: WorkflowId): Promise<QuestionTold | null> {
+export async function questionOf(reads: Reads, workflow: WorkflowId): Promise<QuestionReported | null> {
   const [snapshot] = await reads.loadStreams([workflow]);
   return snapshot === undefined ? null : questionIn(reads, streamFromJson(snapshot.state, snapshot.tasks));
 }
 
 /** Null: it asks nothing. Reads the one event that asks. */
-export async function questionIn(reads: Pick<Reads, 'events'>, state: StreamState): Promise<QuestionTold | null> {
+export async function questionIn(reads: Pick<Reads, 'events'>, state: StreamState): Promise<QuestionReported | null> {
   const { question, unreadable, workflow } = state;
   if (unreadable?.problem !== undefined) return judgementOf(unreadable.problem, unreadable);
   if (question === null) return null;
-  const payload = await askedBy(reads, workflow, question.id);
+  const payload = await parkedQuestion(reads, workflow, question.id);
   return {
     question_id: question.id,
     code: question.code,
@@ -43,7 +43,7 @@ export async function questionIn(reads: Pick<Reads, 'events'>, state: StreamStat
 const judgementOf = (
   problem: string,
   { offset, type }: { readonly offset: number; readonly type: string },
-): QuestionTold => ({
+): QuestionReported => ({
   ...{ question_id: '', code: problem, task: null, idempotency_key: null, resolutions: [] },
   message: `the ${type} at offset ${offset} can't be read, and nothing after it counts until somebody has judged it: ${PROBLEMS[problem] ?? PROBLEMS[OVER_BOUNDS]}`,
   evidence: { offset, type },

@@ -1,7 +1,7 @@
 /** Owns whether what somebody says an effect answered can be held to the effect's own schema. Must not decide whether it counts. */
 
 import { type EffectState, isOpen, type StreamState, streamFromJson, type WorkflowId } from '@tidemark/core';
-import type { Desk } from '../desk.ts';
+import type { Backend } from '../backend.ts';
 
 /** Which effect is answered for, by what the workflow's state says. */
 export type EffectAsked = (effect: EffectState, state: StreamState) => boolean;
@@ -14,13 +14,17 @@ export const underToken =
     pending?.token === token;
 
 /** The operation whose response nobody here can check; null: it is checked, or no schema knows it. */
-export async function uncheckedOperation(desk: Desk, workflow: WorkflowId, asked: EffectAsked): Promise<string | null> {
-  const [snapshot] = await desk.reads.loadStreams([workflow]);
+export async function uncheckedOperation(
+  backend: Backend,
+  workflow: WorkflowId,
+  asked: EffectAsked,
+): Promise<string | null> {
+  const [snapshot] = await backend.reads.loadStreams([workflow]);
   const state = snapshot && streamFromJson(snapshot.state, snapshot.tasks);
   // What an undo's calls answer is nothing that a schema knows.
   if (state === undefined || state.compensates !== null) return null;
   const effects = [...state.frontier.tasks].flatMap((task) => task.effects);
   const operation = effects.find((effect) => isOpen(effect) && asked(effect, state))?.operation;
   if (operation === undefined) return null;
-  return desk.effects.some((known) => known.operation === operation) ? null : operation;
+  return backend.effects.some((known) => known.operation === operation) ? null : operation;
 }

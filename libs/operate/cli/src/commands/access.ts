@@ -49,7 +49,7 @@ export async function createKey(session: Session, options: CreateKeyOptions): Pr
     made: await askKey(client, options),
     isFolder: kind === 'folder',
   }));
-  tellKey(session, made);
+  reportKey(session, made);
   if (isFolder) {
     session.terminal.note(
       'The server of a folder lets everybody on this machine in as admin, and asks for no key; keys count on a cluster with TIDEMARK_AUTH=on.',
@@ -71,7 +71,7 @@ export function askKey(client: Client, options: Omit<CreateKeyOptions, 'by'>): P
   return client.ask('POST /v1/keys', { body });
 }
 
-export function tellKey({ terminal }: Session, made: Made): void {
+export function reportKey({ terminal }: Session, made: Made): void {
   terminal.answer(made);
   terminal.lines([
     made.secret,

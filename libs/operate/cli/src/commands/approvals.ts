@@ -48,16 +48,16 @@ export async function approvals(session: Session, options: ApprovalsOptions): Pr
 }
 
 function approvalLines(one: Approval, at: At, { paint, width }: Terminal): readonly string[] {
-  const look = { indent: INDENT.repeat(2), linesMax: VALUE_LINES_MAX, columns: width };
+  const style = { indent: INDENT.repeat(2), linesMax: VALUE_LINES_MAX, columns: width };
   const of = one.tenant === DEFAULT_TENANT ? '' : ` of tenant ${printable(one.tenant)}`;
   const whom = one.assignee === null ? 'anybody' : printable(one.assignee);
   const answer = (name: string): string =>
     `${commandLine('tidemark', name, one.workflow, '--task', one.task, ...atWords(at))}`;
   return [
     `${paint('bold', printable(one.title ?? one.name))}  ${printable(one.definition)} ${printable(one.workflow)}${of}, task ${one.task}; asks ${whom}, ${ago(Date.parse(one.asked_at), Date.now())}`,
-    ...(one.detail == null ? [] : jsonLines(one.detail as Json, look)),
+    ...(one.detail == null ? [] : jsonLines(one.detail as Json, style)),
     `${INDENT}Form:`,
-    ...jsonLines((one.form ?? null) as Json, look),
+    ...jsonLines((one.form ?? null) as Json, style),
     `${INDENT}${paint('cyan', `${printable(answer('approve'))} --value JSON --why TEXT`)}`,
     `${INDENT}${paint('cyan', `${printable(answer('reject'))} --why TEXT`)}`,
   ];

@@ -7,8 +7,8 @@ import {
   type ArchiveVerdict,
   type PassReport,
   type RestoreState,
+  recordedDeletions,
   type SweepReport,
-  toldDeletions,
   verifyArchive,
 } from '@tidemark/runtime';
 import { type AdminOptions, atHost } from '../place/admin-place.ts';
@@ -119,7 +119,11 @@ export async function verify(session: Session, options: VerifyOptions): Promise<
   const verdict = await atHost(session, options, async (host) => {
     const { hot, archive, blobs } = tiersOf(host);
     const partitions = options.workflow === undefined ? undefined : [(await rowOf(host, options.workflow)).partition];
-    return verifyArchive(hot, archive, { blobs, partitions, deletions: (tenant) => toldDeletions(host.ports, tenant) });
+    return verifyArchive(hot, archive, {
+      blobs,
+      partitions,
+      deletions: (tenant) => recordedDeletions(host.ports, tenant),
+    });
   });
   const { terminal } = session;
   terminal.answer(verdictJson(verdict));

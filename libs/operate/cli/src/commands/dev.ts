@@ -7,7 +7,7 @@ import type { Listening } from '@tidemark/api';
 import type { Workflow } from '@tidemark/client';
 import { ConfigError, FencedError, isoTime, messageOf } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
-import type { ToldDelta } from '@tidemark/runtime';
+import type { ModelChunk } from '@tidemark/runtime';
 import { readDefinitions } from '../definitions.ts';
 import { outlivedReporter } from '../failures.ts';
 import { FleetFollower } from '../follow/follower.ts';
@@ -66,28 +66,28 @@ export async function dev(session: Session, options: DevOptions): Promise<number
       open_count: open.length,
       parked: parked.map(({ workflow, reason }) => ({ workflow, reason })),
     });
-    for (const card of cards) for (const warning of card.warnings) tellWarning(session, card.name, warning);
+    for (const card of cards) for (const warning of card.warnings) reportWarning(session, card.name, warning);
     const waiting = parked.map((row) => waitingWords(row, options.state));
     terminal.note(readyWords(session, target, cards, { openCount: open.length, api: api.url }, waiting));
     const unfinished = new Map(open.map(({ workflow, definition }) => [workflow, definition]));
     const narrator = new Narrator(terminal.paint, { showsWorkflow: true });
-    const tell = (change: Parameters<Narrator['line']>[0]): void => {
+    const report = (change: Parameters<Narrator['line']>[0]): void => {
       terminal.record(change);
       terminal.line(narrator.line(change));
     };
     await held.startWorker(options.concurrency, {
       onError,
-      onDelta: (told) => hear(told, session),
+      onDelta: (reported) => hear(reported, session),
       // The first claim of a workflow that was there before is a resumption; what is only claimed again is no news.
       onResume({ workflow, sequence: sequence_number }) {
         const definition = unfinished.get(workflow);
         unfinished.delete(workflow);
         const at = isoTime(Date.now());
-        if (definition !== undefined) tell({ type: 'resumed', at, workflow, definition, sequence_number });
+        if (definition !== undefined) report({ type: 'resumed', at, workflow, definition, sequence_number });
       },
     });
     const { signal } = interruption;
-    for await (const change of follower.changes({ client, signal, crowds: !terminal.json })) tell(change);
+    for await (const change of follower.changes({ client, signal, crowds: !terminal.json })) report(change);
     terminal.note('Handing over; Ctrl-C again leaves at once.');
     await held.close(DRAIN_MS);
     terminal.note('Stopped. Unfinished workflows go on from their last checkpoints next time.');
@@ -99,7 +99,7 @@ export async function dev(session: Session, options: DevOptions): Promise<number
   }
 }
 
-function hear({ workflow, delta }: ToldDelta, { terminal }: Session): void {
+function hear({ workflow, delta }: ModelChunk, { terminal }: Session): void {
   if (delta.kind === 'progress') terminal.status(`${printable(workflow)}  ${progressBar(delta)}`);
 }
 
@@ -135,7 +135,7 @@ function devReporter(session: Session): (where: string, error: unknown) => void 
   };
 }
 
-function tellWarning({ terminal }: Session, where: string, message: string): void {
+function reportWarning({ terminal }: Session, where: string, message: string): void {
   terminal.record({ type: 'warning', where, message });
   terminal.warn(`${where}: ${message}`);
 }

@@ -5,7 +5,7 @@ import { EXIT } from '@tidemark/host/exit-codes';
 import { atHost } from '../place/admin-place.ts';
 import { hostPlace, ownName, within } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { askKey, type CreateKeyOptions, tellKey } from './access.ts';
+import { askKey, type CreateKeyOptions, reportKey } from './access.ts';
 
 /** Before anybody can log in: on the servers themselves, or in a folder. */
 export async function createFirstKey(session: Session, options: Omit<CreateKeyOptions, 'by'>): Promise<number> {
@@ -25,6 +25,6 @@ export async function createFirstKey(session: Session, options: Omit<CreateKeyOp
     },
     changed,
   );
-  tellKey(session, made);
+  reportKey(session, made);
   return EXIT.ok;
 }

@@ -11,8 +11,10 @@ export interface FleetOptions extends PlaceOptions {
 
 export async function fleet(session: Session, options: FleetOptions): Promise<number> {
   const { terminal } = session;
-  const look = await atPlace(session, { ...options, how: 'look' }, ({ client }) => lookAtFleet(client, options.tenant));
-  terminal.answer({ ...look.fleet, queues: look.queues });
-  terminal.lines(fleetLines(look, { width: terminal.width ?? 100, paint: terminal.paint, known: new Set() }));
+  const style = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    lookAtFleet(client, options.tenant),
+  );
+  terminal.answer({ ...style.fleet, queues: style.queues });
+  terminal.lines(fleetLines(style, { width: terminal.width ?? 100, paint: terminal.paint, known: new Set() }));
   return EXIT.ok;
 }

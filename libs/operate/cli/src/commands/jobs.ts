@@ -6,7 +6,7 @@ import { EXIT } from '@tidemark/host/exit-codes';
 import { type BulkAct, checkMeant } from '@tidemark/runtime/names';
 import { patiently } from '../follow/follower.ts';
 import { readJson } from '../input.ts';
-import { JOB_LOOK_MS, RETRY_PAUSE_MS, UNKNOWN_GRACE_MS } from '../limits.ts';
+import { JOB_POLL_MS, RETRY_PAUSE_MS, UNKNOWN_GRACE_MS } from '../limits.ts';
 import { goesOnWith } from '../place/next-holder.ts';
 import { firstOf } from '../place/pages.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
@@ -81,13 +81,13 @@ const actedCount = (act: BulkAct, { count: found, statuses }: JobCount): number 
         0,
       );
 
-function foundLine(act: BulkAct, told: JobCount): string {
-  const { count: found, has_more: hasMore, statuses, newest: some } = told;
+function foundLine(act: BulkAct, reported: JobCount): string {
+  const { count: found, has_more: hasMore, statuses, newest: some } = reported;
   if (found === 0) return 'Nothing fits: the job would do nothing.';
   const parts = Object.entries(statuses).map(([status, of]) => `${count(of)} ${status}`);
   const newest = some.map(printable).join(', ');
   const all = `${hasMore ? 'More than ' : ''}${counted(found, 'workflow')}`;
-  const acted = actedCount(act, told);
+  const acted = actedCount(act, reported);
   if (acted < found) {
     const more = hasMore ? 'more than ' : '';
     return `${count(acted)} open of ${more}${count(found)} found would be asked to ${act} (${parts.join(', ')}); the newest found: ${newest}.`;
@@ -171,7 +171,7 @@ async function follow(session: Session, client: Client, id: string, tenant: stri
   const { terminal } = session;
   const { signal, release } = takeInterrupts(session);
   try {
-    let told = '';
+    let reported = '';
     const knownByMs = performance.now() + UNKNOWN_GRACE_MS;
     while (!signal.aborted) {
       // One that was begun a moment ago may not be in the rows yet.
@@ -184,16 +184,16 @@ async function follow(session: Session, client: Client, id: string, tenant: stri
         continue;
       }
       const now = JSON.stringify([job.status, job.done_count, job.refused_count]);
-      if (now !== told) {
+      if (now !== reported) {
         terminal.record(job);
         terminal.line(`${job.status}  ${count(job.done_count)} done, ${count(job.refused_count)} refused`);
       }
-      told = now;
+      reported = now;
       if (job.status !== 'open') {
         for (const line of refusedLines(job)) terminal.line(line);
         return job.status === 'completed' ? EXIT.ok : EXIT.failed;
       }
-      await new Promise((resolve) => setTimeout(resolve, JOB_LOOK_MS));
+      await new Promise((resolve) => setTimeout(resolve, JOB_POLL_MS));
     }
     return EXIT.interrupted;
   } finally {

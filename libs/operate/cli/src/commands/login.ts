@@ -81,14 +81,14 @@ async function credentialFor(
   const { signal, release } = takeInterrupts(session);
   const login = { issuer: checkedUrl(issuer, '--oidc'), clientId: client, audience, scope };
   try {
-    return await deviceLogin(login, (where, code) => tellCode(session, where, code), signal);
+    return await deviceLogin(login, (where, code) => reportCode(session, where, code), signal);
   } finally {
     release();
   }
 }
 
 /** For programs too: whoever waits for them has to type it. */
-const tellCode = ({ terminal }: Session, where: string, code: string): void => {
+const reportCode = ({ terminal }: Session, where: string, code: string): void => {
   terminal.record({ type: 'code', address: where, code });
   terminal.note(`Open ${printable(where)} and type the code ${printable(code)} there.`);
 };

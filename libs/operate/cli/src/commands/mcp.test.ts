@@ -68,9 +68,9 @@ it('tells bad input by code, field and remedy, and no secret', async () => {
   expect(checked.error).toMatchObject({ code: 'checks-off', field: 'check' });
   expect((await ask('user_state_get', { key: 'tone' })).error).toMatchObject({ code: 'user-missing', field: 'user' });
   expect((await ask('recall', { query: 'x', user: 'ana' })).error).toMatchObject({ code: 'state-missing' });
-  for (const told of [wrong, secret, checked]) {
-    expect(JSON.stringify(told)).not.toContain(SECRET);
-    expect(JSON.stringify(told)).not.toMatch(/\bat .*\.(ts|js):\d+/);
+  for (const reported of [wrong, secret, checked]) {
+    expect(JSON.stringify(reported)).not.toContain(SECRET);
+    expect(JSON.stringify(reported)).not.toMatch(/\bat .*\.(ts|js):\d+/);
   }
   await expect(ann.client.callTool({ name: 'no_such_tool' })).rejects.toThrow(/no such tool/);
 });

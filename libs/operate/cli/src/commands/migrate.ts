@@ -34,27 +34,27 @@ export async function migrate(session: Session, options: MigrateCommandOptions):
   const report = await patiently(terminal, options.wait ?? 0, () =>
     migrateCluster(target.config, { isDryRun, mayContract: options.contract === true }),
   );
-  tell(terminal, report, isDryRun);
+  reportMigration(terminal, report, isDryRun);
   return EXIT.ok;
 }
 
 /** Again while a server is absent, a table locked or an older process there, for as long as was asked. */
 async function patiently<T>(terminal: Terminal, waitMs: number, attempt: () => Promise<T>): Promise<T> {
   const untilMs = performance.now() + waitMs;
-  let told = '';
+  let reported = '';
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
       if (!(error instanceof UnavailableError) || performance.now() + MIGRATE_AGAIN_MS > untilMs) throw error;
-      if (error.message !== told) terminal.note(`${error.message}. Waiting.`);
-      told = error.message;
+      if (error.message !== reported) terminal.note(`${error.message}. Waiting.`);
+      reported = error.message;
     }
     await setTimeout(MIGRATE_AGAIN_MS);
   }
 }
 
-function tell(terminal: Terminal, { applied, deferred, unknown }: MigrationReport, isDryRun: boolean): void {
+function reportMigration(terminal: Terminal, { applied, deferred, unknown }: MigrationReport, isDryRun: boolean): void {
   terminal.answer({ applied, deferred, unknown, dry_run: isDryRun });
   for (const { name, phase } of applied) {
     terminal.line(`${isDryRun ? 'would apply' : 'applied'}  ${name}  (${MEANING[phase]})`);

@@ -21,13 +21,13 @@ export async function rebuild(session: Session, options: RebuildOptions): Promis
   if (target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
   const startedMs = performance.now();
   let foldedCount = 0;
-  const tell = outlivedReporter(terminal);
+  const report = outlivedReporter(terminal);
   const opened = await openRebuild(target, 'switch', {
     onProgress: (progress) => {
       foldedCount = progress.foldedCount;
       showProgress(terminal, 'rebuild', progress);
     },
-    onError: (error) => tell('rebuild', error),
+    onError: (error) => report('rebuild', error),
   });
   try {
     await opened.rows.switchOver({ isFromNothing: options.fromNothing === true });

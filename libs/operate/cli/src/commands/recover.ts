@@ -30,11 +30,11 @@ export async function recover(session: Session, id: string, options: RecoverOpti
   }
   const definitions = async () => (workflows.length === 0 ? [] : readDefinitions(workflows, session.cwd));
   return atPlace(session, { ...options, how: 'look', definitions }, (place) =>
-    dryRun ? tellPlan(session, place.client, id, options) : takeLease(session, place, id, options),
+    dryRun ? reportPlan(session, place.client, id, options) : takeLease(session, place, id, options),
   );
 }
 
-async function tellPlan(
+async function reportPlan(
   { terminal }: Session,
   client: Client,
   workflow: string,

@@ -102,7 +102,7 @@ export async function stateCheckpoint(
     const { checks, passed, file, warnings } = result;
     session.terminal.answer({ file, passed, checks, state: result.state, warnings });
     warn(session, warnings);
-    for (const { stage, evidence } of checks) session.terminal.lines(checkLines(stage, evidence, look(session)));
+    for (const { stage, evidence } of checks) session.terminal.lines(checkLines(stage, evidence, style(session)));
     session.terminal.line(checkpointWords(result.state, stages, change.status));
     if (interrupts.signal.aborted) return EXIT.interrupted;
     return passed ? EXIT.ok : EXIT.failed;
@@ -114,13 +114,13 @@ export async function stateCheckpoint(
 function checkpointWords(state: RepoState, stages: readonly string[], status: StageStatus | undefined): string {
   const name = printable(state.workflow);
   if (stages.length === 0 || status === undefined) return `${name}: noted.`;
-  const told = stages.map((id) => {
+  const reported = stages.map((id) => {
     const now = state.stages.find((stage) => stage.id === id);
     return `${printable(id)} is ${now === undefined ? 'as it was' : statusWords(now.status)}`;
   });
   const next = state.current_stage;
   const then = next === null ? 'all stages are done' : stages.includes(next) ? '' : `next is ${printable(next)}`;
-  return `${name}: ${told.join(', ')}${then === '' ? '' : `; ${then}`}.`;
+  return `${name}: ${reported.join(', ')}${then === '' ? '' : `; ${then}`}.`;
 }
 
 export async function stateResume(session: Session, name: string, options: ResumeOptions): Promise<number> {
@@ -129,7 +129,7 @@ export async function stateResume(session: Session, name: string, options: Resum
   const report = await resumed(session, state, options.choose, otherwise);
   session.terminal.answer(report);
   warn(session, report.warnings);
-  for (const conflict of report.conflicts) session.terminal.line(conflictLine(conflict, look(session)));
+  for (const conflict of report.conflicts) session.terminal.line(conflictLine(conflict, style(session)));
   session.terminal.line(session.terminal.paint('bold', `${printable(name)}: ${printable(report.line)}`));
   const note = report.state?.notes.at(-1);
   if (note !== undefined) {
@@ -181,7 +181,7 @@ export async function stateShow(
   session.terminal.answer({ file, state: state ?? null, warnings });
   warn(session, warnings);
   session.terminal.lines(
-    state === undefined ? [`There is no state of ${printable(name)}.`] : stateLines(state, look(session)),
+    state === undefined ? [`There is no state of ${printable(name)}.`] : stateLines(state, style(session)),
   );
   return EXIT.ok;
 }
@@ -248,7 +248,7 @@ export const folderOf = ({ cwd }: Pick<Session, 'cwd'>, { dir }: PlaceOptions): 
 const agentOf = ({ env }: Session, { agent }: { readonly agent?: string | undefined }): string | undefined =>
   agent ?? (env.TIDEMARK_AGENT || undefined);
 
-const look = ({ terminal }: Session): LinesOptions => ({
+const style = ({ terminal }: Session): LinesOptions => ({
   paint: terminal.paint,
   width: terminal.width,
   nowMs: Date.now(),

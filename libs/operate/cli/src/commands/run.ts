@@ -36,7 +36,7 @@ import { type Interruption, type Session, takeInterrupts } from '../session.ts';
 import { jsonText } from '../text/json.ts';
 import { atWords, shellWord } from '../text/shell.ts';
 import { duration } from '../text/units.ts';
-import { goesOn, unfinished } from '../views/unfinished.ts';
+import { isUnfinished, unfinished } from '../views/unfinished.ts';
 
 export interface RunOptions extends PlaceOptions {
   readonly input?: string | undefined;
@@ -178,7 +178,7 @@ async function startAndFollow(current: Run, opened: Opened): Promise<number> {
     return detached(current, opened);
   }
   if (started.created) session.terminal.note(placeWords(current, opened));
-  else if (isFirst) await tellFound(current, opened, started);
+  else if (isFirst) await reportFound(current, opened, started);
   // What was found is told as it was found.
   await opened.held?.startWorker(CONCURRENCY_DEFAULT_COUNT, { onError: runReporter(current) });
   return followAll(current, opened, started);
@@ -247,7 +247,7 @@ const warnOfInput = ({ session }: Run, id: string): void =>
   session.terminal.warn(`${id} was started with another input, which stands; the one given here is not used.`);
 
 /** The id was there before: says so, and where what was asked for differs from what there is. */
-async function tellFound(current: Run, opened: Opened, { id, sameInput }: Started): Promise<void> {
+async function reportFound(current: Run, opened: Opened, { id, sameInput }: Started): Promise<void> {
   const { session, name } = current;
   const view = await opened.place.client.run(id).get({ content: false });
   if (view.definition !== name) {
@@ -255,7 +255,7 @@ async function tellFound(current: Run, opened: Opened, { id, sameInput }: Starte
     throw new ConflictError('workflow-differs', message);
   }
   if (!sameInput) warnOfInput(current, id);
-  const head = goesOn(view) ? `${placeWords(current, opened)}, ` : `${id}  ${name}  `;
+  const head = isUnfinished(view) ? `${placeWords(current, opened)}, ` : `${id}  ${name}  `;
   session.terminal.note(`${head}${foundWords(view)}`);
 }
 
@@ -281,7 +281,7 @@ async function follow(current: Run, opened: Opened, id: string, isNew: boolean):
   const { client } = opened.place;
   const run = client.run(id);
   const row = await run.get({ content: false, signal });
-  if (!isNew && !goesOn(row)) return ended(current, client, await run.get());
+  if (!isNew && !isUnfinished(row)) return ended(current, client, await run.get());
   const followed = new Followed(row, isNew);
   const narrator = new Narrator(terminal.paintNote, { showsWorkflow: false });
   const spoken = new Spoken(terminal);

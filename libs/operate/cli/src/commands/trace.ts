@@ -51,10 +51,10 @@ export async function traceExport(session: Session, id: string, options: TraceEx
     if (collector !== undefined) await sendAll(collector, spans);
     else if (file === '-') terminal.help(`${text(spans)}\n`);
     else await writeFile(path.resolve(cwd, file!), `${text(spans)}\n`);
-    const told = { trace_id: all[0]?.traceId ?? null, spans: spans.length, open_left_out: leftCount };
-    if (file !== '-') terminal.answer(told);
+    const reported = { trace_id: all[0]?.traceId ?? null, spans: spans.length, open_left_out: leftCount };
+    if (file !== '-') terminal.answer(reported);
     const where = collector === undefined ? file! : new URL(collector.url).host;
-    terminal.note(`${counted(spans.length, 'span')} of trace ${told.trace_id} to ${where}.`);
+    terminal.note(`${counted(spans.length, 'span')} of trace ${reported.trace_id} to ${where}.`);
     if (leftCount > 0)
       terminal.note(`${counted(leftCount, 'span')} not ended yet: left out (--open exports them too).`);
     return EXIT.ok;

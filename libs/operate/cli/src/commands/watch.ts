@@ -31,7 +31,7 @@ import { jsonText } from '../text/json.ts';
 import { counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 import { ACTIVITY_COLOURS } from '../views/activity.ts';
-import { goesOn, unfinished } from '../views/unfinished.ts';
+import { isUnfinished, unfinished } from '../views/unfinished.ts';
 
 export interface WatchOptions extends PlaceOptions {
   /** Lines, also on a terminal. */
@@ -127,7 +127,7 @@ async function watchOne(current: Watch, target: Target, id: string, live: Live):
   const { session, signal } = current;
   const { terminal } = session;
   const endedIn = async (place: Place, view: WorkflowView): Promise<number | undefined> =>
-    goesOn(view) && waitingUndoOf(view) === null ? undefined : endCode(current, place, view, live);
+    isUnfinished(view) && waitingUndoOf(view) === null ? undefined : endCode(current, place, view, live);
   const ended = async (place: Place): Promise<number | undefined> =>
     endedIn(place, await place.client.run(id).get({ signal }));
   let followed: Followed | undefined;
@@ -135,7 +135,7 @@ async function watchOne(current: Watch, target: Target, id: string, live: Live):
     const view = await place.client.run(id).get({ signal });
     followed = new Followed(view, false);
     if (live !== undefined) live.show(view);
-    else tellNow(current, view);
+    else reportNow(current, view);
     return endedIn(place, view);
   });
   if (first !== undefined) return first;
@@ -146,8 +146,8 @@ async function watchOne(current: Watch, target: Target, id: string, live: Live):
     const { client } = place;
     const onLost = goneIf(place);
     for await (const change of followOne(id, followed!, { client, signal, crowds, onDelta, onLost })) {
-      if (live !== undefined) live.tell(change, await client.run(id).get({ content: false, signal }));
-      else tell(current, spoken, id, change);
+      if (live !== undefined) live.report(change, await client.run(id).get({ content: false, signal }));
+      else report(current, spoken, id, change);
       if (isEnd(change) && !signal.aborted) return endCode(current, place, await client.run(id).get(), live);
     }
     // The stream is over: it had ended before.
@@ -159,7 +159,7 @@ async function watchOne(current: Watch, target: Target, id: string, live: Live):
 const waitingUndoOf = ({ status, undo }: WorkflowView): string | null =>
   status === 'compensating' ? (undo?.waiting_workflow ?? null) : null;
 
-function tell({ session: { terminal }, narrator }: Watch, spoken: Spoken, id: string, change: Change | Crowd): void {
+function report({ session: { terminal }, narrator }: Watch, spoken: Spoken, id: string, change: Change | Crowd): void {
   spoken.end(id);
   terminal.record(change);
   terminal.line(narrator.line(change));
@@ -174,7 +174,7 @@ async function atOneLook<T>(session: Session, target: Target, work: (place: Plac
   }
 }
 
-function tellNow({ session: { terminal } }: Watch, view: WorkflowView): void {
+function reportNow({ session: { terminal } }: Watch, view: WorkflowView): void {
   const { workflow, definition, definition_version: version, activity, sequence_number: sequence } = view;
   const { paint } = terminal;
   terminal.record({ type: 'now', ...view });

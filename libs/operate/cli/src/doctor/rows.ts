@@ -15,13 +15,13 @@ import { type Finding, fail, ok, warn } from './finding.ts';
 const CHECK = 'Fold';
 
 export async function checkRows(target: AdminTarget, terminal: Terminal): Promise<readonly Finding[]> {
-  const tell = outlivedReporter(terminal);
+  const report = outlivedReporter(terminal);
   // Programs get all of them.
   const limit = terminal.json ? Number.POSITIVE_INFINITY : DIFFERENCES_MAX_COUNT;
   try {
     const opened = await openRebuild(target, 'compare', {
       onProgress: (progress) => showProgress(terminal, 'fold', progress),
-      onError: (error) => tell('fold', error),
+      onError: (error) => report('fold', error),
     });
     try {
       const left = target.kind === 'embedded' ? await opened.rows.unfinished() : undefined;

@@ -139,8 +139,8 @@ export function changeOf(of: Of, event: Event): Change | undefined {
         ? { ...as('compensated'), undo: String(control.undo), undone_count: null, left_count: null, took_ms }
         : { ...as('failed'), reason: 'compensation-failed', message, took_ms };
     case 'WorkflowCompleted': {
-      const goesOn = control.continued === undefined ? {} : { continued_as: String(control.continued) };
-      return { ...as('completed'), output: outputIn(event), took_ms, ...goesOn };
+      const continuedAs = control.continued === undefined ? {} : { continued_as: String(control.continued) };
+      return { ...as('completed'), output: outputIn(event), took_ms, ...continuedAs };
     }
     case 'WorkflowFailed':
     case 'WorkflowTerminated':

@@ -71,7 +71,7 @@ class World {
 
 const ENDS: Readonly<Record<string, string>> = { WorkflowCompleted: 'completed', WorkflowFailed: 'failed' };
 
-async function told(changes: AsyncIterable<Change | Crowd>): Promise<readonly (Change | Crowd)[]> {
+async function reported(changes: AsyncIterable<Change | Crowd>): Promise<readonly (Change | Crowd)[]> {
   const all: (Change | Crowd)[] = [];
   for await (const change of changes) all.push(change);
   return all;
@@ -83,14 +83,16 @@ const { signal } = new AbortController();
 async function firstOf(follower: FleetFollower, world: World, crowds: boolean): Promise<readonly (Change | Crowd)[]> {
   const enough = new AbortController();
   const client = world.client(() => enough.abort());
-  return told(follower.changes({ client, signal: enough.signal, crowds }));
+  return reported(follower.changes({ client, signal: enough.signal, crowds }));
 }
 
 describe('following one', () => {
   it('begins with all that has been where nothing was told yet, and says how long each took', async () => {
     const world = new World();
     world.run('w', 2);
-    const changes = await told(followOne('w', new Followed(world.row('w'), true), { client: world.client(), signal }));
+    const changes = await reported(
+      followOne('w', new Followed(world.row('w'), true), { client: world.client(), signal }),
+    );
     expect(changes.map(({ type }) => type)).toEqual(['started', 'checkpoint', 'checkpoint']);
     expect(changes[2]).toMatchObject({ sequence_number: 2, took_ms: 1_000 });
   });
@@ -102,7 +104,7 @@ describe('following one', () => {
     world.happen('w', 'CheckpointCommitted', { sequence: 3 });
     world.happen('w', 'StepFailed', { task: '2.0', attempt: 1, code: 'x', retry: { delayMs: 500 } });
     world.happen('w', 'WorkflowFailed', { code: 'x' }, { error: { message: 'never' } });
-    const changes = await told(followOne('w', followed, { client: world.client(), signal }));
+    const changes = await reported(followOne('w', followed, { client: world.client(), signal }));
     expect(changes).toMatchObject([
       { type: 'checkpoint', took_ms: null },
       { type: 'step_failed', retry_ms: 500 },
@@ -114,9 +116,9 @@ describe('following one', () => {
     const world = new World();
     world.run('w', CROWD_MIN_COUNT + 1);
     const client = world.client();
-    const people = await told(followOne('w', new Followed(world.row('w'), true), { client, signal, crowds: true }));
+    const people = await reported(followOne('w', new Followed(world.row('w'), true), { client, signal, crowds: true }));
     expect(people.slice(1)).toMatchObject([{ type: 'checkpoints', from: 1, to: CROWD_MIN_COUNT + 1 }]);
-    expect(await told(followOne('w', new Followed(world.row('w'), true), { client, signal }))).toHaveLength(
+    expect(await reported(followOne('w', new Followed(world.row('w'), true), { client, signal }))).toHaveLength(
       CROWD_MIN_COUNT + 2,
     );
   });

@@ -18,11 +18,11 @@ import {
   FOLLOW_NEWEST_COUNT,
   FOLLOW_OPEN_MAX,
   FOLLOW_PERIOD_MS,
-  FOLLOW_TOLD_MAX_COUNT,
+  FOLLOW_REPORTED_MAX_COUNT,
   FOLLOW_TRIES_MAX_COUNT,
   RETRY_PAUSE_MS,
   TASKS_SHOWN_COUNT,
-  UNDO_LOOK_MS,
+  UNDO_POLL_MS,
 } from '../limits.ts';
 import { stepNames, taskWords } from '../views/frontier.ts';
 import { type Change, type Crowd, changeOf, isEnd, type Of } from './change.ts';
@@ -110,32 +110,32 @@ export async function* followOne(
   const run = client.run(id);
   const left = new AbortController();
   const signal = AbortSignal.any([asked, left.signal]);
-  const look = (): Promise<WorkflowView | undefined> =>
+  const style = (): Promise<WorkflowView | undefined> =>
     patiently(signal, onLost, () => run.get({ content: false, signal }));
   const gathered = new Gathered(eventsOf(run, followed.position + 1, onDelta, { signal, onLost }));
-  let undoTold = '';
-  let isUndone = (await look())?.status === 'compensating';
+  let undoReported = '';
+  let isUndone = (await style())?.status === 'compensating';
   try {
     while (!signal.aborted) {
       for (let change = followed.pending.shift(); change !== undefined; change = followed.pending.shift()) {
         // Whoever is told of an end asks for what it left.
-        const view = isEnd(change) ? await viewFrom(look, followed.position) : undefined;
+        const view = isEnd(change) ? await viewFrom(style, followed.position) : undefined;
         yield withCounts(change, view);
       }
-      const waitMs = isUndone ? UNDO_LOOK_MS : FOREVER_MS;
+      const waitMs = isUndone ? UNDO_POLL_MS : FOREVER_MS;
       const events = await gathered.take({ waitMs, gatherMs: FOLLOW_GATHER_MS });
       if (events === undefined) return;
       followed.add(events, crowds);
       isUndone = undoing(events) ?? isUndone;
       if (events.at(-1)?.type === 'LeaseReleased') {
-        const view = await viewFrom(look, followed.position);
+        const view = await viewFrom(style, followed.position);
         if (view !== undefined) followed.pending.push(...followed.waiting(view));
       }
       if (!isUndone) continue;
       // Events of the undo are another workflow's.
-      const view = await look();
+      const view = await style();
       const waits = view?.undo?.waiting_workflow ?? '';
-      if (view !== undefined && waits !== '' && waits !== undoTold) {
+      if (view !== undefined && waits !== '' && waits !== undoReported) {
         const undo = await patiently(signal, onLost, () => client.run(waits).get({ content: false, signal }));
         const { workflow, definition } = view;
         const at = undo?.updated_at ?? view.updated_at;
@@ -148,7 +148,7 @@ export async function* followOne(
           reason: undo?.reason ?? '',
         });
       }
-      undoTold = waits;
+      undoReported = waits;
     }
   } finally {
     left.abort();
@@ -194,11 +194,11 @@ function undoing(events: readonly Event[]): boolean | undefined {
 
 /** Rows come after the log: as it stands once they have this position. Undefined: it was aborted first. */
 async function viewFrom(
-  look: () => Promise<WorkflowView | undefined>,
+  style: () => Promise<WorkflowView | undefined>,
   position: number,
 ): Promise<WorkflowView | undefined> {
   for (;;) {
-    const view = await look();
+    const view = await style();
     if (view === undefined || view.position >= position) return view;
     await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
   }
@@ -260,7 +260,7 @@ export class FleetFollower {
       while (!signal.aborted) {
         const items = await gathered.take({ waitMs: isLost ? 0 : FOLLOW_PERIOD_MS, gatherMs: FOLLOW_GATHER_MS });
         if (items === undefined) return;
-        const isFull = this.#followed.size > this.#keptCount + FOLLOW_TOLD_MAX_COUNT;
+        const isFull = this.#followed.size > this.#keptCount + FOLLOW_REPORTED_MAX_COUNT;
         const isListed = isLost || isFull || items.length === 0 || items.some(({ name }) => name === 'many');
         const rows = isListed
           ? ((await patiently(signal, onLost, () => this.#rows(client, signal))) ?? [])

@@ -29,9 +29,9 @@ export class Spoken {
     const key = `${workflow}\0${task}`;
     const lines = `${this.#lines.get(key) ?? ''}${text}`.split('\n');
     const open = lines.pop() ?? '';
-    for (const line of lines) this.#tell(line);
+    for (const line of lines) this.#report(line);
     this.#lines.set(key, open.length > LINE_MAX_CHARS ? '' : open);
-    if (open.length > LINE_MAX_CHARS) this.#tell(open);
+    if (open.length > LINE_MAX_CHARS) this.#report(open);
     else if (open !== '') this.#terminal.status(`… ${printable(open)}`);
   }
 
@@ -40,11 +40,11 @@ export class Spoken {
     for (const [key, line] of this.#lines) {
       if (!key.startsWith(`${workflow}\0`)) continue;
       this.#lines.delete(key);
-      if (line !== '') this.#tell(line);
+      if (line !== '') this.#report(line);
     }
   }
 
-  #tell(line: string): void {
+  #report(line: string): void {
     this.#terminal.note(this.#terminal.paintNote('dim', `… ${printable(line)}`));
   }
 }

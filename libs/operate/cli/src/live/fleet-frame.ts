@@ -60,10 +60,10 @@ export function numbersOf({ fleet: { workflows, workers }, queues }: FleetLook):
 }
 
 /** Each no wider than the terminal. */
-export function fleetLines(look: FleetLook, how: FrameLook): readonly string[] {
+export function fleetLines(style: FleetLook, how: FrameLook): readonly string[] {
   const { width, paint } = how;
-  const { workflows, spent, lag, rows_ready: isReady, events_per_second: speeds } = look.fleet;
-  const { live, ready, running, waiting, stuck, recovering } = numbersOf(look);
+  const { workflows, spent, lag, rows_ready: isReady, events_per_second: speeds } = style.fleet;
+  const { live, ready, running, waiting, stuck, recovering } = numbersOf(style);
   const ended = workflows.filter(({ status }) => ['completed', 'failed', 'compensated'].includes(status));
   const tokens = spent.reduce((sum, hour) => sum + hour.tokens, 0);
   const micros = spent.reduce((sum, hour) => sum + hour.cost_micros, 0);
@@ -87,8 +87,8 @@ export function fleetLines(look: FleetLook, how: FrameLook): readonly string[] {
       width,
     ),
     '',
-    ...workerLines(look, how),
-    ...queueLines(look, how),
+    ...workerLines(style, how),
+    ...queueLines(style, how),
   ];
 }
 

@@ -5,7 +5,7 @@
 
 import { UnavailableError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
-import { FLEET_LOOK_MS, LIVE_LINES_MAX_COUNT } from '../limits.ts';
+import { FLEET_POLL_MS, LIVE_LINES_MAX_COUNT } from '../limits.ts';
 import { failureOf } from '../place/api-failure.ts';
 import { lastingPlace, openPlace, type Place, type PlaceOptions, targetOf } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
@@ -17,7 +17,7 @@ import { Screen } from './screen.ts';
 
 /** What is shown now. */
 interface Shown {
-  told: FleetLook | undefined;
+  reported: FleetLook | undefined;
   note: string;
   /** What happened, the newest last. */
   readonly lines: string[];
@@ -30,7 +30,7 @@ export async function liveFleet(session: Session, options: PlaceOptions, canvas:
   const screen = new Screen(canvas, session.stdin);
   const interruption = takeInterrupts(session);
   interruption.signal.addEventListener('abort', () => screen.leave('interrupted'), { once: true });
-  const shown: Shown = { told: undefined, note: 'looking …', lines: [], known: new Set() };
+  const shown: Shown = { reported: undefined, note: 'looking …', lines: [], known: new Set() };
   let place: Place | undefined;
   screen.take();
   try {
@@ -38,7 +38,7 @@ export async function liveFleet(session: Session, options: PlaceOptions, canvas:
     while (!screen.left.aborted) {
       try {
         place ??= await lastingPlace(session, target);
-        await look(shown, place, () => openPlace(session, target));
+        await style(shown, place, () => openPlace(session, target));
       } catch (error) {
         const failure = failureOf(error);
         if (!(failure instanceof UnavailableError)) throw failure;
@@ -47,7 +47,7 @@ export async function liveFleet(session: Session, options: PlaceOptions, canvas:
         place = undefined;
       }
       screen.draw(frame(shown, screen, session));
-      await screen.pause(FLEET_LOOK_MS);
+      await screen.pause(FLEET_POLL_MS);
     }
     return screen.left.reason === 'quit' ? EXIT.ok : EXIT.interrupted;
   } finally {
@@ -57,21 +57,21 @@ export async function liveFleet(session: Session, options: PlaceOptions, canvas:
   }
 }
 
-async function look(shown: Shown, place: Place | undefined, open: () => Promise<Place>): Promise<void> {
-  if (place === undefined && shown.told !== undefined) {
+async function style(shown: Shown, place: Place | undefined, open: () => Promise<Place>): Promise<void> {
+  if (place === undefined && shown.reported !== undefined) {
     shown.note = 'nobody runs workflows here now; as it was';
     return;
   }
   const own = place ?? (await open());
   try {
-    const told = await lookAtFleet(own.client);
-    const before = shown.told;
-    if (before === undefined) shown.known = new Set(told.fleet.workers.map(({ holder }) => holder));
+    const reported = await lookAtFleet(own.client);
+    const before = shown.reported;
+    if (before === undefined) shown.known = new Set(reported.fleet.workers.map(({ holder }) => holder));
     else {
-      shown.lines.push(...changesBetween(before, told).map((line) => `${clockTime(Date.now())}  ${line}`));
+      shown.lines.push(...changesBetween(before, reported).map((line) => `${clockTime(Date.now())}  ${line}`));
       if (shown.lines.length > LIVE_LINES_MAX_COUNT) shown.lines.splice(0, shown.lines.length - LIVE_LINES_MAX_COUNT);
     }
-    shown.told = told;
+    shown.reported = reported;
     shown.note = place === undefined ? 'nobody runs workflows here now' : '';
   } finally {
     if (own !== place) await own.close();
@@ -79,12 +79,12 @@ async function look(shown: Shown, place: Place | undefined, open: () => Promise<
 }
 
 function frame(shown: Shown, screen: Screen, { terminal }: Session): readonly string[] {
-  const { told, note, lines, known } = shown;
+  const { reported, note, lines, known } = shown;
   const { columns: width, rows } = screen;
   const { paint } = terminal;
   const head = cut(`tidemark watch  ${clockTime(Date.now())}  ${printable(note)}`, width);
   const foot = paint('dim', cut('q leaves', width));
-  const fleet = told === undefined ? [] : fleetLines(told, { width, paint, known });
+  const fleet = reported === undefined ? [] : fleetLines(reported, { width, paint, known });
   const above = [paint('bold', head), ...fleet, ''];
   const room = Math.max(rows - above.length - 1, 0);
   const below = room === 0 ? [] : lines.slice(-room).map((line) => cut(line, width));

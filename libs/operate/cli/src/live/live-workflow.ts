@@ -5,7 +5,7 @@ import { EXIT } from '@tidemark/host/exit-codes';
 import type { Change, Crowd } from '../follow/change.ts';
 import type { Delta } from '../follow/spoken.ts';
 import { Narrator } from '../follow/words.ts';
-import { FLEET_LOOK_MS, LIVE_LINES_MAX_COUNT, LIVE_SAID_MAX_CHARS } from '../limits.ts';
+import { FLEET_POLL_MS, LIVE_LINES_MAX_COUNT, LIVE_SAID_MAX_CHARS } from '../limits.ts';
 import type { Session } from '../session.ts';
 import type { Painter, Stream } from '../terminal.ts';
 import { progressBar } from '../text/progress.ts';
@@ -52,7 +52,7 @@ export class LiveWorkflow {
     this.#draw();
   }
 
-  tell(change: Change | Crowd, view: WorkflowView): void {
+  report(change: Change | Crowd, view: WorkflowView): void {
     this.#said = '';
     this.#lines.push(this.#narrator.line(change));
     if (this.#lines.length > LIVE_LINES_MAX_COUNT) this.#lines.shift();
@@ -76,7 +76,7 @@ export class LiveWorkflow {
   /** Times go on, and the size may change. */
   async #redraw(): Promise<void> {
     while (!this.left.aborted && !this.#isClosed) {
-      await this.#screen.pause(FLEET_LOOK_MS);
+      await this.#screen.pause(FLEET_POLL_MS);
       this.#draw();
     }
   }

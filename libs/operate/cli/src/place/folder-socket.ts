@@ -88,13 +88,13 @@ export async function folderFetch(folder: string): Promise<typeof fetch> {
       sent.once('error', reject);
       sent.once('response', (answer) => {
         const { statusCode = 500, headers: given } = answer;
-        const told = Object.entries(given).flatMap(([name, value]) =>
+        const reported = Object.entries(given).flatMap(([name, value]) =>
           value === undefined ? [] : [[name, String(value)]],
         );
         const isEmpty = statusCode === 204;
         if (isEmpty) answer.resume();
         const stream = isEmpty ? null : (Readable.toWeb(answer) as ReadableStream<Uint8Array>);
-        resolve(new Response(stream, { status: statusCode, headers: told as [string, string][] }));
+        resolve(new Response(stream, { status: statusCode, headers: reported as [string, string][] }));
       });
       sent.end(typeof body === 'string' ? body : undefined);
     });
@@ -103,8 +103,8 @@ export async function folderFetch(folder: string): Promise<typeof fetch> {
 /** Where it really is: the name is a link where the folder's own path would be too long for a socket. */
 async function ownSocket(named: string): Promise<string> {
   const uid = process.getuid?.();
-  for (const look of [lstat, stat]) {
-    const found = await look(named).catch(() => undefined);
+  for (const style of [lstat, stat]) {
+    const found = await style(named).catch(() => undefined);
     if (found === undefined || uid === undefined || found.uid === uid) continue;
     throw new ConfigError(
       'holder-foreign',

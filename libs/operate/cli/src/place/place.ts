@@ -10,7 +10,7 @@ import { ConfigError, UnavailableError } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
 import type { Definition } from '@tidemark/runtime';
 import { noState, UsageError } from '../failures.ts';
-import { FOLDER_WAIT_MS, HOLDER_ANSWER_MS, HOLDER_LOOK_MS, RETRY_PAUSE_MS } from '../limits.ts';
+import { FOLDER_WAIT_MS, HOLDER_ANSWER_MS, HOLDER_POLL_MS, RETRY_PAUSE_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
 import { failureOf } from './api-failure.ts';
 import { contextNamed, readContexts } from './contexts.ts';
@@ -235,7 +235,7 @@ export async function awaitHolder(session: Session, target: Target, signal: Abor
   while (!signal.aborted) {
     const place = await lastingPlace(session, target);
     if (place !== undefined) return place;
-    await new Promise((resolve) => setTimeout(resolve, HOLDER_LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, HOLDER_POLL_MS));
   }
   return undefined;
 }

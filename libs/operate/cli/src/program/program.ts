@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { nameTexts, tenantName, wholeNumber } from '../arguments.ts';
-import { tellFailure, UsageError } from '../failures.ts';
+import { reportFailure, UsageError } from '../failures.ts';
 import {
   CONCURRENCY_DEFAULT_COUNT,
   CONCURRENCY_MAX_COUNT,
@@ -78,10 +78,10 @@ export async function runCli(args: readonly string[], session: Session): Promise
     await program.parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {
-    if (!(error instanceof CommanderError)) return tellFailure(error, session.terminal, session.env);
+    if (!(error instanceof CommanderError)) return reportFailure(error, session.terminal, session.env);
     if (error.exitCode === 0) return EXIT.ok;
     const message = error.message.replace(/^error: /, '').replace(/\n/g, ' ');
-    return tellFailure(new UsageError(usageMessage(message, error.code)), session.terminal, session.env);
+    return reportFailure(new UsageError(usageMessage(message, error.code)), session.terminal, session.env);
   }
 }
 

@@ -52,10 +52,10 @@ const usd = (micros: number): string => `$${(micros / 1_000_000).toFixed(6).repl
 export function bundleLines(
   call: SeenCall,
   shown: { readonly messages?: boolean | undefined; readonly items?: boolean | undefined },
-  look: Look,
+  style: Look,
 ): readonly string[] {
   const { key, provider, model, bundle, manifest, messages, answer, identical, rebuilt, prompt = [] } = call;
-  const { paint } = look;
+  const { paint } = style;
   const head = [
     `${paint('bold', 'call')}     ${printable(key)}`,
     `${paint('bold', 'model')}    ${printable(`${provider} ${model}`)}`,
@@ -66,7 +66,7 @@ export function bundleLines(
       `${paint('bold', 'answer')}   ${finishReason}, ${count(usage.inputTokens)} tokens in, ${count(usage.outputTokens)} out, ${usd(costMicros)}, ${count(latencyMs)} ms`,
     );
   }
-  if (manifest === null) return [...head, 'It was made without a bundle.', ...promptLines(prompt, look)];
+  if (manifest === null) return [...head, 'It was made without a bundle.', ...promptLines(prompt, style)];
   const same = identical ? paint('green', 'identical to what was sent') : paint('red', 'NOT what was sent');
   const { totals, bundle_type: type } = manifest;
   head.push(
@@ -77,10 +77,10 @@ export function bundleLines(
   return [
     ...head,
     '',
-    ...laneLines(manifest, look),
-    ...(shown.items === true ? ['', ...itemLines(manifest.items, look)] : []),
-    ...(shown.messages === true ? ['', ...(messages ?? []).flatMap((message) => messageLines(message, look))] : []),
-    ...promptLines(prompt, look),
+    ...laneLines(manifest, style),
+    ...(shown.items === true ? ['', ...itemLines(manifest.items, style)] : []),
+    ...(shown.messages === true ? ['', ...(messages ?? []).flatMap((message) => messageLines(message, style))] : []),
+    ...promptLines(prompt, style),
   ];
 }
 
@@ -141,8 +141,8 @@ function messageLines(message: BundleMessage, { paint }: Look): readonly string[
   return [paint('cyan', `[${message.role}]`), ...text.split('\n').map(printable), ''];
 }
 
-export function diffLines(diff: BundleDiff, look: Look): readonly string[] {
-  const { paint } = look;
+export function diffLines(diff: BundleDiff, style: Look): readonly string[] {
+  const { paint } = style;
   if (diff.identical) return ['The two bundles are identical.'];
   const item = ({ place, type, tokens }: ManifestItem): string =>
     `${printable(place)} ${type}${tokens === null ? '' : ` (${counted(tokens, 'token')})`}`;

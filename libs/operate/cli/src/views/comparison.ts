@@ -20,11 +20,11 @@ const VALUE_LINES_MAX = 12;
 
 type Look = Pick<Terminal, 'paint' | 'width'>;
 
-export function comparisonLines(comparison: Comparison, look: Look): readonly string[] {
+export function comparisonLines(comparison: Comparison, style: Look): readonly string[] {
   const { workflows, same_outcome: isSameOutcome, first_difference: difference } = comparison;
-  const row = (title: string, tell: (one: Compared) => string): readonly string[] => [
+  const row = (title: string, report: (one: Compared) => string): readonly string[] => [
     title,
-    ...workflows.map((one) => printable(tell(one))),
+    ...workflows.map((one) => printable(report(one))),
   ];
   const rows = [
     row('definition', (one) => `${one.definition} v${one.definition_version}`),
@@ -39,18 +39,18 @@ export function comparisonLines(comparison: Comparison, look: Look): readonly st
   const columns = [{ title: '' }, ...workflows.map(({ workflow }) => ({ title: printable(workflow), shrinksTo: 16 }))];
   const outcome = isSameOutcome ? 'The outcome is the same.' : 'The outcomes differ.';
   return [
-    ...table(columns, rows, { width: look.width, title: (text) => look.paint('bold', text) }),
+    ...table(columns, rows, { width: style.width, title: (text) => style.paint('bold', text) }),
     '',
-    look.paint(isSameOutcome ? 'green' : 'yellow', outcome),
-    ...(isSameOutcome ? [] : workflows.flatMap((one) => outputLines(one, look))),
-    ...differenceLines(difference, look),
+    style.paint(isSameOutcome ? 'green' : 'yellow', outcome),
+    ...(isSameOutcome ? [] : workflows.flatMap((one) => outputLines(one, style))),
+    ...differenceLines(difference, style),
   ];
 }
 
 /** `7 (2 shared)`. */
-function withShared(one: Compared, tell: (totals: Totals) => string): string {
-  const whole = tell(one);
-  return one.fork === undefined ? whole : `${whole} (${tell(one.shared)} shared)`;
+function withShared(one: Compared, report: (totals: Totals) => string): string {
+  const whole = report(one);
+  return one.fork === undefined ? whole : `${whole} (${report(one.shared)} shared)`;
 }
 
 const effectWords = ({ called_effects: called, replayed_effects: replayed }: Compared): string =>
@@ -62,7 +62,7 @@ function outputLines({ workflow, output }: Compared, { width, paint }: Look): re
   return [paint('dim', `Output of ${printable(workflow)}`), ...lines];
 }
 
-function differenceLines(difference: Comparison['first_difference'], look: Look): readonly string[] {
+function differenceLines(difference: Comparison['first_difference'], style: Look): readonly string[] {
   if (difference === null) return ['Every checkpoint has the same step, the same belief and the same output.'];
   const { sequence_number: at, checkpoints } = difference;
   const [one = null, other = null] = checkpoints;
@@ -71,7 +71,7 @@ function differenceLines(difference: Comparison['first_difference'], look: Look)
   const what = isSameBelief && one.step === other.step ? 'output' : 'belief';
   return [
     `They differ from checkpoint #${at} of the whole history on.`,
-    ...checkpoints.flatMap((point) => pointLines(point, what, look)),
+    ...checkpoints.flatMap((point) => pointLines(point, what, style)),
   ];
 }
 

@@ -107,14 +107,14 @@ function picture(spans: readonly TraceSpan[], fromMs: number, toMs: number): str
 function tail({ spans }: Row): string {
   const [{ attributes, error, isOpen }] = spans as [TraceSpan];
   if (spans.length > 1) return `longest ${duration(Math.max(...spans.map(lengthOf)))}`;
-  const told = (name: string): readonly string[] => {
+  const reported = (name: string): readonly string[] => {
     const value = attributes[`tidemark.${name}`];
     return value === undefined ? [] : [String(value)];
   };
-  const sequence = told('checkpoint.sequence').map((text) => `#${text}`);
-  const tokens = told('tokens').flatMap((text) => (Number(text) > 0 ? [`${text} tokens`] : []));
-  const recovery = told('recovery.action').map((text) => `recovery: ${text}`);
-  const ended = [...told('status'), ...told('lease.end').filter((text) => text !== error)];
+  const sequence = reported('checkpoint.sequence').map((text) => `#${text}`);
+  const tokens = reported('tokens').flatMap((text) => (Number(text) > 0 ? [`${text} tokens`] : []));
+  const recovery = reported('recovery.action').map((text) => `recovery: ${text}`);
+  const ended = [...reported('status'), ...reported('lease.end').filter((text) => text !== error)];
   return [
     ...(isOpen ? ['open'] : []),
     ...(error === undefined ? [] : [error]),

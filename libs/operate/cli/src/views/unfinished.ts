@@ -15,7 +15,7 @@ export interface Unfinished {
 }
 
 /** It may go on by itself. */
-export const goesOn = ({ status }: Pick<WorkflowView, 'status'>): boolean =>
+export const isUnfinished = ({ status }: Pick<WorkflowView, 'status'>): boolean =>
   status === 'open' || status === 'compensating';
 
 /** `at`: where it was asked. */
@@ -24,35 +24,35 @@ export async function unfinished(client: Client, view: WorkflowView, at: At): Pr
   const reason = view.reason ?? '';
   if (view.forgotten) return { error: historyForgotten(workflowId(workflow)), answers: [] };
   if (status === 'failed') {
-    return told('workflow-failed', `${workflow} failed (${reason}): ${view.error?.message ?? ''}`, workflow);
+    return reported('workflow-failed', `${workflow} failed (${reason}): ${view.error?.message ?? ''}`, workflow);
   }
   if (status === 'compensated' && undo !== null) {
     const came = `${endedWords(undo)} (${causeWords(reason, undo.why ?? '')})${countWords(undo, ': ')}`;
     const message = `${workflow} ${came}; ${showCommand(undo.workflow, at)} tells what was.`;
-    return told('workflow-compensated', message, workflow);
+    return reported('workflow-compensated', message, workflow);
   }
   if (status === 'compensating') return undoParked(client, view, at);
   const show = showCommand(workflow, at);
   const asked = view.question?.message ?? '';
   const message = `${workflow} waits for a person (${reason}); ${show} tells why, and how to answer.${asked === '' ? '' : ` ${asked}`}`;
-  return told('workflow-parked', message, workflow);
+  return reported('workflow-parked', message, workflow);
 }
 
-const told = (code: string, message: string, workflow: string): Unfinished => ({
+const reported = (code: string, message: string, workflow: string): Unfinished => ({
   error: new TidemarkError(code, message, { workflow }),
   answers: [],
 });
 
 async function undoParked(client: Client, { workflow, undo }: WorkflowView, at: At): Promise<Unfinished> {
   const waiting = undo?.waiting_workflow ?? null;
-  if (waiting === null) return told('workflow-parked', `${workflow} is being undone.`, workflow);
+  if (waiting === null) return reported('workflow-parked', `${workflow} is being undone.`, workflow);
   const waits = await client.run(waiting).get();
   const why = causeWords(waits.reason ?? '', waits.question?.message ?? '');
   const message = `${workflow} is being undone, and its undo ${waiting} waits for a person (${why}); ${showCommand(waiting, at)} tells more.`;
   const answers = waits.question === null ? [] : answersOf(waiting, waits.tenant, waits.question, at);
   const commands = answers.flatMap(({ command, means }) => [`  ${printable(command)}`, `    ${printable(means)}`]);
   return {
-    ...told('workflow-parked', message, workflow),
+    ...reported('workflow-parked', message, workflow),
     answers: commands.length === 0 ? [] : [`Answer ${printable(waiting)} with one of these:`, ...commands],
   };
 }

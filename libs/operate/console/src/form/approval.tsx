@@ -62,7 +62,7 @@ function AnswerForm(props: {
   const answer = useAnswer(approval);
 
   /** To the first field that is wrong, once it is marked. */
-  const tell = (wrong: Problems): void => {
+  const report = (wrong: Problems): void => {
     setProblems(wrong);
     requestAnimationFrame(() => {
       const places = [...(box.current?.querySelectorAll<HTMLElement>('[data-place]') ?? [])];
@@ -80,7 +80,7 @@ function AnswerForm(props: {
   const approve = async (): Promise<void> => {
     const { value, problems: wrong } = readForm(field, draft);
     setError(null);
-    tell(wrong);
+    report(wrong);
     if (wrong.size > 0) return;
     setBusy(true);
     try {
@@ -88,8 +88,8 @@ function AnswerForm(props: {
       onDone();
     } catch (failed) {
       noteRefusal(failed);
-      const told = failed instanceof TidemarkApiError ? problemsOf(failed.fields) : new Map<string, string>();
-      if (told.size > 0) tell(told);
+      const reported = failed instanceof TidemarkApiError ? problemsOf(failed.fields) : new Map<string, string>();
+      if (reported.size > 0) report(reported);
       setError(failed);
     } finally {
       setBusy(false);

@@ -82,14 +82,14 @@ it('names each place that is wrong', () => {
 
 it('replaces what was told of a field as soon as something else stands in it', () => {
   const before = filled({ cents: '', urgent: '', lines: [{ sku: '', count: '' }] });
-  const told = new Map([...readForm(field, before).problems, ['/note', 'the server’s word']]);
+  const reported = new Map([...readForm(field, before).problems, ['/note', 'the server’s word']]);
   const after = { ...(before as object), cents: '9000', lines: [{ sku: 'a', count: '' }] } as Draft;
-  expect([...problemsAfter(told, field, before, after)]).toEqual([
+  expect([...problemsAfter(reported, field, before, after)]).toEqual([
     ['/cents', 'It must be at most 5000.'],
     ['/urgent', 'Choose one.'],
     ['/note', 'the server’s word'],
   ]);
-  expect(problemsAfter(told, field, before, { ...(after as object), note: 'b' } as Draft).has('/note')).toBe(false);
+  expect(problemsAfter(reported, field, before, { ...(after as object), note: 'b' } as Draft).has('/note')).toBe(false);
 });
 
 it('asks for what it does not know as JSON, and takes no schema at its word', () => {

@@ -315,10 +315,10 @@ function readNumber(
 }
 
 /** What is still wrong once something was typed: what stood at a place that changed is judged anew, and the rest stays as it was told. */
-export function problemsAfter(told: Problems, field: Field, before: Draft, after: Draft): Problems {
+export function problemsAfter(reported: Problems, field: Field, before: Draft, after: Draft): Problems {
   const now = readForm(field, after).problems;
   return new Map(
-    [...told].flatMap(([place, problem]) => {
+    [...reported].flatMap(([place, problem]) => {
       if (sameDraft(draftAt(before, place), draftAt(after, place))) return [[place, problem] as const];
       const anew = now.get(place);
       return anew === undefined ? [] : [[place, anew] as const];

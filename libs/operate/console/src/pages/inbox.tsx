@@ -26,10 +26,10 @@ interface Entry {
   readonly assignee: string | null;
   readonly approval: Approval | null;
   /** What it asks is here as well. */
-  readonly isTold: boolean;
+  readonly isReported: boolean;
 }
 
-const ofApproval = (approval: Approval): Omit<Entry, 'isTold'> => ({
+const ofApproval = (approval: Approval): Omit<Entry, 'isReported'> => ({
   ...{ workflow: approval.workflow, task: approval.task, definition: approval.definition, at: approval.asked_at },
   ...{ title: approval.title ?? words(approval.name), assignee: approval.assignee, approval },
 });
@@ -42,8 +42,8 @@ const pageOf = (cursor: unknown) => ({ limit: PAGE_COUNT, ...(cursor !== '' && {
 type Page = Awaited<ReturnType<typeof askApprovals>>;
 
 /** What each asks is asked for page by page, once and when others are on the page. */
-function useTold(polled: InfiniteData<Page> | undefined): readonly Entry[] {
-  const told = useQueries({
+function useReported(polled: InfiniteData<Page> | undefined): readonly Entry[] {
+  const reported = useQueries({
     queries: (polled?.pages ?? []).map((page, index) => {
       const cursor = polled!.pageParams[index];
       return {
@@ -54,9 +54,9 @@ function useTold(polled: InfiniteData<Page> | undefined): readonly Entry[] {
       };
     }),
   });
-  const known = new Map(told.flatMap(({ data }) => data?.approvals ?? []).map((one) => [keyOf(one), one]));
+  const known = new Map(reported.flatMap(({ data }) => data?.approvals ?? []).map((one) => [keyOf(one), one]));
   const all = (polled?.pages ?? []).flatMap(({ approvals }) => approvals);
-  return all.map((one) => ({ ...ofApproval(known.get(keyOf(one)) ?? one), isTold: known.has(keyOf(one)) }));
+  return all.map((one) => ({ ...ofApproval(known.get(keyOf(one)) ?? one), isReported: known.has(keyOf(one)) }));
 }
 
 const keyOf = ({ workflow, task }: Pick<Approval, 'workflow' | 'task'>): string => `${workflow} ${task}`;
@@ -83,12 +83,12 @@ function useEntries() {
     getNextPageParam: cursorOf,
     refetchInterval: LIST_PERIOD_MS,
   });
-  const asked = useTold(approvals.data);
+  const asked = useReported(approvals.data);
   const stuck =
     parked.data?.pages.flatMap((page) =>
       page.workflows.map(
         ({ workflow, definition, reason, updated_at: at }): Entry => ({
-          ...{ workflow, task: null, definition, at, assignee: null, approval: null, isTold: true },
+          ...{ workflow, task: null, definition, at, assignee: null, approval: null, isReported: true },
           title: words(reason ?? 'a question'),
         }),
       ),
@@ -150,7 +150,7 @@ export function InboxPage({ query }: { readonly query: URLSearchParams }) {
             key={`${at === -1 ? workflow : entries[at]!.workflow} ${at === -1 ? task : entries[at]!.task}`}
             workflow={at === -1 ? workflow! : entries[at]!.workflow}
             approval={at === -1 ? null : entries[at]!.approval}
-            isTold={at === -1 || entries[at]!.isTold}
+            isReported={at === -1 || entries[at]!.isReported}
           />
         </div>
       )}
@@ -174,8 +174,8 @@ function EntryLine({ entry, isPicked }: { readonly entry: Entry; readonly isPick
   );
 }
 
-function Asked(props: { readonly workflow: string; readonly approval: Approval | null; readonly isTold: boolean }) {
-  const { workflow, approval, isTold } = props;
+function Asked(props: { readonly workflow: string; readonly approval: Approval | null; readonly isReported: boolean }) {
+  const { workflow, approval, isReported } = props;
   return (
     <section className="asked">
       <header>
@@ -190,7 +190,7 @@ function Asked(props: { readonly workflow: string; readonly approval: Approval |
       </header>
       {approval === null ? (
         <Stuck workflow={workflow} />
-      ) : !isTold ? (
+      ) : !isReported ? (
         <Loading />
       ) : (
         <ApprovalCard approval={approval} onDone={() => go('/inbox', { replaces: true })} />

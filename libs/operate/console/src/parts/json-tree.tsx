@@ -97,19 +97,19 @@ function BranchItem({ name, node, depth, onlyChanges }: ItemProps & { readonly n
 
 /** The first of what a closed branch holds, in a line. */
 function Preview({ of: { members, shape } }: { readonly of: Branch }) {
-  const told: string[] = [];
+  const reported: string[] = [];
   let chars = 0;
   for (const [key, node] of members.slice(0, PREVIEW_COUNT)) {
     if (node.kind !== 'leaf') continue;
     const value = node.after ?? node.before;
     const said = typeof value === 'string' ? value.slice(0, PREVIEW_MAX_CHARS) : JSON.stringify(value ?? null);
-    told.push(shape === 'array' ? said : `${key.slice(0, PREVIEW_MAX_CHARS)}: ${said}`);
+    reported.push(shape === 'array' ? said : `${key.slice(0, PREVIEW_MAX_CHARS)}: ${said}`);
     chars += said.length;
     if (chars > PREVIEW_MAX_CHARS) break;
   }
-  if (told.length === 0) return null;
-  const line = told.join(', ');
-  const isCut = line.length > PREVIEW_MAX_CHARS || told.length < members.length;
+  if (reported.length === 0) return null;
+  const line = reported.join(', ');
+  const isCut = line.length > PREVIEW_MAX_CHARS || reported.length < members.length;
   return <bdi className="preview">{plain(`${line.slice(0, PREVIEW_MAX_CHARS)}${isCut ? ' …' : ''}`)}</bdi>;
 }
 

@@ -16,7 +16,7 @@ const heard = new Set<() => void>();
 let isSignedOut = false;
 let key = window.sessionStorage.getItem(KEY_NAME) ?? '';
 
-function tell(): void {
+function report(): void {
   for (const hear of heard) hear();
 }
 
@@ -28,7 +28,7 @@ export async function signIn(given: string): Promise<void> {
   window.sessionStorage.setItem(KEY_NAME, given);
   isSignedOut = false;
   queries.clear();
-  tell();
+  report();
 }
 
 export function signOut(): void {
@@ -36,7 +36,7 @@ export function signOut(): void {
   window.sessionStorage.removeItem(KEY_NAME);
   queries.clear();
   isSignedOut = true;
-  tell();
+  report();
 }
 
 export const hasKey = (): boolean => key !== '';
@@ -56,7 +56,7 @@ export function useSignedOut(): boolean {
 export function noteRefusal(error: unknown): void {
   if (!(error instanceof TidemarkApiError) || error.status !== 401 || isSignedOut) return;
   isSignedOut = true;
-  tell();
+  report();
 }
 
 let isLost = false;
@@ -75,7 +75,7 @@ export function useLost(): boolean {
 function noteReached(reached: boolean): void {
   if (isLost !== reached) return;
   isLost = !reached;
-  tell();
+  report();
 }
 
 function noteFailure(error: unknown): void {

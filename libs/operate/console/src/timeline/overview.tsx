@@ -11,7 +11,7 @@ const TOP_PX = 18;
 /** Lanes with a line of their own; further workers share the last one. */
 const LANES_SHOWN_COUNT = 6;
 /** Shorter ones are too narrow for their length to stand in them. */
-const GAP_TOLD_MS = 1_000;
+const GAP_REPORTED_MS = 1_000;
 
 export interface OverviewProps {
   readonly timeline: Timeline;
@@ -154,7 +154,7 @@ const Gaps = ({ scale, height }: { readonly scale: Scale; readonly height: numbe
       <g key={fromMs} className="gap">
         <title>{`Nobody held it for ${duration(toMs - fromMs)}`}</title>
         <rect x={fromPx} y={TOP_PX} width={toPx - fromPx} height={height - TOP_PX} />
-        {toMs - fromMs < GAP_TOLD_MS ? null : (
+        {toMs - fromMs < GAP_REPORTED_MS ? null : (
           <text x={(fromPx + toPx) / 2} y={TOP_PX + (height - TOP_PX) / 2 + 4}>
             {duration(toMs - fromMs).split(' ')[0]}
           </text>

@@ -16,8 +16,8 @@ type Look = Pick<Terminal, 'paint' | 'width'>;
 const INDENT = '  ';
 const VALUE_LINES_MAX = 24;
 
-export function pastLines(past: Past, look: Look, nowMs: number): readonly string[] {
-  const { paint, width } = look;
+export function pastLines(past: Past, style: Look, nowMs: number): readonly string[] {
+  const { paint, width } = style;
   const { sequence_number: sequence, newest_sequence_number: newest, tokens, cost_micros: micros } = past;
   const where = sequence === 0 ? 'when it was opened' : `after checkpoint #${sequence} of ${newest}`;
   const spent = [
@@ -36,9 +36,9 @@ export function pastLines(past: Past, look: Look, nowMs: number): readonly strin
     ],
     [paint('bold', 'Input'), ...value(past.input)],
     [paint('bold', 'Belief'), ...value(past.belief)],
-    frontierLines(past, look, nowMs),
-    lastLines(past, look),
-    fragmentLines(past, look),
+    frontierLines(past, style, nowMs),
+    lastLines(past, style),
+    fragmentLines(past, style),
   ];
   return sections.filter((lines) => lines.length > 0).flatMap((lines, at) => (at === 0 ? lines : ['', ...lines]));
 }
@@ -46,14 +46,14 @@ export function pastLines(past: Past, look: Look, nowMs: number): readonly strin
 const indented = (lines: readonly string[]): readonly string[] => lines.map((line) => `${INDENT}${line}`);
 const inner = ({ width }: Look): number | undefined => (width === undefined ? undefined : width - INDENT.length);
 
-function frontierLines({ frontier }: Past, look: Look, nowMs: number): readonly string[] {
-  if (frontier.length === 0) return [look.paint('bold', 'Frontier: nothing was left to be done')];
+function frontierLines({ frontier }: Past, style: Look, nowMs: number): readonly string[] {
+  if (frontier.length === 0) return [style.paint('bold', 'Frontier: nothing was left to be done')];
   const steps = stepNames(frontier);
   const cells = frontier.map((task) => [task.task, printable(task.step), printable(taskWords(task, steps, nowMs))]);
   const columns = [{ title: 'TASK' }, { title: 'STEP', shrinksTo: 8 }, { title: 'STATE', shrinksTo: 20 }];
-  const options = { width: inner(look), title: (text: string) => look.paint('dim', text) };
+  const options = { width: inner(style), title: (text: string) => style.paint('dim', text) };
   return [
-    look.paint('bold', `Frontier: ${counted(frontier.length, 'task')} pending`),
+    style.paint('bold', `Frontier: ${counted(frontier.length, 'task')} pending`),
     ...indented(table(columns, cells, options)),
   ];
 }
@@ -69,7 +69,7 @@ function lastLines({ last_checkpoint: last, last_action: action }: Past, { paint
 }
 
 /** The newest; all of them are in the JSON. */
-function fragmentLines({ fragments }: Past, look: Look): readonly string[] {
+function fragmentLines({ fragments }: Past, style: Look): readonly string[] {
   if (fragments.length === 0) return [];
   const shown = fragments.slice(-FRAGMENTS_SHOWN_COUNT);
   const cells = shown.map(({ place, type, text = '' }) => [
@@ -80,9 +80,9 @@ function fragmentLines({ fragments }: Past, look: Look): readonly string[] {
   const columns = [{ title: 'PLACE' }, { title: 'TYPE' }, { title: 'TEXT', shrinksTo: 20 }];
   const left = fragments.length - shown.length;
   const more = left === 0 ? [] : [`${INDENT}… ${counted(left, 'earlier fragment')} (--json)`];
-  const options = { width: inner(look), title: (text: string) => look.paint('dim', text) };
+  const options = { width: inner(style), title: (text: string) => style.paint('dim', text) };
   return [
-    look.paint('bold', `Fragments: ${counted(fragments.length, 'fragment')}`),
+    style.paint('bold', `Fragments: ${counted(fragments.length, 'fragment')}`),
     ...more,
     ...indented(table(columns, cells, options)),
   ];

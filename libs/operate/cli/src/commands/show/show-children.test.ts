@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import type { Found } from './show.ts';
 import { showLines } from './show-lines.ts';
 
-const look = { paint: (_: string, text: string) => text, width: 100 } as never;
+const style = { paint: (_: string, text: string) => text, width: 100 } as never;
 const viewOf = (workflow: string, more: Partial<WorkflowView> = {}) => ({
   ...{ workflow, definition: 'audit', definition_version: 1, tenant: 'default', status: 'open', activity: 'ready' },
   ...{ opened_at: '2026-03-01T12:00:00.000Z', updated_at: '2026-03-01T12:00:00.000Z', reason: null },
@@ -15,7 +15,7 @@ const viewOf = (workflow: string, more: Partial<WorkflowView> = {}) => ({
 });
 const linesOf = (view: object, children: readonly object[] = []): readonly string[] => {
   const found = { view, waits: undefined, tasks: [], events: [], children };
-  return showLines(found as unknown as Found, {}, look, 0);
+  return showLines(found as unknown as Found, {}, style, 0);
 };
 
 it('children are told with what they are at', () => {

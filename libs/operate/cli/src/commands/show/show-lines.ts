@@ -26,23 +26,23 @@ const FORGOTTEN_WORDS = 'What it held (input, belief, output) was forgotten for 
 
 type Look = Pick<Terminal, 'paint' | 'width'>;
 
-export function showLines(found: Found, options: ShowOptions, look: Look, nowMs: number): readonly string[] {
+export function showLines(found: Found, options: ShowOptions, style: Look, nowMs: number): readonly string[] {
   const sections: (readonly string[])[] = [
-    headLines(found, look, nowMs),
-    endingLines(found, options, look),
+    headLines(found, style, nowMs),
+    endingLines(found, options, style),
     ...(found.view.forgotten
-      ? [section('Forgotten', [`${INDENT}${FORGOTTEN_WORDS}`], look)]
+      ? [section('Forgotten', [`${INDENT}${FORGOTTEN_WORDS}`], style)]
       : [
-          section('Input', valueLines(found.view.input, look), look),
-          section('Belief', valueLines(found.view.belief, look), look),
+          section('Input', valueLines(found.view.input, style), style),
+          section('Belief', valueLines(found.view.belief, style), style),
         ]),
-    frontierLines(found, options, look, nowMs),
-    childLines(found, look),
-    lastLines(found, look, nowMs),
-    found.view.flow === null ? [] : section('Flow', flowSection(found, look), look),
-    checkpointLines(found, look),
-    effectLines(found.effects, look),
-    options.events === true ? eventLines(found, look) : [],
+    frontierLines(found, options, style, nowMs),
+    childLines(found, style),
+    lastLines(found, style, nowMs),
+    found.view.flow === null ? [] : section('Flow', flowSection(found, style), style),
+    checkpointLines(found, style),
+    effectLines(found.effects, style),
+    options.events === true ? eventLines(found, style) : [],
   ];
   return sections.filter((lines) => lines.length > 0).flatMap((lines, at) => (at === 0 ? lines : ['', ...lines]));
 }
@@ -81,71 +81,75 @@ function headLines({ view }: Found, { paint }: Look, nowMs: number): readonly st
 }
 
 /** Why, on what evidence, and with which commands it is answered. */
-function questionLines(view: WorkflowView, at: ShowOptions, look: Look): readonly string[] {
+function questionLines(view: WorkflowView, at: ShowOptions, style: Look): readonly string[] {
   const { question, reason } = view;
   if (question === null) return [`${INDENT}${printable(reason ?? '')}`];
   return [
     `${INDENT}${printable(question.code)}: ${printable(question.message ?? '')}`,
-    ...valueLines(question.evidence, look),
+    ...valueLines(question.evidence, style),
     `${INDENT}Answer it with one of these:`,
     ...answersOf(view.workflow, view.tenant, question, at).flatMap(({ command, means }) => [
-      `${INDENT}${INDENT}${look.paint('cyan', printable(command))}`,
-      look.paint('dim', `${INDENT}${INDENT}${INDENT}${printable(means)}`),
+      `${INDENT}${INDENT}${style.paint('cyan', printable(command))}`,
+      style.paint('dim', `${INDENT}${INDENT}${INDENT}${printable(means)}`),
     ]),
   ];
 }
 
 /** Why, what came of it, the command that tells more, and what the undo itself asks a person. */
-function undoLines({ view, waits }: Found, options: ShowOptions, title: string, look: Look): readonly string[] {
+function undoLines({ view, waits }: Found, options: ShowOptions, title: string, style: Look): readonly string[] {
   const undo = view.undo!;
   const cause = `${INDENT}${printable(causeWords(view.reason ?? '', undo.why ?? ''))}`;
-  const tells = `${printable(showCommand(undo.workflow, options))} tells what was`;
+  const reports = `${printable(showCommand(undo.workflow, options))} tells what was`;
   const came = countWords(undo);
-  const lines = section(title, [cause, `${INDENT}${came === '' ? tells : `${came}; ${tells}`}`], look);
+  const lines = section(title, [cause, `${INDENT}${came === '' ? reports : `${came}; ${reports}`}`], style);
   if (waits === undefined) return lines;
   const waitTitle = `Its undo ${printable(waits.workflow)} waits for a person`;
-  return [...lines, '', ...section(waitTitle, questionLines(waits, options, look), look)];
+  return [...lines, '', ...section(waitTitle, questionLines(waits, options, style), style)];
 }
 
-function endingLines(found: Found, options: ShowOptions, look: Look): readonly string[] {
+function endingLines(found: Found, options: ShowOptions, style: Look): readonly string[] {
   const { view } = found;
   if (view.continued_as !== undefined) {
     const next = view.continued_as;
-    const tells = printable(showCommand(next, options));
-    return section('Continued', [`${INDENT}It goes on as ${printable(next)}; ${tells} tells how that stands.`], look);
+    const reports = printable(showCommand(next, options));
+    return section(
+      'Continued',
+      [`${INDENT}It goes on as ${printable(next)}; ${reports} tells how that stands.`],
+      style,
+    );
   }
   switch (view.status) {
     case 'compensating':
-      return undoLines(found, options, 'Is being undone', look);
+      return undoLines(found, options, 'Is being undone', style);
     case 'completed': {
       const took = duration(Date.parse(view.updated_at) - Date.parse(view.opened_at));
-      return view.forgotten ? [] : section(`Output after ${took}`, valueLines(view.output, look), look);
+      return view.forgotten ? [] : section(`Output after ${took}`, valueLines(view.output, style), style);
     }
     case 'failed': {
       const words = `${printable(view.reason ?? '')}: ${printable(view.error?.message ?? '')}`;
-      return view.forgotten ? [] : section('Failed', [`${INDENT}${words}`], look);
+      return view.forgotten ? [] : section('Failed', [`${INDENT}${words}`], style);
     }
     case 'compensated':
-      return undoLines(found, options, view.undo?.undone_count === 0 ? 'Ended, nothing undone' : 'Undone', look);
+      return undoLines(found, options, view.undo?.undone_count === 0 ? 'Ended, nothing undone' : 'Undone', style);
     case 'parked':
-      return section('Waits for a person', questionLines(view, options, look), look);
+      return section('Waits for a person', questionLines(view, options, style), style);
     default:
-      return askedLines(found, look);
+      return askedLines(found, style);
   }
 }
 
 /** Who paused or cancelled it, and why. */
-function askedLines({ view: { reason }, events }: Found, look: Look): readonly string[] {
+function askedLines({ view: { reason }, events }: Found, style: Look): readonly string[] {
   if (reason !== PAUSED && reason !== CANCELLING) return [];
   const [title, wanted] = reason === PAUSED ? ['Paused', 'PauseRequested'] : ['Is being cancelled', 'CancelRequested'];
   const asked = events.findLast(({ type }) => type === wanted);
-  return section(title, asked === undefined ? [] : [`${INDENT}${printable(eventWords(asked))}`], look);
+  return section(title, asked === undefined ? [] : [`${INDENT}${printable(eventWords(asked))}`], style);
 }
 
 function frontierLines(
   { view, tasks, events }: Found,
   options: ShowOptions,
-  look: Look,
+  style: Look,
   nowMs: number,
 ): readonly string[] {
   const { pending_task_count: pendingCount, status, activity } = view;
@@ -161,16 +165,16 @@ function frontierLines(
     return [
       task.task,
       printable(task.step),
-      { text: printable(`${words}${why}`), paint: (text: string) => look.paint(colour, text) },
+      { text: printable(`${words}${why}`), paint: (text: string) => style.paint(colour, text) },
     ];
   });
   const columns = [{ title: 'TASK' }, { title: 'STEP', shrinksTo: 8 }, { title: 'STATE', shrinksTo: 20 }];
-  const lines = tableLines(columns, cells, { width: innerWidth(look), title: (text) => look.paint('dim', text) });
+  const lines = tableLines(columns, cells, { width: innerWidth(style), title: (text) => style.paint('dim', text) });
   const left = pendingCount - tasks.length;
   const more =
     left > 0 ? [`${INDENT}… ${counted(left, 'more task')}${options.tasks === true ? '' : ' (--tasks)'}`] : [];
-  const confirm = confirmLines(view.workflow, tasks, options, look);
-  return section(`Frontier: ${counted(pendingCount, 'task')} pending`, [...lines, ...more, ...confirm], look);
+  const confirm = confirmLines(view.workflow, tasks, options, style);
+  return section(`Frontier: ${counted(pendingCount, 'task')} pending`, [...lines, ...more, ...confirm], style);
 }
 
 /** The command for the first effect that waits for its confirmation; the token of others stands in their line. */
@@ -186,28 +190,28 @@ function confirmLines(
   return [`${INDENT}What became of it is told with ${paint('cyan', `${command} --response JSON`)} (or --failed TEXT)`];
 }
 
-function childLines({ children }: Found, look: Look): readonly string[] {
+function childLines({ children }: Found, style: Look): readonly string[] {
   if (children.length === 0) return [];
   const shown = children
     .slice(0, TASKS_SHOWN_COUNT)
     .map(
       ({ workflow, definition, activity }) =>
-        `${INDENT}${printable(workflow)}  ${printable(definition)}  ${look.paint(ACTIVITY_COLOURS[activity], activity)}`,
+        `${INDENT}${printable(workflow)}  ${printable(definition)}  ${style.paint(ACTIVITY_COLOURS[activity], activity)}`,
     );
   const isAll = children.length === shown.length;
-  return section('Children', isAll ? shown : [...shown, `${INDENT}… and more (tidemark children)`], look);
+  return section('Children', isAll ? shown : [...shown, `${INDENT}… and more (tidemark children)`], style);
 }
 
-function lastLines({ view: { last_checkpoint: last, last_action: action } }: Found, look: Look, nowMs: number) {
-  if (last === null) return section('Last checkpoint', [`${INDENT}none yet`], look);
+function lastLines({ view: { last_checkpoint: last, last_action: action } }: Found, style: Look, nowMs: number) {
+  if (last === null) return section('Last checkpoint', [`${INDENT}none yet`], style);
   const { sequence_number: sequence, step_definition_ref: step, task } = last;
   return section(
     'Last checkpoint',
     [
       `${INDENT}#${sequence} ${printable(step ?? '')} (task ${task}), ${ago(Date.parse(last.at), nowMs)}: ${printable(action)}`,
-      look.paint('dim', `${INDENT}${last.checkpoint_id}, input ${last.input_state_hash.slice(0, 12)}…`),
+      style.paint('dim', `${INDENT}${last.checkpoint_id}, input ${last.input_state_hash.slice(0, 12)}…`),
     ],
-    look,
+    style,
   );
 }
 
@@ -223,7 +227,7 @@ function flowSection({ view: { flow, frontier, last_checkpoint: last } }: Found,
   return flowLines({ starts: flow!.starts, flow: flow!.steps }, marks).map((line) => `${INDENT}${line}`);
 }
 
-function checkpointLines({ checkpoints, view }: Found, look: Look): readonly string[] {
+function checkpointLines({ checkpoints, view }: Found, style: Look): readonly string[] {
   if (checkpoints === undefined) return [];
   let beforeMs = Date.parse(view.opened_at);
   const cells = checkpoints.map((checkpoint) => {
@@ -251,11 +255,11 @@ function checkpointLines({ checkpoints, view }: Found, look: Look): readonly str
     { title: 'EPOCH', align: 'right' },
     { title: 'ACTION', shrinksTo: 12 },
   ] as const;
-  const lines = tableLines(columns, cells, { width: innerWidth(look), title: (text) => look.paint('dim', text) });
-  return section('Checkpoints', checkpoints.length === 0 ? [`${INDENT}none yet`] : lines, look);
+  const lines = tableLines(columns, cells, { width: innerWidth(style), title: (text) => style.paint('dim', text) });
+  return section('Checkpoints', checkpoints.length === 0 ? [`${INDENT}none yet`] : lines, style);
 }
 
-function effectLines(effects: readonly Effect[] | undefined, look: Look): readonly string[] {
+function effectLines(effects: readonly Effect[] | undefined, style: Look): readonly string[] {
   if (effects === undefined) return [];
   const cells = effects.map((effect) => [
     clockTime(Date.parse(effect.at)),
@@ -263,7 +267,7 @@ function effectLines(effects: readonly Effect[] | undefined, look: Look): readon
     effect.kind,
     {
       text: effect.status,
-      paint: (text: string) => look.paint(effect.status === 'done' ? 'green' : 'yellow', text),
+      paint: (text: string) => style.paint(effect.status === 'done' ? 'green' : 'yellow', text),
     },
     effect.request_digest.slice(0, 12),
     effect.response_digest?.slice(0, 12) ?? '',
@@ -278,11 +282,11 @@ function effectLines(effects: readonly Effect[] | undefined, look: Look): readon
     { title: 'RESPONSE' },
     { title: 'KEY', shrinksTo: 12 },
   ];
-  const lines = tableLines(columns, cells, { width: innerWidth(look), title: (text) => look.paint('dim', text) });
-  return section('Effects', effects.length === 0 ? [`${INDENT}none`] : lines, look);
+  const lines = tableLines(columns, cells, { width: innerWidth(style), title: (text) => style.paint('dim', text) });
+  return section('Effects', effects.length === 0 ? [`${INDENT}none`] : lines, style);
 }
 
-function eventLines({ events }: Found, look: Look): readonly string[] {
+function eventLines({ events }: Found, style: Look): readonly string[] {
   const cells = events.map((event) => [
     count(event.position),
     clockTime(Date.parse(event.at)),
@@ -297,6 +301,6 @@ function eventLines({ events }: Found, look: Look): readonly string[] {
     { title: 'EPOCH', align: 'right' },
     { title: '', shrinksTo: 12 },
   ] as const;
-  const lines = tableLines(columns, cells, { width: innerWidth(look), title: (text) => look.paint('dim', text) });
-  return section('Events other than checkpoints and effects', events.length === 0 ? [`${INDENT}none`] : lines, look);
+  const lines = tableLines(columns, cells, { width: innerWidth(style), title: (text) => style.paint('dim', text) });
+  return section('Events other than checkpoints and effects', events.length === 0 ? [`${INDENT}none`] : lines, style);
 }

@@ -15,7 +15,7 @@ export interface Prepared {
   readonly stored?: () => Promise<void>;
 }
 
-export abstract class PreparedLog implements EventLog {
+export abstract class TransformingLog implements EventLog {
   readonly durability: EventLog['durability'];
   abstract readonly recordMaxBytes: number;
   abstract readonly inlineMaxBytes: number | undefined;

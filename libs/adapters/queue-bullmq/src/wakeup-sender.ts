@@ -7,7 +7,7 @@ import { Queue } from 'bullmq';
 import type { Connection } from './connection.ts';
 import type { QueueLimits } from './limits.ts';
 
-interface Ticket {
+interface Wakeup {
   readonly name: 'jobs';
   /** Jobs that it is good for. */
   readonly data: number;
@@ -17,10 +17,10 @@ interface Ticket {
 export const countOf = (data: unknown): number =>
   Number.isSafeInteger(data) && (data as number) > 0 ? (data as number) : 0;
 
-export class TicketOffice {
+export class WakeupSender {
   readonly #connection: Connection;
   readonly #keyPrefix: string;
-  readonly #limits: Pick<QueueLimits, 'jobsPerTicketMax' | 'ticketsPerBurstMin'>;
+  readonly #limits: Pick<QueueLimits, 'jobsPerWakeupMax' | 'wakeupsPerBurstMin'>;
   readonly #queues = new Map<string, Queue>();
 
   constructor(connection: Connection, keyPrefix: string, limits: QueueLimits) {
@@ -30,11 +30,11 @@ export class TicketOffice {
   }
 
   async send(queueName: string, jobCount: number): Promise<void> {
-    const { jobsPerTicketMax, ticketsPerBurstMin } = this.#limits;
-    const size = Math.max(1, Math.min(Math.ceil(jobCount / ticketsPerBurstMin), jobsPerTicketMax));
-    const tickets: Ticket[] = [];
-    for (let left = jobCount; left > 0; left -= size) tickets.push({ name: 'jobs', data: Math.min(size, left) });
-    if (tickets.length > 0) await this.queue(queueName).addBulk(tickets);
+    const { jobsPerWakeupMax, wakeupsPerBurstMin } = this.#limits;
+    const size = Math.max(1, Math.min(Math.ceil(jobCount / wakeupsPerBurstMin), jobsPerWakeupMax));
+    const wakeups: Wakeup[] = [];
+    for (let left = jobCount; left > 0; left -= size) wakeups.push({ name: 'jobs', data: Math.min(size, left) });
+    if (wakeups.length > 0) await this.queue(queueName).addBulk(wakeups);
   }
 
   queue(name: string): Queue {

@@ -19,10 +19,10 @@ import { MODEL_OPERATION } from '../agent/index.ts';
 import { OUTPUTS_PAGE_COUNT } from '../history/index.ts';
 
 /** The reads that an undo makes of the workflow that it undoes. */
-export type UndoneRows = Pick<ProjectionStore, 'workflow' | 'effects' | 'checkpoints'>;
+export type CompensationReads = Pick<ProjectionStore, 'workflow' | 'effects' | 'checkpoints'>;
 
 /** `position`: what stands later in the workflow is undone first; whatever is still open comes before all. */
-export type UndoneThing = { readonly position: number } & (
+export type CompensationItem = { readonly position: number } & (
   | {
       readonly kind: 'effect';
       readonly task: TaskId;
@@ -37,20 +37,20 @@ export type UndoneThing = { readonly position: number } & (
 export const OPEN_POSITION = Number.MAX_SAFE_INTEGER;
 
 /** What stands before `below`, newest first, in rows that hold the workflow up to `since`. `steps`: those that registered a compensation. */
-export async function undoneThings(
-  rows: UndoneRows,
+export async function compensationItems(
+  rows: CompensationReads,
   workflow: WorkflowId,
   steps: readonly string[],
   below: number | null,
   since: Position,
-): Promise<readonly UndoneThing[]> {
-  const found: UndoneThing[] = (await rows.effects(workflow, { since })).flatMap(effectThing);
+): Promise<readonly CompensationItem[]> {
+  const found: CompensationItem[] = (await rows.effects(workflow, { since })).flatMap(effectThing);
   for (const step of steps) await addSteps(rows, workflow, step, since, found);
   const wanted = below === null ? found : found.filter(({ position }) => position < below);
   return wanted.sort((a, b) => b.position - a.position);
 }
 
-function effectThing({ task, key, operation, kind, status, position }: EffectRow): readonly UndoneThing[] {
+function effectThing({ task, key, operation, kind, status, position }: EffectRow): readonly CompensationItem[] {
   // What a model was asked has changed nothing, and there is nothing to take back.
   if (kind === 'pure' || status === 'failed' || operation === MODEL_OPERATION) return [];
   const isDone = status === 'done';
@@ -59,11 +59,11 @@ function effectThing({ task, key, operation, kind, status, position }: EffectRow
 }
 
 async function addSteps(
-  rows: UndoneRows,
+  rows: CompensationReads,
   workflow: WorkflowId,
   step: string,
   since: Position,
-  to: UndoneThing[],
+  to: CompensationItem[],
 ): Promise<void> {
   for (let from = 1 as Sequence; ; ) {
     const page = await rows.checkpoints(workflow, { from, limit: OUTPUTS_PAGE_COUNT, step, since });
@@ -75,7 +75,7 @@ async function addSteps(
 
 /** What the effect answered, or (while nobody knows whether it happened) what was asked. */
 export async function effectToUndo(
-  rows: UndoneRows,
+  rows: CompensationReads,
   workflow: WorkflowId,
   task: TaskId,
   key: EffectKey,
@@ -90,7 +90,7 @@ export async function effectToUndo(
 
 /** The committed step's input and output. */
 export async function stepToUndo(
-  rows: UndoneRows,
+  rows: CompensationReads,
   workflow: WorkflowId,
   sequence: Sequence,
 ): Promise<{ readonly input: Json; readonly output: Json }> {
@@ -105,7 +105,7 @@ export async function stepToUndo(
   return { input: tasks[index] ?? null, output: decodePayload('CheckpointCommitted', row.payload).output };
 }
 
-async function checkpointAt(rows: UndoneRows, workflow: WorkflowId, sequence: Sequence): Promise<CheckpointRow> {
+async function checkpointAt(rows: CompensationReads, workflow: WorkflowId, sequence: Sequence): Promise<CheckpointRow> {
   const [row] = await rows.checkpoints(workflow, { from: sequence, limit: 1 });
   if (row?.sequence !== sequence) throw missing(workflow, `its checkpoint ${sequence}`);
   return row;

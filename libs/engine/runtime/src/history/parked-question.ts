@@ -5,7 +5,7 @@ import type { EventId, WorkflowId } from '@tidemark/core';
 import type { ProjectionStore } from '@tidemark/ports';
 
 /** Undefined: rows hold no such event. */
-export async function askedBy(
+export async function parkedQuestion(
   reads: Pick<ProjectionStore, 'events'>,
   workflow: WorkflowId,
   question: EventId,

@@ -61,7 +61,7 @@ class Committed {
   }
 }
 
-export class SamePlace {
+export class ForkTaskMap {
   readonly #origin: ForkOrigin;
   readonly #newTaskOf: PlaceReads['newTaskOf'];
   readonly #own: Committed;

@@ -20,7 +20,7 @@ import { SimulatedLog } from '@tidemark/testkit/simulated-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LamportClock } from '../kernel/ports.ts';
 import { systemClock, systemPrng } from '../kernel/system.ts';
-import { type Draft, HeldStream } from './held-stream.ts';
+import { type Draft, LeasedStream } from './leased-stream.ts';
 
 const P = 0 as Partition;
 const W = 'w1' as WorkflowId;
@@ -70,7 +70,7 @@ const revoke = (epoch: number, holder: string): Uint8Array =>
 
 const claim: Draft = { type: 'LeaseClaimed', control: {}, payload: null };
 
-function commit(stream: HeldStream, task: string): Draft {
+function commit(stream: LeasedStream, task: string): Draft {
   const { head } = stream.speculative;
   const sequence = head.sequence + 1;
   return {
@@ -106,8 +106,8 @@ describe('a held stream', () => {
   let opened: StreamState;
   const foreign: (LogEntry & { kind: 'event' })[] = [];
 
-  const hold = (holder: string, state = opened, next = 1, clock = systemClock): HeldStream =>
-    new HeldStream(state, next as Offset, {
+  const hold = (holder: string, state = opened, next = 1, clock = systemClock): LeasedStream =>
+    new LeasedStream(state, next as Offset, {
       ports: { log, clock, prng: systemPrng, hints: createMemoryHints(), telemetry: noTelemetry },
       lamport: new LamportClock(),
       partition: P,
@@ -115,7 +115,7 @@ describe('a held stream', () => {
       onForeign: (entry) => foreign.push(entry),
     });
 
-  const write = async (stream: HeldStream, ...drafts: Draft[]): Promise<void> => {
+  const write = async (stream: LeasedStream, ...drafts: Draft[]): Promise<void> => {
     const accepted = stream.stage(drafts);
     stream.flush();
     await accepted;
@@ -379,7 +379,7 @@ describe('a held stream', () => {
     const hints: string[] = [];
     const append = log.append.bind(log);
     log.append = (to, records) => {
-      hints.push(...records.map(({ type, isWordy }) => `${type} ${isWordy ?? 'plain'}`));
+      hints.push(...records.map(({ type, packsWell }) => `${type} ${packsWell ?? 'plain'}`));
       return append(to, records);
     };
     await write(stream, claim);

@@ -1,6 +1,6 @@
 import { taskId } from '@tidemark/core';
 import { expect, it } from 'vitest';
-import { PROGRESS_PERIOD_MS, PROGRESS_TEXT_MAX_CHARS, ProgressGate } from './told-delta.ts';
+import { PROGRESS_PERIOD_MS, PROGRESS_TEXT_MAX_CHARS, ProgressGate } from './model-chunk.ts';
 
 const [one, other] = [taskId(0, 0), taskId(0, 1)];
 const said = { step: 'count', done: 1, total: 2 };

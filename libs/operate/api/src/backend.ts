@@ -22,7 +22,7 @@ import {
   maskedStore,
   type Ports,
 } from '@tidemark/runtime';
-import { STARTED_GRACE_MS, STARTED_LOOK_MAX_MS, STARTED_LOOK_MS, TENANTS_KEPT_MAX_COUNT } from './limits.ts';
+import { STARTED_GRACE_MS, STARTED_POLL_MAX_MS, STARTED_POLL_MS, TENANTS_KEPT_MAX_COUNT } from './limits.ts';
 import { Newest } from './newest.ts';
 
 /** A process that serves the API: an embedded folder, or a coordinator of a cluster. */
@@ -37,7 +37,7 @@ export interface Place {
   readonly holder?: { readonly pid: number; readonly command: string } | undefined;
 }
 
-export class Desk {
+export class Backend {
   readonly ports: Ports;
   readonly client: Client;
   /** Rows with secret fields masked. */
@@ -102,7 +102,7 @@ export class Desk {
     const placed = await store.placed(id);
     if (placed === undefined || !maySee(principal, placed.tenant)) return undefined;
     const endMs = clock.monotonicMs() + STARTED_GRACE_MS;
-    for (let pauseMs = STARTED_LOOK_MS; ; pauseMs = Math.min(pauseMs * 2, STARTED_LOOK_MAX_MS)) {
+    for (let pauseMs = STARTED_POLL_MS; ; pauseMs = Math.min(pauseMs * 2, STARTED_POLL_MAX_MS)) {
       const row = await this.reads.workflow(id);
       if (row !== undefined) return row;
       if (clock.monotonicMs() >= endMs) throw starting(id);

@@ -18,7 +18,7 @@ import {
 import type { StreamPlace, TierStore } from '@tidemark/ports';
 
 /** What is left out of one stretch of a partition. */
-export class LeftOut {
+export class Omitted {
   readonly #archived: ReadonlySet<WorkflowId>;
   readonly #workflows: Set<WorkflowId>;
   readonly #rejectedTo: Offset;
@@ -49,7 +49,7 @@ export class LeftOut {
   }
 }
 
-export const NOTHING_LEFT_OUT = new LeftOut([], [], 0 as Offset);
+export const NOTHING_LEFT_OUT = new Omitted([], [], 0 as Offset);
 
 /** Entries of a partition that are folded next. */
 export interface Stretch {
@@ -57,7 +57,7 @@ export interface Stretch {
   readonly entries: readonly LogEntry[];
 }
 
-export class LeftOutHistory {
+export class OmittedHistory {
   readonly #store: Pick<TierStore, 'withoutRows' | 'endedInSegments'>;
   readonly #archivedTo: (partition: PartitionState['partition']) => Offset;
   /** Of each state that was folded or loaded: the workflows in it that are left out. */
@@ -83,7 +83,7 @@ export class LeftOutHistory {
   }
 
   /** What is left out of each, in their order. */
-  async of(stretches: readonly Stretch[]): Promise<readonly LeftOut[]> {
+  async of(stretches: readonly Stretch[]): Promise<readonly Omitted[]> {
     const archived = new Map<PartitionState['partition'], WorkflowId[]>();
     const opened = stretches.flatMap((stretch) => this.#openedIn(stretch));
     for (const { partition, workflow } of opened.length === 0 ? [] : await this.#store.endedInSegments(opened)) {
@@ -93,7 +93,7 @@ export class LeftOutHistory {
     }
     return stretches.map(({ before }) => {
       const { partition } = before;
-      return new LeftOut(archived.get(partition) ?? [], this.#workflows.get(before) ?? [], this.#archivedTo(partition));
+      return new Omitted(archived.get(partition) ?? [], this.#workflows.get(before) ?? [], this.#archivedTo(partition));
     });
   }
 
@@ -110,8 +110,8 @@ export class LeftOutHistory {
    * The state was reached. Throws `CorruptError` (`archive-disagrees`) when a workflow is open behind the segments that have its end: whoever
    * wrote those folded otherwise, and the workflow needs its history.
    */
-  folded(after: PartitionState, leftOut: LeftOut): void {
-    const workflows = leftOut.in(after);
+  folded(after: PartitionState, omitted: Omitted): void {
+    const workflows = omitted.in(after);
     if (after.next >= this.#archivedTo(after.partition)) {
       const open = workflows.find((workflow) => !isClosed(after.streams.get(workflow)!));
       if (open !== undefined) throw disagrees(open, after);
@@ -121,7 +121,7 @@ export class LeftOutHistory {
 
   /** The state was reached without folding. */
   skipped(before: PartitionState, after: PartitionState): void {
-    this.folded(after, new LeftOut([], this.#workflows.get(before) ?? [], 0 as Offset));
+    this.folded(after, new Omitted([], this.#workflows.get(before) ?? [], 0 as Offset));
   }
 
   #keep(state: PartitionState, workflows: readonly WorkflowId[]): void {

@@ -3,12 +3,12 @@
 import type { TenantId } from '@tidemark/core';
 import type { Principal } from '@tidemark/ports';
 import { beforeEach, expect, it } from 'vitest';
-import { Desk } from './desk.ts';
+import { Backend } from './backend.ts';
 import { STARTED_GRACE_MS } from './limits.ts';
 
 const ANA: Principal = { subject: 'key:a', tenant: 'acme' as TenantId, roles: ['operator'], kind: 'key' };
 
-let desk: Desk;
+let backend: Backend;
 let nowMs: number;
 let looks: number;
 /** After so many looks rows know it. */
@@ -28,27 +28,27 @@ beforeEach(() => {
       nowMs += ms;
     },
   };
-  desk = new Desk({ ports: { store, clock }, client: {} } as never, []);
+  backend = new Backend({ ports: { store, clock }, client: {} } as never, []);
 });
 
 it('waits for rows to know what is placed', async () => {
   placed = { tenant: 'acme', appended: false };
   knownAfter = 3;
-  expect(await desk.find(ANA, 'w')).toMatchObject({ workflow: 'w' });
-  expect(desk.tenantOf('w')).toBe('acme');
+  expect(await backend.find(ANA, 'w')).toMatchObject({ workflow: 'w' });
+  expect(backend.tenantOf('w')).toBe('acme');
   expect(nowMs).toBeLessThan(100);
 });
 
 it('finds what rows came to know between the two questions', async () => {
   placed = { tenant: 'acme', appended: true };
   knownAfter = 1;
-  expect(await desk.find(ANA, 'w')).toMatchObject({ workflow: 'w' });
+  expect(await backend.find(ANA, 'w')).toMatchObject({ workflow: 'w' });
   expect(nowMs).toBe(0);
 });
 
 it('does not call unknown what exists, however long rows take', async () => {
   placed = { tenant: 'acme', appended: false };
-  await expect(desk.find(ANA, 'w')).rejects.toMatchObject({ name: 'UnavailableError', code: 'workflow-starting' });
+  await expect(backend.find(ANA, 'w')).rejects.toMatchObject({ name: 'UnavailableError', code: 'workflow-starting' });
   expect(nowMs).toBeGreaterThanOrEqual(STARTED_GRACE_MS);
   // Ever more seldom.
   expect(looks).toBeLessThan(100);
@@ -58,7 +58,7 @@ it('says at once of what was never placed, and of another tenant’s, that it is
   const messages: string[] = [];
   for (const found of [undefined, { tenant: 'globex', appended: false }]) {
     [placed, looks] = [found, 0];
-    const error = await desk.find(ANA, 'w').catch((thrown: Error) => thrown);
+    const error = await backend.find(ANA, 'w').catch((thrown: Error) => thrown);
     expect(error).toMatchObject({ name: 'InvalidError', code: 'workflow-unknown' });
     messages.push((error as Error).message);
     expect([looks, nowMs]).toEqual([1, 0]);

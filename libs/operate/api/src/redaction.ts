@@ -7,7 +7,7 @@ import { mayDo, type Principal } from '@tidemark/ports';
 import { z } from 'zod';
 
 /** What a caller may see beside names, states and numbers. */
-export interface Sight {
+export interface Redaction {
   readonly content: boolean;
   /** Texts in which steps say what they did. */
   readonly words: boolean;
@@ -15,16 +15,16 @@ export interface Sight {
   readonly tokens: boolean;
 }
 
-export const sightOf = (principal: Pick<Principal, 'roles'>): Sight => ({
+export const redactionOf = (principal: Pick<Principal, 'roles'>): Redaction => ({
   content: mayDo(principal, 'content'),
   words: mayDo(principal, 'content'),
   tokens: mayDo(principal, 'report'),
 });
 
 /** Who asks for no content is shown none, whatever they may see, and so reads none that is to be written down. */
-export const sightAsked = (sight: Sight, query: unknown): Sight => ({
-  ...sight,
-  content: sight.content && (query as { readonly content?: boolean } | undefined)?.content !== false,
+export const redactionAsked = (redaction: Redaction, query: unknown): Redaction => ({
+  ...redaction,
+  content: redaction.content && (query as { readonly content?: boolean } | undefined)?.content !== false,
 });
 
 const CONTENT = 'x-content';
@@ -63,9 +63,9 @@ type Redact = (value: unknown) => unknown;
  * What leaves of values of the schema what may be seen, and is named by it; undefined: all of it. Throws where the schema is of a kind that it
  * can't look into.
  */
-export function redactorOf(schema: z.ZodType, sight: Sight): Redact | undefined {
+export function redactorOf(schema: z.ZodType, redaction: Redaction): Redact | undefined {
   if (MARKS.some((mark) => isMarked(schema, mark))) throw misplaced();
-  return redactorIn(schema, sight);
+  return redactorIn(schema, redaction);
 }
 
 /** What is marked is left out as a field: nothing is left out of lists and unions, or from under another wrapping. */
@@ -74,33 +74,34 @@ const misplaced = (): TypeError =>
     "content(), words() and token() mark a field of an object, as the field's whole schema: mark it there.",
   );
 
-function redactorIn(schema: z.ZodType, sight: Sight): Redact | undefined {
-  if (sight.content && sight.words && (sight.tokens || !has(schema, TOKEN))) return undefined;
+function redactorIn(schema: z.ZodType, redaction: Redaction): Redact | undefined {
+  if (redaction.content && redaction.words && (redaction.tokens || !has(schema, TOKEN))) return undefined;
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly) {
-    const inner = redactorOf(schema.unwrap() as z.ZodType, sight);
+    const inner = redactorOf(schema.unwrap() as z.ZodType, redaction);
     return inner && ((value) => (value === null || value === undefined ? value : inner(value)));
   }
   if (schema instanceof z.ZodArray) {
-    const element = redactorOf(schema.element as z.ZodType, sight);
+    const element = redactorOf(schema.element as z.ZodType, redaction);
     return element && ((value) => (value as readonly unknown[]).map((each) => element(each)));
   }
   if (schema instanceof z.ZodRecord) {
-    const each = redactorOf(schema.valueType as z.ZodType, sight);
+    const each = redactorOf(schema.valueType as z.ZodType, redaction);
     return each && ((value) => Object.fromEntries(Object.entries(value as object).map(([key, of]) => [key, each(of)])));
   }
-  if (schema instanceof z.ZodObject) return objectRedactor(schema.shape as Readonly<Record<string, z.ZodType>>, sight);
-  if (schema instanceof z.ZodUnion) return unionRedactor(schema.options as readonly z.ZodType[], sight);
+  if (schema instanceof z.ZodObject)
+    return objectRedactor(schema.shape as Readonly<Record<string, z.ZodType>>, redaction);
+  if (schema instanceof z.ZodUnion) return unionRedactor(schema.options as readonly z.ZodType[], redaction);
   partsOf(schema);
   return undefined;
 }
 
-function objectRedactor(shape: Readonly<Record<string, z.ZodType>>, sight: Sight): Redact {
+function objectRedactor(shape: Readonly<Record<string, z.ZodType>>, redaction: Redaction): Redact {
   const fields = Object.entries(shape).flatMap(([key, field]): readonly (readonly [string, Redact | undefined])[] => {
-    if (isMarked(field, CONTENT) && !sight.content) return [];
-    if (isMarked(field, TOKEN) && !sight.tokens) return [];
-    if (isMarked(field, WORDS) && !sight.words) return [[key, () => '']];
+    if (isMarked(field, CONTENT) && !redaction.content) return [];
+    if (isMarked(field, TOKEN) && !redaction.tokens) return [];
+    if (isMarked(field, WORDS) && !redaction.words) return [[key, () => '']];
     const isField = MARKS.some((mark) => isMarked(field, mark));
-    return [[key, isField ? redactorIn(field, sight) : redactorOf(field, sight)]];
+    return [[key, isField ? redactorIn(field, redaction) : redactorOf(field, redaction)]];
   });
   return (value) => {
     const given = value as Readonly<Record<string, unknown>>;
@@ -113,8 +114,8 @@ function objectRedactor(shape: Readonly<Record<string, z.ZodType>>, sight: Sight
 }
 
 /** As the first of them that fits; what fits none is left out. */
-function unionRedactor(options: readonly z.ZodType[], sight: Sight): Redact | undefined {
-  const redactors = options.map((option) => [option, redactorOf(option, sight)] as const);
+function unionRedactor(options: readonly z.ZodType[], redaction: Redaction): Redact | undefined {
+  const redactors = options.map((option) => [option, redactorOf(option, redaction)] as const);
   if (redactors.every(([, redact]) => redact === undefined)) return undefined;
   return (value) => {
     const found = redactors.find(([option]) => option.safeParse(value).success);

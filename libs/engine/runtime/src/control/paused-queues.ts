@@ -24,7 +24,7 @@ export interface Queued {
   readonly tenant: TenantId;
 }
 
-export interface HeldQueue {
+export interface PausedQueue {
   readonly definition: string;
   /** Null: of all tenants. */
   readonly tenant: TenantId | null;
@@ -44,11 +44,11 @@ export function workOf(definition: string): string {
 }
 
 /** Which queues are held, at some moment. */
-export class HeldSet {
-  readonly all: readonly HeldQueue[];
+export class PausedQueues {
+  readonly all: readonly PausedQueue[];
   readonly #names: ReadonlySet<string>;
 
-  constructor(all: readonly HeldQueue[]) {
+  constructor(all: readonly PausedQueue[]) {
     this.all = all;
     this.#names = new Set(all.map(({ definition, tenant }) => nameOf(definition, tenant)));
   }
@@ -60,43 +60,43 @@ export class HeldSet {
   }
 
   /** What is held here, or there. */
-  with(other: HeldSet): HeldSet {
+  with(other: PausedQueues): PausedQueues {
     const more = other.all.filter(({ definition, tenant }) => !this.#names.has(nameOf(definition, tenant)));
-    return more.length === 0 ? this : new HeldSet([...this.all, ...more]);
+    return more.length === 0 ? this : new PausedQueues([...this.all, ...more]);
   }
 
   /** Whether one is held here that isn't there. */
-  hasMoreThan(other: HeldSet): boolean {
+  hasMoreThan(other: PausedQueues): boolean {
     return [...this.#names].some((name) => !other.#names.has(name));
   }
 }
 
 type Reads = Pick<Ports, 'store' | 'clock'>;
 
-export class HeldQueues {
+export class QueuePauses {
   readonly #ports: Reads;
-  #known: { readonly set: HeldSet; readonly atMs: number } | undefined;
-  #looking: Promise<HeldSet> | undefined;
-  #next: Promise<HeldSet> | undefined;
+  #known: { readonly set: PausedQueues; readonly atMs: number } | undefined;
+  #looking: Promise<PausedQueues> | undefined;
+  #next: Promise<PausedQueues> | undefined;
 
   constructor(ports: Reads) {
     this.#ports = ports;
   }
 
   /** What is known, no older than `QUEUES_KNOWN_MS` (Q1). Throws `UnavailableError`, also while rows are being rebuilt. */
-  async known(): Promise<HeldSet> {
+  async known(): Promise<PausedQueues> {
     const { clock } = this.#ports;
     if (this.#known !== undefined && clock.monotonicMs() - this.#known.atMs <= QUEUES_KNOWN_MS) return this.#known.set;
-    return this.#looking ?? this.look();
+    return this.#looking ?? this.poll();
   }
 
   /** Whether nothing of it may be claimed now (Q2). Throws as `known` does. */
   async isHeld(queued: Queued): Promise<boolean> {
-    return (await this.known()).has(queued) && (await this.look()).has(queued);
+    return (await this.known()).has(queued) && (await this.poll()).has(queued);
   }
 
   /** A look that begins after the call; those who ask while one is under way share the one after it. */
-  look(): Promise<HeldSet> {
+  poll(): Promise<PausedQueues> {
     if (this.#looking === undefined) {
       this.#looking = this.#read().finally(() => {
         this.#looking = undefined;
@@ -107,12 +107,12 @@ export class HeldQueues {
       .catch(() => {})
       .then(() => {
         this.#next = undefined;
-        return this.look();
+        return this.poll();
       });
     return this.#next;
   }
 
-  async #read(): Promise<HeldSet> {
+  async #read(): Promise<PausedQueues> {
     const { store, clock } = this.#ports;
     const atMs = clock.monotonicMs();
     if (!(await store.ready())) {
@@ -122,13 +122,13 @@ export class HeldQueues {
       ...{ tenant: SYSTEM_TENANT, subject: QUEUES_SUBJECT, kind: 'record', prefix: HELD_PREFIX },
       limit: QUEUES_HELD_MAX_COUNT,
     });
-    const set = new HeldSet(rows.map(heldOf));
+    const set = new PausedQueues(rows.map(heldOf));
     this.#known = { set, atMs };
     return set;
   }
 }
 
-function heldOf({ key, value }: MemoryRow): HeldQueue {
+function heldOf({ key, value }: MemoryRow): PausedQueue {
   const { definition, tenant, by, why, sinceMs } = JSON.parse(value) as Readonly<Record<string, unknown>>;
   const isTenant = tenant === null || typeof tenant === 'string';
   const areTexts = [definition, by, why].every((text) => typeof text === 'string');
@@ -165,11 +165,11 @@ class RunStop {
 }
 
 /** The runs of one worker, each told when its queue is held: it starts nothing further and lets go. */
-export class HeldRuns {
-  readonly #queues: Pick<HeldQueues, 'known' | 'isHeld'>;
+export class PausedRuns {
+  readonly #queues: Pick<QueuePauses, 'known' | 'isHeld'>;
   readonly #runs = new Map<WorkflowId, RunStop>();
 
-  constructor(ports: Reads, queues: Pick<HeldQueues, 'known' | 'isHeld'> = new HeldQueues(ports)) {
+  constructor(ports: Reads, queues: Pick<QueuePauses, 'known' | 'isHeld'> = new QueuePauses(ports)) {
     this.#queues = queues;
   }
 
@@ -190,7 +190,7 @@ export class HeldRuns {
   }
 
   /** What can't be told now is told at a later look. */
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     if (this.#runs.size === 0) return;
     const held = await this.#queues.known().catch(() => undefined);
     if (held === undefined || held.all.length === 0) return;

@@ -8,9 +8,9 @@ import type { Clock, Recall } from '@tidemark/ports';
 import type { ColdHistory, DeletedStretch } from '../kernel/index.ts';
 import type { Archive, KnownManifest } from './archive.ts';
 import { stateAfter } from './archived-state.ts';
-import { RECALL_LOOK_MS, RECALLS_AT_ONCE } from './limits.ts';
+import { RECALL_POLL_MS, RECALLS_AT_ONCE } from './limits.ts';
 
-export interface RecallsOptions {
+export interface ColdReadsOptions {
   readonly archive: Archive;
   readonly clock: Clock;
 }
@@ -28,18 +28,18 @@ export const recalledIn = (error: unknown): RecalledHistory | undefined =>
     ? (error.details as unknown as RecalledHistory)
     : undefined;
 
-export class Recalls implements ColdHistory {
-  readonly #options: RecallsOptions;
+export class ColdReads implements ColdHistory {
+  readonly #options: ColdReadsOptions;
   /** Objects that were asked for: as many as segments are away, and small. */
   readonly #asked = new Set<string>();
   /** On the monotonic clock. */
   readonly #looksAtMs = new Map<Partition, number>();
 
-  constructor(options: RecallsOptions) {
+  constructor(options: ColdReadsOptions) {
     this.#options = options;
   }
 
-  isAway(partition: Partition): boolean {
+  isCold(partition: Partition): boolean {
     const looksAtMs = this.#looksAtMs.get(partition);
     return looksAtMs !== undefined && this.#options.clock.monotonicMs() < looksAtMs;
   }
@@ -49,7 +49,7 @@ export class Recalls implements ColdHistory {
     const { archive, clock } = this.#options;
     const first = await archive.manifestAt(partition, from);
     if (first === undefined) throw error;
-    this.#looksAtMs.set(partition, clock.monotonicMs() + RECALL_LOOK_MS);
+    this.#looksAtMs.set(partition, clock.monotonicMs() + RECALL_POLL_MS);
     if (this.#asked.has(first.object)) {
       // Its copy may have come, and gone again.
       await archive.recall(first);
@@ -62,7 +62,7 @@ export class Recalls implements ColdHistory {
       return undefined;
     }
     const expectedAtMs = latestOf(recalls.map((recall) => recall.expectedAtMs));
-    return told({ partition, objectCount: recalls.length, expectedAtMs }, first);
+    return reported({ partition, objectCount: recalls.length, expectedAtMs }, first);
   }
 
   async behind(partition: Partition, from: Offset): Promise<DeletedStretch | undefined> {
@@ -98,7 +98,7 @@ export class Recalls implements ColdHistory {
 export const latestOf = (times: readonly (number | null)[]): number | null =>
   times.reduce((latest, atMs) => (latest === null || atMs === null ? null : Math.max(latest, atMs)));
 
-function told(history: RecalledHistory, { from }: KnownManifest): UnavailableError {
+function reported(history: RecalledHistory, { from }: KnownManifest): UnavailableError {
   const { partition, objectCount, expectedAtMs } = history;
   return new UnavailableError(
     'history-recalled',

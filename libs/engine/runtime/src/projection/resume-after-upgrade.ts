@@ -26,8 +26,8 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { EventLog, FoldedPartition, ProjectionBatch } from '@tidemark/ports';
-import { LeftOut, type Stretch } from './left-out.ts';
 import { PROJECTION_ENTRIES_MAX, PROJECTION_READ_MAX_BYTES } from './limits.ts';
+import { Omitted, type Stretch } from './omitted-history.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { streamRow } from './stream-rows.ts';
 
@@ -51,7 +51,7 @@ export function stateOf({ partition, next, generation, streams }: FoldedPartitio
 }
 
 /** What others wrote in the stretch has its rows. */
-class Others extends LeftOut {
+class Others extends Omitted {
   readonly #offsets: ReadonlySet<Offset>;
 
   constructor(offsets: ReadonlySet<Offset>) {
@@ -101,7 +101,7 @@ interface Page {
  * The state with what was passed over; the same one where no stream was that this release can read. Where the log shows less than the rows say
  * (a replica behind) the streams stay stopped there. Throws as the log and `write` do, and keeps what was written.
  */
-export async function goneOn(state: PartitionState, going: GoingOn): Promise<PartitionState> {
+export async function resumedAfterUpgrade(state: PartitionState, going: GoingOn): Promise<PartitionState> {
   let after = state;
   // What a pass stops at may have been judged further on in the stretch.
   for (let stopped = stoppedIn(after); stopped.size > 0; stopped = judgedSince(stopped, after)) {
@@ -249,13 +249,13 @@ function beginning(
   { offset, problem, judgement }: Stop,
   first: LogEntry,
 ): Begun | undefined {
-  const goesOn = { stream: { ...stream, unreadable: null }, from: offset };
-  if (judgement === 'skip') return { ...goesOn, from: (offset + 1) as Offset };
+  const resumed = { stream: { ...stream, unreadable: null }, from: offset };
+  if (judgement === 'skip') return { ...resumed, from: (offset + 1) as Offset };
   // Behind a page that was written, anybody's entry may be the first.
-  if (workflowOf(first) !== stream.workflow) return goesOn;
+  if (workflowOf(first) !== stream.workflow) return resumed;
   if (first.kind !== 'event' || first.problem !== undefined) return undefined;
   if (first.seal === 'plain' && stream.sealed === true) return undefined;
-  if (!isOpening(first)) return goesOn;
+  if (!isOpening(first)) return resumed;
   const opened = openedAgain(state, stream, first, offset);
   if (opened.unreadable !== null) return undefined;
   return { stream: opened, from: (offset + 1) as Offset, opening: problem === undefined ? undefined : first };

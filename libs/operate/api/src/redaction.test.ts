@@ -3,7 +3,7 @@
 import { ROLES } from '@tidemark/ports';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { content, redactorOf, sightOf, token, words } from './sight.ts';
+import { content, redactionOf, redactorOf, token, words } from './redaction.ts';
 
 const schema = z.object({
   id: z.string(),
@@ -27,8 +27,8 @@ const value = {
   more: 1,
 };
 const shown = (seen: { content: boolean; tokens: boolean; words?: boolean }) => {
-  const sight = { words: seen.content, ...seen };
-  const redact = redactorOf(schema, sight);
+  const redaction = { words: seen.content, ...seen };
+  const redact = redactorOf(schema, redaction);
   return redact === undefined ? value : JSON.parse(JSON.stringify(redact(value)));
 };
 
@@ -53,8 +53,8 @@ it('leaves tokens out for who may not confirm', () => {
 });
 
 it('knows by role who may see what', () => {
-  expect(ROLES.filter((role) => sightOf({ roles: [role] }).tokens)).toEqual(['worker', 'admin']);
-  expect(ROLES.filter((role) => !sightOf({ roles: [role] }).content)).toEqual(['viewer', 'scaler']);
+  expect(ROLES.filter((role) => redactionOf({ roles: [role] }).tokens)).toEqual(['worker', 'admin']);
+  expect(ROLES.filter((role) => !redactionOf({ roles: [role] }).content)).toEqual(['viewer', 'scaler']);
 });
 
 const hidden = z.object({ input: content(z.string()) });

@@ -19,7 +19,7 @@ export interface DutyOptions {
   readonly onError: (error: unknown) => void;
 }
 
-export class Duties {
+export class Reconcilers {
   readonly #options: DutyOptions;
   readonly #noted = new Map<string, Noted>();
   readonly #underWay = new Set<string>();

@@ -7,23 +7,23 @@
 import type { Socket } from 'node:net';
 import { PRESENCE_STRANGERS_MAX, PRESENCE_STRANGERS_PER_ADDRESS_MAX } from './limits.ts';
 
-export interface StrangerLimits {
+export interface UnauthenticatedLimits {
   readonly inAllMax: number;
   readonly perAddressMax: number;
 }
 
-export const STRANGER_LIMITS: StrangerLimits = {
+export const UNAUTHENTICATED_LIMITS: UnauthenticatedLimits = {
   inAllMax: PRESENCE_STRANGERS_MAX,
   perAddressMax: PRESENCE_STRANGERS_PER_ADDRESS_MAX,
 };
 
-export class Strangers {
-  readonly #limits: StrangerLimits;
+export class Unauthenticated {
+  readonly #limits: UnauthenticatedLimits;
   /** By remote address; both in order of arrival. */
   readonly #sockets = new Map<string, Set<Socket>>();
   readonly #addresses = new Map<Socket, string>();
 
-  constructor(limits: StrangerLimits) {
+  constructor(limits: UnauthenticatedLimits) {
     this.#limits = limits;
   }
 

@@ -13,7 +13,7 @@ export const PROGRESS_TASKS_MAX_COUNT = 1_000;
 export type ProgressDelta = Progress & { readonly kind: 'progress'; readonly step: string };
 
 /** A piece of a model's answer as it comes, or how far a step is. */
-export interface ToldDelta {
+export interface ModelChunk {
   readonly workflow: WorkflowId;
   /** Null: it is the workflow that waits, before a step goes on. */
   readonly task: TaskId | null;
@@ -22,7 +22,7 @@ export interface ToldDelta {
 
 /** Lets through what steps say of how far they are: well formed, short, and of each task no more often than anybody could read. */
 export class ProgressGate {
-  readonly #toldMs = new Map<TaskId | null, number>();
+  readonly #reportedMs = new Map<TaskId | null, number>();
 
   /** Undefined: it was told just now. */
   take(
@@ -30,9 +30,9 @@ export class ProgressGate {
     { step, done, total, text }: Progress & { readonly step: string },
     nowMs: number,
   ): ProgressDelta | undefined {
-    if (nowMs - (this.#toldMs.get(task) ?? Number.NEGATIVE_INFINITY) < PROGRESS_PERIOD_MS) return undefined;
-    if (this.#toldMs.size >= PROGRESS_TASKS_MAX_COUNT) this.#toldMs.clear();
-    this.#toldMs.set(task, nowMs);
+    if (nowMs - (this.#reportedMs.get(task) ?? Number.NEGATIVE_INFINITY) < PROGRESS_PERIOD_MS) return undefined;
+    if (this.#reportedMs.size >= PROGRESS_TASKS_MAX_COUNT) this.#reportedMs.clear();
+    this.#reportedMs.set(task, nowMs);
     const words = typeof text === 'string' ? { text: text.slice(0, PROGRESS_TEXT_MAX_CHARS) } : {};
     return { kind: 'progress', step, done: amount(done), total: amount(total), ...words };
   }

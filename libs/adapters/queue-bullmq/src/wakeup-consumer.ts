@@ -7,15 +7,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConsumeOptions, Consumer, Job, Route, Telemetry } from '@tidemark/ports';
-import { type Job as Ticket, Worker } from 'bullmq';
+import { type Job as Wakeup, Worker } from 'bullmq';
 import { type Connection, type Endable, endNow } from './connection.ts';
 import { endSlots, type LimitKeys, limitKeysOf, limitsOf, renewSlots, sweepSlots, type Woken } from './limit-slots.ts';
 import type { QueueLimits } from './limits.ts';
 import { Newcomers } from './newcomers.ts';
 import { distinctRoutes, queueName, unpackJob } from './route-queue.ts';
 import { Slots } from './slots.ts';
-import { countOf, TicketOffice } from './ticket-office.ts';
 import { deal } from './waiting-line.ts';
+import { countOf, WakeupSender } from './wakeup-sender.ts';
 
 export interface ConsumerSetting {
   readonly connection: Connection;
@@ -24,7 +24,7 @@ export interface ConsumerSetting {
   readonly telemetry: Telemetry;
 }
 
-export class TicketConsumer implements Consumer {
+export class WakeupConsumer implements Consumer {
   readonly #setting: ConsumerSetting;
   readonly #handle: (job: Job) => Promise<void>;
   readonly #slots: Slots;
@@ -35,7 +35,7 @@ export class TicketConsumer implements Consumer {
   readonly #underWay = new Set<Promise<void>>();
   readonly #answers = new Set<Promise<unknown>>();
   readonly #stopped = new AbortController();
-  readonly #office: TicketOffice;
+  readonly #office: WakeupSender;
   readonly #limitKeys: LimitKeys;
   /** Jobs under way that count against limits. */
   readonly #limited = new Set<{ readonly queueName: string; readonly job: Job }>();
@@ -51,7 +51,7 @@ export class TicketConsumer implements Consumer {
     this.#setting = setting;
     this.#handle = handle;
     this.#slots = new Slots(options.concurrency);
-    this.#office = new TicketOffice(setting.connection, setting.keyPrefix, setting.limits);
+    this.#office = new WakeupSender(setting.connection, setting.keyPrefix, setting.limits);
     this.#limitKeys = limitKeysOf(setting.keyPrefix);
   }
 
@@ -109,7 +109,7 @@ export class TicketConsumer implements Consumer {
       prefix: keyPrefix,
       autorun: false,
       skipVersionCheck: true,
-      lockDuration: limits.ticketLockMs,
+      lockDuration: limits.wakeupLockMs,
       stalledInterval: limits.stalledCheckMs,
       // A ticket that was left in the active list comes back as often as that happens; it holds hints.
       maxStalledCount: Number.MAX_SAFE_INTEGER,
@@ -135,8 +135,8 @@ export class TicketConsumer implements Consumer {
     while (!signal.aborted) {
       await this.#slots.available();
       try {
-        const ticket = await worker.getNextJob(this.#token, { block: true });
-        if (ticket) this.#follow(this.#redeem(route, worker, ticket));
+        const wakeup = await worker.getNextJob(this.#token, { block: true });
+        if (wakeup) this.#follow(this.#redeem(route, worker, wakeup));
       } catch {
         await delay(this.#setting.limits.errorPauseMs, undefined, { signal }).catch(() => {});
       }
@@ -144,12 +144,12 @@ export class TicketConsumer implements Consumer {
   }
 
   /** Begins as many of the next jobs as the ticket is good for and there are slots, and answers BullMQ. */
-  async #redeem(route: Route, worker: Worker, ticket: Ticket): Promise<void> {
+  async #redeem(route: Route, worker: Worker, wakeup: Wakeup): Promise<void> {
     const { connection, limits } = this.#setting;
-    const count = countOf(ticket.data);
+    const count = countOf(wakeup.data);
     const room = this.#stopped.signal.aborted ? 0 : Math.min(count, this.#slots.open);
     if (room === 0) {
-      await (count === 0 ? ticket.moveToCompleted(null, this.#token, false) : ticket.moveToWait(this.#token));
+      await (count === 0 ? wakeup.moveToCompleted(null, this.#token, false) : wakeup.moveToWait(this.#token));
       return;
     }
     const name = queueName(route);
@@ -169,10 +169,10 @@ export class TicketConsumer implements Consumer {
       }
       if (dealt.dueInMs !== undefined) this.#sweepIn(dealt.dueInMs);
       const left = Math.min(count - dealt.lookedAtCount, dealt.leftCount);
-      if (left <= 0) await ticket.moveToCompleted(null, this.#token, false);
+      if (left <= 0) await wakeup.moveToCompleted(null, this.#token, false);
       else {
-        await ticket.updateData(left);
-        await ticket.moveToWait(this.#token);
+        await wakeup.updateData(left);
+        await wakeup.moveToWait(this.#token);
       }
     } finally {
       for (let slot = begunCount; slot < room; slot += 1) this.#slots.give();
@@ -197,9 +197,9 @@ export class TicketConsumer implements Consumer {
   }
 
   /** Sends tickets for what is back in line. */
-  async #wake({ tickets, dueInMs }: Woken): Promise<void> {
+  async #wake({ wakeups, dueInMs }: Woken): Promise<void> {
     if (dueInMs !== undefined) this.#sweepIn(dueInMs);
-    await Promise.all([...tickets].map(([name, count]) => this.#office.send(name, count)));
+    await Promise.all([...wakeups].map(([name, count]) => this.#office.send(name, count)));
   }
 
   /** Looks for what limits have freed, at the latest after the period, whoever was to do it. */

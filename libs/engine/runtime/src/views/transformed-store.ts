@@ -18,14 +18,14 @@ import * as rows from './row-texts.ts';
 export type Owners = ReadonlyMap<WorkflowId, RecordOwner>;
 
 /** Changes texts. The work may be done twice, first to see what it needs; what it returned last counts. */
-export interface Turning {
+export interface ContentTransform {
   /** On their way into rows. `owners`: tells whose workflows they are. */
   inward<T>(work: (turn: rows.Turn) => T, owners: () => Owners): Promise<T>;
   /** On their way out. */
   outward<T>(work: (turn: rows.Turn) => T): Promise<T>;
 }
 
-export function turnedStore<Said>(store: ProjectionStore<Said>, turning: Turning): ProjectionStore<Said> {
+export function transformedStore<Said>(store: ProjectionStore<Said>, turning: ContentTransform): ProjectionStore<Said> {
   const inward = (batch: ProjectionBatch): Promise<ProjectionBatch> =>
     turning.inward(
       (turn) => rows.turnBatch(batch, turn),

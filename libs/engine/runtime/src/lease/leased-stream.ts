@@ -67,7 +67,7 @@ interface Unsettled {
   readonly settle: (error?: Error) => void;
 }
 
-export interface HeldStreamOptions {
+export interface LeasedStreamOptions {
   readonly ports: Pick<Ports, 'log' | 'clock' | 'prng' | 'hints' | 'telemetry'>;
   readonly lamport: LamportClock;
   readonly partition: Partition;
@@ -78,8 +78,8 @@ export interface HeldStreamOptions {
   readonly onFenced?: (error: Error) => void;
 }
 
-export class HeldStream {
-  readonly #options: HeldStreamOptions;
+export class LeasedStream {
+  readonly #options: LeasedStreamOptions;
   readonly #limits: EventLimits;
   #confirmed: StreamState;
   #speculative: StreamState;
@@ -94,7 +94,7 @@ export class HeldStream {
   #traced: { readonly epoch: Epoch; readonly parent: string } | undefined;
   #lookedMs: number;
 
-  constructor(state: StreamState, next: Offset, options: HeldStreamOptions) {
+  constructor(state: StreamState, next: Offset, options: LeasedStreamOptions) {
     this.#options = options;
     this.#confirmed = state;
     this.#speculative = state;
@@ -153,13 +153,13 @@ export class HeldStream {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let openCount = drafts.length;
     // What goes with texts in one append is packed with them (LogRecord.isWordy).
-    const isWordy = drafts.some(({ control }) => 'hasContext' in control && control.hasContext);
+    const packsWell = drafts.some(({ control }) => 'hasContext' in control && control.hasContext);
     const settle = (error?: Error): void => {
       if (error !== undefined) reject(error);
       else if (--openCount === 0) resolve();
     };
     try {
-      for (const draft of drafts) staged.push(this.#stamp(draft, isWordy, settle));
+      for (const draft of drafts) staged.push(this.#stamp(draft, packsWell, settle));
       // A crash between two appends would leave a checkpoint without the end that its step declared.
       if (staged.length > 1) groupTogether(staged, this.#limits, before.workflow);
     } catch (error) {
@@ -171,7 +171,7 @@ export class HeldStream {
     return promise;
   }
 
-  #stamp(draft: Draft, isWordy: boolean, settle: (error?: Error) => void): Unsettled {
+  #stamp(draft: Draft, packsWell: boolean, settle: (error?: Error) => void): Unsettled {
     const { ports, lamport, holder } = this.#options;
     const state = this.#speculative;
     const claim = draft.type === 'LeaseClaimed';
@@ -198,7 +198,7 @@ export class HeldStream {
     invariant(verdict.kind === 'accepted', `own ${draft.type} would be rejected`, { verdict, control: draft.control });
     this.#speculative = stream;
     const trace = this.#trace(envelope.epoch);
-    const hints = { ...(trace !== undefined && { trace }), ...(isWordy && { isWordy }) };
+    const hints = { ...(trace !== undefined && { trace }), ...(packsWell && { packsWell }) };
     const { tenant, workflow, user = null } = state;
     const record: LogRecord = { value, type: draft.type, owner: { tenant, workflow, user }, ...hints };
     return { envelope, entry, record, beginsGroup: true, after: stream, settle };
