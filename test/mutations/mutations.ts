@@ -44,4 +44,4 @@ export const MUTATIONS: Mutations = merged(
 );
 
 /** The package whose source it changes. */
-export const areaOf = ({ file }: Mutation): string => file.split('/')[1] ?? '';
+export const areaOf = ({ file }: Mutation): string => /^libs\/(?:[a-z]+\/)?([a-z0-9-]+)\/src\//.exec(file)?.[1] ?? '';

@@ -63,7 +63,7 @@ const guide = (model: TestModel, version = 1) =>
       },
     },
     summaryModel: 'default',
-    phases: { search: { next: ['tell'] }, report: {} },
+    phases: { search: { next: ['tell'] }, tell: {} },
     system: 'You are a guide to tides.',
     begin: ({ question }) => ({
       belief: { turns: 0 },

@@ -224,7 +224,7 @@ describe('an agent that runs in circles', () => {
       flow: { think: ['think'] },
       starts: ['think'],
       models: { default: model },
-      tools: { poll: tool({ description: 'Looks.', input: z.object({ item: z.string() }), effect: poll }) },
+      tools: { look: tool({ description: 'Looks.', input: z.object({ item: z.string() }), effect: poll }) },
       bundles: { shop: { budgetTokens: 2_000 } },
       repeatsMax: 4,
       begin: () => ({ belief: {}, next: [task('think', {})], fragments: [taskGoal('Buy x.')] }),

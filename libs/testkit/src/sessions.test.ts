@@ -447,11 +447,11 @@ describe('fragments', () => {
       input: z.object({}),
       belief: z.object({}),
       output: z.object({}),
-      tasks: { report: z.object({}) },
-      flow: { report: [] },
+      tasks: { tell: z.object({}) },
+      flow: { tell: [] },
       retry: { attempts: 1 },
-      begin: () => ({ belief: {}, next: [task('report', {})] }),
-      steps: { report: async () => ({ fragments: [{ type: 'gossip' as never, text: 'x' }], done: {} }) },
+      begin: () => ({ belief: {}, next: [task('tell', {})] }),
+      steps: { tell: async () => ({ fragments: [{ type: 'gossip' as never, text: 'x' }], done: {} }) },
     });
     await open({ workflows: [definition] });
     const run = await world.start(definition, {});

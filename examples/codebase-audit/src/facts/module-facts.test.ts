@@ -16,15 +16,15 @@ const exports = (text: string, path?: string) =>
 describe('imports', () => {
   it('of every kind', () => {
     const text = `
-      import d, { a as b, type T } from '../x.ts';
-      import * as ns from '../ns.ts';
-      import '../effects.ts';
-      import type { U } from '../types.ts';
+      import d, { a as b, type T } from './x.ts';
+      import * as ns from './ns.ts';
+      import './effects.ts';
+      import type { U } from './types.ts';
       import old = require('./old.js');
-      type V = import('../inline.ts').V;
-      const { p, q: { r } } = await import('../dynamic.ts');
-      const later = import('../later.ts');
-      new URL('../worker.ts', import.meta.url);
+      type V = import('./inline.ts').V;
+      const { p, q: { r } } = await import('./dynamic.ts');
+      const later = import('./later.ts');
+      new URL('./worker.ts', import.meta.url);
     `;
     expect(imports(text).sort()).toEqual([
       'dynamic ./dynamic.ts p,q',
@@ -64,18 +64,18 @@ describe('imports', () => {
   });
 
   it('with a computed specifier: its folder if there is one, else a count', () => {
-    const found = facts('import(`./plugins/${name}.ts`); import("../locales" + x); import(name); import(`${dir}/x`);');
+    const found = facts('import(`./plugins/${name}.ts`); import("./locales/" + x); import(name); import(`${dir}/x`);');
     expect(found.imports.map(({ from }) => from)).toEqual(['./plugins/*', './locales/*']);
     expect(found.opaqueImports).toBe(2);
   });
 
   it('merges what one specifier gives in several places', () => {
-    expect(imports(`import { a } from '../x'; import { b, a as c } from '../x';`)).toEqual(['static ./x a,b']);
+    expect(imports(`import { a } from './x'; import { b, a as c } from './x';`)).toEqual(['static ./x a,b']);
   });
 
   it('takes a list of names that is too long for all names', () => {
     const names = Array.from({ length: MAX_NAMES_PER_IMPORT + 1 }, (_, index) => `n${index}`);
-    expect(imports(`import { ${names.join(', ')} } from '../x';`)).toEqual(['static ./x *']);
+    expect(imports(`import { ${names.join(', ')} } from './x';`)).toEqual(['static ./x *']);
   });
 });
 
@@ -86,8 +86,8 @@ describe('exports', () => {
       export function g() {} export class H {} export enum I {} export namespace N { export const inner = 1 }
       export interface J {} export type K = string; export declare const l: number;
       const m = 1; export { m as n, m as 'a name' };
-      export { o, p as q, type R } from '../x';
-      export * from '../all'; export * as ns from '../ns'; export type * from '../types';
+      export { o, p as q, type R } from './x';
+      export * from './all'; export * as ns from './ns'; export type * from './types';
       export default class {}
     `;
     expect(exports(text).sort()).toEqual(

@@ -15,7 +15,7 @@ const REPORTED = `
   import { registerHooks } from 'node:module';
   const packages = [];
   const load = (url, context, next) => {
-    const [, name] = /(?:node_modules|libs)\\/((?:@[^/]+\\/)?[^/]+)/.exec(url) ?? [];
+    const [, name] = /(?:node_modules|libs\\/[a-z]+)\\/((?:@[^/]+\\/)?[^/]+)/.exec(url) ?? [];
     if (name !== undefined) packages.push(name);
     return next(url, context);
   };

@@ -39,7 +39,7 @@ const bundle = defineTool({
   output: z.object({ workflow: z.string(), at: z.number(), calls: z.array(call) }),
   hints: READS,
   async run({ workflow, at, call: number }, context) {
-    const found = await context.withMemory('look', async (client) => {
+    const found = await context.withMemory('read', async (client) => {
       const newest = await newestOf(client, workflow, context);
       const sequence = at ?? newest;
       const query = number === undefined ? {} : { from: number, limit: 1 };

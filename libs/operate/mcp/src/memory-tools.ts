@@ -60,7 +60,7 @@ const recall = defineTool({
       query: { tenant: context.tenant },
       body: { query: query.slice(0, QUERY_MAX_CHARS).toWellFormed(), limit, kinds },
     };
-    const answer = await context.withMemory('look', (client) => client.ask(RECALL, asked, { isRepeatable: true }));
+    const answer = await context.withMemory('read', (client) => client.ask(RECALL, asked, { isRepeatable: true }));
     return { data: { ...answer }, text: recallText(answer) };
   },
 });
@@ -110,7 +110,7 @@ const facts = defineTool({
   hints: READS,
   async run({ user, limit }, context) {
     const of = userOf(context, user);
-    const found = await context.withMemory('look', (client) =>
+    const found = await context.withMemory('read', (client) =>
       client.ask('GET /v1/users/{user}/facts', { params: { user: of }, query: { tenant: context.tenant, limit } }),
     );
     const lines = found.facts.map(
@@ -145,7 +145,7 @@ const get = defineTool({
   async run({ key: name, user }, context) {
     const of = userOf(context, user);
     const input = { params: { user: of, key: name }, query: { tenant: context.tenant } };
-    const found = await context.withMemory('look', (client) =>
+    const found = await context.withMemory('read', (client) =>
       orNull('state-key-unknown', client.ask('GET /v1/users/{user}/preferences/{key}', input)),
     );
     const text = found === null ? `${of} has no preference ${name}.` : `${name}: ${JSON.stringify(found.value)}`;
@@ -182,7 +182,7 @@ const list = defineTool({
   async run({ prefix, user }, context) {
     const of = userOf(context, user);
     const query = { tenant: context.tenant, prefix: prefix === '' ? undefined : prefix };
-    const { preferences: entries } = await context.withMemory('look', (client) =>
+    const { preferences: entries } = await context.withMemory('read', (client) =>
       client.ask('GET /v1/users/{user}/preferences', { params: { user: of }, query }),
     );
     const lines = entries.map(({ key: name, value }) => `${name}: ${JSON.stringify(value)}`);

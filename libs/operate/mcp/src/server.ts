@@ -39,7 +39,7 @@ export interface McpOptions {
    * Gives what asks the API: of a server, or of a folder for the time of the work. Where nothing is kept in that yet, `look` throws
    * `ConfigError` (`state-missing`), and `write` makes it. Throws refusals as errors of Tidemark's own.
    */
-  readonly withMemory: <T>(how: 'look' | 'write', work: (client: Client) => Promise<T>) => Promise<T>;
+  readonly withMemory: <T>(how: 'read' | 'write', work: (client: Client) => Promise<T>) => Promise<T>;
   /** Told of faults; for logs. */
   readonly onError: (where: string, error: unknown) => void;
 }

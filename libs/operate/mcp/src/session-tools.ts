@@ -59,7 +59,7 @@ const resume = defineTool({
   }),
   hints: READS,
   async run({ session }, context) {
-    const found = await context.withMemory('look', (client) => sessionOf(client, session, context));
+    const found = await context.withMemory('read', (client) => sessionOf(client, session, context));
     if (found === null || isOthers(context, found)) throw unknownSession(session);
     return { data: { ...fittingSession(found) }, text: sessionText(found) };
   },

@@ -25,7 +25,7 @@ export interface ToolContext {
    * Gives what asks the API: of a server, or of a folder for the time of the work. Where nothing is kept in that yet, `look` throws
    * `ConfigError` (`state-missing`), and `write` makes it.
    */
-  withMemory<T>(how: 'look' | 'write', work: (client: Client) => Promise<T>): Promise<T>;
+  withMemory<T>(how: 'read' | 'write', work: (client: Client) => Promise<T>): Promise<T>;
   /** Told of faults that a client learns no more of than that there was one. */
   onError(where: string, error: unknown): void;
 }

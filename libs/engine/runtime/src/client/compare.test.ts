@@ -102,7 +102,7 @@ it('another output is where they differ, and so is another end', async () => {
     name: 'telling',
     steps: {
       first: () => ({ next: [{ step: 'tell', input: null }] }),
-      report: () => ({ output: { said: ++said }, next: [{ step: 'last', input: null }] }),
+      tell: () => ({ output: { said: ++said }, next: [{ step: 'last', input: null }] }),
       last: () => ({ done: null }),
     },
   });

@@ -82,7 +82,7 @@ export function reportKey({ terminal }: Session, made: Made): void {
 
 export async function listKeys(session: Session, options: ListKeysOptions): Promise<number> {
   const revoked = options.all === true ? 'true' : 'false';
-  const { items: keys, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const { items: keys, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     firstOf(
       ACCESS_LIST_MAX_COUNT,
       (page) => client.ask('GET /v1/keys', { query: { ...page, tenant: options.tenant, revoked } }),
@@ -113,7 +113,7 @@ export async function listKeys(session: Session, options: ListKeysOptions): Prom
 
 export async function revokeKey(session: Session, id: string, options: ByWhyOptions): Promise<number> {
   const input = { params: { key: bareId(id) }, body: { why: options.why } };
-  const key = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const key = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     client.ask('POST /v1/keys/{key}/revoke', input, { isRepeatable: true }),
   );
   session.terminal.answer(key);
@@ -133,7 +133,7 @@ function bareId(id: string): string {
 }
 
 export async function listTenants(session: Session, options: PlaceOptions): Promise<number> {
-  const { items: tenants, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const { items: tenants, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     firstOf(
       ACCESS_LIST_MAX_COUNT,
       (query) => client.ask('GET /v1/tenants', { query }),
@@ -193,7 +193,7 @@ export async function audit(session: Session, options: AuditOptions): Promise<nu
   const { subject, action, target, outcome, since, limit, tenant } = options;
   const from = since === undefined ? undefined : isoTime(Date.now() - since);
   const filters = { tenant, subject, action, target, outcome, from };
-  const { items: entries, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const { items: entries, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     firstOf(
       limit,
       (page) => client.ask('GET /v1/audit', { query: { ...filters, ...page } }),

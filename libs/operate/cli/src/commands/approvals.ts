@@ -34,7 +34,7 @@ export async function approvals(session: Session, options: ApprovalsOptions): Pr
     ...(tenant !== undefined && { tenant }),
     ...(mine === true && { mine: 'true' as const }),
   };
-  const { items, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const { items, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     firstOf(
       limit,
       (page) => client.ask('GET /v1/approvals', { query: { ...query, ...page } }),

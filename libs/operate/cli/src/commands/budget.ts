@@ -33,7 +33,7 @@ type Shared = Answer<'GET /v1/budgets'>['budgets'][number];
 type Own = Answer<'GET /v1/workflows/{workflow}/budget'>;
 
 export async function budgetShow(session: Session, id: string | undefined, options: BudgetOptions): Promise<number> {
-  const found = await atPlace(session, { ...options, how: 'look' }, async ({ client }) => {
+  const found = await atPlace(session, { ...options, how: 'read' }, async ({ client }) => {
     const own = id === undefined ? null : await client.ask(OWN, { params: { workflow: id } });
     // What a workflow may spend is what its tenant and its user may.
     const tenant = own?.tenant ?? options.tenant;
@@ -124,7 +124,7 @@ export async function budgetRaise(session: Session, workflow: string, options: R
   if (tokens === 0 && cost_micros === 0) {
     throw new InvalidError('budget-invalid', 'Give --tokens, --usd or both, above 0.');
   }
-  return atPlace(session, { ...options, how: 'look' }, async (place) => {
+  return atPlace(session, { ...options, how: 'read' }, async (place) => {
     const input = { params: { workflow }, body: { tokens, cost_micros, why } };
     const done = await place.client.ask('POST /v1/workflows/{workflow}/budget', input);
     const { terminal } = session;

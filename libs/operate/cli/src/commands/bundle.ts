@@ -27,7 +27,7 @@ export interface BundleDiffOptions extends BundleOptions {
 
 export function bundle(session: Session, workflow: string, options: BundleOptions): Promise<number> {
   const { terminal } = session;
-  return atPlace(session, { ...options, how: 'look' }, async ({ client }) => {
+  return atPlace(session, { ...options, how: 'read' }, async ({ client }) => {
     if (options.at === undefined) {
       const { items: calls, next_cursor } = await firstOf(
         LIST_MAX_COUNT,
@@ -49,7 +49,7 @@ export function bundle(session: Session, workflow: string, options: BundleOption
 export function bundleDiff(session: Session, workflow: string, options: BundleDiffOptions): Promise<number> {
   const { terminal } = session;
   const { at: sequence, to, call = 1, toCall, other } = options;
-  return atPlace(session, { ...options, how: 'look' }, async ({ client }) => {
+  return atPlace(session, { ...options, how: 'read' }, async ({ client }) => {
     const compared = await client.ask('GET /v1/workflows/{workflow}/at/{sequence}/calls/{call}/comparison', {
       params: { workflow, sequence, call },
       query: { to, to_call: toCall, other },

@@ -146,7 +146,7 @@ function asking(
   work: (place: Place) => Promise<void>,
 ): Promise<void> {
   const definitions = async () => (workflows.length === 0 ? [] : readDefinitions(workflows, session.cwd));
-  return atPlace(session, { ...where, how: 'look', definitions }, work);
+  return atPlace(session, { ...where, how: 'read', definitions }, work);
 }
 
 function nextWords(resolution: Resolution, place: Place): string {

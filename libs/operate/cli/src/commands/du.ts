@@ -14,7 +14,7 @@ export interface DuOptions extends PlaceOptions {
 
 export async function du(session: Session, options: DuOptions): Promise<number> {
   const { by, limit, state, context } = options;
-  const answer = await atPlace(session, { state, context, how: 'look' }, ({ client }) =>
+  const answer = await atPlace(session, { state, context, how: 'read' }, ({ client }) =>
     client.ask('GET /v1/storage', { query: { by, limit } }),
   );
   const { terminal } = session;

@@ -62,7 +62,7 @@ const RECORDS_MAX_COUNT = 1_000;
 export function filesExport(session: Session, folder: string, options: ShownOptions): Promise<number> {
   const asked = askedIn(options);
   const definitions = modulesOf(session, options);
-  return atPlace(session, { ...options, how: 'look', definitions }, async ({ client }) => {
+  return atPlace(session, { ...options, how: 'read', definitions }, async ({ client }) => {
     const view = await exportFiles(await viewOptions(session, client, folder, asked));
     const { terminal } = session;
     terminal.answer({ workflow: view.workflow, status: view.status, folder: path.resolve(session.cwd, folder) });

@@ -11,7 +11,7 @@ export interface FleetOptions extends PlaceOptions {
 
 export async function fleet(session: Session, options: FleetOptions): Promise<number> {
   const { terminal } = session;
-  const style = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const style = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     lookAtFleet(client, options.tenant),
   );
   terminal.answer({ ...style.fleet, queues: style.queues });

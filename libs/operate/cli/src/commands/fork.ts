@@ -37,7 +37,7 @@ export async function fork(session: Session, workflow: string, options: ForkComm
     ...(version !== undefined && { version }),
   };
   const definitions = async () => (named.length === 0 ? [] : readDefinitions(named, cwd));
-  return atPlace(session, { ...options, how: 'look', definitions }, async (place) => {
+  return atPlace(session, { ...options, how: 'read', definitions }, async (place) => {
     const forked = await place.client.ask(FORK, { params: { workflow }, body }, { isRepeatable: id !== undefined });
     // So that a command after this one sees it; nobody needs to know when that takes longer.
     await place.client
@@ -79,7 +79,7 @@ function* notesOn(forked: Forked, place: Place, options: ForkCommandOptions): It
 
 export function compare(session: Session, workflow: string, other: string, options: PlaceOptions): Promise<number> {
   const { terminal } = session;
-  return atPlace(session, { ...options, how: 'look' }, async ({ client }) => {
+  return atPlace(session, { ...options, how: 'read' }, async ({ client }) => {
     const params = { workflow, other };
     const comparison = await client.ask('GET /v1/workflows/{workflow}/comparison/{other}', { params });
     terminal.answer(comparison);

@@ -37,7 +37,7 @@ export async function startJob(session: Session, act: BulkAct, options: StartJob
   const { everything, why, id = crypto.randomUUID() } = options;
   checkMeant({ ...fields, tags, tenant: undefined }, everything);
   if (options.dryRun === true) {
-    const found = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+    const found = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
       client.ask('POST /v1/jobs/count', { body: { filter } }, { isRepeatable: true }),
     );
     terminal.answer({ act, dry_run: true, acted_count: actedCount(act, found), ...found });
@@ -53,7 +53,7 @@ export async function startJob(session: Session, act: BulkAct, options: StartJob
     ...(everything === true && { everything }),
     ...(signal !== undefined && { signal }),
   };
-  return atPlace(session, { ...options, how: 'look' }, async (place) => {
+  return atPlace(session, { ...options, how: 'read' }, async (place) => {
     const done = await place.client.ask('POST /v1/jobs', { body }, { isRepeatable: true });
     if (options.watch === true) return follow(session, place.client, id, fields.tenant);
     terminal.answer(done);
@@ -103,7 +103,7 @@ export interface ListJobsOptions extends PlaceOptions {
 export async function listJobs(session: Session, options: ListJobsOptions): Promise<number> {
   const { terminal } = session;
   const { tenant, limit } = options;
-  const { items, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const { items, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     firstOf(
       limit,
       (page) => client.ask('GET /v1/jobs', { query: { ...page, ...(tenant !== undefined && { tenant }) } }),
@@ -137,7 +137,7 @@ const jobOf = (client: Client, job: string, tenant: string | undefined): Promise
   client.ask('GET /v1/jobs/{job}', { params: { job }, query: tenant === undefined ? {} : { tenant } });
 
 export async function showJob(session: Session, id: string, options: OneJobOptions): Promise<number> {
-  const job = await atPlace(session, { ...options, how: 'look' }, ({ client }) => jobOf(client, id, options.tenant));
+  const job = await atPlace(session, { ...options, how: 'read' }, ({ client }) => jobOf(client, id, options.tenant));
   session.terminal.answer(job);
   session.terminal.lines(jobLines(job));
   return EXIT.ok;
@@ -151,7 +151,7 @@ export interface CancelJobOptions extends OneJobOptions {
 export async function cancelJob(session: Session, job: string, options: CancelJobOptions): Promise<number> {
   const { why, tenant } = options;
   const input = { params: { job }, query: tenant === undefined ? {} : { tenant }, body: { why } };
-  const done = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const done = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     client.ask('POST /v1/jobs/{job}/cancel', input, { isRepeatable: true }),
   );
   session.terminal.answer(done);
@@ -164,7 +164,7 @@ export async function cancelJob(session: Session, job: string, options: CancelJo
 }
 
 export const watchJob = (session: Session, id: string, options: OneJobOptions): Promise<number> =>
-  atPlace(session, { ...options, how: 'look' }, ({ client }) => follow(session, client, id, options.tenant));
+  atPlace(session, { ...options, how: 'read' }, ({ client }) => follow(session, client, id, options.tenant));
 
 /** Until it has ended. */
 async function follow(session: Session, client: Client, id: string, tenant: string | undefined): Promise<number> {

@@ -16,7 +16,7 @@ export interface JudgeOptions extends PlaceOptions {
 const judge =
   (judgement: 'skip' | 'take') =>
   (session: Session, ids: readonly string[], options: JudgeOptions): Promise<number> =>
-    atPlace(session, { ...options, how: 'look' }, async ({ client }) => {
+    atPlace(session, { ...options, how: 'read' }, async ({ client }) => {
       const { terminal } = session;
       const judged: Answer<typeof JUDGE>[] = [];
       try {

@@ -17,7 +17,7 @@ export interface LifecycleOptions extends PlaceOptions {
 const lifecycle =
   (act: LifecycleAct) =>
   (session: Session, id: string, options: LifecycleOptions): Promise<number> =>
-    atPlace(session, { ...options, how: 'look' }, async (place) => {
+    atPlace(session, { ...options, how: 'read' }, async (place) => {
       const { terminal } = session;
       const done = await ask(place.client, act, id, options.why);
       terminal.answer(done);

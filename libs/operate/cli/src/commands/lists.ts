@@ -19,7 +19,7 @@ const QUESTIONS_PAGE_COUNT = 100;
 
 export async function children(session: Session, workflow: string, options: ListOptions): Promise<number> {
   const { terminal } = session;
-  const { items, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const { items, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     firstOf(
       options.limit,
       (query) => client.ask('GET /v1/workflows/{workflow}/children', { params: { workflow }, query }),
@@ -48,7 +48,7 @@ export async function children(session: Session, workflow: string, options: List
 export async function questions(session: Session, options: ListOptions): Promise<number> {
   const { terminal } = session;
   const { tenant, limit } = options;
-  const { items, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const { items, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     firstOf(
       limit,
       ({ limit: wanted, ...page }) => {
@@ -84,7 +84,7 @@ export async function questions(session: Session, options: ListOptions): Promise
 
 export async function rejected(session: Session, options: ListOptions): Promise<number> {
   const { terminal } = session;
-  const { items, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const { items, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     firstOf(
       options.limit,
       (query) => client.ask('GET /v1/rejected', { query }),

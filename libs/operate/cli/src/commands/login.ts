@@ -134,7 +134,7 @@ const meWords = ({ subject, tenant, roles }: Me): string =>
   `${printable(subject)}${tenant === null ? ', of all tenants' : `, of tenant ${printable(tenant)}`} (${roles.join(', ')})`;
 
 export const whoami = (session: Session, options: PlaceOptions): Promise<number> =>
-  atPlace(session, { ...options, how: 'look' }, async ({ client, shown }) => {
+  atPlace(session, { ...options, how: 'read' }, async ({ client, shown }) => {
     const me = await client.ask('GET /v1/me', {});
     session.terminal.answer(me);
     session.terminal.line(`You are ${meWords(me)} at ${printable(shown)}, version ${printable(me.server.version)}.`);

@@ -29,7 +29,7 @@ export async function ls(session: Session, options: LsOptions): Promise<number> 
   const found: Listed<Workflow> =
     shown !== undefined
       ? { items: [], next_cursor: null }
-      : await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+      : await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
           firstOf(
             limit,
             (page) => client.list({ ...query, ...page }),

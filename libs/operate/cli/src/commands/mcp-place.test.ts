@@ -47,15 +47,15 @@ it('opens at the first use, once for calls at the same time, and lets a folder g
   const { lender, places } = lent(HELD);
   expect(places).toEqual([]);
   const first = Promise.withResolvers<void>();
-  const calls = [lender.use('look', () => first.promise), lender.use('write', nothing)];
+  const calls = [lender.use('read', () => first.promise), lender.use('write', nothing)];
   await calls[1];
   expect(places.map(({ closed }) => closed)).toEqual([false]);
   first.resolve();
   await calls[0];
-  await lender.use('look', nothing);
+  await lender.use('read', nothing);
   expect(places).toHaveLength(1);
   await eventually(() => places[0]!.closed);
-  await lender.use('look', nothing);
+  await lender.use('read', nothing);
   expect(places).toHaveLength(2);
 });
 
@@ -66,7 +66,7 @@ it('gives others a turn while calls follow one another', async () => {
   });
   const { lender, places } = lent(HELD);
   while (places.length < 2) {
-    const used = lender.use('look', nothing);
+    const used = lender.use('read', nothing);
     await vi.advanceTimersByTimeAsync(200);
     await used;
   }
@@ -79,7 +79,7 @@ it.each([
 ])('asks %s anew by each call, and keeps nothing of it', async (_, kind) => {
   const { lender, places } = lent(kind);
   const first = Promise.withResolvers<void>();
-  const calls = [lender.use('look', () => first.promise), lender.use('write', nothing)];
+  const calls = [lender.use('read', () => first.promise), lender.use('write', nothing)];
   await calls[1];
   expect(places.map(({ closed }) => closed)).toEqual([false, true]);
   first.resolve();
@@ -92,12 +92,12 @@ it('asks the next holder when one ends: what only looks is repeated, what writes
   const { lender, places } = lent(SHARED);
   const endsOnce = (place: Place): Promise<string> =>
     place === (places[0] as unknown as Place) ? Promise.reject(gone) : Promise.resolve('from the next');
-  expect(await lender.use('look', endsOnce)).toBe('from the next');
+  expect(await lender.use('read', endsOnce)).toBe('from the next');
 
   for (const [how, kind] of [
     ['write', SHARED],
     // Its client has tried again already.
-    ['look', SERVER],
+    ['read', SERVER],
   ] as const) {
     const other = lent(kind);
     const asked = vi.fn(() => Promise.reject(gone));
@@ -111,10 +111,10 @@ it('asks the next holder when one ends: what only looks is repeated, what writes
 it('waits for its turn at a folder, and tells everything else at once', async () => {
   const inUse = new ConfigError('log-locked', 'in use');
   const { lender, places } = lent(HELD, [inUse, inUse]);
-  await lender.use('look', nothing);
+  await lender.use('read', nothing);
   expect(places).toHaveLength(1);
   const other = lent(HELD, [new ConfigError('log-newer', 'newer')]);
-  await expect(other.lender.use('look', nothing)).rejects.toMatchObject({ code: 'log-newer' });
+  await expect(other.lender.use('read', nothing)).rejects.toMatchObject({ code: 'log-newer' });
   // What failed to open is opened anew by the next call.
-  await other.lender.use('look', nothing);
+  await other.lender.use('read', nothing);
 });

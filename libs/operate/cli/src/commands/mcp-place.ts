@@ -37,8 +37,8 @@ export class LentPlace {
   }
 
   /** `look`: work that may be repeated, when the process that holds the folder ends while it is asked. */
-  async use<T>(how: 'look' | 'write', work: (place: Place) => Promise<T>): Promise<T> {
-    for (let mayRepeat = how === 'look'; ; mayRepeat = false) {
+  async use<T>(how: 'read' | 'write', work: (place: Place) => Promise<T>): Promise<T> {
+    for (let mayRepeat = how === 'read'; ; mayRepeat = false) {
       const lent = await this.#borrow();
       try {
         return await work(lent.place);

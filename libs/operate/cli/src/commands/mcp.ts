@@ -50,7 +50,7 @@ export async function serveMcp(
     // Whoever started this process over its pipes may run commands anyway; whoever reaches a port may not.
     checks: options.checks ?? options.http === undefined,
     async withMemory(how, work) {
-      if (how === 'look' && target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
+      if (how === 'read' && target.kind === 'embedded' && !exists(target)) throw noState(target.shown);
       return place
         .use(how, ({ client }) => work(client))
         .catch((error: unknown) => {

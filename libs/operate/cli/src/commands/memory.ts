@@ -35,7 +35,7 @@ export async function memoryRecall(session: Session, asked: string, options: Rec
     query: { tenant: options.tenant },
     body: { query: asked, limit, kinds: kind === undefined ? (['summary', 'fact'] as const) : [kind] },
   };
-  const answer = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const answer = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     client.ask(RECALL, input, { isRepeatable: true }),
   );
   terminal.answer(answer);
@@ -67,7 +67,7 @@ export async function memoryRemember(session: Session, text: string, options: Re
 export async function memoryList(session: Session, options: FactsOptions): Promise<number> {
   const { user, limit } = options;
   const { terminal } = session;
-  const answer = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const answer = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     client.ask('GET /v1/users/{user}/facts', { params: { user }, query: { tenant: options.tenant, limit } }),
   );
   terminal.answer(answer);
@@ -102,7 +102,7 @@ export async function forget(
   options: OfUser,
 ): Promise<number> {
   const input = { params: { user: options.user, key }, query: { tenant: options.tenant } };
-  const done = await atPlace(session, { ...options, how: 'look' }, ({ client }) => client.ask(operation, input));
+  const done = await atPlace(session, { ...options, how: 'read' }, ({ client }) => client.ask(operation, input));
   session.terminal.answer(done);
   session.terminal.line(`Forgot ${printable(key)} of ${printable(options.user)}.`);
   return EXIT.ok;

@@ -13,7 +13,7 @@ export interface PinOptions extends PlaceOptions {
 const steering =
   (pinned: boolean) =>
   (session: Session, id: string, options: PinOptions): Promise<number> =>
-    atPlace(session, { ...options, how: 'look' }, async ({ client }) => {
+    atPlace(session, { ...options, how: 'read' }, async ({ client }) => {
       const done = await client.run(id).pin(pinned, options.why);
       session.terminal.answer(done);
       const what = `${printable(done.definition)} v${done.definition_version}`;

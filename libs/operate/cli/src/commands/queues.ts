@@ -25,7 +25,7 @@ export async function listQueues(session: Session, options: QueuesOptions): Prom
   const { terminal } = session;
   const { tenant } = options;
   const query = tenant === undefined ? {} : { tenant };
-  const answer = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const answer = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     client.ask('GET /v1/queues', { query }),
   );
   terminal.answer(answer);

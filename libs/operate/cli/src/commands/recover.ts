@@ -29,7 +29,7 @@ export async function recover(session: Session, id: string, options: RecoverOpti
     );
   }
   const definitions = async () => (workflows.length === 0 ? [] : readDefinitions(workflows, session.cwd));
-  return atPlace(session, { ...options, how: 'look', definitions }, (place) =>
+  return atPlace(session, { ...options, how: 'read', definitions }, (place) =>
     dryRun ? reportPlan(session, place.client, id, options) : takeLease(session, place, id, options),
   );
 }

@@ -22,7 +22,7 @@ export interface HoldOptions extends OfTenant {
 }
 
 export async function retentionShow(session: Session, options: OfTenant): Promise<number> {
-  const answer = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const answer = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     client.ask('GET /v1/retention', { query: { tenant: options.tenant } }),
   );
   const { policy, holds } = answer;
@@ -61,7 +61,7 @@ export async function retentionSet(session: Session, options: SetRetentionOption
 
 export async function retentionHold(session: Session, hold: string, options: HoldOptions): Promise<number> {
   const body = { hold, workflow: options.workflow, why: options.why };
-  const done = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const done = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     client.ask('POST /v1/retention/holds', { query: { tenant: options.tenant }, body }, { isRepeatable: true }),
   );
   session.terminal.answer(done);
@@ -74,7 +74,7 @@ export async function retentionHold(session: Session, hold: string, options: Hol
 
 export async function retentionRelease(session: Session, hold: string, options: OfTenant): Promise<number> {
   const input = { params: { hold }, query: { tenant: options.tenant } };
-  const done = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const done = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     client.ask('DELETE /v1/retention/holds/{hold}', input),
   );
   session.terminal.answer(done);

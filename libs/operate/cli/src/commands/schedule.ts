@@ -52,7 +52,7 @@ export async function scheduleSet(
 
 export async function scheduleFire(session: Session, schedule: string, options: PlaceOptions): Promise<number> {
   const input = { params: { schedule }, body: { key: crypto.randomUUID() } };
-  const done = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const done = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     client.ask('POST /v1/schedules/{schedule}/fire', input, { isRepeatable: true }),
   );
   session.terminal.answer(done);
@@ -62,7 +62,7 @@ export async function scheduleFire(session: Session, schedule: string, options: 
 
 export async function scheduleList(session: Session, options: ListSchedulesOptions): Promise<number> {
   const { tenant, limit } = options;
-  const { items, next_cursor } = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const { items, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     firstOf(
       limit,
       (page) => client.ask('GET /v1/schedules', { query: { ...page, ...(tenant !== undefined && { tenant }) } }),

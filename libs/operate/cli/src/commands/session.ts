@@ -15,7 +15,7 @@ export interface HandOverOptions extends OfTenant {
 
 export async function sessionShow(session: Session, id: string, options: OfTenant): Promise<number> {
   const { terminal } = session;
-  const found = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const found = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     client.ask('GET /v1/sessions/{session}', { params: { session: id }, query: { tenant: options.tenant } }),
   );
   terminal.answer(found);

@@ -23,7 +23,7 @@ export interface ShadowPromoteOptions extends PlaceOptions {
 type Shadow = Answer<'GET /v1/shadows/{definition}'>;
 
 const asked = (session: Session, definition: string, options: PlaceOptions, query: { readonly differences?: 'true' }) =>
-  atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     client.ask('GET /v1/shadows/{definition}', { params: { definition }, query }),
   );
 
@@ -52,7 +52,7 @@ export async function shadowPromote(
 ): Promise<number> {
   const { to, observe, runs } = options;
   const body = { to, observe_ms: observe, runs };
-  const done = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const done = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     client.ask('POST /v1/shadows/{definition}/promotions', { params: { definition }, body }),
   );
   const { promoted, from, refusals, shadow } = done;

@@ -25,7 +25,7 @@ export interface TraceExportOptions extends Omit<TraceShowOptions, 'all'> {
 
 export function traceShow(session: Session, id: string, options: TraceShowOptions): Promise<number> {
   const { terminal } = session;
-  return atPlace(session, { ...options, how: 'look' }, async ({ client }) => {
+  return atPlace(session, { ...options, how: 'read' }, async ({ client }) => {
     const spans = await spansOf(client, id, options);
     terminal.answer({ spans });
     if (!terminal.json) terminal.lines(traceLines(spans.map(traceSpan), { terminal, isWhole: options.all === true }));
@@ -44,7 +44,7 @@ export async function traceExport(session: Session, id: string, options: TraceEx
     );
   }
   if (file !== undefined && file !== '-') await checkFolder(file, cwd);
-  return atPlace(session, { ...options, how: 'look' }, async ({ client }) => {
+  return atPlace(session, { ...options, how: 'read' }, async ({ client }) => {
     const all = (await spansOf(client, id, options)).map(traceSpan);
     const spans = options.open === true ? all : all.filter(({ isOpen }) => !isOpen);
     const leftCount = all.length - spans.length;

@@ -16,7 +16,7 @@ export interface SetOptions extends OfUser {
 
 export async function userGet(session: Session, key: string, options: OfUser): Promise<number> {
   const input = { params: { user: options.user, key }, query: { tenant: options.tenant } };
-  const found = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const found = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     client.ask('GET /v1/users/{user}/preferences/{key}', input),
   );
   session.terminal.answer(found);
@@ -46,7 +46,7 @@ export async function userList(session: Session, prefix: string | undefined, opt
   const { user } = options;
   const { terminal } = session;
   const query = { tenant: options.tenant, prefix: prefix === '' ? undefined : prefix };
-  const answer = await atPlace(session, { ...options, how: 'look' }, ({ client }) =>
+  const answer = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     client.ask('GET /v1/users/{user}/preferences', { params: { user }, query }),
   );
   terminal.answer(answer);

@@ -101,7 +101,7 @@ export function checkedUrl(text: string, field: string): string {
 
 export interface AtPlaceOptions extends PlaceOptions {
   /** `look`: where nothing is kept yet, nothing is made. */
-  readonly how: 'look' | 'write';
+  readonly how: 'read' | 'write';
   /** Who decides, where state is in a folder; a server knows it by the credential. */
   readonly by?: string | undefined;
   /** Read where this process opens the folder; whoever holds it, or a server, has its own. Absent: none are needed. */
@@ -115,7 +115,7 @@ export async function atPlace<T>(
   work: (place: Place) => Promise<T>,
 ): Promise<T> {
   const target = await targetOf(options, session);
-  if (target.kind === 'embedded' && options.how === 'look' && !exists(target)) throw noState(target.shown);
+  if (target.kind === 'embedded' && options.how === 'read' && !exists(target)) throw noState(target.shown);
   const place = await openPlace(session, target, options);
   try {
     return await within(place, () => noticeStall(session, waitingFor(place), work(place)));

@@ -18,7 +18,7 @@ describe('the flow as text', () => {
   });
 
   it('draws branches, joins and loops once each', () => {
-    const flow = { think: ['act', 'think', 'tell'], act: ['tell'], report: [] };
+    const flow = { think: ['act', 'think', 'tell'], act: ['tell'], tell: [] };
     expect(flowLines(card(flow, ['think']))).toEqual([
       'think',
       '├─ act',

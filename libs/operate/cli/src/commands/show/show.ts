@@ -39,7 +39,7 @@ export async function show(session: Session, id: string, options: ShowOptions): 
   const { terminal, cwd } = session;
   const named = options.workflows ?? [];
   const definitions = named.length === 0 ? undefined : () => readDefinitions(named, cwd);
-  await atPlace(session, { ...options, how: 'look', definitions }, async ({ client }) => {
+  await atPlace(session, { ...options, how: 'read', definitions }, async ({ client }) => {
     if (options.at !== undefined) {
       const past = await client.run(id).at(options.at);
       terminal.answer(past);
