@@ -29,6 +29,7 @@ const rules = [
   'testkit-in-product',
   'undeclared',
   'unknown-layer',
+  'word',
 ] as const;
 
 describe('a fixture that must fail', () => {

@@ -19,7 +19,8 @@ export type Rule =
   | 'syntax'
   | 'testkit-in-product'
   | 'undeclared'
-  | 'unknown-layer';
+  | 'unknown-layer'
+  | 'word';
 
 export interface Violation {
   readonly rule: Rule;

@@ -250,7 +250,7 @@ describe("in the system's own tenant", () => {
     ['a schedule', 'PUT', 'schedules/s', { definition: 'patient', input: {}, cron: '0 0 1 1 *', tenant }],
     ['a budget', 'PUT', `budgets?tenant=${tenant}`, { tokens: 1 }],
     ['a hand-over', 'POST', `sessions/s/handovers?tenant=${tenant}`, { from: 'ana', to: 'bo', message: 'x' }],
-    ['a held queue', 'POST', 'queues/patient/pause', { why: 'x', tenant }],
+    ['a paused queue', 'POST', 'queues/patient/pause', { why: 'x', tenant }],
     ['a job', 'POST', 'jobs', { act: 'pause', filter: { definition: 'patient', tenant }, why: 'x' }],
   ])('%s is refused', async (_, method, path, body) => {
     const answer = await fetch(`${served.url}/v1/${path}`, {

@@ -162,7 +162,7 @@ function tripLedger(...undoneOrder: number[]): readonly LedgerEntry[] {
   return ledger.entries;
 }
 
-test('a workflow that is undone must be undone wholly, and in reverse order', () => {
+test('a workflow that is compensated must be compensated wholly, and in reverse order', () => {
   expect(wrongOutputs(trip, tripStreams, tripLedger(1, 0))).toEqual([]);
   expect(falseCommits(trip, tripStreams, tripLedger(1, 0))).toEqual([]);
   expect(unfinished(trip, tripStreams)).toEqual([]);

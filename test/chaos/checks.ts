@@ -129,7 +129,7 @@ function wrongOrder({ undone }: Expected, order: ReadonlyMap<string, number>): r
   const places = undone.flatMap((action) => order.get(action) ?? []);
   return places.every((place, index) => index === 0 || place > places[index - 1]!)
     ? []
-    : [`was undone in another order than the reverse: ${undone.join(', ')}`];
+    : [`was compensated in another order than the reverse: ${undone.join(', ')}`];
 }
 
 /** What the log holds as done and the ledger doesn't know: by key where a checkpoint says so, by action where an end does. */

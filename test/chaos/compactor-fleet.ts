@@ -86,7 +86,7 @@ export class CompactorFleet {
     return this.#ledger?.port ?? 0;
   }
 
-  /** The database that every process uses; dropped and made anew amid the run. */
+  /** The database that every process uses; dropped and rebuilt amid the run. */
   get databaseUrl(): URL {
     return this.#database('rows');
   }

@@ -46,5 +46,5 @@ export const WITNESS_WAIT_MS = 60_000;
 export const TIERS_READ_MAX_BYTES = 4_194_304;
 /** Archived workflows whose rows are put back and compared with those of a fresh fold. */
 export const RESTORED_SAMPLE_COUNT = 40;
-/** How long rows of all history may take to be made anew, in milliseconds. */
+/** How long rows of all history may take to be rebuilt, in milliseconds. */
 export const FRESH_ROWS_WAIT_MS = 600_000;

@@ -74,7 +74,7 @@ export interface CompactorRunResult {
   /** Segments' objects that no manifest names: what a kill left. */
   readonly orphanCount: number;
   readonly restoredCount: number;
-  /** Rows of all history, made anew from log and segments. */
+  /** Rows of all history, rebuilt from log and segments. */
   readonly rebuiltMs: number;
   readonly killingMs: number;
 }

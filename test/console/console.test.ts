@@ -91,7 +91,7 @@ describeBrowser('the console in a browser', () => {
 
   it('counts who asks on the fleet page as the inbox does, approvals among them', async () => {
     await page.goto(api.url);
-    const tile = page.getByRole('link', { name: /Asks/ });
+    const tile = page.getByRole('link', { name: /Needs a person/ });
     await tile.getByText(/\d approval/).waitFor();
     const inbox = page.getByTitle(/wait for a person/);
     await expect.poll(() => tile.locator('strong').textContent()).toBe(await inbox.textContent());

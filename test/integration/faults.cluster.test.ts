@@ -112,7 +112,7 @@ describeServers('faults of a running cluster', ['kafka', 'postgres'], (servers) 
     await expectAllWhole(runs);
   });
 
-  it('goes on while rows are compared with the log and made anew (I5)', { timeout: TIMEOUT_MS }, async () => {
+  it('goes on while rows are compared with the log and rebuilt (I5)', { timeout: TIMEOUT_MS }, async () => {
     await start('coordinator');
     await start('worker');
     const runs = await startAll();

@@ -104,18 +104,18 @@ export const EFFECTS_MUTATIONS: Mutations = {
     file: UNDONE_THINGS,
     edits: [["status === 'failed' || operation", "status !== 'done' || operation"]],
     caughtBy: UNDO_TEST,
-    breaks: 'What may have happened is undone too.',
+    breaks: 'What may have happened is compensated too.',
   },
   'undo-begins-at-the-checkpoint': {
     file: UNDONE_THINGS,
     edits: [['position < below', 'position <= below']],
     caughtBy: UNDO_TEST,
-    breaks: 'Nothing is undone twice.',
+    breaks: 'Nothing is compensated twice.',
   },
   'undo-of-the-first-page': {
     file: UNDONE_THINGS,
     edits: [['if (page.length < OUTPUTS_PAGE_COUNT) return;', 'if (page.length <= OUTPUTS_PAGE_COUNT) return;']],
     caughtBy: UNDO_TEST,
-    breaks: 'All steps are undone, however many there are.',
+    breaks: 'All steps are compensated, however many there are.',
   },
 };

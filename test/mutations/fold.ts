@@ -142,7 +142,7 @@ export const FOLD_MUTATIONS: Mutations = {
     file: FOLD_INBOX,
     edits: [["  if (stream.status === 'compensating') return 'not-asked';\n  const { token", '  const { token']],
     caughtBy: FOLD_OUTCOMES_TEST,
-    breaks: 'An outcome that comes after the undo began is refused, since it would not be undone.',
+    breaks: 'An outcome that comes after the undo began is refused, since it would not be compensated.',
   },
   'vital-child-fails-unnoticed': {
     file: FOLD_INBOX,
@@ -163,7 +163,7 @@ export const FOLD_MUTATIONS: Mutations = {
       ["(isOpen(effect) || (isDone && effect.status === 'done'))", "(isOpen(effect) || effect.status === 'done')"],
     ],
     caughtBy: FOLD_OUTCOMES_TEST,
-    breaks: 'What is recorded as done never becomes undone.',
+    breaks: 'What is recorded as done never becomes open again.',
   },
   'budget-raise-replaces': {
     file: FOLD_INBOX,

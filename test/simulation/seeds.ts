@@ -4,7 +4,7 @@
  */
 
 export const FOUND: readonly { readonly seed: number; readonly what: string }[] = [
-  { seed: 421, what: 'a join read outputs from rows that had just been made anew, and completed without them' },
+  { seed: 421, what: 'a join read outputs from rows that had just been rebuilt, and completed without them' },
   { seed: 1412, what: 'the simulation forged an event that can not be written' },
   { seed: 1875, what: 'a pool that grew while the store was dropped: the older partitions never got their rows back' },
   { seed: 2251, what: 'outputs that were missing at a join, as in 421' },

@@ -21,9 +21,9 @@ export type Dependencies = {
   env: Readonly<Record<string, string | undefined>>;
 };
 
-/** Runs the command; returns its exit code. Throws what is wrong with its input or its surroundings. */
-export async function audit(command: Command, surroundings: Dependencies): Promise<number> {
-  const { screen, env } = surroundings;
+/** Runs the command; returns its exit code. Throws what is wrong with its input or its dependencies. */
+export async function audit(command: Command, dependencies: Dependencies): Promise<number> {
+  const { screen, env } = dependencies;
   const name = placeName(command.state, env);
   const wanted = await readWanted(command, name.folder, env);
   if (name.folder !== null) await prepareOut(wanted.input.out, command.out);
@@ -40,7 +40,7 @@ export async function audit(command: Command, surroundings: Dependencies): Promi
   });
   try {
     screen.line(`State opened in ${seconds(performance.now() - startedMs)}.`);
-    return await new Session(command, name, wanted, place, surroundings).run();
+    return await new Session(command, name, wanted, place, dependencies).run();
   } finally {
     screen.endProgress();
     await place.close();
@@ -56,13 +56,13 @@ class Session {
   readonly #interrupt: Interrupt;
   readonly #startedMs = performance.now();
 
-  constructor(command: Command, name: PlaceName, wanted: Wanted, place: Place, surroundings: Dependencies) {
+  constructor(command: Command, name: PlaceName, wanted: Wanted, place: Place, dependencies: Dependencies) {
     this.#command = command;
     this.#name = name;
     this.#wanted = wanted;
     this.#place = place;
-    this.#screen = surroundings.screen;
-    this.#interrupt = surroundings.interrupt;
+    this.#screen = dependencies.screen;
+    this.#interrupt = dependencies.interrupt;
   }
 
   async run(): Promise<number> {

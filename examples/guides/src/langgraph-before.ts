@@ -3,7 +3,7 @@
 import { Annotation, type BaseCheckpointSaver, END, interrupt, START, StateGraph } from '@langchain/langgraph';
 import { ask, complete } from './outside.ts';
 
-const Wakeup = Annotation.Root({
+const Ticket = Annotation.Root({
   text: Annotation<string>,
   topic: Annotation<string>,
   reply: Annotation<string>,
@@ -11,7 +11,7 @@ const Wakeup = Annotation.Root({
 });
 
 export const ticketGraph = (checkpointer: BaseCheckpointSaver) =>
-  new StateGraph(Wakeup)
+  new StateGraph(Ticket)
     .addNode('classify', async ({ text }) => ({ topic: await complete(text) }))
     .addNode('review', async ({ topic }) => {
       const { reply } = interrupt({ question: `How do we answer this ${topic} ticket?` });

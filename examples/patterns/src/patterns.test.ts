@@ -77,7 +77,7 @@ describe('the effect', () => {
     expect(await play(refund, { ...order, daysUsed: 31 })).toEqual({ creditId: null, cents: 0 });
   });
 
-  it('can be probed and undone', async () => {
+  it('can be probed and compensated', async () => {
     const key = 'refund-1:1.0:ledger.credit:0' as EffectKey;
     const { signal } = new AbortController();
     expect(await issueCredit.probe!(key, { signal, request: null })).toEqual({ status: 'not-done' });

@@ -108,7 +108,7 @@ describe('a workflow that is cancelled', () => {
     expect(await world.client.cancel(run.id, ask)).toEqual({ workflow: run.id, changed: false });
   });
 
-  it('has what it did undone, after the step under way has finished', async () => {
+  it('has what it did compensated, after the step under way has finished', async () => {
     const world = await open({ workflows: [travel] });
     const gate = Promise.withResolvers<void>();
     const begun = hold(() => gate.promise);
@@ -118,7 +118,7 @@ describe('a workflow that is cancelled', () => {
     expect(await world.client.cancel(run.id, { by: 'bob', why: 'me too' })).toMatchObject({ changed: false });
     expect(await statusOf(world, run.id)).toEqual(['open', 'cancelling', 2]);
     gate.resolve();
-    await expect(run.result()).rejects.toThrow('was undone (cancelled)');
+    await expect(run.result()).rejects.toThrow('was compensated (cancelled)');
     expect(undone).toEqual(['b-sea']);
     expect((await run.checkpoints()).map(({ step }) => step)).toEqual(['first', 'hold']);
   });
@@ -136,7 +136,7 @@ describe('a workflow that is cancelled', () => {
     await begun;
     await world.client.cancel(run.id, ask);
     expect(await reported.promise).toBeInstanceOf(WorkflowCancelledError);
-    await expect(run.result()).rejects.toThrow('was undone (cancelled)');
+    await expect(run.result()).rejects.toThrow('was compensated (cancelled)');
     expect((await run.checkpoints()).map(({ step }) => step)).toEqual(['first']);
   });
 
@@ -146,7 +146,7 @@ describe('a workflow that is cancelled', () => {
     const run = await world.start(travel, {});
     await begun;
     await world.client.cancel(run.id, ask);
-    await expect(world.fastForward(run.result())).rejects.toThrow('was undone (cancelled)');
+    await expect(world.fastForward(run.result())).rejects.toThrow('was compensated (cancelled)');
   });
 
   it('is cancelled by whoever goes on after a crash', async () => {
@@ -158,7 +158,7 @@ describe('a workflow that is cancelled', () => {
     world.crash({ before: 'CheckpointCommitted', step: 'hold' });
     await world.client.cancel(run.id, ask);
     gate.resolve();
-    await expect(run.result()).rejects.toThrow('was undone (cancelled)');
+    await expect(run.result()).rejects.toThrow('was compensated (cancelled)');
     expect(world.crashCount).toBe(1);
     expect(undone).toEqual(['b-sea']);
   });
@@ -175,7 +175,7 @@ describe('a workflow that is cancelled', () => {
     // Whether the room was booked, nobody knows: that is still a person's to say.
     await expect.poll(() => statusOf(world, parked.id)).toEqual(['parked', 'effect-unknown', 1]);
     await world.client.decide(parked.id, { resolution: 'not-done', ...ask });
-    await expect(parked.result()).rejects.toThrow('was undone (cancelled)');
+    await expect(parked.result()).rejects.toThrow('was compensated (cancelled)');
     expect(undone).toEqual([]);
   });
 
@@ -193,7 +193,7 @@ describe('a workflow that is cancelled', () => {
 });
 
 describe('a workflow that is ended from outside', () => {
-  it('has failed at once, and nothing is undone, whoever holds it', async () => {
+  it('has failed at once, and nothing is compensated, whoever holds it', async () => {
     const world = await open({ workflows: [travel] });
     const over = Promise.withResolvers<void>();
     const begun = hold((signal) => untilAborted(signal).finally(over.resolve));
@@ -269,14 +269,14 @@ describe('a workflow whose time is up', () => {
     expect(await longer.result()).toEqual({});
   });
 
-  it('has what it did undone', async () => {
+  it('has what it did compensated', async () => {
     const world = await open({ workflows: [travel] });
     const begun = hold(() => Promise.resolve());
     const run = await world.start(travel, {}, { timeout: '1h' });
     await begun;
     await expect.poll(async () => (await run.summary())?.holder).toBeNull();
     world.advance('2h');
-    await expect(run.result()).rejects.toThrow('was undone (timed-out)');
+    await expect(run.result()).rejects.toThrow('was compensated (timed-out)');
     expect(undone).toEqual(['b-sea']);
   });
 

@@ -131,7 +131,7 @@ describe('a session', () => {
     });
   });
 
-  it('remembers one that was undone, and one that a person ended', async () => {
+  it('remembers one that was compensated, and one that a person ended', async () => {
     const broken = assistant(
       testModel(() => 'Never asked.'),
       {

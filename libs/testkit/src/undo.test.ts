@@ -66,7 +66,7 @@ it('undoes what was done and what may have been, newest first', async () => {
 });
 
 it.each(['EffectIntended', 'EffectResolved', 'CheckpointCommitted'] as const)(
-  'goes on with the undoing when whoever did it dies after %s',
+  'goes on with the compensation when whoever did it dies after %s',
   async (after) => {
     const run = await world.start(trip, {}, { id: 't' });
     world.crash({ after: 'call', operation: 'bank.wire' });

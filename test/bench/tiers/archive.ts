@@ -1,6 +1,6 @@
 /**
  * Owns how quickly history goes into segments and comes back: a compactor's pass (reading, folding, writing, reading back, trimming, dropping
- * rows), rows of all history made anew from nothing, and the rows of one large workflow put back.
+ * rows), rows of all history rebuilt from nothing, and the rows of one large workflow put back.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';

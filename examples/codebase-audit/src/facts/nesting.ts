@@ -95,8 +95,8 @@ class NestingScan {
     const level = this.#top();
     const inBlock = level.opener === '' || level.opener === '{';
     const freshLine = this.#newline && !this.#expectOperand;
-    const isUnfinished = word === 'else' || word === 'in' || word === 'instanceof';
-    if (inBlock && !isUnfinished && (this.#afterBlock || freshLine)) level.tokens = 0;
+    const continues = word === 'else' || word === 'in' || word === 'instanceof';
+    if (inBlock && !continues && (this.#afterBlock || freshLine)) level.tokens = 0;
     level.tokens++;
     this.#at += word.length;
     this.#expectOperand = OPERATOR_WORDS.has(word);

@@ -210,7 +210,7 @@ describe('damage', () => {
 });
 
 describe('making and growing', () => {
-  test('a log that was not finished is made anew', async () => {
+  test('a log that was not finished is rebuilt', async () => {
     await mkdir(folder, { recursive: true });
     await writeFile(`${file}.new`, 'half');
     const log = await openSqliteLog({ folder, partitions: 3 });

@@ -1,5 +1,5 @@
 /**
- * Blobs that rows made anew name, beside the rows in use, are told as long as those rows are there, whoever left them; and their tables may
+ * Blobs that rows rebuilt name, beside the rows in use, are told as long as those rows are there, whoever left them; and their tables may
  * be switched or gone between two pages.
  */
 
@@ -35,7 +35,7 @@ beforeEach(async () => {
 const named = (after: string | null = null, limit = 100): Promise<readonly string[]> =>
   store.blobReferences(after, limit);
 
-test('of rows made anew beside those in use, with theirs, page by page; not of what others keep there', async () => {
+test('of rows rebuilt beside those in use, with theirs, page by page; not of what others keep there', async () => {
   expect(await named()).toEqual([2, 5].map(name));
   for (const [schema, numbers] of [
     ['public_rebuild', [1, 5, 6]],
@@ -52,7 +52,7 @@ test('of rows made anew beside those in use, with theirs, page by page; not of w
   expect(await named()).toEqual([2, 5].map(name));
 });
 
-test('none is overlooked when rows made anew take the place of those in use between two pages', async () => {
+test('none is overlooked when rows rebuilt take the place of those in use between two pages', async () => {
   await client.script(
     [beside('public_rebuild'), ...[1, 3, 6].map((number) => text('public_rebuild', number))].join(';'),
   );

@@ -182,7 +182,7 @@ describeServers('releases on one database', ['postgres'], (servers) => {
     expect((await migrating).applied).toEqual([{ name: '9001-more', phase: 'expand' }]);
   });
 
-  test('tables made anew by an older release are completed by a newer one that meets them', async () => {
+  test('tables rebuilt by an older release are completed by a newer one that meets them', async () => {
     const { store, client } = assemblePostgres({ url });
     await migrate(open(), 'here', { migrations: MIGRATIONS.filter(({ phase }) => phase === 'settled') });
     await client.run([once('select 1')]);

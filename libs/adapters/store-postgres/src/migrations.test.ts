@@ -162,7 +162,7 @@ test('of a database of the fifth version sessions have their places, and what wa
   const { store, client } = assemblePglite({ memory: true }, { useTemplate: false });
   await migrate(client, 'memory', { migrations: MIGRATIONS.slice(0, 5) });
   await client.script(BY_THE_FIFTH);
-  // The twentieth takes what was folded away, and it is made anew.
+  // The twentieth takes what was folded away, and it is rebuilt.
   await migrate(client, 'memory', { migrations: MIGRATIONS.filter(({ name }) => name < '0020'), mayContract: true });
   expect(await store.place([rows.request('next', { session: 's' })])).toEqual([
     { workflow: 'next', takenBy: 'goes-on' },

@@ -1,4 +1,4 @@
-/** Owns opening rows made anew, on a server and in a folder. What is opened on a folder has it to itself. */
+/** Owns opening rows rebuilt, on a server and in a folder. What is opened on a folder has it to itself. */
 
 import type { ConnectionOptions } from 'node:tls';
 import type { StoreRebuild, UnfinishedRebuild } from '@tidemark/ports';

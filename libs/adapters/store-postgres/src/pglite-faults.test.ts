@@ -136,7 +136,7 @@ describe('PGlite folder', () => {
     ['base is gone', (data: string) => rmSync(path.join(data, 'base'), { recursive: true })],
     ['format.json is cut', (data: string) => truncateSync(path.join(data, '..', 'format.json'), 5)],
     ['format.json is gone', (data: string) => rmSync(path.join(data, '..', 'format.json'))],
-  ])('damaged (%s) it is reported, and not made anew', async (_, damage) => {
+  ])('damaged (%s) it is reported, and not rebuilt', async (_, damage) => {
     const folder = copy();
     damage(path.join(folder, 'data'));
     const expected = { name: 'CorruptError', code: 'store-damaged', message: expect.stringContaining('delete it') };

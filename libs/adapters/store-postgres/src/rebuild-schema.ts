@@ -1,5 +1,5 @@
 /**
- * Owns the schema in which rows are made anew: whose it is, that it is made and thrown away, and what keeps tables in use from being
+ * Owns the schema in which rows are rebuilt: whose it is, that it is made and thrown away, and what keeps tables in use from being
  * replaced. Must not touch a schema that no rebuild made (R4 in schema-rebuild.ts).
  */
 

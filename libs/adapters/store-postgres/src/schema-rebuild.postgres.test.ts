@@ -23,7 +23,7 @@ const PARTITIONS = [0, 1, 2].map((partition) => ({
 }));
 const MODEL = 'test-model';
 
-describeServers('rows made anew on a server', ['postgres'], (servers) => {
+describeServers('rows rebuilt on a server', ['postgres'], (servers) => {
   let url: string;
   let store: RowStore;
   let admin: pg.Client;

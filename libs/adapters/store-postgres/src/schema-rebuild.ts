@@ -1,5 +1,5 @@
 /**
- * Owns rows made anew in a schema beside the one in use, and the transaction in which they take its place. Knows neither log nor fold: it
+ * Owns rows rebuilt in a schema beside the one in use, and the transaction in which they take its place. Knows neither log nor fold: it
  * is filled through a store like any other.
  *
  * R1 Nobody who reads or writes the rows in use sees half a switch: tables change their schema in one transaction, which holds all writers.

@@ -111,7 +111,7 @@ export class SqlTiers {
     });
   }
 
-  /** Fails where rows that were made anew are switched or thrown away at this moment. */
+  /** Fails where rows that were rebuilt are switched or thrown away at this moment. */
   async blobReferences(after: string | null, limit: number): Promise<readonly string[]> {
     const beside = (await this.#read(FIND_NAMING_BESIDE)).map(namingColumnOf);
     return (await this.#read(readBlobReferences(after, limit, beside))).map((row) => textAt(row, 0));

@@ -273,7 +273,7 @@ describe('a folder that is not as it should be', () => {
     ['last_success.json', 'null'],
     ['handoff.md', '## a → b Handoff\n\0\0'],
     ['.tidemark-files.json', '{"ver'],
-  ])('has a corrupt %s (%j): set aside, told, and made anew', async (name, text) => {
+  ])('has a corrupt %s (%j): set aside, told, and rebuilt', async (name, text) => {
     await exportFiles({ ...common, shown });
     const whole = await read(name);
     await put(name, text);

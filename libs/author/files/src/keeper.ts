@@ -263,7 +263,7 @@ export class Keeper {
   async #setAside(file: string, kind: 'corrupt' | 'foreign', why: string): Promise<void> {
     const to = await this.#options.folder.move(file, `${file}.${kind}-${this.#stamp()}`);
     this.#unsettled.delete(file);
-    this.#options.reports.report(kind, `${file}: ${why}; it is now ${to}, and made anew from the log.`);
+    this.#options.reports.report(kind, `${file}: ${why}; it is now ${to}, and rebuilt from the log.`);
   }
 
   /** `20261122T093000.123Z`: also a file's name where colons can't be. */

@@ -126,7 +126,7 @@ function settingProblems(spec: AnySpec): DefinitionProblem[] {
   }
   if (spec.onFailure === 'compensate' && spec.effects === undefined) {
     const message =
-      "onFailure is 'compensate', so list the workflow's effects in effects: what isn't listed can't be undone.";
+      "onFailure is 'compensate', so list the workflow's effects in effects: what isn't listed can't be compensated.";
     problems.push(problem('effects-unlisted', message));
   }
   problems.push(...timeoutProblems(spec.timeout));

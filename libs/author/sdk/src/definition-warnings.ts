@@ -18,7 +18,7 @@ function unsettled(effect: EffectDefinition): readonly DefinitionWarning[] {
   const message =
     effect.compensateUnknown === undefined
       ? `${what}, and the workflow waits for a person to decide. Add probe, or make the call idempotent by its key.`
-      : `${what}, and the whole workflow is undone. Add probe, or make the call idempotent by its key.`;
+      : `${what}, and the whole workflow is compensated. Add probe, or make the call idempotent by its key.`;
   return [{ code: 'effect-without-probe', subject: effect.operation, message }];
 }
 
@@ -26,7 +26,7 @@ function unsettled(effect: EffectDefinition): readonly DefinitionWarning[] {
 function notUndone(spec: AnySpec, effects: readonly EffectDefinition[]): readonly DefinitionWarning[] {
   const hasSteps = Object.values(spec.steps).some((step) => settingsOf(step).compensate !== undefined);
   if (!hasSteps && !effects.some((effect) => effect.compensate !== undefined)) {
-    const message = `onFailure is 'compensate', but none of the effects listed in effects, and no step, has a compensate: nothing will be undone. Add compensate, and list the effects.`;
+    const message = `onFailure is 'compensate', but none of the effects listed in effects, and no step, has a compensate: nothing will be compensated. Add compensate, and list the effects.`;
     return [{ code: 'nothing-to-compensate', subject: spec.name, message }];
   }
   return effects
@@ -34,6 +34,6 @@ function notUndone(spec: AnySpec, effects: readonly EffectDefinition[]): readonl
     .map((effect) => ({
       code: 'effect-without-compensate',
       subject: effect.operation,
-      message: `Effect ${effect.operation} is irreversible and has no compensate: when ${spec.name} is undone after a failure, it stays done, and a person is asked. Add compensate, or let its step undo it.`,
+      message: `Effect ${effect.operation} is irreversible and has no compensate: when ${spec.name} is compensated after a failure, it stays done, and a person is asked. Add compensate, or let its step undo it.`,
     }));
 }

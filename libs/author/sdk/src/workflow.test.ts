@@ -228,7 +228,7 @@ describe('what becomes of a failed workflow', () => {
     });
   });
 
-  it('warns of what can not be undone, where undoing is promised', () => {
+  it('warns of what can not be compensated, where compensation is promised', () => {
     expect(warned({ effects: [issueCredit, undone] })).toEqual(['effect-without-probe payments.credit']);
     const onFailure = 'compensate';
     expect(warned({ onFailure, effects: [undone] })).toEqual([]);
@@ -241,7 +241,7 @@ describe('what becomes of a failed workflow', () => {
     expect(warned({ onFailure, effects: [], steps: { ...spec.steps, price } })).toEqual([]);
   });
 
-  it('calls no effect that would have to be undone and that nobody would find', async () => {
+  it('calls no effect that would have to be compensated and that nobody would find', async () => {
     const charge = async (ctx: { effect(e: unknown, r: unknown): Promise<Json> }) => ({
       output: await ctx.effect(undone, { cents: 5 }),
     });

@@ -363,7 +363,7 @@ test('what a budget is raised by is added up', () => {
   expect(raised).toEqual({ tokens: 2_000, costMicros: 14 });
 });
 
-test('an outcome that comes once the workflow is being undone is refused: it would not be undone', () => {
+test('an outcome that comes once the workflow is being compensated is refused: it would not be compensated', () => {
   const history = [...start, intended(2), pending(3), undoing(4, { key: KEY })];
   refused('not-asked', ...history, confirmed());
 });

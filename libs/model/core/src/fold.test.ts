@@ -141,7 +141,7 @@ const REJECTED: readonly Example[] = [
     [...start, parked(2)],
     inboxEvent('ApprovalDecided', { question: 'an earlier one' }),
   ),
-  example('not-asked', 'an undoing ends that was never begun', start, inboxEvent('CompensationFinished')),
+  example('not-asked', 'a compensation ends that was never begun', start, inboxEvent('CompensationFinished')),
   example(
     'signals-full',
     'a stream holds as many signals as it keeps, and nobody waits for this one',

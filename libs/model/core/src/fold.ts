@@ -65,7 +65,7 @@ export function foldRecord(
   return { stream: isSealed(seal) && stream.sealed !== true ? { ...stream, sealed: true } : stream, verdict };
 }
 
-/** Before its key was destroyed as after: rows made anew are the same. */
+/** Before its key was destroyed as after: rows rebuilt are the same. */
 const isSealed = (seal: EventEntry['seal']): boolean => seal === 'sealed' || seal === 'forgotten';
 
 /**

@@ -57,7 +57,7 @@ describe('a cancel', () => {
     expect(fold(opened(), cancel(), claimed(), park, failed).stream.ruling).toBe('fail');
   });
 
-  test('is nothing for an undo, a shadow run, or what is being undone', () => {
+  test('is nothing for an undo, a shadow run, or what is being compensated', () => {
     expect(fold(opened({ compensates: { workflow: 'v', depth: 1 } }), cancel()).words.at(-1)).toBe('not-asked');
     expect(fold(opened({ shadow: true }), cancel()).words.at(-1)).toBe('not-asked');
     const started = holderEvent('CompensationStarted', token(2));
@@ -102,7 +102,7 @@ describe('a timeout', () => {
     expect(stream.deadline).toBeUndefined();
   });
 
-  test('is over where the workflow is being undone already', () => {
+  test('is over where the workflow is being compensated already', () => {
     const started = holderEvent('CompensationStarted', token(2));
     const { stream, words } = fold(opened({ timeoutMs: 5_000, rules: 4 }), claimed(), started, fired());
     expect(words.at(-1)).toBe('accepted');

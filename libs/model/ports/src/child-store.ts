@@ -34,6 +34,6 @@ export interface ChildStore {
   children(query: ChildQuery): Promise<readonly WorkflowListing[]>;
   /** Workflows that closed to go on as the next, and of which it isn't known that the next has begun; in order of their ids, after one of them. */
   continuationsOwed(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]>;
-  /** It is known of these. Rows that are made anew don't know it, and ask again. */
+  /** It is known of these. Rows that are rebuilt don't know it, and ask again. */
   continuationsBegun(workflows: readonly WorkflowId[]): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
  * Owns the contract of long-term memory: what was learned about users, pipelines and tenants, kept as rows that the fold of the
- * log makes (I6), found again by key, by words and by meaning. Embeddings are made from rows and may be made anew; they are
+ * log makes (I6), found again by key, by words and by meaning. Embeddings are made from rows and may be rebuilt; they are
  * the one thing here that isn't in the log. Every read for somebody names the tenant, and answers with nothing of another (I9).
  *
  * M1 Of all writes of one key (tenant, subject, kind, key) the greatest by `(lamport, workflow, position, ordinal)` wins,

@@ -315,7 +315,7 @@ export interface ProjectionStore<Said = JsonText>
    * concurrent. Throws `ConfigError` (`store-newer`: made by a newer version; nothing was touched), `UnavailableError`.
    */
   ensure(): Promise<void>;
-  /** Names this making of the tables; those made anew after a loss have another name. */
+  /** Names this making of the tables; those rebuilt after a loss have another name. */
   storeId(): Promise<string>;
   /** False while placements are not fully rebuilt (P3). */
   ready(): Promise<boolean>;
@@ -338,7 +338,7 @@ export interface ProjectionStore<Said = JsonText>
   /** Next offset of the given partitions, or of all. */
   positions(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, Offset>>;
   loadPartitions(partitions: readonly Partition[]): Promise<readonly FoldedPartition[]>;
-  /** One transaction (P1). Throws `ConflictError` (`projection-moved`) and writes nothing when any partition's `from` is not its row's next, or the tables were made anew. */
+  /** One transaction (P1). Throws `ConflictError` (`projection-moved`) and writes nothing when any partition's `from` is not its row's next, or the tables were rebuilt. */
   apply(batch: ProjectionBatch): Promise<void>;
 
   // Claims

@@ -1,5 +1,5 @@
 /**
- * Owns the contract of rows made anew beside those in use. Folding fills the new ones from log and archive alone; what follows from neither
+ * Owns the contract of rows rebuilt beside those in use. Folding fills the new ones from log and archive alone; what follows from neither
  * (placements whose opening is still on its way, embeddings) is carried over when they take the place of the old ones, in one transaction.
  * Of a workflow's opening in several partitions the rows in use tell the one that counts; they are never believed about one that folding
  * found nowhere.

@@ -1,5 +1,5 @@
 /**
- * Owns what lasts of keys and tenants: records of a stream of the system's own, so that rows made anew from the log have every one of
+ * Owns what lasts of keys and tenants: records of a stream of the system's own, so that rows rebuilt from the log have every one of
  * them (I6). Must not decide who a caller is. What is written of a key is never written again, so that no two writers can undo each
  * other: `ID/key` once, `ID/revoked` once, and apart from both `ID/used`. So are tenants: `NAME`, and apart from it whether it is suspended.
  */
@@ -131,7 +131,7 @@ export class AccessRecords {
 
   /**
    * Whether rows know of any key, and of all that were made: while they don't, nothing follows from a key's absence. Nobody ever made
-   * one, or the rows are being made anew.
+   * one, or the rows are being rebuilt.
    */
   async areKnown(): Promise<boolean> {
     const { store, digest } = this.#options;

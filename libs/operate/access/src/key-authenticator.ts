@@ -90,7 +90,7 @@ export class KeyAuthenticator implements Authenticator {
     if (await records.areKnown()) return records.key(id);
     throw new UnavailableError(
       'keys-unknown',
-      'No API key is known: none was ever made (tidemark admin access create-key), or the rows are being made anew. Try again.',
+      'No API key is known: none was ever made (tidemark admin access create-key), or the rows are being rebuilt. Try again.',
     );
   }
 

@@ -26,7 +26,7 @@ it('is done to a run that another process holds, and to a folder that nobody doe
   const release = await hold({ cwd: folder });
   expect((await here('show', 'o1', '--events')).out).toMatch(/Is being cancelled\n {2}cancelled by ada: withdrawn/);
   expect((await here('terminate', 'o2', '--by', 'ada', '--why', 'stuck')).out).toBe(
-    'o2 has ended: nothing was undone.\n',
+    'o2 has ended: nothing was compensated.\n',
   );
   expect((await here('show', 'o2')).out).toMatch(/terminated: ada ended it: stuck/);
   const late = await here('cancel', 'o2', '--by', 'ada', '--why', 'late');

@@ -1,4 +1,4 @@
-/** Rows made anew by command: what an interrupted rebuild has left is told, gone on from, and thrown away where that is wanted. */
+/** Rows rebuilt by command: what an interrupted rebuild has left is told, gone on from, and thrown away where that is wanted. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

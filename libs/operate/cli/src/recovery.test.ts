@@ -59,7 +59,7 @@ describe('a workflow that waits for a person', () => {
     const undoing = await here('approve', 't1', '--as', 'compensate', ...WHO);
     expect([undoing.code, undoing.out]).toEqual([
       0,
-      expect.stringMatching(/^t1: 'compensate' is decided\. It is undone with the next/),
+      expect.stringMatching(/^t1: 'compensate' is decided\. It is compensated with the next/),
     ]);
     const again = ['approve', 't1', '--as', 'retry', '--by', 'Bo', '--why', 'x', '--question', question.question_id];
     const late = await here(...again);
@@ -68,12 +68,14 @@ describe('a workflow that waits for a person', () => {
     const undone = await here('run', 'trip', '--id', 't1', '--workflows', AGENTS);
     expect([undone.code, undone.err]).toEqual([
       1,
-      expect.stringMatching(/t1 was undone \(asked: .*\): 1 undone, 1 left as it is; tidemark show 't1~undo' tells/),
+      expect.stringMatching(
+        /t1 was compensated \(asked: .*\): 1 compensated, 1 left as it is; tidemark show 't1~undo' tells/,
+      ),
     ]);
     expect(await readFile(journal, 'utf8')).toBe('booked\ncancelled 7\n');
     release = await hold({ cwd: folder });
     expect((await here('show', 't1')).out).toMatch(
-      /^Undone\n {2}asked: .*\n {2}1 undone, 1 left as it is; tidemark show 't1~undo' tells what was/m,
+      /^Compensated\n {2}asked: .*\n {2}1 compensated, 1 left as it is; tidemark show 't1~undo' tells what was/m,
     );
     const ended = await here('reject', 't1', ...WHO);
     expect([ended.code, ended.err]).toEqual([65, expect.stringContaining('Workflow t1 has ended: it is compensated')]);

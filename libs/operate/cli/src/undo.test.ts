@@ -16,7 +16,7 @@ describe('a workflow whose undo waits for a person', () => {
     const journal = path.join(folder, 'journal');
     const cruise = ['run', 'cruise', '--id', 'c1', '--workflows', AGENTS, ...AT];
     const stuck = expect.stringMatching(
-      /^Answer c1~undo with one of these:\n {2}tidemark approve 'c1~undo' --state 'my state' --as retry [\s\S]*error: c1 is being undone, and its undo c1~undo waits for a person \(compensation-stuck: .*the ferry office is shut.*\); tidemark show 'c1~undo' --state 'my state' tells more\.$/m,
+      /^Answer c1~undo with one of these:\n {2}tidemark approve 'c1~undo' --state 'my state' --as retry [\s\S]*error: c1 is being compensated, and its undo c1~undo waits for a person \(compensation-stuck: .*the ferry office is shut.*\); tidemark show 'c1~undo' --state 'my state' tells more\.$/m,
     );
 
     const ran = await here(...cruise, '--input', JSON.stringify({ journal }));
@@ -30,10 +30,10 @@ describe('a workflow whose undo waits for a person', () => {
     expect([watched.code, watched.err]).toEqual([1, stuck]);
 
     const shown = (await here('show', 'c1', ...AT)).out;
-    expect(shown).toMatch(/^Is being undone\n {2}\S+: .*the gangway is gone/m);
+    expect(shown).toMatch(/^Is being compensated\n {2}\S+: .*the gangway is gone/m);
     expect(shown).toMatch(/^Its undo c1~undo waits for a person\n {2}compensation-stuck: .*the ferry office is shut/m);
     expect(shown).toContain("tidemark approve 'c1~undo' --state 'my state' --as done --response JSON");
-    expect(shown).toMatch(/board +stands still: the workflow is being undone/);
+    expect(shown).toMatch(/board +stands still: the workflow is being compensated/);
     const json = JSON.parse((await here('show', 'c1', '--json', ...AT)).out);
     expect(json.undo).toMatchObject({ workflow: 'c1~undo', waiting_workflow: 'c1~undo', undone_count: null });
     expect(json.answers.map(({ resolution }: { resolution: string }) => resolution)).toEqual([
@@ -52,7 +52,7 @@ describe('a workflow whose undo waits for a person', () => {
     );
     const done = await here('approve', 'c1~undo', '--as', 'done', '--response', 'null', ...WHO, ...AT);
     expect([done.code, done.err]).toEqual([0, '']);
-    await dev.says(/c1 +was undone in .*: 2 undone, 0 left as they are/);
+    await dev.says(/c1 +was compensated in .*: 2 compensated, 0 left as they are/);
     expect(await readFile(journal, 'utf8')).toBe('booked\nferry booked\ncancelled 7\n');
   });
 
@@ -72,8 +72,8 @@ describe('a workflow whose undo waits for a person', () => {
   });
 });
 
-describe('a workflow of which nothing can be undone', () => {
-  it('is not said to be undone; its error carries the folder; a response that nobody can check is told', async (context) => {
+describe('a workflow of which nothing can be compensated', () => {
+  it('is not said to be compensated; its error carries the folder; a response that nobody can check is told', async (context) => {
     const { folder, here } = await cliFolder(context);
     const transfer = (id: string) => ['run', 'transfer', '--id', id, '--workflows', AGENTS, ...AT];
     const parked = await here(...transfer('f1'));
@@ -90,10 +90,10 @@ describe('a workflow of which nothing can be undone', () => {
     expect([ended.code, ended.err]).toEqual([
       1,
       expect.stringMatching(
-        /f1 ended with nothing undone \(asked: .*\): 0 undone, 1 left as it is; tidemark show 'f1~undo' --state 'my state' tells what was\.$/m,
+        /f1 ended with nothing compensated \(asked: .*\): 0 compensated, 1 left as it is; tidemark show 'f1~undo' --state 'my state' tells what was\.$/m,
       ),
     ]);
-    expect((await here('show', 'f1', ...AT)).out).toMatch(/^Ended, nothing undone$/m);
+    expect((await here('show', 'f1', ...AT)).out).toMatch(/^Ended, nothing compensated$/m);
 
     await here(...transfer('f2'));
     await release();

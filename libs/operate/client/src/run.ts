@@ -174,6 +174,6 @@ function notCompleted({ workflow, status, reason, error }: Answer<`GET ${One}/re
       ? `waits for a person (${why})`
       : status === 'failed'
         ? `failed (${why})`
-        : `was undone (${why})`;
+        : `was compensated (${why})`;
   return new TidemarkApiError({ status: 200, code: `workflow-${status}`, detail: `Workflow ${workflow} ${words}.` });
 }

@@ -91,7 +91,7 @@ async function openMeasuring(
   return bothTelemetries(own, registry.telemetry);
 }
 
-/** Rows made anew beside those of the cluster. Throws as `openCluster` does. */
+/** Rows rebuilt beside those of the cluster. Throws as `openCluster` does. */
 export function openClusterRebuild(
   config: ClusterConfig,
   purpose: RebuildPurpose,

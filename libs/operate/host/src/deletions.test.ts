@@ -84,7 +84,7 @@ it('an audit takes for deleted what the log says was, and nothing else', async (
   const deletions = [{ tenant: DEFAULT_TENANT, count: 1, chain: expect.stringMatching(/^[0-9a-f]{64}$/) }];
   const sound = { deletedCount: 1, deletions, problems: [] };
   expect(await audit(host)).toMatchObject(sound);
-  // The event itself is archived with the stream of policies, and rows are made anew.
+  // The event itself is archived with the stream of policies, and rows are rebuilt.
   await vi.waitFor(async () => expect((await pass(host, KEEP)).segmentCount).toBeGreaterThan(0), PATIENCE);
   expect(await audit(host)).toMatchObject(sound);
   await at.close(host);

@@ -80,7 +80,7 @@ export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
   });
 }
 
-/** Rows made anew beside those of the folder, which nobody else may have open. Throws as `openEmbedded` does. */
+/** Rows rebuilt beside those of the folder, which nobody else may have open. Throws as `openEmbedded` does. */
 export function openEmbeddedRebuild(
   options: EmbeddedOptions,
   purpose: RebuildPurpose,

@@ -1,6 +1,6 @@
 /**
  * Forgetting, byte by byte, on the embedded default: markers are put into every place that what a workflow says can get to, a workflow and a
- * user are forgotten, and every file of the folder is searched, while the process still has it open and after rows were made anew. The
+ * user are forgotten, and every file of the folder is searched, while the process still has it open and after rows were rebuilt. The
  * control is that the words are found before, and that what nobody forgot is found after.
  */
 

@@ -1,7 +1,7 @@
 /**
  * Forgetting on the embedded default: what goes with a user and with a workflow (F1), what keeps it from beginning (F2), and that one who
  * dies in between can be followed by another (F3). What was said is looked for above the keys: in the log, in rows and in memory, also
- * once rows were made anew; the control is that it is found before.
+ * once rows were rebuilt; the control is that it is found before.
  */
 
 import { rm } from 'node:fs/promises';

@@ -1,5 +1,5 @@
 /**
- * Rows made anew on the embedded default: every damage to rows is named, folding log and archive mends it, and what can't be folded
+ * Rows rebuilt on the embedded default: every damage to rows is named, folding log and archive mends it, and what can't be folded
  * from either is kept (I5).
  */
 

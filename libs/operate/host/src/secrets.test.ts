@@ -172,7 +172,7 @@ describe('secret fields', () => {
     expect(() => able.client.shadow(paying, { id: 's' })).toThrow(/marks fields as secret/);
   });
 
-  it('are undone, and forked, by those who may read them', async () => {
+  it('are compensated, and forked, by those who may read them', async () => {
     // Without a key of histories: what is found in files was not sealed as a secret.
     const host = await open();
     await work(host);

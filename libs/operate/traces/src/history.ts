@@ -67,7 +67,7 @@ export async function* historyOf(
 const unopened = (workflow: WorkflowId, at: Offset): CorruptError =>
   new CorruptError(
     'history-unopened',
-    `Workflow ${workflow}: its opening is not where its rows say. Run \`tidemark admin verify\`, and make the rows anew from the log.`,
+    `Workflow ${workflow}: its opening is not where its rows say. Run \`tidemark admin verify\`, and rebuild the rows from the log.`,
     { workflow, at },
   );
 

@@ -92,7 +92,7 @@ export class MemoryKeyTopic implements KeyTopic {
     this.#isClosed = true;
   }
 
-  /** As when the topic was deleted and made anew, empty. */
+  /** As when the topic was deleted and rebuilt, empty. */
   lose(): void {
     this.#held.records = [];
     this.#held.end = 0;

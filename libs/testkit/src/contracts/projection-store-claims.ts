@@ -194,7 +194,7 @@ export function testClaims(under: StoreUnderTest): void {
     test('a workflow whose placement names another partition is not claimed', async () => {
       await under.partitions(2);
       await under.store.place([rows.request('w')]);
-      // Its opening is found in another partition: the placement was lost once, and made anew.
+      // Its opening is found in another partition: the placement was lost once, and rebuilt.
       await under.store.apply(rows.openingBatch('w', 1, 0, 1 as Generation));
       expect(await under.store.loadStreams([rows.workflowNamed('w')])).toEqual([]);
     });

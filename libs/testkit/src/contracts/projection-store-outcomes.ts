@@ -87,7 +87,7 @@ export function testOutcomes(under: StoreUnderTest): void {
       ]);
     });
 
-    test('are gone once it goes on, is being undone, or has ended', async () => {
+    test('are gone once it goes on, is being compensated, or has ended', async () => {
       const state = JSON.stringify({ stateVersion: 1, question: null });
       const later = (['open', 'compensating', 'compensated'] as const).map((status) =>
         rows.streamRow('w', 0, { status, state }),

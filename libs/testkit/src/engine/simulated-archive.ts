@@ -123,7 +123,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
       : storeWithBlobs(this.ports.store, { blobs, inlineMaxBytes: INLINE_MAX_BYTES });
   }
 
-  /** The same archive, and a log of the same name that was made anew, with these records; its rows hold all of it. */
+  /** The same archive, and a log of the same name that was rebuilt, with these records; its rows hold all of it. */
   replaceLog(values: readonly Uint8Array[]): void {
     this.log = this.#newLog();
     this.ports = this.#portsOf(this.log);
@@ -271,7 +271,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     }
   }
 
-  /** Rows are lost, and made anew from all tiers. */
+  /** Rows are lost, and rebuilt from all tiers. */
   async rebuild(): Promise<void> {
     this.ports.store.drop();
     for (const { tenant, deletion } of this.deletions) this.#reportDeletion(tenant, deletion);

@@ -174,7 +174,7 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
     await this.#enter('apply');
     refuseTwoHomes(batch);
     if (batch.storeId !== undefined && batch.storeId !== String(this.#lostCount)) {
-      throw new ConflictError('projection-moved', 'The rows were made anew.');
+      throw new ConflictError('projection-moved', 'The rows were rebuilt.');
     }
     for (const { partition, from } of batch.partitions) {
       if (this.partitions.get(partition)?.next !== from) {

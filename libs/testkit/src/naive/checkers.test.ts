@@ -69,12 +69,12 @@ test.each<[string, Checker, Envelope[]]>([
   ],
   ['a write of a holder whose workflow is parked', checkFencing, [claimed(1), parked(2), committed(3)]],
   [
-    'a write of a holder whose workflow is being undone',
+    'a write of a holder whose workflow is being compensated',
     checkFencing,
     [claimed(1), holderEvent('CompensationStarted', at(1, 2)), committed(3)],
   ],
   [
-    'an event after the undoing',
+    'an event after the compensation',
     checkPositions,
     [opened, inboxEvent('CompensationFinished'), inboxEvent('SignalReceived')],
   ],

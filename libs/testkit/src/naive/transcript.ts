@@ -99,7 +99,7 @@ function streamLines(stream: StreamState): string[] {
     head.checkpoint === null ? 'no checkpoint' : `head ${head.sequence} ${head.checkpoint}`,
     ...(stream.question === null ? [] : [`asks ${questionWords(stream.question)}`]),
     ...(stream.ruling === null ? [] : [`ruled ${stream.ruling}`]),
-    ...(stream.undo === null ? [] : [`undone by ${stream.undo}`]),
+    ...(stream.undo === null ? [] : [`compensated by ${stream.undo}`]),
     ...(stream.crashCount === 0 ? [] : [`crashed ${stream.crashCount} (at ${stream.crashTimesMs.join(' ')})`]),
     ...(stream.budgetFrom === 0 ? [] : [`budget from ${stream.budgetFrom}`]),
     ...(stream.pinned ? [`pinned to ${stream.version}`] : []),

@@ -16,7 +16,7 @@ export function checkUndone(
     const applied = [...ledger].filter(([, entry]) => entry.workflow === workflow);
     const violations = applied.flatMap(([key, { ref }]) => {
       const count = undoings(ledger, ref).length;
-      return count === 1 ? [] : [`undo: ${key} was undone ${count} times`];
+      return count === 1 ? [] : [`undo: ${key} was compensated ${count} times`];
     });
     return [...violations, ...checkOrder(applied, ledger, effects)];
   });
@@ -39,7 +39,7 @@ function checkOrder(
       const [firstUndo] = undoings(ledger, firstRef);
       const [secondUndo] = undoings(ledger, secondRef);
       if (firstUndo === undefined || secondUndo === undefined || secondUndo.at < firstUndo.at) continue;
-      violations.push(`undo: ${first} was undone before ${second}, which came after it`);
+      violations.push(`undo: ${first} was compensated before ${second}, which came after it`);
     }
   }
   return violations;

@@ -103,8 +103,8 @@ describe('endings (I6, I10)', () => {
     ],
     ['a question without need', start(), ending({ asked: ['effect-unknown'] })],
     ['one that failed although nobody decided so', start(), ending({ status: 'failed', code: 'rejected' })],
-    ['one that should have been undone', start({ workload: 'unroll' }), ending({ output: null })],
-    ['one that was undone without need', start(), ending({ status: 'compensated' })],
+    ['one that should have been compensated', start({ workload: 'unroll' }), ending({ output: null })],
+    ['one that was compensated without need', start(), ending({ status: 'compensated' })],
     ['a wrong output', start(), ending({ output: { sum: 1 } })],
     ['a result that the client was told and the log does not have', start({ result: { output: 1 } }), ending()],
     ['an effect asked with another request', start({ workload: 'fickle' }), ending({ output: null })],
@@ -179,14 +179,14 @@ describe('undoing', () => {
       effects,
     );
 
-  it('finds nothing when later things are undone first, once', () => {
+  it('finds nothing when later things are compensated first, once', () => {
     expect(check(['r2', 2], ['r1', 3])).toEqual([]);
   });
 
   it.each<[string, [string, number][]]>([
     ['what was left', [['r2', 2]]],
     [
-      'what was undone twice',
+      'what was compensated twice',
       [
         ['r2', 2],
         ['r1', 3],
@@ -194,7 +194,7 @@ describe('undoing', () => {
       ],
     ],
     [
-      'an earlier thing undone before a later one',
+      'an earlier thing compensated before a later one',
       [
         ['r1', 2],
         ['r2', 3],
@@ -207,7 +207,7 @@ describe('undoing', () => {
   const started = holderEvent('CompensationStarted', { epoch: 1, holder: 'h', ordinal: 2 });
   const undo = inboxEvent('WorkflowOpened', { compensates: { workflow: 'w', depth: 1 } } as never);
 
-  it('takes one undo workflow for one that is undone, and no other', () => {
+  it('takes one undo workflow for one that is compensated, and no other', () => {
     expect(checkUndoWorkflows([acceptedAll(started, undo)])).toEqual([]);
     expect(checkUndoWorkflows([acceptedAll(undo)])[0]).toContain('goes on');
     expect(checkUndoWorkflows([acceptedAll(started, undo, undo)])[0]).toContain('2 workflows');

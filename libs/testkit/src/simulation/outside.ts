@@ -124,12 +124,12 @@ export class Outside {
     this.#transcript.add('outside', `undid ${ref} (${key})`);
     const stream = this.#witness.stream(parent);
     if (stream?.status !== 'compensating') {
-      this.violations.push(`undo: ${ref} is undone while ${parent} is ${stream?.status ?? 'not there'}`);
+      this.violations.push(`undo: ${ref} is compensated while ${parent} is ${stream?.status ?? 'not there'}`);
     }
     const open = (stream?.tasks ?? []).flatMap(({ effects }) => effects).filter(outcomeIsOpen);
     if (open.length > 1) {
       this.violations.push(
-        `undo: ${ref} is undone while nobody knows of ${open.map((effect) => effect.key).join(', ')}`,
+        `undo: ${ref} is compensated while nobody knows of ${open.map((effect) => effect.key).join(', ')}`,
       );
     }
   }
@@ -181,7 +181,7 @@ export class Outside {
     this.ledger.set(key, { receiver, workflow, ref, response, at: known?.at ?? this.ledger.size, appliedCount });
     this.#transcript.add('outside', `applied ${key}${appliedCount > 1 ? ` (${appliedCount} times)` : ''}`);
     if (ref !== undefined && this.#undoneRefs.has(ref)) {
-      this.violations.push(`undo: ${key} was applied after it had been undone`);
+      this.violations.push(`undo: ${key} was applied after it had been compensated`);
     }
     return response;
   }

@@ -1,6 +1,6 @@
 /**
  * Owns what the second version adds: pins, corrections, and requests beside outcomes. Folded states have new members, so rows are
- * made anew from the log; placements stay, since one may hold an opening that isn't in the log yet.
+ * rebuilt from the log; placements stay, since one may hold an opening that isn't in the log yet.
  */
 
 export const name = '0002-outcomes';

@@ -1,6 +1,6 @@
 /**
  * Owns what the third version adds: the name of this making of the tables. Effects in folded states have a new member, so rows
- * are made anew from the log, as by the second version.
+ * are rebuilt from the log, as by the second version.
  */
 
 export const name = '0003-incarnation';

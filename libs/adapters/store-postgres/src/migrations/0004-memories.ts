@@ -1,5 +1,5 @@
 /**
- * Owns what the fourth version adds: long-term memory. New and empty tables: no row is made anew for them.
+ * Owns what the fourth version adds: long-term memory. New and empty tables: no row is rebuilt for them.
  *
  * - `words_vector` is what words are looked up in. It holds one lexeme more than the text: the scope of the row, which no text
  *   can contain ('#' is never part of a word), so that the index finds a word among one subject's rows without reading others'.

@@ -1,6 +1,6 @@
 /**
  * Owns what the fifth version adds: what a workflow's model calls see and spend. Older logs hold nothing of it, so no row is
- * made anew.
+ * rebuilt.
  */
 
 export const name = '0005-context';

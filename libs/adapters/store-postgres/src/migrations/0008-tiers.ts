@@ -1,6 +1,6 @@
 /**
  * Owns what the eighth version adds: segments of the archived log and who writes them, workflows whose history is in segments alone, and the index of
- * wrapped data keys. No row is made anew: older logs have no segments.
+ * wrapped data keys. No row is rebuilt: older logs have no segments.
  */
 
 export const name = '0008-tiers';

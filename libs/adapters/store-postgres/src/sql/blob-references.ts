@@ -1,5 +1,5 @@
 /**
- * Texts that name blobs, in whatever columns they stand: of the rows in use, and of those that are made anew beside them (see
+ * Texts that name blobs, in whatever columns they stand: of the rows in use, and of those that are rebuilt beside them (see
  * schema-rebuild.ts), whose texts are sealed anew and so name blobs of their own, also when whoever made them is gone. Inputs: the text to
  * go on behind; how many; which columns there are beside. Locks: none. Index: `…_blob` of each column, which hold these alone. Cost: below
  * 1 ms for 100 among any number of rows; finding columns beside, 1 ms.

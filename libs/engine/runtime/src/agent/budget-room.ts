@@ -60,7 +60,7 @@ export class BudgetRoom {
 
   /** Lets as many go on as there is room for, those that were opened first before others. */
   async poll(): Promise<void> {
-    // Rows that are being made anew don't say yet what was spent.
+    // Rows that are being rebuilt don't say yet what was spent.
     if (!(await this.#options.ports.store.ready())) return;
     const paused = await this.#paused();
     const room = new SharedRoom(this.#options.ports);

@@ -113,7 +113,7 @@ describe('records', () => {
   });
 });
 
-describe('the index of segments, made anew after rows were lost,', () => {
+describe('the index of segments, rebuilt after rows were lost,', () => {
   const retention = { warmMs: DAY_MS, keepMs: 10 * DAY_MS };
   const anew = async () => {
     await at.rebuild();

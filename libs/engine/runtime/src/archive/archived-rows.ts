@@ -36,7 +36,7 @@ async function recordArchived(archive: Archive, store: Index, partition: Partiti
 }
 
 /**
- * Brings rows that were made anew, or those of an older copy, to what a log that begins at `start` leaves them. `next`: how far they are
+ * Brings rows that were rebuilt, or those of an older copy, to what a log that begins at `start` leaves them. `next`: how far they are
  * folded; what was dropped comes back up to there. Returns whether nothing is left undone.
  */
 export async function settleArchived(

@@ -286,7 +286,7 @@ export class Compactor {
     });
   }
 
-  /** Rows that were made anew know of no segment, and may have what was dropped. */
+  /** Rows that were rebuilt know of no segment, and may have what was dropped. */
   async #noticeLoss(): Promise<void> {
     const storeId = await this.#options.ports.store.storeId();
     if (storeId !== this.#storeId) this.#settled.clear();

@@ -98,7 +98,7 @@ export interface RecordedDeletions {
 const rebuilding = (): UnavailableError =>
   new UnavailableError(
     'store-rebuilding',
-    'Rows are being made anew, and do not tell yet where deletions are written down. Ask again once they are.',
+    'Rows are being rebuilt, and do not tell yet where deletions are written down. Ask again once they are.',
   );
 
 const CHAIN_START = '0'.repeat(64);

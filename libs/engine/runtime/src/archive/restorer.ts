@@ -93,7 +93,7 @@ export class Restorer {
     const { store } = this.#ports;
     const known = await this.#known(workflow);
     if (known !== undefined) return known;
-    // Rows that were made anew know of no segments, until somebody has read the manifests.
+    // Rows that were rebuilt know of no segments, until somebody has read the manifests.
     const row = await store.workflow(workflow);
     if (row !== undefined) await recordManifests(this.#archive, store, row.partition);
     const found = await this.#known(workflow);

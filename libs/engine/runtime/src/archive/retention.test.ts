@@ -1,6 +1,6 @@
 /**
  * What becomes of segments with time: they move to the cold store and back into sight, and are deleted when the tenant's policy says
- * so, and in no other case. What was deleted is told as such, and rows are made anew around it.
+ * so, and in no other case. What was deleted is told as such, and rows are rebuilt around it.
  */
 
 import { type Offset, type TenantId, UnavailableError, workflowId } from '@tidemark/core';
@@ -192,7 +192,7 @@ describe('a segment that is no longer kept', () => {
     expect(await at.ports.store.workflow(FIRST)).toMatchObject({ status: 'completed' });
   });
 
-  it('leaves rows that can be made anew, with its ids taken', async () => {
+  it('leaves rows that can be rebuilt, with its ids taken', async () => {
     await at.run('later');
     at.ports.clock.jump(31 * DAY_MS);
     await at.run('last');
@@ -244,7 +244,7 @@ describe('a segment that is no longer kept', () => {
     await expect(at.store().checkpoints(FIRST, everything)).rejects.toMatchObject({ code: 'segment-deleted' });
   });
 
-  it('that has a fork keeps it also after rows were made anew', async () => {
+  it('that has a fork keeps it also after rows were rebuilt', async () => {
     await at.fork('first', 1, 'branch');
     await at.rebuild();
     expect(await at.ports.store.forksOf(FIRST, 10)).toEqual([workflowId('branch')]);

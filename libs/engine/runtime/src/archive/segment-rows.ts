@@ -1,4 +1,4 @@
-/** Owns what the store's index says of segments: it follows from their manifests and from where their objects are, and is made anew from them. */
+/** Owns what the store's index says of segments: it follows from their manifests and from where their objects are, and is rebuilt from them. */
 
 import type { Offset, Partition } from '@tidemark/core';
 import type { ObjectStore, SegmentRow, SegmentTier, TierStore } from '@tidemark/ports';

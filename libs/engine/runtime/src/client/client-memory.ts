@@ -221,7 +221,7 @@ export class ClientMemory {
 
   /**
    * Takes the entries away, or where a value is given writes it anew, in the stream of the tenant's certificates: no forgetting takes
-   * its key, so that it holds also in rows that are made anew when the subjects' own streams say nothing any more.
+   * its key, so that it holds also in rows that are rebuilt when the subjects' own streams say nothing any more.
    */
   async outlast(tenant: TenantId, entries: readonly OutlastingEntry[]): Promise<void> {
     const writes = entries.map((entry) => anyWrite({ ...entry, source: 'forgetting' }, 'entry'));

@@ -223,7 +223,7 @@ const stillOpen = (what: string, them: string, details: object): ConflictError =
 const rebuilding = (): UnavailableError =>
   new UnavailableError(
     'store-rebuilding',
-    'Rows are being made anew, and do not tell yet whose workflows there are. Ask again once they are.',
+    'Rows are being rebuilt, and do not tell yet whose workflows there are. Ask again once they are.',
   );
 
 /** A fork reads what it shares, and holds what it began with. One whose own key is gone needs nothing any more. */

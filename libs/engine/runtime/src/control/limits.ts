@@ -1,6 +1,6 @@
 /** Owns every limit of the room: name, unit, default. Options that change one say so where they are read. */
 
-/** How old, in milliseconds, what a process knows of held queues may be; and the period of a coordinator's look at them. */
+/** How old, in milliseconds, what a process knows of paused queues may be; and the period of a coordinator's look at them. */
 export const QUEUES_KNOWN_MS = 250;
 export const QUEUES_PERIOD_MS = 1_000;
 /** Queues that may be held, and that are listed, at once. */

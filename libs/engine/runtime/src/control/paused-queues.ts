@@ -135,7 +135,7 @@ function heldOf({ key, value }: MemoryRow): PausedQueue {
   if (!isTenant || !areTexts || typeof sinceMs !== 'number') {
     throw new CorruptError(
       'queue-unreadable',
-      `The record ${key} of a held queue is not as it was written, or a newer release wrote it. Nothing is claimed until it can be read.`,
+      `The record ${key} of a paused queue is not as it was written, or a newer release wrote it. Nothing is claimed until it can be read.`,
       { key },
     );
   }

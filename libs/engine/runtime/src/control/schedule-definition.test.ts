@@ -93,7 +93,7 @@ describe('a schedule with a slot that is due', () => {
   });
 
   it.each(['cancel', 'terminate'] as const)(
-    'with overlap %s lets it wait while a run is being undone',
+    'with overlap %s lets it wait while a run is being compensated',
     async (overlap) => {
       const { slot, runs, started } = schedule({ overlap }, 'compensating');
       runs('before');

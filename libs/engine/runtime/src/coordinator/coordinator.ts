@@ -118,7 +118,7 @@ export class Coordinator {
       onApplied: (streams, next) => {
         this.demand.applied(streams);
         this.#dispatcher.applied(streams, next);
-        // While rows are made anew they show leases that ended long ago.
+        // While rows are rebuilt they show leases that ended long ago.
         if (!this.#isStoreReady) this.#readiness?.wake();
         if (this.#leases.applied(streams) && this.#isStoreReady) this.#revoking?.wake();
         if (this.#compensations.applied(streams)) this.#undoing?.wake();
@@ -228,7 +228,7 @@ export class Coordinator {
     }
   }
 
-  /** A lost store (tables or database gone) is made anew, once at a time; its rows follow from the log. */
+  /** A lost store (tables or database gone) is rebuilt, once at a time; its rows follow from the log. */
   #failed(where: string, error: unknown): void {
     this.#report(where, error);
     if (!(error instanceof TidemarkError) || error.code !== 'store-missing' || this.#ensuring !== undefined) return;

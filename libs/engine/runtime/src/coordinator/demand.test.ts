@@ -139,7 +139,7 @@ describe('demand', () => {
       expect(counts()).toEqual([1, 1, 0]);
     });
 
-    it('leaves out what waits in a held queue, and not what is in flight of it', () => {
+    it('leaves out what waits in a paused queue, and not what is in flight of it', () => {
       const rows = [row('a', 0, null), row('b', 0, null, { tenant: 'globex' as TenantId })];
       demand.applied([...rows, row('c', 1, 'w1')]);
       const held = new PausedQueues([{ definition: 'd', tenant: TENANT, by: 'ana', why: 'down', sinceMs: 0 }]);
@@ -213,7 +213,7 @@ describe('demand', () => {
         expect(reported()).toEqual({ inFlightCount: 1, backlogCount: 0, recoveryDebtCount: 0, limitedCount: 1 });
       });
 
-      it('and not what a held queue keeps, which takes no room', () => {
+      it('and not what a paused queue keeps, which takes no room', () => {
         const one = limited([{ key: 'k', scope: 'fleet', concurrency: 1 }]);
         const rows = [row('a', 0, null, one), row('b', 0, null, at(one, { tenant: 'globex' as TenantId }))];
         const poll = demand.poll();

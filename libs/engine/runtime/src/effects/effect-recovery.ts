@@ -148,7 +148,7 @@ function undecided(
     : `Effect ${key} was intended, and whether it happened is unknown: ${said}. It can't be repeated harmlessly.`;
   const evidence = { operation: effect.operation, request: excerpt(request), probe: answer };
   return action === 'compensate'
-    ? new CompensateError(code, `${what} The workflow is undone.`, key, evidence)
+    ? new CompensateError(code, `${what} The workflow is compensated.`, key, evidence)
     : new ParkError(code, `${what} A person must decide.`, key, evidence);
 }
 

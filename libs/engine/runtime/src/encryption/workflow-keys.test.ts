@@ -1,4 +1,4 @@
-/** Which key seals what a workflow writes: found by tenant and workflow, made once, never made anew in place of one that is missing. */
+/** Which key seals what a workflow writes: found by tenant and workflow, made once, never rebuilt in place of one that is missing. */
 
 import type { TenantId, WorkflowId } from '@tidemark/core';
 import type { KeyFilter } from '@tidemark/ports';

@@ -262,7 +262,7 @@ describe('a fork whose holder dies', () => {
   });
 });
 
-describe('a fork that replays, and undoing', () => {
+describe('a fork that replays, and compensation', () => {
   const book = () => {
     const undone: string[] = [];
     const effect = world.effect('book', {
@@ -282,7 +282,7 @@ describe('a fork that replays, and undoing', () => {
     return { undone, definition };
   };
 
-  it('fails where its base was undone, and undoes nothing; with live effects its own is undone', async () => {
+  it('fails where its base was compensated, and undoes nothing; with live effects its own is compensated', async () => {
     const { undone, definition } = book();
     await world.worker([definition]);
     const base = await world.ended(definition, null, 'base', 'compensated');

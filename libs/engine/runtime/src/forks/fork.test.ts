@@ -158,7 +158,7 @@ describe('a fork that replays', () => {
     expect((outputOf(live.workflow) as { parts: Json[] }).parts).toHaveLength(4);
   });
 
-  it('goes on with the answer that a person gives; to look again stops again, and undoing is no answer', async () => {
+  it('goes on with the answer that a person gives; to look again stops again, and compensation is no answer', async () => {
     const { workflow } = await fork(base, { at: 1, belief: { cents: 2_000 }, definitions: [order] });
     await world.until(workflow, 'parked');
     await expect(world.decide(workflow, { resolution: 'compensate' })).rejects.toMatchObject({

@@ -118,7 +118,7 @@ export function openingIn({ envelope, payload }: AcceptedEvent, workflow: Workfl
 export const historyDiffers = (workflow: WorkflowId, sequence: Sequence): CorruptError =>
   new CorruptError(
     'history-differs',
-    `Workflow ${workflow}: what its events up to checkpoint ${sequence} fold to is not what its rows say. Run \`tidemark admin verify\`, and make the rows anew from the log.`,
+    `Workflow ${workflow}: what its events up to checkpoint ${sequence} fold to is not what its rows say. Run \`tidemark admin verify\`, and rebuild the rows from the log.`,
     { workflow, sequence },
   );
 

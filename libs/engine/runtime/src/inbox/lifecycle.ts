@@ -108,7 +108,7 @@ function refuse(row: WorkflowSummary, state: StreamState, act: LifecycleAct): vo
   const { workflow } = row;
   if (isClosed(state)) throw closed(row);
   if (state.status === 'compensating') {
-    const message = `Workflow ${workflow} is being undone by ${state.undo}: '${act}' that one instead.`;
+    const message = `Workflow ${workflow} is being compensated by ${state.undo}: '${act}' that one instead.`;
     throw new ConflictError('workflow-compensating', message, { workflow, undo: state.undo });
   }
   if (act === 'cancel' && state.compensates !== null) {

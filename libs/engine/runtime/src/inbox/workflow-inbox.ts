@@ -87,7 +87,7 @@ export class WorkflowInbox {
       if (snapshot === undefined) return undefined;
       const row = await ports.store.workflow(workflow);
       // It was there a moment ago: rows that were lost in between come back.
-      if (row === undefined) throw new UnavailableError('store-rebuilding', `The rows of ${workflow} are made anew.`);
+      if (row === undefined) throw new UnavailableError('store-rebuilding', `The rows of ${workflow} are rebuilt.`);
       return { row, state: streamFromJson(snapshot.state, snapshot.tasks) };
     });
     if (found !== undefined) return found;

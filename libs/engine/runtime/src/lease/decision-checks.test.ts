@@ -25,7 +25,7 @@ describe('which answers fit', () => {
   const question = { id: 'q', code: 'compensation-stuck', task: null, key: null } as unknown as Question;
   const state = { compensates: null, undo: null } as unknown as StreamState;
 
-  it('an ordinary workflow may be undone', () => {
+  it('an ordinary workflow may be compensated', () => {
     expect(fittingResolutions(state, question)).toEqual(['retry', 'compensate', 'fail']);
   });
 

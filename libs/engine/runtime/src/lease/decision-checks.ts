@@ -64,7 +64,7 @@ export function checkFits(state: StreamState, question: Question, resolution: Re
   if (fitting.includes(resolution)) return;
   const why =
     resolution === 'compensate'
-      ? 'the workflow was undone before, is itself an undo, or replays what another one did'
+      ? 'the workflow was compensated before, is itself an undo, or replays what another one did'
       : `the question (${question.code}) is about no effect whose outcome is open`;
   throw new InvalidError(
     'resolution-unfit',

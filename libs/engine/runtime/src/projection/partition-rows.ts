@@ -75,7 +75,7 @@ async function refuseTrimmed(log: Pick<Ports['log'], 'bounds'>, partitions: read
     if (start === 0) continue;
     throw new CorruptError(
       'archive-missing',
-      `The rows of partition ${partition} are to be made anew, and its log begins at ${start}: what was before is in an archive that this process was not given. Set it (TIDEMARK_ARCHIVE_URL) and start again; nothing was changed.`,
+      `The rows of partition ${partition} are to be rebuilt, and its log begins at ${start}: what was before is in an archive that this process was not given. Set it (TIDEMARK_ARCHIVE_URL) and start again; nothing was changed.`,
       { partition, start },
     );
   }

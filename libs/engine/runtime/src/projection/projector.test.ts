@@ -331,7 +331,7 @@ describe('a projector', () => {
     for (let again = 0; again < 3; again++) projector.hint([P0, P1]);
     await quiet();
     expect(errors).toHaveLength(1);
-    // Rows that were made anew may begin where the log does.
+    // Rows that were rebuilt may begin where the log does.
     ports.store.partitions.get(P0)!.next = 1 as Offset;
     projector.forgetAll();
     projector.hint([P0]);
@@ -414,7 +414,7 @@ describe('a projector', () => {
     expect(errors).toEqual([]);
   });
 
-  it('counts nothing again that was rejected before, while rows are made anew', async () => {
+  it('counts nothing again that was rejected before, while rows are rebuilt', async () => {
     let isRebuilding = true;
     await add(P0, Buffer.from('not ours'));
     make({ isRebuilding: () => isRebuilding }).hint([P0]);

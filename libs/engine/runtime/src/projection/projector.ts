@@ -6,7 +6,7 @@
  * R1 Folded state is kept only as long as every batch that it rests on was written.
  * R2 A hint is dropped only after a read that found nothing more, or could not be made: of damaged history, and of archived history that
  *    has to be recalled. Whoever compares rows with the log hints those again.
- * R3 A batch is written to the making of the tables that its fold began with, and to no other: rows that were made anew don't rest on
+ * R3 A batch is written to the making of the tables that its fold began with, and to no other: rows that were rebuilt don't rest on
  *    what was folded on the old ones.
  */
 
@@ -50,7 +50,7 @@ export interface ProjectorOptions {
   readonly onError: (error: unknown) => void;
   /** Handed every accepted event, once its rows were written. */
   readonly traces?: Pick<TraceSink, 'accept'> | undefined;
-  /** Whether rows are being made anew: what is rejected then was counted when it came. */
+  /** Whether rows are being rebuilt: what is rejected then was counted when it came. */
   readonly isRebuilding?: (() => boolean) | undefined;
 }
 
@@ -70,7 +70,7 @@ export class Projector {
   readonly #hinted = new Set<Partition>();
   /** Folded partitions, least recently used first. */
   readonly #states = new Map<Partition, PartitionState>();
-  /** Partitions that can't be folded (trimmed below their rows): reported once, left alone until rows are made anew. */
+  /** Partitions that can't be folded (trimmed below their rows): reported once, left alone until rows are rebuilt. */
   readonly #halted = new Set<Partition>();
   /** One partition a batch, since one workflow was opened in two: the first that is written keeps it. */
   #alone = false;

@@ -83,7 +83,7 @@ class SimulatedTarget implements StoreRebuild {
   async close(): Promise<void> {}
 }
 
-describe('rows made anew', () => {
+describe('rows rebuilt', () => {
   let log: SimulatedLog;
   let ports: SimulatedPorts;
   let target: SimulatedTarget;
@@ -209,7 +209,7 @@ describe('rows made anew', () => {
   });
 });
 
-describe('rows made anew from archived history', () => {
+describe('rows rebuilt from archived history', () => {
   let at: SimulatedArchive<MemoryObjects>;
   let objects: MemoryObjects;
 

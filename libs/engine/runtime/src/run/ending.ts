@@ -54,7 +54,7 @@ export function undoDraft(state: StreamState, task: TaskId | null, error: Compen
   if (other !== undefined) return parkDraft(openEffect(other, error), task);
   const draft = compensationDraft(state, { code, key, error: errorNote(error), evidence });
   if (draft !== undefined) return draft;
-  const message = `${error.message} It can't be undone further (${state.undo ?? `depth ${state.compensates?.depth}`}), so a person must decide.`;
+  const message = `${error.message} It can't be compensated further (${state.undo ?? `depth ${state.compensates?.depth}`}), so a person must decide.`;
   return parkDraft(new ParkError(code, message, key, evidence), task);
 }
 
@@ -74,7 +74,7 @@ export function undoneFirst(
 /** A person decided that the workflow is undone: whatever one effect is still open counts as unknown. */
 export function ruledUndo(state: StreamState): Draft {
   const key = openCalls(state.frontier)[0]?.key ?? null;
-  return undoDraft(state, null, new CompensateError('asked', 'A person decided that it is undone.', key, {}));
+  return undoDraft(state, null, new CompensateError('asked', 'A person decided that it is compensated.', key, {}));
 }
 
 /**

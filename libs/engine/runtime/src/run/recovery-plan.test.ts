@@ -57,7 +57,7 @@ describe('a plan', () => {
     expect(planOf(left({}), { definition: knowing({ probe, probeFences: true }) }).effects[0]!.waitMs).toBe(0);
   });
 
-  it('knows what has no probe, and what can be undone', () => {
+  it('knows what has no probe, and what can be compensated', () => {
     expect(outcomesOf(left({}), { definition: knowing({}) })).toEqual(['none → ask-person']);
     const compensateUnknown = async () => {};
     expect(outcomesOf(left({}), { definition: knowing({ compensateUnknown }) })).toEqual(['none → compensate']);
@@ -109,7 +109,7 @@ describe('a plan', () => {
   it.each<[string, (state: StreamState) => StreamState, object]>([
     ['has ended', (s) => ({ ...s, status: 'completed' }), { kind: 'ended' }],
     [
-      'is being undone',
+      'is being compensated',
       (s) => ({ ...s, status: 'compensating', undo: 'w~undo' as WorkflowId }),
       { kind: 'compensating', undo: 'w~undo' },
     ],

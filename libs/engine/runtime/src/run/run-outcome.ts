@@ -37,7 +37,7 @@ export function outcomeOf(summary: WorkflowSummary, question?: string): { readon
       throw new WorkflowFailedError('workflow-failed', message, { workflow, reason, error });
     }
     case 'compensated':
-      throw new WorkflowFailedError('workflow-compensated', `Workflow ${workflow} was undone (${reason}).`, {
+      throw new WorkflowFailedError('workflow-compensated', `Workflow ${workflow} was compensated (${reason}).`, {
         workflow,
         reason,
       });

@@ -253,7 +253,7 @@ describe('a decision', () => {
     expect(await state()).toMatchObject({ status: 'failed', reason: 'rejected' });
   });
 
-  it('compensate: the workflow is undone, the open effect counting as unknown', async () => {
+  it('compensate: the workflow is compensated, the open effect counting as unknown', async () => {
     const definition = asking();
     await parked(definition);
     await decide('compensate');
@@ -530,7 +530,7 @@ describe('the newest checkpoint', () => {
     expect(ports.telemetry.counts.get('effect_validation_failures_total')).toBe(1);
   });
 
-  it('or is undone where that is registered', async () => {
+  it('or is compensated where that is registered', async () => {
     const effect = paying([async () => ({ status: 'not-done' })], { compensate: async () => {} });
     expect((await resumed(effect)).status).toBe('compensating');
   });

@@ -113,7 +113,7 @@ export class Compensations {
 
   async #finish(row: WorkflowSummary, undo: WorkflowSummary): Promise<void> {
     const isUndone = undo.status === 'completed';
-    const why = undo.status === 'failed' ? `failed (${undo.reason})` : 'was itself undone';
+    const why = undo.status === 'failed' ? `failed (${undo.reason})` : 'was itself compensated';
     const error = { name: 'TidemarkError', code: 'compensation-failed', message: `The undo ${undo.workflow} ${why}.` };
     await this.#options.inbox.write(
       row,

@@ -112,7 +112,7 @@ describe('a workflow that goes on', () => {
     expect(world.errors.filter(({ error }) => !String(error).includes('kept'))).toEqual([]);
   });
 
-  it('is found out again from rows that are made anew, and not begun again', async () => {
+  it('is found out again from rows that are rebuilt, and not begun again', async () => {
     await world.coordinator.start();
     await world.worker([turnsTo(3)]);
     await world.start(turnsTo(3), { turn: 1 });

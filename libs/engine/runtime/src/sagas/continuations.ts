@@ -34,7 +34,7 @@ export interface ContinuationsOptions {
 
 export class Continuations {
   readonly #options: ContinuationsOptions;
-  /** Closed a moment ago: they come before what rows that were made anew owe again. */
+  /** Closed a moment ago: they come before what rows that were rebuilt owe again. */
   readonly #reported = new Set<WorkflowId>();
   readonly #duties: Reconcilers;
 

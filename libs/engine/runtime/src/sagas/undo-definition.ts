@@ -153,8 +153,8 @@ async function plan(planning: Planning, ctx: StepContext, { below }: PlanInput):
   const workflow = undoneOf(ctx);
   const row = await rows.workflow(workflow);
   if (row?.status !== 'compensating') {
-    // Rows that are made anew may not be that far yet.
-    throw new UnavailableError('not-frozen', `The rows don't show that ${workflow} is being undone (yet).`, {
+    // Rows that are rebuilt may not be that far yet.
+    throw new UnavailableError('not-frozen', `The rows don't show that ${workflow} is being compensated (yet).`, {
       workflow,
     });
   }
@@ -257,5 +257,5 @@ function mayRetry(ctx: StepContext, error: unknown): boolean {
 
 const finishWords = (belief: Json): string => {
   const { undone, leftCount } = belief as unknown as UndoOutput;
-  return `${undone} undone, ${leftCount} left as they are`;
+  return `${undone} compensated, ${leftCount} left as they are`;
 };

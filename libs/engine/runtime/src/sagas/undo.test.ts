@@ -103,7 +103,7 @@ describe('an undo', () => {
 
   const outputOf = async (workflow: WorkflowId): Promise<Json> => inTime(world.client.run(workflow).result());
 
-  it('undoes what was done, newest first and each once, and the workflow ends as undone', async () => {
+  it('undoes what was done, newest first and each once, and the workflow ends as compensated', async () => {
     await undone(trip([booking('flight'), booking('hotel'), booking('car')]));
     await world.until(W, 'compensated');
     expect(ledger.slice(3)).toEqual(['undo car-1', 'undo hotel-1', 'undo flight-1']);

@@ -41,7 +41,7 @@ export const cancelWorkflow = route({
   name: 'cancelWorkflow',
   summary: 'Cancel a workflow',
   description:
-    'No further task starts; what was done is undone where that is registered, and it ends as `compensated` or `failed`. Answered once it is asked.',
+    'No further task starts; what was done is compensated where that is registered, and it ends as `compensated` or `failed`. Answered once it is asked.',
   handle: (call) => asked(call, 'cancel'),
 });
 
@@ -51,7 +51,7 @@ export const terminateWorkflow = route({
   path: '/v1/workflows/{workflow}/terminate',
   name: 'terminateWorkflow',
   summary: 'End a workflow at once',
-  description: 'Whoever holds it, and nothing is undone.',
+  description: 'Whoever holds it, and nothing is compensated.',
   answers: {
     200: changed
       .extend({

@@ -14,7 +14,7 @@ const ofWhom = z.string().nullable().meta({ description: 'Null: of all tenants.'
 
 const heldSchema = z
   .object({ tenant: ofWhom, by: z.string(), why: content(textSchema), since: timeSchema })
-  .meta({ id: 'HeldQueue' });
+  .meta({ id: 'PausedQueue' });
 
 const heldJson = ({ tenant, by, why, sinceMs }: PausedQueue) => ({ tenant, by, why, since: isoTime(sinceMs) });
 
@@ -131,7 +131,7 @@ export const resumeQueue = route({
   body: ask,
   path: '/v1/queues/{queue}/resume',
   name: 'resumeQueue',
-  summary: 'Let a held queue go on',
+  summary: 'Let a paused queue go on',
   async handle(call) {
     const { body, principal, backend } = call;
     return changedJson(await backend.client.queues.resume(named(call), { by: principal.subject, why: body.why }));

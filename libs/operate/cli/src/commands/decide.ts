@@ -152,5 +152,5 @@ function asking(
 function nextWords(resolution: Resolution, place: Place): string {
   const who = goesOnWith(place);
   if (resolution === 'fail') return who.replace('It goes on', 'It is ended');
-  return resolution === 'compensate' ? who.replace('It goes on', 'It is undone') : who;
+  return resolution === 'compensate' ? who.replace('It goes on', 'It is compensated') : who;
 }

@@ -47,10 +47,10 @@ function words(act: LifecycleAct, changed: boolean, place: Place): string {
   switch (act) {
     case 'cancel':
       return changed
-        ? `is being cancelled: ${nextHolder(place)} undoes what can be undone of it, and ends it.`
+        ? `is being cancelled: ${nextHolder(place)} undoes what can be compensated of it, and ends it.`
         : 'was cancelled before.';
     case 'terminate':
-      return changed ? 'has ended: nothing was undone.' : 'was ended before.';
+      return changed ? 'has ended: nothing was compensated.' : 'was ended before.';
     case 'pause':
       return changed ? 'is paused: steps under way finish, and nothing further starts.' : 'is paused already.';
     case 'resume':

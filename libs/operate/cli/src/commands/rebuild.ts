@@ -1,4 +1,4 @@
-/** Owns `tidemark admin rebuild`: all rows made anew from log and archive, and put in the place of those in use. */
+/** Owns `tidemark admin rebuild`: all rows rebuilt from log and archive, and put in the place of those in use. */
 
 import { EXIT } from '@tidemark/host/exit-codes';
 import type { RebuildProgress } from '@tidemark/runtime';

@@ -81,7 +81,7 @@ async function takeLease({ terminal }: Session, place: Place, id: string, at: Re
 
 function goesOnWords({ workflow, activity, status }: Workflow, place: Place, at: RecoverOptions): string {
   const show = showCommand(workflow, at);
-  if (status === 'compensating') return `It is being undone and stands still meanwhile; ${show} tells more.`;
+  if (status === 'compensating') return `It is being compensated and stands still meanwhile; ${show} tells more.`;
   return activity !== 'waiting' || place.isIdle
     ? goesOnWith(place)
     : `None of its tasks can run yet; ${show} tells what they wait for.`;

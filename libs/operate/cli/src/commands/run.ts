@@ -261,7 +261,7 @@ async function reportFound(current: Run, opened: Opened, { id, sameInput }: Star
 
 function foundWords({ status, sequence_number: sequence }: WorkflowView): string {
   if (status === 'parked') return 'waits for a person';
-  if (status === 'compensating') return 'is being undone';
+  if (status === 'compensating') return 'is being compensated';
   if (status !== 'open') return 'has ended before';
   return sequence === 0 ? 'was started before' : `goes on from checkpoint #${sequence}`;
 }

@@ -122,7 +122,7 @@ async function written(
 
 const unwritten = (error: unknown): string => `it could not be written to the audit: ${messageOf(error)}`;
 
-/** Rows made anew: of a folder that nobody else has open, or beside those of a cluster. */
+/** Rows rebuilt: of a folder that nobody else has open, or beside those of a cluster. */
 export async function openRebuild(
   target: AdminTarget,
   purpose: 'switch' | 'compare',

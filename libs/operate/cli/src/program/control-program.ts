@@ -49,7 +49,7 @@ function addQueues({ command, does }: ProgramKit): void {
   steer('pause', 'claim nothing of a workflow until it is resumed; steps under way finish, starts wait')
     .option('--future', 'also of one that nothing is known of yet')
     .action(does(queuesCommands, 'pauseQueue'));
-  steer('resume', 'let a held queue go on').action(does(queuesCommands, 'resumeQueue'));
+  steer('resume', 'let a paused queue go on').action(does(queuesCommands, 'resumeQueue'));
 }
 
 function addLists({ command, does, modules }: ProgramKit): void {

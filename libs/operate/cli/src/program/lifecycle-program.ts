@@ -6,9 +6,9 @@ import { places, why } from './shared-options.ts';
 const ACTS = [
   [
     'cancel',
-    'end a workflow in good order: no further task starts, and what it did is undone where that is registered',
+    'end a workflow in good order: no further task starts, and what it did is compensated where that is registered',
   ],
-  ['terminate', 'end a workflow at once, whoever runs it, without undoing anything'],
+  ['terminate', 'end a workflow at once, whoever runs it, without compensating anything'],
   ['pause', 'start no further task of a workflow until it is resumed'],
   ['resume', 'let a paused workflow go on'],
 ] as const;

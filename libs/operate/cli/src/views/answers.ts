@@ -92,7 +92,7 @@ function meaning(resolution: Resolution, { idempotency_key: key, code }: Questio
     case 'not-done':
       return `${key} certainly did not happen: it is called again, with the same key`;
     case 'compensate':
-      return 'what was done is undone, newest first; what has no undo is left and listed';
+      return 'what was done is compensated, newest first; what has no undo is left and listed';
     case 'fail':
       return 'it ends as failed; what was done stays';
   }

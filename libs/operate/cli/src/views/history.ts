@@ -30,7 +30,7 @@ export function eventWords(event: Event): string {
     case 'EffectConfirmed':
       return `token ${control.token}: ${control.outcome}`;
     case 'CompensationStarted':
-      return `${control.code}: undone by ${control.undo}`;
+      return `${control.code}: compensated by ${control.undo}`;
     case 'CompensationFinished':
       return `${control.undo}: ${control.outcome}`;
     case 'CancelRequested':

@@ -100,7 +100,7 @@ const ACTION_WORDS: Readonly<Record<Outcome['action'], string>> = {
   'go-on': 'nothing is to be done about it',
   'record-done': 'its response is recorded, and the step goes on with it',
   'call-again': 'it is called again with the same key',
-  compensate: 'the workflow is undone',
+  compensate: 'the workflow is compensated',
   'ask-person': 'a person is asked',
   'await-confirmation': 'its confirmation is waited for',
 };
@@ -115,7 +115,7 @@ function nextLines(next: Plan['next'], { plan, at }: PlanView): readonly string[
       return [`an event of a newer version (${printable(next.type)} v${next.v}) stops it until a newer worker goes on`];
     case 'compensating': {
       const recover = commandLine('tidemark', 'recover', next.undo, '--dry-run', ...atWords(at));
-      return [`it is being undone by ${printable(next.undo)} (${printable(recover)}), and waits`];
+      return [`it is being compensated by ${printable(next.undo)} (${printable(recover)}), and waits`];
     }
     case 'stopped':
     case 'needs-person': {
@@ -132,7 +132,7 @@ function nextLines(next: Plan['next'], { plan, at }: PlanView): readonly string[
           ? 'the next holder ends it as failed, as a person decided'
           : next.ruling === 'cancel'
             ? 'it was cancelled: the next holder undoes what it did, where that is registered, and ends it'
-            : 'the next holder has it undone, as a person decided',
+            : 'the next holder has it compensated, as a person decided',
       ];
     case 'paused':
       return [`${printable(next.by)} paused it; nothing starts until it is resumed`];

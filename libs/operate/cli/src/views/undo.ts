@@ -9,12 +9,12 @@ export interface UndoCounts {
 /** `2 undone, 1 left as it is`, after `before`; empty where it isn't known. */
 export function countWords({ undone_count: undone, left_count: left }: UndoCounts, before = ''): string {
   if (undone === null || left === null) return '';
-  return `${before}${undone} undone, ${left} left as ${left === 1 ? 'it is' : 'they are'}`;
+  return `${before}${undone} compensated, ${left} left as ${left === 1 ? 'it is' : 'they are'}`;
 }
 
 /** How a workflow ended that was to be undone. That something was undone is said only when something was. */
 export const endedWords = ({ undone_count: undone }: UndoCounts): string =>
-  undone === 0 ? 'ended with nothing undone' : 'was undone';
+  undone === 0 ? 'ended with nothing compensated' : 'was compensated';
 
 /** Why it is or was undone: code and words. */
 export const causeWords = (reason: string, why: string): string => (why === '' ? reason : `${reason}: ${why}`);

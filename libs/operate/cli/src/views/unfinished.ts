@@ -45,10 +45,10 @@ const reported = (code: string, message: string, workflow: string): Unfinished =
 
 async function undoParked(client: Client, { workflow, undo }: WorkflowView, at: At): Promise<Unfinished> {
   const waiting = undo?.waiting_workflow ?? null;
-  if (waiting === null) return reported('workflow-parked', `${workflow} is being undone.`, workflow);
+  if (waiting === null) return reported('workflow-parked', `${workflow} is being compensated.`, workflow);
   const waits = await client.run(waiting).get();
   const why = causeWords(waits.reason ?? '', waits.question?.message ?? '');
-  const message = `${workflow} is being undone, and its undo ${waiting} waits for a person (${why}); ${showCommand(waiting, at)} tells more.`;
+  const message = `${workflow} is being compensated, and its undo ${waiting} waits for a person (${why}); ${showCommand(waiting, at)} tells more.`;
   const answers = waits.question === null ? [] : answersOf(waiting, waits.tenant, waits.question, at);
   const commands = answers.flatMap(({ command, means }) => [`  ${printable(command)}`, `    ${printable(means)}`]);
   return {

@@ -25,7 +25,7 @@ export interface QueuesEndpoints {
     };
     readonly answer: QueueChanged;
   };
-  /** Let a held queue go on */
+  /** Let a paused queue go on */
   readonly 'POST /v1/queues/{queue}/resume': {
     readonly input: {
       readonly params: {
@@ -51,10 +51,10 @@ export interface Queue {
   /** In a worker's hands. */
   readonly running_count: number;
   /** By what it is held: for its tenant, for all, or both. None: it goes on. */
-  readonly held: readonly HeldQueue[];
+  readonly held: readonly PausedQueue[];
 }
 
-export interface HeldQueue {
+export interface PausedQueue {
   /** Null: of all tenants. */
   readonly tenant: string | null;
   readonly by: string;

@@ -12,8 +12,8 @@ import { type Filter, OVER, searchText } from './search-text.ts';
 const ACTS = {
   pause: ['Pause', 'Steps under way finish, and nothing further starts until they are resumed.'],
   resume: ['Resume', 'They go on with whatever is ready.'],
-  cancel: ['Cancel', 'No further task starts; what was done is undone where that is registered, and they end.'],
-  terminate: ['Terminate', 'They end at once, and nothing is undone.'],
+  cancel: ['Cancel', 'No further task starts; what was done is compensated where that is registered, and they end.'],
+  terminate: ['Terminate', 'They end at once, and nothing is compensated.'],
   retry: ['Try again', 'Questions of parked ones are answered with another try.'],
   signal: ['Send a signal to', 'Each is sent it once.'],
 } as const;

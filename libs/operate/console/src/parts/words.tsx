@@ -42,10 +42,10 @@ const SAID: Readonly<Record<string, string>> = {
   running: 'Running',
   ready: 'Ready',
   waiting: 'Waiting',
-  parked: 'Asks',
+  parked: 'Needs a person',
   open: 'Open',
-  compensating: 'Undoing',
-  compensated: 'Undone',
+  compensating: 'Compensating',
+  compensated: 'Compensated',
   completed: 'Completed',
   failed: 'Failed',
 };

@@ -333,7 +333,7 @@ function said({ type, control }: Moment): readonly [string, string, Tone] {
         'warn',
       ];
     case 'WorkflowParked':
-      return ['Asks a person', code, 'warn'];
+      return ['Needs a person', code, 'warn'];
     case 'ApprovalDecided':
       return ['Decided', `${text(control.resolution)} ${by}`, 'good'];
     case 'WorkflowCompleted':
@@ -359,9 +359,9 @@ function said({ type, control }: Moment): readonly [string, string, Tone] {
     case 'BudgetRaised':
       return ['Budget raised', by, 'plain'];
     case 'CompensationStarted':
-      return ['Being undone', `${code} · ${text(control.undo)}`, 'warn'];
+      return ['Being compensated', `${code} · ${text(control.undo)}`, 'warn'];
     case 'CompensationFinished':
-      return ['Undone', text(control.outcome), control.outcome === 'failed' ? 'bad' : 'good'];
+      return ['Compensated', text(control.outcome), control.outcome === 'failed' ? 'bad' : 'good'];
     default:
       return [type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' '), '', 'plain'];
   }
@@ -370,6 +370,6 @@ function said({ type, control }: Moment): readonly [string, string, Tone] {
 const CHILD_OUTCOMES: Readonly<Record<string, string>> = {
   completed: 'completed',
   failed: 'failed',
-  compensated: 'was undone',
+  compensated: 'was compensated',
 };
 const childTone = (outcome: unknown): Tone => (outcome === 'completed' ? 'good' : 'bad');

@@ -17,12 +17,12 @@ const LIFE: Readonly<Record<Life, { readonly title: string; readonly follows: st
   resume: { title: 'Resume it?', follows: 'It goes on with whatever is ready, and what came meanwhile.' },
   cancel: {
     title: 'Cancel it?',
-    follows: 'No further task starts. What was done is undone where that is registered, and it ends.',
+    follows: 'No further task starts. What was done is compensated where that is registered, and it ends.',
     danger: true,
   },
   terminate: {
     title: 'Terminate it?',
-    follows: 'It ends at once, whoever holds it, and nothing is undone.',
+    follows: 'It ends at once, whoever holds it, and nothing is compensated.',
     danger: true,
   },
 };

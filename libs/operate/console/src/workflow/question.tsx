@@ -32,10 +32,10 @@ const SAID: Readonly<Record<Resolution, Said>> = {
   'not-done': { verb: 'It was not done', follows: 'The effect is called again with the same key.' },
   compensate: {
     verb: 'Undo',
-    follows: 'What was done is undone, in reverse order, and the workflow ends.',
+    follows: 'What was done is compensated, in reverse order, and the workflow ends.',
     danger: true,
   },
-  fail: { verb: 'End it', follows: 'The workflow fails now, and nothing is undone.', danger: true },
+  fail: { verb: 'End it', follows: 'The workflow fails now, and nothing is compensated.', danger: true },
 };
 
 export function QuestionCard({ workflow, question }: { readonly workflow: string; readonly question: Question }) {

@@ -1,5 +1,5 @@
 /**
- * Finds rows in use that are not as the log makes them: each table against the one that was made anew, row by row. What compactors do at
+ * Finds rows in use that are not as the log makes them: each table against the one that was rebuilt, row by row. What compactors do at
  * their own time is left out: rows of history that were dropped or put back, and what is said of that. Inputs: the schemas. Locks: none.
  * Cost: 2 s for a million rows.
  */

@@ -4,7 +4,7 @@
  * is one of ours, and says which version folds into it) and `rebuild_strays`; the third, `rebuild_homes`, is what was learnt from those.
  */
 
-/** Not made anew: who owns which range, and the index of data keys, which follows from another topic. */
+/** Not rebuilt: who owns which range, and the index of data keys, which follows from another topic. */
 export const KEPT_TABLES: readonly string[] = [
   'tidemark_migrations',
   'tidemark_expansions',

@@ -1,5 +1,5 @@
 /**
- * How tables that were made anew in a schema of their own take the place of those in use. `LIVE` and `FRESH` stand for the two schemas, quoted.
+ * How tables that were rebuilt in a schema of their own take the place of those in use. `LIVE` and `FRESH` stand for the two schemas, quoted.
  * Locks: carrying over holds the partitions and placements in use against writers; then, in one statement, every table is taken alone, for
  * as long as switching takes. Cost: switching 40 ms; carrying over 1 s for 100,000 workflows, and what was not carried over before of embeddings.
  */

@@ -120,7 +120,7 @@ function endingLines(found: Found, options: ShowOptions, style: Look): readonly 
   }
   switch (view.status) {
     case 'compensating':
-      return undoLines(found, options, 'Is being undone', style);
+      return undoLines(found, options, 'Is being compensated', style);
     case 'completed': {
       const took = duration(Date.parse(view.updated_at) - Date.parse(view.opened_at));
       return view.forgotten ? [] : section(`Output after ${took}`, valueLines(view.output, style), style);
@@ -130,7 +130,12 @@ function endingLines(found: Found, options: ShowOptions, style: Look): readonly 
       return view.forgotten ? [] : section('Failed', [`${INDENT}${words}`], style);
     }
     case 'compensated':
-      return undoLines(found, options, view.undo?.undone_count === 0 ? 'Ended, nothing undone' : 'Undone', style);
+      return undoLines(
+        found,
+        options,
+        view.undo?.undone_count === 0 ? 'Ended, nothing compensated' : 'Compensated',
+        style,
+      );
     case 'parked':
       return section('Waits for a person', questionLines(view, options, style), style);
     default:

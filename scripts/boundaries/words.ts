@@ -1,0 +1,62 @@
+/**
+ * Owns which words code may not use for what the field has a name for, in identifiers and in texts that people read. The words that it uses
+ * instead are in docs/concepts.md. English words in comments are free, and so are names on the wire. Must read no files.
+ */
+import type { Node } from 'oxc-parser';
+import { visitorKeys } from 'oxc-parser';
+import type { SourceFile } from './tree.ts';
+import { lineOf, type Violation } from './violation.ts';
+
+const IDENTIFIERS: readonly (readonly [pattern: RegExp, instead: string])[] = [
+  [/^tell([A-Z]|$)|^[Tt]old([A-Z]|$)|[a-z]Told$/, 'report, notify or receive'],
+  [/^look(RestMs)?$/, 'poll'],
+  [/^Desk$|^desk$|Desk$/, 'the table of operations, and its backend'],
+  [/Surroundings$|^around$/, '…Dependencies'],
+  [/^sight$|^Sight$/, 'redaction'],
+  [/^HeldStream$/, 'LeasedStream'],
+  [/^Held(Set|Queues?)$/, 'paused queues'],
+  [/^askedBy$/, 'parkedQuestion'],
+  [/^turnedStore$|^Turning$|^PreparedLog$/, 'ContentTransform, TransformingLog'],
+  [/^goesOn$|^goneOn$|^whoGoesOn$/, 'continueAsNew, resumed, nextActor'],
+  [/^(Undone|Left)Thing$/, 'CompensationItem, UncompensatedItem'],
+  [/^TicketOffice$/, 'WakeupSender'],
+  [/^Recalls$/, 'cold reads'],
+  [/^isWordy$|^mayOwe$|^Duties$|^heedStops$/, 'packsWell, hasChildWork, Reconcilers, rethrowFatal'],
+];
+const TEXTS: readonly (readonly [pattern: RegExp, instead: string])[] = [
+  [/\bmade anew\b/, 'rebuilt'],
+  [/(?<![\w:~_'-])(is|was|being|are|were) undone\b/, 'compensated'],
+  [/\bheld queues?\b/i, 'paused queue'],
+];
+
+/** Of a file that ships. */
+export function checkWords(file: SourceFile): Violation[] {
+  if (file.isTest || !/^(libs|services)\//.test(file.file)) return [];
+  const violations: Violation[] = [];
+  const refuse = (node: Node, word: string, instead: string): void => {
+    const message = `${word}: the field's word is ${instead}`;
+    violations.push({ rule: 'word', file: file.file, line: lineOf(file.source, node.start), message });
+  };
+  const visit = (node: Node): void => {
+    if (node.type === 'Identifier' || node.type === 'PrivateIdentifier') {
+      const found = IDENTIFIERS.find(([pattern]) => pattern.test(node.name));
+      if (found !== undefined) refuse(node, node.name, found[1]);
+    } else if (node.type === 'Literal' || node.type === 'TemplateElement') {
+      const text = file.source.slice(node.start, node.end);
+      for (const [pattern, instead] of TEXTS) {
+        const [word] = pattern.exec(text) ?? [];
+        if (word !== undefined) refuse(node, word, instead);
+      }
+    }
+    for (const key of visitorKeys[node.type as keyof typeof visitorKeys] ?? []) {
+      const value = (node as unknown as Record<string, unknown>)[key];
+      for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) visit(child);
+    }
+  };
+  visit(file.parsed.program);
+  return violations;
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value;
+}
