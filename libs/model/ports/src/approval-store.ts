@@ -1,7 +1,7 @@
 /** Owns the part of the projection that tells what people are asked. Rows follow from the log, like all others. */
 
 import type { TaskId, TenantId, WorkflowId } from '@tidemark/core';
-import type { JsonText } from './projection-store.ts';
+import type { JsonText } from './rows.ts';
 
 /** A place in the order of approvals. */
 export interface ApprovalPlace {

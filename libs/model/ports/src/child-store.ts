@@ -4,7 +4,7 @@
  */
 
 import type { TaskId, WorkflowId } from '@tidemark/core';
-import type { WorkflowListing } from './projection-store.ts';
+import type { WorkflowListing } from './rows.ts';
 
 /**
  * `start`: a task waits for a child that isn't there; `tell`: one waits for a child that has ended; `end`: a child goes on whose parent has

@@ -14,7 +14,7 @@ import type {
   TenantId,
   WorkflowId,
 } from '@tidemark/core';
-import type { JsonText } from './projection-store.ts';
+import type { JsonText } from './rows.ts';
 
 export interface FragmentRow {
   readonly workflow: WorkflowId;

@@ -4,7 +4,7 @@
  */
 
 import type { EffectKey, EventId, Position, Sequence, TaskId, TenantId, WorkflowId } from '@tidemark/core';
-import type { CheckpointRow, EffectRow, EventRow, JsonText, RejectedRow, TaskRow } from './projection-store.ts';
+import type { CheckpointRow, EffectRow, EventRow, JsonText, RejectedRow, TaskRow } from './rows.ts';
 
 /** An effect without what it asked and was answered. */
 export type EffectListing = Omit<EffectRow, 'payload' | 'request'>;

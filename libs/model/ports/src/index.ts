@@ -115,6 +115,10 @@ export {
   type PlacementRules,
   type SessionTaken,
 } from './placement.ts';
+export type { ProjectionBatch } from './projection-batch.ts';
+export type { NewPartition, ProjectionStore, RowStore } from './projection-store.ts';
+export { placeOf, placeText, type RecordPlace, rowsWrong } from './record-place.ts';
+export { Room } from './room.ts';
 export type {
   CheckpointRow,
   EffectRow,
@@ -122,13 +126,9 @@ export type {
   FoldedPartition,
   FoldedStream,
   JsonText,
-  NewPartition,
   OpenedRow,
   PartitionAdvance,
-  ProjectionBatch,
-  ProjectionStore,
   RejectedRow,
-  RowStore,
   StreamRow,
   StreamSnapshot,
   TaskRow,
@@ -136,9 +136,7 @@ export type {
   WorkflowListing,
   WorkflowQuery,
   WorkflowSummary,
-} from './projection-store.ts';
-export { placeOf, placeText, type RecordPlace, rowsWrong } from './record-place.ts';
-export { Room } from './room.ts';
+} from './rows.ts';
 export {
   type ParkedCount,
   type QueueCount,

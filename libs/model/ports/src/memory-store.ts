@@ -11,7 +11,7 @@
  */
 
 import type { Lamport, Position, TenantId, WorkflowId } from '@tidemark/core';
-import type { JsonText } from './projection-store.ts';
+import type { JsonText } from './rows.ts';
 
 export type MemoryKind = 'summary' | 'fact' | 'state' | 'record';
 

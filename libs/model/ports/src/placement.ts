@@ -4,7 +4,7 @@
  */
 
 import type { Generation, Partition, TenantId, WorkflowId } from '@tidemark/core';
-import type { JsonText } from './projection-store.ts';
+import type { JsonText } from './rows.ts';
 
 export interface PlacementRequest {
   readonly workflow: WorkflowId;
@@ -67,4 +67,22 @@ export interface PlacedWorkflow {
   readonly tenant: TenantId;
   /** Its opening is folded: `ProjectionStore.workflow` has it. */
   readonly appended: boolean;
+}
+
+/** Where new workflows go. */
+export interface PlacementStore {
+  /**
+   * Places workflows that have no placement yet; answers the existing placement for those that have. Leaves out those
+   * for which no partition is free: the caller grows the pool, or asks for `mode: 'shared'`. Of workflows of one session the
+   * first is placed, and the others once that has closed. Rules hold exactly, whoever else places. One transaction. Throws
+   * `UnavailableError` (`store-rebuilding`) before `ready`.
+   */
+  place(requests: readonly PlacementRequest[], rules?: PlacementRules): Promise<readonly Placed[]>;
+  /** Undefined: no workflow of this id was ever started. */
+  placed(workflow: WorkflowId): Promise<PlacedWorkflow | undefined>;
+  /**
+   * Placements whose opening the fold hasn't accepted, placed at least `ageMs` ago, by generation. Those whose generation
+   * the fold has passed get their partition's next one first: their old opening would be rejected for ever.
+   */
+  unappended(ageMs: number, limit: number): Promise<readonly Placement[]>;
 }

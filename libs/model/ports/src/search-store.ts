@@ -4,7 +4,8 @@
  */
 
 import type { Generation, Partition, StreamStatus, TenantId, WorkflowId } from '@tidemark/core';
-import type { WorkflowListing } from './projection-store.ts';
+import type { WorkflowListing, WorkflowQuery, WorkflowSummary } from './rows.ts';
+import type { StoreCounts } from './sweep-rows.ts';
 
 export interface WorkflowSearch {
   readonly tenant?: TenantId | undefined;
@@ -83,4 +84,12 @@ const WORD_MAX_CHARS = 100;
 export function searchWords(...texts: readonly (string | undefined)[]): readonly string[] {
   const words = texts.flatMap((text) => text?.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
   return [...new Set(words.map((word) => [...word].slice(0, WORD_MAX_CHARS).join('')))].sort();
+}
+
+/** Workflows by id and newest first. */
+export interface WorkflowStore {
+  workflow(workflow: WorkflowId): Promise<WorkflowSummary | undefined>;
+  /** Newest first; those opened in the same millisecond by id. */
+  workflows(query: WorkflowQuery): Promise<readonly WorkflowSummary[]>;
+  counts(): Promise<StoreCounts>;
 }

@@ -11,7 +11,7 @@ import type {
   TenantId,
   WorkflowId,
 } from '@tidemark/core';
-import type { TimerRow } from './projection-store.ts';
+import type { TimerRow } from './rows.ts';
 
 export interface RunnableStream {
   readonly workflow: WorkflowId;
@@ -61,3 +61,15 @@ export type RangeRole = 'project' | 'compact';
 
 /** Number of ranges that partitions are shared out in; more coordinators than this leave some without projection work. */
 export const RANGE_COUNT = 64;
+
+/** What coordinators look for again and again, in case that a hint was lost. */
+export interface SweepStore {
+  /** Runnable streams after the given id, by id; for the sweep. How those are dispatched that are `known` isn't read again. */
+  runnable(after: WorkflowId | null, limit: number, known?: KnownDispatches): Promise<readonly RunnableStream[]>;
+  /** Distinct holders of live leases, with what they hold. */
+  leases(): Promise<readonly LeaseRow[]>;
+  /** By when they are due, workflow and name; those after the given one. */
+  dueTimers(nowMs: number, limit: number, after?: DueTimer): Promise<readonly DueTimer[]>;
+  /** Ids of workflows that aren't closed, after the given one, by id; without the system's own. */
+  openWorkflows(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]>;
+}

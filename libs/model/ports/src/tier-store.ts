@@ -5,7 +5,7 @@
  */
 
 import type { Offset, Partition, Sha256, TenantId, WorkflowId } from '@tidemark/core';
-import type { ProjectionBatch } from './projection-store.ts';
+import type { ProjectionBatch } from './projection-batch.ts';
 
 /** How far a partition may be archived and trimmed (I7), as its rows say. */
 export interface PartitionFloor {
@@ -87,14 +87,8 @@ export interface StorageUse {
   readonly forkOf?: WorkflowId | undefined;
 }
 
-export interface TierStore {
-  /** The store's own clock, to hold others against. */
-  nowMs(): Promise<number>;
-  /**
-   * Of all partitions. `hotBeforeMs`: what closed later than that stays. `stateless`: definitions whose open workflows go on without
-   * their history, as their rows hold all of it.
-   */
-  floors(hotBeforeMs: number, stateless: readonly string[]): Promise<readonly PartitionFloor[]>;
+/** The index of segments. */
+export interface SegmentStore {
   /** Those that are known already stay as they are. */
   recordSegments(segments: readonly SegmentRow[]): Promise<void>;
   setTier(segment: Pick<SegmentRow, 'partition' | 'from'>, tier: SegmentTier): Promise<void>;
@@ -108,6 +102,15 @@ export interface TierStore {
   isPast(segment: Pick<SegmentRow, 'partition' | 'from'>, beforeMs: number): Promise<boolean>;
   /** By partition and offset. */
   segments(query: SegmentQuery): Promise<readonly SegmentRow[]>;
+}
+
+/** Rows of history that may leave, and come back from segments. */
+export interface ColdRowStore {
+  /**
+   * Of all partitions. `hotBeforeMs`: what closed later than that stays. `stateless`: definitions whose open workflows go on without
+   * their history, as their rows hold all of it.
+   */
+  floors(hotBeforeMs: number, stateless: readonly string[]): Promise<readonly PartitionFloor[]>;
   /**
    * Deletes rows of history (checkpoints, effects, events, context) of those of the workflows that are closed, and rejected records of the
    * partition before `to`; what says what, when, who and how much stays. Then notes that the segment's rows are dropped.
@@ -119,10 +122,18 @@ export interface TierStore {
   endedInSegments(streams: readonly StreamPlace[]): Promise<readonly StreamPlace[]>;
   /** Puts the history of workflows back from a batch that holds all of it. Rows that are there stay. */
   restoreRows(batch: ProjectionBatch, workflows: readonly WorkflowId[], atMs: number): Promise<void>;
+  /** Workflows whose rows were put back before then; their rows go again. Returns how many there were, at most `limit`. */
+  dropRestored(beforeMs: number, limit: number): Promise<number>;
+}
+
+/** What history takes, and what rows name outside. */
+export interface StorageStore {
+  /** The store's own clock, to hold others against. */
+  nowMs(): Promise<number>;
   /** What takes most, most first. Reads all rows of history: for people, not for a loop. Of that tenant alone where one is given. */
   storage(by: 'tenant' | 'workflow', limit: number, tenant?: TenantId | null): Promise<readonly StorageUse[]>;
   /** Texts of rows that name blobs (see blob-store.ts), each once, in the order of their bytes, after the given one. */
   blobReferences(after: string | null, limit: number): Promise<readonly string[]>;
-  /** Workflows whose rows were put back before then; their rows go again. Returns how many there were, at most `limit`. */
-  dropRestored(beforeMs: number, limit: number): Promise<number>;
 }
+
+export interface TierStore extends SegmentStore, ColdRowStore, StorageStore {}
