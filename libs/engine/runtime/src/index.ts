@@ -80,7 +80,6 @@ export type {
   MemoryQuery,
   MemoryUpdate,
   Parse,
-  PhaseDefinition,
   PhaseMemory,
   ProbeContext,
   ProbeResult,
@@ -111,10 +110,10 @@ export type { ModelChunk } from './definition/model-chunk.ts';
 export type { ShadowDefinition, ShadowTask } from './definition/shadow-definition.ts';
 export type { StartOptions } from './definition/start-options.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './definition/step-errors.ts';
-export type { HandOver } from './definition/working-memory.ts';
+export type { HandOver, PhaseDefinition } from './definition/working-memory.ts';
 export { WorkflowCancelledError } from './effects/attempts.ts';
 export { answerInTime } from './effects/effect-call.ts';
-export type { CallEffect } from './effects/effect-journal.ts';
+export type { CallEffect } from './effects/replayed-effect.ts';
 export { type DataKey, DataKeys, type DataKeysOptions, type RewrapProgress } from './encryption/data-keys.ts';
 export { KeylessLog } from './encryption/keyless-log.ts';
 export { ProjectedKeyStore } from './encryption/projected-keys.ts';

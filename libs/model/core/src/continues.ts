@@ -1,7 +1,15 @@
 /** Owns the shape of what one history leaves to the next one of a workflow that continues. */
 
-import type { Spend } from './event.ts';
 import type { EventId, WorkflowId } from './ids.ts';
+
+/** What something uses up of a budget. */
+export interface Spend {
+  readonly tokens: number;
+  /** Millionths of a US dollar. */
+  readonly costMicros: number;
+}
+
+export const NO_SPEND: Spend = { tokens: 0, costMicros: 0 };
 
 /** A signal that came, and that no step has seen yet. */
 export interface UnconsumedSignal {

@@ -6,8 +6,8 @@
  * C2 What nobody has looked at is left for the next one: signals that no task was waiting for, and those of tasks that were dropped.
  */
 
-import type { Continues, UnconsumedSignal } from './continues.ts';
-import type { Envelope, Spend } from './event.ts';
+import type { Continues, Spend, UnconsumedSignal } from './continues.ts';
+import type { Envelope } from './event.ts';
 import { matchSignals } from './frontier.ts';
 import { type EventId, type WorkflowId, workflowId } from './ids.ts';
 import { type Frontier, INBOX_DEDUPE_MAX, type StreamState } from './state.ts';

@@ -4,7 +4,7 @@
  * and are checked against these types at compile time. Must not do I/O, nor know how an event is stored.
  */
 
-import type { Continues } from './continues.ts';
+import type { Continues, Spend } from './continues.ts';
 import type {
   CheckpointId,
   EffectKey,
@@ -139,15 +139,6 @@ export interface Dispatch {
   /** Absent: none. */
   readonly limits?: readonly DispatchLimit[] | undefined;
 }
-
-/** What something uses up of a budget. */
-export interface Spend {
-  readonly tokens: number;
-  /** Millionths of a US dollar. */
-  readonly costMicros: number;
-}
-
-export const NO_SPEND: Spend = { tokens: 0, costMicros: 0 };
 
 /** The clear part of every event type. Absent members mean what older records meant without them. */
 export interface Controls {

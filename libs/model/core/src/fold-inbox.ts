@@ -4,7 +4,8 @@
  * events change belief.
  */
 
-import type { Envelope, Spend } from './event.ts';
+import type { Spend } from './continues.ts';
+import type { Envelope } from './event.ts';
 import { fulfil, given, updateTask, withEffect } from './frontier.ts';
 import type { EventId } from './ids.ts';
 import { CHILD_FAILED, cancelled, foldLifecycle, timedOut } from './lifecycle.ts';

@@ -41,6 +41,7 @@ export { type SummaryDue, summaryDue, summaryPrompt } from './context/summary.ts
 export type { TraceInput, WorkingMemoryInput } from './context/surroundings.ts';
 export type { Tokenizer } from './context/tokenizer.ts';
 export type { Continues, UnconsumedSignal } from './continues.ts';
+export { NO_SPEND, type Spend } from './continues.ts';
 export {
   CONTINUED,
   continuationId,
@@ -80,7 +81,6 @@ export {
   type InboxEventType,
   LIFECYCLE_RULES_VERSION,
   type LogEntry,
-  NO_SPEND,
   type Parent,
   type ParentClosePolicy,
   PRIORITIES,
@@ -91,7 +91,6 @@ export {
   type RevokeReason,
   RULES_VERSION,
   type Sha256,
-  type Spend,
   type TaskDeclaration,
   type TraceHints,
 } from './event.ts';

@@ -3,8 +3,8 @@
  * belief, inputs and responses are content and live in payloads. Immutable: the fold makes new values.
  */
 
-import type { UnconsumedSignal } from './continues.ts';
-import type { Compensates, Condition, Dispatch, EffectKind, Fork, Parent, Retry, Sha256, Spend } from './event.ts';
+import type { Spend, UnconsumedSignal } from './continues.ts';
+import type { Compensates, Condition, Dispatch, EffectKind, Fork, Parent, Retry, Sha256 } from './event.ts';
 import type {
   CheckpointId,
   EffectKey,

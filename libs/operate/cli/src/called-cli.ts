@@ -8,8 +8,13 @@ import { DEFAULT_FOLDER, folderTarget } from './place/folder.ts';
 import { holdFolder } from './place/held-folder.ts';
 import { runCli } from './program/program.ts';
 import { Said } from './said.ts';
-import type { Ended } from './spawned-cli.ts';
 import { Terminal } from './terminal.ts';
+
+export interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
 
 export interface CallOptions {
   readonly cwd: string;

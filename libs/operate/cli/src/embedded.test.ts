@@ -5,7 +5,8 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { AGENTS, cliFolder, type Ended } from './spawned-cli.ts';
+import type { Ended } from './called-cli.ts';
+import { AGENTS, cliFolder } from './spawned-cli.ts';
 
 const lines = (text: string): Record<string, unknown>[] =>
   text

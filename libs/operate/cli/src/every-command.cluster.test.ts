@@ -20,9 +20,9 @@ import type { Role } from '@tidemark/ports';
 import { describeServers, freshTopicName } from '@tidemark/testkit/suites';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Ended } from './called-cli.ts';
 import { callCli, hold } from './called-cli.ts';
 import { makeProgram } from './program/program.ts';
-import type { Ended } from './spawned-cli.ts';
 import { Terminal } from './terminal.ts';
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });

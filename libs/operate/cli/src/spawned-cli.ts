@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { CalledCli, callCli } from './called-cli.ts';
+import { CalledCli, callCli, type Ended } from './called-cli.ts';
 import { Said } from './said.ts';
 
 const MAIN = path.resolve(import.meta.dirname, 'main.ts');
@@ -15,12 +15,6 @@ export const AGENTS = path.resolve(import.meta.dirname, '../fixtures/agents.ts')
 /** The part of a test that clean-up needs. */
 export interface TestEnd {
   onTestFinished(cleanUp: () => Promise<void>): void;
-}
-
-export interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
 }
 
 export class SpawnedCli {

@@ -14,7 +14,8 @@ import {
 } from '@tidemark/access';
 import type { AuditTrail, Authenticator } from '@tidemark/ports';
 import type { AccessConfig } from './access-config.ts';
-import type { Host, HostRole } from './host.ts';
+import type { Host } from './host.ts';
+import type { HostRole } from './live-traces.ts';
 
 /** Keys and tenants of whatever the host is opened on. */
 export const accessRecords = ({ client, ports: { store, clock, digest } }: Host): AccessRecords =>

@@ -25,15 +25,10 @@ import {
 } from '@tidemark/runtime';
 import type { TraceSettings } from '@tidemark/traces';
 import type { Keys } from './keys.ts';
-import { liveTraces } from './live-traces.ts';
+import { type HostRole, liveTraces } from './live-traces.ts';
 import { startMemoryIndex } from './memory-index.ts';
 import { type Reach, startReach } from './reach.ts';
 import type { Tiers } from './tiers.ts';
-
-export interface HostRole {
-  /** Told of every failure that was outlived; for logs. */
-  readonly onError?: ((where: string, error: unknown) => void) | undefined;
-}
 
 export interface CoordinatorRole extends HostRole {
   /** Whose demand it tells; by default that of all workers together. */

@@ -6,10 +6,10 @@ export { type ClusterConfig, configFromEnv, hasClusterConfig, type PoolConfig, t
 export { type EmbeddedOptions, openEmbedded, openEmbeddedRebuild } from './embedded.ts';
 export { EXIT, exitCodeOf } from './exit-codes.ts';
 export { giveWay, stopGivingWay } from './give-way.ts';
-export { type CompactorRole, Host, type HostOptions, type HostRole, type WorkerRole } from './host.ts';
+export { type CompactorRole, Host, type HostOptions, type WorkerRole } from './host.ts';
 export { type FolderKeys, folderKeysFromEnv, type Keys } from './keys.ts';
 export { leaveWhenIdle } from './leave-idle.ts';
-export { liveTraces } from './live-traces.ts';
+export { type HostRole, liveTraces } from './live-traces.ts';
 export { loadDefinitions } from './load-definitions.ts';
 export { failureReporter, type LogLevel, logLine, warningLine } from './log.ts';
 export { embedderIn } from './memory-index.ts';

@@ -2,7 +2,11 @@
 
 import type { Ports } from '@tidemark/runtime';
 import { LiveTraces, type PackedSpan, packSpan, sendSpans, type TraceSettings } from '@tidemark/traces';
-import type { HostRole } from './host.ts';
+
+export interface HostRole {
+  /** Told of every failure that was outlived; for logs. */
+  readonly onError?: ((where: string, error: unknown) => void) | undefined;
+}
 
 export function liveTraces(
   ports: Ports,

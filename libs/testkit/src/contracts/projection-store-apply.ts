@@ -11,7 +11,7 @@ import {
 } from '@tidemark/core';
 import type { ProjectionBatch } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './projection-store.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 import { dump } from './projection-store-dump.ts';
 import * as rows from './projection-store-rows.ts';
 

@@ -3,7 +3,7 @@
 import { type TaskState, taskId, type WorkflowId } from '@tidemark/core';
 import type { StreamRow } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './projection-store.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 import * as rows from './projection-store-rows.ts';
 
 const first = taskId(1, 0);

@@ -13,7 +13,7 @@ import type {
 } from '@tidemark/core';
 import { type DueTimer, type ProjectionBatch, RANGE_COUNT, type StreamRow } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './projection-store.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 import * as rows from './projection-store-rows.ts';
 
 const LONG_MS = 60_000;

@@ -3,7 +3,7 @@
 import type { Generation } from '@tidemark/core';
 import type { StreamRow, WorkflowSearch } from '@tidemark/ports';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './projection-store.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 import {
   advance,
   batch,

@@ -3,7 +3,7 @@
 import { type Generation, type Offset, type Sequence, type TenantId, taskId } from '@tidemark/core';
 import type { ProjectionBatch, SegmentRow } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './projection-store.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 import { dump } from './projection-store-dump.ts';
 import * as rows from './projection-store-rows.ts';
 

@@ -19,6 +19,7 @@ import { at, partitionAt } from './projection-store-rows.ts';
 import { testSearch } from './projection-store-search.ts';
 import { testSpends } from './projection-store-spends.ts';
 import { testTiers } from './projection-store-tiers.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 
 export { dump, type ProjectionDump, type WorkflowDump } from './projection-store-dump.ts';
 
@@ -26,14 +27,6 @@ export interface OpenedProjectionStore {
   readonly store: RowStore;
   readonly other: RowStore;
   close(): Promise<void>;
-}
-
-/** What the parts of the suite see. */
-export interface StoreUnderTest {
-  readonly store: RowStore;
-  readonly other: RowStore;
-  /** Adds empty partitions `[0, count)`; the store is ready then. */
-  partitions(count: number): Promise<void>;
 }
 
 export function projectionStoreContract(name: string, open: () => Promise<OpenedProjectionStore>): void {

@@ -15,52 +15,29 @@ import {
   type Json,
   NO_SPEND,
   type Sha256,
-  type StreamState,
   type TaskId,
 } from '@tidemark/core';
-import type { ProjectionStore } from '@tidemark/ports';
 import type {
   ContextDefinition,
-  Definition,
   EffectContext,
   EffectDefinition,
   Model,
   ModelAnswer,
-  ModelDelta,
   ModelPrompt,
   ModelRequest,
   PreparedCall,
 } from '../definition/index.ts';
 import { isIntended, refuseRepeats } from '../effects/index.ts';
-import type { WorkflowContext } from '../history/index.ts';
 import { SHARED_TEXT_MIN_CHARS } from '../history/index.ts';
-import { digestOf, type Ports, storableText } from '../kernel/index.ts';
+import { digestOf, storableText } from '../kernel/index.ts';
 import { bundleOf, earlierRun, type Origin, textsOf } from './bundle-origin.ts';
 import { parseAnswer, spentFor } from './model-answer.ts';
-import { ModelReservation } from './model-reservation.ts';
+import { type ModelDependencies, ModelReservation } from './model-reservation.ts';
 import { PromptChain } from './prompt-chain.ts';
 import { SessionContext } from './session-context.ts';
 
 /** Operation of every model call: `--call N` counts these within a step. */
 export const MODEL_OPERATION = 'model';
-
-export interface ModelDependencies {
-  readonly ports: Pick<Ports, 'clock' | 'prng' | 'digest' | 'telemetry' | 'memory'> & {
-    readonly store: Pick<
-      ProjectionStore,
-      'fragments' | 'texts' | 'trace' | 'scopes' | 'session' | 'memories' | 'spent'
-    >;
-  };
-  readonly definition: Definition;
-  readonly context: WorkflowContext;
-  readonly input: () => Json;
-  /** The stream with own events under way. */
-  readonly state: () => StreamState;
-  /** Resolves once rows hold all that this holder has written. */
-  readonly applied: () => Promise<void>;
-  /** Tells whoever watches. */
-  readonly onDelta: (task: TaskId, delta: ModelDelta) => void;
-}
 
 const NO_CONTEXT: Pick<ContextDefinition, 'bundles' | 'system' | 'firstPhase' | 'budgets' | 'repeatsMax'> = {
   bundles: new Map(),

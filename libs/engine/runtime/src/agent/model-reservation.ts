@@ -3,11 +3,40 @@
  * call has failed. Must not write.
  */
 
-import { BUDGET_EXCEEDED, type EffectKey, type Json, NO_SPEND, type Spend, type TaskId } from '@tidemark/core';
+import {
+  BUDGET_EXCEEDED,
+  type EffectKey,
+  type Json,
+  NO_SPEND,
+  type Spend,
+  type StreamState,
+  type TaskId,
+} from '@tidemark/core';
+import type { ProjectionStore } from '@tidemark/ports';
+import type { Definition, ModelDelta } from '../definition/index.ts';
 import { ContendedError, type ModelRequest, NotDoneError, ParkError, type Usage } from '../definition/index.ts';
+import type { WorkflowContext } from '../history/index.ts';
+import type { Ports } from '../kernel/index.ts';
 import { BUDGET_POLL_MS, BUDGET_WAIT_MAX_MS } from './limits.ts';
 import { checkOwnBudgets, checkShared, sharedSpends } from './model-budgets.ts';
-import type { ModelDependencies } from './model-calls.ts';
+
+export interface ModelDependencies {
+  readonly ports: Pick<Ports, 'clock' | 'prng' | 'digest' | 'telemetry' | 'memory'> & {
+    readonly store: Pick<
+      ProjectionStore,
+      'fragments' | 'texts' | 'trace' | 'scopes' | 'session' | 'memories' | 'spent'
+    >;
+  };
+  readonly definition: Definition;
+  readonly context: WorkflowContext;
+  readonly input: () => Json;
+  /** The stream with own events under way. */
+  readonly state: () => StreamState;
+  /** Resolves once rows hold all that this holder has written. */
+  readonly applied: () => Promise<void>;
+  /** Tells whoever watches. */
+  readonly onDelta: (task: TaskId, delta: ModelDelta) => void;
+}
 
 export class ModelReservation {
   readonly #dependencies: ModelDependencies;

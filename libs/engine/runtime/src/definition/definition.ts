@@ -22,7 +22,7 @@ import type {
 } from '@tidemark/core';
 import type { RetryPolicy } from '../kernel/index.ts';
 import type { Model, ModelAnswer, ModelRequest } from './model.ts';
-import type { HandOver } from './working-memory.ts';
+import type { HandOver, PhaseDefinition } from './working-memory.ts';
 
 /** A secret field as it is stored (see secrets.ts). */
 export type Seal = (value: Json) => string;
@@ -263,15 +263,6 @@ export interface StepResult {
 /** A change of long-term memory as a step asks for it: without a value, the entry is forgotten. */
 export interface MemoryUpdate extends Omit<MemoryWrite, 'value'> {
   readonly value?: unknown;
-}
-
-export interface PhaseDefinition {
-  /** Phases that it may hand over to. */
-  readonly next: readonly string[];
-  /** Of its working memory. */
-  readonly budgetTokens: number;
-  /** Throws `InvalidError` that names the path. */
-  readonly parseMemory?: ((memory: Readonly<Record<string, Json>>) => void) | undefined;
 }
 
 /** What may be spent; undefined: no limit. Tokens count input and output. */

@@ -6,7 +6,15 @@
 
 import { canonicalJson, type ScopeChange, toJson } from '@tidemark/codec';
 import { InvalidError, type Json, LimitError, type Tokenizer } from '@tidemark/core';
-import type { PhaseDefinition } from './definition.ts';
+
+export interface PhaseDefinition {
+  /** Phases that it may hand over to. */
+  readonly next: readonly string[];
+  /** Of its working memory. */
+  readonly budgetTokens: number;
+  /** Throws `InvalidError` that names the path. */
+  readonly parseMemory?: ((memory: Readonly<Record<string, Json>>) => void) | undefined;
+}
 
 /** Of a key that isn't there: why. */
 export interface Scope {

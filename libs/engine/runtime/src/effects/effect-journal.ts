@@ -14,64 +14,26 @@ import {
   type Json,
   type ProbeAnswer,
   type TaskId,
-  type WorkflowId,
 } from '@tidemark/core';
 import {
   ContendedError,
-  type EffectContext,
   type EffectDefinition,
   EffectError,
   errorNote,
   NotDoneError,
   PendingResult,
   type PreparedCall,
-  type Progress,
   type RunOptions,
   SuspendedError,
 } from '../definition/index.ts';
-import type { Replay, StreamContent } from '../history/index.ts';
-import type { Ports, RunGate } from '../kernel/index.ts';
-import type { Draft } from '../lease/index.ts';
 import type { AttemptEnds } from './attempts.ts';
 import { answerInTime } from './effect-call.ts';
 import { type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
-import { fitting, type Recovered, type RecoveryHost, recoverEffect, refuseOther } from './effect-recovery.ts';
+import { fitting, type Recovered, recoverEffect, refuseOther } from './effect-recovery.ts';
 import { EffectUses } from './effect-uses.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
-import { replayedEffect } from './replayed-effect.ts';
-
-/** How an effect's call is made; tests put another in its place. */
-export type CallEffect = (effect: EffectDefinition, request: Json, context: EffectContext) => Promise<unknown>;
-
-/** What the journal needs of the runner that the step runs in. */
-export interface JournalHost extends RecoveryHost {
-  readonly ports: Pick<Ports, 'clock' | 'digest' | 'telemetry'>;
-  readonly workflow: WorkflowId;
-  readonly content: StreamContent;
-  readonly callEffect: CallEffect;
-  /** Effects that a dead holder left as done, and that nobody has asked the outside about since. */
-  readonly unvalidated: Set<EffectKey>;
-  readonly gate: RunGate;
-  /** Counted, since each intention of a key under one lease is a span of its own. */
-  wasIntended(key: EffectKey): void;
-  /** Does the work within the span of the key's last intention. */
-  withinCall<T>(key: EffectKey, work: () => T): T;
-  /** Answers all effects, where the workflow is a fork that replays. */
-  readonly replay?: Replay | undefined;
-  /** Tells whoever watches how a call is getting on. */
-  onProgress(progress: Progress): void;
-  /** Names timers that this attempt sets: no two are alike in the stream. */
-  timerName(): string;
-  /** The task's journal as folded, own events included. */
-  effectsOf(task: TaskId): readonly EffectState[];
-  /** Checkpoint to reserve before the task's first effect; undefined when that is done. */
-  reservation(task: TaskId): Draft | undefined;
-  /** Durable and known to be accepted. */
-  writeDurably(drafts: readonly Draft[]): Promise<void>;
-  /** Goes out with the next flush, or within the staging delay. Rejects when nothing was written: it is too large. */
-  writeStaged(drafts: readonly Draft[]): Promise<void>;
-}
+import { type JournalHost, replayedEffect } from './replayed-effect.ts';
 
 export class EffectJournal {
   readonly #host: JournalHost;

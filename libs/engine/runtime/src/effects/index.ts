@@ -1,7 +1,8 @@
 /** The door of the room: what other rooms of the engine use of it. */
 export { type AttemptEnds, Attempts, WorkflowCancelledError } from './attempts.ts';
 export { Drain, StepAbandonedError } from './drain.ts';
-export { type CallEffect, EffectJournal, type JournalHost } from './effect-journal.ts';
+export { EffectJournal } from './effect-journal.ts';
 export { type RecoveryHost, recoverEffect } from './effect-recovery.ts';
 export { CALL_WINDOW_MS } from './limits.ts';
 export { isIntended, RUN_AWAY_LOOP, refuseRepeats } from './repeats.ts';
+export type { CallEffect, JournalHost } from './replayed-effect.ts';

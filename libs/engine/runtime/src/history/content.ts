@@ -26,7 +26,9 @@ import {
 } from '@tidemark/core';
 import type { Digest, StreamSnapshot } from '@tidemark/ports';
 import type { Definition } from '../definition/index.ts';
+import { ParkError } from '../definition/index.ts';
 import { isForgotten, sha256Digest } from '../kernel/index.ts';
+import { type Draft, parkDraft } from '../lease/index.ts';
 import { answerText } from './context-shapes.ts';
 import { SHARED_TEXT_MIN_CHARS } from './limits.ts';
 import { orPark, upcastBelief, upcastInput } from './versions.ts';
@@ -322,4 +324,15 @@ export function journalEntry(status: string, payload: Uint8Array | string): Jour
   const outcome: { response?: Json; error?: ErrorNote; why?: string } = decodePayload('EffectResolved', payload);
   if (status === 'done') return { status, response: outcome.response ?? null };
   return { status: 'failed', error: outcome.error ?? { name: 'NotDoneError', message: outcome.why ?? '' } };
+}
+
+/** Belief and input of a claimed stream become this version's; the event that parks it instead, where they can't (V3). */
+export function contentDraft(definition: Definition, content: StreamContent): Draft | undefined {
+  try {
+    content.upcast(definition);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ParkError)) throw error;
+    return parkDraft(error, null);
+  }
 }

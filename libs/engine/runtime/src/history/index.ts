@@ -1,7 +1,7 @@
 /** The door of the room: what other rooms of the engine use of it. */
 export { Applied } from './applied.ts';
 export { continuedAs, currentOf, isContinued, lastOf } from './chain.ts';
-export { StreamContent } from './content.ts';
+export { contentDraft, StreamContent } from './content.ts';
 export { answerText, fragmentsIn, isRange, MEMORY_KINDS, memoriesIn, scopeIn, textsIn } from './context-shapes.ts';
 export { ForkTaskMap } from './fork-task-map.ts';
 export { HISTORY_READ_MAX_BYTES, OUTPUTS_PAGE_COUNT, SHARED_TEXT_MIN_CHARS } from './limits.ts';
@@ -10,7 +10,6 @@ export { parkedQuestion } from './parked-question.ts';
 export { type Recorded, Replay } from './replay.ts';
 export {
   canRun,
-  contentDraft,
   definitionFor,
   type ResolvedTask,
   resolveTask,

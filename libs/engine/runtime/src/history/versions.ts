@@ -9,8 +9,6 @@
 import { type Json, type StreamState, TidemarkError } from '@tidemark/core';
 import type { Route } from '@tidemark/ports';
 import { type Definition, errorNote, ParkError, type StepDefinition, type Upcaster } from '../definition/index.ts';
-import { type Draft, parkDraft } from '../lease/index.ts';
-import type { StreamContent } from './content.ts';
 
 /** The version that a stream has reached, and whether it is kept to it. */
 export type StreamVersion = Pick<StreamState, 'version' | 'pinned'>;
@@ -92,17 +90,6 @@ function upcastTask(definition: Definition, version: number, step: string, input
     for (const upcaster of chain(definition, version)) task = upcaster.task(task.step, task.input as Json);
     return task;
   });
-}
-
-/** Belief and input of a claimed stream become this version's; the event that parks it instead, where they can't (V3). */
-export function contentDraft(definition: Definition, content: StreamContent): Draft | undefined {
-  try {
-    content.upcast(definition);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof ParkError)) throw error;
-    return parkDraft(error, null);
-  }
 }
 
 /** What `make` gives, or a `ParkError` that says what could not be changed and why. */

@@ -7,7 +7,7 @@ import { api } from '../shell/client.ts';
 import { useMay } from '../shell/rights.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { plain } from '../text/format.ts';
-import type { WorkflowView } from './page.tsx';
+import type { WorkflowView } from './workflow-view.ts';
 
 type Life = 'pause' | 'resume' | 'cancel' | 'terminate';
 type Action = 'signal' | 'pin' | 'revoke' | Life;

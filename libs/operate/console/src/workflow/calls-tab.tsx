@@ -7,7 +7,7 @@ import { count, duration, money, short } from '../text/format.ts';
 import type { EffectRow } from '../timeline/rows.ts';
 import type { WatchedTimeline } from '../timeline/use-timeline.ts';
 import { CallPanel } from './call-panel.tsx';
-import type { WorkflowView } from './page.tsx';
+import type { WorkflowView } from './workflow-view.ts';
 
 /** Calls that are listed at once; more come when asked for. */
 const SHOWN_COUNT = 200;

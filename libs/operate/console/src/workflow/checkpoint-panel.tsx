@@ -12,9 +12,9 @@ import { workflowAddress } from '../shell/router.ts';
 import { plain } from '../text/format.ts';
 import type { CheckpointRow } from '../timeline/rows.ts';
 import { Frontier } from './frontier.tsx';
-import type { WorkflowView } from './page.tsx';
 import { Part } from './part.tsx';
 import { usePast } from './past.ts';
+import type { WorkflowView } from './workflow-view.ts';
 
 export function CheckpointPanel({ view, row }: { readonly view: WorkflowView; readonly row: CheckpointRow }) {
   const { workflow } = view;

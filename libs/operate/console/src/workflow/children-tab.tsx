@@ -9,7 +9,7 @@ import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
 import { workflowAddress } from '../shell/router.ts';
 import { money, plain, short } from '../text/format.ts';
-import type { WorkflowView } from './page.tsx';
+import type { WorkflowView } from './workflow-view.ts';
 
 const PAGE_COUNT = 100;
 /** Generations that are opened in one table; deeper ones on their own pages. */

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { Ask, Field } from '../parts/dialog.tsx';
 import { api } from '../shell/client.ts';
 import { go, workflowAddress } from '../shell/router.ts';
-import type { WorkflowView } from './page.tsx';
+import type { WorkflowView } from './workflow-view.ts';
 
 export function ForkDialog(props: { readonly view: WorkflowView; readonly at: number; readonly onClose: () => void }) {
   const { view, onClose } = props;

@@ -13,7 +13,7 @@ import { useMay } from '../shell/rights.ts';
 import { go, workflowAddress } from '../shell/router.ts';
 import { count, duration, money, plain } from '../text/format.ts';
 import { ForkDialog } from './fork-dialog.tsx';
-import type { WorkflowView } from './page.tsx';
+import type { WorkflowView } from './workflow-view.ts';
 
 export function ForksTab({ view, query }: { readonly view: WorkflowView; readonly query: URLSearchParams }) {
   const { workflow, fork } = view;

@@ -4,7 +4,7 @@ import { Ago, Name } from '../parts/words.tsx';
 import { Link } from '../shell/link.tsx';
 import { addressOf, workflowAddress } from '../shell/router.ts';
 import { plain, words } from '../text/format.ts';
-import type { WorkflowView } from './page.tsx';
+import type { WorkflowView } from './workflow-view.ts';
 
 type Task = WorkflowView['frontier'][number];
 type Blocked = Task['blocked_on'][number];

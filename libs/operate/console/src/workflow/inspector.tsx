@@ -12,8 +12,8 @@ import { useShortcuts } from '../shell/shortcuts.ts';
 import { count, duration, moment, money, plain, words } from '../text/format.ts';
 import type { EffectRow, NoteRow, Row, Timeline } from '../timeline/rows.ts';
 import { CheckpointPanel } from './checkpoint-panel.tsx';
-import type { WorkflowView } from './page.tsx';
 import { Part } from './part.tsx';
+import type { WorkflowView } from './workflow-view.ts';
 
 const CallPanel = lazy(() => import('./call-panel.tsx').then((loaded) => ({ default: loaded.CallPanel })));
 

@@ -15,6 +15,7 @@ import { useTimeline, type WatchedTimeline } from '../timeline/use-timeline.ts';
 import { Actions } from './actions.tsx';
 import { QuestionCard } from './question.tsx';
 import { TimelineTab } from './timeline-tab.tsx';
+import type { WorkflowView } from './workflow-view.ts';
 
 const StateTab = lazy(() => import('./state-tab.tsx').then((loaded) => ({ default: loaded.StateTab })));
 const CallsTab = lazy(() => import('./calls-tab.tsx').then((loaded) => ({ default: loaded.CallsTab })));
@@ -31,8 +32,6 @@ const TABS = [
   ['forks', 'Fork and compare', '6'],
 ] as const;
 type Tab = (typeof TABS)[number][0];
-
-export type WorkflowView = Awaited<ReturnType<ReturnType<typeof api.run>['get']>>;
 
 export function WorkflowPage({ workflow, query }: { readonly workflow: string; readonly query: URLSearchParams }) {
   const watched = useTimeline(workflow);

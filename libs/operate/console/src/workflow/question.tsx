@@ -8,7 +8,7 @@ import { JsonTree, Lines } from '../parts/json-tree.tsx';
 import { api } from '../shell/client.ts';
 import { useMay } from '../shell/rights.ts';
 import { plain, words } from '../text/format.ts';
-import type { WorkflowView } from './page.tsx';
+import type { WorkflowView } from './workflow-view.ts';
 
 type Question = NonNullable<WorkflowView['question']>;
 type Resolution = 'retry' | 'done' | 'not-done' | 'compensate' | 'fail';

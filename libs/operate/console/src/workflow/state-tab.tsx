@@ -3,7 +3,7 @@
 import { JsonTree } from '../parts/json-tree.tsx';
 import { Flow } from './flow.tsx';
 import { Frontier } from './frontier.tsx';
-import type { WorkflowView } from './page.tsx';
+import type { WorkflowView } from './workflow-view.ts';
 
 export function StateTab({ view }: { readonly view: WorkflowView }) {
   const { belief, frontier, input, output, flow, forgotten } = view;

@@ -7,7 +7,7 @@ import { TimelineList } from '../timeline/list.tsx';
 import { Overview } from '../timeline/overview.tsx';
 import type { WatchedTimeline } from '../timeline/use-timeline.ts';
 import { Inspector } from './inspector.tsx';
-import type { WorkflowView } from './page.tsx';
+import type { WorkflowView } from './workflow-view.ts';
 
 /** Rows up to which the picture moves with the clock while nothing comes; larger ones are drawn when something does. */
 const TICKING_ROWS_MAX = 2_000;

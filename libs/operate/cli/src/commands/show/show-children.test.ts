@@ -2,7 +2,7 @@
 
 import type { WorkflowView } from '@tidemark/client';
 import { expect, it } from 'vitest';
-import type { Found } from './show.ts';
+import type { Found } from './show-lines.ts';
 import { showLines } from './show-lines.ts';
 
 const style = { paint: (_: string, text: string) => text, width: 100 } as never;

@@ -1,9 +1,10 @@
 /** Owns how `tidemark show` reads on a terminal. Pure. */
 
-import type { Effect, WorkflowView } from '@tidemark/client';
+import type { Checkpoint, Effect, Event, Task, Workflow, WorkflowView } from '@tidemark/client';
 import type { Json } from '@tidemark/core';
 import { CANCELLING, PAUSED } from '@tidemark/runtime/names';
 import { TASKS_SHOWN_COUNT } from '../../limits.ts';
+import type { PlaceOptions } from '../../place/place.ts';
 import type { Terminal } from '../../terminal.ts';
 import { jsonLines } from '../../text/json.ts';
 import { atWords, commandLine, showCommand } from '../../text/shell.ts';
@@ -17,7 +18,30 @@ import { forkWords } from '../../views/fork.ts';
 import { standsWords, stepNames, taskWords } from '../../views/frontier.ts';
 import { eventWords } from '../../views/history.ts';
 import { causeWords, countWords } from '../../views/undo.ts';
-import type { Found, ShowOptions } from './show.ts';
+
+/** What one look at a workflow found. Lists that were not asked for are undefined. */
+export interface Found {
+  readonly view: WorkflowView;
+  /** The undo that waits for a person, while the workflow is being undone. */
+  readonly waits: WorkflowView | undefined;
+  readonly tasks: readonly Task[];
+  /** The first ones. */
+  readonly children: readonly Workflow[];
+  readonly checkpoints: readonly Checkpoint[] | undefined;
+  readonly effects: readonly Effect[] | undefined;
+  /** The newest last. */
+  readonly events: readonly Event[];
+}
+
+export interface ShowOptions extends PlaceOptions {
+  readonly workflows?: readonly string[] | undefined;
+  readonly checkpoints?: boolean | undefined;
+  readonly effects?: boolean | undefined;
+  readonly events?: boolean | undefined;
+  readonly tasks?: boolean | undefined;
+  /** As it stood after this checkpoint. */
+  readonly at?: number | undefined;
+}
 
 const INDENT = '  ';
 /** Lines of a value that are shown; all of it is in the JSON. */

@@ -1,39 +1,15 @@
 /** Owns `tidemark show`: everything that is known of one workflow, asked at once and then told. */
 
-import type { Checkpoint, Client, Effect, Event, Run, Task, Workflow, WorkflowView } from '@tidemark/client';
+import type { Checkpoint, Client, Effect, Event, Run, Task } from '@tidemark/client';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { readDefinitions } from '../../definitions.ts';
 import { EVENTS_READ_MAX, PAGE_COUNT, TASKS_READ_MAX, TASKS_SHOWN_COUNT } from '../../limits.ts';
 import { allOf, firstOf } from '../../place/pages.ts';
-import { atPlace, type PlaceOptions } from '../../place/place.ts';
+import { atPlace } from '../../place/place.ts';
 import type { Session } from '../../session.ts';
 import { answersOf } from '../../views/answers.ts';
 import { pastLines } from './show-at.ts';
-import { showLines } from './show-lines.ts';
-
-export interface ShowOptions extends PlaceOptions {
-  readonly workflows?: readonly string[] | undefined;
-  readonly checkpoints?: boolean | undefined;
-  readonly effects?: boolean | undefined;
-  readonly events?: boolean | undefined;
-  readonly tasks?: boolean | undefined;
-  /** As it stood after this checkpoint. */
-  readonly at?: number | undefined;
-}
-
-/** What one look at a workflow found. Lists that were not asked for are undefined. */
-export interface Found {
-  readonly view: WorkflowView;
-  /** The undo that waits for a person, while the workflow is being undone. */
-  readonly waits: WorkflowView | undefined;
-  readonly tasks: readonly Task[];
-  /** The first ones. */
-  readonly children: readonly Workflow[];
-  readonly checkpoints: readonly Checkpoint[] | undefined;
-  readonly effects: readonly Effect[] | undefined;
-  /** The newest last. */
-  readonly events: readonly Event[];
-}
+import { type Found, type ShowOptions, showLines } from './show-lines.ts';
 
 export async function show(session: Session, id: string, options: ShowOptions): Promise<number> {
   const { terminal, cwd } = session;
