@@ -7,9 +7,8 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { APPLICATION_ID, FORMAT_VERSION } from './inspect-file.ts';
 import { PAGE_BYTES, type SqliteLogLimits } from './limits.ts';
-import { addPartition } from './sql/add-partition.ts';
-import { createSchema } from './sql/create-schema.ts';
-import { upgradeFormat1 } from './sql/upgrade-format.ts';
+import { addPartition } from './sql/records.ts';
+import { createSchema, upgradeFormat1 } from './sql/schema.ts';
 
 export type Synchronous = 'full' | 'normal';
 

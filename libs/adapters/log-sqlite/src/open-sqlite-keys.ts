@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { ConfigError, messageOf, UnavailableError } from '@tidemark/core';
 import type { KeyStore } from '@tidemark/ports';
 import { defaultLimits, KEYS_BUSY_TIMEOUT_MS } from './limits.ts';
-import { createKeySchema } from './sql/create-key-schema.ts';
+import { createKeySchema } from './sql/keys.ts';
 import { asKeysError, KEYS_FILE, keysDamaged, SqliteKeys } from './sqlite-keys.ts';
 
 export interface SqliteKeysOptions {

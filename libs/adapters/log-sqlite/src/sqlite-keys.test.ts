@@ -12,7 +12,7 @@ import { keyStoreContract, listed, storedKey } from '@tidemark/testkit/contracts
 import { eventually } from '@tidemark/testkit/eventually';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openSqliteKeys } from './index.ts';
-import { listKeysOfWorkflow } from './sql/list-keys-of-workflow.ts';
+import { listKeysOfWorkflow } from './sql/keys.ts';
 
 let folder: string;
 let file: string;

@@ -9,11 +9,16 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ConfigError, CorruptError, messageOf, TidemarkError, UnavailableError } from '@tidemark/core';
 import type { KeyFilter, KeyStore, StoredKey } from '@tidemark/ports';
 import { KEY_PAGE_COUNT } from './limits.ts';
-import { noteScrub, readDestroyed, rememberDestroyed, removeKey } from './sql/destroy-key.ts';
-import { listKeys } from './sql/list-keys.ts';
-import { listKeysOfWorkflow } from './sql/list-keys-of-workflow.ts';
-import { putKey } from './sql/put-key.ts';
-import { readKey } from './sql/read-key.ts';
+import {
+  listKeys,
+  listKeysOfWorkflow,
+  noteScrub,
+  putKey,
+  readDestroyed,
+  readKey,
+  rememberDestroyed,
+  removeKey,
+} from './sql/keys.ts';
 import { resultCode } from './sqlite-errors.ts';
 
 /** The file in its folder. */

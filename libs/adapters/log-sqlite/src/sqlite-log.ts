@@ -27,13 +27,15 @@ import type {
 import { CommitQueue, type Pending } from './commit-queue.ts';
 import { BASE_REACH_RECORDS, type SqliteLogLimits } from './limits.ts';
 import { type PackedValue, RecordPacker, RecordUnpacker } from './packed-records.ts';
-import { addPartition } from './sql/add-partition.ts';
-import { appendRecord } from './sql/append-record.ts';
-import { deleteRecords } from './sql/delete-records.ts';
-import { neededBase } from './sql/needed-base.ts';
-import { readPartitions } from './sql/read-partitions.ts';
-import { readRecords } from './sql/read-records.ts';
-import { setStart } from './sql/set-start.ts';
+import {
+  addPartition,
+  appendRecord,
+  deleteRecords,
+  neededBase,
+  readPartitions,
+  readRecords,
+  setStart,
+} from './sql/records.ts';
 import { asLogError, damaged } from './sqlite-errors.ts';
 
 export interface SqliteLogParts {

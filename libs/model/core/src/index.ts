@@ -50,7 +50,6 @@ export {
   nthId,
   nthOf,
 } from './continuing.ts';
-export { DURATION_MAX_COUNT, parseDuration } from './duration.ts';
 export {
   AccessError,
   ConfigError,
@@ -156,7 +155,6 @@ export {
   workflowId,
   ZERO,
 } from './ids.ts';
-export { isoDay, isoTime, parseTime } from './iso-time.ts';
 export {
   ANSWER_BOUNDS,
   checkJson,
@@ -216,5 +214,6 @@ export {
 } from './state.ts';
 export { isSystemDefinition, SYSTEM_PREFIX, SYSTEM_TENANT } from './system-names.ts';
 export { type Keyed, TASKS_PER_CHECKPOINT_MAX, TaskList, taskRank } from './task-list.ts';
+export { DURATION_MAX_COUNT, isoDay, isoTime, parseDuration, parseTime } from './time.ts';
 export { uuidv7 } from './uuid.ts';
 export { type RejectReason, rejected, type Verdict } from './verdict.ts';

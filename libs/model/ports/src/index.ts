@@ -50,7 +50,7 @@ export type {
   RecordOwner,
   StoredRecord,
 } from './event-log.ts';
-export type { HintBus, HintTopic } from './hint-bus.ts';
+export type { HintBus, HintTopic, WatchBus } from './hints.ts';
 export type {
   EffectListing,
   EffectQuery,
@@ -180,4 +180,3 @@ export type {
 } from './tier-store.ts';
 export type { TraceStore } from './trace-store.ts';
 export { Turns } from './turns.ts';
-export type { WatchBus } from './watch-bus.ts';

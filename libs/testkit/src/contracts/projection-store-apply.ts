@@ -11,9 +11,9 @@ import {
 } from '@tidemark/core';
 import type { ProjectionBatch } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './store-under-test.ts';
 import { dump } from './projection-store-dump.ts';
 import * as rows from './projection-store-rows.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 
 const first = taskId(0, 0);
 const moved = { name: 'ConflictError', code: 'projection-moved' };

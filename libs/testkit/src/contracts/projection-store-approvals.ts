@@ -2,8 +2,8 @@
 
 import { type TaskId, type TaskState, type TenantId, taskId } from '@tidemark/core';
 import { describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './store-under-test.ts';
 import * as rows from './projection-store-rows.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 
 interface Asking {
   readonly atMs: number;

@@ -3,9 +3,9 @@
 import { type Lamport, type Offset, type Sequence, taskId } from '@tidemark/core';
 import { blobReferenceText, type SegmentRow } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './store-under-test.ts';
 import { memoryRow } from './projection-store-memories.ts';
 import * as rows from './projection-store-rows.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 
 const SEGMENT: Pick<SegmentRow, 'partition' | 'from' | 'to'> = {
   partition: rows.partitionAt(0),

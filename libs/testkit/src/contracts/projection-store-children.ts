@@ -3,8 +3,8 @@
 import { type TaskState, taskId, type WorkflowId } from '@tidemark/core';
 import type { StreamRow } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './store-under-test.ts';
 import * as rows from './projection-store-rows.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 
 const first = taskId(1, 0);
 

@@ -2,8 +2,8 @@
 
 import { type EventId, type Generation, type Position, type Sequence, taskId } from '@tidemark/core';
 import { describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './store-under-test.ts';
 import * as rows from './projection-store-rows.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 
 const rebuilding = { name: 'UnavailableError', code: 'store-rebuilding' };
 

@@ -13,8 +13,8 @@ import type {
 } from '@tidemark/core';
 import { type DueTimer, type ProjectionBatch, RANGE_COUNT, type StreamRow } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './store-under-test.ts';
 import * as rows from './projection-store-rows.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 
 const LONG_MS = 60_000;
 const everyRange = Array.from({ length: RANGE_COUNT }, (_, range) => range);

@@ -3,8 +3,8 @@
 import type { Lamport, Position, TenantId, WorkflowId } from '@tidemark/core';
 import type { MemoryKind, MemoryName, MemoryRow, RecallQuery } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './store-under-test.ts';
 import * as rows from './projection-store-rows.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 
 const acme = 'acme' as TenantId;
 const other = 'other' as TenantId;

@@ -3,8 +3,8 @@
 import { type EventId, type Position, type Question, type Sequence, type StreamStatus, taskId } from '@tidemark/core';
 import type { EffectRow, RecordPlace } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './store-under-test.ts';
 import * as rows from './projection-store-rows.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 
 const workflow = rows.workflowNamed('w');
 const first = taskId(0, 0);

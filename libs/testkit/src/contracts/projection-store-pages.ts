@@ -4,8 +4,8 @@ import type { EffectKey, EventId, Position, Sequence, TaskId, TenantId } from '@
 import { taskId } from '@tidemark/core';
 import type { EffectRow, RecordPlace } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './store-under-test.ts';
 import * as rows from './projection-store-rows.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 
 const workflow = rows.workflowNamed('w');
 const nobody = rows.workflowNamed('nobody');

@@ -3,8 +3,8 @@
 import type { Generation, TenantId, WorkflowId } from '@tidemark/core';
 import type { Placement, RowStore } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './store-under-test.ts';
 import * as rows from './projection-store-rows.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 
 const rebuilding = { name: 'UnavailableError', code: 'store-rebuilding' };
 const places = (placed: Awaited<ReturnType<RowStore['place']>>): unknown[] =>

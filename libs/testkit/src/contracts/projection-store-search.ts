@@ -3,7 +3,6 @@
 import type { Generation } from '@tidemark/core';
 import type { StreamRow, WorkflowSearch } from '@tidemark/ports';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './store-under-test.ts';
 import {
   advance,
   batch,
@@ -15,6 +14,7 @@ import {
   tenant,
   workflowNamed,
 } from './projection-store-rows.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 
 const OTHER = 'other' as typeof tenant;
 const generationAt = (count: number): Generation => count as Generation;

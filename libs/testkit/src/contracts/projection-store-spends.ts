@@ -4,8 +4,8 @@ import type { TenantId } from '@tidemark/core';
 import type { SpendRow, Spends } from '@tidemark/ports';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './store-under-test.ts';
 import * as rows from './projection-store-rows.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 
 const HOUR_MS = 3_600_000;
 const RUNS = 12;

@@ -3,9 +3,9 @@
 import { type Generation, type Offset, type Sequence, type TenantId, taskId } from '@tidemark/core';
 import type { ProjectionBatch, SegmentRow } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
-import type { StoreUnderTest } from './store-under-test.ts';
 import { dump } from './projection-store-dump.ts';
 import * as rows from './projection-store-rows.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 
 const CLOSED_AT_MS = 1_700_000_000_000;
 const LATER_MS = CLOSED_AT_MS + 1;

@@ -9,4 +9,3 @@ export interface StoreUnderTest {
   /** Adds empty partitions `[0, count)`; the store is ready then. */
   partitions(count: number): Promise<void>;
 }
-

@@ -2,7 +2,7 @@
 
 import { UnavailableError } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
-import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS } from './limits.ts';
+import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, POLL_AGE_MAX_MS, POLL_REST } from './limits.ts';
 import { backoffMs } from './retry.ts';
 
 export interface Loop {
@@ -124,3 +124,10 @@ export async function whileUnavailable<T>(clock: Clock, signal: AbortSignal, att
     }
   }
 }
+
+/**
+ * The pause after a look that took so long, in milliseconds: its period, or longer after a long one, unless what it found would then be too old
+ * before the next has ended.
+ */
+export const pollRestMs = (tookMs: number, periodMs: number): number =>
+  Math.max(periodMs, Math.min(POLL_REST * tookMs, POLL_AGE_MAX_MS - 2 * tookMs));

@@ -1,13 +1,11 @@
 /** The door of the room: what other rooms of the engine use of it. */
-export { type Loop, type LoopOptions, type LoopState, startLoop, whileUnavailable } from './backoff.ts';
+export { type Loop, type LoopOptions, type LoopState, pollRestMs, startLoop, whileUnavailable } from './backoff.ts';
 export { batched } from './batcher.ts';
 export { isEndForgotten, isForgotten } from './forgotten.ts';
 export { Gathering, type GatheringLimits } from './gathering.ts';
 export { check, dutyCheck, failingCheck, type Health, recentCheck } from './health.ts';
-export { digestOf } from './json-digest.ts';
 export { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, TIMER_MAX_MS, WAITS_PER_TASK_MAX } from './limits.ts';
 export { type ListPlace, pageOf } from './list-pages.ts';
-export { pollRestMs } from './look-rest.ts';
 export {
   ACCESS_SUBJECT,
   BUDGET_ENTRY,
@@ -40,5 +38,5 @@ export { Reconcilers } from './reconcilers.ts';
 export { backoffMs, DEFAULT_RETRY, type RetryPolicy, retryDelayMs } from './retry.ts';
 export { RunGate } from './run-gate.ts';
 export { storableText } from './storable-text.ts';
-export { sha256Digest } from './system.ts';
+export { digestOf, sha256Digest } from './system.ts';
 export { effectSpan, leaseSpan, queueSpan, stepSpan, traceParentOf, workflowSpan } from './trace-ids.ts';

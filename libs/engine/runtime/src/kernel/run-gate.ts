@@ -3,8 +3,6 @@
  * way, since their outcomes would be unknown, and what would begin meanwhile waits for that end. Must not end anything.
  */
 
-import { unlessAborted } from './unless-aborted.ts';
-
 export class RunGate {
   readonly #underWay = new Set<Promise<unknown>>();
   /** Effects that wait until the run ends, or goes on. */
@@ -53,5 +51,19 @@ export class RunGate {
       this.#closedCount--;
       if (!this.isClosed) for (const goOn of this.#held.splice(0)) goOn();
     }
+  }
+}
+
+/** A step that doesn't heed its signal must hold neither the lease nor the worker: nothing that it does later counts. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const leave = (): void => reject(signal.reason);
+  signal.addEventListener('abort', leave, { once: true });
+  if (signal.aborted) leave();
+  work.then(resolve, reject);
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener('abort', leave);
   }
 }

@@ -1,6 +1,8 @@
 /** Owns the system's own time, randomness and digests: the default adapters of those ports. */
 
 import { hash, randomFillSync } from 'node:crypto';
+import { canonicalJson } from '@tidemark/codec';
+import type { Json, Sha256 } from '@tidemark/core';
 import type { Clock, Digest, Prng } from '@tidemark/ports';
 
 /** Longest delay that one timer of Node can hold, in milliseconds; a longer sleep is made of several. */
@@ -60,3 +62,5 @@ export const systemPrng: Prng = bufferedPrng();
 export const sha256Digest: Digest = {
   sha256: (data) => hash('sha256', data, 'hex'),
 };
+
+export const digestOf = (digest: Digest, value: Json): Sha256 => digest.sha256(canonicalJson(value));

@@ -1,7 +1,6 @@
 /** The door of the room: what other rooms of the engine use of it. */
 export { failureDrafts, isOpenForGood, openCalls, openEffect, parkDraft } from './attempt-failure.ts';
 export { compensationDraft, depthOf, mayUndo, queuedAs, undoId, undoneBy } from './compensation.ts';
-export { countRejected } from './count-rejected.ts';
 export {
   type Confirmation,
   checkDecision,
@@ -16,8 +15,7 @@ export {
   responseFor,
 } from './decision-checks.ts';
 export { Flushing } from './flushing.ts';
-export { isWorker, workerHolder } from './holders.ts';
-export { Inbox, inboxRecord } from './inbox.ts';
+export { countRejected, Inbox, inboxRecord, isWorker, workerHolder } from './inbox.ts';
 export { type Draft, LeasedStream } from './leased-stream.ts';
 export {
   COMPENSATION_ALERT_DEPTH,

@@ -16,6 +16,7 @@ import {
   type Envelope,
   type Epoch,
   eventId,
+  FencedError,
   foldRecord,
   type HolderEventType,
   type HolderId,
@@ -41,7 +42,6 @@ import {
   traceParentOf,
 } from '../kernel/index.ts';
 import { appendable, type EventLimits, eventLimits, groupTogether } from './event-limits.ts';
-import { leaseLost, streamUnreadable } from './lease-errors.ts';
 import { GAP_EMPTY_READS_MAX, TAIL_READ_MAX_BYTES } from './limits.ts';
 
 /** An event to be written; token, ordinal, time and id are stamped here. */
@@ -398,3 +398,17 @@ export class LeasedStream {
     await this.#settling;
   }
 }
+
+export const streamUnreadable = (workflow: string, type: string, what: string): FencedError =>
+  new FencedError('stream-unreadable', `Workflow ${workflow} holds a ${type} ${what}.`, { workflow });
+
+export const leaseLost = (
+  { workflow, epoch }: Pick<StreamState, 'workflow' | 'epoch'>,
+  why: string,
+  reason = 'revoked',
+): FencedError =>
+  new FencedError(
+    'lease-lost',
+    `The lease of epoch ${epoch} on workflow ${workflow} is lost: ${why}. Another worker goes on.`,
+    { workflow, epoch, reason },
+  );

@@ -4,6 +4,7 @@
  */
 
 import { historyClosed, payloadText, recordUnreadable, SEALED_VERSION } from '@tidemark/codec';
+import type { Partition } from '@tidemark/core';
 import {
   type Envelope,
   eventId,
@@ -42,7 +43,6 @@ import { ContextRows } from './context-rows.ts';
 import { acceptedEvent, type FoldedEvent } from './folded-event.ts';
 import { NOTHING_LEFT_OUT, type Omitted } from './omitted-history.ts';
 import { type EffectEnvelope, effectOf } from './projected-effect.ts';
-import { rejectedRow } from './rejected-rows.ts';
 import { streamRow, taskRow } from './stream-rows.ts';
 
 /** Whether it may: asked of every changed task, most of which wait for nothing. */
@@ -395,4 +395,21 @@ export class ProjectionBuilder {
       payload,
     });
   }
+}
+
+const EVIDENCE_MAX_CHARS = 2_000;
+
+/** `evidence` says what the record was, never what its payload held. */
+export function rejectedRow(partition: Partition, entry: LogEntry, reason: string, offset: Offset): RejectedRow {
+  if (entry.kind === 'malformed') {
+    const evidence = entry.problem.slice(0, EVIDENCE_MAX_CHARS);
+    return { partition, offset, workflow: null, type: null, reason, evidence, atMs: 0 };
+  }
+  if (entry.kind === 'unknown') {
+    const { workflow, type, v, generation } = entry;
+    return { partition, offset, workflow, type, reason, evidence: JSON.stringify({ v, generation }), atMs: 0 };
+  }
+  const { workflow, type, id, generation, epoch, holder, ordinal, lamport, control, atMs } = entry.envelope;
+  const evidence = JSON.stringify({ id, generation, epoch, holder, ordinal, lamport, control });
+  return { partition, offset, workflow, type, reason, evidence: evidence.slice(0, EVIDENCE_MAX_CHARS), atMs };
 }

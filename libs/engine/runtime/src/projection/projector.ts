@@ -11,7 +11,15 @@
  */
 
 import { entryOf } from '@tidemark/codec';
-import { CorruptError, InvalidError, type Offset, type Partition, type PartitionState } from '@tidemark/core';
+import {
+  ConflictError,
+  CorruptError,
+  InvalidError,
+  type Offset,
+  type Partition,
+  type PartitionState,
+  UnavailableError,
+} from '@tidemark/core';
 import { type EventLog, type ProjectionBatch, RANGE_COUNT, type ReadResult, type StreamRow } from '@tidemark/ports';
 import { isArchivedObject } from '../history/index.ts';
 import {
@@ -33,7 +41,6 @@ import {
 } from './limits.ts';
 import { NOTHING_LEFT_OUT, type Omitted, type OmittedHistory, type Stretch } from './omitted-history.ts';
 import { ProjectionBuilder } from './projection.ts';
-import { asRetry } from './projection-errors.ts';
 import { judgedIn, resumedAfterUpgrade, stateOf, stoppedAt } from './resume-after-upgrade.ts';
 
 export interface ProjectorOptions {
@@ -397,4 +404,11 @@ export class Projector {
     for (const partition of prepared.judged) this.#states.delete(partition);
     this.hint(prepared.judged);
   }
+}
+
+/** What is tried again, where another has written first. */
+export function asRetry(error: unknown): unknown {
+  if (!(error instanceof ConflictError)) return error;
+  const message = 'Another coordinator projected the same partitions; rows are read again.';
+  return new UnavailableError('projection-moved', message, { cause: error });
 }

@@ -1,3 +1,5 @@
+/** Owns the tables of a log, and their way from an older format. */
+
 /**
  * Creates the tables of a new log. Records lie in the order of their arrival, whatever their partition, so that a group
  * of appends to a thousand partitions writes few pages (measured: 90k records/s, against 9k/s with the records keyed by
@@ -22,4 +24,12 @@ create table records (
   base_records integer not null default 0
 ) strict;
 create unique index records_by_offset on records (partition, "offset");
+`;
+
+/** Brings the tables of format 1 to format 2, where records may be packed. Rows are not touched: theirs are not. */
+export const upgradeFormat1 = `
+alter table records add column packing integer not null default 0;
+alter table records add column base integer;
+alter table records add column base_records integer not null default 0;
+pragma user_version = 2;
 `;
