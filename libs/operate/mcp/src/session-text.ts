@@ -82,8 +82,25 @@ function valueText(value: unknown): string {
   return `${text.slice(0, TEXT_VALUE_MAX_CHARS)}… (${text.length} characters in all)`;
 }
 
+/** In place of a value that is too large for an answer. */
+interface Cut {
+  readonly is_cut: true;
+  readonly chars: number;
+  readonly beginning: string;
+}
+
+type Task = Workflow['frontier'][number];
+type FittingTask = Omit<Task, 'input'> & { readonly input?: Task['input'] | Cut };
+type FittingWorkflow = Omit<Workflow, 'input' | 'belief' | 'output' | 'frontier'> & {
+  readonly input?: Workflow['input'] | Cut;
+  readonly belief?: Workflow['belief'] | Cut;
+  readonly output?: Workflow['output'] | Cut;
+  readonly frontier: readonly FittingTask[];
+};
+export type FittingSession = Omit<Session, 'workflow'> & { readonly workflow: FittingWorkflow | null };
+
 /** The same with values that are too large for an answer cut; they say so. */
-export function fittingSession(found: Session) {
+export function fittingSession(found: Session): FittingSession {
   const { workflow = null } = found;
   if (workflow === null) return { ...found, workflow };
   const { input, belief, output, frontier } = workflow;
@@ -93,9 +110,7 @@ export function fittingSession(found: Session) {
 }
 
 /** What is too large for an answer is cut, and says so. */
-export function fitting<T>(
-  value: T,
-): T | { readonly is_cut: true; readonly chars: number; readonly beginning: string } {
+export function fitting<T>(value: T): T | Cut {
   // What may not be shown is absent.
   const text = JSON.stringify(value) ?? '';
   if (text.length <= VALUE_MAX_CHARS) return value;
