@@ -89,12 +89,10 @@ interface Cut {
   readonly beginning: string;
 }
 
-type Task = Workflow['frontier'][number];
-type FittingTask = Omit<Task, 'input'> & { readonly input?: Task['input'] | Cut };
-type FittingWorkflow = Omit<Workflow, 'input' | 'belief' | 'output' | 'frontier'> & {
-  readonly input?: Workflow['input'] | Cut;
-  readonly belief?: Workflow['belief'] | Cut;
-  readonly output?: Workflow['output'] | Cut;
+/** Values of a shape that may be cut. */
+type Fitting<T, Keys> = { readonly [Key in keyof T]: Key extends Keys ? T[Key] | Cut : T[Key] };
+type FittingTask = Fitting<Workflow['frontier'][number], 'input'>;
+type FittingWorkflow = Fitting<Omit<Workflow, 'frontier'>, 'input' | 'belief' | 'output'> & {
   readonly frontier: readonly FittingTask[];
 };
 export type FittingSession = Omit<Session, 'workflow'> & { readonly workflow: FittingWorkflow | null };
