@@ -99,6 +99,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   listBudgets: { right: 'read' },
   setBudget: { right: 'administer', body: { tokens: 1_000_000, period: 'day' } },
   getSession: { right: 'content', theirs: [404, 'session-unknown'], saysWhose: 'query' },
+  resumeSession: { right: 'operate', body: {}, theirs: [404, 'session-unknown'], saysWhose: 'query' },
   handOver: {
     right: 'operate',
     body: { from: 'one', to: 'another', message: 'a test' },

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { type ApiOptions, createApi, localAuthenticator } from '@tidemark/api';
 import { AccessError, tenantId } from '@tidemark/core';
 import { type Host, openEmbedded } from '@tidemark/host';
@@ -171,11 +172,23 @@ export interface ServedOptions extends Partial<Omit<ApiOptions, 'place'>> {
   readonly folder?: string;
   readonly runs?: boolean;
   readonly port?: number;
+  /** The key of secret fields is a new file of the folder. */
+  readonly secrets?: boolean;
 }
 
-export async function serveApi({ folder, runs = true, port = 0, ...options }: ServedOptions = {}): Promise<Served> {
+export async function serveApi({
+  folder,
+  runs = true,
+  port = 0,
+  secrets = false,
+  ...options
+}: ServedOptions = {}): Promise<Served> {
   const root = folder ?? (await mkdtemp(path.join(tmpdir(), 'tidemark-api-')));
-  const host = await openEmbedded({ folder: path.join(root, 'state') });
+  const keyFile = path.join(root, 'secrets.json');
+  const host = await openEmbedded({
+    folder: path.join(root, 'state'),
+    ...(secrets && { secretsUrl: pathToFileURL(keyFile).href }),
+  });
   const definitions = options.definitions ?? [greet, patient, asking];
   await host.startCoordinator();
   if (runs) await host.startWorker({ definitions, concurrency: 50 });

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { isNameWithin } from '@tidemark/blob-fs/folder-root';
 import { canonicalJson } from '@tidemark/codec';
 import { isoTime, type Json } from '@tidemark/core';
+import { writtenLine } from './actions.ts';
 import {
   type DedupeIndex,
   EXECUTION_LOG,
@@ -30,7 +31,7 @@ export interface RunDocuments {
 
 export function runDocuments({ view, outputs: withheld }: Withheld): RunDocuments {
   const pathOf = (step: DoneStep): string | null => (withheld.has(step.name) ? null : outputPath(view.workflow, step));
-  const texts = new Map([[EXECUTION_LOG, logText(view.log)]]);
+  const texts = new Map([[EXECUTION_LOG, logText(view.log.map(writtenLine))]]);
   for (const step of view.done) {
     const path = pathOf(step);
     if (path !== null && step.failure === null) texts.set(path, outputText(step.output));

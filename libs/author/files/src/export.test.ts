@@ -156,7 +156,7 @@ describe('a pipeline that succeeded', () => {
       ...['collect start', 'collect read', 'collect handoff', 'collect done'],
       ...['format start', 'format handoff', 'format done', 'null ended'],
     ]);
-    expect(lines.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(state.total_tokens_used);
+    expect(lines.reduce((sum, { tokens }) => sum + (tokens ?? 0), 0)).toBe(state.total_tokens_used);
     expect(lines[1]).toMatchObject({ result: 'two items', from: 'feed' });
     expect(lastSuccessFileSchema.parse(await json('last_success.json'))).toMatchObject({
       pipeline_id: 'content-1',

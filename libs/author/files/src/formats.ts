@@ -50,7 +50,8 @@ export const logLineSchema = z.looseObject({
   ts: time,
   step: z.string().nullish(),
   action: z.string(),
-  tokens: count.default(0),
+  /** Null: of an action that takes none. */
+  tokens: count.nullable().default(0),
   result: z.json().default(null),
 });
 export type LogLine = z.infer<typeof logLineSchema>;

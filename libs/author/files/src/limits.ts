@@ -7,6 +7,12 @@ export const PAGE_COUNT = 500;
 /** Events of one run beside its checkpoints, and pending tasks, that are read. */
 export const EVENTS_READ_MAX_COUNT = 10_000;
 export const TASKS_READ_MAX_COUNT = 1_000;
+/** Characters of what an action came to, in the execution log. */
+export const RESULT_MAX_CHARS = 200;
+/** Steps whose effects are read one by one; of more, all effects of the run are read, page by page. */
+export const STEPS_READ_ALONE_COUNT = 5;
+/** Effects of one run that are read, at most. */
+export const EFFECTS_READ_MAX_COUNT = 100_000;
 /** Earlier runs that are looked through for the last success. */
 export const RUNS_LOOKED_BACK_COUNT = 20;
 /** Largest file that is read, in bytes. */

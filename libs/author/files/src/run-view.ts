@@ -5,8 +5,9 @@
 
 import type { Json } from '@tidemark/core';
 import { checksumOf, handoffSchema, type NamedHandoff, stepRecordIn } from '@tidemark/sdk';
+import { actionEntry, type LogEntry, toolCallIds } from './actions.ts';
 import type { LogLine, RunState } from './formats.ts';
-import type { Checkpoint, Note, Task, Workflow } from './source.ts';
+import type { Checkpoint, Effect, Note, Task, Workflow } from './source.ts';
 
 export interface RunParts {
   readonly row: Workflow;
@@ -14,6 +15,8 @@ export interface RunParts {
   readonly checkpoints: readonly Checkpoint[];
   readonly notes: readonly Note[];
   readonly tasks: readonly Task[];
+  /** By task. */
+  readonly effects: ReadonlyMap<string, readonly Effect[]>;
   /** All steps of its definition in order, where it is known. */
   readonly stepNames?: readonly string[] | undefined;
 }
@@ -50,13 +53,13 @@ export interface RunView {
   /** Steps with pending tasks, and which of these can run now. */
   readonly pending: readonly { readonly step: string; readonly isReady: boolean }[];
   readonly handoffs: readonly NamedHandoff[];
-  readonly log: readonly LogLine[];
+  readonly log: readonly LogEntry[];
 }
 
 /** A signal of this name is a hand-over from outside. */
 export const HANDOFF_SIGNAL = 'handoff';
 
-export function runView({ row, checkpoints, notes, tasks, stepNames }: RunParts): RunView {
+export function runView({ row, checkpoints, notes, tasks, effects, stepNames }: RunParts): RunView {
   const seen = checkpoints.filter(({ position }) => position <= row.position);
   const done = doneSteps(row, seen);
   const doneTasks = new Set(seen.map(({ task }) => task));
@@ -64,8 +67,17 @@ export function runView({ row, checkpoints, notes, tasks, stepNames }: RunParts)
   const failure = done.find((step) => step.failure !== null)?.step;
   const status = failure === undefined ? statusOf(row) : 'failed';
   const failedStep = failure ?? (status === 'failed' ? failedIn(seen, done, stepNames) : undefined);
+  const stepOf = new Map([
+    ...checkpoints.map((one) => [one.task, one.step_definition_ref] as const),
+    ...tasks.map((one) => [one.task, one.step] as const),
+  ]);
+  const calls = toolCallIds([...effects.values()].flat());
+  const actionsOf = (task: string | null, step: string | null): readonly LogEntry[] =>
+    (effects.get(task ?? '') ?? []).map((effect) => actionEntry(step, effect, calls));
   const reported = [
-    ...seen.map(checkpointReported),
+    ...seen.map((checkpoint) =>
+      checkpointReported(checkpoint, actionsOf(checkpoint.task, checkpoint.step_definition_ref)),
+    ),
     ...notes.filter((note) => note.position <= row.position).map(noteReported),
   ];
   const inOrder = reported.sort((a, b) => a.position - b.position);
@@ -85,7 +97,13 @@ export function runView({ row, checkpoints, notes, tasks, stepNames }: RunParts)
     done,
     pending,
     handoffs: inOrder.flatMap(({ handoffs }) => handoffs),
-    log: inOrder.flatMap(({ lines }) => lines),
+    log: withActions(
+      inOrder.flatMap(({ lines }) => lines),
+      // Of steps under way, and of those that never ended well.
+      [...effects.keys()]
+        .filter((task) => !doneTasks.has(task))
+        .flatMap((task) => actionsOf(task, stepOf.get(task) ?? failedStep ?? null)),
+    ),
   };
 }
 
@@ -142,28 +160,42 @@ function failedIn(
 
 interface Reported {
   readonly position: number;
-  readonly lines: readonly LogLine[];
+  readonly lines: readonly LogEntry[];
   readonly handoffs: readonly NamedHandoff[];
 }
 
-function checkpointReported(checkpoint: Checkpoint): Reported {
+function checkpointReported(checkpoint: Checkpoint, actions: readonly LogEntry[]): Reported {
   const { log = [], output_state: left = null, step_definition_ref: step } = checkpoint;
   const record = stepRecordIn(left);
-  const notes = log.map(({ at, action, detail }) => noteLine(step, at, action, detail));
+  const notes = log.map(({ at, action, detail }) => entry(noteLine(step, at, action, detail)));
+  const ofActions = actions.reduce((sum, { line: { tokens } }) => sum + (tokens ?? 0), 0);
   const line: LogLine = {
     ts: checkpoint.at,
     step,
     action: 'done',
-    tokens: checkpoint.tokens,
+    tokens: Math.max(0, checkpoint.tokens - ofActions),
+    step_tokens: checkpoint.tokens,
     result: checkpoint.last_action,
     sequence: checkpoint.sequence_number,
     ...(record === undefined ? {} : { key: record.key, checksum: record.checksum }),
   };
   const handoffs = log.flatMap(({ action, detail }) => (action === 'handoff' ? named(detail) : []));
-  return { position: checkpoint.position, lines: [...notes, line], handoffs };
+  return { position: checkpoint.position, lines: [...withActions(notes, actions), entry(line)], handoffs };
 }
 
-/** Tokens of a step are counted with its end alone, so that a sum over all lines is the run's total. */
+const entry = (line: LogLine): LogEntry => ({ line, isAction: false });
+
+/** Each action before what came after it; lines keep their order. */
+function withActions(lines: readonly LogEntry[], actions: readonly LogEntry[]): readonly LogEntry[] {
+  const merged = [...lines];
+  for (const action of actions) {
+    const at = merged.findIndex(({ line }) => Date.parse(line.ts) > Date.parse(action.line.ts));
+    merged.splice(at === -1 ? merged.length : at, 0, action);
+  }
+  return merged;
+}
+
+/** Tokens are counted with model calls and with the rest of a step at its end, so that a sum over the lines of all steps is the run's total. */
 function noteLine(step: string | null, ts: string, action: string, detail: Json | undefined): LogLine {
   const isObject = typeof detail === 'object' && detail !== null && !Array.isArray(detail);
   const { result = null, ...fields } = isObject ? (detail as { readonly [field: string]: Json }) : {};
@@ -184,7 +216,7 @@ function noteReported({ position, at, type, control: clear, payload }: Note): Re
   const message = error?.message ?? '';
   const line = (action: string, result: Json, more: Readonly<Record<string, Json>> = {}): Reported => ({
     ...{ position, handoffs: [] },
-    lines: [{ ts: at, step: null, action, tokens: 0, result, ...more } as LogLine],
+    lines: [entry({ ts: at, step: null, action, tokens: 0, result, ...more } as LogLine)],
   });
   const by = { by: control.by ?? null };
   switch (type) {

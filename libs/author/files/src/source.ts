@@ -4,15 +4,18 @@ import { type Answer, type Client, TidemarkApiError } from '@tidemark/client';
 import { DEFAULT_TENANT, LimitError } from '@tidemark/core';
 import {
   CHECKPOINTS_MAX_COUNT,
+  EFFECTS_READ_MAX_COUNT,
   EVENTS_READ_MAX_COUNT,
   PAGE_COUNT,
   RUNS_LOOKED_BACK_COUNT,
+  STEPS_READ_ALONE_COUNT,
   TASKS_READ_MAX_COUNT,
 } from './limits.ts';
 import { type RunView, runView } from './run-view.ts';
 
 export type Workflow = Answer<'GET /v1/workflows'>['workflows'][number];
 export type Checkpoint = Answer<'GET /v1/workflows/{workflow}/checkpoints'>['checkpoints'][number];
+export type Effect = Answer<'GET /v1/workflows/{workflow}/effects'>['effects'][number];
 export type Note = Answer<'GET /v1/workflows/{workflow}/notes'>['events'][number];
 export type Task = Answer<'GET /v1/workflows/{workflow}/tasks'>['tasks'][number];
 
@@ -27,6 +30,10 @@ interface Read {
   readonly checkpoints: Checkpoint[];
   /** By position. */
   readonly notes: Note[];
+  /** By task; of those that change no more. */
+  readonly effects: Map<string, readonly Effect[]>;
+  /** The run has ended, and all its effects are here. */
+  hasAllEffects: boolean;
 }
 
 export class RunReader {
@@ -59,7 +66,8 @@ export class RunReader {
     const checkpoints = await this.#checkpoints(row, read);
     await this.#readNotes(row, read);
     const tasks = await this.#tasks(row);
-    return runView({ row, checkpoints, notes: read.notes, tasks, stepNames: this.#stepNames });
+    const effects = await this.#effects(row, read, checkpoints, tasks);
+    return runView({ row, checkpoints, notes: read.notes, tasks, effects, stepNames: this.#stepNames });
   }
 
   /** The newest run of the tenant's definition that succeeded. */
@@ -77,7 +85,7 @@ export class RunReader {
     if (known !== undefined) return known;
     // One run is followed at a time; the others were looked at once.
     this.#read.clear();
-    const read = { checkpoints: [], notes: [] };
+    const read: Read = { checkpoints: [], notes: [], effects: new Map(), hasAllEffects: false };
     this.#read.set(workflow, read);
     return read;
   }
@@ -110,6 +118,51 @@ export class RunReader {
     }
     notes.push(...pages.flat());
     notes.splice(0, notes.length - EVENTS_READ_MAX_COUNT);
+  }
+
+  /** By task. Those of a committed step change no more, unless they are still pending; of a run that has ended all are read, once. */
+  async #effects(
+    { workflow, status }: Workflow,
+    read: Read,
+    checkpoints: readonly Checkpoint[],
+    tasks: readonly Task[],
+  ): Promise<ReadonlyMap<string, readonly Effect[]>> {
+    const { effects: known } = read;
+    if (status !== 'open' && status !== 'parked') {
+      if (!read.hasAllEffects) {
+        const all = Map.groupBy(await this.#effectsOf(workflow), ({ task }) => task);
+        for (const [task, effects] of all) known.set(task, effects);
+        read.hasAllEffects = true;
+      }
+      return known;
+    }
+    const committed = checkpoints.flatMap(({ task, effect_log }) => (effect_log.length > 0 ? (task ?? []) : []));
+    const pending = tasks.flatMap(({ task, effects }) => (effects.length > 0 ? task : []));
+    const missing = new Set([...committed.filter((task) => !known.has(task)), ...pending]);
+    const isFew = missing.size <= STEPS_READ_ALONE_COUNT;
+    const reads = isFew ? [...missing].map((task) => this.#effectsOf(workflow, { task })) : [this.#effectsOf(workflow)];
+    const fresh = Map.groupBy((await Promise.all(reads)).flat(), ({ task }) => task);
+    for (const task of committed) {
+      const found = fresh.get(task);
+      if (found?.every(({ status }) => status === 'done' || status === 'failed')) known.set(task, found);
+    }
+    return new Map([...known, ...fresh]);
+  }
+
+  async #effectsOf(workflow: string, of: { readonly task?: string } = {}): Promise<readonly Effect[]> {
+    const found: Effect[] = [];
+    let after: string | null | undefined;
+    while (after !== null && found.length < EFFECTS_READ_MAX_COUNT) {
+      const query = { ...of, limit: PAGE_COUNT, ...(after !== undefined && { after }) };
+      const asked = { params: { workflow }, query };
+      const page: Answer<'GET /v1/workflows/{workflow}/effects'> = await this.#client.ask(
+        'GET /v1/workflows/{workflow}/effects',
+        asked,
+      );
+      found.push(...page.effects);
+      after = page.next_after;
+    }
+    return found;
   }
 
   async #tasks({ workflow }: Workflow): Promise<readonly Task[]> {

@@ -5,6 +5,7 @@
 
 import type { Json } from '@tidemark/core';
 import type { NamedHandoff } from '@tidemark/sdk';
+import type { LogEntry } from './actions.ts';
 import type { LogLine } from './formats.ts';
 import type { DoneStep, RunView } from './run-view.ts';
 
@@ -21,6 +22,9 @@ export interface Withheld {
 
 const OWN_FIELDS = new Set(['ts', 'step', 'action', 'tokens', 'key', 'checksum', 'sequence', 'task', 'attempt']);
 
+/** Of an action's line, besides. */
+const ACTION_FIELDS = new Set(['operation', 'idempotency_key', 'status']);
+
 export function withhold(view: RunView, find: FindSecrets | undefined): Withheld {
   if (find === undefined) return { view, outputs: new Set(), places: [] };
   const places: string[] = [];
@@ -30,7 +34,7 @@ export function withhold(view: RunView, find: FindSecrets | undefined): Withheld
     if (found.length > 0) outputs.add(name);
     for (const { place, kind } of found) places.push(`output of step ${name} at ${place || '/'} (${kind})`);
   }
-  const log = view.log.map((line, at) => withoutSecrets(line, find, `${at + 1}`, places));
+  const log = view.log.map((entry, at) => withoutSecrets(entry, find, `${at + 1}`, places));
   const handoffs = view.handoffs.map((handoff) => cleanHandoff(handoff, find, places));
   const done: readonly DoneStep[] = view.done.map((step) =>
     outputs.has(step.name) ? { ...step, output: null } : step,
@@ -38,13 +42,15 @@ export function withhold(view: RunView, find: FindSecrets | undefined): Withheld
   return { view: { ...view, done, log, handoffs }, outputs, places };
 }
 
-function withoutSecrets(line: LogLine, find: FindSecrets, number: string, places: string[]): LogLine {
-  const fields = Object.entries(line).filter(([name]) => !OWN_FIELDS.has(name));
+function withoutSecrets(entry: LogEntry, find: FindSecrets, number: string, places: string[]): LogEntry {
+  const { line, isAction } = entry;
+  const isOwn = (name: string): boolean => OWN_FIELDS.has(name) || (isAction && ACTION_FIELDS.has(name));
+  const fields = Object.entries(line).filter(([name]) => !isOwn(name));
   const bad = fields.flatMap(([name, value]) => find({ [name]: value }).map(({ kind }) => ({ name, kind })));
-  if (bad.length === 0) return line;
+  if (bad.length === 0) return entry;
   for (const { name, kind } of bad) places.push(`log line ${number} at /${name} (${kind})`);
   const replaced = Object.fromEntries(bad.map(({ name, kind }): [string, Json] => [name, mark(kind)]));
-  return { ...line, ...replaced } as LogLine;
+  return { line: { ...line, ...replaced } as LogLine, isAction };
 }
 
 function cleanHandoff(handoff: NamedHandoff, find: FindSecrets, places: string[]): NamedHandoff {

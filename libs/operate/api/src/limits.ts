@@ -148,3 +148,5 @@ export const PROBLEM_FIELD_MAX_CHARS = 200;
 export const OPEN_EFFECTS_MAX_COUNT = 100;
 /** Model calls that are rebuilt for one answer: each may have a bundle of megabytes. */
 export const CALLS_MAX_COUNT = 50;
+/** Workflows of a session among which its live one is looked for, the newest. */
+export const SESSION_LOOKED_AT_COUNT = 50;

@@ -37,7 +37,7 @@ import { getRecovery } from './routes/recovery.ts';
 import { getRetention, holdHistory, releaseHold, setRetention } from './routes/retention.ts';
 import { getPool, listPools } from './routes/scaling.ts';
 import { fireSchedule, listSchedules, setSchedule } from './routes/schedules.ts';
-import { getSession, handOver } from './routes/sessions.ts';
+import { getSession, handOver, resumeSession } from './routes/sessions.ts';
 import { getShadow, promoteShadow } from './routes/shadows.ts';
 import { getTimeline } from './routes/timeline.ts';
 import { getTrace } from './routes/trace.ts';
@@ -88,6 +88,7 @@ export const routes = {
   listBudgets,
   setBudget,
   getSession,
+  resumeSession,
   handOver,
   recallMemories,
   listFacts,

@@ -52,7 +52,7 @@ const administers = (text: string, code?: number): Line => line('admin', 'operat
 
 /** In order: what one makes the next one asks for. 65: nothing of that name is there to be acted on. */
 const LINES: readonly Line[] = [
-  acts('run greet --id g1 --input {"name":"Eve"}'),
+  acts('run greet --id g1 --session talk-1 --input {"name":"Eve"}'),
   acts('run talk --id k1 --input {"turns":2}'),
   acts('run permit --id p1 --detach'),
   acts('run permit --id p2 --detach'),
@@ -91,6 +91,7 @@ const LINES: readonly Line[] = [
   administers('take g1 --why back', 65),
   acts('session handover talk-1 --from ana --to bo --message done'),
   sees('session show talk-1'),
+  acts('session resume talk-1'),
   acts('memory remember --user ana --source me Ana-likes-tea'),
   sees('memory list --user ana'),
   sees('memory recall --user ana tea'),

@@ -48,7 +48,7 @@ const TOOLS: readonly Tool[] = [...REPO_STATE_TOOLS, ...SESSION_TOOLS, ...BUNDLE
 
 const INSTRUCTIONS = `Tidemark keeps what you know and how far you are, so that whoever comes after you (or you, after an interruption) can go on.
 Work in stages: call state_resume first, state_checkpoint when a stage begins and when it ends, state_complete at the end.
-For a session of a Tidemark agent: session_resume tells all that is needed to go on; session_handover passes it to somebody else.
+For a session of a Tidemark agent: session_resume tells all that is needed to go on; session_continue starts its next workflow where none is live; session_handover passes it to somebody else.
 recall finds what earlier sessions of a user left; remember keeps facts; user_state_* are standing preferences. Never store secrets.`;
 
 export class McpSession {

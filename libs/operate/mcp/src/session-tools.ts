@@ -1,4 +1,4 @@
-/** Owns the tools for sessions: what is needed to go on with one, and handing it over. */
+/** Owns the tools for sessions: what is needed to go on with one, going on with it, and handing it over. */
 
 import type { Client } from '@tidemark/client';
 import { InvalidError } from '@tidemark/core';
@@ -42,26 +42,57 @@ const handover = z.looseObject({
   at: z.string(),
 });
 
+const sessionOutput = z.looseObject({
+  session: z.string(),
+  user: z.string().nullable(),
+  is_live: z.boolean(),
+  workflow: workflow.nullable(),
+  earlier: z.array(z.looseObject({ workflow: z.string(), status: z.string() })),
+  handovers: z.array(handover).optional(),
+  summaries: z.array(z.looseObject({ task_description: z.string() })).optional(),
+});
+
 const resume = defineTool({
   name: 'session_resume',
   title: 'Go on with a session',
   description:
     'Gives everything needed to go on with a session: its live workflow, status, goal, constraints, belief, last action, pending tasks and what each is blocked on, the question if it waits for a person, summaries, and hand-overs (newest first). Changes nothing.',
   input: z.strictObject({ session: sessionField }),
-  output: z.looseObject({
-    session: z.string(),
-    user: z.string().nullable(),
-    is_live: z.boolean(),
-    workflow: workflow.nullable(),
-    earlier: z.array(z.looseObject({ workflow: z.string(), status: z.string() })),
-    handovers: z.array(handover).optional(),
-    summaries: z.array(z.looseObject({ task_description: z.string() })).optional(),
-  }),
+  output: sessionOutput,
   hints: READS,
   async run({ session }, context) {
     const found = await context.withMemory('read', (client) => sessionOf(client, session, context));
     if (found === null || isOthers(context, found)) throw unknownSession(session);
     return { data: { ...fittingSession(found) }, text: sessionText(found) };
+  },
+});
+
+const advance = defineTool({
+  name: 'session_continue',
+  title: 'Resume a session, or start its next workflow',
+  description:
+    'Gives the live workflow of a session, or, where all of its workflows have ended, starts the next one (of the same definition, with the same input, unless others are given), which sees what was said and remembered. Answers its id and, as session_resume does, how it stands.',
+  input: z.strictObject({
+    session: sessionField,
+    definition: nameField.optional().describe('What is started; default: the definition of the newest workflow'),
+    input: z.unknown().optional().describe('What it is started with; default: the input of the newest workflow'),
+  }),
+  output: z.looseObject({ workflow: z.string(), created: z.boolean(), session: sessionOutput }),
+  hints: ADDS,
+  async run({ session, definition, input }, context) {
+    const body = { ...(definition !== undefined && { definition }), ...(input !== undefined && { input }) };
+    const resumed = await context.withMemory('read', async (client) => {
+      const known = context.user === undefined ? null : await sessionOf(client, session, context);
+      if (known !== null && isOthers(context, known)) throw unknownSession(session);
+      const asked = { params: { session }, query: { tenant: context.tenant }, body };
+      return orNull('session-unknown', client.ask('POST /v1/sessions/{session}/resume', asked));
+    });
+    if (resumed === null) throw unknownSession(session);
+    const { workflow, created } = resumed;
+    return {
+      data: { workflow, created, session: { ...fittingSession(resumed.session) } },
+      text: `${created ? 'Started' : 'Live'}: ${workflow}\n${sessionText(resumed.session)}`,
+    };
   },
 });
 
@@ -118,4 +149,4 @@ const handOver = defineTool({
   },
 });
 
-export const SESSION_TOOLS: readonly Tool[] = [resume, handOver];
+export const SESSION_TOOLS: readonly Tool[] = [resume, advance, handOver];

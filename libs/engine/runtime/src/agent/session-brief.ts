@@ -1,10 +1,10 @@
 /**
  * Owns the gathering of all that somebody needs to go on with a session: its live workflow (or the newest), what it waits for and
  * why, what it asks, what it believes, and what those before left in words. Reads rows alone and changes nothing. Its names
- * are those that every door shows (commands, MCP): plain data, which crosses a socket unchanged.
+ * are those that every door shows (commands, MCP): plain data, which crosses a socket unchanged, with secret fields masked.
  */
 
-import { decodePayload } from '@tidemark/codec';
+import { decodePayload, maskSecrets } from '@tidemark/codec';
 import {
   type Blocked,
   blockedOn,
@@ -174,11 +174,12 @@ async function workflowBrief(reads: BriefReads, { workflow }: SessionWorkflow) {
     constraints: textsOf('constraint'),
     summary: textsOf('summary').at(-1) ?? null,
     checkpoint_note: textsOf('checkpoint_note').at(-1) ?? null,
-    input: content.input,
-    belief: content.belief,
+    input: maskSecrets(content.input),
+    belief: maskSecrets(content.belief),
     frontier: tasks.slice(0, BRIEF_TASKS_MAX_COUNT).map((task) => taskBrief(task, content)),
     pending_task_count: tasks.length,
-    next_task: state.status === 'open' ? (firstUnblocked(state.frontier)?.id ?? null) : null,
+    next_task:
+      state.status === 'open' && state.paused === undefined ? (firstUnblocked(state.frontier)?.id ?? null) : null,
     question: await questionBrief(reads, state),
     ...endOf(row),
   };
@@ -193,7 +194,8 @@ const factsOf = (state: StreamState, row: WorkflowSummary) => ({
   definition: state.definition,
   definition_version: state.version,
   status: state.status,
-  reason: state.reason,
+  // `paused` is said by its row alone.
+  reason: row.reason,
   sequence_number: state.head.sequence,
   checkpoint_id: state.head.checkpoint,
   opened_at: isoTime(state.openedAtMs),
@@ -207,7 +209,8 @@ const factsOf = (state: StreamState, row: WorkflowSummary) => ({
 
 function endOf({ status, result }: WorkflowSummary): Pick<WorkflowBrief, 'output' | 'error'> {
   if (result === null) return { output: null, error: null };
-  if (status === 'completed') return { output: decodePayload('WorkflowCompleted', result).output, error: null };
+  if (status === 'completed')
+    return { output: maskSecrets(decodePayload('WorkflowCompleted', result).output), error: null };
   // Of `WorkflowFailed`, or of a `CompensationFinished` that says why the undo failed.
   return { output: null, error: decodePayload('CompensationFinished', result).error?.message ?? null };
 }
@@ -219,7 +222,7 @@ function taskBrief(task: TaskState, content: StreamContent): TaskBrief {
     step: task.step,
     state: ready ? 'ready' : 'blocked',
     why: ready ? null : blockedWords(blockedOn(task)),
-    input: content.inputOf(task.id),
+    input: maskSecrets(content.inputOf(task.id)),
     failure_count: task.failureCount,
     effects: task.effects.map(({ operation, key, status }) => ({ operation, idempotency_key: key, status })),
   };
@@ -267,7 +270,7 @@ async function questionBrief(reads: Pick<BriefReads, 'events'>, state: StreamSta
     question_id: question.id,
     code: question.code,
     message: payload?.error.message ?? '',
-    evidence: payload?.evidence ?? null,
+    evidence: maskSecrets(payload?.evidence ?? null),
     task: question.task,
     idempotency_key: question.key,
     resolutions: fittingResolutions(state, question),

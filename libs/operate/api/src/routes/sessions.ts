@@ -1,12 +1,25 @@
-/** Owns the routes about sessions: where one stands, and handing it over. */
+/** Owns the routes about sessions: where one stands, resuming it, and handing it over. */
 
-import { DEFAULT_TENANT, InvalidError } from '@tidemark/core';
-import { sessionBrief } from '@tidemark/runtime';
+import { canonicalJson, maskSecrets } from '@tidemark/codec';
+import {
+  ConflictError,
+  DEFAULT_TENANT,
+  InvalidError,
+  isClosed,
+  type Json,
+  type StreamStatus,
+  type TenantId,
+  UnavailableError,
+} from '@tidemark/core';
+import type { Principal, SessionWorkflow } from '@tidemark/ports';
+import { continuedAs, sessionBrief } from '@tidemark/runtime';
 import { z } from 'zod';
-import { tenantFor, tenantToChange } from '../backend.ts';
+import { type Backend, definitionNamed, tenantFor, tenantToChange } from '../backend.ts';
+import { SESSION_LOOKED_AT_COUNT } from '../limits.ts';
 import { type Asked, ok, route } from '../route.ts';
-import { longTextSchema, nameSchema } from '../schemas/common.ts';
+import { givenJson, longTextSchema, nameSchema } from '../schemas/common.ts';
 import { sessionSchema } from '../schemas/session.ts';
+import { inputOf, isHistoryForgotten } from '../shapes/belief.ts';
 import { reported, whose } from '../whose.ts';
 
 const CHAPTER = 'Sessions';
@@ -37,6 +50,130 @@ export const getSession = route({
     return ok(brief);
   },
 });
+
+const resumeBody = z
+  .strictObject({
+    definition: nameSchema
+      .optional()
+      .meta({ description: 'Which definition is started; by default that of the newest workflow.' }),
+    input: givenJson
+      .optional()
+      .meta({ description: 'What it is started with; by default the input of the newest workflow.' }),
+  })
+  .meta({ id: 'ResumeSession' });
+
+const resumedSchema = z
+  .object({
+    workflow: z.string().meta({ description: 'The live workflow, or the one that was started.' }),
+    created: z.boolean().meta({ description: 'True: this request started it.' }),
+    session: sessionSchema,
+  })
+  .meta({ id: 'ResumedSession' });
+
+export const resumeSession = route({
+  method: 'POST',
+  path: '/v1/sessions/{session}/resume',
+  name: 'resumeSession',
+  summary: 'Resume a session',
+  description:
+    'Answers the live workflow of the session; the body is not used then. Where all have ended, it starts the next one, for the same user, which sees what was said and remembered. Its id is derived from that of the newest workflow, so that of many requests at once one starts it and the others answer it. A request that is sent again after that workflow has ended starts the one after it.',
+  chapter: CHAPTER,
+  right: 'operate',
+  problems: [
+    'session-unknown',
+    'session-input-missing',
+    'definition-unknown',
+    'workflow-differs',
+    'workflow-starting',
+    'tenant-unknown',
+    'tenant-invalid',
+    'pool-full',
+    'tenant-full',
+    'fleet-full',
+  ],
+  params: sessionParams,
+  query: whose,
+  reports: tellsSession,
+  body: resumeBody,
+  answers: { 200: resumedSchema, 201: resumedSchema },
+  async handle({ params: { session }, query, body, principal, backend, traceparent }) {
+    const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
+    const workflows = await backend.reads.session(tenant, session, SESSION_LOOKED_AT_COUNT);
+    const newest = workflows[0];
+    if (newest === undefined) {
+      const message = `No workflow of a session '${session}' was started yet. Start one in it.`;
+      throw new InvalidError('session-unknown', message);
+    }
+    const live = workflows.find(({ status }) => !isClosed({ status: status as StreamStatus }));
+    const resumed =
+      live === undefined
+        ? await startNext({ backend, principal, tenant, session, newest, ...body, traceparent })
+        : { workflow: live.workflow, created: false };
+    // So that what is answered about the session knows what was just started.
+    await backend.find(principal, resumed.workflow);
+    const answer = { ...resumed, session: (await sessionBrief(backend.reads, tenant, session))! };
+    return resumed.created ? { status: 201 as const, body: answer } : ok(answer);
+  },
+});
+
+interface NextOf {
+  readonly backend: Backend;
+  readonly principal: Principal;
+  readonly tenant: TenantId;
+  readonly session: string;
+  /** It has ended. */
+  readonly newest: SessionWorkflow;
+  readonly definition?: string | undefined;
+  readonly input?: unknown;
+  readonly traceparent: string | undefined;
+}
+
+/**
+ * Starts the workflow of a session that follows its newest one. The id follows from the newest one's, as those of children and of
+ * continue-as-new do: two that resume at once start the same workflow. Throws `InvalidError`, `ConflictError` (`workflow-differs`),
+ * `UnavailableError` (`workflow-starting`: the newest continues as another that has not begun yet), and as `Client.start` does.
+ */
+async function startNext(of: NextOf): Promise<{ readonly workflow: string; readonly created: boolean }> {
+  const { backend, principal, tenant, session, newest, traceparent: trace } = of;
+  const row = await backend.find(principal, newest.workflow);
+  const continued = continuedAs(row);
+  if (continued !== undefined) {
+    const message = `Session ${session} continues in workflow ${continued}, which has not begun yet. Ask again.`;
+    throw new UnavailableError('workflow-starting', message);
+  }
+  const definition = definitionNamed(backend.definitions, of.definition ?? row.definition);
+  const input = of.input === undefined ? await inputAgain(backend, newest, definition.name) : of.input;
+  const id = `resumed:${backend.ports.digest.sha256(canonicalJson([tenant, session, newest.workflow])).slice(0, 32)}`;
+  const user = newest.user ?? undefined;
+  try {
+    const { created } = await backend.client.start(definition, input, { id, tenant, session, user, trace });
+    return { workflow: id, created };
+  } catch (error) {
+    // Somebody else was first, with a workflow of another id.
+    const taken = error instanceof ConflictError && error.code === 'session-busy' ? error.details.workflow : undefined;
+    if (typeof taken === 'string') return { workflow: taken, created: false };
+    throw error;
+  }
+}
+
+/**
+ * What the newest workflow was started with. Its secret fields are given to the same definition alone: another one might show them. Throws
+ * `InvalidError` (`session-input-missing`).
+ */
+async function inputAgain({ reads, ports, client }: Backend, newest: SessionWorkflow, name: string): Promise<Json> {
+  const { workflow, definition } = newest;
+  const missing = (why: string): InvalidError =>
+    new InvalidError('session-input-missing', `input: that of ${workflow} ${why}; give one.`, { field: 'input' });
+  if (await isHistoryForgotten(reads, workflow)) throw missing('was forgotten');
+  const input = await inputOf(ports.store, workflow);
+  if (input === undefined) throw missing('is not known here');
+  const masked = canonicalJson(maskSecrets(input));
+  if (canonicalJson(input) === masked) return input;
+  if (name !== definition) throw missing(`has secret fields, which are not passed on to ${name}`);
+  const opened = await client.reveal(workflow, input);
+  if (canonicalJson(opened) === masked) throw missing('has secret fields, which this process may not open');
+  return opened;
+}
 
 export const handOver = route({
   method: 'POST',

@@ -141,6 +141,8 @@ it('asks a server with the rights of its credential, within its tenant', async (
   expect((await acme.call('facts')).data).toMatchObject({ facts: [{ text: 'Ana works from Lisbon', source: 'ann' }] });
   expect((await globex.call('facts')).data).toEqual({ facts: [] });
   expect((await viewer.call('facts')).error).toMatchObject({ code: 'right-missing' });
+  const continued = await viewer.call('session_continue', { session: 's1' });
+  expect(continued.error).toMatchObject({ code: 'right-missing' });
   const elsewhere = await as('operator@globex', { tenant: 'acme' });
   expect((await elsewhere.call('facts')).error).toMatchObject({ code: 'tenant-unknown' });
   expect((await (await as('nobody')).call('facts')).error).toMatchObject({ code: 'credentials-invalid' });
@@ -170,6 +172,22 @@ describe('a session', () => {
       workflow: { status: 'completed', output: { parcel: 'r-1' }, frontier: [] },
       summaries: [{ task_description: 'Settle the complaint about order 7.' }],
     });
+  });
+
+  it('is continued: the live workflow, or the next one, by whom may start it', async () => {
+    const asked = ['--input', '{"question":"How do I get to Bruges?"}'];
+    await call('run', 'advise', '--id', 'c1', '--session', 'sc', '--user', 'ana', ...asked);
+    const ann = await client('ann');
+    const next = await ann.call('session_continue', { session: 'sc' });
+    expect(next.data).toMatchObject({
+      created: true,
+      session: { user: 'ana', workflow: { definition: 'advise', input: { question: 'How do I get to Bruges?' } } },
+    });
+    expect(next.text).toMatch(/^Started: resumed:[0-9a-f]{32}\nSession sc of ana /);
+    const eve = await client('eve', { user: 'eve' });
+    const unknown = { code: 'session-unknown', field: 'session' };
+    expect((await eve.call('session_continue', { session: 'sc' })).error).toMatchObject(unknown);
+    expect((await ann.call('session_continue', { session: 'no-such' })).error).toMatchObject(unknown);
   });
 
   it('tells what a model call saw, rebuilt from the log', async () => {

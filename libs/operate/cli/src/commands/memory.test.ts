@@ -109,3 +109,33 @@ it('shows a session with its question, and hands it over', async () => {
   for (const id of ['a', 'b', 'c']) expect((await call(...greet, '--id', id)).code).toBe(0);
   expect((await call('session', 'show', 's2')).out).toMatch(/newest was c .*\n(?:.*\n)*.*Earlier workflows: b .*, a /);
 });
+
+it('resumes a session by its id: the live workflow, or the next one where all have ended', async () => {
+  release = await hold({ cwd, modules: [AGENTS] });
+  const live = await json('session', 'resume', 's1', '--definition', 'greet');
+  expect(live).toMatchObject({ workflow: 't1', created: false, session: { is_live: true } });
+  const shown = await call('session', 'resume', 's1', '--definition', 'greet');
+  expect(shown.out).toMatch(/^t1\nSession s1 of ana goes on in workflow t1 \(transfer v1, parked: .*\)\.\n/);
+  expect(shown.out).toMatch(/\nIt waits for a person \(\S+\): /);
+  expect(shown.err).toContain('t1 was started before; --definition and --input are not used');
+
+  const next = await json('session', 'resume', 's2');
+  expect(next).toMatchObject({ created: true, session: { workflow: { input: { name: 'Di' } } } });
+  expect((await call('watch', next.workflow)).code).toBe(0);
+  const another = await json('session', 'resume', 's2', '--input', '{"name":"Eve"}');
+  expect(another).toMatchObject({ created: true, session: { workflow: { input: { name: 'Eve' } } } });
+  expect((await call('watch', another.workflow)).code).toBe(0);
+  const unknown = await call('session', 'resume', 's9', '--json');
+  expect([unknown.code, JSON.parse(unknown.err).error.code]).toEqual([65, 'session-unknown']);
+
+  // Where nobody holds the folder, the command opens it, and the next one that runs workflows there does the rest.
+  await release();
+  const alone = await call('session', 'resume', 's2', '--workflows', AGENTS);
+  expect([alone.code, alone.err]).toEqual([
+    0,
+    expect.stringContaining('it advances with the next tidemark dev or run'),
+  ]);
+  const id = alone.out.split('\n')[0]!;
+  const ran = await call('run', 'greet', '--id', id, '--workflows', AGENTS);
+  expect(ran.out).toContain('Hello, Eve!');
+});

@@ -14,7 +14,7 @@ const userCommands = () => import('../commands/user.ts');
 const RECALL_MAX_COUNT = 20;
 const FACTS_MAX_COUNT = 1_000;
 
-export function addMemory({ command, does }: ProgramKit): void {
+export function addMemory({ command, does, modules }: ProgramKit): void {
   const group = (name: string, description: string) => {
     const parent = command(name, description).helpCommand(false);
     return (usage: string, what: string): Command =>
@@ -29,6 +29,11 @@ export function addMemory({ command, does }: ProgramKit): void {
   session('show', 'tell everything that is needed to go on: status, what it waits for, belief, notes, hand-overs')
     .argument('<session>', 'id of the session')
     .action(does(sessionCommands, 'sessionShow'));
+  modules(session('resume', 'go on with its live workflow, or start the next one where all have ended'))
+    .argument('<session>', 'id of the session')
+    .option('--definition <name>', 'start this one (default: that of the newest workflow of the session)')
+    .option('--input <json>', 'start it with this: JSON, @file or - (default: the input of the newest workflow)')
+    .action(does(sessionCommands, 'sessionResume'));
   session('handover', 'say who goes on with a session, and what they need to know')
     .argument('<session>', 'id of the session')
     .requiredOption('--from <name>', 'who hands over')

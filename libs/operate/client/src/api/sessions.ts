@@ -18,6 +18,22 @@ export interface SessionsEndpoints {
     };
     readonly answer: Session;
   };
+  /** Resume a session */
+  readonly 'POST /v1/sessions/{session}/resume': {
+    readonly input: {
+      readonly params: {
+        readonly session: string;
+      };
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+          }
+        | undefined;
+      readonly body?: ResumeSession | undefined;
+    };
+    readonly answer: ResumedSession;
+  };
   /** Hand a session over */
   readonly 'POST /v1/sessions/{session}/handovers': {
     readonly input: {
@@ -135,6 +151,21 @@ export interface SessionSummary {
   readonly open_questions: readonly string[];
   readonly next_recommended_steps: readonly string[];
   readonly created_at: string;
+}
+
+export interface ResumeSession {
+  /** Which definition is started; by default that of the newest workflow. */
+  readonly definition?: string | undefined;
+  /** What it is started with; by default the input of the newest workflow. */
+  readonly input?: unknown;
+}
+
+export interface ResumedSession {
+  /** The live workflow, or the one that was started. */
+  readonly workflow: string;
+  /** True: this request started it. */
+  readonly created: boolean;
+  readonly session: Session;
 }
 
 export interface HandOver {
