@@ -77,13 +77,16 @@ describeServers('the services', ['kafka', 'redis', 'postgres'], (servers) => {
       TIDEMARK_KEYS_URL: pathToFileURL(path.join(user.path, 'keys.json')).href,
       TIDEMARK_WORKFLOWS: `./${start.file.name}`,
       TIDEMARK_API_PORT: '0',
+      TIDEMARK_AUTH: 'off',
     };
     const services = ['coordinator', 'worker', 'compactor'].map((name) => ({
       name,
       service: user.start(`npx tidemark-${name}`, { inside, env }),
     }));
     for (const { name, service } of services) await service.says(new RegExp(`${name} started`));
-    const said = await user.run(start.commands[0]!.replace(/ --workflows \S+/, '').concat(' --json'), { inside, env });
+    const url = /"url":"(http[^"]+)"/.exec(services[0]!.service.said)![1]!;
+    const command = start.commands[0]!.replace(/ --workflows \S+/, '').concat(' --json');
+    const said = await user.run(command, { inside, env: { TIDEMARK_URL: url } });
     expect(JSON.parse(said)).toMatchObject({ status: 'completed' });
     for (const { service } of services) {
       await service.end('SIGTERM');
