@@ -20,7 +20,7 @@ export const ROWS_MUTATIONS: Mutations = {
   },
   'recovery-timed-from-the-last-death': {
     file: 'libs/engine/runtime/src/projection/lifecycle-metrics.ts',
-    edits: [['    if (this.#interruptedMs.has(workflow)) return;\n', '']],
+    edits: [['    if (isUnsettled && this.#interruptedMs.has(workflow)) return;\n', '']],
     caughtBy: 'libs/engine/runtime/src/projection/lifecycle-metrics.test.ts',
     breaks: 'A recovery lasts from the first death to the next checkpoint, also where another holder dies meanwhile.',
   },

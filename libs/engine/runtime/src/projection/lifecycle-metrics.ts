@@ -61,15 +61,17 @@ export class LifecycleMetrics {
   }
 
   #changed(type: EventType, before: StreamState, after: StreamState): void {
-    const { workflow, status } = after;
-    if (type === 'LeaseRevoked') this.#interrupted(workflow);
+    const { status } = after;
+    if (type === 'LeaseRevoked') this.#interrupted(before);
     else if (before.isUnsettled) this.#recovering(type, before, after);
     if (isClosed(after) && !isClosed(before)) this.#telemetry.count('workflows_ended_total', 1, { status });
   }
 
-  #interrupted(workflow: WorkflowId): void {
+  #interrupted({ workflow, isUnsettled }: StreamState): void {
     this.#telemetry.count('workflows_interrupted_total', 1);
-    if (this.#interruptedMs.has(workflow)) return;
+    // One that was settled since may have been so where this coordinator did not see it.
+    if (isUnsettled && this.#interruptedMs.has(workflow)) return;
+    this.#interruptedMs.delete(workflow);
     this.#interruptedMs.set(workflow, this.#clock.monotonicMs());
     if (this.#interruptedMs.size <= RECOVERIES_TIMED_MAX) return;
     const [oldest] = this.#interruptedMs.keys();
