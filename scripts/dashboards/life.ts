@@ -36,6 +36,15 @@ export const life: Dashboard = {
       title: 'Steps',
       panels: [
         {
+          title: 'Started and ended',
+          says: 'Workflows that started, and that ended, by status.',
+          unit: 'ops',
+          queries: [
+            { expr: 'sum(rate(workflows_started_total[$__rate_interval]))', legend: 'started' },
+            { expr: 'sum by (status) (rate(workflows_ended_total[$__rate_interval]))', legend: '{{status}}' },
+          ],
+        },
+        {
           title: 'Committed',
           says: 'Committed steps, by step.',
           unit: 'ops',
@@ -81,28 +90,28 @@ export const life: Dashboard = {
       panels: [
         {
           title: 'Take-overs',
-          says: 'Workflows taken over from a lost holder: resumed from their newest checkpoint, or stopped for a person or an undo.',
+          says: 'Interrupted workflows that committed a checkpoint since; and those that were parked, compensated or ended before one.',
           unit: 'ops',
           queries: [
+            { expr: 'sum(rate(workflows_interrupted_total[$__rate_interval]))', legend: 'interrupted' },
             { expr: 'sum by (outcome) (rate(checkpoint_resumes_total[$__rate_interval]))', legend: '{{outcome}}' },
           ],
         },
         {
           title: 'Resume rate',
-          says: 'Share of the take-overs that went on by themselves, in the last hour.',
+          says: 'Share of the interrupted workflows that committed a checkpoint since, in the last hour.',
           unit: 'percentunit',
           queries: [
             {
-              expr: 'sum(rate(checkpoint_resumes_total{outcome="resumed"}[1h])) / sum(rate(checkpoint_resumes_total[1h]))',
+              expr: 'sum(rate(checkpoint_resumes_total{outcome="resumed"}[1h])) / sum(rate(workflows_interrupted_total[1h]))',
               legend: 'resumed',
             },
           ],
         },
         {
-          title: 'Time to go on',
-          says: 'From the claim of an interrupted workflow until it goes on.',
+          title: 'Time to recover',
+          says: 'From the end of a lost lease to the first checkpoint after it.',
           unit: 's',
-          exemplars: true,
           warn: [1, 10],
           queries: [0.5, 0.99].map((share) => ({
             expr: `histogram_quantile(${share}, sum by (le) (rate(recovery_duration_seconds_bucket[$__rate_interval])))`,

@@ -73,6 +73,13 @@ export const scaling: Dashboard = {
           ],
         },
         {
+          title: 'The oldest work',
+          says: 'How long the oldest workflow has waited for a worker; what a paused queue keeps does not count.',
+          unit: 'ms',
+          warn: [600_000, 1_800_000],
+          queries: [{ expr: of('pool_oldest_age_ms'), legend: '{{pool}}' }],
+        },
+        {
           title: 'Held, and limited',
           says: 'Could go on if their queue were not held, or their limits not reached; in no demand.',
           unit: 'short',

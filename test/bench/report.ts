@@ -20,6 +20,11 @@ export class Report {
     if (this.#json) process.stdout.write(`${JSON.stringify(figure)}\n`);
   }
 
+  /** The figure `name`, which names its `p99`; beside it the same of p99.9, where that rests on more than the slowest value alone. */
+  addTail(name: string, values: readonly number[], unit: string): void {
+    for (const [tail, value] of tailOf(values)) this.add(name.replace('p99', tail), value, unit);
+  }
+
   note(text: string): void {
     process.stderr.write(`${text}\n`);
   }
@@ -40,5 +45,14 @@ export function quantile(values: readonly number[], q: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(Math.floor(sorted.length * q), sorted.length - 1)]!;
 }
+
+/** Below so many values the slowest one alone is their p99.9. */
+const P99_9_VALUES_MIN = 1_000;
+
+/** The p99, and the p99.9 where the values suffice, each with its name. */
+export const tailOf = (values: readonly number[]): readonly (readonly ['p99' | 'p99_9', number])[] => [
+  ['p99', quantile(values, 0.99)],
+  ...(values.length < P99_9_VALUES_MIN ? [] : [['p99_9', quantile(values, 0.999)] as const]),
+];
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);

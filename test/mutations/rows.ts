@@ -7,6 +7,23 @@ const PROJECTOR = 'libs/engine/runtime/src/projection/projector.ts';
 const PGLITE_STORE_TEST = 'libs/adapters/store-postgres/src/pglite-store.test.ts';
 
 export const ROWS_MUTATIONS: Mutations = {
+  'rebuilt-rows-are-counted-again': {
+    file: PROJECTOR,
+    edits: [
+      [
+        '      this.#lifecycle.accept(prepared.lifecycle);\n    }',
+        '    }\n    this.#lifecycle.accept(prepared.lifecycle);',
+      ],
+    ],
+    caughtBy: 'libs/engine/runtime/src/projection/lifecycle-metrics.test.ts',
+    breaks: 'A workflow is counted once as it starts and ends, however often its rows are rebuilt.',
+  },
+  'recovery-timed-from-the-last-death': {
+    file: 'libs/engine/runtime/src/projection/lifecycle-metrics.ts',
+    edits: [['    if (isUnsettled && this.#interruptedMs.has(workflow)) return;\n', '']],
+    caughtBy: 'libs/engine/runtime/src/projection/lifecycle-metrics.test.ts',
+    breaks: 'A recovery lasts from the first death to the next checkpoint, also where another holder dies meanwhile.',
+  },
   'answers-of-an-ended-thread': {
     file: 'libs/adapters/store-postgres/src/pglite/thread.ts',
     edits: [['          if (this.#worker !== worker) return;\n          if (message', '          if (message']],

@@ -3,7 +3,7 @@
  * the server is less. The rows are put into Postgres as a projector would have written them; there is no log behind them.
  */
 
-import { median, quantile, type Report } from '../report.ts';
+import { median, type Report } from '../report.ts';
 import { onCluster } from './cluster.ts';
 
 const ROW_COUNT = 100_000;
@@ -61,7 +61,7 @@ export function measureList(report: Report): Promise<void> {
       }
       if (name === 'first') {
         report.add('control.list100k_ms', median(took), 'ms');
-        report.add('control.list100k.p99_ms', quantile(took, 0.99), 'ms');
+        report.addTail('control.list100k.p99_ms', took, 'ms');
       } else report.add(`control.list100k.${name}_ms`, median(took), 'ms');
       slowest = Math.max(slowest, median(took));
     }

@@ -89,6 +89,7 @@ function latencies(samples: readonly Sample[], killsMs: readonly number[], add: 
     const commits = commitsOf(some);
     add(`${name}.p50_ms`, bucketQuantileMs(commits, 0.5), 'ms');
     add(`${name}.p99_ms`, bucketQuantileMs(commits, 0.99), 'ms');
+    add(`${name}.p99_9_ms`, bucketQuantileMs(commits, 0.999), 'ms');
     add(`${name}.over_50ms_percent`, shareAbove(commits, COMMIT_TARGET_S) * 100, '%');
   };
   tell('commit', samples);
@@ -99,6 +100,7 @@ function latencies(samples: readonly Sample[], killsMs: readonly number[], add: 
   const steps = stepsOf(samples, 'stepToStep');
   add('step_to_step.p50_ms', timeQuantile(steps, 0.5), 'ms');
   add('step_to_step.p99_ms', timeQuantile(steps, 0.99), 'ms');
+  add('step_to_step.p99_9_ms', timeQuantile(steps, 0.999), 'ms');
   add('late.p99_ms', timeQuantile(stepsOf(samples, 'late'), 0.99), 'ms');
 }
 

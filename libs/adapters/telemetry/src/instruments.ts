@@ -28,7 +28,9 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   checkpoint_commit_latency_seconds: seconds('From the end of a step to the acknowledged append of its checkpoint.'),
   checkpoint_buffer_drain_latency_seconds: seconds('Time to flush the staged checkpoints of a worker.'),
   recovery_attempts_total: counter('Recoveries, by action: replay, compensate, fail.', ['action']),
-  recovery_duration_seconds: seconds('From the claim of an interrupted workflow to its next commit.'),
+  recovery_duration_seconds: seconds(
+    'From the end of a lost lease to the first checkpoint that the workflow commits after it, both as one coordinator projects them; not told where another coordinator took over meanwhile, or the workflow was left waiting.',
+  ),
   effect_validation_failures_total: counter('Recorded effect outcomes that their validator refused, by operation.', [
     'operation',
   ]),
@@ -50,13 +52,23 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   pool_limited: gauge('Workflows of the pool that could go on if their limits were not reached.', '1', ['pool']),
   pool_unassigned: gauge('Demand for which no pool is named.', '1'),
   pool_demand_age_ms: gauge('Age of the oldest look that these rest on.', 'ms'),
+  pool_oldest_age_ms: gauge(
+    'How long the oldest workflow of the pool has waited for a worker, as far as this coordinator saw; 0: none waits. What waits for its limits counts, what a paused queue keeps does not.',
+    'ms',
+    ['pool'],
+  ),
   workflows_parked: gauge('Workflows that wait for a person, by reason.', '1', ['reason']),
   memory_scope_violations_total: counter('Reads of working memory, and prompts, that were out of scope.'),
   session_summaries_missing_total: counter('Failed workflows whose session was left without a summary.'),
   checkpoint_resumes_total: counter(
-    'Workflows taken over from a lost holder: resumed from their newest checkpoint, or stopped for a person or an undo.',
+    'Interrupted workflows by outcome: resumed, with a new checkpoint; stopped: parked, compensated or ended before one. Of all in workflows_interrupted_total.',
     ['outcome'],
   ),
+  workflows_started_total: counter('Workflows that were started, children, undos and the next runs of one included.'),
+  workflows_interrupted_total: counter(
+    'Leases of workflows that ended without their holder: it died, lost them, or a person ended them.',
+  ),
+  workflows_ended_total: counter('Workflows that ended, by status: completed, failed, compensated.', ['status']),
   session_recall_entries_total: counter(
     'Summaries of earlier sessions that were recalled, by whether words or meaning fit the question.',
     ['relevant'],

@@ -37,6 +37,7 @@ export type MetricName =
   | 'pool_limited'
   | 'pool_unassigned'
   | 'pool_demand_age_ms'
+  | 'pool_oldest_age_ms'
   | 'workflows_parked'
   | 'log_size_bytes'
   | 'blobs_collected_total'
@@ -50,6 +51,9 @@ export type MetricName =
   | 'trace_spans_exported_total'
   | 'trace_spans_dropped_total'
   | 'checkpoint_resumes_total'
+  | 'workflows_started_total'
+  | 'workflows_interrupted_total'
+  | 'workflows_ended_total'
   | 'session_recall_entries_total'
   | 'request_body_bytes'
   | 'request_bodies_refused_total';

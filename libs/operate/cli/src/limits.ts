@@ -77,6 +77,17 @@ export const INPUT_MAX_BYTES = 16_777_216;
 export const PROBE_TIMEOUT_MS = 5_000;
 /** Events behind the log from which `doctor` warns. */
 export const LAG_WARN_COUNT = 10_000;
+/** Newest workflows whose histories `doctor` looks at for its advice; and events and checkpoints of each, the newest. */
+export const RECENT_WORKFLOWS_COUNT = 10;
+export const RECENT_EVENTS_COUNT = 500;
+export const RECENT_CHECKPOINTS_COUNT = 50;
+/** Steps of a name from which on their times are judged; and what a commit takes, in milliseconds, below which it is cheap whatever the step. */
+export const STEPS_JUDGED_MIN_COUNT = 10;
+export const COMMIT_COST_MIN_MS = 5;
+/** Size of a belief that grows, in bytes, from which on `doctor` says so. */
+export const BELIEF_GROWN_BYTES = 65_536;
+/** Size of the log, in bytes, from which on `doctor` advises an archive. */
+export const ARCHIVE_ADVISED_LOG_BYTES = 10_737_418_240;
 /** A server's answer is slow from this many milliseconds on. */
 export const LATENCY_WARN_MS = 50;
 /** Free space, in bytes, below which `doctor` warns, and below which it fails. */

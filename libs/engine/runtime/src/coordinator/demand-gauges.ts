@@ -8,12 +8,13 @@ import type { Demand, Demands } from './demand.ts';
 const NEVER_MS = Number.MAX_SAFE_INTEGER;
 
 /** While it isn't known the gauges stand, and their age says so: beyond `DEMAND_STALE_MS` they are nobody's to go by. */
-export function reportDemand(demand: Pick<Demand, 'reported' | 'ageMs'>, telemetry: Telemetry): void {
+export function reportDemand(demand: Pick<Demand, 'reported' | 'ageMs' | 'oldestAgesMs'>, telemetry: Telemetry): void {
   const { ageMs } = demand;
   telemetry.gauge('pool_demand_age_ms', Number.isFinite(ageMs) ? ageMs : NEVER_MS);
   const reported = reportedBy(demand);
   if (reported === undefined) return;
   telemetry.gauge('pool_unassigned', reported.unassignedCount);
+  for (const [pool, oldestMs] of demand.oldestAgesMs()) telemetry.gauge('pool_oldest_age_ms', oldestMs, { pool });
   for (const each of reported.pools) {
     const { pool } = each;
     telemetry.gauge('pool_in_flight', each.inFlightCount, { pool });

@@ -149,6 +149,40 @@ describe('demand', () => {
       expect(demand.of('default')).toMatchObject({ inFlightCount: 1, backlogCount: 1, heldCount: 1, demandCount: 2 });
     });
 
+    it('tells how long the oldest has waited: from its wait, or the death of its holder, until a claim', () => {
+      const oldest = () => demand.oldestAgesMs().get('default');
+      expect(oldest()).toBe(0);
+      demand.applied([row('a', 0, null)]);
+      nowMs = 10;
+      demand.applied([row('a', 0, null), row('b', 1, 'w1')]);
+      nowMs = 50;
+      // What is in flight is in good hands, however long.
+      expect(oldest()).toBe(50);
+      demand.applied([row('a', 1, 'w1')]);
+      expect(oldest()).toBe(0);
+      nowMs = 60;
+      leased([], row('b', 1, 'w1'), row('a', 1, 'w2'));
+      nowMs = 75;
+      demand.applied([row('b', 1, null)]);
+      nowMs = 80;
+      expect(oldest()).toBe(20);
+      // Claimed and let go again between two looks: it waits anew.
+      demand.applied([row('a', 2, 'w3'), row('b', 2, null)]);
+      nowMs = 81;
+      expect(oldest()).toBe(1);
+    });
+
+    it('and not how long a paused queue keeps its work', () => {
+      const poll = demand.poll();
+      poll.foundRunnable(
+        [row('a', 0, null)],
+        new PausedQueues([{ definition: 'd', tenant: TENANT, by: 'ana', why: 'down', sinceMs: 0 }]),
+      );
+      poll.end();
+      nowMs = 50;
+      expect(demand.oldestAgesMs().get('default')).toBe(0);
+    });
+
     describe('leaves out what its limits keep from beginning', () => {
       const limited = (limits: NonNullable<Dispatch['limits']>) => ({ dispatch: { limits } });
       const at = (...fields: Partial<StreamRow>[]) => Object.assign({}, ...fields) as Partial<StreamRow>;

@@ -74,6 +74,8 @@ interface Entry {
   /** Absent: none, or not seen yet: leases don't tell it. It never changes. */
   readonly dispatch: Dispatch | undefined;
   readonly limits: Limits | null;
+  /** Since when nobody that lives has it, by what was seen here (monotonic milliseconds); of what is in flight: since it is. */
+  readonly sinceMs: number;
   /** When it was last seen so, as a number of a look or of a write. */
   readonly at: number;
 }
@@ -204,6 +206,18 @@ export class Demand {
     return { pools, unassignedCount: inFlightCount + backlogCount + recoveryDebtCount, ageMs };
   }
 
+  /** How long the oldest workflow of each pool has waited, in milliseconds; 0: none waits. What a paused queue keeps waits for no worker. */
+  oldestAgesMs(): ReadonlyMap<string, number> {
+    const nowMs = this.#clock.monotonicMs();
+    const ages = new Map(this.#pools.map(({ name }) => [name, 0]));
+    for (const entry of this.#entries.values()) {
+      if (!isWaiting(entry) || (entry.holder === null && this.#held.has(entry))) continue;
+      for (const pool of this.#poolsOf(entry.definition))
+        if (pool !== null) ages.set(pool, Math.max(ages.get(pool) ?? 0, nowMs - entry.sinceMs));
+    }
+    return ages;
+  }
+
   /** Of one pool. Throws `InvalidError` (`pool-unknown`), and as `told` does. */
   of(pool: string): PoolDemand & Pick<Demands, 'ageMs'> {
     if (this.#pools.every(({ name }) => name !== pool)) {
@@ -225,7 +239,7 @@ export class Demand {
     return found.length === 0 ? [null] : found.map((pool) => pool.name);
   }
 
-  #see(workflow: WorkflowId, seen: Omit<Entry, 'isDebt' | 'limits'>, isDead?: boolean): void {
+  #see(workflow: WorkflowId, seen: Omit<Entry, 'isDebt' | 'limits' | 'sinceMs'>, isDead?: boolean): void {
     const before = this.#entries.get(workflow);
     // A lease that ended by its holder's death is a debt until the next claim.
     const isDebt = isDead ?? (before?.epoch === seen.epoch && before.isDebt);
@@ -235,7 +249,9 @@ export class Demand {
     const limits = isSame ? before.limits : limitsOf(dispatch, seen.tenant, seen.epoch);
     if (before?.epoch === 0 && before.limits !== null && seen.epoch > 0)
       this.#beginnings.add(before.limits, this.#clock.monotonicMs());
-    this.#put(workflow, { ...seen, isDebt, dispatch, limits });
+    const isAsBefore = before?.epoch === seen.epoch && isWaiting(before) === isWaiting({ ...seen, isDebt });
+    const sinceMs = isAsBefore ? before.sinceMs : this.#clock.monotonicMs();
+    this.#put(workflow, { ...seen, isDebt, dispatch, limits, sinceMs });
   }
 
   #end(workflow: WorkflowId, at: number): void {
@@ -270,6 +286,9 @@ export class Demand {
 }
 
 const orderOf = ({ epoch, holder }: Pick<Entry, 'epoch' | 'holder'>): number => 2 * epoch + (holder === null ? 1 : 0);
+
+/** Nobody has it, or one that is dead. */
+const isWaiting = ({ holder, isDebt }: Pick<Entry, 'holder' | 'isDebt'>): boolean => holder === null || isDebt;
 
 /** Whose work it is never changes. */
 const countsAlike = (a: Entry, b: Entry): boolean =>

@@ -41,6 +41,7 @@ import type { ArchivedWorkflow } from '@tidemark/segments';
 import { sha256Digest } from '../kernel/index.ts';
 import { ContextRows } from './context-rows.ts';
 import { acceptedEvent, type FoldedEvent } from './folded-event.ts';
+import { type LifecycleEvent, lifecycleEvent } from './lifecycle-metrics.ts';
 import { NOTHING_LEFT_OUT, type Omitted } from './omitted-history.ts';
 import { type EffectEnvelope, effectOf } from './projected-effect.ts';
 import { streamRow, taskRow } from './stream-rows.ts';
@@ -96,6 +97,8 @@ export class ProjectionBuilder {
   entryCount = 0;
   /** Where accepted events are collected; undefined: nobody wants them. */
   accepted: FoldedEvent[] | undefined;
+  /** Likewise those that are counted. */
+  lifecycle: LifecycleEvent[] | undefined;
 
   /** `passes`: what stops a stream is passed over; for history that is past. */
   constructor(digest: Digest = sha256Digest, { passes = false } = {}) {
@@ -123,6 +126,8 @@ export class ProjectionBuilder {
       this.#row(earlier, state, { entry, verdict: step.verdict, omitted });
       const accepted = this.accepted && acceptedEvent(earlier, state, entry, step.verdict);
       if (accepted !== undefined) this.accepted?.push(accepted);
+      const counted = this.lifecycle && lifecycleEvent(earlier, state, entry, step.verdict);
+      if (counted !== undefined) this.lifecycle?.push(counted);
       const stream = changedStream(earlier, state, entry);
       if (stream !== undefined) touched.set(stream.workflow, stream);
     }

@@ -33,6 +33,7 @@ import {
 } from '../kernel/index.ts';
 import { countRejected } from '../lease/index.ts';
 import type { FoldedEvent, TraceSink } from './folded-event.ts';
+import { type LifecycleEvent, LifecycleMetrics } from './lifecycle-metrics.ts';
 import {
   FOLD_CACHE_PARTITIONS_MAX,
   PROJECTION_ENTRIES_MAX,
@@ -57,7 +58,7 @@ export interface ProjectorOptions {
   readonly onError: (error: unknown) => void;
   /** Handed every accepted event, once its rows were written. */
   readonly traces?: Pick<TraceSink, 'accept'> | undefined;
-  /** Whether rows are being rebuilt: what is rejected then was counted when it came. */
+  /** Whether rows are being rebuilt: what is folded then was counted when it came. */
   readonly isRebuilding?: (() => boolean) | undefined;
 }
 
@@ -68,6 +69,7 @@ interface Prepared {
   readonly partitions: readonly Partition[];
   readonly entryCount: number;
   readonly accepted: readonly FoldedEvent[];
+  readonly lifecycle: readonly LifecycleEvent[];
 }
 
 export class Projector {
@@ -91,10 +93,12 @@ export class Projector {
   #writeError: unknown;
   #loop: Loop | undefined;
   readonly #gathering: Gathering;
+  readonly #lifecycle: LifecycleMetrics;
 
   constructor(options: ProjectorOptions) {
     this.#options = options;
     this.#gathering = new Gathering(options.ports.clock, options.gathering);
+    this.#lifecycle = new LifecycleMetrics(options.ports);
   }
 
   start(): void {
@@ -353,6 +357,8 @@ export class Projector {
     const { lamport } = this.#options;
     const builder = new ProjectionBuilder();
     if (this.#options.traces !== undefined) builder.accepted = [];
+    const lifecycle: LifecycleEvent[] = [];
+    builder.lifecycle = lifecycle;
     const folded: Partition[] = [];
     for (const [at, { before, entries }] of stretches.entries()) {
       // Given away while it was asked what is left out.
@@ -369,7 +375,7 @@ export class Projector {
     if (folded.length === 0) return undefined;
     const batch = { ...builder.batch(), storeId: this.#storeId };
     const { entryCount, accepted = [] } = builder;
-    return { batch, judged: judgedIn(stretches), partitions: folded, entryCount, accepted };
+    return { batch, judged: judgedIn(stretches), partitions: folded, entryCount, accepted, lifecycle };
   }
 
   #keep(state: PartitionState): void {
@@ -395,7 +401,10 @@ export class Projector {
       return;
     }
     telemetry.observe('projection_batch_seconds', (clock.monotonicMs() - startedMs) / 1_000);
-    if (this.#options.isRebuilding?.() !== true) countRejected(prepared.batch.rejected, telemetry);
+    if (this.#options.isRebuilding?.() !== true) {
+      countRejected(prepared.batch.rejected, telemetry);
+      this.#lifecycle.accept(prepared.lifecycle);
+    }
     for (const partition of prepared.partitions) hints.publish('applied', partition);
     const next = new Map(prepared.batch.partitions.map((advance) => [advance.partition, advance.to]));
     this.#options.onApplied(prepared.batch.streams, next);

@@ -38,23 +38,10 @@ export interface TakeOver {
   readonly signal: AbortSignal;
   /** The effects of the newest checkpoint, from rows that hold it. */
   readonly readHead: () => Promise<readonly EffectRow[]>;
-  /** `traceparent` of the lease, where traces are on. */
-  readonly trace?: string | undefined;
 }
 
 /** The event that ends the run before it begins; undefined: go on. The state is that right after the claim. */
 export async function takeOver(state: StreamState, given: TakeOver): Promise<Draft | undefined> {
-  const { clock, telemetry } = given.host.ports;
-  const startedMs = clock.monotonicMs();
-  const first = await firstDraft(state, given);
-  if (!state.isUnsettled) return first;
-  telemetry.observe('recovery_duration_seconds', (clock.monotonicMs() - startedMs) / 1_000, undefined, given.trace);
-  const outcome = first === undefined ? 'resumed' : 'stopped';
-  telemetry.count('checkpoint_resumes_total', 1, { outcome }, given.trace);
-  return first;
-}
-
-async function firstDraft(state: StreamState, given: TakeOver): Promise<Draft | undefined> {
   if (state.ruling === 'fail') return rejectedDraft();
   if (state.ruling === 'compensate') return ruledUndo(state);
   if (state.ruling === 'cancel') return cancelDraft(state, given.definition);

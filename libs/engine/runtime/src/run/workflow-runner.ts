@@ -186,7 +186,7 @@ export class WorkflowRunner {
     const signal = this.#abort.signal;
     const first = await takeOver(stream.confirmed, {
       ...this.#options,
-      ...{ host: this.#journalHost, signal, trace: stream.trace },
+      ...{ host: this.#journalHost, signal },
     });
     return first ?? contentDraft(definition, content);
   }

@@ -30,11 +30,9 @@ export async function doctor(session: Session, options: DoctorOptions): Promise<
   const isCluster = options.state === undefined && hasClusterConfig(env);
   // The settings of a cluster are a check of their own, so they are not read here.
   const folder = isCluster ? undefined : (adminTarget(options, session) as Folder);
-  const findings = [
-    checkNode(),
-    ...(await checkDefinitions(options.workflows ?? [], session.cwd)),
-    ...(folder === undefined ? await checkCluster(session) : await checkEmbedded(session, folder)),
-  ];
+  const { findings: advice, locate } = await checkDefinitions(options.workflows ?? [], session.cwd);
+  const found = folder === undefined ? checkCluster(session, locate) : checkEmbedded(session, folder, locate);
+  const findings = [checkNode(), ...advice, ...(await found)];
   if (exitCodeOfFindings(findings) === EXIT.ok) {
     const whole = adminTarget(options, session);
     findings.push(...(await checkUnfinished(whole)));

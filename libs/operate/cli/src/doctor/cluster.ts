@@ -3,16 +3,26 @@
 import { messageOf } from '@tidemark/core';
 import { type ClusterConfig, configFromEnv, openCluster } from '@tidemark/host';
 import { EXIT, exitCodeOf } from '@tidemark/host/exit-codes';
+import { ARCHIVE_ADVISED_LOG_BYTES } from '../limits.ts';
 import { hostPlace, ownName } from '../place/place.ts';
 import type { Session } from '../session.ts';
+import { bytes } from '../text/units.ts';
+import type { Locate } from './definition-places.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 import { checkHealth, checkLog } from './health.ts';
+import { checkRecent } from './recent.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
+/** Kafka's brokers write to their disks when their systems do: what lasts, lasts by its replicas. */
+const SURVIVED = {
+  power: 'the loss of any one broker, not that of power for all at once',
+  process: 'the death of every process, not the loss of its broker',
+};
+
 const STAFF = { coordinator: 'a coordinator', worker: 'a worker' };
 
-export async function checkCluster({ env }: Pick<Session, 'env'>): Promise<readonly Finding[]> {
+export async function checkCluster({ env }: Pick<Session, 'env'>, locate: Locate): Promise<readonly Finding[]> {
   let config: ClusterConfig;
   try {
     config = configFromEnv(env);
@@ -28,8 +38,9 @@ export async function checkCluster({ env }: Pick<Session, 'env'>): Promise<reado
     probeRedis(config.redisUrl, config.tls.redis),
     probePostgres(config.postgresUrl, config.tls.postgres),
   ]);
-  const findings = [checkSettings(env), ...probes.flatMap((probe) => probe.findings)];
-  return probes.every((probe) => probe.usable) ? [...findings, ...(await checkInside(config, ownName(env)))] : findings;
+  const findings = [checkSettings(env), ...checkEncryption(config), ...probes.flatMap((probe) => probe.findings)];
+  if (!probes.every((probe) => probe.usable)) return findings;
+  return [...findings, ...(await checkInside(config, ownName(env), locate))];
 }
 
 /** Names only: values may hold passwords. */
@@ -38,7 +49,22 @@ function checkSettings(env: Env): Finding {
   return ok('Settings', `${names.sort().join(', ')} set, all valid`);
 }
 
-async function checkInside(config: ClusterConfig, name: string): Promise<readonly Finding[]> {
+/** Its absence is nothing to say where it is on: opening fails without the key. */
+export function checkEncryption({ keysUrl }: Pick<ClusterConfig, 'keysUrl'>): readonly Finding[] {
+  if (keysUrl !== '') return [];
+  const remedy =
+    'Name a key in TIDEMARK_KEYS_URL, and set TIDEMARK_ENCRYPTION=on, in all processes; what is written from then on is encrypted.';
+  return [warn('Encryption', 'off: whoever reads Kafka, Postgres or the archive reads what workflows say', remedy)];
+}
+
+/** A log without an archive only grows. */
+export function checkArchive({ tiers }: Pick<ClusterConfig, 'tiers'>, logBytes: number): readonly Finding[] {
+  if (tiers.archiveUrl !== '' || logBytes < ARCHIVE_ADVISED_LOG_BYTES) return [];
+  const remedy = 'Name a bucket in TIDEMARK_ARCHIVE_URL, in all processes, and run a compactor (docs/retention.md).';
+  return [warn('Archive', `none, and the log holds ${bytes(logBytes)}: all history stays in it for ever`, remedy)];
+}
+
+async function checkInside(config: ClusterConfig, name: string, locate: Locate): Promise<readonly Finding[]> {
   try {
     const warned: Finding[] = [];
     const onWarning = (_: string, message: string) =>
@@ -46,7 +72,8 @@ async function checkInside(config: ClusterConfig, name: string): Promise<readonl
     const host = await openCluster(config, { onWarning });
     const place = await hostPlace(host, { name, shown: config.topic, isIdle: false, definitions: [] });
     try {
-      return [...warned, await checkLog(host), ...(await checkHealth(place, STAFF))];
+      const log = [await checkLog(host, SURVIVED), ...checkArchive(config, await host.ports.log.sizeBytes())];
+      return [...warned, ...log, ...(await checkHealth(place, STAFF)), ...(await checkRecent(place, locate))];
     } finally {
       await place.close();
       await host.close();

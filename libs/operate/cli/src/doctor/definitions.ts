@@ -4,21 +4,33 @@ import { messageOf } from '@tidemark/core';
 import { exitCodeOf } from '@tidemark/host/exit-codes';
 import { isWorkflow, readDefinitions } from '../definitions.ts';
 import { counted } from '../text/units.ts';
-import { type Finding, fail, ok } from './finding.ts';
+import { definitionPlaces, type Locate } from './definition-places.ts';
+import { type Finding, fail, foundAt, ok } from './finding.ts';
+
+export interface CheckedDefinitions {
+  readonly findings: readonly Finding[];
+  /** Where advice about a definition points to. */
+  readonly locate: Locate;
+}
+
+const NOWHERE: Locate = () => undefined;
 
 /** `named`: modules; none: nothing is looked at. */
-export async function checkDefinitions(named: readonly string[], cwd: string): Promise<readonly Finding[]> {
-  if (named.length === 0) return [];
+export async function checkDefinitions(named: readonly string[], cwd: string): Promise<CheckedDefinitions> {
+  if (named.length === 0) return { findings: [], locate: NOWHERE };
   try {
     const definitions = (await readDefinitions(named, cwd)).filter(isWorkflow);
+    const locate = await definitionPlaces(named, cwd);
     const found = definitions.flatMap(({ name, warnings }) =>
-      warnings.map((warning) => ({ line: `${name}: ${warning.message}`, json: { definition: name, ...warning } })),
+      warnings.map((warning) => foundAt({ definition: name, ...warning }, locate)),
     );
     const count = counted(definitions.length, 'workflow');
-    if (found.length === 0) return [ok('Advice', `${count}, and nothing to say of them`)];
+    if (found.length === 0) return { findings: [ok('Advice', `${count}, and nothing to say of them`)], locate };
     const remedy = 'Change what each names, or leave it as it is if that is meant.';
-    return [{ check: 'Advice', level: 'warn', message: `${count}; to know before they run:`, found, remedy }];
+    const message = `${count}; to know before they run:`;
+    return { findings: [{ check: 'Advice', level: 'warn', message, found, remedy }], locate };
   } catch (error) {
-    return [fail('Advice', messageOf(error), 'Correct the module, or name another one.', exitCodeOf(error))];
+    const remedy = 'Correct the module, or name another one.';
+    return { findings: [fail('Advice', messageOf(error), remedy, exitCodeOf(error))], locate: NOWHERE };
   }
 }

@@ -10,13 +10,19 @@ import { folderSettings, HeldFolder, holdFolder } from '../place/held-folder.ts'
 import { heldOr, ownName, type Place, placeOf } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { bytes } from '../text/units.ts';
+import type { Locate } from './definition-places.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 import { checkHealth, checkLog } from './health.ts';
 import { checkDisk } from './machine.ts';
+import { checkRecent } from './recent.ts';
 
 const STAFF = { coordinator: 'tidemark dev', worker: 'tidemark dev' };
 
-export async function checkEmbedded({ env }: Pick<Session, 'env'>, target: Folder): Promise<readonly Finding[]> {
+export async function checkEmbedded(
+  { env }: Pick<Session, 'env'>,
+  target: Folder,
+  locate: Locate,
+): Promise<readonly Finding[]> {
   const { folder, shown } = target;
   try {
     folderSettings(env);
@@ -44,7 +50,8 @@ export async function checkEmbedded({ env }: Pick<Session, 'env'>, target: Folde
     const place = found instanceof HeldFolder ? await placeOf(found, name) : found;
     try {
       const log = found instanceof HeldFolder ? [await checkLog(found.host)] : [];
-      return [...findings, checkHolder(place), ...log, ...(await checkHealth(place, STAFF))];
+      const health = [...log, ...(await checkHealth(place, STAFF)), ...(await checkRecent(place, locate))];
+      return [...findings, checkHolder(place), ...health];
     } finally {
       await place.close();
     }

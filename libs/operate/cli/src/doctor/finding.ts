@@ -1,5 +1,7 @@
 /** Owns what a check of `tidemark admin doctor` says. */
 
+import type { Locate } from './definition-places.ts';
+
 export interface Finding {
   /** What was looked at, in a word or two. */
   readonly check: string;
@@ -11,6 +13,17 @@ export interface Finding {
   readonly found?: readonly { readonly line: string; readonly json: unknown }[] | undefined;
   /** Of a failed check: what the command exits with. */
   readonly exitCode?: number | undefined;
+}
+
+/** One thing that was found of a definition, with its place where that is known. */
+export function foundAt(
+  advice: { readonly definition: string; readonly subject?: string | undefined; readonly message: string },
+  locate: Locate,
+): NonNullable<Finding['found']>[number] {
+  const { definition, subject, message } = advice;
+  const at = locate(definition, subject);
+  if (at === undefined) return { line: `${definition}: ${message}`, json: advice };
+  return { line: `${definition} (${at}): ${message}`, json: { ...advice, at } };
 }
 
 export const ok = (check: string, message: string): Finding => ({ check, level: 'ok', message });

@@ -21,11 +21,12 @@ export interface Staff {
   readonly worker: string;
 }
 
-/** Of a log that this process has open. */
-export async function checkLog({ ports: { log } }: Host): Promise<Finding> {
+const SURVIVED = { power: 'loss of power', process: 'the death of every process' };
+
+/** Of a log that this process has open; `survived`: what it survives, by its durability. */
+export async function checkLog({ ports: { log } }: Host, survived = SURVIVED): Promise<Finding> {
   const [partitions, size] = [await log.partitionCount(), await log.sizeBytes()];
-  const survives = log.durability === 'power' ? 'loss of power' : 'the death of every process';
-  return ok('Log', `${counted(partitions, 'partition')}, ${bytes(size)}; survives ${survives}`);
+  return ok('Log', `${counted(partitions, 'partition')}, ${bytes(size)}; survives ${survived[log.durability]}`);
 }
 
 export async function checkHealth(place: Place, staff: Staff): Promise<readonly Finding[]> {

@@ -78,7 +78,9 @@ export async function probeRedis(url: string, tls?: TlsFiles): Promise<Probe> {
     });
     const { ms } = await timed(() => bounded(redis.ping()));
     const field = (name: string): string => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? 'unknown';
-    const findings = [answered('Redis', `${address}, version ${field('redis_version')}`, ms)];
+    // Nothing in it must last: no persistence is right, and told as what it is.
+    const kept = field('aof_enabled') === '0' ? ', no append-only file, and none is needed' : '';
+    const findings = [answered('Redis', `${address}, version ${field('redis_version')}${kept}`, ms)];
     const policy = field('maxmemory_policy');
     if (policy !== 'noeviction' && policy !== 'unknown') {
       const remedy = 'Set maxmemory-policy to noeviction; lost jobs are rebuilt, but late.';
@@ -106,12 +108,15 @@ export async function probePostgres(url: string, tls?: TlsFiles): Promise<Probe>
   client.on('error', () => {}); // whoever waits for an answer learns of it
   try {
     await bounded(client.connect());
-    const { value, ms } = await timed(() => bounded(client.query<{ server_version: string }>('show server_version')));
-    const version = value.rows[0]?.server_version ?? 'unknown';
+    const settings = "select current_setting('server_version') as version, current_setting('fsync') as fsync";
+    const { value, ms } = await timed(() => bounded(client.query<{ version: string; fsync: string }>(settings)));
+    const { version = 'unknown', fsync } = value.rows[0] ?? {};
     const found = await bounded(
       client.query<{ there: boolean }>("select to_regclass('workflows') is not null as there"),
     );
     const findings = [answered('Postgres', `${address}, version ${version}`, ms)];
+    // Its synchronous_commit is no matter: each connection sets its own.
+    if (fsync === 'off') findings.push(warn('Postgres', 'fsync is off: a loss of power can damage its tables', FSYNC));
     if (found.rows[0]?.there === true) return { findings, usable: true };
     return { findings: [...findings, notMade('the tables are')], usable: false };
   } catch (error) {
@@ -123,6 +128,9 @@ export async function probePostgres(url: string, tls?: TlsFiles): Promise<Probe>
     await client.end().catch(() => {});
   }
 }
+
+const FSYNC =
+  'Set fsync=on. The log has all that rows say, and tidemark admin rebuild makes them from it; nothing starts meanwhile.';
 
 const notMade = (what: string): Finding =>
   warn('Postgres', `${what} not made yet`, 'The first coordinator that starts makes them.');

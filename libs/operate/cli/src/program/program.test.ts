@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -87,9 +87,18 @@ describe('a folder without state', () => {
     const { code, out } = await call(['admin', 'doctor', '--json', '--workflows', ADVISED]);
     const { checks } = JSON.parse(out) as { checks: { check: string; level: string; found?: { code: string }[] }[] };
     const found = checks.find(({ check }) => check === 'Advice');
+    const advisedLines = (await readFile(ADVISED, 'utf8')).split('\n');
     expect([code, found]).toMatchObject([
       0,
-      { level: 'warn', found: [{ definition: 'advised', code: 'effect-without-probe', subject: 'bank.wire' }] },
+      {
+        level: 'warn',
+        found: [
+          {
+            ...{ definition: 'advised', code: 'effect-without-probe', subject: 'bank.wire' },
+            at: `${ADVISED}:${advisedLines.findIndex((line) => line.includes("operation: 'bank.wire'")) + 1}`,
+          },
+        ],
+      },
     ]);
     const missing = await call(['admin', 'doctor', '--workflows', 'nowhere.ts']);
     expect([missing.code, missing.out]).toEqual([78, expect.stringContaining('fail  Advice')]);
@@ -101,6 +110,21 @@ describe('a folder without state', () => {
     const { checks } = JSON.parse(out) as { checks: { check: string; level: string }[] };
     expect(checks.map(({ check }) => check)).toEqual(['Node', 'State', 'Disk']);
   });
+});
+
+it('advises from how the newest workflows ran, and names the line', async () => {
+  const state = ['--state', 'advised'];
+  expect((await call(['run', 'advised', '--id', 'a1', '--input', '{}', '--workflows', ADVISED, ...state])).code).toBe(
+    0,
+  );
+  const { code, out } = await call(['admin', 'doctor', '--json', '--workflows', ADVISED, ...state]);
+  const { checks } = JSON.parse(out) as { checks: { check: string }[] };
+  const lines = (await readFile(ADVISED, 'utf8')).split('\n');
+  const at = `${ADVISED}:${lines.findIndex((line) => line.includes('async pay(')) + 1}`;
+  expect([code, checks.find(({ check }) => check === 'Recent')]).toMatchObject([
+    0,
+    { level: 'warn', found: [{ definition: 'advised', code: 'effects-in-one-checkpoint', subject: 'pay', at }] },
+  ]);
 });
 
 describe('what a run is given', () => {

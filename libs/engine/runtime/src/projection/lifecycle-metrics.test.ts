@@ -1,0 +1,126 @@
+/** What becomes of workflows is counted once, by what was committed; a recovery lasts until the next checkpoint, not until the claim. */
+
+import type { Controls, StreamState } from '@tidemark/core';
+import { RANGE_COUNT } from '@tidemark/ports';
+import { definitionOf, foldLog, inboxRecord, openWorkflow, P0 } from '@tidemark/testkit/engine/simulated-definition';
+import { quiet, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
+import { claimedRun } from '@tidemark/testkit/engine/simulated-run';
+import { SimulatedLog } from '@tidemark/testkit/simulated-log';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Definition } from '../definition/definition.ts';
+import { FatalError, ParkError } from '../definition/step-errors.ts';
+import { LamportClock } from '../kernel/ports.ts';
+import { Projector } from './projector.ts';
+
+let log: SimulatedLog;
+let ports: SimulatedPorts;
+let counted: Map<string, number>;
+let recoveriesS: number[];
+let isRebuilding: boolean;
+let projector: Projector;
+let holderCount: number;
+
+const make = (): Projector => {
+  const telemetry = {
+    ...ports.telemetry,
+    count: (name: string, value: number, labels: object = {}) => {
+      if (!/^workflows_|^checkpoint_resumes/.test(name)) return;
+      const key = [name, ...Object.values(labels)].join(' ');
+      counted.set(key, (counted.get(key) ?? 0) + value);
+    },
+    observe: (name: string, value: number) => {
+      if (name === 'recovery_duration_seconds') recoveriesS.push(value);
+    },
+  };
+  const made = new Projector({
+    ports: { ...ports, telemetry: { ...ports.telemetry, span: ports.telemetry.span, gauge: () => {}, ...telemetry } },
+    lamport: new LamportClock(),
+    onApplied: () => {},
+    onError: (error) => {
+      throw error;
+    },
+    isRebuilding: () => isRebuilding,
+  });
+  made.own(Array.from({ length: RANGE_COUNT }, (_, range) => range));
+  made.start();
+  return made;
+};
+
+beforeEach(() => {
+  log = new SimulatedLog(1);
+  ports = simulatedPorts(log);
+  counted = new Map();
+  recoveriesS = [];
+  isRebuilding = false;
+  holderCount = 0;
+  projector = make();
+});
+afterEach(() => projector.stop());
+
+const project = async (): Promise<void> => {
+  projector.hint([P0]);
+  await quiet();
+};
+const claim = (definition: Definition) =>
+  claimedRun(log, definition, { ports, holder: `h${++holderCount}-`, head: [] });
+
+async function die(): Promise<void> {
+  const stream: StreamState = [...(await foldLog(log)).state.streams.values()][0]!;
+  const { epoch, holder } = stream.lease!;
+  const control: Controls['LeaseRevoked'] = { epoch, holder, reason: 'holder-dead' };
+  const value = inboxRecord(stream, `revoke:${epoch}`, 'LeaseRevoked', control, null, 0);
+  await log.append(P0, [{ value, type: 'LeaseRevoked' }]);
+  await project();
+}
+
+const inTwoSteps = definitionOf({ steps: { a: () => ({ next: [{ step: 'b', input: 1 }] }), b: () => ({ done: 1 }) } });
+
+it('one that is interrupted twice and then commits: resumed once of two, and timed from the first death to that commit', async () => {
+  await openWorkflow(ports, inTwoSteps);
+  await claim(inTwoSteps);
+  await die();
+  await ports.clock.run(2_000);
+  await claim(inTwoSteps);
+  await die();
+  await ports.clock.run(3_000);
+  const { runner } = await claim(inTwoSteps);
+  await project();
+  // The claim alone is no recovery.
+  expect(recoveriesS).toEqual([]);
+  await ports.clock.run(4_000);
+  await runner.run();
+  await project();
+  expect(recoveriesS).toEqual([9]);
+  expect(Object.fromEntries(counted)).toEqual({
+    workflows_started_total: 1,
+    workflows_interrupted_total: 2,
+    'checkpoint_resumes_total resumed': 1,
+    'workflows_ended_total completed': 1,
+  });
+});
+
+it.each([
+  ['ended', () => new FatalError('no'), { 'workflows_ended_total failed': 1 }],
+  ['parked', () => new ParkError('unclear', 'A person must look.', null, null), {}],
+])('one that is %s before it commits anything was interrupted and never resumed', async (_, error, ended) => {
+  const definition = definitionOf({ steps: { a: () => Promise.reject(error()) } });
+  await openWorkflow(ports, definition);
+  await claim(definition);
+  await die();
+  const { runner } = await claim(definition);
+  await runner.run();
+  await project();
+  expect(recoveriesS).toEqual([]);
+  expect(Object.fromEntries(counted)).toEqual({
+    ...{ workflows_started_total: 1, workflows_interrupted_total: 1, 'checkpoint_resumes_total stopped': 1 },
+    ...ended,
+  });
+});
+
+it('nothing is counted again while rows are rebuilt', async () => {
+  await openWorkflow(ports, inTwoSteps);
+  await (await claim(inTwoSteps)).runner.run();
+  isRebuilding = true;
+  await project();
+  expect(Object.fromEntries(counted)).toEqual({});
+});

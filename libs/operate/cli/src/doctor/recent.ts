@@ -1,0 +1,148 @@
+/**
+ * Owns the advice that follows from how the newest workflows ran: too much in one checkpoint, checkpoints that cost more than their steps,
+ * and beliefs that only grow. It reads a bounded part of their histories, and tells sizes and times, never content.
+ */
+
+import type { Answer } from '@tidemark/client';
+import { TidemarkError } from '@tidemark/core';
+import {
+  BELIEF_GROWN_BYTES,
+  COMMIT_COST_MIN_MS,
+  RECENT_CHECKPOINTS_COUNT,
+  RECENT_EVENTS_COUNT,
+  RECENT_WORKFLOWS_COUNT,
+  STEPS_JUDGED_MIN_COUNT,
+} from '../limits.ts';
+import { type Place, within } from '../place/place.ts';
+import { bytes, counted } from '../text/units.ts';
+import type { Locate } from './definition-places.ts';
+import { type Finding, foundAt, ok } from './finding.ts';
+
+type Moment = Answer<'GET /v1/workflows/{workflow}/timeline'>['moments'][number];
+type Checkpoint = Pick<Answer<'GET /v1/workflows/{workflow}/checkpoints'>['checkpoints'][number], 'belief_change'>;
+
+/** What is looked at of one workflow, oldest first. */
+export interface RecentRun {
+  readonly workflow: string;
+  readonly definition: string;
+  readonly moments: readonly Pick<Moment, 'type' | 'at' | 'epoch' | 'control'>[];
+  readonly checkpoints: readonly Checkpoint[];
+}
+
+export interface Advice {
+  readonly code: 'effects-in-one-checkpoint' | 'checkpoint-dearer-than-step' | 'belief-grows';
+  readonly definition: string;
+  /** The step that it is about; absent: the definition. */
+  readonly subject?: string | undefined;
+  readonly message: string;
+}
+
+export async function checkRecent(place: Place, locate: Locate): Promise<readonly Finding[]> {
+  const { workflows } = await place.client.list({ limit: RECENT_WORKFLOWS_COUNT });
+  const runs: RecentRun[] = [];
+  for (const one of workflows) {
+    const run = await within(place, () => recentRun(place, one)).catch(unreadable);
+    if (run !== undefined) runs.push(run);
+  }
+  if (runs.length === 0) return [];
+  const of = `of the newest ${counted(runs.length, 'workflow')}`;
+  const found = adviceOn(runs).map((advice) => foundAt(advice, locate));
+  if (found.length === 0) return [ok('Recent', `nothing to say ${of}`)];
+  const remedy = 'Change what each names, or leave it as it is if that is meant.';
+  return [{ check: 'Recent', level: 'warn', message: `from the history ${of}:`, found, remedy }];
+}
+
+type Listed = Answer<'GET /v1/workflows'>['workflows'][number];
+
+/** Its history can't be read here, which other checks are about. */
+function unreadable(error: unknown): undefined {
+  if (!(error instanceof TidemarkError)) throw error;
+}
+
+async function recentRun({ client }: Place, row: Listed): Promise<RecentRun> {
+  const { workflow, definition, position, sequence_number: sequence } = row;
+  const params = { workflow };
+  const query = { from: Math.max(position - RECENT_EVENTS_COUNT, 0) + 1 };
+  const { moments } = await client.ask('GET /v1/workflows/{workflow}/timeline', { params, query });
+  const { checkpoints } = await client.ask('GET /v1/workflows/{workflow}/checkpoints', {
+    params,
+    query: { from: Math.max(sequence - RECENT_CHECKPOINTS_COUNT, 0) + 1, limit: RECENT_CHECKPOINTS_COUNT },
+  });
+  return { workflow, definition, moments, checkpoints };
+}
+
+/** By definition, each said once. */
+export function adviceOn(runs: readonly RecentRun[]): readonly Advice[] {
+  const byDefinition = Map.groupBy(runs, ({ definition }) => definition);
+  return [...byDefinition].flatMap(([definition, ofIt]) => [
+    ...crowdedCheckpoints(definition, ofIt),
+    ...dearCheckpoints(definition, ofIt),
+    ...grownBelief(definition, ofIt),
+  ]);
+}
+
+const isCommit = ({ type }: Pick<Moment, 'type'>): boolean => type === 'CheckpointCommitted';
+
+/** More than one irreversible effect before the same checkpoint. */
+function crowdedCheckpoints(definition: string, runs: readonly RecentRun[]): readonly Advice[] {
+  const most = new Map<string, { readonly count: number; readonly workflow: string }>();
+  for (const { workflow, moments } of runs) {
+    const keys = new Map<unknown, Set<unknown>>();
+    for (const { type, control } of moments) {
+      if (type !== 'EffectIntended' || control.kind !== 'irreversible') continue;
+      keys.set(control.task, (keys.get(control.task) ?? new Set()).add(control.key));
+    }
+    for (const { control } of moments.filter(isCommit)) {
+      const [step, count] = [String(control.step), keys.get(control.task)?.size ?? 0];
+      if (count > Math.max(most.get(step)?.count ?? 0, 1)) most.set(step, { count, workflow });
+    }
+  }
+  return [...most].map(([step, { count, workflow }]) => ({
+    ...{ code: 'effects-in-one-checkpoint', definition, subject: step },
+    message: `Step ${step} made ${count} irreversible effects before one checkpoint (${workflow}): after a failure in between all of them are in question. Give each a step of its own, so that a checkpoint follows it.`,
+  }));
+}
+
+/** What is committed by itself, without anything in between, takes longer to commit than to do. */
+function dearCheckpoints(definition: string, runs: readonly RecentRun[]): readonly Advice[] {
+  const times = new Map<string, { readonly stepsMs: number[]; readonly commitsMs: number[] }>();
+  for (const { moments } of runs) {
+    for (const [at, moment] of moments.entries()) {
+      const next = moments[at + 1];
+      if (next === undefined || !isCommit(moment) || !isCommit(next) || next.epoch !== moment.epoch) continue;
+      const [beganMs, nextMs] = [moment.control.startedAtMs, next.control.startedAtMs];
+      const endedMs = Date.parse(moment.at);
+      // Steps side by side don't wait for one another's checkpoints.
+      if (typeof beganMs !== 'number' || typeof nextMs !== 'number' || nextMs < endedMs) continue;
+      const step = String(moment.control.step);
+      const { stepsMs, commitsMs } = times.get(step) ?? { stepsMs: [], commitsMs: [] };
+      stepsMs.push(endedMs - beganMs);
+      commitsMs.push(nextMs - endedMs);
+      times.set(step, { stepsMs, commitsMs });
+    }
+  }
+  return [...times].flatMap(([step, { stepsMs, commitsMs }]) => {
+    const [stepMs, commitMs] = [medianOf(stepsMs), medianOf(commitsMs)];
+    if (stepsMs.length < STEPS_JUDGED_MIN_COUNT || commitMs < COMMIT_COST_MIN_MS || stepMs >= commitMs) return [];
+    const message = `Step ${step} takes ${stepMs} ms, and the next waits ${commitMs} ms for its checkpoint (medians of ${stepsMs.length}). If it may run again after a crash give it durability: 'staged', or do more in one step.`;
+    return [{ code: 'checkpoint-dearer-than-step', definition, subject: step, message }] as const;
+  });
+}
+
+const medianOf = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+/** Every snapshot is larger than the one before, and the newest is large. */
+function grownBelief(definition: string, runs: readonly RecentRun[]): readonly Advice[] {
+  for (const { workflow, checkpoints } of runs) {
+    const sizes = checkpoints.flatMap(({ belief_change: change }) =>
+      change != null && 'snapshot' in change ? [JSON.stringify(change.snapshot).length] : [],
+    );
+    const [first, last] = [sizes[0] ?? 0, sizes.at(-1) ?? 0];
+    const isGrowing = sizes.length > 2 && sizes.every((size, at) => at === 0 || size > sizes[at - 1]!);
+    if (!isGrowing || last < BELIEF_GROWN_BYTES || last < 2 * first) continue;
+    const message = `Its belief only grows: from ${bytes(first)} to ${bytes(last)} within ${checkpoints.length} checkpoints (${workflow}), and every takeover reads all of it. Keep in it what the next step needs; put the rest into memory or files, or begin afresh with continueAsNew.`;
+    return [{ code: 'belief-grows', definition, message }];
+  }
+  return [];
+}
