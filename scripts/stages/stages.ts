@@ -48,6 +48,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'libs/operate/host/src/large-payloads.test.ts',
       'libs/operate/host/src/rebuild.test.ts',
       'libs/operate/host/src/secrets.test.ts',
+      'test/integration/large-answers.test.ts',
     ],
   },
   chaos: {
