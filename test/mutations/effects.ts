@@ -32,6 +32,12 @@ export const EFFECTS_MUTATIONS: Mutations = {
     caughtBy: EFFECT_JOURNAL_TEST,
     breaks: 'A call is made once its intention is durable (I4).',
   },
+  'missing-validator-is-passed-over': {
+    file: 'libs/engine/runtime/src/run/takeover.ts',
+    edits: [['  if (first !== undefined) return unprobedDraft(state, definition, head.step, first);\n', '']],
+    caughtBy: 'libs/engine/runtime/src/run/takeover.test.ts',
+    breaks: 'A checkpoint whose irreversible effects nobody can be asked about goes to a person after a crash.',
+  },
   'outcome-too-large-is-lost': {
     file: EFFECT_JOURNAL,
     edits: [
