@@ -30,6 +30,10 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 20,
     why: 'History has to grow older than a second, and each command opens the folder.',
   },
+  'libs/operate/cli/src/dev-compaction.test.ts': {
+    seconds: 8,
+    why: 'History has to grow older than a second, in a folder that is opened three times.',
+  },
   'libs/operate/cli/src/embedded.test.ts': {
     seconds: 14,
     why: 'The short run on the embedded default: real processes, one of them killed.',
