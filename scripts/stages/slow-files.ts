@@ -30,6 +30,10 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     seconds: 20,
     why: 'History has to grow older than a second, and each command opens the folder.',
   },
+  'libs/operate/cli/src/dev-compaction.test.ts': {
+    seconds: 8,
+    why: 'History has to grow older than a second, in a folder that is opened three times.',
+  },
   'libs/operate/cli/src/embedded.test.ts': {
     seconds: 14,
     why: 'The short run on the embedded default: real processes, one of them killed.',
@@ -147,6 +151,7 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     why: 'Four servers of its own, whose files are searched.',
   },
   'test/integration/health.cluster.test.ts': { seconds: 20, why: 'A broker that goes and comes back below services.' },
+  'test/integration/large-answers.test.ts': { seconds: 9, why: 'A host that is opened twice, with megabytes.' },
   'test/integration/shadow.test.ts': { seconds: 10, why: 'Shadows of dozens of workflows.' },
   'test/integration/tls.cluster.test.ts': { seconds: 8, why: 'Every server with certificates, some of them wrong.' },
   'test/integration/upgrade.cluster.test.ts': {

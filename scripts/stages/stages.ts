@@ -32,6 +32,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
     about: 'Commands and hosts that open and close a folder each, as people use them.',
     files: [
       'libs/operate/cli/src/archive.test.ts',
+      'libs/operate/cli/src/dev-compaction.test.ts',
       'libs/operate/cli/src/files.test.ts',
       'libs/operate/cli/src/folder.test.ts',
       'libs/operate/cli/src/fork.test.ts',
@@ -48,6 +49,7 @@ export const LONG_STAGES: Readonly<Record<string, LongStage>> = {
       'libs/operate/host/src/large-payloads.test.ts',
       'libs/operate/host/src/rebuild.test.ts',
       'libs/operate/host/src/secrets.test.ts',
+      'test/integration/large-answers.test.ts',
     ],
   },
   chaos: {

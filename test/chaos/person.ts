@@ -3,7 +3,7 @@
  * became of the effect in question, and decides. Like a careful person it waits first until no call can be under way any more.
  */
 
-import { TidemarkError } from '@tidemark/core';
+import { type Question, TidemarkError } from '@tidemark/core';
 import type { Host } from '@tidemark/host';
 import type { Json } from '@tidemark/sdk';
 import type { Receiver } from './ledger.ts';
@@ -73,13 +73,15 @@ export class Person {
     const sinceMs = this.#asked.get(question.id) ?? now;
     this.#asked.set(question.id, sinceMs);
     if (now - sinceMs < PERSON_WAIT_MS) return;
-    await this.#host.client.decide(workflow, { question: question.id, by: BY, ...(await this.#answer(question.key)) });
+    await this.#host.client.decide(workflow, { question: question.id, by: BY, ...(await this.#answer(question)) });
     this.decidedCount++;
   }
 
   /** What became of the effect; where none is in question, it is to be tried again. */
-  async #answer(key: string | null) {
-    if (key === null) return { resolution: 'retry', why: 'nothing is in doubt' } as const;
+  async #answer({ key, code }: Pick<Question, 'key' | 'code'>) {
+    // It was committed on its receiver's own answer.
+    if (key === null || code === 'validator-missing')
+      return { resolution: 'retry', why: 'nothing is in doubt' } as const;
     const operation = Object.keys(receiverOf).find((name) => key.includes(`:${name}:`));
     if (operation === undefined) return { resolution: 'retry', why: 'no effect of the ledger' } as const;
     const signal = AbortSignal.timeout(LEDGER_TIMEOUT_MS);

@@ -16,6 +16,18 @@ test("the chart's own Kafka has segment files as large as is said", async () => 
   expect(await kafka({ servers: { kafka: { segmentBytes: 16_777_216 } } })).toEqual({ value: '16777216' });
 });
 
+test('a compactor has an archive, or there is none', async () => {
+  const without = (replicas: number) =>
+    rendered('own-servers', { settings: { TIDEMARK_ARCHIVE_URL: '' }, compactor: { replicas } });
+  await expect(without(1)).rejects.toThrow(
+    /TIDEMARK_ARCHIVE_URL is not set, so the compactor has nowhere to archive to.*set compactor\.replicas to 0/,
+  );
+  const replicasOf = (manifests: readonly Manifest[]) => named(manifests, 'Deployment', '-compactor').spec.replicas;
+  expect(replicasOf(await without(0))).toBe(0);
+  // Control: with an archive it runs.
+  expect(replicasOf(await rendered('own-servers'))).toBe(1);
+});
+
 test('each service and pool has a heap of its own', async () => {
   const manifests = await rendered('pools', { coordinator: { heapMb: 500 }, pools: { crawl: { heapMb: 1200 } } });
   const heap = (name: string) => envOf(podOf(named(manifests, 'Deployment', name))).SERVICE_HEAP_MB;

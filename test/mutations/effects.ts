@@ -32,6 +32,23 @@ export const EFFECTS_MUTATIONS: Mutations = {
     caughtBy: EFFECT_JOURNAL_TEST,
     breaks: 'A call is made once its intention is durable (I4).',
   },
+  'missing-validator-is-passed-over': {
+    file: 'libs/engine/runtime/src/run/takeover.ts',
+    edits: [['  if (first !== undefined) return unprobedDraft(state, definition, head.step, first);\n', '']],
+    caughtBy: 'libs/engine/runtime/src/run/takeover.test.ts',
+    breaks: 'A checkpoint whose irreversible effects nobody can be asked about goes to a person after a crash.',
+  },
+  'outcome-too-large-is-lost': {
+    file: EFFECT_JOURNAL,
+    edits: [
+      [
+        '      if (error instanceof LimitError) throw await this.#tooLarge(effect, key, request, response, error);\n',
+        '',
+      ],
+    ],
+    caughtBy: EFFECT_JOURNAL_TEST,
+    breaks: 'What a call cost is recorded, and a person is asked, where its answer is too large to be.',
+  },
   'outcome-is-not-awaited': {
     file: EFFECT_JOURNAL,
     edits: [['    await this.#host.writeDurably([resolvedDraft(', '    void this.#host.writeDurably([resolvedDraft(']],

@@ -115,7 +115,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   'late-probe-wait': {
     file: 'libs/engine/runtime/src/effects/effect-recovery.ts',
     edits: [['await host.ports.clock.sleep(waitMs, signal);', '']],
-    seed: 8,
+    seed: 7,
     faults: ['lost-caller'],
     workloads: MONEY,
   },

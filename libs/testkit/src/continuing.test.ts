@@ -221,7 +221,7 @@ describe('a workflow that goes on with a fresh history', () => {
     await held.reached;
     await world.client.cancel('cancelled', ask);
     held.release();
-    await expect(world.fastForward(run.result())).rejects.toThrow('undone (cancelled)');
+    await expect(world.fastForward(run.result())).rejects.toThrow('compensated (cancelled)');
     expect(await row('cancelled~2')).toBeUndefined();
     expect(undone).toContain('cancelled 1');
   });

@@ -76,7 +76,8 @@ export function answerOf(parts: Parts, hidden: Hidden): Answer {
     usage: usageOf(parts.usage),
     detail: sound(plain(detail) ?? null),
   };
-  if (Buffer.byteLength(JSON.stringify(answer)) > ANSWER_MAX_BYTES) throw new ModelAnswerTooLargeError(answer.usage);
+  const sizeBytes = Buffer.byteLength(JSON.stringify(answer));
+  if (sizeBytes > ANSWER_MAX_BYTES) throw new ModelAnswerTooLargeError(answer.usage, sizeBytes);
   return answer;
 }
 

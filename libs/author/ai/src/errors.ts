@@ -45,18 +45,18 @@ export class ModelStreamError extends UnavailableError {
   }
 }
 
-const ANSWER_TOO_LARGE = 'model-answer-too-large';
-
 /** It was answered, and paid for, and is too large to be recorded: nothing of it was. */
 export class ModelAnswerTooLargeError extends LimitError {
   /** `usage`: undefined where the answer was cut off before the provider told; then all that was reserved counts as spent. */
   readonly received: Pick<Received, 'usage'>;
 
-  constructor(usage: Usage | undefined) {
+  /** `sizeBytes`: undefined where the answer was cut off. */
+  constructor(usage: Usage | undefined, sizeBytes?: number) {
+    const size = sizeBytes === undefined ? `more than ${ANSWER_MAX_BYTES} bytes` : `${sizeBytes} bytes`;
     super(
-      ANSWER_TOO_LARGE,
-      `The answer has more than ${ANSWER_MAX_BYTES} bytes as JSON, too many for the log. Nothing of it is recorded, and the call was paid all the same. Ask for less: maxOutputTokens, or several calls.`,
-      { maxBytes: ANSWER_MAX_BYTES, usage },
+      'model-answer-too-large',
+      `The answer has ${size} as JSON, and at most ${ANSWER_MAX_BYTES} may be recorded. Nothing of it is but what it cost: the call was paid all the same. Ask for less: maxOutputTokens, or several calls.`,
+      { maxBytes: ANSWER_MAX_BYTES, sizeBytes, usage },
     );
     this.received = { usage };
   }
@@ -65,5 +65,5 @@ export class ModelAnswerTooLargeError extends LimitError {
 export const STREAM_BROKEN = 'model-stream-broken';
 export const STREAM_REFUSED = 'model-stream-refused';
 
-/** Codes after which no further attempt is made. */
-export const FINAL_CODES: readonly string[] = ['model-refused', STREAM_REFUSED, ANSWER_TOO_LARGE];
+/** Codes after which no further attempt is made. Nor is one after a `LimitError`: a person is asked then. */
+export const FINAL_CODES: readonly string[] = ['model-refused', STREAM_REFUSED];

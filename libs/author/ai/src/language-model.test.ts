@@ -2,13 +2,14 @@
 
 import type { LanguageModelV3StreamPart, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { APICallError, NoSuchModelError } from '@ai-sdk/provider';
-import type { EffectKey } from '@tidemark/core';
+import { type EffectKey, LimitError } from '@tidemark/core';
 import type { ModelDelta } from '@tidemark/runtime';
 import { MockLanguageModelV3, MockLanguageModelV4, simulateReadableStream } from 'ai/test';
 import { expect, test } from 'vitest';
 import { partsOf } from './answer.ts';
 import { ModelRefusedError, ModelStreamError, ModelUnavailableError } from './errors.ts';
 import type { SupportedModel } from './language-model.ts';
+import { ANSWER_MAX_BYTES } from './limits.ts';
 import { model } from './model.ts';
 
 const USAGE = {
@@ -171,13 +172,16 @@ test.each([
 });
 
 test('a model that runs on is cut off, and not asked again', async () => {
-  const piece = 'x'.repeat(300_000);
+  const piece = 'x'.repeat(12 * 1_024 * 1_024);
   const delta: LanguageModelV4StreamPart = { type: 'text-delta', id: '1', delta: piece };
-  await expect(asked(streaming([delta, delta, delta, FINISH]), true)).rejects.toMatchObject({
+  const cut = asked(streaming([delta, delta, delta, FINISH]), true);
+  await expect(cut).rejects.toMatchObject({
     code: 'model-answer-too-large',
-    details: { maxBytes: 700_000, usage: undefined },
+    details: { maxBytes: ANSWER_MAX_BYTES, usage: undefined },
   });
-  expect(model(streaming([])).retry.nonRetryable).toContain('model-answer-too-large');
+  // No attempt follows one, and a person is asked: it isn't named as what ends the workflow.
+  await expect(cut).rejects.toBeInstanceOf(LimitError);
+  expect(model(streaming([])).retry.nonRetryable).not.toContain('model-answer-too-large');
 });
 
 test('a whole answer that was interrupted is none either', async () => {

@@ -55,7 +55,7 @@ export async function readWhole(
   if (!more) return text;
   throw new LimitError(
     'http-response-too-large',
-    `${operation}: status ${response.status}, but the response has more than ${maxBytes} bytes. Ask for less, or raise responseMaxBytes.`,
+    `${operation}: status ${response.status}, but the response has more than ${maxBytes} bytes, and is not recorded. Ask for less, or raise responseMaxBytes.`,
     { operation, status: response.status, maxBytes },
   );
 }

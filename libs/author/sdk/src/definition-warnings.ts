@@ -14,7 +14,7 @@ export function warningsOf(spec: AnySpec): readonly DefinitionWarning[] {
 /** Effects whose unclear outcome no program can settle. */
 function unsettled(effect: EffectDefinition): readonly DefinitionWarning[] {
   if (effect.kind !== 'irreversible' || effect.probe !== undefined) return [];
-  const what = `Effect ${effect.operation} is irreversible and has no probe: when a worker dies during the call, nothing can tell whether it took place`;
+  const what = `Effect ${effect.operation} is irreversible and has no probe: when a worker dies during the call, or before the checkpoint after its own, nothing can tell whether it took place`;
   const message =
     effect.compensateUnknown === undefined
       ? `${what}, and the workflow waits for a person to decide. Add probe, or make the call idempotent by its key.`

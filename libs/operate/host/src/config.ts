@@ -198,16 +198,7 @@ export interface TierConfig {
 
 /** Reads the settings. Throws `ConfigError` (`setting-invalid`) that names each wrong setting, never its value. */
 export function configFromEnv(env: Readonly<Record<string, string | undefined>>): ClusterConfig {
-  const parsed = z.object(settings).safeParse(env);
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue) => {
-      // Of a list, one of its parts may be wrong.
-      const name = String(issue.path[0]);
-      return env[name] === undefined ? `${name} is not set` : `${name}: ${issue.message}`;
-    });
-    throw new ConfigError('setting-invalid', `Wrong settings in the environment: ${problems.join('; ')}.`);
-  }
-  const { data } = parsed;
+  const data = checked(z.object(settings), env);
   if (data.TIDEMARK_ENCRYPTION === 'on' && data.TIDEMARK_KEYS_URL === '') {
     throw new ConfigError(
       'setting-invalid',
@@ -262,11 +253,37 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
     tiers: {
       archiveUrl: data.TIDEMARK_ARCHIVE_URL,
       coldUrl: data.TIDEMARK_COLD_URL,
-      hotMs: parseDuration(data.TIDEMARK_HOT)!,
       retention: { warmMs, keepMs },
-      paceBytesPerSecond: data.TIDEMARK_COMPACTOR_MB_PER_S * 1_000_000,
+      ...compaction(data),
     },
   };
+}
+
+/** What a folder's compactor is told of them; the rest of its policy is the defaults. Throws `ConfigError` (`setting-invalid`). */
+export function compactionFromEnv(
+  env: Readonly<Record<string, string | undefined>>,
+): Pick<TierConfig, 'hotMs' | 'paceBytesPerSecond'> {
+  const { TIDEMARK_HOT, TIDEMARK_COMPACTOR_MB_PER_S } = settings;
+  return compaction(checked(z.object({ TIDEMARK_HOT, TIDEMARK_COMPACTOR_MB_PER_S }), env));
+}
+
+const compaction = (data: { readonly TIDEMARK_HOT: string; readonly TIDEMARK_COMPACTOR_MB_PER_S: number }) => ({
+  hotMs: parseDuration(data.TIDEMARK_HOT)!,
+  paceBytesPerSecond: data.TIDEMARK_COMPACTOR_MB_PER_S * 1_000_000,
+});
+
+function checked<Schema extends z.ZodType>(
+  schema: Schema,
+  env: Readonly<Record<string, string | undefined>>,
+): z.infer<Schema> {
+  const parsed = schema.safeParse(env);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => {
+    // Of a list, one of its parts may be wrong.
+    const name = String(issue.path[0]);
+    return env[name] === undefined ? `${name} is not set` : `${name}: ${issue.message}`;
+  });
+  throw new ConfigError('setting-invalid', `Wrong settings in the environment: ${problems.join('; ')}.`);
 }
 
 /** Who listens everywhere is reached at the machine's first address that isn't its own loop. */

@@ -2,7 +2,14 @@ export { rotateFileKeys } from '@tidemark/keys-file';
 export { type Access, accessRecords, auditTrail, openAccess } from './access.ts';
 export { type AccessConfig, type ApiConfig, apiConfigFromEnv } from './access-config.ts';
 export { type OpenOptions, openCluster, openClusterRebuild } from './cluster.ts';
-export { type ClusterConfig, configFromEnv, hasClusterConfig, type PoolConfig, type TierConfig } from './config.ts';
+export {
+  type ClusterConfig,
+  compactionFromEnv,
+  configFromEnv,
+  hasClusterConfig,
+  type PoolConfig,
+  type TierConfig,
+} from './config.ts';
 export { type EmbeddedOptions, openEmbedded, openEmbeddedRebuild } from './embedded.ts';
 export { EXIT, exitCodeOf } from './exit-codes.ts';
 export { giveWay, stopGivingWay } from './give-way.ts';

@@ -82,7 +82,7 @@ export async function claimedRun(
       applied: async () => {},
       onDelta: () => {},
     }),
-    readHead: async () => options.head ?? [],
+    readHead: async () => ({ step: 'a', effects: options.head ?? [] }),
     callEffect: options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
   });
   return { ports, stream, content, runner, stop, abandon };

@@ -188,6 +188,7 @@ function mayAsk({ workload, input: { receivers } }: Start, code: string): boolea
     case 'effect-unknown':
       return UNDONE.has(workload) || receivers.includes('blind') || receivers.includes('announces');
     case 'effect-invalid':
+    case 'validator-missing':
       return receivers.includes('blind');
     case 'confirmation-overdue':
       return receivers.some((receiver) => ['confirms', 'announces', 'silent'].includes(receiver));

@@ -8,6 +8,7 @@ import {
   controlsOf,
   definitionOf,
   effectOf,
+  entriesOf,
   foldLog,
   inboxRecord,
   openWorkflow,
@@ -27,7 +28,17 @@ import { CALL_WINDOW_MS } from './limits.ts';
 type Body = (context: StepContext, input: Json) => Promise<StepResult>;
 const one = (run: Body) => definitionOf({ steps: { a: run } });
 
-/** Controls of the events of a type, in order. */
+interface Parked {
+  readonly error: { readonly message: string };
+  readonly evidence: { readonly [name: string]: Json };
+}
+
+/** Payloads of the events of a type, in order. */
+const payloadsOf = async (log: SimulatedLog, type: string): Promise<readonly unknown[]> =>
+  (await entriesOf(log)).flatMap((entry) =>
+    entry.kind === 'event' && entry.envelope.type === type ? [JSON.parse(new TextDecoder().decode(entry.payload))] : [],
+  );
+
 describe('an effect', () => {
   let log: SimulatedLog;
   let calls: { readonly request: Json; readonly key: string; readonly log: string }[];
@@ -313,6 +324,47 @@ describe('an effect', () => {
     expect(seen).toHaveLength(2);
     expect(stream.confirmed.status).toBe('parked');
     expect(calls).toHaveLength(1);
+  });
+
+  it.each(['irreversible', 'idempotent'] as const)(
+    'whose answer is too large to record asks a person, with its beginning as evidence (%s)',
+    async (kind) => {
+      const pay = paying({ kind, call: async () => 'x'.repeat(1_100_000) });
+      const { runner, stream } = await heldRun(
+        log,
+        one(async (context) => ({ done: await context.effect(pay, 1) })),
+      );
+      expect(await runner.run()).toBe('closed');
+      expect(calls).toHaveLength(1);
+      expect(stream.confirmed.question).toMatchObject({ code: 'outcome-too-large', key: 'w:0.0:pay:0' });
+      const { error, evidence } = (await payloadsOf(log, 'WorkflowParked')).at(-1) as unknown as Parked;
+      expect(error.message).toMatch(/was called and has answered.*1100\d{3} bytes.*at most 1048576 fit/);
+      expect(error.message).toMatch(/Give large payloads a place \(TIDEMARK_ARCHIVE_URL\).*as the response \(done\)/);
+      expect(error.message.includes('(retry)')).toBe(kind === 'idempotent');
+      expect(evidence).toMatchObject({ operation: 'pay', maxBytes: 1_048_576 });
+      expect(evidence.beginning).toMatch(/^"x{9999}$/);
+    },
+  );
+
+  it('of a model whose answer is too large to record is counted with what it cost, and not asked again', async () => {
+    const ask = paying({
+      kind: 'idempotent',
+      retry: RETRY_AT_ONCE,
+      call: async () => 'x'.repeat(1_100_000),
+      spentOf: () => ({ tokens: 7, costMicros: 3 }),
+      lostOf: () => ({ tokens: 1_000, costMicros: 1_000 }),
+    });
+    const { runner, stream } = await heldRun(
+      log,
+      one(async (context) => ({ done: await context.effect(ask, 1) })),
+    );
+    expect(await runner.run()).toBe('closed');
+    expect(calls).toHaveLength(1);
+    const [failed] = await controlsOf(log, 'EffectResolved');
+    expect(failed).toMatchObject({ outcome: 'failed', spent: { tokens: 7, costMicros: 3 } });
+    expect(stream.confirmed).toMatchObject({ status: 'failed' });
+    const [resolved] = await payloadsOf(log, 'EffectResolved');
+    expect(resolved).toMatchObject({ error: { code: 'outcome-too-large' } });
   });
 
   it('of a closure whose result is too large fails the step, with the size named', async () => {

@@ -12,6 +12,7 @@ import {
   FencedError,
   InvalidError,
   type Json,
+  LimitError,
   type ProbeAnswer,
   type TaskId,
 } from '@tidemark/core';
@@ -33,6 +34,7 @@ import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './eff
 import { fitting, type Recovered, recoverEffect, refuseOther } from './effect-recovery.ts';
 import { EffectUses } from './effect-uses.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
+import { answerTooLarge, responseTooLarge } from './outcome-too-large.ts';
 import { type JournalHost, replayedEffect } from './replayed-effect.ts';
 
 export class EffectJournal {
@@ -228,12 +230,16 @@ export class EffectJournal {
       // Checked as the last thing before sending.
       if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;
     }
+    const answer = await this.#answered(effect, key, request, isClear);
+    await this.#resolve(effect, key, request, answer);
+    return answer;
+  }
+
+  async #answered(effect: EffectDefinition, key: EffectKey, request: Json, isClear: boolean): Promise<Json> {
     try {
       const answer = await this.#host.withinCall(key, () => this.#attempt(effect, key, request));
-      if (answer instanceof PendingResult)
-        return await this.#suspend(effect, key, firstWait(this.#host, effect, answer));
-      await this.#resolve(effect, key, request, answer);
-      return answer;
+      if (!(answer instanceof PendingResult)) return answer;
+      return await this.#suspend(effect, key, firstWait(this.#host, effect, answer));
     } catch (error) {
       if (error instanceof SuspendedError) throw error;
       throw await this.#failed(effect, key, request, isClear, error);
@@ -330,9 +336,15 @@ export class EffectJournal {
     return new EffectError(effect.operation, effect.retry, error);
   }
 
-  async #recordNotDone(effect: EffectDefinition, key: EffectKey, request: Json, error: unknown): Promise<void> {
+  async #recordNotDone(
+    effect: EffectDefinition,
+    key: EffectKey,
+    request: Json,
+    error: unknown,
+    spent = effect.lostOf?.(error),
+  ): Promise<void> {
     const [note, call] = [errorNote(error), this.#asked(effect, key, request)];
-    await this.#host.writeDurably([notDoneDraft(this.#host.ports.digest, call, note, effect.lostOf?.(error))]);
+    await this.#host.writeDurably([notDoneDraft(this.#host.ports.digest, call, note, spent)]);
     this.#host.content.journaled(key, { status: 'failed', error: note });
   }
 
@@ -343,7 +355,28 @@ export class EffectJournal {
   /** Recorded here only once the log has it: what could not be written was not resolved. */
   async #resolve(effect: EffectDefinition, key: EffectKey, request: Json, response: Json): Promise<void> {
     const call = this.#asked(effect, key, request);
-    await this.#host.writeDurably([resolvedDraft(this.#host.ports.digest, call, response, effect.spentOf)]);
+    try {
+      await this.#host.writeDurably([resolvedDraft(this.#host.ports.digest, call, response, effect.spentOf)]);
+    } catch (error) {
+      if (error instanceof LimitError) throw await this.#tooLarge(effect, key, request, response, error);
+      if (this.#signal.aborted || error instanceof FencedError) throw error;
+      throw new EffectError(effect.operation, effect.retry, error);
+    }
     this.#host.content.journaled(key, { status: 'done', response }, effect.spentOf !== undefined);
+  }
+
+  /** It was done, and the log can't take what it answered: a model's cost is recorded, and a person is asked about any other. */
+  async #tooLarge(
+    effect: EffectDefinition,
+    key: EffectKey,
+    request: Json,
+    response: Json,
+    cause: LimitError,
+  ): Promise<Error> {
+    const { operation, retry, spentOf } = effect;
+    if (spentOf === undefined) return responseTooLarge(effect, key, response, cause);
+    const error = answerTooLarge(effect, cause);
+    await this.#recordNotDone(effect, key, request, error, spentOf(response));
+    return new EffectError(operation, retry, error);
   }
 }

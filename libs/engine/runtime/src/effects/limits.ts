@@ -9,3 +9,5 @@ export const DRAIN_POLL_PERIOD_MS = 50;
 /** Weight of the newest attempt in the mean duration of a step, 0..1, and how many steps' durations are remembered. */
 export const STEP_DURATION_WEIGHT = 0.2;
 export const STEP_DURATIONS_MAX = 10_000;
+/** Characters of a response that the log can't take, as JSON, which a person is shown: they fit into a question's evidence, however they are escaped. */
+export const BEGINNING_MAX_CHARS = 10_000;

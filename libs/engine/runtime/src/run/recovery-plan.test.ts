@@ -83,13 +83,16 @@ describe('a plan', () => {
     expect(outcomesOf(left({ status: 'failed' }), { definition })).toEqual(['none → call-again']);
   });
 
-  it('holds the newest checkpoint against the outside after a death, where there is a probe', () => {
+  it('holds the newest checkpoint against the outside after a death, by its probe or by a person', () => {
     const row = { ...left({ status: 'done' }), key: KEY, operation: 'pay', kind: 'irreversible', status: 'done' };
     const headEffects = [row as unknown as EffectRow];
     const dead: StreamState = { ...opened, isUnsettled: true };
     const [planned] = planOf(dead, { definition: knowing({ probe }), headEffects }).effects;
     expect(planned).toMatchObject({ of: 'newest-checkpoint', external: true });
-    expect(outcomesOf(dead, { definition: knowing({}), headEffects })).toEqual(['none → go-on']);
+    expect(outcomesOf(dead, { definition: knowing({}), headEffects })).toEqual(['none → ask-person']);
+    const harmless = [{ ...row, kind: 'idempotent' } as unknown as EffectRow];
+    expect(outcomesOf(dead, { definition: knowing({}), headEffects: harmless })).toEqual(['none → go-on']);
+    expect(outcomesOf(opened, { definition: knowing({}), headEffects })).toEqual(['none → go-on']);
     expect(askable(dead, headEffects, knowing({ probe })).map(({ key }) => key)).toEqual([KEY]);
   });
 

@@ -31,7 +31,7 @@ import type { Definition } from '../definition/index.ts';
 import { CALL_WINDOW_MS } from '../effects/index.ts';
 import { fittingResolutions, undoId } from '../lease/index.ts';
 import { mayCompensate } from './ending.ts';
-import { budgetDraft } from './takeover.ts';
+import { budgetDraft, unprobed } from './takeover.ts';
 
 export interface RecoveryFacts {
   readonly state: StreamState;
@@ -155,7 +155,7 @@ function foundEffects({ frontier, isUnsettled }: StreamState, headEffects: reado
   return [...ofHead, ...ofTasks].filter(({ kind }) => kind !== 'pure');
 }
 
-function planned(found: Found, { state, definition, answers }: RecoveryFacts): PlannedEffect {
+function planned(found: Found, { state, headEffects, definition, answers }: RecoveryFacts): PlannedEffect {
   const { key, operation, task, kind, status, of, timeoutMs, isSuspect } = found;
   const effect = definition?.effects.find((listed) => listed.operation === operation);
   const probe = effect === undefined ? 'unknown' : effect.probe === undefined ? 'none' : 'registered';
@@ -163,17 +163,24 @@ function planned(found: Found, { state, definition, answers }: RecoveryFacts): P
   const may = effect !== undefined && mayCompensate(state, [effect], effect, status === 'done' ? 'done' : 'unknown');
   const isHead = of === 'newest-checkpoint';
   const afterDeath = state.lease !== null || isSuspect;
+  const isUnprobed =
+    isHead &&
+    afterDeath &&
+    definition !== undefined &&
+    unprobed(definition, headEffects).some((row) => row.key === key);
   const external =
     said !== null ||
     status === 'intended' ||
     status === 'pending' ||
+    isUnprobed ||
     (status === 'done' && afterDeath && !(isHead && probe === 'none'));
-  const possible = external ? POSSIBLE[probe] : (['none'] as const);
+  const possible = external && !isUnprobed ? POSSIBLE[probe] : (['none'] as const);
   const outcomes = (said === null ? possible : [said]).map((answer) => ({
     answer,
-    // What was committed is held against the outside only where there is a probe.
-    action:
-      status === 'done' && answer === 'none' && (isHead || !external)
+    // What was committed is held against the outside only where there is a probe; a person looks for what is irreversible.
+    action: isUnprobed
+      ? 'ask-person'
+      : status === 'done' && answer === 'none' && (isHead || !external)
         ? 'go-on'
         : recoveryAction({ status, kind, answer, mayCompensate: may }),
   }));

@@ -7,6 +7,7 @@ import {
   controlsOf,
   definitionOf,
   effectOf,
+  entriesOf,
   foldLog,
   inboxRecord,
   NO_RETRY,
@@ -528,6 +529,74 @@ describe('the newest checkpoint', () => {
     const after = await resumed(paying([async () => ({ status: 'not-done' })]));
     expect(after).toMatchObject({ status: 'parked', question: { code: 'phantom-checkpoint', key: 'w:0.0:pay:0' } });
     expect(ports.telemetry.counts.get('effect_validation_failures_total')).toBe(1);
+  });
+
+  describe('whose effect is irreversible and has no probe', () => {
+    const blind = effectOf({ call: async () => 'paid' });
+    const unlisted = (effect: EffectDefinition): Definition => ({ ...twoSteps(effect), effects: [] });
+
+    it.each([
+      ['in this build', twoSteps(blind), /^The newest checkpoint \(1\): step a .*w:0\.0:pay:0.*pay has no probe in/],
+      [
+        'that the definition lists',
+        unlisted(paying([async () => ({ status: 'done', response: 'paid' })])),
+        /pay is not listed in effects, with a probe/,
+      ],
+    ])('%s goes to a person, who lets it go on', async (_, definition, message) => {
+      const head = await committed(definition);
+      expect(await (await claim(definition, head)).runner.run()).toBe('closed');
+      expect(await state()).toMatchObject({
+        status: 'parked',
+        question: { code: 'validator-missing', key: 'w:0.0:pay:0', task: null },
+      });
+      const parked = (await entriesOf(log)).findLast(
+        (entry) => entry.kind === 'event' && entry.envelope.type === 'WorkflowParked',
+      );
+      const { error, evidence } = JSON.parse(
+        new TextDecoder().decode((parked as { readonly payload: Uint8Array }).payload),
+      );
+      expect(error.message).toMatch(message);
+      expect(error.message).toMatch(
+        /if it is there, let the workflow go on \(retry\); if not, compensate, or let it fail/,
+      );
+      expect(evidence).toMatchObject({ step: 'a', operation: 'pay', key: 'w:0.0:pay:0' });
+      await decide('retry');
+      expect(await (await claim(definition, head)).runner.run()).toBe('closed');
+      expect((await state()).status).toBe('completed');
+      expect(probeCount).toBe(0);
+    });
+
+    it.each<[string, Partial<EffectRow>]>([
+      ['is idempotent', { kind: 'idempotent' }],
+      ['is pure', { kind: 'pure' }],
+      ['was not done', { status: 'failed' }],
+    ])('goes on where it %s (the control)', async (_, change) => {
+      const definition = twoSteps(blind);
+      const [row] = await committed(definition);
+      expect(await (await claim(definition, [{ ...row!, ...change }])).runner.run()).toBe('closed');
+      expect((await state()).status).toBe('completed');
+    });
+
+    it('goes on where another of the checkpoint can be asked, and is there', async () => {
+      const effect = paying([async () => ({ status: 'done', response: 'paid' })]);
+      const definition = { ...twoSteps(effect), effects: [effect, { ...blind, operation: 'wire' }] };
+      const [row] = await committed(definition);
+      const wire = { ...row!, key: 'w:0.0:wire:0' as EffectRow['key'], operation: 'wire' };
+      expect(await (await claim(definition, [wire, row!])).runner.run()).toBe('closed');
+      expect((await state()).status).toBe('completed');
+      expect(probeCount).toBe(1);
+    });
+
+    it('goes on where its holder did not die (the control)', async () => {
+      const definition = twoSteps(blind);
+      await openWorkflow(ports, definition);
+      await (await claim({ ...definition, stepBudget: 1 })).runner.run();
+      await decide('retry');
+      expect(
+        await (await claim(definition, [{ kind: 'irreversible', status: 'done' } as EffectRow])).runner.run(),
+      ).toBe('closed');
+      expect((await state()).status).toBe('completed');
+    });
   });
 
   it('or is compensated where that is registered', async () => {

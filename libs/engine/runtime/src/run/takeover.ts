@@ -31,13 +31,20 @@ import { historyForgotten, retryDelayMs } from '../kernel/index.ts';
 import { type Draft, parkDraft } from '../lease/index.ts';
 import { cancelDraft, ruledUndo, undoDraft } from './ending.ts';
 
+/** The newest checkpoint: the step that committed it, and that step's effects. */
+export interface HeadCheckpoint {
+  /** Null: the opening. */
+  readonly step: string | null;
+  readonly effects: readonly EffectRow[];
+}
+
 export interface TakeOver {
   readonly definition: Definition;
   readonly content: Pick<StreamContent, 'isForgotten'>;
   readonly host: RecoveryHost;
   readonly signal: AbortSignal;
-  /** The effects of the newest checkpoint, from rows that hold it. */
-  readonly readHead: () => Promise<readonly EffectRow[]>;
+  /** The newest checkpoint, from rows that hold it. */
+  readonly readHead: () => Promise<HeadCheckpoint>;
 }
 
 /** The event that ends the run before it begins; undefined: go on. The state is that right after the claim. */
@@ -95,21 +102,50 @@ export function budgetDraft(state: StreamState, definition: Definition): Draft |
   return parkDraft(new ParkError('step-budget', message, null, { sequence: state.head.sequence }), null);
 }
 
-/** After a crash: a committed checkpoint whose effect never arrived, found by the probes that there are (D1, D3). */
+/** After a crash: a committed checkpoint whose effect never arrived, found by the probes that there are, or that none can find (D1-D3). */
 async function phantomDraft(state: StreamState, given: TakeOver): Promise<Draft | undefined> {
   // What a fork replays never left this process: nobody outside knows of it.
   if (!state.isUnsettled || state.head.sequence === 0 || isReplay(state)) return undefined;
-  const probed = new Map(
-    given.definition.effects.flatMap((effect) => (effect.probe ? [[effect.operation, effect]] : [])),
-  );
-  if (probed.size === 0) return undefined;
-  for (const row of await given.readHead()) {
+  const { definition } = given;
+  const head = await given.readHead();
+  const [first] = unprobed(definition, head.effects);
+  if (first !== undefined) return unprobedDraft(state, definition, head.step, first);
+  const probed = new Map(definition.effects.flatMap((effect) => (effect.probe ? [[effect.operation, effect]] : [])));
+  for (const row of head.effects) {
     const effect = probed.get(row.operation);
     if (effect === undefined || row.status !== 'done' || row.kind === 'pure') continue;
     const draft = await validated(state, given, effect, row);
     if (draft !== undefined) return draft;
   }
   return undefined;
+}
+
+/**
+ * The irreversible effects of a checkpoint, where the definition lists a probe for none of them: after a crash nothing can tell whether
+ * they hold. Empty where one can be asked: it speaks for its checkpoint.
+ */
+export function unprobed<Row extends Pick<EffectRow, 'operation' | 'status' | 'kind'>>(
+  { effects }: Pick<Definition, 'effects'>,
+  rows: readonly Row[],
+): readonly Row[] {
+  const done = rows.filter(({ status, kind }) => status === 'done' && kind === 'irreversible');
+  const hasProbe = ({ operation }: Row): boolean =>
+    effects.some((effect) => effect.operation === operation && effect.probe !== undefined);
+  return done.some(hasProbe) ? [] : done;
+}
+
+/** By the table it is as one that is invalid; it is compensated only when a person says so, who can look whether it is there. */
+function unprobedDraft(
+  { head }: StreamState,
+  { name, version, effects }: Definition,
+  step: string | null,
+  { key, operation }: EffectRow,
+): Draft {
+  const isListed = effects.some((effect) => effect.operation === operation);
+  const lack = isListed ? 'has no probe' : 'is not listed in effects, with a probe';
+  const message = `The newest checkpoint (${head.sequence}): step ${step} committed effect ${key}, which is irreversible, and its worker died. ${operation} ${lack} in ${name} v${version}, so nobody can be asked whether it took place. Look for it where it was made: if it is there, let the workflow go on (retry); if not, compensate, or let it fail. With a probe, no person is asked the next time.`;
+  const evidence = { step, operation, key, sequence: head.sequence, probe: 'none' };
+  return parkDraft(new ParkError('validator-missing', message, key, evidence), null);
 }
 
 /** Asks as often as the effect's policy says; what is wrong, or can't be found out, ends the run. */

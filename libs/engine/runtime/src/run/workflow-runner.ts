@@ -18,7 +18,7 @@ import {
   TidemarkError,
   uuidv7,
 } from '@tidemark/core';
-import type { EffectRow, MemoryStore } from '@tidemark/ports';
+import type { MemoryStore } from '@tidemark/ports';
 import {
   bringsContext,
   type CommitContext,
@@ -62,7 +62,7 @@ import { hasOpen, isSuspended, journalHost } from './journal-host.ts';
 import { CONTROL_POLL_PERIOD_MS, INBOX_POLL_PERIOD_MS } from './limits.ts';
 import { nextTask } from './next-task.ts';
 import { attemptStep, type PerformedStep } from './step-attempt.ts';
-import { budgetDraft, takeOver } from './takeover.ts';
+import { budgetDraft, type TakeOver, takeOver } from './takeover.ts';
 
 export interface RunnerOptions {
   readonly ports: Pick<Ports, 'clock' | 'digest' | 'prng' | 'telemetry'>;
@@ -83,7 +83,7 @@ export interface RunnerOptions {
   readonly witness: (lamport: Lamport) => void;
   readonly models: ModelCalls;
   /** Effects of the newest checkpoint, once it is projected. */
-  readonly readHead: () => Promise<readonly EffectRow[]>;
+  readonly readHead: TakeOver['readHead'];
   readonly callEffect: CallEffect;
   readonly replay?: JournalHost['replay'];
   /** Told of every attempt, and may abandon it alone once `stop` has aborted. */

@@ -5,10 +5,10 @@
 
 import type { ForkOrigin } from '@tidemark/codec';
 import { isReplay, type Json, type Partition, type Position, type TaskId, type WorkflowId } from '@tidemark/core';
-import type { EffectRow } from '@tidemark/ports';
 import { type Applied, outputsOf, type PageOf, Replay, type StreamContent } from '../history/index.ts';
 import { type Ports, whileUnavailable } from '../kernel/index.ts';
 import type { LeasedStream } from '../lease/index.ts';
+import type { HeadCheckpoint } from '../run/index.ts';
 
 export interface HeldReadsOptions {
   readonly ports: Pick<Ports, 'store' | 'clock'>;
@@ -38,14 +38,15 @@ export class HeldReads {
     await applied.wait(partition, stream.next, signal);
   }
 
-  /** The effects of the newest checkpoint, once rows hold it. */
-  async head(): Promise<readonly EffectRow[]> {
+  /** The newest checkpoint, once rows hold it. */
+  async head(): Promise<HeadCheckpoint> {
     const { ports, applied, stream, partition, signal } = this.#options;
     const { workflow, head, position: since } = stream.confirmed;
     await applied.wait(partition, stream.next, signal);
     return this.#whileUnavailable(async () => {
       const [row] = await ports.store.checkpoints(workflow, { from: head.sequence, limit: 1, since });
-      return row === undefined || row.task === null ? [] : ports.store.effects(workflow, { task: row.task, since });
+      if (row === undefined || row.task === null) return { step: null, effects: [] };
+      return { step: row.step, effects: await ports.store.effects(workflow, { task: row.task, since }) };
     });
   }
 

@@ -1,5 +1,5 @@
 /**
- * Owns `tidemark dev`: coordinator and worker in one process on a folder, live lines of what happens, and the socket through
+ * Owns `tidemark dev`: coordinator, worker and compactor in one process on a folder, live lines of what happens, and the socket through
  * which other commands on the folder are answered meanwhile.
  */
 
@@ -47,6 +47,7 @@ export async function dev(session: Session, options: DevOptions): Promise<number
   const held = await heldOr(target, name, () => holdNoticed(session, target, { definitions, onError, otlp }));
   if (!(held instanceof HeldFolder)) throw inUse(target, held.holder);
   try {
+    held.startCompactor(onError);
     await held.serve('dev', onError);
     const api = await serveApi(held, options.port, onError);
     held.closeFirst(api);

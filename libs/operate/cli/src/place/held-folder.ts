@@ -1,7 +1,7 @@
 /** Owns a state folder that a command holds itself: opening it, running workflows in it, letting it go. Commands that ask another process do not read this. */
 
 import { ConfigError, CorruptError, type TidemarkError, UnavailableError } from '@tidemark/core';
-import { embedderIn, folderKeysFromEnv, type Host, openEmbedded } from '@tidemark/host';
+import { compactionFromEnv, embedderIn, folderKeysFromEnv, type Host, openEmbedded } from '@tidemark/host';
 import type { Definition, Ports, WorkerOptions } from '@tidemark/runtime';
 import { metricsSettings, traceSettings } from '@tidemark/traces';
 import { CATCH_UP_MAX_MS, RETRY_PAUSE_MS } from '../limits.ts';
@@ -32,6 +32,15 @@ export class HeldFolder {
   async startWorker(concurrency: number, hooks: WorkerHooks): Promise<void> {
     this.runsWorker = true;
     await this.host.startWorker({ definitions: this.definitions, concurrency, ...hooks });
+  }
+
+  /**
+   * Archives from now on what is no longer hot, at a compactor's pace, so that the log doesn't grow for ever; ends with the folder. Throws
+   * `ConfigError` (`setting-invalid`).
+   */
+  startCompactor(onError: (where: string, error: unknown) => void): void {
+    const { hotMs, paceBytesPerSecond } = compactionFromEnv(this.target.env);
+    this.host.compactor({ policy: { hotMs }, paceBytesPerSecond, onError }).start();
   }
 
   /** Answers other commands on the folder from now on. */

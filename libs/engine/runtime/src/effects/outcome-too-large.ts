@@ -1,0 +1,45 @@
+/**
+ * Owns what is said of a call that was answered with more than an event may hold: that it was done, how large its answer is, how much would
+ * fit, and what can be done now. Must not write.
+ */
+
+import { type EffectKey, type Json, LimitError } from '@tidemark/core';
+import { type EffectDefinition, ParkError } from '../definition/index.ts';
+import { EVENT_MAX_BYTES } from '../views/index.ts';
+import { BEGINNING_MAX_CHARS } from './limits.ts';
+
+const CODE = 'outcome-too-large';
+
+/** A model's: what it cost is recorded, and the answer is not. `cause` names size and limit. */
+export const answerTooLarge = ({ operation }: EffectDefinition, cause: LimitError): LimitError =>
+  new LimitError(
+    CODE,
+    `${said(operation, cause)} What it cost is recorded, and no other attempt is made by itself. ${place(cause)}Ask for a shorter answer (maxOutputTokens), or in several calls.`,
+    { ...cause.details, cause },
+  );
+
+/** Any other effect's: it stays open, with the beginning of its response as evidence, until a person has given one that fits. */
+export function responseTooLarge(
+  { operation, kind }: EffectDefinition,
+  key: EffectKey,
+  response: Json,
+  cause: LimitError,
+): ParkError {
+  const again = kind === 'irreversible' ? '' : ', or mend it and call again with the same key (retry)';
+  const { sizeBytes = null, maxBytes = null } = cause.details as { readonly [name: string]: Json };
+  return new ParkError(
+    CODE,
+    `${said(operation, cause)} ${place(cause)}Let the effect answer less, or with a reference. The evidence has the beginning of this response: give what is needed of it as the response (done)${again}.`,
+    key,
+    { operation, sizeBytes, maxBytes, beginning: JSON.stringify(response).slice(0, BEGINNING_MAX_CHARS) },
+  );
+}
+
+const said = (operation: string, { message }: LimitError): string =>
+  `${operation} was called and has answered, and its answer can't be recorded: ${message}`;
+
+/** Where large payloads have a place, more than that fits. */
+const place = ({ details: { maxBytes } }: LimitError): string =>
+  typeof maxBytes === 'number' && maxBytes <= EVENT_MAX_BYTES
+    ? 'Give large payloads a place (TIDEMARK_ARCHIVE_URL), and 64 MiB fit. '
+    : '';
