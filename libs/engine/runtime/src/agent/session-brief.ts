@@ -1,10 +1,10 @@
 /**
  * Owns the gathering of all that somebody needs to go on with a session: its live workflow (or the newest), what it waits for and
  * why, what it asks, what it believes, and what those before left in words. Reads rows alone and changes nothing. Its names
- * are those that every door shows (commands, MCP): plain data, which crosses a socket unchanged, with secret fields masked.
+ * are those that every door shows (commands, MCP): plain data, which crosses a socket unchanged.
  */
 
-import { decodePayload, maskSecrets } from '@tidemark/codec';
+import { decodePayload } from '@tidemark/codec';
 import {
   type Blocked,
   blockedOn,
@@ -174,8 +174,8 @@ async function workflowBrief(reads: BriefReads, { workflow }: SessionWorkflow) {
     constraints: textsOf('constraint'),
     summary: textsOf('summary').at(-1) ?? null,
     checkpoint_note: textsOf('checkpoint_note').at(-1) ?? null,
-    input: maskSecrets(content.input),
-    belief: maskSecrets(content.belief),
+    input: content.input,
+    belief: content.belief,
     frontier: tasks.slice(0, BRIEF_TASKS_MAX_COUNT).map((task) => taskBrief(task, content)),
     pending_task_count: tasks.length,
     next_task:
@@ -209,8 +209,7 @@ const factsOf = (state: StreamState, row: WorkflowSummary) => ({
 
 function endOf({ status, result }: WorkflowSummary): Pick<WorkflowBrief, 'output' | 'error'> {
   if (result === null) return { output: null, error: null };
-  if (status === 'completed')
-    return { output: maskSecrets(decodePayload('WorkflowCompleted', result).output), error: null };
+  if (status === 'completed') return { output: decodePayload('WorkflowCompleted', result).output, error: null };
   // Of `WorkflowFailed`, or of a `CompensationFinished` that says why the undo failed.
   return { output: null, error: decodePayload('CompensationFinished', result).error?.message ?? null };
 }
@@ -222,7 +221,7 @@ function taskBrief(task: TaskState, content: StreamContent): TaskBrief {
     step: task.step,
     state: ready ? 'ready' : 'blocked',
     why: ready ? null : blockedWords(blockedOn(task)),
-    input: maskSecrets(content.inputOf(task.id)),
+    input: content.inputOf(task.id),
     failure_count: task.failureCount,
     effects: task.effects.map(({ operation, key, status }) => ({ operation, idempotency_key: key, status })),
   };
@@ -270,7 +269,7 @@ async function questionBrief(reads: Pick<BriefReads, 'events'>, state: StreamSta
     question_id: question.id,
     code: question.code,
     message: payload?.error.message ?? '',
-    evidence: maskSecrets(payload?.evidence ?? null),
+    evidence: payload?.evidence ?? null,
     task: question.task,
     idempotency_key: question.key,
     resolutions: fittingResolutions(state, question),

@@ -8,7 +8,7 @@
 
 import { maskSecrets, maskSecretsIn } from '@tidemark/codec';
 import { ConfigError, type Json, type StreamState, streamFromJson, type WorkflowId } from '@tidemark/core';
-import type { ProjectionStore, RecordOwner } from '@tidemark/ports';
+import type { EffectRow, JsonText, ProjectionStore, RecordOwner, StreamSnapshot } from '@tidemark/ports';
 import type {
   CompensatedDefinition,
   ContextDefinition,
@@ -21,8 +21,9 @@ import type {
   Upcaster,
 } from '../definition/index.ts';
 import { originOf } from '../history/index.ts';
-import type { FieldKeys, Ports } from '../kernel/index.ts';
+import { type FieldKeys, overridden, type Ports } from '../kernel/index.ts';
 import { undoneBy } from '../lease/index.ts';
+import type { Reads } from '../projection/index.ts';
 import { type ContentTransform, transformedStore } from '../views/index.ts';
 import { openedUndo, sealedEffect } from './secret-calls.ts';
 import { Vault } from './secret-vault.ts';
@@ -100,8 +101,35 @@ export async function shownSecrets(
   return maskSecrets((await vaultOf(secrets, owner)).reveal(value));
 }
 
-/** Rows as people see them: secret fields are masked. */
-export const maskedStore = (store: ProjectionStore): ProjectionStore => transformedStore(store, MASKING);
+/** Rows as people see them: secret fields are masked, in what rows hold and in what they bring from the log. */
+export const maskedStore = (store: ProjectionStore): ProjectionStore =>
+  overridden(transformedStore(store, MASKING), maskedReads(store));
+
+/** Of every read that brings what records say: the type knows which those are. */
+const maskedReads = (store: Reads<JsonText>): Reads<JsonText> => ({
+  loadStreams: async (ids) => (await store.loadStreams(ids)).map(maskedSnapshot),
+  checkpoints: async (...of) => (await store.checkpoints(...of)).map(masked),
+  effects: async (...of) => (await store.effects(...of)).map(maskedEffect),
+  effectPage: async (...of) => (await store.effectPage(...of)).map(maskedEffect),
+  events: async (...of) => (await store.events(...of)).map(masked),
+});
+
+const masked = <R extends { readonly payload: JsonText }>(row: R): R => ({
+  ...row,
+  payload: maskSecretsIn(row.payload),
+});
+
+const maskedEffect = (row: EffectRow): EffectRow => ({
+  ...masked(row),
+  request: row.request === null ? null : maskSecretsIn(row.request),
+});
+
+const maskedSnapshot = (snapshot: StreamSnapshot): StreamSnapshot => ({
+  ...snapshot,
+  checkpoints: snapshot.checkpoints.map(masked),
+  effects: snapshot.effects.map(masked),
+  causes: snapshot.causes.map(masked),
+});
 
 const MASKING: ContentTransform = {
   inward: async (work) => work((text) => text),

@@ -1,5 +1,6 @@
 /** The door of the room: what other rooms of the engine use of it. */
 export type { TraceSink } from './folded-event.ts';
+export type { Reads } from './logged-store.ts';
 export { OmittedHistory } from './omitted-history.ts';
 export { addPartitions, wholePartitions } from './partition-rows.ts';
 export { ProjectionBuilder } from './projection.ts';
