@@ -1,6 +1,6 @@
 /**
- * Owns which words code may not use for what the field has a name for, in identifiers and in texts that people read. The words that it uses
- * instead are in docs/concepts.md. English words in comments are free, and so are names on the wire. Must read no files.
+ * Owns which words code may not use for what the field has a name for, in identifiers and in texts that people read. Each line says the word
+ * to use instead. English words in comments are free, and so are names on the wire. Must read no files.
  */
 import type { Node } from 'oxc-parser';
 import { visitorKeys } from 'oxc-parser';

@@ -60,7 +60,7 @@ async function measureCount(count: number, store: RowStore, sql: pg.Client, repo
   };
   let known: ReadonlyMap<WorkflowId, RunnableStream> = new Map();
   const lookAtRunnable = async (): Promise<void> => {
-    const look = demand.poll();
+    const look = demand.beginPoll();
     const found = await allRunnable(store, known);
     look.foundRunnable(found, new PausedQueues([]));
     look.end();
@@ -75,7 +75,7 @@ async function measureCount(count: number, store: RowStore, sql: pg.Client, repo
   tell(
     'leases',
     await timedOften(async () => {
-      const look = demand.poll();
+      const look = demand.beginPoll();
       look.foundLeases(await store.leases(), living);
       look.end();
     }),

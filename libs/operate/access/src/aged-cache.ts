@@ -11,7 +11,7 @@ export interface AgedCacheOptions<V> {
   /** Answers that are remembered, the last used; and of those that are undefined. */
   readonly maxCount: number;
   readonly undefinedMaxCount: number;
-  readonly poll: (key: string) => Promise<V | undefined>;
+  readonly load: (key: string) => Promise<V | undefined>;
 }
 
 interface Answer<V> {
@@ -50,7 +50,7 @@ export class AgedCache<V> {
 
   #ask(key: string, askedMs: number): Promise<V | undefined> {
     this.forget(key);
-    const answer: Answer<V> = { askedMs, value: this.#options.poll(key) };
+    const answer: Answer<V> = { askedMs, value: this.#options.load(key) };
     // Until it is answered it counts as absent: nobody knows better.
     keep(this.#absent, key, answer, this.#options.undefinedMaxCount);
     answer.value.then(

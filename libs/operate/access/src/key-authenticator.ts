@@ -45,7 +45,7 @@ export class KeyAuthenticator implements Authenticator {
       ageMaxMs: KEY_AGE_MAX_MS,
       maxCount: KEYS_REMEMBERED_MAX_COUNT,
       undefinedMaxCount: UNKNOWN_REMEMBERED_MAX_COUNT,
-      poll: (id) => this.#poll(id),
+      load: (id) => this.#poll(id),
     });
   }
 

@@ -21,7 +21,7 @@ export class StandingTenants {
       ageMaxMs: KEY_AGE_MAX_MS,
       maxCount: KEYS_REMEMBERED_MAX_COUNT,
       undefinedMaxCount: KEYS_REMEMBERED_MAX_COUNT,
-      poll: (tenant) => records.tenant(tenant as TenantId),
+      load: (tenant) => records.tenant(tenant as TenantId),
     });
   }
 

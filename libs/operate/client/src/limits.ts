@@ -10,5 +10,5 @@ export const TRY_TIMEOUT_MS = 30_000;
 export const RESULT_WAIT_MS = 15_000;
 /** Longest pause between two connections of a stream, in milliseconds. */
 export const FOLLOW_PAUSE_MAX_MS = 5_000;
-/** A stream on which nothing has come for so long is rebuilt, in milliseconds; servers send heartbeats every 15 seconds. */
+/** A stream on which nothing has come for so long is connected again, in milliseconds; servers send heartbeats every 15 seconds. */
 export const SILENCE_MAX_MS = 45_000;

@@ -74,7 +74,7 @@ export class ModelCalls {
 
   /** Fragments of the workflows before this one in its session, as its bundles see them. */
   async earlierRuns(): Promise<readonly Fragment[]> {
-    const { runs } = await this.#session.dependencies(true);
+    const { runs } = await this.#session.sessionHistory(true);
     const found = await Promise.all(runs.map((one, at) => earlierRun(this.#dependencies.ports.store, one, -at - 1)));
     return found.flat();
   }
@@ -265,7 +265,7 @@ class ModelCall {
     const policy = this.#rules.bundles.get(bundle)!;
     const reported = this.#rules.system?.(input());
     const system = reported === undefined ? undefined : storableText(reported);
-    const dependencies = await this.#session.dependencies(policy.session);
+    const dependencies = await this.#session.sessionHistory(policy.session);
     for (const [name, text] of dependencies.texts) texts.set(name, text);
     return {
       type: bundle,

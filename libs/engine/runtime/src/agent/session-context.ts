@@ -11,7 +11,7 @@ import type { WorkflowContext } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
 import { SESSION_RUNS_MAX } from './limits.ts';
 
-export interface SessionAround {
+export interface SessionHistory {
   readonly runs: NonNullable<BundleOrigin['session']>;
   readonly continuation: Sha256 | undefined;
   readonly user: Sha256 | undefined;
@@ -32,7 +32,7 @@ interface Dependencies {
 const FOUND = 'session:found';
 
 interface Found {
-  readonly runs: SessionAround['runs'];
+  readonly runs: SessionHistory['runs'];
   readonly continuation?: Sha256;
   readonly user?: Sha256;
 }
@@ -46,7 +46,7 @@ export class SessionContext {
   }
 
   /** `withRuns`: whether fragments of earlier workflows of the session are wanted. */
-  async dependencies(withRuns: boolean): Promise<SessionAround> {
+  async sessionHistory(withRuns: boolean): Promise<SessionHistory> {
     const { session, user } = this.#dependencies.state();
     if (session === undefined && user === undefined && this.#dependencies.context.fork?.session === undefined) {
       return { runs: [], continuation: undefined, user: undefined, texts: new Map() };
@@ -88,7 +88,7 @@ export class SessionContext {
     return { found, texts };
   }
 
-  #runs(): Promise<SessionAround['runs']> {
+  #runs(): Promise<SessionHistory['runs']> {
     return runsBefore(this.#dependencies.ports.store, this.#dependencies.state());
   }
 
@@ -106,7 +106,7 @@ export class SessionContext {
 type Member = Pick<StreamState, 'session' | 'tenant' | 'workflow' | 'user'>;
 
 /** Workflows of its session that were opened before this one, nearest first. */
-async function runsBefore(store: Pick<ProjectionStore, 'session'>, member: Member): Promise<SessionAround['runs']> {
+async function runsBefore(store: Pick<ProjectionStore, 'session'>, member: Member): Promise<SessionHistory['runs']> {
   const { session, tenant, workflow, user = null } = member;
   if (session === undefined) return [];
   const all = await store.session(tenant, session, SESSION_RUNS_MAX + 1);

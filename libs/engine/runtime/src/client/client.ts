@@ -97,7 +97,7 @@ export class Client {
   readonly system: SystemStreams;
   readonly #starter: Starter;
   readonly #closing = new AbortController();
-  readonly #reported: WorkflowInbox;
+  readonly #inbox: WorkflowInbox;
   readonly #decisions: Decisions;
   readonly #lifecycle: Lifecycle;
   readonly #approvals: Approvals;
@@ -107,11 +107,11 @@ export class Client {
     this.#options = options;
     const { ports, lamport, partitionsMax, admission } = options;
     this.#starter = new Starter({ ports, lamport, partitionsMax, admission });
-    this.#reported = new WorkflowInbox({ ports, lamport, closing: this.#closing.signal });
-    this.#decisions = new Decisions({ ports, reported: this.#reported });
-    this.#lifecycle = new Lifecycle(this.#reported);
-    this.#judgements = new RecordJudgements(this.#reported, options.keys);
-    this.#approvals = new Approvals(ports, this.#reported, this.#closing.signal);
+    this.#inbox = new WorkflowInbox({ ports, lamport, closing: this.#closing.signal });
+    this.#decisions = new Decisions({ ports, inbox: this.#inbox });
+    this.#lifecycle = new Lifecycle(this.#inbox);
+    this.#judgements = new RecordJudgements(this.#inbox, options.keys);
+    this.#approvals = new Approvals(ports, this.#inbox, this.#closing.signal);
     this.shadows = new Shadows(options);
     this.schedules = new Schedules(this, ports);
     this.bulk = new Bulk(this, ports);
@@ -341,7 +341,7 @@ export class Client {
    * Tells what models answer in the workflow's steps, as it comes and where a call is streamed; nothing that came before. Returns what ends it.
    * Throws `ConfigError` (`watch-unavailable`) where nobody can watch.
    */
-  watch(workflow: string, listener: (reported: ModelChunk) => void): Promise<() => Promise<void>> {
+  watch(workflow: string, listener: (inbox: ModelChunk) => void): Promise<() => Promise<void>> {
     const { watch } = this.#options.ports;
     if (watch === undefined) throw new ConfigError('watch-unavailable', 'These ports have nothing to watch through.');
     return watch.subscribe(workflowId(workflow), (message) => listener(JSON.parse(message) as ModelChunk));
@@ -351,7 +351,7 @@ export class Client {
   close(): void {
     this.shadows.close();
     this.#closing.abort(new TidemarkError('client-closed', 'The client was closed.'));
-    void this.#reported.close();
+    void this.#inbox.close();
   }
 }
 

@@ -70,15 +70,15 @@ export class Queues {
 
   /**
    * Nothing of it is claimed from the answer on, until it is resumed; steps under way finish, starts are accepted and wait. Throws
-   * `InvalidError` (names the field; `queue-system`, `queue-derived`; with `sight` also `definition-unknown`: it is neither among the definitions
+   * `InvalidError` (names the field; `queue-system`, `queue-derived`; with `scope` also `definition-unknown`: it is neither among the definitions
    * nor that of a workflow that may be seen), `LimitError` (`queues-held-too-many`), `UnavailableError`.
    */
-  async pause(queue: QueueName, ask: LifecycleAsk, redaction?: QueueScope): Promise<QueueChanged> {
+  async pause(queue: QueueName, ask: LifecycleAsk, scope?: QueueScope): Promise<QueueChanged> {
     checkAsk(queue, ask);
     const { clock } = this.#ports;
     const { all } = await this.#held.poll();
     if (all.some((held) => isSame(held, queue))) return { ...queue, changed: false, held: true };
-    if (redaction !== undefined && redaction.isFuture !== true) await this.#mustBeKnown(queue, redaction);
+    if (scope !== undefined && scope.isFuture !== true) await this.#mustBeKnown(queue, scope);
     checkRoom(queue, all);
     const { definition, tenant } = queue;
     await this.#write(queue, HELD_PREFIX, { definition, tenant, by: ask.by, why: ask.why, sinceMs: clock.nowMs() });

@@ -12,11 +12,11 @@ test('the age of what is not known is beyond what anybody goes by', () => {
   const unknown = (): never => {
     throw new UnavailableError('demand-unknown', 'Nothing was seen yet; ask again.');
   };
-  reportDemand({ ageMs: Number.POSITIVE_INFINITY, reported: unknown, oldestAgesMs: unknown }, telemetry);
+  reportDemand({ ageMs: Number.POSITIVE_INFINITY, snapshot: unknown, oldestAgesMs: unknown }, telemetry);
   expect([...reported.keys()]).toEqual(['pool_demand_age_ms']);
   expect(reported.get('pool_demand_age_ms')).toBeGreaterThan(DEMAND_STALE_MS);
   const known = () => ({ pools: [], unassignedCount: 2, ageMs: 640 });
-  reportDemand({ ageMs: 640, reported: known, oldestAgesMs: () => new Map([['pay', 900]]) }, telemetry);
+  reportDemand({ ageMs: 640, snapshot: known, oldestAgesMs: () => new Map([['pay', 900]]) }, telemetry);
   expect(Object.fromEntries(reported)).toEqual({
     pool_demand_age_ms: 640,
     pool_unassigned: 2,

@@ -8,7 +8,7 @@ import type { Demand, Demands } from './demand.ts';
 const NEVER_MS = Number.MAX_SAFE_INTEGER;
 
 /** While it isn't known the gauges stand, and their age says so: beyond `DEMAND_STALE_MS` they are nobody's to go by. */
-export function reportDemand(demand: Pick<Demand, 'reported' | 'ageMs' | 'oldestAgesMs'>, telemetry: Telemetry): void {
+export function reportDemand(demand: Pick<Demand, 'snapshot' | 'ageMs' | 'oldestAgesMs'>, telemetry: Telemetry): void {
   const { ageMs } = demand;
   telemetry.gauge('pool_demand_age_ms', Number.isFinite(ageMs) ? ageMs : NEVER_MS);
   const reported = reportedBy(demand);
@@ -27,9 +27,9 @@ export function reportDemand(demand: Pick<Demand, 'reported' | 'ageMs' | 'oldest
   }
 }
 
-function reportedBy(demand: Pick<Demand, 'reported'>): Demands | undefined {
+function reportedBy(demand: Pick<Demand, 'snapshot'>): Demands | undefined {
   try {
-    return demand.reported();
+    return demand.snapshot();
   } catch (error) {
     if (error instanceof UnavailableError) return undefined;
     throw error;

@@ -33,12 +33,12 @@ describe('demand', () => {
     }) as StreamRow & RunnableStream & LeaseRow;
   const living = (...holders: string[]) => new Map(holders.map((holder) => [holder as HolderId, true]));
   const ready = (...rows: RunnableStream[]) => {
-    const poll = demand.poll();
+    const poll = demand.beginPoll();
     poll.foundRunnable(rows, NOTHING_HELD);
     poll.end();
   };
   const leased = (holders: readonly string[] | undefined, ...rows: LeaseRow[]) => {
-    const poll = demand.poll();
+    const poll = demand.beginPoll();
     poll.foundLeases(rows, holders && living(...holders));
     poll.end();
   };
@@ -49,18 +49,18 @@ describe('demand', () => {
   };
 
   it('is not told before both kinds of look were made, nor when they are old', () => {
-    expect(() => demand.reported()).toThrow(UnavailableError);
+    expect(() => demand.snapshot()).toThrow(UnavailableError);
     ready();
-    expect(() => demand.reported()).toThrow(expect.objectContaining({ code: 'demand-unknown' }));
+    expect(() => demand.snapshot()).toThrow(expect.objectContaining({ code: 'demand-unknown' }));
     leased([]);
     expect(counts()).toEqual([0, 0, 0]);
     nowMs = DEMAND_STALE_MS;
     expect(counts()).toEqual([0, 0, 0]);
     nowMs += 1;
-    expect(() => demand.reported()).toThrow(UnavailableError);
+    expect(() => demand.snapshot()).toThrow(UnavailableError);
     // One kind of look alone is not enough.
     ready();
-    expect(() => demand.reported()).toThrow(UnavailableError);
+    expect(() => demand.snapshot()).toThrow(UnavailableError);
   });
 
   describe('once looked at', () => {
@@ -129,7 +129,7 @@ describe('demand', () => {
     });
 
     it('does not fall back to what an older look found', () => {
-      const poll: DemandLook = demand.poll();
+      const poll: DemandLook = demand.beginPoll();
       demand.applied([row('a', 1, 'w1'), row('b', 3, null, { runnable: false })]);
       poll.foundRunnable([row('a', 0, null), row('b', 3, null)], NOTHING_HELD);
       poll.end();
@@ -143,7 +143,7 @@ describe('demand', () => {
       const rows = [row('a', 0, null), row('b', 0, null, { tenant: 'globex' as TenantId })];
       demand.applied([...rows, row('c', 1, 'w1')]);
       const held = new PausedQueues([{ definition: 'd', tenant: TENANT, by: 'ana', why: 'down', sinceMs: 0 }]);
-      const poll = demand.poll();
+      const poll = demand.beginPoll();
       poll.foundRunnable(rows, held);
       poll.end();
       expect(demand.of('default')).toMatchObject({ inFlightCount: 1, backlogCount: 1, heldCount: 1, demandCount: 2 });
@@ -173,7 +173,7 @@ describe('demand', () => {
     });
 
     it('and not how long a paused queue keeps its work', () => {
-      const poll = demand.poll();
+      const poll = demand.beginPoll();
       poll.foundRunnable(
         [row('a', 0, null)],
         new PausedQueues([{ definition: 'd', tenant: TENANT, by: 'ana', why: 'down', sinceMs: 0 }]),
@@ -250,7 +250,7 @@ describe('demand', () => {
       it('and not what a paused queue keeps, which takes no room', () => {
         const one = limited([{ key: 'k', scope: 'fleet', concurrency: 1 }]);
         const rows = [row('a', 0, null, one), row('b', 0, null, at(one, { tenant: 'globex' as TenantId }))];
-        const poll = demand.poll();
+        const poll = demand.beginPoll();
         poll.foundRunnable(
           rows,
           new PausedQueues([{ definition: 'd', tenant: TENANT, by: 'ana', why: 'down', sinceMs: 0 }]),
@@ -263,7 +263,7 @@ describe('demand', () => {
     it('knows nothing any more once rows were lost', () => {
       demand.applied([row('a', 0, null)]);
       demand.forget();
-      expect(() => demand.reported()).toThrow(UnavailableError);
+      expect(() => demand.snapshot()).toThrow(UnavailableError);
       ready();
       leased([]);
       expect(counts()).toEqual([0, 0, 0]);
@@ -281,12 +281,12 @@ describe('demand', () => {
     leased([]);
     const names = ['refund', 'refund~undo', 'crawl~schedule', 'both', 'elsewhere', 'tidemark.bulk'];
     demand.applied(names.map((definition) => row(definition, 0, null, { definition })));
-    expect(demand.reported().pools.map(({ pool, demandCount }) => [pool, demandCount])).toEqual([
+    expect(demand.snapshot().pools.map(({ pool, demandCount }) => [pool, demandCount])).toEqual([
       ['pay', 3],
       ['crawl', 2],
       ['other', 1],
     ]);
-    expect(demand.reported().unassignedCount).toBe(1);
+    expect(demand.snapshot().unassignedCount).toBe(1);
     expect(() => demand.of('none')).toThrow(expect.objectContaining({ code: 'pool-unknown' }));
     const twice = () => new Demand({ monotonicMs: () => 0 }, [pools[0]!, pools[0]!]);
     expect(twice).toThrow(expect.objectContaining({ code: 'pool-twice' }));

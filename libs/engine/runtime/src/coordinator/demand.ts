@@ -42,7 +42,7 @@ export interface PoolDemand {
   readonly backlogCount: number;
   /** Workflows that a dead worker had, and no other has yet. */
   readonly recoveryDebtCount: number;
-  /** The sum of these: for as many there must be workers. */
+  /** The sum of these: so many workflows need a place at a worker. */
   readonly demandCount: number;
   /** Living workers that have something in flight. */
   readonly busyWorkerCount: number;
@@ -129,7 +129,7 @@ export class Demand {
     }
   }
 
-  poll(): DemandLook {
+  beginPoll(): DemandLook {
     const number = ++this.#at;
     const beganMs = this.#clock.monotonicMs();
     this.#looks.add(number);
@@ -182,7 +182,7 @@ export class Demand {
   }
 
   /** Of all pools. Throws `UnavailableError` (`demand-unknown`) where it isn't known (D2). */
-  reported(): Demands {
+  snapshot(): Demands {
     const { ageMs } = this;
     if (ageMs > DEMAND_STALE_MS) {
       const message = Number.isFinite(ageMs)
@@ -218,7 +218,7 @@ export class Demand {
     return ages;
   }
 
-  /** Of one pool. Throws `InvalidError` (`pool-unknown`), and as `told` does. */
+  /** Of one pool. Throws `InvalidError` (`pool-unknown`), and as `snapshot` does. */
   of(pool: string): PoolDemand & Pick<Demands, 'ageMs'> {
     if (this.#pools.every(({ name }) => name !== pool)) {
       const names = this.#pools.map(({ name }) => name).join(', ');
@@ -227,7 +227,7 @@ export class Demand {
         `No pool is named '${pool.slice(0, 200)}' here (TIDEMARK_POOLS); there are: ${names}.`,
       );
     }
-    const { pools, ageMs } = this.reported();
+    const { pools, ageMs } = this.snapshot();
     return { ...pools.find((each) => each.pool === pool)!, ageMs };
   }
 

@@ -18,7 +18,7 @@ export interface DispatcherOptions {
   readonly onError: (error: unknown) => void;
   readonly held?: Pick<QueuePauses, 'known' | 'poll'> | undefined;
   /** Told of all that can run, at each sweep. */
-  readonly demand?: Pick<Demand, 'poll'> | undefined;
+  readonly demand?: Pick<Demand, 'beginPoll'> | undefined;
 }
 
 export class Dispatcher {
@@ -81,7 +81,7 @@ export class Dispatcher {
     const omitted = this.#omitted;
     // At once: what is left out from here on is for the next sweep.
     this.#omitted = held;
-    const poll = this.#options.demand?.poll();
+    const poll = this.#options.demand?.beginPoll();
     try {
       await this.#sweep(held, omitted, poll);
     } catch (error) {

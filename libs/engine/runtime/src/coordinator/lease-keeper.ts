@@ -19,7 +19,7 @@ const leaseName = (lease: LeaseRow): string => `${lease.workflow}:${lease.epoch}
 export class LeaseKeeper {
   readonly #ports: Pick<Ports, 'store' | 'liveness' | 'clock' | 'telemetry'>;
   readonly #inbox: Inbox;
-  readonly #demand: Pick<Demand, 'poll'> | undefined;
+  readonly #demand: Pick<Demand, 'beginPoll'> | undefined;
   /** Since when, on the monotonic clock, a live holder hasn't listed a lease that the rows give it. */
   #ghosts = new Map<string, number>();
   /** Leases whose revocation is in the log, until the rows say so. */
@@ -35,7 +35,7 @@ export class LeaseKeeper {
   constructor(
     ports: Pick<Ports, 'store' | 'liveness' | 'clock' | 'telemetry'>,
     inbox: Inbox,
-    demand?: Pick<Demand, 'poll'>,
+    demand?: Pick<Demand, 'beginPoll'>,
   ) {
     this.#ports = ports;
     this.#inbox = inbox;
@@ -108,7 +108,7 @@ export class LeaseKeeper {
   }
 
   async #leasesAndHolders(): Promise<{ readonly leases: readonly LeaseRow[]; readonly view: LivenessView }> {
-    const poll = this.#demand?.poll();
+    const poll = this.#demand?.beginPoll();
     try {
       const leases = await this.#ports.store.leases();
       const view = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });

@@ -1,5 +1,5 @@
 /**
- * Owns the firing of durable timers. A timer's anchor and delay are in the log; a coordinator's clock only decides the moment.
+ * Owns the firing of durable timers: those of retries, waits, time-outs and schedules. A timer's anchor and delay are in the log; a coordinator's clock only decides the moment.
  * The event's id derives from the timer, so two coordinators that fire it write the same event.
  */
 

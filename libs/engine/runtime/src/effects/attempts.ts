@@ -27,14 +27,14 @@ export interface AttemptEnds {
   /** Aborts when it counts as never made. */
   readonly over: AbortSignal;
   /** What the step sees: also aborts when the workflow is cancelled. */
-  readonly reported: AbortSignal;
+  readonly stepSignal: AbortSignal;
   abort(reason: unknown): void;
   /** Settles as the work does, or rejects once it counts as never made: a step that doesn't heed its signal holds nothing. Of one work. */
   unlessOver<T>(work: Promise<T>): Promise<T>;
 }
 
 /** A signal that is made when it is first asked for: most steps never ask, and it is the dearest thing that they would be given. */
-class Telling {
+class LazyAbortSignal {
   #controller: AbortController | undefined;
   #ended: { readonly reason: unknown } | undefined;
 
@@ -58,8 +58,8 @@ class Telling {
 
 class Ends implements AttemptEnds {
   readonly task: TaskId;
-  readonly #over = new Telling();
-  readonly #reported = new Telling();
+  readonly #over = new LazyAbortSignal();
+  readonly #stepSignal = new LazyAbortSignal();
   #leave: ((reason: unknown) => void) | undefined;
 
   constructor(task: TaskId) {
@@ -70,18 +70,18 @@ class Ends implements AttemptEnds {
     return this.#over.signal;
   }
 
-  get reported(): AbortSignal {
-    return this.#reported.signal;
+  get stepSignal(): AbortSignal {
+    return this.#stepSignal.signal;
   }
 
   abort(reason: unknown): void {
     this.#over.end(reason);
-    this.#reported.end(reason);
+    this.#stepSignal.end(reason);
     this.#leave?.(reason);
   }
 
-  report(reason: unknown): void {
-    this.#reported.end(reason);
+  cancel(reason: unknown): void {
+    this.#stepSignal.end(reason);
   }
 
   unlessOver<T>(work: Promise<T>): Promise<T> {
@@ -112,7 +112,7 @@ export class Attempts {
   begin(task: TaskId): Ends {
     const ends = new Ends(task);
     this.#underWay.add(ends);
-    if (this.#cancelled !== undefined) ends.report(this.#cancelled);
+    if (this.#cancelled !== undefined) ends.cancel(this.#cancelled);
     return ends;
   }
 
@@ -129,7 +129,7 @@ export class Attempts {
   async cancel(reason: WorkflowCancelledError, over: AbortSignal): Promise<void> {
     if (this.#cancelled !== undefined) return;
     this.#cancelled = reason;
-    for (const ends of this.#underWay) ends.report(reason);
+    for (const ends of this.#underWay) ends.cancel(reason);
     const untilMs = this.#clock.monotonicMs() + CANCEL_GRACE_MS;
     while (this.#underWay.size > 0 && !over.aborted) {
       await this.#clock.sleep(DRAIN_POLL_PERIOD_MS, over);

@@ -74,12 +74,12 @@ type Reads = Pick<ProjectionStore, 'checkpoints'>;
 
 export class Approvals {
   readonly #ports: Pick<Ports, 'store' | 'clock' | 'digest'>;
-  readonly #reported: WorkflowInbox;
+  readonly #inbox: WorkflowInbox;
   readonly #closing: AbortSignal;
 
-  constructor(ports: Pick<Ports, 'store' | 'clock' | 'digest'>, reported: WorkflowInbox, closing: AbortSignal) {
+  constructor(ports: Pick<Ports, 'store' | 'clock' | 'digest'>, inbox: WorkflowInbox, closing: AbortSignal) {
     this.#ports = ports;
-    this.#reported = reported;
+    this.#inbox = inbox;
     this.#closing = closing;
   }
 
@@ -101,7 +101,7 @@ export class Approvals {
     const by = checkName('by', given.by);
     if (given.why !== undefined) checkText('why', given.why);
     // Tasks of the next history have the same ids: what is answered is what was asked here.
-    const { row, state } = await this.#reported.exactly(id);
+    const { row, state } = await this.#inbox.exactly(id);
     const waiting = state.frontier.tasks.get(task as TaskId);
     const asking = waiting === undefined || isClosed(state) ? undefined : askingOf(waiting);
     if (asking === undefined) return this.#settled(row.workflow, task, given);
@@ -112,7 +112,7 @@ export class Approvals {
     const control = { task: task as TaskId, name: asking.name, approved: given.approved, by };
     // The same answer of the same person is one event; any other is rejected by the fold once one was taken.
     const event = eventId(`approve:${task}:${digestOf(this.#ports.digest, answer)}`);
-    if (await this.#reported.write(row, event, 'ApprovalGiven', control, { value: answer })) return { changed: true };
+    if (await this.#inbox.write(row, event, 'ApprovalGiven', control, { value: answer })) return { changed: true };
     return this.#settled(row.workflow, task, given);
   }
 
@@ -134,7 +134,7 @@ export class Approvals {
       const message = `Task ${task} of ${workflow} was ${what} by ${given.by} before. That stands.`;
       throw new ConflictError('already-answered', message, { workflow, task, by: given.by, approved: given.approved });
     }
-    const { row, state } = await this.#reported.exactly(workflow);
+    const { row, state } = await this.#inbox.exactly(workflow);
     if (isClosed(state)) throw closed(row);
     throw new ConflictError('not-asked', `Task ${task} of ${workflow} waits for no approval.`, { workflow, task });
   }

@@ -63,23 +63,23 @@ export interface SignalOptions {
 
 export interface DecisionsOptions {
   readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'prng' | 'digest' | 'secrets'>;
-  readonly reported: WorkflowInbox;
+  readonly inbox: WorkflowInbox;
 }
 
 export class Decisions {
   readonly #options: DecisionsOptions;
-  readonly #reported: WorkflowInbox;
+  readonly #inbox: WorkflowInbox;
 
   constructor(options: DecisionsOptions) {
     this.#options = options;
-    this.#reported = options.reported;
+    this.#inbox = options.inbox;
   }
 
   /** See `Client.decide`. */
   async decide(id: string, given: Decision, effects: readonly EffectDefinition[]): Promise<Decided> {
     checkDecision(given);
     // Whoever names no question answers what this workflow asks, and not what one that goes on for it does.
-    const { row, state } = await (given.question === undefined ? this.#reported.exactly(id) : this.#reported.find(id));
+    const { row, state } = await (given.question === undefined ? this.#inbox.exactly(id) : this.#inbox.find(id));
     const decision = await this.#ofThen(row.workflow, state, given);
     const { question } = state;
     if (question === null || (decision.question ?? question.id) !== question.id) {
@@ -100,14 +100,10 @@ export class Decisions {
     // The same answer of the same person is one event; any other is rejected by the fold once one was taken.
     const event = eventId(`decide:${question.id}:${digestOf(digest, control)}`);
     const payload = { why: decision.why, ...(response === undefined ? {} : { response }) };
-    if (await this.#reported.write(row, event, 'ApprovalDecided', control, payload)) {
+    if (await this.#inbox.write(row, event, 'ApprovalDecided', control, payload)) {
       return { workflow: row.workflow, question: question.id, resolution: decision.resolution };
     }
-    return this.#settled(
-      row,
-      { ...decision, question: question.id },
-      (await this.#reported.exactly(row.workflow)).state,
-    );
+    return this.#settled(row, { ...decision, question: question.id }, (await this.#inbox.exactly(row.workflow)).state);
   }
 
   /** Names the question that was open then; throws `ConflictError` (`not-asked`) where what is asked came later. */
@@ -177,7 +173,7 @@ export class Decisions {
     const responseDigest = digestOf(this.#options.ports.digest, content);
     const control = { token, outcome, responseDigest } as const;
     const event = eventId(`confirm:${effect.pending!.id}:${responseDigest}`);
-    if (await this.#reported.write(row, event, 'EffectConfirmed', control, payload)) return;
+    if (await this.#inbox.write(row, event, 'EffectConfirmed', control, payload)) return;
     if (await this.#wasConfirmed(row.workflow, token, confirmation, effects)) return;
     throw new ConflictError('already-confirmed', `What became of '${token}' was decided otherwise meanwhile.`, {
       token,
@@ -206,15 +202,15 @@ export class Decisions {
     checkName('name', name);
     const json = toJson(value ?? null, 'value of the signal');
     const sizeBytes = Buffer.byteLength(JSON.stringify(json));
-    const event = eventId(`signal:${key === undefined ? this.#reported.uuid() : checkName('key', key)}`);
+    const event = eventId(`signal:${key === undefined ? this.#inbox.uuid() : checkName('key', key)}`);
     for (let before: WorkflowId | undefined; ; ) {
-      const { row, state } = await this.#reported.find(id);
+      const { row, state } = await this.#inbox.find(id);
       // It may be what this very signal has brought to its end.
       if (isClosed(state) && state.inbox.includes(event)) return;
       if (isClosed(state)) throw closed(row);
       if (definitions !== undefined) checkSignal(definitions, row, name, json);
       if (row.workflow === before) break;
-      if (await this.#reported.write(row, event, 'SignalReceived', { name, sizeBytes }, { value: json })) return;
+      if (await this.#inbox.write(row, event, 'SignalReceived', { name, sizeBytes }, { value: json })) return;
       // Where it goes on with a fresh history since, that one is told.
       before = row.workflow;
     }
@@ -226,34 +222,34 @@ export class Decisions {
   async pin(id: string, { pinned, by, why }: Pin): Promise<void> {
     checkName('by', by);
     checkText('why', why);
-    const { row, state } = await this.#reported.find(id);
+    const { row, state } = await this.#inbox.find(id);
     if (isClosed(state)) throw closed(row);
     if (state.pinned === pinned) return;
-    const event = eventId(`pin:${this.#reported.uuid()}`);
-    if (await this.#reported.write(row, event, 'VersionPinned', { pinned, by }, { why })) return;
-    const now = await this.#reported.find(id);
+    const event = eventId(`pin:${this.#inbox.uuid()}`);
+    if (await this.#inbox.write(row, event, 'VersionPinned', { pinned, by }, { why })) return;
+    const now = await this.#inbox.find(id);
     if (now.row.workflow !== row.workflow) return this.pin(id, { pinned, by, why });
     throw closed(now.row);
   }
 
   /** See `Client.revoke`. */
   async revoke(id: string): Promise<Lease | null> {
-    const { row, state } = await this.#reported.find(id);
+    const { row, state } = await this.#inbox.find(id);
     if (isClosed(state)) throw closed(row);
     const { lease } = state;
     if (lease === null) return null;
     const { epoch, holder } = lease;
     const control = { epoch, holder, reason: 'asked' } as const;
-    const isTaken = await this.#reported.write(row, eventId(`revoke:${epoch}:asked`), 'LeaseRevoked', control, null);
+    const isTaken = await this.#inbox.write(row, eventId(`revoke:${epoch}:asked`), 'LeaseRevoked', control, null);
     return isTaken ? lease : null;
   }
 
   /** Writes memories to the stream of their subject; `key` names the write. Throws `ConflictError` (`workflow-closed`). */
   async remember(workflow: WorkflowId, memories: readonly MemoryWrite[], key?: string): Promise<void> {
-    const { row } = await this.#reported.find(workflow);
-    const event = memoryEvent(key === undefined ? this.#reported.uuid() : checkName('key', key));
-    if (await this.#reported.write(row, event, 'MemoryWritten', { count: memories.length }, { memories })) return;
-    throw closed((await this.#reported.find(workflow)).row);
+    const { row } = await this.#inbox.find(workflow);
+    const event = memoryEvent(key === undefined ? this.#inbox.uuid() : checkName('key', key));
+    if (await this.#inbox.write(row, event, 'MemoryWritten', { count: memories.length }, { memories })) return;
+    throw closed((await this.#inbox.find(workflow)).row);
   }
 
   /** See `ClientMemory.raiseBudget`. `event`: of a raise that counts once, however often it is told. */
@@ -261,24 +257,24 @@ export class Decisions {
     workflow: WorkflowId,
     control: Controls['BudgetRaised'],
     why: string,
-    event = eventId(`raise:${this.#reported.uuid()}`),
+    event = eventId(`raise:${this.#inbox.uuid()}`),
   ): Promise<void> {
     checkText('why', why);
-    const { row, state } = await this.#reported.find(workflow);
+    const { row, state } = await this.#inbox.find(workflow);
     if (isClosed(state)) throw closed(row);
-    if (await this.#reported.write(row, event, 'BudgetRaised', control, { why })) return;
-    const now = await this.#reported.find(workflow);
+    if (await this.#inbox.write(row, event, 'BudgetRaised', control, { why })) return;
+    const now = await this.#inbox.find(workflow);
     if (now.row.workflow !== row.workflow) return this.raise(workflow, control, why, event);
     throw closed(now.row);
   }
 
   /** A receiver may confirm before the holder could tell the log that it will. */
   async #findToken(id: string, token: string): Promise<{ readonly row: WorkflowSummary; readonly state: StreamState }> {
-    await this.#reported.pollFor(TOKEN_GRACE_MS, async () => {
-      const { state } = await this.#reported.find(id);
+    await this.#inbox.pollFor(TOKEN_GRACE_MS, async () => {
+      const { state } = await this.#inbox.find(id);
       return pendingEffect(state, token) !== undefined || isClosed(state) || undefined;
     });
-    return this.#reported.find(id);
+    return this.#inbox.find(id);
   }
 }
 

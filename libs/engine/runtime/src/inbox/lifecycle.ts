@@ -37,23 +37,23 @@ export const CANCELLED = 'cancelled';
 export const TERMINATED = 'terminated';
 
 export class Lifecycle {
-  readonly #reported: WorkflowInbox;
+  readonly #inbox: WorkflowInbox;
 
-  constructor(reported: WorkflowInbox) {
-    this.#reported = reported;
+  constructor(inbox: WorkflowInbox) {
+    this.#inbox = inbox;
   }
 
   /** See `Client.cancel`, `Client.terminate`, `Client.pause` and `Client.resume`. */
   async ask(id: string, act: LifecycleAct, ask: LifecycleAsk): Promise<LifecycleDone> {
     const by = checkName('by', ask.by);
     checkText('why', ask.why);
-    const { row, state } = await this.#reported.find(id);
+    const { row, state } = await this.#inbox.find(id);
     if (isSo(state, act)) return { workflow: row.workflow, changed: false };
     refuse(row, state, act);
-    const event = eventId(`${act}:${this.#reported.uuid()}`);
+    const event = eventId(`${act}:${this.#inbox.uuid()}`);
     if (await this.#write(row, event, act, { by, why: ask.why })) return { workflow: row.workflow, changed: true };
     // Another was first, or it has ended meanwhile.
-    const now = await this.#reported.find(id);
+    const now = await this.#inbox.find(id);
     // It goes on with a fresh history since: that one is asked.
     if (now.row.workflow !== row.workflow) return this.ask(id, act, ask);
     if (isSo(now.state, act)) return { workflow: row.workflow, changed: false };
@@ -66,9 +66,9 @@ export class Lifecycle {
   #write(row: WorkflowSummary, event: EventId, act: LifecycleAct, { by, why }: LifecycleAsk): Promise<boolean> {
     switch (act) {
       case 'cancel':
-        return this.#reported.write(row, event, 'CancelRequested', { code: CANCELLED, by }, { why });
+        return this.#inbox.write(row, event, 'CancelRequested', { code: CANCELLED, by }, { why });
       case 'terminate':
-        return this.#reported.write(
+        return this.#inbox.write(
           row,
           event,
           'WorkflowTerminated',
@@ -76,9 +76,9 @@ export class Lifecycle {
           terminatedPayload(by, why),
         );
       case 'pause':
-        return this.#reported.write(row, event, 'PauseRequested', { by }, { why });
+        return this.#inbox.write(row, event, 'PauseRequested', { by }, { why });
       case 'resume':
-        return this.#reported.write(row, event, 'ResumeRequested', { by }, { why });
+        return this.#inbox.write(row, event, 'ResumeRequested', { by }, { why });
     }
   }
 }

@@ -21,11 +21,11 @@ export interface RecordJudged {
 }
 
 export class RecordJudgements {
-  readonly #reported: WorkflowInbox;
+  readonly #inbox: WorkflowInbox;
   readonly #keys: Pick<WorkflowKeys, 'takePlain'> | undefined;
 
-  constructor(reported: WorkflowInbox, keys?: Pick<WorkflowKeys, 'takePlain'>) {
-    this.#reported = reported;
+  constructor(inbox: WorkflowInbox, keys?: Pick<WorkflowKeys, 'takePlain'>) {
+    this.#inbox = inbox;
     this.#keys = keys;
   }
 
@@ -33,7 +33,7 @@ export class RecordJudgements {
   async judge(id: string, judgement: Judgement, ask: LifecycleAsk): Promise<RecordJudged> {
     const by = checkName('by', ask.by);
     checkText('why', ask.why);
-    const { row, state } = await this.#reported.exactly(id);
+    const { row, state } = await this.#inbox.exactly(id);
     const { workflow, tenant } = row;
     const { problem, offset, type } = state.unreadable ?? {};
     if (problem === undefined || offset === undefined) {
@@ -48,10 +48,10 @@ export class RecordJudgements {
     if (judgement === 'take' && problem === PLAIN_REFUSED) {
       await this.#keys?.takePlain({ workflow, tenant, user: state.user ?? null });
     }
-    const event = eventId(`judged:${this.#reported.uuid()}`);
-    await this.#reported.write(row, event, 'RecordJudged', { offset, judgement, by }, { why: ask.why });
-    const outcome = await this.#reported.pollFor(RECORD_JUDGED_GRACE_MS, async () => {
-      const { unreadable } = (await this.#reported.exactly(id)).state;
+    const event = eventId(`judged:${this.#inbox.uuid()}`);
+    await this.#inbox.write(row, event, 'RecordJudged', { offset, judgement, by }, { why: ask.why });
+    const outcome = await this.#inbox.pollFor(RECORD_JUDGED_GRACE_MS, async () => {
+      const { unreadable } = (await this.#inbox.exactly(id)).state;
       if (unreadable?.offset !== offset) return 'gone on';
       // Rows have the decision, until whoever makes them has tried.
       return unreadable.judgement === undefined ? 'stays' : undefined;

@@ -87,7 +87,11 @@ export class WorkflowInbox {
       if (snapshot === undefined) return undefined;
       const row = await ports.store.workflow(workflow);
       // It was there a moment ago: rows that were lost in between come back.
-      if (row === undefined) throw new UnavailableError('store-rebuilding', `The rows of ${workflow} are rebuilt.`);
+      if (row === undefined)
+        throw new UnavailableError(
+          'store-rebuilding',
+          `The rows of ${workflow} are being rebuilt. Try again once they are.`,
+        );
       return { row, state: streamFromJson(snapshot.state, snapshot.tasks) };
     });
     if (found !== undefined) return found;
@@ -114,8 +118,8 @@ export const closed = (row: WorkflowSummary): ConflictError => {
   const { workflow, status, reason } = row;
   const why = reason === null ? '' : ` (${reason})`;
   const next = continuedAs(row);
-  const isUnfinished = next === undefined ? '' : ` It goes on as ${next}.`;
-  return new ConflictError('workflow-closed', `Workflow ${workflow} has ended: it is ${status}${why}.${isUnfinished}`, {
+  const continuation = next === undefined ? '' : ` It goes on as ${next}.`;
+  return new ConflictError('workflow-closed', `Workflow ${workflow} has ended: it is ${status}${why}.${continuation}`, {
     workflow,
     status,
   });

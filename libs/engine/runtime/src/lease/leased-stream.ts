@@ -152,7 +152,7 @@ export class LeasedStream {
     const staged: Unsettled[] = [];
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let openCount = drafts.length;
-    // What goes with texts in one append is packed with them (LogRecord.isWordy).
+    // What goes with texts in one append is packed with them (LogRecord.packsWell).
     const packsWell = drafts.some(({ control }) => 'hasContext' in control && control.hasContext);
     const settle = (error?: Error): void => {
       if (error !== undefined) reject(error);

@@ -74,7 +74,7 @@ export function undoneFirst(
 /** A person decided that the workflow is undone: whatever one effect is still open counts as unknown. */
 export function ruledUndo(state: StreamState): Draft {
   const key = openCalls(state.frontier)[0]?.key ?? null;
-  return undoDraft(state, null, new CompensateError('asked', 'A person decided that it is compensated.', key, {}));
+  return undoDraft(state, null, new CompensateError('asked', 'A person decided to compensate the workflow.', key, {}));
 }
 
 /**

@@ -25,8 +25,8 @@ export interface StepOwn {
   readonly journal: EffectJournal;
   /** Where the step's log entries go. */
   readonly notes: LogNote[];
-  /** `over` ends the attempt's calls; `told` is the step's own. */
-  readonly ends: Pick<AttemptEnds, 'over' | 'reported'>;
+  /** `over` ends the attempt's calls; `stepSignal` is the step's own. */
+  readonly ends: Pick<AttemptEnds, 'over' | 'stepSignal'>;
   readonly onProgress: (task: TaskId | null, progress: Progress & { readonly step: string }) => void;
   readonly memory: PhaseMemory;
   readonly guard: StepGuard;
@@ -61,7 +61,7 @@ export function stepContext(
     belief: content.belief,
     cause: content.givenTo(task),
     get signal() {
-      return ends.reported;
+      return ends.stepSignal;
     },
     session,
     user,

@@ -69,7 +69,7 @@ export const listPools = route({
     }),
   },
   async handle({ backend }) {
-    const { pools, unassignedCount, ageMs } = backend.demand.reported();
+    const { pools, unassignedCount, ageMs } = backend.demand.snapshot();
     return ok({ pools: pools.map(poolJson), unassigned: unassignedCount, age_ms: Math.round(ageMs) });
   },
 });

@@ -11,10 +11,10 @@ export interface FleetOptions extends PlaceOptions {
 
 export async function fleet(session: Session, options: FleetOptions): Promise<number> {
   const { terminal } = session;
-  const style = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
+  const fleet = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
     lookAtFleet(client, options.tenant),
   );
-  terminal.answer({ ...style.fleet, queues: style.queues });
-  terminal.lines(fleetLines(style, { width: terminal.width ?? 100, paint: terminal.paint, known: new Set() }));
+  terminal.answer({ ...fleet.fleet, queues: fleet.queues });
+  terminal.lines(fleetLines(fleet, { width: terminal.width ?? 100, paint: terminal.paint, known: new Set() }));
   return EXIT.ok;
 }

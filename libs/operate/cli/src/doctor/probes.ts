@@ -83,7 +83,7 @@ export async function probeRedis(url: string, tls?: TlsFiles): Promise<Probe> {
     const findings = [answered('Redis', `${address}, version ${field('redis_version')}${kept}`, ms)];
     const policy = field('maxmemory_policy');
     if (policy !== 'noeviction' && policy !== 'unknown') {
-      const remedy = 'Set maxmemory-policy to noeviction; lost jobs are rebuilt, but late.';
+      const remedy = 'Set maxmemory-policy to noeviction; lost jobs are sent again, but late.';
       findings.push(warn('Redis', `maxmemory-policy is ${policy}: jobs may be dropped when it is full`, remedy));
     }
     return { findings, usable: true };

@@ -110,16 +110,16 @@ export async function* followOne(
   const run = client.run(id);
   const left = new AbortController();
   const signal = AbortSignal.any([asked, left.signal]);
-  const style = (): Promise<WorkflowView | undefined> =>
+  const fetchView = (): Promise<WorkflowView | undefined> =>
     patiently(signal, onLost, () => run.get({ content: false, signal }));
   const gathered = new Gathered(eventsOf(run, followed.position + 1, onDelta, { signal, onLost }));
   let undoReported = '';
-  let isUndone = (await style())?.status === 'compensating';
+  let isUndone = (await fetchView())?.status === 'compensating';
   try {
     while (!signal.aborted) {
       for (let change = followed.pending.shift(); change !== undefined; change = followed.pending.shift()) {
         // Whoever is told of an end asks for what it left.
-        const view = isEnd(change) ? await viewFrom(style, followed.position) : undefined;
+        const view = isEnd(change) ? await viewFrom(fetchView, followed.position) : undefined;
         yield withCounts(change, view);
       }
       const waitMs = isUndone ? UNDO_POLL_MS : FOREVER_MS;
@@ -128,12 +128,12 @@ export async function* followOne(
       followed.add(events, crowds);
       isUndone = undoing(events) ?? isUndone;
       if (events.at(-1)?.type === 'LeaseReleased') {
-        const view = await viewFrom(style, followed.position);
+        const view = await viewFrom(fetchView, followed.position);
         if (view !== undefined) followed.pending.push(...followed.waiting(view));
       }
       if (!isUndone) continue;
       // Events of the undo are another workflow's.
-      const view = await style();
+      const view = await fetchView();
       const waits = view?.undo?.waiting_workflow ?? '';
       if (view !== undefined && waits !== '' && waits !== undoReported) {
         const undo = await patiently(signal, onLost, () => client.run(waits).get({ content: false, signal }));
@@ -194,11 +194,11 @@ function undoing(events: readonly Event[]): boolean | undefined {
 
 /** Rows come after the log: as it stands once they have this position. Undefined: it was aborted first. */
 async function viewFrom(
-  style: () => Promise<WorkflowView | undefined>,
+  fetchView: () => Promise<WorkflowView | undefined>,
   position: number,
 ): Promise<WorkflowView | undefined> {
   for (;;) {
-    const view = await style();
+    const view = await fetchView();
     if (view === undefined || view.position >= position) return view;
     await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
   }

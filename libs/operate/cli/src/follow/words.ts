@@ -62,11 +62,11 @@ export class Narrator {
       case 'confirmed':
         return `confirmed as ${printable(change.outcome)} (token ${printable(change.token)})`;
       case 'compensating':
-        return `${paint('yellow', 'is compensated')} by ${printable(change.undo)} (${printable(change.reason)}): ${printable(change.message)}`;
+        return `${paint('yellow', 'is being compensated')} by ${printable(change.undo)} (${printable(change.reason)}): ${printable(change.message)}`;
       case 'compensated':
         return `${paint('yellow', endedWords(change))} in ${duration(change.took_ms)}${countWords(change, ': ')}`;
       case 'undo_parked':
-        return `${paint('yellow', 'waits for a person to go on being compensated')}: ${printable(change.undo)} (${printable(change.reason)})`;
+        return `${paint('yellow', 'waits for a person before it is compensated further')}: ${printable(change.undo)} (${printable(change.reason)})`;
       case 'completed':
         return change.continued_as === undefined
           ? `${paint('green', 'completed')} in ${duration(change.took_ms)}`

@@ -103,8 +103,8 @@ export async function folderFetch(folder: string): Promise<typeof fetch> {
 /** Where it really is: the name is a link where the folder's own path would be too long for a socket. */
 async function ownSocket(named: string): Promise<string> {
   const uid = process.getuid?.();
-  for (const style of [lstat, stat]) {
-    const found = await style(named).catch(() => undefined);
+  for (const statOf of [lstat, stat]) {
+    const found = await statOf(named).catch(() => undefined);
     if (found === undefined || uid === undefined || found.uid === uid) continue;
     throw new ConfigError(
       'holder-foreign',
