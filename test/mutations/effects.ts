@@ -34,7 +34,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
   },
   'missing-validator-is-passed-over': {
     file: 'libs/engine/runtime/src/run/takeover.ts',
-    edits: [['  if (first !== undefined) return unprobedDraft(state, definition, head.step, first);\n', '']],
+    edits: [['const [first] = unprobed(definition, head.effects);', 'const [first] = unprobed(definition, []);']],
     caughtBy: 'libs/engine/runtime/src/run/takeover.test.ts',
     breaks: 'A checkpoint whose irreversible effects nobody can be asked about goes to a person after a crash.',
   },

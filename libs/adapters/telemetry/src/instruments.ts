@@ -66,7 +66,7 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   ),
   workflows_started_total: counter('Workflows that were started, children, undos and the next runs of one included.'),
   workflows_interrupted_total: counter(
-    'Leases of workflows that ended without their holder: it died, lost them, or a person ended them.',
+    'Leases of workflows that ended without their holder: it died, lost them, or a person ended them; once until the next checkpoint.',
   ),
   workflows_ended_total: counter('Workflows that ended, by status: completed, failed, compensated.', ['status']),
   session_recall_entries_total: counter(

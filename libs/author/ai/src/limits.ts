@@ -23,10 +23,10 @@ export const MODEL_RETRY_DEFAULT: Omit<RetryPolicy, 'nonRetryable'> = {
 export const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
 
 /**
- * One recorded answer as JSON in UTF-8, at most: 32 MiB, half of what an event holds where large payloads have a place, since the checkpoint
- * that follows the answer mostly holds its text and calls again. Where they have none, an event holds 1 MiB, and the runtime says so.
+ * One recorded answer as JSON in UTF-8, at most: 8 MiB, many times what models answer in text. It is in memory several times while it is
+ * recorded, and workers have small heaps. Without large payloads an event holds 1 MiB, and the runtime says so.
  */
-export const ANSWER_MAX_BYTES = 32 * 1_024 * 1_024;
+export const ANSWER_MAX_BYTES = 8 * 1_024 * 1_024;
 /** Text in a tool call's input that is stored once though it is recorded in two forms, from so many characters on. */
 export const FOLDED_MIN_CHARS = 256;
 

@@ -58,7 +58,7 @@ export interface HttpEffectSpec<Request extends Schema, Response extends Schema>
   readonly keyFormat?: KeyFormat | undefined;
   /** What a status of this receiver means, where it differs from the usual. */
   readonly outcomes?: Readonly<Record<number, HttpOutcome>> | undefined;
-  /** Default 32 MiB. A longer response fails the call, its outcome open. */
+  /** Default 4 MiB. A longer response fails the call, its outcome open. */
   readonly responseMaxBytes?: number | undefined;
 }
 

@@ -81,9 +81,10 @@ const advance = defineTool({
   hints: ADDS,
   async run({ session, definition, input }, context) {
     const body = { ...(definition !== undefined && { definition }), ...(input !== undefined && { input }) };
-    const resumed = await context.withMemory('read', async (client) => {
-      const known = context.user === undefined ? null : await sessionOf(client, session, context);
-      if (known !== null && isOthers(context, known)) throw unknownSession(session);
+    const known = await context.withMemory('read', (client) => sessionOf(client, session, context));
+    if (known === null || isOthers(context, known)) throw unknownSession(session);
+    // Not repeated where no answer came: what was started may have ended meanwhile, and the next would start.
+    const resumed = await context.withMemory('write', (client) => {
       const asked = { params: { session }, query: { tenant: context.tenant }, body };
       return orNull('session-unknown', client.ask('POST /v1/sessions/{session}/resume', asked));
     });

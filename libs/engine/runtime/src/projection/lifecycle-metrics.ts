@@ -68,7 +68,8 @@ export class LifecycleMetrics {
   }
 
   #interrupted({ workflow, isUnsettled }: StreamState): void {
-    this.#telemetry.count('workflows_interrupted_total', 1);
+    // Interrupted again before it was past the first, it resumes once.
+    if (!isUnsettled) this.#telemetry.count('workflows_interrupted_total', 1);
     // One that was settled since may have been so where this coordinator did not see it.
     if (isUnsettled && this.#interruptedMs.has(workflow)) return;
     this.#interruptedMs.delete(workflow);

@@ -577,13 +577,21 @@ describe('the newest checkpoint', () => {
       expect((await state()).status).toBe('completed');
     });
 
-    it('goes on where another of the checkpoint can be asked, and is there', async () => {
+    it('is asked where another of the checkpoint can be asked, and is there: it says nothing of this one', async () => {
       const effect = paying([async () => ({ status: 'done', response: 'paid' })]);
       const definition = { ...twoSteps(effect), effects: [effect, { ...blind, operation: 'wire' }] };
       const [row] = await committed(definition);
-      const wire = { ...row!, key: 'w:0.0:wire:0' as EffectRow['key'], operation: 'wire' };
+      const wire = {
+        ...row!,
+        key: 'w:0.0:wire:0' as EffectRow['key'],
+        operation: 'wire',
+        kind: 'irreversible' as const,
+      };
       expect(await (await claim(definition, [wire, row!])).runner.run()).toBe('closed');
-      expect((await state()).status).toBe('completed');
+      expect(await state()).toMatchObject({
+        status: 'parked',
+        question: { code: 'validator-missing', key: wire.key },
+      });
       expect(probeCount).toBe(1);
     });
 

@@ -108,8 +108,6 @@ async function phantomDraft(state: StreamState, given: TakeOver): Promise<Draft 
   if (!state.isUnsettled || state.head.sequence === 0 || isReplay(state)) return undefined;
   const { definition } = given;
   const head = await given.readHead();
-  const [first] = unprobed(definition, head.effects);
-  if (first !== undefined) return unprobedDraft(state, definition, head.step, first);
   const probed = new Map(definition.effects.flatMap((effect) => (effect.probe ? [[effect.operation, effect]] : [])));
   for (const row of head.effects) {
     const effect = probed.get(row.operation);
@@ -117,12 +115,15 @@ async function phantomDraft(state: StreamState, given: TakeOver): Promise<Draft 
     const draft = await validated(state, given, effect, row);
     if (draft !== undefined) return draft;
   }
-  return undefined;
+  const [first] = unprobed(definition, head.effects);
+  if (first === undefined) return undefined;
+  given.host.ports.telemetry.count('effect_validation_failures_total', 1, { operation: first.operation });
+  return unprobedDraft(state, definition, head.step, first);
 }
 
 /**
- * The irreversible effects of a checkpoint, where the definition lists a probe for none of them: after a crash nothing can tell whether
- * they hold. Empty where one can be asked: it speaks for its checkpoint.
+ * The irreversible effects of a checkpoint for which the definition lists no probe: after a crash nothing can tell whether they hold. One
+ * that can be asked says nothing of the others: their receivers are not the same.
  */
 export function unprobed<Row extends Pick<EffectRow, 'operation' | 'status' | 'kind'>>(
   { effects }: Pick<Definition, 'effects'>,
@@ -131,7 +132,7 @@ export function unprobed<Row extends Pick<EffectRow, 'operation' | 'status' | 'k
   const done = rows.filter(({ status, kind }) => status === 'done' && kind === 'irreversible');
   const hasProbe = ({ operation }: Row): boolean =>
     effects.some((effect) => effect.operation === operation && effect.probe !== undefined);
-  return done.some(hasProbe) ? [] : done;
+  return done.filter((row) => !hasProbe(row));
 }
 
 /** By the table it is as one that is invalid; it is compensated only when a person says so, who can look whether it is there. */
@@ -143,7 +144,7 @@ function unprobedDraft(
 ): Draft {
   const isListed = effects.some((effect) => effect.operation === operation);
   const lack = isListed ? 'has no probe' : 'is not listed in effects, with a probe';
-  const message = `The newest checkpoint (${head.sequence}): step ${step} committed effect ${key}, which is irreversible, and its worker died. ${operation} ${lack} in ${name} v${version}, so nobody can be asked whether it took place. Look for it where it was made: if it is there, let the workflow go on (retry); if not, compensate, or let it fail. With a probe, no person is asked the next time.`;
+  const message = `The newest checkpoint (${head.sequence}): step ${step} committed effect ${key}, which is irreversible, and its worker lost the lease. ${operation} ${lack} in ${name} v${version}, so nobody can be asked whether it took place. Look for it where it was made: if it is there, let the workflow go on (retry); if not, compensate, or let it fail. With a probe, no person is asked the next time.`;
   const evidence = { step, operation, key, sequence: head.sequence, probe: 'none' };
   return parkDraft(new ParkError('validator-missing', message, key, evidence), null);
 }

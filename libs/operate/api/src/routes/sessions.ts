@@ -10,6 +10,7 @@ import {
   type StreamStatus,
   type TenantId,
   UnavailableError,
+  workflowId,
 } from '@tidemark/core';
 import type { Principal, SessionWorkflow } from '@tidemark/ports';
 import { continuedAs, sessionBrief } from '@tidemark/runtime';
@@ -76,7 +77,7 @@ export const resumeSession = route({
   name: 'resumeSession',
   summary: 'Resume a session',
   description:
-    'Answers the live workflow of the session; the body is not used then. Where all have ended, it starts the next one, for the same user, which sees what was said and remembered. Its id is derived from that of the newest workflow, so that of many requests at once one starts it and the others answer it. A request that is sent again after that workflow has ended starts the one after it.',
+    'Answers the live workflow of the session; the body is not used then. Where all have ended, it starts the next one, for the same user, which sees what was said and remembered. Its id is derived from that of the newest workflow, so that of many requests at once one starts it and the others answer that one (`created` is false), whatever definition and input they named. A request that is sent again after that workflow has ended starts the one after it.',
   chapter: CHAPTER,
   right: 'operate',
   problems: [
@@ -129,8 +130,8 @@ interface NextOf {
 }
 
 /**
- * Starts the workflow of a session that follows its newest one. The id follows from the newest one's, as those of children and of
- * continue-as-new do: two that resume at once start the same workflow. Throws `InvalidError`, `ConflictError` (`workflow-differs`),
+ * Starts the workflow of a session that follows its newest one. The id follows from the newest one's and its last checkpoint, which
+ * nobody else knows: two that resume at once start the same workflow. Throws `InvalidError`, `ConflictError` (`workflow-differs`),
  * `UnavailableError` (`workflow-starting`: the newest continues as another that has not begun yet), and as `Client.start` does.
  */
 async function startNext(of: NextOf): Promise<{ readonly workflow: string; readonly created: boolean }> {
@@ -143,18 +144,25 @@ async function startNext(of: NextOf): Promise<{ readonly workflow: string; reado
   }
   const definition = definitionNamed(backend.definitions, of.definition ?? row.definition);
   const input = of.input === undefined ? await inputAgain(backend, newest, definition.name) : of.input;
-  const id = `resumed:${backend.ports.digest.sha256(canonicalJson([tenant, session, newest.workflow])).slice(0, 32)}`;
+  const id = `resumed:${backend.ports.digest.sha256(canonicalJson([tenant, session, newest.workflow, row.checkpoint])).slice(0, 32)}`;
   const user = newest.user ?? undefined;
   try {
     const { created } = await backend.client.start(definition, input, { id, tenant, session, user, trace });
     return { workflow: id, created };
   } catch (error) {
-    // Somebody else was first, with a workflow of another id.
-    const taken = error instanceof ConflictError && error.code === 'session-busy' ? error.details.workflow : undefined;
-    if (typeof taken === 'string') return { workflow: taken, created: false };
+    if (!(error instanceof ConflictError)) throw error;
+    // Somebody else was first, with a workflow of another id, or with another definition.
+    const taken = error.code === 'session-busy' ? error.details.workflow : id;
+    if (typeof taken === 'string' && (await isOfSession(of, taken))) return { workflow: taken, created: false };
     throw error;
   }
 }
+
+/** What is of another session is no answer. Rows may not know yet what was started a moment ago. */
+const isOfSession = async ({ backend, tenant, session }: NextOf, workflow: string): Promise<boolean> => {
+  const row = await backend.reads.workflow(workflowId(workflow));
+  return row === undefined || (row.tenant === tenant && row.session === session);
+};
 
 /**
  * What the newest workflow was started with. Its secret fields are given to the same definition alone: another one might show them. Throws
