@@ -114,6 +114,18 @@ it('starts one where several resume at once', async () => {
   expect((await as('operator acme').list({ session: 'crowd' })).workflows).toHaveLength(2);
 });
 
+it('answers the one that another request started, though this one names another definition', async () => {
+  const run = await start('patient', {}, 'unlike', 'unlike-1');
+  await run.cancel('over');
+  await ended('unlike-1');
+  const resumed = await Promise.all([
+    resume('unlike', { definition: 'patient', input: {} }),
+    resume('unlike', { definition: 'greet', input: { name: 'Ana' } }),
+  ]);
+  expect(new Set(resumed.map(({ workflow }) => workflow)).size).toBe(1);
+  expect(resumed.filter(({ created }) => created)).toHaveLength(1);
+});
+
 it('passes secret fields of the input on to the same definition, and to no other', async () => {
   await start('paying', { card: 'card-4111' }, 'paid', 'paid-1');
   await ended('paid-1');

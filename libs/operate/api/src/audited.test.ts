@@ -4,6 +4,7 @@ import { AccessError, InvalidError, type TenantId, TidemarkError, UnavailableErr
 import type { AuditEntry, Principal } from '@tidemark/ports';
 import { beforeEach, expect, it } from 'vitest';
 import { type AuditedCall, audited } from './audited.ts';
+import { resumeSession } from './routes/sessions.ts';
 
 const PLATFORM: Principal = { subject: 'key:a', tenant: null, roles: ['admin'], kind: 'key' };
 const BODY = { body: { workflow: 'w' } };
@@ -92,4 +93,21 @@ it('waits for nothing where no content is shown', async () => {
     ['signalWorkflow', 'refused', 'right-missing'],
   ]);
   expect(written).toEqual([]);
+});
+
+it('names what a resumed session started, and the session alone where nothing was', async () => {
+  const resumed = (created: boolean) =>
+    audited(
+      trail,
+      call({ route: resumeSession, showsContent: false, params: { session: 'talk' }, query: { tenant: 'acme' } }),
+      async () => ({ body: { workflow: 'w', created } }),
+    );
+  await resumed(false);
+  expect(recorded!.map(({ target }) => target)).toEqual(['talk']);
+  await resumed(true);
+  expect(recorded!.map(({ target, tenant }) => [target, tenant])).toEqual([
+    ['talk', 'acme'],
+    ['talk', 'acme'],
+    ['w', 'acme'],
+  ]);
 });

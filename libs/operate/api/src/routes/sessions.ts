@@ -26,7 +26,7 @@ import { reported, whose } from '../whose.ts';
 const CHAPTER = 'Sessions';
 const sessionParams = z.object({ session: nameSchema });
 
-const tellsSession = (asked: Asked) => reported(asked.params.session, asked);
+const aboutSession = (asked: Asked) => reported(asked.params.session, asked);
 
 export const getSession = route({
   method: 'GET',
@@ -40,7 +40,7 @@ export const getSession = route({
   problems: ['session-unknown', 'tenant-unknown'],
   params: sessionParams,
   query: whose,
-  reports: tellsSession,
+  reports: aboutSession,
   answers: { 200: sessionSchema },
   async handle({ params, query, principal, backend }) {
     const tenant = tenantFor(principal, query.tenant, DEFAULT_TENANT);
@@ -94,7 +94,10 @@ export const resumeSession = route({
   ],
   params: sessionParams,
   query: whose,
-  reports: tellsSession,
+  reports: (asked) => {
+    const { workflow, created } = (asked.body ?? {}) as { readonly workflow?: string; readonly created?: boolean };
+    return [...aboutSession(asked), ...(created === true && workflow !== undefined ? [{ target: workflow }] : [])];
+  },
   body: resumeBody,
   answers: { 200: resumedSchema, 201: resumedSchema },
   async handle({ params: { session }, query, body, principal, backend, traceparent }) {
@@ -194,7 +197,7 @@ export const handOver = route({
   problems: ['handover-invalid', 'tenant-unknown', 'tenant-invalid'],
   params: sessionParams,
   query: whose,
-  reports: tellsSession,
+  reports: aboutSession,
   body: z
     .strictObject({
       from: nameSchema,
