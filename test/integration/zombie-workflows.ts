@@ -1,7 +1,7 @@
 /** Owns the workflow of the zombie test: each of its irreversible calls leaves a line that names the process that made it. */
 
-import { appendFile } from 'node:fs/promises';
-import { defineEffect, defineWorkflow, task } from '@tidemark/sdk';
+import { appendFile, readFile } from 'node:fs/promises';
+import { defineEffect, defineWorkflow, done, notDone, task } from '@tidemark/sdk';
 import { z } from 'zod';
 
 export const pay = defineEffect({
@@ -13,6 +13,8 @@ export const pay = defineEffect({
     await appendFile(file, `${process.pid} ${n} ${key}\n`);
     return { ok: true as const };
   },
+  probe: async (key, { request: { file } }) =>
+    (await readFile(file, 'utf8')).includes(` ${key}\n`) ? done({ ok: true as const }) : notDone(),
 });
 
 /** Each step says in the file `{file}.begun` that it has begun, thinks for a while, and pays. */
