@@ -1,5 +1,6 @@
 /** Owns the links of one process: a proxy to each server, the settings that lead the process through them, and their faults. */
 
+import { freePort } from '@tidemark/testkit/servers';
 import { LINK_DELAY_MAX_MS, LINK_DELAY_MIN_MS } from './limits.ts';
 import type { Random } from './random.ts';
 import { TcpProxy } from './tcp-proxy.ts';
@@ -36,8 +37,13 @@ export class Links {
   }
 
   async listen(): Promise<void> {
-    const hostOf = (name: LinkName): string => (name === 'presence' ? PRESENCE_PROXY_HOST : '127.0.0.1');
-    await Promise.all(this.names.map((name) => this.proxies[name].listen(hostOf(name))));
+    // The coordinator is to have its proxy's port at the other address: one that no outgoing connection takes.
+    const listening = this.names.map(async (name) =>
+      name === 'presence'
+        ? this.proxies.presence.listen(PRESENCE_PROXY_HOST, await freePort())
+        : this.proxies[name].listen(),
+    );
+    await Promise.all(listening);
   }
 
   /** Leads the links to the servers; returns the settings that lead a process to the links. */

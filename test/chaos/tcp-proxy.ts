@@ -27,11 +27,11 @@ export class TcpProxy {
     this.#listener = createServer({ allowHalfOpen: true }, (client) => this.#accept(client));
   }
 
-  /** Listens on a free port of the local address. */
-  async listen(host = '127.0.0.1'): Promise<void> {
+  /** Listens on that port of the local address; 0: on a free one. */
+  async listen(host = '127.0.0.1', port = 0): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#listener.once('error', reject);
-    this.#listener.listen(0, host, resolve);
+    this.#listener.listen(port, host, resolve);
     await promise;
   }
 
