@@ -2,8 +2,8 @@
  * Owns the rules about a single file: its size, what it exports, and, in core, what it may touch. Must read no files.
  */
 import type { Node } from 'oxc-parser';
-import { visitorKeys } from 'oxc-parser';
 import { pureFolder, testkitFolder } from './layers.ts';
+import { childrenOf } from './nodes.ts';
 import { isRoomDoor } from './rooms.ts';
 import type { SourceFile } from './tree.ts';
 import { lineOf, type Violation } from './violation.ts';
@@ -144,17 +144,4 @@ function isPureDate(parent: Node, key: string): boolean {
 function memberName(parent: Node, key: string): string | undefined {
   if (parent.type !== 'MemberExpression' || key !== 'object' || parent.computed) return undefined;
   return parent.property.type === 'Identifier' ? parent.property.name : undefined;
-}
-
-function childrenOf(node: Node): [string, Node][] {
-  const keys = visitorKeys[node.type as keyof typeof visitorKeys] ?? [];
-  return keys.flatMap((key) => {
-    const value = (node as unknown as Record<string, unknown>)[key];
-    const nodes = Array.isArray(value) ? value : [value];
-    return nodes.filter(isNode).map((child): [string, Node] => [key, child]);
-  });
-}
-
-function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && 'type' in value;
 }

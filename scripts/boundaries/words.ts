@@ -3,7 +3,7 @@
  * to use instead. English words in comments are free, and so are names on the wire. Must read no files.
  */
 import type { Node } from 'oxc-parser';
-import { visitorKeys } from 'oxc-parser';
+import { childrenOf } from './nodes.ts';
 import type { SourceFile } from './tree.ts';
 import { lineOf, type Violation } from './violation.ts';
 
@@ -48,15 +48,8 @@ export function checkWords(file: SourceFile): Violation[] {
         if (word !== undefined) refuse(node, word, instead);
       }
     }
-    for (const key of visitorKeys[node.type as keyof typeof visitorKeys] ?? []) {
-      const value = (node as unknown as Record<string, unknown>)[key];
-      for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) visit(child);
-    }
+    for (const [, child] of childrenOf(node)) visit(child);
   };
   visit(file.parsed.program);
   return violations;
-}
-
-function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && 'type' in value;
 }

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { SERVICE_NODE_FLAGS } from '@tidemark/host';
 import { describe, expect, test } from 'vitest';
-import { blockOf, filesUnder, projectFolder, readProjectFile } from './deployment.ts';
+import { packageFolders } from '../../scripts/workspaces.ts';
+import { blockOf, projectFolder, readProjectFile } from './deployment.ts';
 
 const exists = (file: string): boolean => existsSync(path.join(projectFolder, file));
 const dockerfile = readProjectFile('deploy/Dockerfile');
@@ -24,10 +25,10 @@ interface Manifest {
 }
 
 const manifests = new Map(
-  ['libs', 'services', 'examples']
-    .flatMap(filesUnder)
-    .filter((file) => /^\w+\/[^/]+(\/[^/]+)?\/package\.json$/.test(file))
-    .map((file) => [path.dirname(file), JSON.parse(readProjectFile(file)) as Manifest]),
+  packageFolders(projectFolder, ['libs', 'services', 'examples']).map((folder) => [
+    folder,
+    JSON.parse(readProjectFile(`${folder}/package.json`)) as Manifest,
+  ]),
 );
 
 describe('deploy/Dockerfile', () => {

@@ -8,8 +8,8 @@
 
 import { eventId, type HolderId, type RevokeReason } from '@tidemark/core';
 import type { LeaseRow, LivenessView, StreamRow } from '@tidemark/ports';
-import { type Ports, pollRestMs } from '../kernel/index.ts';
-import { type Inbox, isWorker } from '../lease/index.ts';
+import { isWorker, type Ports, pollRestMs } from '../kernel/index.ts';
+import type { Inbox } from '../lease/index.ts';
 import { MARKER_AGE_MS } from '../worker/index.ts';
 import type { Demand } from './demand.ts';
 import { GHOST_GRACE_MS, LEASE_POLL_PERIOD_MS } from './limits.ts';

@@ -14,6 +14,7 @@ export {
   CANCELLING,
   EFFECT_NOT_RECORDED,
   historyForgotten,
+  isWorker,
   MEMORY_PREFIX,
   OVERLAPS,
   type Overlap,
@@ -23,6 +24,7 @@ export {
   SCHEDULE_SUFFIX,
   UNDO_SUFFIX,
   UNREADABLE,
+  workerHolder,
 } from './names.ts';
 export { overridden } from './overridden.ts';
 export { Pace } from './pace.ts';

@@ -3,7 +3,7 @@
  * it, so that a process which only asks reads none of that.
  */
 
-import { InvalidError, type WorkflowId } from '@tidemark/core';
+import { type HolderId, holderId, InvalidError, type WorkflowId } from '@tidemark/core';
 
 /** Ends the names of undo workflows and of their definitions; no other name may end so. */
 export const UNDO_SUFFIX = '~undo';
@@ -52,3 +52,9 @@ export const QUEUES_SUBJECT = 'queues:held';
 
 /** Ids that begin so belong to streams of memories. */
 export const MEMORY_PREFIX = '~memory:';
+
+/** Begins the names of holders that are workers: those beat while they live. Others claim and let go in one write. */
+const WORKER_HEAD = 'worker-';
+
+export const workerHolder = (id: string): HolderId => holderId(`${WORKER_HEAD}${id}`);
+export const isWorker = (holder: HolderId): boolean => holder.startsWith(WORKER_HEAD);

@@ -55,7 +55,7 @@ export class RunGate {
 }
 
 /** A step that doesn't heed its signal must hold neither the lease nor the worker: nothing that it does later counts. */
-export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const leave = (): void => reject(signal.reason);
   signal.addEventListener('abort', leave, { once: true });

@@ -9,8 +9,6 @@ import {
   type Envelope,
   type EventId,
   type Generation,
-  type HolderId,
-  holderId,
   type InboxEventType,
   NO_HOLDER,
   type Offset,
@@ -19,7 +17,7 @@ import {
   type WorkflowId,
   ZERO,
 } from '@tidemark/core';
-import type { EventLog, LogRecord, ProjectionBatch, Telemetry } from '@tidemark/ports';
+import type { EventLog, LogRecord } from '@tidemark/ports';
 import type { LamportClock, Ports } from '../kernel/index.ts';
 import { eventLimits } from './event-limits.ts';
 
@@ -75,15 +73,3 @@ export class Inbox {
     return offset;
   }
 }
-
-export function countRejected(rejected: ProjectionBatch['rejected'], telemetry: Telemetry): void {
-  for (const { reason } of rejected) {
-    telemetry.count('events_rejected_total', 1, { reason });
-    if (reason === 'malformed') telemetry.count('records_malformed_total', 1);
-  }
-}
-
-const WORKER_HEAD = 'worker-';
-
-export const workerHolder = (id: string): HolderId => holderId(`${WORKER_HEAD}${id}`);
-export const isWorker = (holder: HolderId): boolean => holder.startsWith(WORKER_HEAD);

@@ -15,7 +15,7 @@ export {
   responseFor,
 } from './decision-checks.ts';
 export { Flushing } from './flushing.ts';
-export { countRejected, Inbox, inboxRecord, isWorker, workerHolder } from './inbox.ts';
+export { Inbox, inboxRecord } from './inbox.ts';
 export { type Draft, LeasedStream } from './leased-stream.ts';
 export {
   COMPENSATION_ALERT_DEPTH,

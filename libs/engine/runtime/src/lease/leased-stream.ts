@@ -399,10 +399,10 @@ export class LeasedStream {
   }
 }
 
-export const streamUnreadable = (workflow: string, type: string, what: string): FencedError =>
+const streamUnreadable = (workflow: string, type: string, what: string): FencedError =>
   new FencedError('stream-unreadable', `Workflow ${workflow} holds a ${type} ${what}.`, { workflow });
 
-export const leaseLost = (
+const leaseLost = (
   { workflow, epoch }: Pick<StreamState, 'workflow' | 'epoch'>,
   why: string,
   reason = 'revoked',

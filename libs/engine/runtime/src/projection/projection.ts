@@ -405,7 +405,7 @@ export class ProjectionBuilder {
 const EVIDENCE_MAX_CHARS = 2_000;
 
 /** `evidence` says what the record was, never what its payload held. */
-export function rejectedRow(partition: Partition, entry: LogEntry, reason: string, offset: Offset): RejectedRow {
+function rejectedRow(partition: Partition, entry: LogEntry, reason: string, offset: Offset): RejectedRow {
   if (entry.kind === 'malformed') {
     const evidence = entry.problem.slice(0, EVIDENCE_MAX_CHARS);
     return { partition, offset, workflow: null, type: null, reason, evidence, atMs: 0 };

@@ -20,7 +20,14 @@ import {
   type PartitionState,
   UnavailableError,
 } from '@tidemark/core';
-import { type EventLog, type ProjectionBatch, RANGE_COUNT, type ReadResult, type StreamRow } from '@tidemark/ports';
+import {
+  type EventLog,
+  type ProjectionBatch,
+  RANGE_COUNT,
+  type ReadResult,
+  type StreamRow,
+  type Telemetry,
+} from '@tidemark/ports';
 import { isArchivedObject } from '../history/index.ts';
 import {
   Gathering,
@@ -31,7 +38,6 @@ import {
   type Ports,
   startLoop,
 } from '../kernel/index.ts';
-import { countRejected } from '../lease/index.ts';
 import type { FoldedEvent, TraceSink } from './folded-event.ts';
 import { type LifecycleEvent, LifecycleMetrics } from './lifecycle-metrics.ts';
 import {
@@ -416,8 +422,15 @@ export class Projector {
 }
 
 /** What is tried again, where another has written first. */
-export function asRetry(error: unknown): unknown {
+function asRetry(error: unknown): unknown {
   if (!(error instanceof ConflictError)) return error;
   const message = 'Another coordinator projected the same partitions; rows are read again.';
   return new UnavailableError('projection-moved', message, { cause: error });
+}
+
+function countRejected(rejected: ProjectionBatch['rejected'], telemetry: Telemetry): void {
+  for (const { reason } of rejected) {
+    telemetry.count('events_rejected_total', 1, { reason });
+    if (reason === 'malformed') telemetry.count('records_malformed_total', 1);
+  }
 }

@@ -40,8 +40,9 @@ import {
   type Ports,
   startLoop,
   whileUnavailable,
+  workerHolder,
 } from '../kernel/index.ts';
-import { LeasedStream, workerHolder } from '../lease/index.ts';
+import { LeasedStream } from '../lease/index.ts';
 import { isRunnable, jobOf } from '../projection/index.ts';
 import { type RunEnd, releaseDraft, WorkflowRunner } from '../run/index.ts';
 import { withUndos } from '../sagas/index.ts';
