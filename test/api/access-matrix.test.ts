@@ -36,13 +36,27 @@ interface Sample {
 
 /** What there is of acme's, by the names of paths, and what nobody has. The key is made, and has an id of its own. */
 const ACMES: Record<string, string> = {
-  ...{ workflow: 'acmes', other: 'acmes', session: 'acmes-talk', user: 'acmes-ana', job: 'acmes-job' },
+  ...{
+    workflow: 'acmes',
+    other: 'acmes',
+    session: 'acmes-talk',
+    user: 'acmes-ana',
+    about: 'user:acmes-ana',
+    job: 'acmes-job',
+  },
   ...{ schedule: 'acmes-plan', queue: 'acmes-own', tenant: 'initech', key: '', pool: 'default', hold: 'acmes-hold' },
   ...{ definition: 'acmes-agent', subject: 'pipeline:acmes' },
   ...{ sequence: '1', call: '1', task: '9.9' },
 };
 const NOBODYS: Readonly<Record<string, string>> = {
-  ...{ workflow: 'no-such', other: 'no-such', session: 'no-such', user: 'no-such', job: 'no-such' },
+  ...{
+    workflow: 'no-such',
+    other: 'no-such',
+    session: 'no-such',
+    user: 'no-such',
+    about: 'user:no-such',
+    job: 'no-such',
+  },
   ...{
     schedule: 'no-such',
     queue: 'no-such',
@@ -230,7 +244,7 @@ beforeAll(async () => {
     await vi.waitFor(async () => expect((await found()).status, path).toBe(200), { timeout: 60_000, interval: 50 });
   }
   const recall = { query: 'pearl', kinds: ['fact'] };
-  const recalled = () => ask('POST', filled('/v1/users/{user}/recall', ACMES), 'admin', ACME, recall);
+  const recalled = () => ask('POST', filled('/v1/memory/{about}/recall', ACMES), 'admin', ACME, recall);
   await vi.waitFor(async () => expect((await recalled()).text).toContain(CONTENT), { timeout: 60_000, interval: 50 });
 });
 
@@ -249,7 +263,7 @@ async function seedAcmes(): Promise<void> {
     filter: { tenant: ACME, text: 'nothing-fits' },
   } as const;
   await client.bulk.start({ ...job, id: ACMES.job! });
-  await client.memory.userFacts(ACME, user!).remember(`likes a ${CONTENT}`, { source: 'test' });
+  await client.memory.facts(ACME, `user:${user}`).remember(`likes a ${CONTENT}`, { source: 'test' });
   const hold = { id: ACMES.hold!, workflow: null, by: 'test', ...WHY };
   await client.memory.hold(ACME, hold);
   const done = { subject: ACMES.subject!, kind: 'record', key: 'done/one', value: CONTENT } as const;
@@ -347,7 +361,10 @@ describe.each(allRoutes.map(({ name }) => name))('%s', (name) => {
           if (theirs[0] !== 404) return;
           const unknown = await asking(NOBODYS, role, tenant);
           const inOneWord = (text = ''): string =>
-            [...Object.values(ACMES), 'no-such'].reduce((left, name) => left.replaceAll(`'${name}'`, '…'), text);
+            [...Object.values(ACMES), NOBODYS.about!, 'no-such'].reduce(
+              (left, name) => left.replaceAll(`'${name}'`, '…'),
+              text,
+            );
           expect(inOneWord(answer.detail)).toBe(inOneWord(unknown.detail));
           return;
         }

@@ -478,7 +478,9 @@ describe('the audit', () => {
       ['audited-two', 'acme'],
     ]);
     expect(await asked('/v1/sessions/talk?tenant=acme')).toEqual([['talk', 'acme']]);
-    expect(await asked('/v1/users/bob/recall?tenant=acme', 'operator', { query: 'x' })).toEqual([['bob', 'acme']]);
+    const recalled = (about: string) => asked(`/v1/memory/${about}/recall?tenant=acme`, 'operator', { query: 'x' });
+    expect(await recalled('user:bob')).toEqual([['user:bob', 'acme']]);
+    expect(await recalled('tenant')).toEqual([['tenant', 'acme']]);
     await admin().start('ask-somebody', {}, { id: 'audited-asks', tenant: 'acme' } as never);
     await expect.poll(() => asked('/v1/approvals')).toEqual([['audited-asks', 'acme']]);
     // A viewer is shown nothing of it.

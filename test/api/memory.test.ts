@@ -22,9 +22,10 @@ beforeEach(() => void written.splice(0));
 
 const as = (who: string) => connect({ url: served.url, token: who, tries: 1 });
 const params = { user: 'ana' };
-const factsOf = async (who: string) => (await as(who).ask('GET /v1/users/{user}/facts', { params })).facts;
+const about = { about: 'user:ana' };
+const factsOf = async (who: string) => (await as(who).ask('GET /v1/memory/{about}/facts', { params: about })).facts;
 const remember = (who: string, text: string, query = {}) =>
-  as(who).ask('POST /v1/users/{user}/facts', { params, query, body: { text, source: 'mail' } });
+  as(who).ask('POST /v1/memory/{about}/facts', { params: about, query, body: { text, source: 'mail' } });
 const preference = { params: { ...params, key: 'tone/of voice' } };
 const audited = () =>
   written.map(({ action, target, tenant, outcome }) => [action, target, tenant, outcome] as readonly unknown[]);
@@ -33,26 +34,26 @@ it('a fact is remembered, listed, recalled and forgotten; it is in the audit', a
   const { key } = await remember('operator acme', ' Ana works from Lisbon');
   expect(await factsOf('approver acme')).toMatchObject([{ key, text: 'Ana works from Lisbon', source: 'mail' }]);
   const body = { query: 'where does she work', kinds: ['summary', 'fact'] as const };
-  const found = await as('operator acme').ask('POST /v1/users/{user}/recall', { params, body });
+  const found = await as('operator acme').ask('POST /v1/memory/{about}/recall', { params: about, body });
   expect(found).toMatchObject({ by: 'words', entries: [{ kind: 'fact', key }], continuation: '' });
-  const summaries = { params, body: { query: 'where does she work' } } as const;
-  expect((await as('operator acme').ask('POST /v1/users/{user}/recall', summaries)).entries).toEqual([]);
+  const summaries = { params: about, body: { query: 'where does she work' } };
+  expect((await as('operator acme').ask('POST /v1/memory/{about}/recall', summaries)).entries).toEqual([]);
   const forget = () =>
-    as('operator').ask('DELETE /v1/users/{user}/facts/{key}', {
-      params: { ...params, key },
+    as('operator').ask('DELETE /v1/memory/{about}/facts/{key}', {
+      params: { ...about, key },
       query: { tenant: 'acme' },
     });
-  expect(await forget()).toEqual({ user: 'ana', key });
+  expect(await forget()).toEqual({ about: 'user:ana', key });
   await expect(forget()).rejects.toMatchObject({ status: 404, code: 'fact-unknown' });
   expect(await factsOf('operator acme')).toEqual([]);
   expect(audited()).toEqual([
-    ['rememberFact', 'ana', 'acme', 'done'],
-    ['listFacts', 'ana', 'acme', 'done'],
-    ['recall', 'ana', 'acme', 'done'],
-    ['recall', 'ana', 'acme', 'done'],
-    ['forgetFact', 'ana', 'acme', 'done'],
-    ['forgetFact', 'ana', 'acme', 'failed'],
-    ['listFacts', 'ana', 'acme', 'done'],
+    ['rememberFact', 'user:ana', 'acme', 'done'],
+    ['listFacts', 'user:ana', 'acme', 'done'],
+    ['recall', 'user:ana', 'acme', 'done'],
+    ['recall', 'user:ana', 'acme', 'done'],
+    ['forgetFact', 'user:ana', 'acme', 'done'],
+    ['forgetFact', 'user:ana', 'acme', 'failed'],
+    ['listFacts', 'user:ana', 'acme', 'done'],
   ]);
 });
 
@@ -75,16 +76,18 @@ it('a preference is set, read, found by how its key begins, and forgotten', asyn
 
 it('who is of another tenant, or has no right to it, is refused, and nothing changes', async () => {
   const { key } = await remember('operator acme', 'Ana pays by invoice');
-  const fact = { params: { ...params, key } };
+  const fact = { params: { ...about, key } };
   expect(await factsOf('operator globex')).toEqual([]);
   const others = as('operator globex');
-  await expect(others.ask('DELETE /v1/users/{user}/facts/{key}', fact)).rejects.toMatchObject({ code: 'fact-unknown' });
+  await expect(others.ask('DELETE /v1/memory/{about}/facts/{key}', fact)).rejects.toMatchObject({
+    code: 'fact-unknown',
+  });
   await expect(remember('operator globex', 'x', { tenant: 'acme' })).rejects.toMatchObject({ code: 'tenant-unknown' });
   await expect(remember('operator', 'x', { tenant: '~tidemark' })).rejects.toMatchObject({ code: 'tenant-invalid' });
   for (const who of ['viewer acme', 'approver acme']) {
     const missing = { status: 403, code: 'right-missing' };
     await expect(remember(who, 'x')).rejects.toMatchObject(missing);
-    await expect(as(who).ask('DELETE /v1/users/{user}/facts/{key}', fact)).rejects.toMatchObject(missing);
+    await expect(as(who).ask('DELETE /v1/memory/{about}/facts/{key}', fact)).rejects.toMatchObject(missing);
     await expect(as(who).ask('PUT /v1/retention', { body: { policy: null } })).rejects.toMatchObject(missing);
   }
   await expect(factsOf('viewer acme')).rejects.toMatchObject({ code: 'right-missing' });

@@ -115,8 +115,8 @@ describe('budgets and sessions', () => {
     });
     const unknown = client('operator other').ask('GET /v1/sessions/{session}', { params });
     await expect(unknown).rejects.toMatchObject({ code: 'session-unknown' });
-    const recalled = await client().ask('POST /v1/users/{user}/recall', {
-      params: { user: 'ben' },
+    const recalled = await client().ask('POST /v1/memory/{about}/recall', {
+      params: { about: 'user:ben' },
       body: { query: 'anything' },
     });
     expect(recalled).toMatchObject({ by: 'words', entries: [] });

@@ -79,7 +79,16 @@ async function measurePrecision(
   const inContext = { full_text: 0, combined: 0, newest_3: 0 };
   for (const query of queries) {
     for (const [name, by] of [['full_text', null] as const, ['combined', embedder] as const]) {
-      const { entries } = await recall({ ...query, store, embedder: by, tenant: TENANT, limit: LIMIT });
+      const { entries } = await recall({
+        ...{
+          query: query.query,
+          subjects: [userSubject(query.user)],
+          store,
+          embedder: by,
+          tenant: TENANT,
+          limit: LIMIT,
+        },
+      });
       found[name] += shareFound(
         query,
         entries.map(({ memory }) => memory.key),

@@ -192,7 +192,11 @@ describe('a fork of an agent', () => {
 
   it('is of no session: it goes on beside one, and leaves it no summary', async () => {
     const summaries = async () => {
-      const { entries } = await world.client.memory.recall(DEFAULT_TENANT, { user: 'ana', query: 'tides', limit: 20 });
+      const { entries } = await world.client.memory.recall(DEFAULT_TENANT, {
+        subjects: ['user:ana'],
+        query: 'tides',
+        limit: 20,
+      });
       return entries.length;
     };
     const before = await summaries();

@@ -262,7 +262,7 @@ describe('a session', () => {
     await open({ workflows: [definition] });
     const state = world.client.memory.userState(TENANT, 'ana');
     await state.set('language', 'Dutch');
-    await world.client.memory.userFacts(TENANT, 'ana').remember('Ana is allergic to nuts.', { source: 'Ana' });
+    await world.client.memory.facts(TENANT, 'user:ana').remember('Ana is allergic to nuts.', { source: 'Ana' });
     await (await world.start(definition, { question: 'Lunch?' }, { user: 'ana' })).result();
     expect(seen(model, 0)).toContain('language: Dutch');
     expect(seen(model, 0)).toContain('allergic to nuts');
@@ -273,6 +273,72 @@ describe('a session', () => {
     await expect(state.set('key', `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`)).rejects.toMatchObject({
       code: 'memory-secret',
     });
+  });
+});
+
+describe('facts about domains and the tenant', () => {
+  const facts = (subject: string) => world.client.memory.facts(TENANT, subject);
+
+  it('are told to whoever works in them, those that fit the task before newer ones', async () => {
+    const model = testModel(() => 'Ok.');
+    const definition = assistant(model, { domains: ['kitchen'] });
+    await open({ workflows: [definition] });
+    await facts('domain:kitchen').remember('The oven of the cellar burns bread.', { source: 'cook' });
+    for (let at = 0; at < 60; at += 1) {
+      await facts('domain:kitchen').remember(`Shelf ${at} holds ${'plates '.repeat(6)}`, { source: 'inventory' });
+    }
+    await facts(`tenant:${TENANT}`).remember('We close at noon.', { source: 'boss' });
+    await facts('domain:garden').remember('The mower is broken.', { source: 'gardener' });
+    await (await world.start(definition, { question: 'May I bake bread in the oven?' })).result();
+    expect(seen(model, 0)).toContain('The oven of the cellar burns bread. (kitchen, cook');
+    expect(seen(model, 0)).toContain('We close at noon. (boss');
+    expect(seen(model, 0)).not.toContain('The mower');
+    // There is no room for all of them.
+    expect(seen(model, 0)).toContain('Shelf 59');
+    expect(seen(model, 0)).not.toContain('Shelf 0 ');
+  }, 60_000);
+
+  it('are recalled by a step, which gets the same answer at every attempt', async () => {
+    const recalls: (readonly string[])[] = [];
+    const clerk = defineWorkflow({
+      ...{ name: 'clerk', version: 1, input: z.object({}), belief: z.object({}), domains: ['billing'] },
+      output: z.object({ about: z.array(z.string()) }),
+      tasks: { look: z.object({}) },
+      flow: { look: [] },
+      begin: () => ({ belief: {}, next: [task('look', {})] }),
+      steps: {
+        look: {
+          retry: { attempts: 2, firstDelayMs: 1 },
+          async run(ctx) {
+            const { entries } = await ctx.recall('when is an invoice due', { limit: 10 });
+            recalls.push(entries.map(({ text }) => text));
+            if (ctx.attempt === 1) {
+              await facts('domain:billing').remember('An invoice of May is due in June.', { source: 's' });
+              throw new Error('once more');
+            }
+            await expect(ctx.recall(' ')).rejects.toMatchObject({
+              code: 'recall-invalid',
+              details: { field: 'question' },
+            });
+            const [other] = (await ctx.recall('invoice', { about: ['user:ben'], kinds: ['fact'] })).entries;
+            return { done: { about: [...entries.map(({ about }) => about), other!.about] } };
+          },
+        },
+      },
+    });
+    await open({ workflows: [clerk] });
+    await facts('domain:billing').remember('An invoice is due in 30 days.', { source: 's' });
+    await facts('user:ana').remember('An invoice of Ana is due in 10 days.', { source: 's' });
+    await facts('user:ben').remember('An invoice of Ben is due now.', { source: 's' });
+    const { about } = await (await world.start(clerk, {}, { user: 'ana' })).result();
+    expect(about.toSorted()).toEqual(['domain:billing', 'user:ana', 'user:ben']);
+    expect(recalls).toHaveLength(2);
+    expect(recalls[1]).toEqual(recalls[0]);
+    // Control: it would be found now.
+    const now = await world.client.memory.recall(TENANT, {
+      ...{ subjects: ['domain:billing'], query: 'invoice of May', kinds: ['fact'] },
+    });
+    expect(now.entries[0]?.memory.words).toContain('May');
   });
 });
 

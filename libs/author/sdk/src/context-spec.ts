@@ -14,7 +14,7 @@ import {
 import type { Budget, ContextDefinition, Model, PhaseDefinition } from '@tidemark/runtime';
 import { tokenizerFor } from '@tidemark/tokenizer';
 import { freeze } from './freeze.ts';
-import { PHASE_BUDGET_DEFAULT_TOKENS, REPEATS_DEFAULT_COUNT } from './limits.ts';
+import { DOMAIN_MAX_CHARS, DOMAINS_MAX_COUNT, PHASE_BUDGET_DEFAULT_TOKENS, REPEATS_DEFAULT_COUNT } from './limits.ts';
 import { parser } from './parse.ts';
 import { type DefinitionProblem, unknownMembers } from './problem.ts';
 import type { Schema } from './schema.ts';
@@ -56,6 +56,8 @@ export interface ContextSpec {
     | undefined;
   /** How often one question may be asked of a model or a tool before the workflow is stopped as running in circles; 10 by default. */
   readonly repeatsMax?: number | undefined;
+  /** Fields of knowledge, such as a product or a repository, whose facts its bundles are told and `ctx.recall` finds. */
+  readonly domains?: readonly string[] | undefined;
   /** Which of `models` makes summaries; by rule when absent. */
   readonly summaryModel?: string | undefined;
 }
@@ -68,6 +70,7 @@ export const CONTEXT_MEMBERS = [
   'phases',
   'budget',
   'repeatsMax',
+  'domains',
   'summaryModel',
 ] as const;
 
@@ -138,13 +141,18 @@ function budgetProblems(budget: NonNullable<ContextSpec['budget']>): DefinitionP
   return problems;
 }
 
-function settingProblems({ system, repeatsMax = 1 }: ContextSpec): DefinitionProblem[] {
+function settingProblems({ system, repeatsMax = 1, domains = [] }: ContextSpec): DefinitionProblem[] {
   const problems: DefinitionProblem[] = [];
   if (system !== undefined && typeof system !== 'string' && typeof system !== 'function') {
     problems.push(problem('system-invalid', 'system must be a text, or a function of the input that gives one.'));
   }
   if (!Number.isSafeInteger(repeatsMax) || repeatsMax < 1) {
     problems.push(problem('repeats-invalid', 'repeatsMax must be a whole number, 1 or more.'));
+  }
+  if (!Array.isArray(domains) || domains.length > DOMAINS_MAX_COUNT || !domains.every(isDomain)) {
+    problems.push(
+      problem('domains-invalid', `domains must be an array of at most ${DOMAINS_MAX_COUNT} names, such as ['food'].`),
+    );
   }
   return problems;
 }
@@ -167,9 +175,13 @@ export function contextDefinition(spec: ContextSpec, title: string): ContextDefi
     },
     budgets: { call: limits(budget.call), step: limits(budget.step), workflow: limits(budget.workflow) },
     repeatsMax: spec.repeatsMax ?? REPEATS_DEFAULT_COUNT,
+    domains: spec.domains ?? [],
     summaryModel: summaryModel === undefined ? undefined : models[summaryModel],
   };
 }
+
+const isDomain = (name: unknown): boolean =>
+  typeof name === 'string' && new RegExp(`^(?!\\s*$)[^\\p{Cc}]{1,${DOMAIN_MAX_CHARS}}$`, 'u').test(name);
 
 function systemOf(system: ContextSpec['system']): ContextDefinition['system'] {
   if (system === undefined) return undefined;

@@ -15,6 +15,8 @@ import type {
   Parse,
   PhaseMemory,
   Progress,
+  RecalledMemories,
+  RecallOptions,
   RunOptions,
   StepContext,
 } from '@tidemark/runtime';
@@ -73,6 +75,12 @@ export interface StepActions {
   modelCall(request: ModelRequest): Promise<ModelAnswer>;
   /** Reads long-term memory by key; a step changes it by the `memories` that it returns. */
   memories(query: MemoryQuery): Promise<readonly MemoryEntry[]>;
+  /**
+   * What long-term memory holds that fits the question, by words, and by meaning where there is an embedder: of the workflow's user, the
+   * definition's `domains` and the tenant, or of `about`. A later attempt at this step gets the same answer. Throws `InvalidError`
+   * (`recall-invalid`).
+   */
+  recall(question: string, options?: RecallOptions): Promise<RecalledMemories>;
   /** Adds a line to the execution log, stored with the step's checkpoint. */
   log(action: string, detail?: unknown): void;
   /** Tells whoever watches; not stored. */
@@ -176,6 +184,7 @@ export function typedContext(context: StepContext, rules: ContextRules): AnyCont
     tool: (call) => callTool(rules.tools, context, call),
     modelCall: (request) => context.modelCall(request),
     memories: (query) => context.memories(query),
+    recall: (question, options) => context.recall(question, options),
     log: (action, detail) => context.log(action, detail),
     progress: (progress) => context.progress(progress),
     outputs: async (step) => {

@@ -85,3 +85,7 @@ export const HANDOFFS_READ_MAX_COUNT = 100;
 /** Staged checkpoints that a definition may let be unflushed at once, and for how many milliseconds. */
 export const STAGED_STEPS_MAX_COUNT = 1_000;
 export const STAGED_DELAY_MAX_MS = 10_000;
+
+/** Fields of knowledge that a definition may name, and characters of one's name. */
+export const DOMAINS_MAX_COUNT = 8;
+export const DOMAIN_MAX_CHARS = 200;

@@ -67,6 +67,7 @@ const context = (belief: Json = { notes: [] }): StepContext => ({
   user: undefined,
   memory: { phase: undefined, keys: [], get: (key) => key },
   memories: async () => [],
+  recall: async () => ({ entries: [], by: 'words', warning: null }),
   modelCall: async () => {
     throw new Error('no model');
   },

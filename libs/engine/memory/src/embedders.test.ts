@@ -4,10 +4,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { EmbeddingModelV2, EmbeddingModelV3, EmbeddingModelV4 } from '@ai-sdk/provider';
+import type { MemoryRow } from '@tidemark/ports';
+import { SimulatedStore } from '@tidemark/testkit/engine/simulated-store';
 import { sentenceModel } from '@tidemark/testkit/servers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { aiSdkEmbedder } from './ai-sdk-embedder.ts';
+import { memoryIndexer } from './indexer.ts';
 import { type LocalEmbedder, localEmbedder } from './local-embedder.ts';
+import { recall } from './recall.ts';
 
 const provider = (
   doEmbed: (texts: readonly string[], signal?: AbortSignal) => Promise<number[][]>,
@@ -83,6 +87,25 @@ describe('the local embedder', () => {
     expect(cosine(0, 0)).toBeCloseTo(1, 4);
     expect(cosine(0, 1)).toBeGreaterThan(0.3);
     expect(cosine(0, 1)).toBeGreaterThan(cosine(1, 2) + 0.2);
+  });
+
+  test('lets recall find a fact that shares no word with the question', async () => {
+    const store = new SimulatedStore().memory;
+    const facts = ['Ana is allergic to nuts.', 'Ana is from Lisbon.', 'Ana is paying late.', 'Ana is fond of dogs.'];
+    const named = { tenant: 'acme', subject: 'user:ana', kind: 'fact', source: '', atMs: 0, workflow: 'w', ordinal: 0 };
+    store.put(
+      facts.map((text, at) => ({
+        ...(named as never as MemoryRow),
+        ...{ key: `${at}`, value: JSON.stringify({ text }), words: text, isForgotten: false },
+        ...{ position: at as never, lamport: at as never },
+      })),
+    );
+    await memoryIndexer({ store, embedder }).run();
+    const asked = { store, tenant: 'acme' as never, subjects: ['user:ana'], kinds: ['fact'], limit: 1 } as const;
+    const { entries } = await recall({ ...asked, embedder, query: 'what food is dangerous' });
+    expect(entries[0]?.memory.words).toBe(facts[0]);
+    const byWords = await recall({ ...asked, embedder: null, query: 'dangerous food' });
+    expect(byWords).toMatchObject({ entries: [], by: 'words', warning: { code: 'no-embedder' } });
   });
 
   test('gives one text the same vector alone and among others, and heeds a stop', async () => {

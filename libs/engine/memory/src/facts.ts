@@ -1,11 +1,10 @@
-/** Owns what was learned about a user: sentences with source and time, found by words and meaning (`recall` with kind `fact`). */
+/** Owns what was learned about a user, a domain or a tenant: sentences with source and time, found by `recall` with kind `fact`. */
 
 import { createHash } from 'node:crypto';
 import { InvalidError, type TenantId } from '@tidemark/core';
 import type { MemoryRow, MemoryStore } from '@tidemark/ports';
 import { FACT_MAX_CHARS, LIST_MAX } from './limits.ts';
 import { type MemoryWriter, refuseSecrets } from './memory-writer.ts';
-import { userSubject } from './recall.ts';
 
 export interface Fact {
   readonly key: string;
@@ -14,7 +13,7 @@ export interface Fact {
   readonly atMs: number;
 }
 
-export interface UserFacts {
+export interface Facts {
   /**
    * Resolves to its key once it is durable. The same text is the same fact: remembered again it has the newer source and time.
    * Throws `InvalidError`: `memory-secret`, `fact-text` (1 to 4,000 characters).
@@ -25,13 +24,14 @@ export interface UserFacts {
   forget(key: string): Promise<void>;
 }
 
-export function userFacts(
+/** Facts about one subject. */
+export function factsAbout(
+  subject: string,
   store: Pick<MemoryStore, 'memories'>,
   writer: MemoryWriter,
   tenant: TenantId,
-  user: string,
-): UserFacts {
-  const named = { tenant, subject: userSubject(user), kind: 'fact' as const };
+): Facts {
+  const named = { tenant, subject, kind: 'fact' as const };
   return {
     async remember(given, { source }) {
       const text = given.trim();

@@ -12,6 +12,8 @@ export const INDEX_BATCH = 32;
 export const INDEX_SWEEP_RUNS = 100;
 /** Texts that the local model takes at once; a stop is heeded between. */
 export const LOCAL_BATCH = 8;
+/** Longest that one part of the local model's installation takes. */
+export const INSTALL_TIMEOUT_MS = 600_000;
 /** Characters of a text that are embedded; models read less. */
 export const EMBEDDED_MAX_CHARS = 20_000;
 /** Entries of one list of a summary made by rule. */
@@ -26,8 +28,11 @@ export const MODEL_OBJECTS_TRIED_MAX = 32;
 export const MODEL_SUMMARY_MAX_CHARS = 200_000;
 /** Characters of a continuation context. Overridden by `maxChars`. */
 export const CONTINUATION_MAX_CHARS = 4_000;
-/** Characters of a user's context. Overridden by `maxChars`. */
+/** Characters of what a session is told of its user, domains and tenant. Overridden by `maxChars`. */
 export const USER_CONTEXT_MAX_CHARS = 2_000;
+/** What the newest fact gains over an old one, where the one that fits the task best gains 1; and after how long half of it is gone. */
+export const FACT_AGE_WEIGHT = 0.1;
+export const FACT_HALF_LIFE_MS = 30 * 24 * 60 * 60 * 1_000;
 /** Characters of one fact. */
 export const FACT_MAX_CHARS = 4_000;
 /** Characters of the key of a preference. */

@@ -3,7 +3,9 @@
  * package, loaded at the first text. Nothing is fetched: neither the model nor any part of it.
  */
 
+import { createRequire } from 'node:module';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { ConfigError } from '@tidemark/core';
 import type { Embedder } from './embedder.ts';
 import { EMBEDDED_MAX_CHARS, LOCAL_BATCH } from './limits.ts';
@@ -15,8 +17,6 @@ export interface LocalEmbedderOptions {
   readonly model?: string;
   /** Processor threads for one call; default: as many as there are cores. */
   readonly threads?: number;
-  /** Loads the package where it isn't found by its name; default: `import('@huggingface/transformers')`. */
-  readonly transformers?: () => Promise<unknown>;
 }
 
 export interface LocalEmbedder extends Embedder {
@@ -74,19 +74,29 @@ async function extract(extractor: Extractor, texts: readonly string[], model: Mo
 
 /** Not a constant to the type checker: the package need not be installed. */
 const PACKAGE: string = '@huggingface/transformers';
-const importTransformers = (): Promise<unknown> => import(PACKAGE);
+
+/** The package that lies beside the model, else this program's own. */
+function importTransformers(folder: string): Promise<unknown> {
+  let found = PACKAGE;
+  try {
+    found = pathToFileURL(createRequire(path.join(folder, 'package.json')).resolve(PACKAGE)).href;
+  } catch {
+    // The program's own, then.
+  }
+  return import(found);
+}
 
 async function loadExtractor(
   { folder, precision }: ModelFolder,
-  { threads, transformers = importTransformers }: LocalEmbedderOptions,
+  { threads }: LocalEmbedderOptions,
 ): Promise<Extractor> {
   let load: (task: string, folder: string, options: object) => Promise<unknown>;
   try {
-    ({ pipeline: load } = (await transformers()) as { pipeline: typeof load });
+    ({ pipeline: load } = (await importTransformers(folder)) as { pipeline: typeof load });
   } catch (cause) {
     const message =
-      'The local embedder needs the package @huggingface/transformers: npm install @huggingface/transformers' +
-      ' (where no other host than the registry is reached: with ONNXRUNTIME_NODE_INSTALL=skip in the environment)';
+      'The local embedder needs the package @huggingface/transformers: npm install --ignore-scripts @huggingface/transformers,' +
+      ' or `tidemark admin install-embedder`, which brings a model as well';
     throw new ConfigError('embedding-package', message, { cause });
   }
   try {

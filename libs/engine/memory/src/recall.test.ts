@@ -6,10 +6,11 @@ import type { MemoryRow } from '@tidemark/ports';
 import { SimulatedStore } from '@tidemark/testkit/engine/simulated-store';
 import { describe, expect, test } from 'vitest';
 import type { Embedder } from './embedder.ts';
-import { userFacts } from './facts.ts';
+import { rankFacts } from './fact-ranking.ts';
+import { factsAbout } from './facts.ts';
 import { memoryIndexer } from './indexer.ts';
 import type { MemoryWrite, MemoryWriter } from './memory-writer.ts';
-import { type RecallOptions, recall, userSubject } from './recall.ts';
+import { domainSubject, type RecallOptions, recall, tenantSubject, userSubject } from './recall.ts';
 import { userState } from './user-state.ts';
 
 const tenant = 'acme' as TenantId;
@@ -64,7 +65,7 @@ const asked = (backend: Backend, part: Partial<RecallOptions>): RecallOptions =>
   store: backend.store,
   embedder: meanings,
   tenant,
-  user: 'ana',
+  subjects: [userSubject('ana')],
   query: 'journey',
   ...part,
 });
@@ -82,7 +83,10 @@ describe('recall', () => {
 
   test('without an embedder decides by words alone, and says so', async () => {
     const backend = await filled();
-    expect(await recall(asked(backend, { embedder: null }))).toEqual({ entries: [], by: 'words' });
+    expect(await recall(asked(backend, { embedder: null }))).toMatchObject({
+      ...{ entries: [], by: 'words' },
+      warning: { code: 'no-embedder', message: expect.stringContaining('install-embedder') },
+    });
     expect(await keysOf(asked(backend, { embedder: null, query: 'an invoice' }))).toContain('money');
   });
 
@@ -116,8 +120,41 @@ describe('recall', () => {
   test("answers at most as many as asked for, and nobody else's (I9)", async () => {
     const backend = await filled();
     expect(await keysOf(asked(backend, { limit: 1 }))).toEqual(['travel']);
-    expect(await keysOf(asked(backend, { user: 'ben' }))).toEqual(['bens']);
+    expect(await keysOf(asked(backend, { subjects: [userSubject('ben')] }))).toEqual(['bens']);
     expect(await keysOf(asked(backend, { tenant: 'other' as TenantId }))).toEqual([]);
+  });
+});
+
+describe('facts about several subjects', () => {
+  const remember = (backend: Backend, subject: string, text: string) =>
+    factsAbout(subject, backend.store, backend, tenant).remember(text, { source: 's' });
+
+  test('are compared with each other, and no other subject is looked at', async () => {
+    const backend = new Backend();
+    await remember(backend, userSubject('ana'), 'Ana pays by invoice');
+    await remember(backend, domainSubject('billing'), 'an invoice is due in 30 days');
+    await remember(backend, tenantSubject(tenant), 'every invoice is in euros');
+    await remember(backend, userSubject('ben'), 'an invoice of ben');
+    const subjects = [userSubject('ana'), domainSubject('billing'), tenantSubject(tenant)];
+    const { entries } = await recall(
+      asked(backend, { subjects, query: 'an invoice is due', kinds: ['fact'], embedder: null }),
+    );
+    expect(entries.map(({ memory }) => memory.subject)).toEqual(['domain:billing', 'tenant:acme', 'user:ana']);
+  });
+
+  const DAY_MS = 86_400_000;
+  const fact = (key: string, atMs: number): MemoryRow =>
+    ({ subject: 'user:ana', key, atMs, lamport: atMs, workflow: 'w', position: 1, ordinal: 0 }) as never;
+  const fitting = (memory: MemoryRow, score: number) => ({ memory, score, wordsScore: score, similarity: null });
+
+  test('are told by how well they fit, and by age where they fit alike', () => {
+    const old = fact('old', 0);
+    const rows = [fact('new', 100 * DAY_MS), fact('newer', 101 * DAY_MS)];
+    const keys = (...of: Parameters<typeof rankFacts>) => rankFacts(...of).map(({ key }) => key);
+    expect(keys([fitting(old, 0.2)], rows)).toEqual(['old', 'newer', 'new']);
+    expect(keys([fitting(old, 0.2), fitting(rows[0]!, 0.19)], rows)).toEqual(['new', 'old', 'newer']);
+    expect(keys([], [old, ...rows])).toEqual(['newer', 'new', 'old']);
+    expect(keys([], [])).toEqual([]);
   });
 });
 
@@ -213,7 +250,7 @@ describe('preferences', () => {
 describe('facts', () => {
   test('are remembered once, listed newest first with source and time, recalled, forgotten', async () => {
     const backend = new Backend();
-    const facts = userFacts(backend.store, backend, tenant, 'ana');
+    const facts = factsAbout(userSubject('ana'), backend.store, backend, tenant);
     const train = await facts.remember('Goes by train', { source: 'session s-1' });
     await facts.remember('Pays by invoice', { source: 'mail' });
     expect(await facts.remember('goes  by TRAIN', { source: 'session s-2' })).toBe(train);
@@ -228,7 +265,7 @@ describe('facts', () => {
 
   test('refuse secrets and empty texts', async () => {
     const backend = new Backend();
-    const facts = userFacts(backend.store, backend, tenant, 'ana');
+    const facts = factsAbout(userSubject('ana'), backend.store, backend, tenant);
     const secret = `The key is ghp_${'aB3dE5fG7hJ9'.repeat(3)}`;
     await expect(facts.remember(secret, { source: 's' })).rejects.toMatchObject({ code: 'memory-secret' });
     await expect(facts.remember('  ', { source: 's' })).rejects.toMatchObject({ code: 'fact-text' });

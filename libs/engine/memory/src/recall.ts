@@ -1,71 +1,112 @@
 /**
- * Owns recall: the entries of one user that fit a query, by words and by meaning together where there is an embedder, and by
- * words alone where there is none or it fails; the answer says which. Nobody else's entries are looked at (I9).
+ * Owns recall: the entries about a user, a domain or a tenant that fit a query, by words and by meaning together where there is an
+ * embedder, and by words alone where there is none or it fails; the answer says which. Only the subjects that are named are read (I9).
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { TenantId } from '@tidemark/core';
 import { ConfigError, messageOf } from '@tidemark/core';
-import type { MemoryKind, MemoryStore, RecalledMemory } from '@tidemark/ports';
+import { compareWrites, type MemoryKind, type MemoryStore, type RecalledMemory } from '@tidemark/ports';
 import type { Embedder } from './embedder.ts';
 import { QUERY_MAX_CHARS, RECALL_EMBED_TIMEOUT_MS, RECALL_LIMIT } from './limits.ts';
 
-export interface RecallOptions {
-  readonly store: Pick<MemoryStore, 'recall'>;
+/** What is looked for, and among what. */
+export interface RecallQuery {
+  /** Whom or what it is about, as `userSubject`, `domainSubject` and `tenantSubject` name it; entries of all of them are compared. */
+  readonly subjects: readonly string[];
+  /** Default 3. */
+  readonly limit?: number | undefined;
+  /** Default: summaries. */
+  readonly kinds?: readonly MemoryKind[] | undefined;
+}
+
+export interface QuestionOptions {
   /** Null: words alone. */
   readonly embedder: Embedder | null;
-  readonly tenant: TenantId;
-  readonly user: string;
   readonly query: string;
-  /** Default 3. */
-  readonly limit?: number;
-  /** Default: summaries. */
-  readonly kinds?: readonly MemoryKind[];
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Longest wait for the query's embedding; default 2,000. */
-  readonly embedTimeoutMs?: number;
+  readonly embedTimeoutMs?: number | undefined;
+}
+
+export interface RecallOptions extends RecallQuery, QuestionOptions {
+  readonly store: Pick<MemoryStore, 'recall'>;
+  readonly tenant: TenantId;
+}
+
+/** A query, embedded where that could be done. */
+export interface Question {
+  readonly words: string;
+  readonly meaning: { readonly vector: Float32Array; readonly model: string } | null;
+  readonly warning?: RecallWarning;
+}
+
+/** Why words decided alone, or nothing could. */
+export interface RecallWarning {
+  readonly code: 'no-embedder' | 'embedding-failed' | 'memory-words-off';
+  readonly message: string;
 }
 
 export interface Recalled {
   /** The best first. */
   readonly entries: readonly RecalledMemory[];
   readonly by: 'words' | 'words+meaning';
-  /** Why words decided alone although there is an embedder, or nothing could. */
-  readonly warning?: { readonly code: 'embedding-failed' | 'memory-words-off'; readonly message: string };
+  readonly warning?: RecallWarning;
 }
 
 /** The subject of what is remembered about a user. */
 export const userSubject = (user: string): string => `user:${user}`;
+/** The subject of what is remembered about a field of knowledge, such as a product or a repository. */
+export const domainSubject = (domain: string): string => `domain:${domain}`;
+/** The subject of what holds for everybody of a tenant. */
+export const tenantSubject = (tenant: TenantId): string => `tenant:${tenant}`;
 
 /** Rejects with the store's errors, and with the signal's reason; never for the embedder, nor where rows have no words. */
 export async function recall(options: RecallOptions): Promise<Recalled> {
+  return answerTo(await embedQuestion(options), options);
+}
+
+/** Never rejects for the embedder: the question says why it has no meaning. */
+export async function embedQuestion(options: QuestionOptions): Promise<Question> {
+  const { embedder, signal } = options;
+  const words = options.query.slice(0, QUERY_MAX_CHARS);
+  if (embedder === null) return { words, meaning: null, warning: NO_EMBEDDER };
+  if (words.trim() === '') return { words, meaning: null };
+  const found = await embed(embedder, words, options);
+  signal?.throwIfAborted();
+  return 'vector' in found ? { words, meaning: found } : { words, meaning: null, warning: found };
+}
+
+const NO_EMBEDDER: RecallWarning = {
+  code: 'no-embedder',
+  message: 'Recalled by words alone: no embedder is set up. `tidemark admin install-embedder` sets up a small one.',
+};
+
+/** The entries that fit the question best. Rejects with the store's errors, except where rows have no words. */
+export async function answerTo(
+  { words, meaning, warning }: Question,
+  { store, tenant, subjects, limit = RECALL_LIMIT, kinds = ['summary'] }: Omit<RecallOptions, keyof QuestionOptions>,
+): Promise<Recalled> {
+  const query = { tenant, kinds, words, limit, embedding: meaning?.vector ?? null, model: meaning?.model ?? null };
   try {
-    return await recallFrom(options);
+    const found = await Promise.all([...new Set(subjects)].map((subject) => store.recall({ ...query, subject })));
+    const entries = found.flat().sort((a, b) => b.score - a.score || compareWrites(b.memory, a.memory));
+    return {
+      entries: entries.slice(0, limit),
+      by: meaning === null ? 'words' : 'words+meaning',
+      ...(warning !== undefined && { warning }),
+    };
   } catch (error) {
     if (!(error instanceof ConfigError) || error.code !== 'memory-words-off') throw error;
     return { entries: [], by: 'words', warning: { code: 'memory-words-off', message: error.message } };
   }
 }
 
-async function recallFrom(options: RecallOptions): Promise<Recalled> {
-  const { store, embedder, tenant, user, limit = RECALL_LIMIT, kinds = ['summary'], signal } = options;
-  const words = options.query.slice(0, QUERY_MAX_CHARS);
-  const asked = { tenant, subject: userSubject(user), kinds, words, limit };
-  const found = embedder === null || words.trim() === '' ? null : await embedQuery(embedder, words, options);
-  signal?.throwIfAborted();
-  if (found === null || 'message' in found) {
-    const entries = await store.recall({ ...asked, embedding: null, model: null });
-    return { entries, by: 'words', ...(found === null ? {} : { warning: found }) };
-  }
-  const entries = await store.recall({ ...asked, embedding: found.vector, model: found.model });
-  return { entries, by: 'words+meaning' };
-}
-
-async function embedQuery(
+async function embed(
   embedder: Embedder,
   words: string,
-  { signal, embedTimeoutMs = RECALL_EMBED_TIMEOUT_MS }: RecallOptions,
-): Promise<{ readonly vector: Float32Array; readonly model: string } | NonNullable<Recalled['warning']>> {
+  { signal, embedTimeoutMs = RECALL_EMBED_TIMEOUT_MS }: QuestionOptions,
+): Promise<NonNullable<Question['meaning']> | RecallWarning> {
   const ended = new AbortController();
   const stop = AbortSignal.any([ended.signal, ...(signal === undefined ? [] : [signal])]);
   try {

@@ -147,26 +147,23 @@ describe("the user's context", () => {
     { key: 'hours', value: { from: 9 }, source: 'user', atMs: 1 },
   ];
   const facts = [
-    { key: 'a', text: 'Has a dog', source: 'mail', atMs: Date.UTC(2026, 0, 2) },
-    { key: 'b', text: 'Moved to\nBerlin', source: '', atMs: Date.UTC(2026, 2, 4) },
+    { subject: 'user:ana', text: 'Moved to\nBerlin', source: '', atMs: Date.UTC(2026, 2, 4) },
+    { subject: 'domain:pets', text: 'Dogs need walks', source: 'mail', atMs: Date.UTC(2026, 0, 2) },
   ];
 
-  test('has preferences by key, then facts with source and date, the newest first', () => {
-    expect(buildUserContext({ state, facts })).toBe(`# Preferences of the user
-- hours: {"from":9}
-- tone: short
-
-# Known about the user
-- Moved to Berlin (2026-03-04)
-- Has a dog (mail, 2026-01-02)`);
-    expect(buildUserContext({ state: [], facts: [] })).toBe('');
+  test('has preferences by key, then each fact with domain, source and date, in the order given', () => {
+    expect(buildUserContext({ state, facts })).toEqual([
+      '# Preferences of the user\n- hours: {"from":9}\n- tone: short',
+      '# Known\n- Moved to Berlin (2026-03-04)',
+      '- Dogs need walks (pets, mail, 2026-01-02)',
+    ]);
+    expect(buildUserContext({ state: [], facts: [] })).toEqual([]);
   });
 
-  test('keeps within its limit and says what is left out', () => {
-    const text = buildUserContext({ state, facts }, { maxChars: 130 });
-    expect(text.length).toBeLessThanOrEqual(130);
-    expect(text).toContain('Moved to Berlin');
-    expect(text).toContain('(1 more)');
-    expect(text).not.toContain('Has a dog');
+  test('keeps within its limit: what does not fit is left out, preferences are counted', () => {
+    const within = (maxChars: number) => buildUserContext({ state, facts }, { maxChars });
+    expect(within(100).join('\n').length).toBeLessThanOrEqual(100);
+    expect(within(100)).toEqual([expect.any(String), '# Known\n- Moved to Berlin (2026-03-04)']);
+    expect(within(58)).toEqual(['# Preferences of the user\n- hours: {"from":9}\n(1 more)']);
   });
 });

@@ -1,49 +1,60 @@
 /**
- * Owns the text that tells a session of its user (B8): standing preferences, then facts with source and date. Deterministic; at most
- * so many characters: preferences stay before facts, newer facts before older ones.
+ * Owns the text that tells a session of its user (B8) and of what is known: standing preferences, then facts with source and date.
+ * Deterministic; at most so many characters: preferences stay before facts, and facts in the order in which they are given.
  */
 
 import { isoDay } from '@tidemark/core';
-import type { Fact } from './facts.ts';
 import { USER_CONTEXT_MAX_CHARS } from './limits.ts';
 import type { StateEntry } from './user-state.ts';
 
-/** Empty when nothing is known. */
+/** A fact as it is told. */
+export interface KnownFact {
+  /** `user:ana`, `domain:food`, `tenant:acme`. */
+  readonly subject: string;
+  readonly text: string;
+  readonly source: string;
+  readonly atMs: number;
+}
+
+/** Pieces, the most useful first: all preferences, then each fact by itself. None when nothing is known. */
 export function buildUserContext(
-  { state, facts }: { readonly state: readonly StateEntry[]; readonly facts: readonly Fact[] },
+  { state, facts }: { readonly state: readonly StateEntry[]; readonly facts: readonly KnownFact[] },
   { maxChars = USER_CONTEXT_MAX_CHARS }: { readonly maxChars?: number } = {},
-): string {
-  const preferences = state.toSorted((a, b) => (a.key < b.key ? -1 : 1)).map(preferenceLine);
-  const newest = facts.toSorted((a, b) => b.atMs - a.atMs || (a.key < b.key ? -1 : 1)).map(factLine);
-  const shown = { preferences: 0, facts: 0 };
-  const text = (): string =>
-    [
-      ...part('# Preferences of the user', preferences, shown.preferences),
-      ...part('# Known about the user', newest, shown.facts),
-    ].join('\n\n');
-  const fill = (name: keyof typeof shown, count: number): void => {
-    for (; shown[name] < count; ) {
-      shown[name] += 1;
-      if (text().length <= maxChars) continue;
-      shown[name] -= 1;
-      return;
-    }
+): readonly string[] {
+  const preferences = preferencesIn(state, maxChars);
+  const pieces = preferences === '' ? [] : [preferences];
+  let charsLeft = maxChars - preferences.length;
+  let heading = '# Known\n';
+  for (const fact of facts) {
+    const piece = `${heading}${factLine(fact)}`;
+    if (piece.length + 1 > charsLeft) continue;
+    pieces.push(piece);
+    charsLeft -= piece.length + 1;
+    heading = '';
+  }
+  return pieces;
+}
+
+function preferencesIn(state: readonly StateEntry[], maxChars: number): string {
+  const lines = state.toSorted((a, b) => (a.key < b.key ? -1 : 1)).map(preferenceLine);
+  const text = (count: number): string => {
+    const left = lines.length - count;
+    const more = left === 0 ? [] : [`(${left} more)`];
+    return count === 0 ? '' : ['# Preferences of the user', ...lines.slice(0, count), ...more].join('\n');
   };
-  fill('preferences', preferences.length);
-  fill('facts', newest.length);
-  return text();
+  let count = lines.length;
+  while (count > 0 && text(count).length >= maxChars) count -= 1;
+  return text(count);
 }
 
 const preferenceLine = ({ key, value }: StateEntry): string =>
   `- ${key}: ${onOneLine(typeof value === 'string' ? value : JSON.stringify(value))}`;
 
-const factLine = ({ text, source, atMs }: Fact): string =>
-  `- ${onOneLine(text)} (${source === '' ? '' : `${onOneLine(source)}, `}${isoDay(atMs)})`;
+/** What is about a user needs no name: a session has one. */
+function factLine({ subject, text, source, atMs }: KnownFact): string {
+  const domain = subject.startsWith('domain:') ? [onOneLine(subject.slice('domain:'.length))] : [];
+  const from = source === '' ? [] : [onOneLine(source)];
+  return `- ${onOneLine(text)} (${[...domain, ...from, isoDay(atMs)].join(', ')})`;
+}
 
 const onOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
-
-function part(title: string, lines: readonly string[], count: number): string[] {
-  if (count === 0) return [];
-  const left = lines.length - count;
-  return [[title, ...lines.slice(0, count), ...(left === 0 ? [] : [`(${left} more)`])].join('\n')];
-}

@@ -84,6 +84,8 @@ export type {
   ProbeContext,
   ProbeResult,
   Progress,
+  RecalledMemories,
+  RecallOptions,
   RunOptions,
   Seal,
   SignalForm,

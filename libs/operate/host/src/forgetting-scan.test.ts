@@ -95,7 +95,8 @@ it('nothing of a workflow, nor of a user, is in any file, as text, as words, as 
   );
   await expect.poll(() => host.ports.store.unembedded(embedder.model, 1), PATIENCE).toEqual([]);
   const recalled = async (user: string, words: string) =>
-    (await host.client.memory.recall(TENANT, { user, query: words, kinds: ['fact', 'summary'] })).entries.length;
+    (await host.client.memory.recall(TENANT, { subjects: [`user:${user}`], query: words, kinds: ['fact', 'summary'] }))
+      .entries.length;
   expect(await recalled('eve', marker('run', 'words'))).toBeGreaterThan(0);
   expect(await recalled('ana', reported)).toBeGreaterThan(0);
   await vi.waitFor(async () => expect(await compact(host)).toMatchObject({ failedCount: 0 }), PATIENCE);

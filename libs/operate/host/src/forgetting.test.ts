@@ -280,7 +280,7 @@ describe('a workflow', () => {
     const host = await open();
     await history(host);
     const recalled = async (of: Host) => {
-      const query = { user: 'ana', query: 'another', kinds: ['fact', 'summary'] } as const;
+      const query = { subjects: ['user:ana'], query: 'another', kinds: ['fact', 'summary'] } as const;
       return (await of.client.memory.recall(TENANT, query)).entries.map(({ memory }) => memory.key);
     };
     expect(await recalled(host)).toEqual(['told']);

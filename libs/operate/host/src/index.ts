@@ -19,7 +19,7 @@ export { leaveWhenIdle } from './leave-idle.ts';
 export { type HostRole, liveTraces } from './live-traces.ts';
 export { loadDefinitions } from './load-definitions.ts';
 export { failureReporter, type LogLevel, logLine, warningLine } from './log.ts';
-export { embedderIn } from './memory-index.ts';
+export { embedderFolderIn, embedderIn, installedEmbedder } from './memory-index.ts';
 export { type MigrationReport, migrateCluster, type NamedMigration } from './migrate.ts';
 export { inClusterApi, keepDeletionCost } from './pod-deletion-cost.ts';
 export { loadPools } from './pools.ts';

@@ -3,7 +3,9 @@
  * words alone, and says so.
  */
 
-import { type Embedder, localEmbedder, memoryIndexer } from '@tidemark/memory';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { type Embedder, installedModel, localEmbedder, memoryIndexer } from '@tidemark/memory';
 import type { Ports } from '@tidemark/runtime';
 
 /** Pause between two looks for entries without an embedding, in milliseconds; longer after a failure. */
@@ -13,6 +15,15 @@ const INDEX_FAILED_PERIOD_MS = 30_000;
 /** Of the sentence model in the folder; null where none is named. The model is loaded when it is first needed. */
 export const embedderIn = (folder: string | undefined): Embedder | null =>
   folder === undefined || folder === '' ? null : localEmbedder({ folder });
+
+/** Where `tidemark admin install-embedder` puts a model for those who hold the state folder. */
+export const embedderFolderIn = (stateFolder: string): string => path.join(stateFolder, 'embedder');
+
+/** Of the model that is installed in the state folder; null: there is none. */
+export function installedEmbedder(stateFolder: string): Embedder | null {
+  const model = installedModel(embedderFolderIn(stateFolder));
+  return existsSync(model) ? embedderIn(model) : null;
+}
 
 /** Runs until it is ended; harmless in several processes at once. */
 export function startMemoryIndex(

@@ -4,7 +4,7 @@
  */
 
 import { DEFAULT_TENANT } from '@tidemark/core';
-import type { Embedder } from '@tidemark/memory';
+import { type Embedder, userSubject } from '@tidemark/memory';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { openEmbeddedRebuild } from './embedded.ts';
 import { FolderFixture } from './folder-fixture.ts';
@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 
 const USER = 'ana';
 const FACT = 'Ana prefers quokka pictures';
-const asked = { user: USER, query: 'quokka', kinds: ['fact' as const] };
+const asked = { subjects: [userSubject(USER)], query: 'quokka', kinds: ['fact' as const] };
 
 let at: FolderFixture;
 beforeEach(async () => {
@@ -45,7 +45,7 @@ async function rebuilt(memoryWords?: 'off'): Promise<void> {
   await rebuild.close();
 }
 
-const facts = ({ client }: Host) => client.memory.userFacts(DEFAULT_TENANT, USER);
+const facts = ({ client }: Host) => client.memory.facts(DEFAULT_TENANT, userSubject(USER));
 const recalled = (host: Host) => host.client.memory.recall(DEFAULT_TENANT, asked);
 
 it('no file says what is remembered, recall says why it finds nothing, and a rebuild takes words away and brings them back', async () => {

@@ -17,6 +17,11 @@ export const userField = nameField
   .optional()
   .describe('Whose memory; may be left out where the server was started for one user');
 
+export const aboutField = nameField
+  .regex(/^(?:domain:.|tenant$)/su, "say 'domain:NAME' or 'tenant', or name a user instead")
+  .optional()
+  .describe('Instead of a user: `domain:NAME`, a field of knowledge, or `tenant`, what holds for everybody');
+
 export const sessionField = nameField.describe('Id of the session');
 
 /** The server's own user where it has one: then nobody else's memory is reached. Throws `InvalidError` (`user-missing`, `user-fixed`). */
@@ -28,6 +33,29 @@ export function userOf(context: ToolContext, given: string | undefined): string 
   }
   if (given === undefined || given === user) return user;
   throw new InvalidError('user-fixed', 'user: this server serves one user; leave the field out.', { field: 'user' });
+}
+
+interface About {
+  readonly user: string | undefined;
+  readonly about: string | undefined;
+}
+
+/** Whom or what a call is about, as the API names it. Throws as `userOf`, and `InvalidError` (`about-twice`). */
+export function aboutOf(context: ToolContext, { user, about }: About): string {
+  if (about === undefined) return `user:${userOf(context, user)}`;
+  if (user === undefined) return about;
+  throw new InvalidError('about-twice', 'about: say whose memory is meant once: `user` or `about`.', {
+    field: 'about',
+  });
+}
+
+/** The same for a change: who serves one user changes nothing that others are told. */
+export function aboutToChange(context: ToolContext, about: About): string {
+  const of = aboutOf(context, about);
+  if (about.about === undefined || context.user === undefined) return of;
+  throw new InvalidError('user-fixed', 'about: this server serves one user; it changes what is known of them alone.', {
+    field: 'about',
+  });
 }
 
 /** Who said it, where the call doesn't say. */

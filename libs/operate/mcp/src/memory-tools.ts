@@ -1,8 +1,8 @@
-/** Owns the tools for what is remembered of users: recall of sessions and facts, facts, and standing preferences. */
+/** Owns the tools for long-term memory: recall of sessions and facts, facts about users, domains and the tenant, and standing preferences. */
 
 import type { Answer } from '@tidemark/client';
 import { z } from 'zod';
-import { nameField, orNull, sourceOf, userField, userOf } from './fields.ts';
+import { aboutField, aboutOf, aboutToChange, nameField, orNull, sourceOf, userField, userOf } from './fields.ts';
 import {
   LIST_DEFAULT_COUNT,
   LIST_MAX_COUNT,
@@ -21,16 +21,17 @@ const fact = z.object({ key: z.string(), text: z.string().optional(), source: z.
 
 const NOT_SHOWN = '(not shown to you)';
 
-const RECALL = 'POST /v1/users/{user}/recall';
+const RECALL = 'POST /v1/memory/{about}/recall';
 
 const recall = defineTool({
   name: 'recall',
   title: 'Recall earlier sessions and facts',
   description:
-    'Finds what earlier sessions of a user left (summaries with decisions, open questions and next steps) and facts about the user, by words, and by meaning where the server has embeddings; says which.',
+    'Finds what earlier sessions of a user left (summaries with decisions, open questions and next steps) and facts about the user, a domain or the tenant, by words, and by meaning where the server has embeddings; says which.',
   input: z.strictObject({
     query: z.string().trim().min(1).max(TEXT_MAX_CHARS).describe('What it is about, in any words'),
     user: userField,
+    about: aboutField,
     limit: z.int().min(1).max(RECALL_MAX_COUNT).default(RECALL_DEFAULT_COUNT),
     kinds: z
       .array(z.enum(['summary', 'fact']))
@@ -53,10 +54,10 @@ const recall = defineTool({
     continuation: z.string().optional().describe('The summaries as a text to go on with'),
   }),
   hints: READS,
-  async run({ query, limit, kinds, user }, context) {
-    const of = userOf(context, user);
+  async run({ query, limit, kinds, user, about }, context) {
+    const of = aboutOf(context, { user, about });
     const asked = {
-      params: { user: of },
+      params: { about: of },
       query: { tenant: context.tenant },
       body: { query: query.slice(0, QUERY_MAX_CHARS).toWellFormed(), limit, kinds },
     };
@@ -83,35 +84,44 @@ function factLine({ value, source: from, at }: Recalled['entries'][number]): str
 
 const remember = defineTool({
   name: 'remember',
-  title: 'Remember a fact about a user',
+  title: 'Remember a fact about a user, a domain or the tenant',
   description:
-    'Remembers one fact about a user, a sentence that later sessions should know. The same text is the same fact. Secrets are refused.',
-  input: z.strictObject({ text: z.string().trim().min(1).max(TEXT_MAX_CHARS), user: userField, source }),
+    'Remembers one fact, a sentence that later sessions should know. The same text is the same fact. Secrets are refused.',
+  input: z.strictObject({
+    text: z.string().trim().min(1).max(TEXT_MAX_CHARS),
+    user: userField,
+    about: aboutField,
+    source,
+  }),
   output: z.object({ key: z.string() }),
   hints: ADDS_ONCE,
-  async run({ text, user, source: from }, context) {
-    const of = userOf(context, user);
+  async run({ text, user, about, source: from }, context) {
+    const of = aboutToChange(context, { user, about });
     const input = {
-      params: { user: of },
+      params: { about: of },
       query: { tenant: context.tenant },
       body: { text, source: sourceOf(context, from) },
     };
-    const made = await context.withMemory('write', (client) => client.ask('POST /v1/users/{user}/facts', input));
+    const made = await context.withMemory('write', (client) => client.ask('POST /v1/memory/{about}/facts', input));
     return { data: { key: made.key }, text: `Remembered of ${of}, as ${made.key}.` };
   },
 });
 
 const facts = defineTool({
   name: 'facts',
-  title: 'List the facts about a user',
-  description: 'Lists the facts that are remembered about a user, the newest first.',
-  input: z.strictObject({ user: userField, limit: z.int().min(1).max(LIST_MAX_COUNT).default(LIST_DEFAULT_COUNT) }),
+  title: 'List the facts about a user, a domain or the tenant',
+  description: 'Lists the facts that are remembered, the newest first.',
+  input: z.strictObject({
+    user: userField,
+    about: aboutField,
+    limit: z.int().min(1).max(LIST_MAX_COUNT).default(LIST_DEFAULT_COUNT),
+  }),
   output: z.object({ facts: z.array(fact) }),
   hints: READS,
-  async run({ user, limit }, context) {
-    const of = userOf(context, user);
+  async run({ user, about, limit }, context) {
+    const of = aboutOf(context, { user, about });
     const found = await context.withMemory('read', (client) =>
-      client.ask('GET /v1/users/{user}/facts', { params: { user: of }, query: { tenant: context.tenant, limit } }),
+      client.ask('GET /v1/memory/{about}/facts', { params: { about: of }, query: { tenant: context.tenant, limit } }),
     );
     const lines = found.facts.map(
       ({ key: name, text = NOT_SHOWN, source: from, at }) => `- ${text} (${from}, ${at}; key ${name})`,
@@ -122,15 +132,15 @@ const facts = defineTool({
 
 const forgetFact = defineTool({
   name: 'forget_fact',
-  title: 'Forget a fact about a user',
-  description: 'Forgets one fact about a user, by its key (of remember or facts).',
-  input: z.strictObject({ key: nameField.describe('Key of the fact'), user: userField }),
+  title: 'Forget a fact',
+  description: 'Forgets one fact about a user, a domain or the tenant, by its key (of remember or facts).',
+  input: z.strictObject({ key: nameField.describe('Key of the fact'), user: userField, about: aboutField }),
   output: z.object({ key: z.string() }),
   hints: REPLACES,
-  async run({ key: name, user }, context) {
-    const of = userOf(context, user);
-    const input = { params: { user: of, key: name }, query: { tenant: context.tenant } };
-    await context.withMemory('write', (client) => client.ask('DELETE /v1/users/{user}/facts/{key}', input));
+  async run({ key: name, user, about }, context) {
+    const of = aboutToChange(context, { user, about });
+    const input = { params: { about: of, key: name }, query: { tenant: context.tenant } };
+    await context.withMemory('write', (client) => client.ask('DELETE /v1/memory/{about}/facts/{key}', input));
     return { data: { key: name }, text: `Forgot ${name} of ${of}.` };
   },
 });

@@ -71,6 +71,7 @@ export async function claimedRun(
     abandon: abandon.signal,
     readOutputs: async () => [],
     readMemories: async () => [],
+    recall: async () => ({ entries: [], by: 'words', warning: null }),
     reads: ports.store,
     witness: () => {},
     models: new ModelCalls({

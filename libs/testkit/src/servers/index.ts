@@ -20,7 +20,7 @@ export { requireProgram } from './programs.ts';
 export { installedPackages } from './python.ts';
 export { startSecured } from './secured.ts';
 export type { SecuredBy } from './securing.ts';
-export { type SentenceModel, sentenceModel } from './sentence-model.ts';
+export { sentenceModel } from './sentence-model.ts';
 export {
   addressVariable,
   type ClusterKind,

@@ -1,5 +1,5 @@
 /**
- * Owns what a workflow sees of its session and its user: earlier workflows' fragments, and what memory injects at the start. It
+ * Owns what a workflow sees of its session and of memory: earlier workflows' fragments, and what memory injects at the start. It
  * is found out once a workflow, and every later bundle has the same: what was injected is text of the workflow's own. A fork sees what
  * its base saw.
  */
@@ -7,6 +7,7 @@
 import type { BundleOrigin, ForkOrigin } from '@tidemark/codec';
 import type { Json, Sha256, StreamState } from '@tidemark/core';
 import type { ProjectionStore } from '@tidemark/ports';
+import type { Definition } from '../definition/index.ts';
 import type { WorkflowContext } from '../history/index.ts';
 import type { Ports } from '../kernel/index.ts';
 import { SESSION_RUNS_MAX } from './limits.ts';
@@ -23,6 +24,7 @@ interface Dependencies {
   readonly ports: Pick<Ports, 'digest' | 'memory'> & {
     readonly store: Pick<ProjectionStore, 'fragments' | 'texts' | 'trace' | 'scopes' | 'session'>;
   };
+  readonly definition: Pick<Definition, 'context'>;
   readonly context: WorkflowContext;
   readonly state: () => StreamState;
   readonly input: () => Json;
@@ -48,7 +50,9 @@ export class SessionContext {
   /** `withRuns`: whether fragments of earlier workflows of the session are wanted. */
   async sessionHistory(withRuns: boolean): Promise<SessionHistory> {
     const { session, user } = this.#dependencies.state();
-    if (session === undefined && user === undefined && this.#dependencies.context.fork?.session === undefined) {
+    const { ports, context } = this.#dependencies;
+    const isAlone = session === undefined && user === undefined && context.fork?.session === undefined;
+    if (isAlone && ports.memory === undefined) {
       return { runs: [], continuation: undefined, user: undefined, texts: new Map() };
     }
     this.#found ??= this.#find().catch((error: unknown) => {
@@ -95,11 +99,12 @@ export class SessionContext {
   async #injected() {
     const { ports, state, context, input } = this.#dependencies;
     const { tenant, session, user, workflow, head } = state();
-    if (ports.memory === undefined || (session === undefined && user === undefined)) return undefined;
+    if (ports.memory === undefined) return undefined;
     const fragments = await context.fragments(ports.store, workflow, head.sequence);
     const goals = fragments.filter(({ type }) => type === 'task_goal').map(({ text }) => text);
     const query = goals.length > 0 ? goals.join('\n') : JSON.stringify(input());
-    return ports.memory.inject({ tenant, session, user, query });
+    const { domains = [] } = this.#dependencies.definition.context ?? {};
+    return ports.memory.inject({ tenant, session, user, domains, query });
   }
 }
 

@@ -1,20 +1,25 @@
 /**
- * Owns what memory puts into the bundles of a workflow when it begins: what earlier sessions of its user left that fits the task, and
- * what is known of the user. Reads only; a missing embedder leaves words to decide.
+ * Owns what memory gives a workflow: to its bundles when it begins (what earlier sessions of its user left that fits the task, and what
+ * is known of the user, of its domains and of the tenant), and to a step that asks. Reads only; without an embedder words decide.
  */
 
 import { isoDay, type TenantId } from '@tidemark/core';
 import {
+  answerTo,
   buildContinuationContext,
   buildUserContext,
+  domainSubject,
   type Embedder,
+  embedQuestion,
   factOf,
+  rankFacts,
   recall,
   type SessionSummary,
   sessionSummarySchema,
+  tenantSubject,
   userSubject,
 } from '@tidemark/memory';
-import type { MemoryRow, MemoryStore, RecalledMemory, Telemetry } from '@tidemark/ports';
+import type { MemoryKind, MemoryRow, MemoryStore, RecalledMemory, Telemetry } from '@tidemark/ports';
 import type { SessionMemory } from '../kernel/index.ts';
 import { INJECTED_FACTS_MAX_COUNT, INJECTED_STATE_MAX_COUNT } from './limits.ts';
 import { sessionSubject } from './summaries.ts';
@@ -35,25 +40,46 @@ const isRelevant = ({ wordsScore, similarity }: RecalledMemory): boolean =>
   (wordsScore ?? 0) >= RELEVANT_FROM || (similarity ?? 0) >= RELEVANT_FROM;
 
 export const sessionMemory = ({ store, embedder, onWarning, telemetry }: SessionMemoryOptions): SessionMemory => ({
-  async inject({ tenant, session, user, query }) {
-    const [summaries, handOvers, known] = await Promise.all([
-      user === undefined ? [] : recalled(user, query, tenant),
+  recall: (request) => recall({ ...request, store, embedder }),
+
+  async inject({ tenant, session, user, domains, query }) {
+    const question = await embedQuestion({ embedder, query });
+    if (question.warning?.code === 'embedding-failed') onWarning?.(question.warning.message);
+    const ask = (subjects: readonly string[], kinds: readonly MemoryKind[], limit?: number) =>
+      answerTo(question, { store, tenant, subjects, kinds, limit });
+    const [summaries, handOvers, state, facts] = await Promise.all([
+      user === undefined ? [] : recalled(user),
       session === undefined ? [] : handOversOf(store, tenant, session),
-      user === undefined ? '' : userText(store, tenant, user),
+      user === undefined ? [] : preferencesOf(store, tenant, user),
+      knownFacts([
+        ...(user === undefined ? [] : [userSubject(user)]),
+        ...domains.map(domainSubject),
+        tenantSubject(tenant),
+      ]),
     ]);
     const continuation = [...handOvers, ...sectionsOf(buildContinuationContext(summaries))];
-    return {
-      ...(continuation.length > 0 && { continuation }),
-      ...(known !== '' && { user: sectionsOf(known) }),
-    };
+    const known = buildUserContext({ state, facts });
+    return { ...(continuation.length > 0 && { continuation }), ...(known.length > 0 && { user: known }) };
 
-    async function recalled(of: string, words: string, at: TenantId): Promise<readonly SessionSummary[]> {
-      const { entries, warning } = await recall({ store, embedder, tenant: at, user: of, query: words });
-      if (warning !== undefined) onWarning?.(warning.message);
+    async function recalled(of: string): Promise<readonly SessionSummary[]> {
+      const { entries } = await ask([userSubject(of)], ['summary']);
       for (const entry of entries) {
         telemetry?.count('session_recall_entries_total', 1, { relevant: String(isRelevant(entry)) });
       }
       return entries.flatMap(({ memory }) => summaryIn(memory));
+    }
+
+    async function knownFacts(subjects: readonly string[]) {
+      const limit = INJECTED_FACTS_MAX_COUNT;
+      const [fitting, ...newest] = await Promise.all([
+        ask(subjects, ['fact'], limit),
+        ...subjects.map((subject) => store.memories({ tenant, subject, kind: 'fact', order: 'newest', limit })),
+      ]);
+      const ranked = rankFacts(fitting.entries, newest.flat());
+      // What is no text (an older version's) is left out.
+      return ranked
+        .map((row) => ({ ...factOf(row), subject: row.subject }))
+        .filter(({ text }) => typeof text === 'string');
     }
   },
 });
@@ -64,21 +90,10 @@ export const summaryIn = ({ value }: MemoryRow): readonly SessionSummary[] => {
   return parsed.success ? [parsed.data] : [];
 };
 
-async function userText(store: SessionMemoryOptions['store'], tenant: TenantId, user: string): Promise<string> {
+async function preferencesOf(store: SessionMemoryOptions['store'], tenant: TenantId, user: string) {
   const named = { tenant, subject: userSubject(user) };
-  const [state, facts] = await Promise.all([
-    store.memories({ ...named, kind: 'state', limit: INJECTED_STATE_MAX_COUNT }),
-    store.memories({ ...named, kind: 'fact', order: 'newest', limit: INJECTED_FACTS_MAX_COUNT }),
-  ]);
-  const preferences = state.map(({ key, value, source, atMs }) => ({
-    key,
-    value: JSON.parse(value) as unknown,
-    source,
-    atMs,
-  }));
-  // What is no text (an older version's) is left out.
-  const reported = facts.map(factOf).filter(({ text }) => typeof text === 'string');
-  return buildUserContext({ state: preferences, facts: reported });
+  const state = await store.memories({ ...named, kind: 'state', limit: INJECTED_STATE_MAX_COUNT });
+  return state.map(({ key, value, source, atMs }) => ({ key, value: JSON.parse(value) as unknown, source, atMs }));
 }
 
 /** Key of hand-overs of a session, before their number. */

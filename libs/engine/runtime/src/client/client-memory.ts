@@ -16,15 +16,16 @@ import {
 } from '@tidemark/core';
 import {
   type Embedder,
+  type Facts,
+  factsAbout,
   type MemoryWriter,
   type Recalled,
+  type RecallQuery,
   recall,
-  type UserFacts,
   type UserState,
-  userFacts,
   userState,
 } from '@tidemark/memory';
-import type { MemoryKind, SessionWorkflow, Spends } from '@tidemark/ports';
+import type { SessionWorkflow, Spends } from '@tidemark/ports';
 import {
   anyWrite,
   checkedMemories,
@@ -130,16 +131,8 @@ export class ClientMemory {
     return this.#options.ports.store.memories({ ...query, tenant });
   }
 
-  /** The entries of a user that fit the query best; says whether by words alone. */
-  recall(
-    tenant: TenantId,
-    asked: {
-      readonly user: string;
-      readonly query: string;
-      readonly limit?: number;
-      readonly kinds?: readonly MemoryKind[];
-    },
-  ): Promise<Recalled> {
+  /** The entries about these subjects that fit the query best; says whether by words alone. */
+  recall(tenant: TenantId, asked: RecallQuery & { readonly query: string }): Promise<Recalled> {
     const { ports, embedder } = this.#options;
     return recall({ ...asked, store: ports.store, embedder, tenant });
   }
@@ -148,8 +141,9 @@ export class ClientMemory {
     return userState(this.#options.ports.store, this.#writer(), tenant, user);
   }
 
-  userFacts(tenant: TenantId, user: string): UserFacts {
-    return userFacts(this.#options.ports.store, this.#writer(), tenant, user);
+  /** Facts about `user:ana`, `domain:food`, `tenant:acme`. */
+  facts(tenant: TenantId, subject: string): Facts {
+    return factsAbout(subject, this.#options.ports.store, this.#writer(), tenant);
   }
 
   #writer(): MemoryWriter {

@@ -175,6 +175,31 @@ export interface MemoryQuery {
   readonly limit?: number | undefined;
 }
 
+/** What a step asks long-term memory. */
+export interface RecallOptions {
+  /** `user:ana`, `domain:food`, `tenant:acme`; by default the workflow's user, the definition's domains and the tenant. */
+  readonly about?: readonly string[] | undefined;
+  /** Default: facts and summaries of sessions. */
+  readonly kinds?: readonly MemoryWrite['kind'][] | undefined;
+  /** 3 when absent, at most 50. */
+  readonly limit?: number | undefined;
+}
+
+/** What fits a question, the best first. */
+export interface RecalledMemories {
+  readonly entries: readonly (MemoryEntry & {
+    readonly about: string;
+    readonly kind: MemoryWrite['kind'];
+    /** What was searched: of a fact its sentence. */
+    readonly text: string;
+    /** From 0 to 1; comparable within one answer. */
+    readonly score: number;
+  })[];
+  readonly by: 'words' | 'words+meaning';
+  /** Why words decided alone, or nothing could; null: meaning counted as well. */
+  readonly warning: string | null;
+}
+
 /** One entry of long-term memory. */
 export interface MemoryEntry {
   readonly key: string;
@@ -225,6 +250,8 @@ export interface StepContext {
   modelCall(request: ModelRequest): Promise<ModelAnswer>;
   /** Reads long-term memory, by key. */
   memories(query: MemoryQuery): Promise<readonly MemoryEntry[]>;
+  /** What long-term memory holds that fits the question; journaled, so that a later attempt at this step gets the same. */
+  recall(question: string, options?: RecallOptions): Promise<RecalledMemories>;
   /** Adds to the execution log, stored with the step's checkpoint. */
   log(action: string, detail?: unknown): void;
   /** Tells whoever watches; not stored. */
@@ -285,6 +312,8 @@ export interface ContextDefinition {
   readonly budgets: { readonly call: Budget; readonly step: Budget; readonly workflow: Budget };
   /** How often one question may be asked before the workflow is stopped as running in circles. */
   readonly repeatsMax: number;
+  /** Fields of knowledge whose facts its bundles and recalls have. */
+  readonly domains?: readonly string[] | undefined;
   /** Makes summaries; undefined: they are made by rule. */
   readonly summaryModel: Model | undefined;
 }

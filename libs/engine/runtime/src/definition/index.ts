@@ -18,6 +18,8 @@ export {
   type PreparedCall,
   type ProbeResult,
   type Progress,
+  type RecalledMemories,
+  type RecallOptions,
   type RunOptions,
   type StepContext,
   type StepDefinition,

@@ -238,6 +238,7 @@ const openedContext = (
     open(await context.effect(effectOf(effect), request, options), `response ${effect.operation}`),
   modelCall: (request) => context.modelCall(request),
   memories: (query) => context.memories(query),
+  recall: (question, options) => context.recall(question, options),
   log: (action, detail) => context.log(action, detail),
   progress: (progress) => context.progress(progress),
   outputs: async (step) => (await context.outputs(step)).map((output) => open(output, `step output ${step}`)),

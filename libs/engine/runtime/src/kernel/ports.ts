@@ -12,6 +12,7 @@ import {
   type UnavailableError,
   witness,
 } from '@tidemark/core';
+import type { Recalled, RecallQuery } from '@tidemark/memory';
 import type {
   Clock,
   Digest,
@@ -27,15 +28,20 @@ import type {
 } from '@tidemark/ports';
 import type { ArchivedWorkflow } from '@tidemark/segments';
 
-/** What memory puts into the bundles of a workflow when it begins. */
+/** What long-term memory gives a workflow. Never throws for want of a model. */
 export interface SessionMemory {
-  /** What earlier sessions of the user left that matters to the query, and what is known of the user; absent: nothing. Never throws for want of a model. */
+  /** For its bundles when it begins: what earlier sessions of the user left that fits the query, and what is known; absent: nothing. */
   inject(about: {
     readonly tenant: TenantId;
     readonly session: string | undefined;
     readonly user: string | undefined;
+    readonly domains: readonly string[];
     readonly query: string;
   }): Promise<{ readonly continuation?: readonly string[]; readonly user?: readonly string[] }>;
+  /** What fits a step's question. */
+  recall(
+    request: RecallQuery & { readonly tenant: TenantId; readonly query: string; readonly signal: AbortSignal },
+  ): Promise<Recalled>;
 }
 
 /** History that the log no longer has, as whoever folds needs it (archive/recalls.ts). */
@@ -77,7 +83,7 @@ export interface Ports {
   readonly cold?: ColdHistory | undefined;
   /** What seals and opens fields that schemas mark as secret; absent: this process can do neither. */
   readonly secrets?: FieldKeys | undefined;
-  /** Absent: nothing is injected. */
+  /** Absent: nothing is injected, and no step can recall. */
   readonly memory?: SessionMemory | undefined;
 }
 

@@ -6,4 +6,4 @@ export { releaseDraft } from './ending.ts';
 export { childId, drawUpOpening, type Opening, type StartRequest, traceHints } from './opening.ts';
 export { outcomeOf } from './run-outcome.ts';
 export type { HeadCheckpoint } from './takeover.ts';
-export { type RunEnd, WorkflowRunner } from './workflow-runner.ts';
+export { type RunEnd, type RunnerOptions, WorkflowRunner } from './workflow-runner.ts';

@@ -18,7 +18,7 @@ import type { ContextReads, ResolvedTask, StreamContent } from '../history/index
 import type { Ports } from '../kernel/index.ts';
 import type { LeasedStream } from '../lease/index.ts';
 import { hasOpen } from './journal-host.ts';
-import { type StepOwn, stepContext } from './step-context.ts';
+import { type StepDependencies, type StepOwn, stepContext } from './step-context.ts';
 import { StepGuard } from './step-guard.ts';
 
 export interface AttemptDependencies {
@@ -30,6 +30,7 @@ export interface AttemptDependencies {
   readonly onProgress?: StepOwn['onProgress'] | undefined;
   readonly readOutputs: StepContext['outputs'];
   readonly readMemories: StepContext['memories'];
+  readonly recall: StepDependencies['recall'];
   readonly reads: ContextReads;
   readonly models: ModelCalls;
 }

@@ -4,7 +4,15 @@ import { type LogNote, toJson } from '@tidemark/codec';
 import { LimitError, type StreamState, type TaskId, type TaskState } from '@tidemark/core';
 import type { Clock, Telemetry } from '@tidemark/ports';
 import type { ModelCalls } from '../agent/index.ts';
-import type { ModelAnswer, PhaseMemory, Progress, StepContext, StepDefinition } from '../definition/index.ts';
+import type {
+  ModelAnswer,
+  PhaseMemory,
+  Progress,
+  RecalledMemories,
+  RecallOptions,
+  StepContext,
+  StepDefinition,
+} from '../definition/index.ts';
 import type { AttemptEnds, EffectJournal } from '../effects/index.ts';
 import type { StreamContent } from '../history/index.ts';
 import { stepSpan, traceParentOf } from '../kernel/index.ts';
@@ -16,6 +24,7 @@ export interface StepDependencies {
   readonly content: StreamContent;
   readonly readOutputs: StepContext['outputs'];
   readonly readMemories: StepContext['memories'];
+  readonly recall: (question: string, options: RecallOptions, signal: AbortSignal) => Promise<RecalledMemories>;
   readonly models: ModelCalls;
 }
 
@@ -35,7 +44,7 @@ export interface StepOwn {
 export function stepContext(
   step: StepDefinition,
   task: TaskState,
-  { ports, content, readOutputs, readMemories, models }: StepDependencies,
+  { ports, content, readOutputs, readMemories, recall, models }: StepDependencies,
   { state, journal, notes, ends, onProgress, memory, guard }: StepOwn,
 ): StepContext {
   const { workflow, session, user, epoch } = state;
@@ -67,6 +76,10 @@ export function stepContext(
     user,
     memory,
     memories: readMemories,
+    recall: async (question, options = {}) => {
+      const asked = (signal: AbortSignal) => recall(question, options, signal);
+      return (await guard.pass(() => journal.run('recall', asked, {}))) as unknown as RecalledMemories;
+    },
     run: (name, body, options = {}) => guard.pass(() => journal.run(name, body, options)),
     effect: (effect, request, options = {}) => {
       const { question } = options;

@@ -62,6 +62,7 @@ import { hasOpen, isSuspended, journalHost } from './journal-host.ts';
 import { CONTROL_POLL_PERIOD_MS, INBOX_POLL_PERIOD_MS } from './limits.ts';
 import { nextTask } from './next-task.ts';
 import { attemptStep, type PerformedStep } from './step-attempt.ts';
+import type { StepDependencies } from './step-context.ts';
 import { budgetDraft, type TakeOver, takeOver } from './takeover.ts';
 
 export interface RunnerOptions {
@@ -78,6 +79,7 @@ export interface RunnerOptions {
   readonly readOutputs: StepContext['outputs'];
   /** Long-term memory, likewise. */
   readonly readMemories: StepContext['memories'];
+  readonly recall: StepDependencies['recall'];
   readonly reads: ContextReads & Pick<MemoryStore, 'lamportOf'>;
   /** Told of the Lamport time of what others have written. */
   readonly witness: (lamport: Lamport) => void;

@@ -4,13 +4,20 @@
  */
 
 import type { ForkOrigin } from '@tidemark/codec';
-import type { Sequence } from '@tidemark/core';
-import type { ProjectionStore } from '@tidemark/ports';
-import type { MemoryEntry, MemoryQuery } from '../definition/index.ts';
+import { InvalidError, type Sequence } from '@tidemark/core';
+import { domainSubject, tenantSubject, userSubject } from '@tidemark/memory';
+import type { MemoryRow, ProjectionStore } from '@tidemark/ports';
+import type { Definition, MemoryEntry, MemoryQuery, RecalledMemories, RecallOptions } from '../definition/index.ts';
 import { lineageReads } from '../history/index.ts';
 import { type Ports, whileUnavailable } from '../kernel/index.ts';
 import type { LeasedStream } from '../lease/index.ts';
-import { MEMORIES_READ_DEFAULT_COUNT } from './limits.ts';
+import type { RunnerOptions } from '../run/index.ts';
+import {
+  MEMORIES_READ_DEFAULT_COUNT,
+  RECALLED_DEFAULT_COUNT,
+  RECALLED_MAX_COUNT,
+  RECALLED_SUBJECTS_MAX_COUNT,
+} from './limits.ts';
 
 export type HolderReads = Pick<
   ProjectionStore,
@@ -18,7 +25,7 @@ export type HolderReads = Pick<
 >;
 
 interface Dependencies {
-  readonly ports: Pick<Ports, 'store' | 'clock'>;
+  readonly ports: Pick<Ports, 'store' | 'clock' | 'memory'>;
   readonly stream: LeasedStream;
   readonly signal: AbortSignal;
 }
@@ -51,8 +58,23 @@ export function contextReads({ ports, stream, signal }: Dependencies, fork?: For
   };
 }
 
-/** Entries as a step sees them. */
-export async function readMemories(
+/** Long-term memory as steps read it, once what the workflow wrote is applied. */
+export const memoryReads = (
+  dependencies: Dependencies,
+  definition: Pick<Definition, 'context'>,
+  applied: () => Promise<void>,
+): Pick<RunnerOptions, 'readMemories' | 'recall'> => ({
+  async readMemories(query) {
+    await applied();
+    return readMemories(dependencies, query);
+  },
+  async recall(question, options, signal) {
+    await applied();
+    return recallMemories({ ...dependencies, signal }, definition, question, options);
+  },
+});
+
+async function readMemories(
   { ports, stream, signal }: Dependencies,
   { subject, kind, key, prefix, limit = MEMORIES_READ_DEFAULT_COUNT }: MemoryQuery,
 ): Promise<readonly MemoryEntry[]> {
@@ -66,5 +88,50 @@ export async function readMemories(
     ...(prefix !== undefined && { prefix }),
   };
   const rows = await whileUnavailable(ports.clock, signal, () => ports.store.memories(query));
-  return rows.map((row) => ({ key: row.key, value: JSON.parse(row.value), source: row.source, atMs: row.atMs }));
+  return rows.map(entryOf);
+}
+
+const entryOf = (row: MemoryRow): MemoryEntry => ({
+  key: row.key,
+  value: JSON.parse(row.value),
+  source: row.source,
+  atMs: row.atMs,
+});
+
+/** What fits a step's question. Throws `InvalidError` (`recall-invalid`, naming the field; `recall-unavailable`). */
+async function recallMemories(
+  { ports, stream, signal }: Dependencies,
+  { context }: Pick<Definition, 'context'>,
+  question: string,
+  { about, kinds = ['fact', 'summary'], limit = RECALLED_DEFAULT_COUNT }: RecallOptions,
+): Promise<RecalledMemories> {
+  const { memory } = ports;
+  if (memory === undefined) {
+    throw new InvalidError('recall-unavailable', 'ctx.recall: this process runs workflows without long-term memory.');
+  }
+  const refuse = (field: string, remedy: string): never => {
+    throw new InvalidError('recall-invalid', `ctx.recall, ${field}: ${remedy}.`, { field });
+  };
+  if (typeof question !== 'string' || question.trim() === '') refuse('question', 'say in words what is wanted');
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > RECALLED_MAX_COUNT) {
+    refuse('limit', `give a whole number from 1 to ${RECALLED_MAX_COUNT}`);
+  }
+  const { tenant, user } = stream.confirmed;
+  const own = [
+    ...(user === undefined ? [] : [userSubject(user)]),
+    ...(context?.domains ?? []).map(domainSubject),
+    tenantSubject(tenant),
+  ];
+  const subjects = about ?? own;
+  if (subjects.length > RECALLED_SUBJECTS_MAX_COUNT) refuse('about', `name at most ${RECALLED_SUBJECTS_MAX_COUNT}`);
+  const request = { tenant, subjects, kinds, limit, query: question, signal };
+  const { entries, by, warning } = await whileUnavailable(ports.clock, signal, () => memory.recall(request));
+  return {
+    entries: entries.map(({ memory: row, score }) => ({
+      ...{ about: row.subject, kind: row.kind, text: row.words, score },
+      ...entryOf(row),
+    })),
+    by,
+    warning: warning?.message ?? null,
+  };
 }

@@ -2,6 +2,10 @@
 
 /** Entries of long-term memory that one read answers when it doesn't say. */
 export const MEMORIES_READ_DEFAULT_COUNT = 100;
+/** Entries that a step's recall answers when it doesn't say, and at most; and subjects that it may name. */
+export const RECALLED_DEFAULT_COUNT = 3;
+export const RECALLED_MAX_COUNT = 50;
+export const RECALLED_SUBJECTS_MAX_COUNT = 16;
 /**
  * Period of a worker's beat; how long it counts, and how long while the worker has a standing connection with a coordinator
  * (its event loop is blocked then, or it was stopped); how long the coordinators' marker must have stood. Milliseconds.

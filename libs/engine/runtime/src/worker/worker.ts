@@ -46,7 +46,7 @@ import { LeasedStream } from '../lease/index.ts';
 import { isRunnable, jobOf } from '../projection/index.ts';
 import { type RunEnd, releaseDraft, WorkflowRunner } from '../run/index.ts';
 import { withUndos } from '../sagas/index.ts';
-import { contextReads, readMemories } from './context-reads.ts';
+import { contextReads, memoryReads } from './context-reads.ts';
 import { HeldReads } from './held-reads.ts';
 import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS, CLAIM_BATCH_MAX, HAND_OVER_MAX_MS } from './limits.ts';
 
@@ -300,10 +300,7 @@ export class Worker {
         if (reported !== undefined) report(task, reported);
       },
       readOutputs: (step) => held.outputs(step),
-      readMemories: async (query) => {
-        await applied();
-        return readMemories(surroundings, query);
-      },
+      ...memoryReads(surroundings, definition, applied),
       reads,
       witness: (other) => lamport.witness(other),
       models: new ModelCalls({

@@ -1,7 +1,7 @@
-/** Owns the routes about what is known of a user: facts, standing preferences, and finding what fits a query among all that is remembered. */
+/** Owns the routes of long-term memory: facts about users, domains and a tenant, standing preferences, and finding what fits a query. */
 
-import { DEFAULT_TENANT, InvalidError, isoTime, type Json } from '@tidemark/core';
-import { buildContinuationContext, userSubject } from '@tidemark/memory';
+import { DEFAULT_TENANT, InvalidError, isoTime, type Json, type TenantId } from '@tidemark/core';
+import { buildContinuationContext, tenantSubject, userSubject } from '@tidemark/memory';
 import { summaryIn } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type Backend, tenantFor, tenantToChange } from '../backend.ts';
@@ -21,9 +21,26 @@ const ofUser = {
   reports: (asked: Asked) => reported(asked.params.user, asked),
 } as const;
 
+/** Whom or what it is about. */
+const aboutSchema = nameSchema
+  .regex(/^(?:(?:user|domain):.|tenant$)/su, "say 'user:NAME', 'domain:NAME' or 'tenant'")
+  .meta({
+    description: 'Whom or what it is about: `user:NAME`, `domain:NAME`, or `tenant` for what holds for everybody.',
+  });
+const aboutParams = z.object({ about: aboutSchema });
+
+const ofSubject = {
+  chapter: 'Memory',
+  params: aboutParams,
+  query: whose,
+  reports: (asked: Asked) => reported(asked.params.about, asked),
+} as const;
+const subjectOf = (about: string, tenant: TenantId): string => (about === 'tenant' ? tenantSubject(tenant) : about);
+
 const reading = { ...ofUser, method: 'GET', right: 'content' } as const;
 const writing = { ...ofUser, right: 'operate' } as const;
-const ENTRY_CHANGED = { 200: z.object({ user: z.string(), key: z.string() }).meta({ id: 'MemoryChanged' }) };
+const ENTRY_CHANGED = { 200: z.object({ user: z.string(), key: z.string() }).meta({ id: 'PreferenceChanged' }) };
+const FACT_CHANGED = { 200: z.object({ about: z.string(), key: z.string() }).meta({ id: 'FactChanged' }) };
 
 const kindSchema = z.enum(['summary', 'fact', 'state', 'record']);
 const source = nameSchema.optional().meta({ description: 'Where it is from; by default who asks.' });
@@ -31,20 +48,21 @@ const dated = { key: z.string(), source: z.string(), at: timeSchema } as const;
 const factSchema = z.object({ ...dated, text: content(z.string()) }).meta({ id: 'Fact' });
 const preferenceSchema = z.object({ ...dated, value: content(jsonSchema) }).meta({ id: 'Preference' });
 
-type OfUser = Pick<Call<z.output<typeof userParams>, z.output<typeof whose>, 0>, 'params' | 'query' | 'principal'>;
+type OfTenant = Pick<Call<unknown, z.output<typeof whose>, 0>, 'query' | 'principal'>;
 
-const tenantOf = ({ principal, query }: OfUser) => tenantFor(principal, query.tenant, DEFAULT_TENANT);
-const tenantOfChange = ({ principal, query }: OfUser) => tenantToChange(principal, query.tenant, DEFAULT_TENANT);
+const tenantOf = ({ principal, query }: OfTenant) => tenantFor(principal, query.tenant, DEFAULT_TENANT);
+const tenantOfChange = ({ principal, query }: OfTenant) => tenantToChange(principal, query.tenant, DEFAULT_TENANT);
 
 export const recallMemories = route({
-  ...reading,
+  ...ofSubject,
+  right: 'content',
   // A question is content, and addresses are written to logs on the way.
   method: 'POST',
-  path: '/v1/users/{user}/recall',
+  path: '/v1/memory/{about}/recall',
   name: 'recall',
-  summary: 'What is remembered of a user that fits a query',
+  summary: 'What is remembered that fits a query',
   description:
-    'The best first: summaries of sessions, or the kinds that are named, by words and, where an embedder is configured, by meaning.',
+    'The best first: summaries of sessions, or the kinds that are named, by words and, where an embedder is set up, by meaning.',
   problems: ['tenant-unknown'],
   body: z
     .strictObject({
@@ -57,7 +75,7 @@ export const recallMemories = route({
     200: z
       .object({
         by: z.enum(['words', 'words+meaning']),
-        warning: z.string().nullable().meta({ description: 'Why words decided alone although there is an embedder.' }),
+        warning: z.string().nullable().meta({ description: 'Why words decided alone, or nothing could.' }),
         entries: z.array(
           z.object({
             kind: z.string(),
@@ -76,8 +94,9 @@ export const recallMemories = route({
   },
   async handle(call) {
     const { params, body, backend } = call;
-    const request = { user: params.user, ...body };
-    const { by, warning, entries } = await backend.client.memory.recall(tenantOf(call), request);
+    const tenant = tenantOf(call);
+    const request = { ...body, subjects: [subjectOf(params.about, tenant)] };
+    const { by, warning, entries } = await backend.client.memory.recall(tenant, request);
     const summaries = entries.flatMap(({ memory }) => (memory.kind === 'summary' ? summaryIn(memory) : []));
     return ok({
       by,
@@ -93,10 +112,12 @@ export const recallMemories = route({
 });
 
 export const listFacts = route({
-  ...reading,
-  path: '/v1/users/{user}/facts',
+  ...ofSubject,
+  method: 'GET',
+  right: 'content',
+  path: '/v1/memory/{about}/facts',
   name: 'listFacts',
-  summary: 'The facts about a user, the newest first',
+  summary: 'The facts about a user, a domain or the tenant, the newest first',
   problems: ['tenant-unknown'],
   query: whose.extend({
     limit: z.coerce.number().int().min(1).max(MEMORIES_MAX_COUNT).default(MEMORIES_DEFAULT_COUNT),
@@ -104,47 +125,52 @@ export const listFacts = route({
   answers: { 200: z.object({ facts: z.array(factSchema) }) },
   async handle(call) {
     const { params, query, backend } = call;
-    const facts = await backend.client.memory.userFacts(tenantOf(call), params.user).list(query.limit);
+    const tenant = tenantOf(call);
+    const facts = await backend.client.memory.facts(tenant, subjectOf(params.about, tenant)).list(query.limit);
     return ok({ facts: facts.map(({ atMs, ...fact }) => ({ ...fact, at: isoTime(atMs) })) });
   },
 });
 
 export const rememberFact = route({
-  ...writing,
+  ...ofSubject,
+  right: 'operate',
   method: 'POST',
-  path: '/v1/users/{user}/facts',
+  path: '/v1/memory/{about}/facts',
   name: 'rememberFact',
-  summary: 'Remember a fact about a user',
+  summary: 'Remember a fact about a user, a domain or the tenant',
   description: 'The same text is the same fact: it may be repeated. Answered once it is found again.',
   problems: ['tenant-unknown', 'tenant-invalid', 'fact-text', 'memory-secret'],
   body: z.strictObject({ text: z.string().min(1).max(4_000), source }).meta({ id: 'NewFact' }),
-  answers: ENTRY_CHANGED,
+  answers: FACT_CHANGED,
   async handle(call) {
     const { params, body, principal, backend } = call;
-    const facts = backend.client.memory.userFacts(tenantOfChange(call), params.user);
+    const tenant = tenantOfChange(call);
+    const facts = backend.client.memory.facts(tenant, subjectOf(params.about, tenant));
     const key = await facts.remember(body.text, { source: body.source ?? principal.subject });
-    return ok({ user: params.user, key });
+    return ok({ about: params.about, key });
   },
 });
 
 export const forgetFact = route({
-  ...writing,
+  ...ofSubject,
+  right: 'operate',
   method: 'DELETE',
-  path: '/v1/users/{user}/facts/{key}',
+  path: '/v1/memory/{about}/facts/{key}',
   name: 'forgetFact',
-  summary: 'Forget a fact about a user',
+  summary: 'Forget a fact',
   problems: ['tenant-unknown', 'tenant-invalid', 'fact-unknown'],
-  params: entryParams,
-  answers: ENTRY_CHANGED,
+  params: aboutParams.extend({ key: nameSchema }),
+  answers: FACT_CHANGED,
   async handle(call) {
     const { params, backend } = call;
-    const { user, key } = params;
+    const { about, key } = params;
     const tenant = tenantOfChange(call);
-    if ((await entryOf(backend, { tenant, user, key, kind: 'fact' })) === undefined) {
-      throw new InvalidError('fact-unknown', `key: no fact about '${user}' has the key '${key}'.`);
-    }
-    await backend.client.memory.userFacts(tenant, user).forget(key);
-    return ok({ user, key });
+    const subject = subjectOf(about, tenant);
+    const [known] = await backend.client.memory.memories(tenant, { subject, kind: 'fact', key, limit: 1 });
+    if (known === undefined)
+      throw new InvalidError('fact-unknown', `key: no fact about '${about}' has the key '${key}'.`);
+    await backend.client.memory.facts(tenant, subject).forget(key);
+    return ok({ about, key });
   },
 });
 
@@ -174,7 +200,7 @@ export const getPreference = route({
   answers: { 200: preferenceSchema },
   async handle(call) {
     const { params, backend } = call;
-    const row = await entryOf(backend, { tenant: tenantOf(call), ...params, kind: 'state' });
+    const row = await preferenceOf(backend, tenantOf(call), params);
     if (row === undefined) throw unknownPreference(params);
     return ok(preferenceJson(row.key, JSON.parse(row.value), row.source, row.atMs));
   },
@@ -212,7 +238,7 @@ export const forgetPreference = route({
   async handle(call) {
     const { params, backend } = call;
     const tenant = tenantOfChange(call);
-    if ((await entryOf(backend, { tenant, ...params, kind: 'state' })) === undefined) throw unknownPreference(params);
+    if ((await preferenceOf(backend, tenant, params)) === undefined) throw unknownPreference(params);
     await backend.client.memory.userState(tenant, params.user).forget(params.key);
     return ok({ user: params.user, key: params.key });
   },
@@ -223,13 +249,9 @@ const preferenceJson = (key: string, value: unknown, of: string, atMs: number) =
   at: isoTime(atMs),
 });
 
-interface EntryName extends z.output<typeof entryParams> {
-  readonly tenant: ReturnType<typeof tenantOf>;
-  readonly kind: 'fact' | 'state';
-}
-
-async function entryOf(backend: Backend, { tenant, user, kind, key }: EntryName) {
-  const [row] = await backend.client.memory.memories(tenant, { subject: userSubject(user), kind, key, limit: 1 });
+async function preferenceOf(backend: Backend, tenant: TenantId, { user, key }: z.output<typeof entryParams>) {
+  const named = { subject: userSubject(user), kind: 'state', key, limit: 1 } as const;
+  const [row] = await backend.client.memory.memories(tenant, named);
   return row;
 }
 

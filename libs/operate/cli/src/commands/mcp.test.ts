@@ -67,6 +67,8 @@ it('tells bad input by code, field and remedy, and no secret', async () => {
   const checked = await ask('state_init', { name: 'x', stages: [{ id: 'a', check: 'touch ran' }] });
   expect(checked.error).toMatchObject({ code: 'checks-off', field: 'check' });
   expect((await ask('user_state_get', { key: 'tone' })).error).toMatchObject({ code: 'user-missing', field: 'user' });
+  const twice = await ask('facts', { about: 'tenant', user: 'ana' });
+  expect(twice.error).toMatchObject({ code: 'about-twice', field: 'about' });
   expect((await ask('recall', { query: 'x', user: 'ana' })).error).toMatchObject({ code: 'state-missing' });
   for (const reported of [wrong, secret, checked]) {
     expect(JSON.stringify(reported)).not.toContain(SECRET);
@@ -105,6 +107,10 @@ it('shares memory with other servers and the commands', async () => {
   expect((await cal.call('user_state_get', { key: 'tone' })).data.entry).toBeNull();
   // Nobody else's.
   expect((await cal.call('facts', { user: 'eve' })).error).toMatchObject({ code: 'user-fixed', field: 'user' });
+  // What everybody is told is read, and not changed, by who serves one user.
+  const everybody = { about: 'tenant', text: 'We close at noon' };
+  expect((await cal.call('remember', everybody)).error).toMatchObject({ code: 'user-fixed', field: 'about' });
+  expect((await cal.call('facts', { about: 'tenant' })).data).toEqual({ facts: [] });
   expect((await cal.call('remember', { text: `the key is ${SECRET}` })).error).toMatchObject({
     code: 'memory-secret',
     field: '/text',
@@ -115,6 +121,10 @@ it('shares memory with other servers and the commands', async () => {
   expect((await cal.call('forget_fact', { key })).error).toMatchObject({ code: 'fact-unknown' });
   const command = await call('memory', 'list', '--user', 'ana', '--json');
   expect(JSON.parse(command.out).facts).toHaveLength(4);
+  const any = await client('dee');
+  await any.call('remember', { about: 'domain:kitchen', text: 'The oven burns bread' });
+  const found = await any.call('recall', { about: 'domain:kitchen', query: 'bread' });
+  expect(found.text).toContain('- The oven burns bread (dee, ');
 });
 
 it('asks a server with the rights of its credential, within its tenant', async () => {

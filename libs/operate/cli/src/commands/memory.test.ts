@@ -39,6 +39,16 @@ it('keeps facts and preferences of a user', async () => {
   expect((await call('memory', 'recall', 'work', '--user', 'eve')).err).toContain('Nothing fits (by words alone).');
   expect((await json('memory', 'list', '--user', 'ana', '--tenant', 'other')).facts).toEqual([]);
 
+  const oven = await json('memory', 'remember', 'The oven burns', '--about', 'domain:kitchen');
+  expect(oven.about).toBe('domain:kitchen');
+  await call('memory', 'remember', 'We close at noon', '--about', 'tenant');
+  expect((await json('memory', 'list', '--about', 'tenant')).facts).toMatchObject([{ text: 'We close at noon' }]);
+  expect((await call('memory', 'recall', 'oven', '--about', 'domain:kitchen')).out).toContain('- The oven burns');
+  expect((await call('memory', 'recall', 'oven', '--about', 'domain:kitchen')).err).toContain('install-embedder');
+  expect((await call('memory', 'forget', oven.key, '--about', 'domain:kitchen')).code).toBe(0);
+  expect((await call('memory', 'list')).err).toContain('--about');
+  expect((await call('memory', 'list', '--about', 'kitchen')).code).toBe(65);
+
   expect((await call('user', 'set', 'tone', 'brief', '--user', 'ana')).out).toBe('tone of ana is "brief" now.\n');
   await call('user', 'set', 'limits', '{"a":[1,2]}', '--user', 'ana');
   await call('user', 'set', 'given', '-', '--user', 'ana');

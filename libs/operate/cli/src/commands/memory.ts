@@ -1,37 +1,47 @@
-/** Owns `tidemark memory recall`, `remember`, `list` and `forget`: what is known of a user. */
+/** Owns `tidemark memory recall`, `remember`, `list` and `forget`: what is known of users, of domains and in a tenant. */
 
 import type { Answer } from '@tidemark/client';
 import { EXIT } from '@tidemark/host/exit-codes';
+import { UsageError } from '../failures.ts';
 import { atPlace, type OfTenant } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { table } from '../text/table.ts';
 import { ago, counted } from '../text/units.ts';
 import { printable, printableLines } from '../text/width.ts';
 
-export interface OfUser extends OfTenant {
-  readonly user: string;
+export interface OfSubject extends OfTenant {
+  readonly user?: string | undefined;
+  /** `user:NAME`, `domain:NAME`, `tenant`. */
+  readonly about?: string | undefined;
 }
 
-export interface RecallOptions extends OfUser {
+export interface RecallOptions extends OfSubject {
   readonly limit: number;
   readonly kind?: 'summary' | 'fact' | undefined;
 }
 
-export interface RememberOptions extends OfUser {
+export interface RememberOptions extends OfSubject {
   readonly source?: string | undefined;
 }
 
-export interface FactsOptions extends OfUser {
+export interface FactsOptions extends OfSubject {
   readonly limit: number;
 }
 
-const RECALL = 'POST /v1/users/{user}/recall';
+const RECALL = 'POST /v1/memory/{about}/recall';
+
+function subjectOf({ user, about }: OfSubject): string {
+  if (user !== undefined && about !== undefined) throw new UsageError('Give --user or --about, not both.');
+  const subject = about ?? (user === undefined ? undefined : `user:${user}`);
+  if (subject !== undefined) return subject;
+  throw new UsageError("Say what it is about: --user NAME, or --about 'domain:NAME' or 'tenant'.");
+}
 
 export async function memoryRecall(session: Session, asked: string, options: RecallOptions): Promise<number> {
-  const { user, limit, kind } = options;
+  const { limit, kind } = options;
   const { terminal } = session;
   const input = {
-    params: { user },
+    params: { about: subjectOf(options) },
     query: { tenant: options.tenant },
     body: { query: asked, limit, kinds: kind === undefined ? (['summary', 'fact'] as const) : [kind] },
   };
@@ -54,25 +64,26 @@ const factLine = ({ value, source, at }: Answer<typeof RECALL>['entries'][number
   `- ${printable((value as { readonly text: string }).text)} (${printable(source)}, ${at.slice(0, 'YYYY-MM-DD'.length)})`;
 
 export async function memoryRemember(session: Session, text: string, options: RememberOptions): Promise<number> {
-  const { user, source } = options;
-  const input = { params: { user }, query: { tenant: options.tenant }, body: { text, source } };
+  const about = subjectOf(options);
+  const input = { params: { about }, query: { tenant: options.tenant }, body: { text, source: options.source } };
   const done = await atPlace(session, { ...options, how: 'write' }, ({ client }) =>
-    client.ask('POST /v1/users/{user}/facts', input, { isRepeatable: true }),
+    client.ask('POST /v1/memory/{about}/facts', input, { isRepeatable: true }),
   );
   session.terminal.answer(done);
-  session.terminal.line(`Remembered of ${printable(user)}, as ${done.key}.`);
+  session.terminal.line(`Remembered of ${printable(about)}, as ${done.key}.`);
   return EXIT.ok;
 }
 
 export async function memoryList(session: Session, options: FactsOptions): Promise<number> {
-  const { user, limit } = options;
+  const { limit } = options;
+  const about = subjectOf(options);
   const { terminal } = session;
   const answer = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    client.ask('GET /v1/users/{user}/facts', { params: { user }, query: { tenant: options.tenant, limit } }),
+    client.ask('GET /v1/memory/{about}/facts', { params: { about }, query: { tenant: options.tenant, limit } }),
   );
   terminal.answer(answer);
   const { facts } = answer;
-  if (facts.length === 0) terminal.line(`No facts are known about ${printable(user)}.`);
+  if (facts.length === 0) terminal.line(`No facts are known about ${printable(about)}.`);
   else {
     const columns = [
       { title: 'FACT', shrinksTo: 16 },
@@ -92,18 +103,13 @@ export async function memoryList(session: Session, options: FactsOptions): Promi
   return EXIT.ok;
 }
 
-export const memoryForget = (session: Session, key: string, options: OfUser): Promise<number> =>
-  forget(session, 'DELETE /v1/users/{user}/facts/{key}', key, options);
-
-export async function forget(
-  session: Session,
-  operation: `DELETE /v1/users/{user}/${'facts' | 'preferences'}/{key}`,
-  key: string,
-  options: OfUser,
-): Promise<number> {
-  const input = { params: { user: options.user, key }, query: { tenant: options.tenant } };
-  const done = await atPlace(session, { ...options, how: 'read' }, ({ client }) => client.ask(operation, input));
+export async function memoryForget(session: Session, key: string, options: OfSubject): Promise<number> {
+  const about = subjectOf(options);
+  const input = { params: { about, key }, query: { tenant: options.tenant } };
+  const done = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
+    client.ask('DELETE /v1/memory/{about}/facts/{key}', input),
+  );
   session.terminal.answer(done);
-  session.terminal.line(`Forgot ${printable(key)} of ${printable(options.user)}.`);
+  session.terminal.line(`Forgot ${printable(key)} of ${printable(about)}.`);
   return EXIT.ok;
 }

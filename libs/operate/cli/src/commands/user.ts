@@ -2,13 +2,16 @@
 
 import { EXIT } from '@tidemark/host/exit-codes';
 import { readJson } from '../input.ts';
-import { atPlace } from '../place/place.ts';
+import { atPlace, type OfTenant } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { jsonText } from '../text/json.ts';
 import { table } from '../text/table.ts';
 import { ago } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-import { forget, type OfUser } from './memory.ts';
+
+export interface OfUser extends OfTenant {
+  readonly user: string;
+}
 
 export interface SetOptions extends OfUser {
   readonly source?: string | undefined;
@@ -71,5 +74,12 @@ export async function userList(session: Session, prefix: string | undefined, opt
   return EXIT.ok;
 }
 
-export const userForget = (session: Session, key: string, options: OfUser): Promise<number> =>
-  forget(session, 'DELETE /v1/users/{user}/preferences/{key}', key, options);
+export async function userForget(session: Session, key: string, { user, ...place }: OfUser): Promise<number> {
+  const input = { params: { user, key }, query: { tenant: place.tenant } };
+  const done = await atPlace(session, { ...place, how: 'read' }, ({ client }) =>
+    client.ask('DELETE /v1/users/{user}/preferences/{key}', input),
+  );
+  session.terminal.answer(done);
+  session.terminal.line(`Forgot ${printable(key)} of ${printable(user)}.`);
+  return EXIT.ok;
+}

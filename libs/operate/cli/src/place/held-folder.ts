@@ -1,7 +1,14 @@
 /** Owns a state folder that a command holds itself: opening it, running workflows in it, letting it go. Commands that ask another process do not read this. */
 
 import { ConfigError, CorruptError, type TidemarkError, UnavailableError } from '@tidemark/core';
-import { compactionFromEnv, embedderIn, folderKeysFromEnv, type Host, openEmbedded } from '@tidemark/host';
+import {
+  compactionFromEnv,
+  embedderIn,
+  folderKeysFromEnv,
+  type Host,
+  installedEmbedder,
+  openEmbedded,
+} from '@tidemark/host';
 import type { Definition, Ports, WorkerOptions } from '@tidemark/runtime';
 import { metricsSettings, traceSettings } from '@tidemark/traces';
 import { CATCH_UP_MAX_MS, RETRY_PAUSE_MS } from '../limits.ts';
@@ -87,7 +94,7 @@ export async function holdFolder(
   { definitions = [], onError, otlp }: HoldOptions = {},
 ): Promise<HeldFolder> {
   const { folder, env } = target;
-  const embedder = embedderIn(env.TIDEMARK_EMBEDDER_FOLDER);
+  const embedder = embedderIn(env.TIDEMARK_EMBEDDER_FOLDER) ?? installedEmbedder(folder);
   const host = await openEmbedded({ ...folderSettings(env, otlp), folder, embedder });
   // The projector outlives it and tries again, so nobody would learn why the rows stay behind.
   let damage: TidemarkError | undefined;

@@ -55,6 +55,9 @@ export function addAdmin({ command, does, modules }: ProgramKit): void {
   sub('restore', 'bring the history of an archived run back')
     .argument('<id>', 'id of the run')
     .action(does(archiveCommands, 'restore'));
+  sub('install-embedder', 'set up a small sentence model on this machine, for recall by meaning (500 MB)')
+    .argument('[folder]', 'where to (default: in the state folder, where it is found by itself)')
+    .action(does(() => import('../commands/install-embedder.ts'), 'installEmbedderHere'));
   addKeys(admin, does);
   const access = admin.command('access').description('let somebody in').copyInheritedSettings(admin).helpCommand(false);
   keyOptions(

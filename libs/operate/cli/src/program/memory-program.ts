@@ -42,20 +42,20 @@ export function addMemory({ command, does, modules }: ProgramKit): void {
     .option('--artifact <name>', 'something they need, such as a path; may be repeated', repeated)
     .action(does(sessionCommands, 'sessionHandOver'));
 
-  const memory = group('memory', 'what is known of a user: facts, and summaries of earlier sessions');
-  ofUser(memory('recall', 'find what fits a question, by words, and by meaning where there are embeddings'))
+  const memory = group('memory', 'what is known: facts about users, domains and the tenant; summaries of sessions');
+  about(memory('recall', 'find what fits a question, by words, and by meaning where there are embeddings'))
     .argument('<query>', 'what it is about')
     .option('--limit <count>', 'at most this many', wholeNumber(1, RECALL_MAX_COUNT), 3)
     .addOption(new Option('--kind <kind>', 'only these (default: both)').choices(['summary', 'fact']))
     .action(does(memoryCommands, 'memoryRecall'));
-  ofUser(memory('remember', 'remember a fact about a user; the same text is the same fact'))
+  about(memory('remember', 'remember a fact; the same text is the same fact'))
     .argument('<text>', 'the fact, a sentence')
     .option('--source <text>', 'where it is from (default: who you are)')
     .action(does(memoryCommands, 'memoryRemember'));
-  ofUser(memory('list', 'list the facts about a user, newest first'))
+  about(memory('list', 'list facts, newest first'))
     .option('--limit <count>', 'at most this many', wholeNumber(1, FACTS_MAX_COUNT), 50)
     .action(does(memoryCommands, 'memoryList'));
-  ofUser(memory('forget', 'forget a fact'))
+  about(memory('forget', 'forget a fact'))
     .argument('<key>', 'its key, which list tells')
     .action(does(memoryCommands, 'memoryForget'));
 
@@ -83,6 +83,11 @@ export function addMemory({ command, does, modules }: ProgramKit): void {
   const raise = budget('raise', 'let a workflow spend more; one that is paused for want of budget goes on');
   why(spends(raise).argument('<workflow>', 'id of the run')).action(does(budgetCommands, 'budgetRaise'));
 }
+
+const about = (command: Command): Command =>
+  command
+    .option('--user <name>', 'about this user')
+    .option('--about <subject>', "about 'domain:NAME', a field of knowledge, or 'tenant', everybody");
 
 const ofUser = (command: Command): Command => command.requiredOption('--user <name>', 'whose memory');
 

