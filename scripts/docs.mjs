@@ -18,6 +18,7 @@ function run(program, args) {
 const vitepress = path.join(site, 'node_modules/vitepress/bin/vitepress.js');
 // Newer npm's `ci` refuses a lock file without the builds for other platforms; this installs what the lock file says and leaves it.
 if (!existsSync(vitepress)) run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
+run(process.execPath, ['../../scripts/reference.ts']);
 run(process.execPath, ['stage/stage.ts']);
 rmSync(path.join(site, 'dist'), { recursive: true, force: true });
 run(process.execPath, [vitepress, 'build', '.']);

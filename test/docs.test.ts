@@ -11,8 +11,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { referencePages, stalePages } from '../scripts/reference.ts';
-import { type Fence, type Page, pages, ROOT } from './docs/markdown.ts';
+import { referencePages } from '../scripts/reference.ts';
+import { type Fence, MADE, type Page, pageOf, pages, ROOT } from './docs/markdown.ts';
 
 const CODE = new Set(['ts', 'tsx', 'js', 'mjs', 'typescript', 'javascript']);
 const PRINTED = /^ *\/\/ → (.*)$/gm;
@@ -26,8 +26,8 @@ interface Module {
   readonly text: string;
 }
 
-const all = pages();
-const made = new Set((await referencePages()).keys());
+const made = await referencePages();
+const all = [...pages(), ...[...made].map(([file, text]) => pageOf(file, text))];
 /** What is made from declarations is those declarations. */
 const codeOf = ({ file, fences }: Page): readonly Fence[] =>
   fences.filter(({ info: [lang, name] }) => CODE.has(lang ?? '') && !(made.has(file) && name === 'declaration'));
@@ -127,8 +127,8 @@ describe('code of docs', () => {
   });
 });
 
-it('the reference is what declarations say', async () => {
-  expect(await stalePages(), 'run `node scripts/reference.ts`').toEqual([]);
+it('the reference has the pages that docs leave out', () => {
+  expect([...made.keys()].sort()).toEqual(MADE.toSorted());
 });
 
 describe('modules of docs', () => {

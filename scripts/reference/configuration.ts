@@ -95,7 +95,7 @@ A wrong or missing setting ends the process with exit code 78, and is named, nev
 
 ## Fixed limits
 
-Every buffer, batch, retry and wait has a limit with a name and a unit. These can't be set; each is what an error of that name, or a line above, speaks of. Made from the sources by \`node scripts/reference.ts\`.
+Every buffer, batch, retry and wait has a limit with a name and a unit. These can't be set; each is what an error of that name, or a line above, speaks of. Made from the sources by \`npm run docs\`.
 
 ${parts.join('\n')}`;
 }

@@ -49,7 +49,7 @@ export async function eventsPage(root: URL): Promise<string> {
   return `# Events
 
 What is in the log: every event, with its *control*, which is stored in the clear and is all that the fold reads. The *payload* (inputs, beliefs, requests, answers, texts) stands beside it, sealed where [encryption](encryption.md) is on, and the
-fold never opens it. Made from [${FILE}](../${FILE}) by \`node scripts/reference.ts\`; the same are read with \`tidemark show ID --events\`, over the [API](api.md), and from archived [segments](retention.md).
+fold never opens it. Made from [${FILE}](../${FILE}) by \`npm run docs\`; the same are read with \`tidemark show ID --events\`, over the [API](api.md), and from archived [segments](retention.md).
 
 Around each is the same envelope: \`v\` (its version), \`id\`, \`tenant\`, \`workflow\`, \`generation\` (which workflow of its partition, counted from 1), \`lamport\`, the fencing token \`epoch\` and \`holder\` with \`ordinal\` (its number within the epoch; 0 and empty on events of the inbox),
 \`atMs\` (the writer's clock, for people), \`type\`. Types, fields and codes are only ever added to; an older reader stops a stream at what it doesn't know ([versions](versions.md#releases-of-tidemark-itself)).

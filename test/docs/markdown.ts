@@ -8,6 +8,9 @@ export const ROOT = path.resolve(import.meta.dirname, '../..');
 const FOLDERS = ['docs', 'examples', 'libs', 'services', 'deploy', 'helm', 'test'];
 const NOT_OURS = /^docs\/site\/|(?:^|\/)(?:node_modules|fixtures|dist|\.\w+)(?:\/|$)/;
 
+/** What `npm run docs` makes of declarations (scripts/reference.ts). */
+export const MADE = ['sdk', 'api', 'metrics', 'events', 'configuration'].map((name) => `docs/${name}.md`);
+
 export interface Fence {
   /** What stands behind the opening backticks, in words: language, then whatever else. */
   readonly info: readonly string[];
@@ -31,13 +34,13 @@ export interface Page {
   readonly anchors: ReadonlySet<string>;
 }
 
-/** Every page of the project, by path. */
+/** Every page that is committed, by path. */
 export function pages(): readonly Page[] {
   const files = FOLDERS.flatMap((folder) =>
     readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
       path.posix.join(folder, name.split(path.sep).join('/')),
     ),
-  ).filter((file) => file.endsWith('.md') && !NOT_OURS.test(file));
+  ).filter((file) => file.endsWith('.md') && !NOT_OURS.test(file) && !MADE.includes(file));
   const ownRoot = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
   return [...ownRoot, ...files].sort().map((file) => pageOf(file, readFileSync(path.join(ROOT, file), 'utf8')));
 }

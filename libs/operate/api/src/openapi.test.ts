@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
-import { referenceOf } from './reference.ts';
 import { allRoutes, documentOf } from './server.ts';
 
 const document = documentOf();
@@ -30,10 +28,4 @@ describe('the OpenAPI document', () => {
     const wanted = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, to]) => to!);
     for (const to of wanted) expect(Object.keys(schemas).map((name) => `#/components/schemas/${name}`)).toContain(to);
   });
-});
-
-it('docs/api.md is what the routes say', async () => {
-  const introduction = await readFile(new URL('../docs/introduction.md', import.meta.url), 'utf8');
-  const written = await readFile(new URL('../../../../docs/api.md', import.meta.url), 'utf8');
-  expect(written, 'run `node scripts/api-reference.ts`').toBe(referenceOf(document, introduction));
 });
