@@ -11,7 +11,7 @@ import { defineWorkflow, signal, task } from '@tidemark/sdk';
 import { testWorld } from '@tidemark/testkit';
 import { eventually } from '@tidemark/testkit/eventually';
 import { freePort } from '@tidemark/testkit/servers';
-import { collectorOf, LiveTraces, packSpan, sendAll, sendSpans, type TraceSpan, traceOf } from '@tidemark/traces';
+import { collectorOf, LiveTraces, SpanClient, type TraceSpan, traceOf } from '@tidemark/traces';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 
@@ -122,15 +122,14 @@ describe('Jaeger', () => {
   };
 
   test('stores what an export draws, of a run whose worker was killed, and nothing more when it is exported again', async () => {
-    const collector = collectorOf({}, otlp)!;
+    const collector = new SpanClient(collectorOf({}, otlp)!);
     const world = await testWorld({
       workflows: [errand],
       traces: (ports) =>
         new LiveTraces({
           ports,
           ratio: 1,
-          pack: (span) => packSpan(span, collector.form),
-          send: (spans, signal) => sendSpans(collector, spans, signal),
+          send: (spans, signal) => collector.send(spans, signal),
           onDropped: () => {},
           onError: () => {},
         }),
@@ -148,7 +147,7 @@ describe('Jaeger', () => {
       expect((await stored(trace)).map(told)).toEqual(drawn);
       expect(drawn.map(({ operationName }) => operationName)).toContain('recovery');
       // Once more, with a span of its own at the end, by which it shows that all of it has arrived.
-      await sendAll(collector, [...spans, { ...spans[0]!, spanId: 'f'.repeat(16), name: 'last' }]);
+      await collector.sendAll([...spans, { ...spans[0]!, spanId: 'f'.repeat(16), name: 'last' }]);
       await expect.poll(async () => (await stored(trace)).at(-1)?.operationName).toBe('last');
       expect((await stored(trace)).slice(0, -1).map(told)).toEqual(drawn);
       console.info(`Jaeger stored ${drawn.length} spans of trace ${trace}, and as many after a second export.`);

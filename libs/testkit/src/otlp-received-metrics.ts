@@ -3,7 +3,6 @@
 import {
   type Fields,
   fieldsOf,
-  hex,
   jsonValue,
   messages,
   protobufValue,
@@ -26,7 +25,6 @@ export interface ReceivedMetric {
   readonly count: number;
   readonly buckets: readonly number[];
   readonly bounds: readonly number[];
-  readonly exemplars: readonly { readonly traceId: string; readonly spanId: string; readonly value: number }[];
   /** 2: cumulative. */
   readonly temporality: number;
   readonly isMonotonic: boolean;
@@ -56,11 +54,8 @@ function pointsOf(metric: Fields, resource: ReceivedMetric['resource']): readonl
     timeNs: String(point.get(3)?.[0] ?? 0n),
     value: double(point.get(isHistogram ? 5 : 4)?.[0]),
     count: isHistogram ? Number(point.get(4)?.[0] ?? 0n) : 0,
-    buckets: isHistogram ? (point.get(6) ?? []).map(Number) : [],
-    bounds: isHistogram ? (point.get(7) ?? []).map(double) : [],
-    exemplars: messages(point, isHistogram ? 8 : 5).map((exemplar) => ({
-      ...{ traceId: hex(exemplar, 5), spanId: hex(exemplar, 4), value: double(exemplar.get(3)?.[0]) },
-    })),
+    buckets: isHistogram ? words(point, 6).map((word) => Number(word.readBigUInt64LE())) : [],
+    bounds: isHistogram ? words(point, 7).map((word) => word.readDoubleLE()) : [],
     temporality: Number(data!.get(2)?.[0] ?? 0n),
     isMonotonic: data!.get(3)?.[0] === 1n,
   }));
@@ -68,6 +63,13 @@ function pointsOf(metric: Fields, resource: ReceivedMetric['resource']): readonl
 
 const attributesOf = (fields: Fields, number: number): Readonly<Record<string, ReceivedValue>> =>
   Object.fromEntries(messages(fields, number).map((pair) => [textOf(pair, 1), protobufValue(messages(pair, 2)[0])]));
+
+/** Of a repeated field of 64 bits, which writers of proto3 pack. */
+const words = (fields: Fields, number: number): readonly Buffer[] =>
+  (fields.get(number) ?? []).flatMap((packed) => {
+    const bytes = packed as Buffer;
+    return Array.from({ length: bytes.length / 8 }, (_, at) => bytes.subarray(8 * at, 8 * at + 8));
+  });
 
 function double(field: bigint | Buffer | undefined): number {
   const bits = Buffer.alloc(8);
@@ -84,7 +86,6 @@ interface JsonPoint {
   readonly count?: string;
   readonly bucketCounts?: readonly string[];
   readonly explicitBounds?: readonly number[];
-  readonly exemplars?: readonly { readonly traceId: string; readonly spanId: string; readonly asDouble: number }[];
 }
 
 interface JsonData {
@@ -117,11 +118,6 @@ export const jsonMetrics = ({ resourceMetrics }: JsonMetrics): readonly Received
             count: Number(point.count ?? 0),
             buckets: (point.bucketCounts ?? []).map(Number),
             bounds: point.explicitBounds ?? [],
-            exemplars: (point.exemplars ?? []).map(({ traceId, spanId, asDouble: value }) => ({
-              traceId,
-              spanId,
-              value,
-            })),
             temporality: data[kind]?.aggregationTemporality ?? 0,
             isMonotonic: data[kind]?.isMonotonic ?? false,
           })),

@@ -4,19 +4,10 @@ import type { MetricName } from '@tidemark/ports';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import { INSTRUMENTS, type InstrumentKind, SECONDS_BOUNDARIES } from './instruments.ts';
 
-/** One value that stands for others, with the trace that it is from. */
-export interface Exemplar {
-  readonly value: number;
-  readonly atMs: number;
-  readonly traceId: string;
-  readonly spanId: string;
-}
-
 export interface MetricPoint {
   readonly labels: Readonly<Record<string, string>>;
   /** Of a counter or a gauge; of a histogram the sum of all values. */
   readonly value: number;
-  readonly exemplars: readonly Exemplar[];
   /** Of a histogram: values up to each bound and above the one before it; last those above all. */
   readonly counts?: readonly number[];
 }
@@ -31,15 +22,8 @@ export interface MetricSnapshot {
   readonly points: readonly MetricPoint[];
 }
 
-/** As `prom-client` tells it; exemplars are none of its types. */
-type Reported = MetricValue<string> & {
-  readonly metricName?: string;
-  readonly exemplar?: {
-    readonly labelSet: Readonly<Record<string, string>>;
-    readonly value: number;
-    readonly timestamp: number;
-  } | null;
-};
+/** As `prom-client` tells it. */
+type Reported = MetricValue<string> & { readonly metricName?: string };
 
 /** Of those that were ever measured. */
 export function snapshotOf(metrics: readonly MetricObjectWithValues<MetricValue<string>>[]): readonly MetricSnapshot[] {
@@ -55,7 +39,6 @@ export function snapshotOf(metrics: readonly MetricObjectWithValues<MetricValue<
 const plainPoint = (reported: Reported): MetricPoint => ({
   labels: textsOf(reported.labels),
   value: reported.value,
-  exemplars: exemplarsOf(reported),
 });
 
 /** Buckets come one by one, each with all values up to its bound. */
@@ -68,20 +51,12 @@ function histogramPoints(name: string, values: readonly Reported[]): readonly Me
     return {
       labels: JSON.parse(labels) as Readonly<Record<string, string>>,
       value: reported.find(({ metricName }) => metricName === `${name}_sum`)?.value ?? 0,
-      exemplars: buckets.flatMap(exemplarsOf),
       counts: buckets.map(({ value }, at) => value - (buckets[at - 1]?.value ?? 0)),
     };
   });
 }
 
 const boundOf = ({ labels }: Reported): number => (labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le));
-
-function exemplarsOf({ exemplar }: Reported): readonly Exemplar[] {
-  if (!exemplar) return [];
-  const { trace_id, span_id } = exemplar.labelSet;
-  if (trace_id === undefined || span_id === undefined) return [];
-  return [{ value: exemplar.value, atMs: exemplar.timestamp * 1_000, traceId: trace_id, spanId: span_id }];
-}
 
 function textsOf(labels: Readonly<Record<string, string | number | undefined>>): Readonly<Record<string, string>> {
   return Object.fromEntries(

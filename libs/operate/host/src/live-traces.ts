@@ -1,26 +1,22 @@
 /** Owns the wiring of the live export of traces: a coordinator's events to a collector, with what was dropped as metrics. */
 
 import type { Ports } from '@tidemark/runtime';
-import { LiveTraces, type PackedSpan, packSpan, sendSpans, type TraceSettings } from '@tidemark/traces';
+import { LiveTraces, SpanClient, type TraceSettings } from '@tidemark/traces';
 
 export interface HostRole {
   /** Told of every failure that was outlived; for logs. */
   readonly onError?: ((where: string, error: unknown) => void) | undefined;
 }
 
-export function liveTraces(
-  ports: Ports,
-  settings: TraceSettings,
-  onError: HostRole['onError'],
-): LiveTraces<PackedSpan> {
+export function liveTraces(ports: Ports, settings: TraceSettings, onError: HostRole['onError']): LiveTraces {
   const { collector, ratio, content } = settings;
+  const client = new SpanClient(collector);
   return new LiveTraces({
     ports,
     ratio,
     content,
-    pack: (span) => packSpan(span, collector.form),
     async send(spans, signal) {
-      await sendSpans(collector, spans, signal);
+      await client.send(spans, signal);
       ports.telemetry.count('trace_spans_exported_total', spans.length);
     },
     onDropped: (count, reason) => ports.telemetry.count('trace_spans_dropped_total', count, { reason }),

@@ -1,10 +1,17 @@
 /** Spans on their way to a collector: both forms of OTLP say the same, by OpenTelemetry's own settings, and failures are told apart. */
 
-import { jsonSpans, type OtlpReceiver, protobufSpans, startOtlpReceiver } from '@tidemark/testkit/otlp-receiver';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { collectorOf, sendAll, sendSpans } from './collector.ts';
+import { promisify } from 'node:util';
+import { type handleUnaryCall, Server, ServerCredentials, status } from '@grpc/grpc-js';
+import {
+  jsonSpans,
+  type OtlpReceiver,
+  protobufSpans,
+  type ReceivedSpan,
+  startOtlpReceiver,
+} from '@tidemark/testkit/otlp-receiver';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { collectorOf, otlpJson, resourceOf, SpanClient } from './collector.ts';
 import { SPANS_PER_REQUEST_MAX } from './limits.ts';
-import { type OtlpForm, otlpRequest, packSpan } from './otlp.ts';
 import type { TraceSpan } from './span.ts';
 
 const span = (at: number): TraceSpan => ({
@@ -29,14 +36,11 @@ beforeEach(async () => {
 afterEach(() => receiver.close());
 
 describe('a request', () => {
-  test('says the same as protobuf and as JSON', () => {
+  test('says the same as protobuf and as JSON', async () => {
     const spans = [span(0), span(1)];
-    const request = (form: OtlpForm): Buffer => {
-      const packed = spans.map((each) => packSpan(each, form));
-      return Buffer.from(otlpRequest(packed, form));
-    };
-    const protobuf = protobufSpans(request('protobuf'));
-    expect(protobuf).toEqual(jsonSpans(JSON.parse(request('json').toString())));
+    await new SpanClient(collectorOf({}, receiver.endpoint)!).send(spans);
+    const protobuf = receiver.spans;
+    expect(protobuf).toEqual(jsonSpans(JSON.parse(await otlpJson(spans))));
     expect(protobuf[0]).toEqual({
       traceId: 'ab'.repeat(16),
       spanId: '0000000000000001',
@@ -62,12 +66,42 @@ describe('a request', () => {
         OTEL_EXPORTER_OTLP_TRACES_HEADERS: '',
       };
       const spans = Array.from({ length: SPANS_PER_REQUEST_MAX + 1 }, (_, at) => span(at));
-      await sendAll(collectorOf(env)!, spans);
+      await new SpanClient(collectorOf(env)!).sendAll(spans);
       expect(receiver.spans.map(({ name }) => name)).toEqual(spans.map(({ name }) => name));
       expect(receiver.requestCount).toBe(2);
       expect(receiver.headers[0]).toMatchObject({ authorization: 'Bearer t1', 'x-team': 'a' });
     },
   );
+
+  test('goes over gRPC, with the headers that are set, and is refused by its codes', async () => {
+    const server = new Server();
+    const taken: { readonly spans: readonly ReceivedSpan[]; readonly who: unknown }[] = [];
+    const raw = (bytes: Buffer): Buffer => bytes;
+    const unary = {
+      ...{ path: '/opentelemetry.proto.collector.trace.v1.TraceService/Export', requestStream: false },
+      ...{ responseStream: false, requestSerialize: raw, requestDeserialize: raw },
+      ...{ responseSerialize: raw, responseDeserialize: raw },
+    };
+    const take: handleUnaryCall<Buffer, Buffer> = ({ request, metadata }, done) => {
+      const [who] = metadata.get('authorization');
+      if (who === undefined) return done({ code: status.UNAUTHENTICATED, details: 'who?' });
+      taken.push({ spans: protobufSpans(request), who });
+      return done(null, Buffer.alloc(0));
+    };
+    server.addService({ Export: unary }, { Export: take });
+    const port = await promisify(server.bindAsync.bind(server))('127.0.0.1:0', ServerCredentials.createInsecure());
+    onTestFinished(() => server.forceShutdown());
+    const env = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` };
+    const known = collectorOf({ ...env, OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20t1' })!;
+    await new SpanClient(known).send([span(0)]);
+    expect(taken).toMatchObject([{ who: 'Bearer t1', spans: [{ spanId: span(0).spanId, name: 'step 0' }] }]);
+    await expect(new SpanClient(collectorOf(env)!).send([span(0)])).rejects.toMatchObject({
+      code: 'collector-refused',
+    });
+    server.forceShutdown();
+    const quick = collectorOf({ ...env, OTEL_EXPORTER_OTLP_TIMEOUT: '200' })!;
+    await expect(new SpanClient(quick).send([span(0)])).rejects.toMatchObject({ code: 'collector-away' });
+  });
 
   test.each([
     [500, 'collector-away'],
@@ -76,17 +110,15 @@ describe('a request', () => {
     [401, 'collector-refused'],
   ])('that is answered with %i fails as %s', async (status, code) => {
     receiver.answer(status);
-    await expect(sendSpans(collectorOf({}, receiver.endpoint)!, [packSpan(span(0), 'protobuf')])).rejects.toMatchObject(
-      { code },
-    );
+    // A status that may pass is tried again by the exporter, within the time of one request.
+    const collector = collectorOf({ OTEL_EXPORTER_OTLP_TIMEOUT: '200' }, receiver.endpoint)!;
+    await expect(new SpanClient(collector).send([span(0)])).rejects.toMatchObject({ code });
   });
 
   test('of a header that can not be sent the error tells no value', async () => {
-    const headers = { authorization: 'Bearer of-ours\nx' };
+    const headers = 'authorization=Bearer%20of-ours%0Ax';
     const collector = { ...collectorOf({}, receiver.endpoint)!, headers };
-    const failed: unknown = await sendSpans(collector, [packSpan(span(0), 'protobuf')]).catch(
-      (error: unknown) => error,
-    );
+    const failed: unknown = await new SpanClient(collector).send([span(0)]).catch((error: unknown) => error);
     const { message, stack, cause } = failed as Error;
     expect(message).toContain('does not answer');
     expect([message, stack, String(cause), (cause as Error).stack].join()).not.toContain('of-ours');
@@ -95,9 +127,7 @@ describe('a request', () => {
   test('that nobody answers fails in time', async () => {
     receiver.answer(undefined);
     const env = { OTEL_EXPORTER_OTLP_TIMEOUT: '50' };
-    await expect(
-      sendSpans(collectorOf(env, receiver.endpoint)!, [packSpan(span(0), 'protobuf')]),
-    ).rejects.toMatchObject({
+    await expect(new SpanClient(collectorOf(env, receiver.endpoint)!).send([span(0)])).rejects.toMatchObject({
       code: 'collector-away',
     });
   });
@@ -111,6 +141,7 @@ describe('the settings', () => {
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }, 'http://c:4318/v1/traces'],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'https://c/base/' }, 'https://c/base/v1/traces'],
     [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c:1/own' }, 'http://c:1/own'],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'http://c:4317/'],
   ])('%j lead to %s', (env, url) => {
     expect(collectorOf(env)?.url).toBe(url);
   });
@@ -118,14 +149,14 @@ describe('the settings', () => {
   test.each([
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'grpc://c:4317' }],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'not a url' }],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_PROTOCOL: 'http/xml' }],
   ])('%j are refused, and say what would do', (env) => {
     expect(() => collectorOf(env)).toThrow(/expected http/);
   });
 
-  test('the service has the name that it is given', () => {
+  test('the service has the name that it is given', async () => {
     const env = { OTEL_SERVICE_NAME: 'agents', OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=a%20b' };
-    expect(collectorOf(env, 'http://c')?.resource).toEqual({
+    expect((await resourceOf(collectorOf(env, 'http://c')!)).attributes).toEqual({
       'service.name': 'agents',
       'deployment.environment.name': 'a b',
     });

@@ -1,22 +1,28 @@
 /**
- * Owns sending spans and metrics to a collector by OTLP over HTTP, and where that is: OpenTelemetry's own names in the environment. Holds
- * headers, which may be secrets; must not print them.
+ * Owns where spans and metrics go, by OpenTelemetry's own names in the environment, and sending them with its exporters. Holds headers, which
+ * may be secrets; must not print them. OpenTelemetry's packages are loaded at the first request: a command that sends nothing does without.
  */
 
-import { ConfigError, UnavailableError } from '@tidemark/core';
+import type { Resource } from '@opentelemetry/resources';
+import { ConfigError, messageOf, UnavailableError } from '@tidemark/core';
 import { EchoMask } from '@tidemark/secrets';
 import { REQUEST_TIMEOUT_MS, SPANS_PER_REQUEST_MAX } from './limits.ts';
-import { type OtlpForm, otlpRequest, type PackedSpan, packSpan, traceResource } from './otlp.ts';
-import type { SpanAttributes, TraceSpan } from './span.ts';
+import { readableSpan } from './readable-span.ts';
+import type { TraceSpan } from './span.ts';
+
+const PROTOCOLS = ['http/protobuf', 'http/json', 'grpc'] as const;
 
 export interface Collector {
-  /** The whole address of the signal: `http://localhost:4318/v1/traces`. */
+  readonly signal: Signal;
+  readonly protocol: (typeof PROTOCOLS)[number];
+  /** Over HTTP the whole address of the signal: `http://localhost:4318/v1/traces`; over gRPC `http://localhost:4317`. */
   readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
+  /** As the environment has them: `key=value,key=value`, values percent-encoded. */
+  readonly headers: string;
   readonly timeoutMs: number;
-  readonly form: OtlpForm;
-  /** Of the service whose spans they are. */
-  readonly resource: SpanAttributes;
+  /** Whose spans they are, and what else is said of it, as `headers`. */
+  readonly service: string;
+  readonly resource: string;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -32,21 +38,34 @@ export function collectorOf(env: Env, endpoint?: string, signal: Signal = 'trace
   const named = endpoint === undefined && own !== undefined && own !== '' ? own : undefined;
   if (named === undefined && (base === undefined || base === '')) return undefined;
   if (env.OTEL_SDK_DISABLED === 'true' && endpoint === undefined) return undefined;
+  const protocol = protocolOf(env[name('PROTOCOL')] || env.OTEL_EXPORTER_OTLP_PROTOCOL);
+  const url = named === undefined ? signalUrl(base!, signal, protocol) : checkedUrl(named, name('ENDPOINT')).href;
   return {
-    url: named === undefined ? signalUrl(base!, signal) : checkedUrl(named, name('ENDPOINT')).href,
-    headers: pairs(env[name('HEADERS')] || env.OTEL_EXPORTER_OTLP_HEADERS),
+    ...{ signal, protocol, url },
+    headers: env[name('HEADERS')] || env.OTEL_EXPORTER_OTLP_HEADERS || '',
     timeoutMs: timeoutOf(env[name('TIMEOUT')] || env.OTEL_EXPORTER_OTLP_TIMEOUT),
-    form: formOf(env[name('PROTOCOL')] || env.OTEL_EXPORTER_OTLP_PROTOCOL),
-    resource: {
-      ...pairs(env.OTEL_RESOURCE_ATTRIBUTES),
-      ...(env.OTEL_SERVICE_NAME ? { 'service.name': env.OTEL_SERVICE_NAME } : {}),
-    },
+    service: env.OTEL_SERVICE_NAME ?? '',
+    resource: env.OTEL_RESOURCE_ATTRIBUTES ?? '',
   };
 }
 
+/** `more`: attributes of this process. */
+export async function resourceOf(
+  { service, resource }: Pick<Collector, 'service' | 'resource'>,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Resource> {
+  const { resourceFromAttributes } = await import('@opentelemetry/resources');
+  const named = service === '' ? {} : { 'service.name': service };
+  return resourceFromAttributes({ 'service.name': 'tidemark', ...(await pairsIn(resource)), ...named, ...more });
+}
+
+const pairsIn = async (text: string): Promise<Record<string, string>> =>
+  (await import('@opentelemetry/core')).parseKeyPairsIntoRecord(text);
+
 /** As the specification says: the signal's path comes after the base, unless it is there already. A base that ends with another's is that base. */
-function signalUrl(base: string, signal: Signal): string {
+function signalUrl(base: string, signal: Signal, protocol: Collector['protocol']): string {
   const url = checkedUrl(base, 'OTEL_EXPORTER_OTLP_ENDPOINT');
+  if (protocol === 'grpc') return url.href;
   const root = url.pathname.replace(/\/v1\/(?:traces|metrics)$/, '').replace(/\/$/, '');
   url.pathname = `${root}/v1/${signal}`;
   return url.href;
@@ -58,12 +77,12 @@ function checkedUrl(text: string, name: string): URL {
   throw new ConfigError('setting-invalid', `${name}: expected http://HOST:PORT or https://HOST:PORT.`, { name });
 }
 
-function formOf(protocol: string | undefined): OtlpForm {
-  if (protocol === undefined || protocol === '' || protocol === 'http/protobuf') return 'protobuf';
-  if (protocol === 'http/json') return 'json';
+function protocolOf(named = ''): Collector['protocol'] {
+  const protocol = PROTOCOLS.find((each) => each === (named || PROTOCOLS[0]));
+  if (protocol !== undefined) return protocol;
   throw new ConfigError(
     'setting-invalid',
-    `OTEL_EXPORTER_OTLP_PROTOCOL: ${protocol} is not spoken here; expected http/protobuf or http/json (collectors take both at port 4318).`,
+    `OTEL_EXPORTER_OTLP_PROTOCOL: ${named} is not spoken here; expected ${PROTOCOLS.join(', ')}.`,
   );
 }
 
@@ -72,68 +91,135 @@ function timeoutOf(text: string | undefined): number {
   return text === undefined || text === '' || !Number.isFinite(ms) || ms <= 0 ? REQUEST_TIMEOUT_MS : ms;
 }
 
-/** `key=value,key=value`, values percent-encoded. */
-function pairs(text: string | undefined): Readonly<Record<string, string>> {
-  const found: [string, string][] = [];
-  for (const pair of (text ?? '').split(',')) {
-    const at = pair.indexOf('=');
-    if (at > 0) found.push([pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())]);
+/** As OpenTelemetry's `ExportResultCode` has it. */
+const SUCCESS = 0;
+
+/** What the exporters of both signals have in common. */
+interface Exporter<Items> {
+  export(items: Items, done: (result: { readonly code: number; readonly error?: Error }) => void): void;
+}
+
+type Config = { url: string; timeoutMillis: number; headers: Record<string, string>; metadata?: unknown };
+
+/** The packages of a signal by protocol; only the one that is used is loaded. */
+const EXPORTERS = {
+  traces: {
+    'http/protobuf': async (config: Config) =>
+      new (await import('@opentelemetry/exporter-trace-otlp-proto')).OTLPTraceExporter(config),
+    'http/json': async (config: Config) =>
+      new (await import('@opentelemetry/exporter-trace-otlp-http')).OTLPTraceExporter(config),
+    grpc: async (config: Config) =>
+      new (await import('@opentelemetry/exporter-trace-otlp-grpc')).OTLPTraceExporter(config as never),
+  },
+  metrics: {
+    'http/protobuf': async (config: Config) =>
+      new (await import('@opentelemetry/exporter-metrics-otlp-proto')).OTLPMetricExporter(config),
+    'http/json': async (config: Config) =>
+      new (await import('@opentelemetry/exporter-metrics-otlp-http')).OTLPMetricExporter(config),
+    grpc: async (config: Config) =>
+      new (await import('@opentelemetry/exporter-metrics-otlp-grpc')).OTLPMetricExporter(config as never),
+  },
+} as const;
+
+/** One connection to a collector. */
+export class CollectorClient<Items> {
+  readonly #collector: Collector;
+  #exporter: Promise<Exporter<Items>> | undefined;
+  /** Values of headers, which errors must not show. */
+  #secrets: readonly string[] = [];
+
+  constructor(collector: Collector) {
+    this.#collector = collector;
   }
-  return Object.fromEntries(found);
-}
 
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
+  /**
+   * One request. Throws `UnavailableError` (`collector-away`: it may be tried again) and `ConfigError` (`collector-refused`: the same
+   * would be refused again).
+   */
+  async send(items: Items, signal?: AbortSignal): Promise<void> {
+    this.#exporter ??= this.#open();
+    const exporter = await this.#exporter;
+    signal?.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<Error | undefined>();
+    const stop = (): void => reject(signal!.reason);
+    signal?.addEventListener('abort', stop, { once: true });
+    try {
+      exporter.export(items, ({ code, error }) =>
+        resolve(code === SUCCESS ? undefined : (error ?? new Error('no reason is given'))),
+      );
+      const failure = await promise;
+      if (failure !== undefined) throw this.#failureOf(failure);
+    } finally {
+      signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  async #open(): Promise<Exporter<Items>> {
+    const { signal, protocol, url, timeoutMs } = this.#collector;
+    const headers = await pairsIn(this.#collector.headers);
+    this.#secrets = Object.values(headers);
+    const config: Config = { url, timeoutMillis: timeoutMs, headers };
+    if (protocol === 'grpc') {
+      const { Metadata } = await import('@grpc/grpc-js');
+      const metadata = new Metadata();
+      for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+      config.metadata = metadata;
+    }
+    return (await EXPORTERS[signal][protocol](config)) as unknown as Exporter<Items>;
+  }
+
+  #failureOf(failure: Error): Error {
+    const { url, protocol } = this.#collector;
+    const host = new URL(url).host;
+    const { code } = failure as { readonly code?: unknown };
+    // What a header holds may be quoted.
+    const masked = new EchoMask(this.#secrets, '[masked]').error(failure);
+    const why = messageOf(masked) || String(code);
+    const answered = typeof code === 'number' ? ` answered ${code} (${why})` : ` does not answer: ${why}`;
+    if (typeof code !== 'number' || (protocol === 'grpc' ? !REFUSED_GRPC.has(code) : code === 429 || code >= 500)) {
+      return new UnavailableError('collector-away', `The collector at ${host}${answered}.`, { cause: masked });
+    }
+    const message = `The collector at ${host}${answered}. Check its address and OTEL_EXPORTER_OTLP_HEADERS.`;
+    return new ConfigError('collector-refused', message);
   }
 }
 
-/**
- * One request. Throws `UnavailableError` (`collector-away`: it may be tried again) and `ConfigError` (`collector-refused`: the same
- * spans would be refused again).
- */
-export function sendSpans(collector: Collector, spans: readonly PackedSpan[], signal?: AbortSignal): Promise<void> {
-  return sendBody(collector, otlpRequest(spans, collector.form, traceResource(collector.resource)), signal);
-}
+/** INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, UNIMPLEMENTED, UNAUTHENTICATED. */
+const REFUSED_GRPC: ReadonlySet<number> = new Set([3, 5, 7, 12, 16]);
 
-/** The same for what is written already. */
-export async function sendBody(
-  { url, headers, timeoutMs, form }: Collector,
-  body: Uint8Array,
-  signal?: AbortSignal,
-): Promise<void> {
-  const limit = AbortSignal.timeout(timeoutMs);
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { ...headers, 'content-type': form === 'json' ? 'application/json' : 'application/x-protobuf' },
-    body: body as Uint8Array<ArrayBuffer>,
-    signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
-  }).catch((cause: unknown) => {
-    const why = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause);
-    const message = `The collector at ${hostOf(url)} does not answer: ${why}.`;
-    // A header that can't be sent is quoted.
-    throw new EchoMask(Object.values(headers), '[masked]').error(
-      new UnavailableError('collector-away', message, { cause }),
+/** One client for the spans of one process. */
+export class SpanClient {
+  readonly #client: CollectorClient<readonly ReturnType<typeof readableSpan>[]>;
+  readonly #collector: Collector;
+  #resource: Promise<Resource> | undefined;
+
+  constructor(collector: Collector) {
+    this.#client = new CollectorClient(collector);
+    this.#collector = collector;
+  }
+
+  /** One request. Throws as `CollectorClient.send`. */
+  async send(spans: readonly TraceSpan[], signal?: AbortSignal): Promise<void> {
+    this.#resource ??= resourceOf(this.#collector);
+    const resource = await this.#resource;
+    await this.#client.send(
+      spans.map((span) => readableSpan(span, resource)),
+      signal,
     );
-  });
-  await response.arrayBuffer().catch(() => undefined);
-  if (response.ok) return;
-  const message = `The collector at ${hostOf(url)} answered ${response.status} to ${new URL(url).pathname}.`;
-  if (response.status === 429 || response.status >= 500) throw new UnavailableError('collector-away', message);
-  throw new ConfigError('collector-refused', `${message} Check its address and OTEL_EXPORTER_OTLP_HEADERS.`);
+  }
+
+  /** All of them, in as many requests as it takes, in order. */
+  async sendAll(spans: readonly TraceSpan[]): Promise<void> {
+    for (let at = 0; at < spans.length; at += SPANS_PER_REQUEST_MAX) {
+      await this.send(spans.slice(at, at + SPANS_PER_REQUEST_MAX));
+    }
+  }
 }
 
-const hostOf = (url: string): string => new URL(url).host;
-
-/** All of them, in as many requests as it takes, in order. Throws as `sendSpans` does. */
-export async function sendAll(collector: Collector, spans: readonly TraceSpan[]): Promise<void> {
-  for (let at = 0; at < spans.length; at += SPANS_PER_REQUEST_MAX) {
-    const some = spans.slice(at, at + SPANS_PER_REQUEST_MAX);
-    await sendSpans(
-      collector,
-      some.map((span) => packSpan(span, collector.form)),
-    );
-  }
+/** One `ExportTraceServiceRequest` in the JSON of OTLP. */
+export async function otlpJson(spans: readonly TraceSpan[]): Promise<string> {
+  const resource = await resourceOf({ service: '', resource: '' });
+  const { JsonTraceSerializer } = await import('@opentelemetry/otlp-transformer');
+  const request = JsonTraceSerializer.serializeRequest(spans.map((span) => readableSpan(span, resource)));
+  return Buffer.from(request!).toString();
 }

@@ -1,11 +1,10 @@
 /** The door of @tidemark/traces. */
 
-export { type Collector, collectorOf, sendAll, sendSpans } from './collector.ts';
+export { type Collector, collectorOf, otlpJson, SpanClient } from './collector.ts';
 export { CONTENT_ATTRIBUTES, GEN_AI_CONVENTIONS } from './gen-ai.ts';
 export { type DrawnTrace, type HistoryPorts, historyOf, type PlacedEvent, traceOf } from './history.ts';
 export { LiveTraces, type LiveTracesOptions } from './live-traces.ts';
 export { MetricsExport, type MetricsExportOptions, type MetricsSettings, metricsSettings } from './metrics-export.ts';
-export { type OtlpForm, otlpRequest, type PackedSpan, packSpan, traceResource } from './otlp.ts';
 export { type TraceSettings, traceSettings } from './settings.ts';
 export type { SpanAttributes, SpanEvent, SpanLink, TraceSpan } from './span.ts';
 export type { DropReason } from './span-queue.ts';

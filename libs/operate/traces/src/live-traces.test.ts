@@ -41,11 +41,10 @@ class Collected {
   readonly dropped: [number, string][] = [];
   readonly errors: unknown[] = [];
 
-  traces(ports: TestWorld['ports'], ratio = 1): LiveTraces<TraceSpan> {
+  traces(ports: TestWorld['ports'], ratio = 1): LiveTraces {
     return new LiveTraces({
       ports,
       ratio,
-      pack: (span) => span,
       send: async (spans) => {
         if (this.isAway) throw new UnavailableError('collector-away', 'away');
         this.spans.push(...structuredClone(spans as TraceSpan[]));

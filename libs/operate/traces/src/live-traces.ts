@@ -18,14 +18,12 @@ import type { TraceSpan } from './span.ts';
 import { type DropReason, SpanQueue } from './span-queue.ts';
 import type { DrawingOptions } from './traced-event.ts';
 
-export interface LiveTracesOptions<Packed> extends DrawingOptions {
+export interface LiveTracesOptions extends DrawingOptions {
   readonly ports: HistoryPorts & {
     readonly store: HistoryPorts['store'] & TraceStore & { positions(): Promise<ReadonlyMap<Partition, Offset>> };
     readonly clock: Clock;
   };
-  /** As they are sent: at once, so that what waits is small. */
-  readonly pack: (span: TraceSpan) => Packed;
-  readonly send: (spans: readonly Packed[], signal: AbortSignal) => Promise<void>;
+  readonly send: (spans: readonly TraceSpan[], signal: AbortSignal) => Promise<void>;
   /** Share of the traces that are kept whatever becomes of them; failed and recovered runs are kept always. */
   readonly ratio: number;
   readonly onDropped: (count: number, reason: DropReason) => void;
@@ -40,9 +38,9 @@ interface Mark {
   spanCount: number | undefined;
 }
 
-export class LiveTraces<Packed> implements TraceSink {
-  readonly #options: LiveTracesOptions<Packed>;
-  readonly #queue: SpanQueue<Packed>;
+export class LiveTraces implements TraceSink {
+  readonly #options: LiveTracesOptions;
+  readonly #queue: SpanQueue;
   readonly #histories: Histories;
   /** How far events came here. */
   readonly #at = new Map<Partition, Offset>();
@@ -54,9 +52,9 @@ export class LiveTraces<Packed> implements TraceSink {
   #lookedMs = 0;
   #markedMs = 0;
 
-  constructor(options: LiveTracesOptions<Packed>) {
+  constructor(options: LiveTracesOptions) {
     this.#options = options;
-    const { pack, send, onDropped, onError, ports } = options;
+    const { send, onDropped, onError, ports } = options;
     this.#queue = new SpanQueue({
       clock: ports.clock,
       send,
@@ -67,7 +65,7 @@ export class LiveTraces<Packed> implements TraceSink {
         await this.#poll();
       },
     });
-    this.#histories = new Histories({ ...options, onSpans: (spans) => this.#queue.push(spans.map(pack)) });
+    this.#histories = new Histories({ ...options, onSpans: (spans) => this.#queue.push(spans) });
   }
 
   async begin(owns: (partition: Partition) => boolean): Promise<void> {

@@ -28,7 +28,9 @@ function measured() {
 
 async function sent(env: Readonly<Record<string, string>>, source = measured()) {
   const errors: unknown[] = [];
-  const settings = metricsSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, ...env })!;
+  // A status that may pass is tried again by the exporter, within the time of one request.
+  const base = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_EXPORTER_OTLP_TIMEOUT: '1000' };
+  const settings = metricsSettings({ ...base, ...env })!;
   const exporting = new MetricsExport({ settings, source, clock: systemClock, onError: (error) => errors.push(error) });
   await exporting.close();
   return errors;
@@ -44,8 +46,6 @@ describe('what a collector gets', () => {
     expect(errors).toEqual([]);
     expect(receiver.headers[0]).toMatchObject({ 'x-key': 'a b' });
     const { metrics } = receiver;
-    const [exemplar] = metrics.find(({ name }) => name === 'steps_total')!.exemplars;
-    expect(exemplar).toEqual({ traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8), value: 2 });
     // Without what is none of its labels: each value would be a series.
     expect(metrics.filter(({ name }) => name === 'steps_total')).toMatchObject([
       { kind: 'sum', attributes: { step: 'pay' }, value: 2, temporality: 2, isMonotonic: true },
@@ -58,7 +58,6 @@ describe('what a collector gets', () => {
     expect(latency.buckets).toHaveLength(latency.bounds.length + 1);
     expect(latency.buckets[latency.bounds.indexOf(0.005)]).toBe(2);
     expect(latency.buckets.at(-1)).toBe(1);
-    expect(latency.exemplars).toEqual([{ traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8), value: 0.003 }]);
     expect(BigInt(latency.timeNs)).toBeGreaterThanOrEqual(BigInt(latency.startNs));
     expect(latency.resource).toMatchObject({ 'service.name': 'workers' });
     expect(latency.resource['service.instance.id']).toMatch(/^[0-9a-f-]{36}$/);

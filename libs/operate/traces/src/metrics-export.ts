@@ -4,13 +4,14 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import type { Resource } from '@opentelemetry/resources';
+import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import { ConfigError } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 import type { MetricSnapshot } from '@tidemark/telemetry';
-import { type Collector, collectorOf, sendBody } from './collector.ts';
+import { type Collector, CollectorClient, collectorOf, resourceOf } from './collector.ts';
 import { LAST_FLUSH_MAX_MS, METRICS_PERIOD_MS } from './limits.ts';
-import { traceResource } from './otlp.ts';
-import { otlpMetrics } from './otlp-metrics.ts';
+import { resourceMetrics } from './readable-span.ts';
 
 export interface MetricsSettings {
   readonly collector: Collector;
@@ -66,14 +67,18 @@ export interface MetricsExportOptions {
 export class MetricsExport {
   readonly #options: MetricsExportOptions;
   readonly #startMs: number;
+  readonly #client: CollectorClient<ResourceMetrics>;
   /** Tells this process from others of the service: a counter of two would jump. */
-  readonly #instance = randomUUID();
+  readonly #resource: Promise<Resource>;
   readonly #stopped = new AbortController();
   readonly #running: Promise<void>;
 
   constructor(options: MetricsExportOptions) {
     this.#options = options;
     this.#startMs = options.clock.nowMs();
+    const { collector } = options.settings;
+    this.#client = new CollectorClient(collector);
+    this.#resource = resourceOf(collector, { 'service.instance.id': randomUUID() });
     this.#running = this.#run();
   }
 
@@ -95,14 +100,13 @@ export class MetricsExport {
   }
 
   async #send(signal: AbortSignal): Promise<void> {
-    const { settings, source, clock, onError } = this.#options;
-    const { collector } = settings;
+    const { source, clock, onError } = this.#options;
     try {
-      const resource = { 'service.instance.id': this.#instance, ...traceResource(collector.resource) };
       const times = { startMs: this.#startMs, nowMs: clock.nowMs() };
       const metrics = await source.snapshot();
-      if (metrics.some(isMeasured))
-        await sendBody(collector, otlpMetrics(metrics, collector.form, resource, times), signal);
+      if (metrics.some(isMeasured)) {
+        await this.#client.send(resourceMetrics(metrics, await this.#resource, times), signal);
+      }
     } catch (error) {
       // What was under way when the end came is sent by that.
       if (!this.#stopped.signal.aborted || signal !== this.#stopped.signal) onError(error);

@@ -15,30 +15,30 @@ import {
   SPANS_PER_REQUEST_MAX,
   SPANS_WAITING_MAX,
 } from './limits.ts';
+import type { TraceSpan } from './span.ts';
 
 export type DropReason = 'queue-full' | 'refused' | 'history-unread' | 'histories-full';
 
-export interface SpanQueueOptions<Span> {
+export interface SpanQueueOptions {
   readonly clock: Clock;
   /** One request. Throws `UnavailableError` where it may be tried again. */
-  readonly send: (spans: readonly Span[], signal: AbortSignal) => Promise<void>;
+  readonly send: (spans: readonly TraceSpan[], signal: AbortSignal) => Promise<void>;
   readonly onDropped: (count: number, reason: DropReason) => void;
   readonly onError: (error: unknown) => void;
   /** Called after each look at what waits, sent or not. */
   readonly onFlushed?: () => Promise<void>;
 }
 
-/** In whatever form they are sent. */
-export class SpanQueue<Span> {
-  readonly #options: SpanQueueOptions<Span>;
-  #waiting: Span[] = [];
+export class SpanQueue {
+  readonly #options: SpanQueueOptions;
+  #waiting: TraceSpan[] = [];
   #settledCount = 0;
   readonly #stopped = new AbortController();
   readonly #gaveUp = new AbortController();
   #running: Promise<void> = Promise.resolve();
   #wake = new AbortController();
 
-  constructor(options: SpanQueueOptions<Span>) {
+  constructor(options: SpanQueueOptions) {
     this.#options = options;
   }
 
@@ -52,7 +52,7 @@ export class SpanQueue<Span> {
     return this.#settledCount;
   }
 
-  push(spans: readonly Span[]): void {
+  push(spans: readonly TraceSpan[]): void {
     const room = Math.max(0, SPANS_WAITING_MAX - this.#waiting.length);
     for (let at = 0; at < spans.length && at < room; at++) this.#waiting.push(spans[at]!);
     if (spans.length > room) {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Answer, Client } from '@tidemark/client';
 import { ConfigError, InvalidError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
-import { collectorOf, otlpRequest, packSpan, sendAll, type TraceSpan } from '@tidemark/traces';
+import { collectorOf, otlpJson, SpanClient, type TraceSpan } from '@tidemark/traces';
 import { allOf } from '../place/pages.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
@@ -48,9 +48,9 @@ export async function traceExport(session: Session, id: string, options: TraceEx
     const all = (await spansOf(client, id, options)).map(traceSpan);
     const spans = options.open === true ? all : all.filter(({ isOpen }) => !isOpen);
     const leftCount = all.length - spans.length;
-    if (collector !== undefined) await sendAll(collector, spans);
-    else if (file === '-') terminal.help(`${text(spans)}\n`);
-    else await writeFile(path.resolve(cwd, file!), `${text(spans)}\n`);
+    if (collector !== undefined) await new SpanClient(collector).sendAll(spans);
+    else if (file === '-') terminal.help(`${await otlpJson(spans)}\n`);
+    else await writeFile(path.resolve(cwd, file!), `${await otlpJson(spans)}\n`);
     const reported = { trace_id: all[0]?.traceId ?? null, spans: spans.length, open_left_out: leftCount };
     if (file !== '-') terminal.answer(reported);
     const where = collector === undefined ? file! : new URL(collector.url).host;
@@ -70,11 +70,6 @@ async function checkFolder(file: string, cwd: string): Promise<void> {
     throw new InvalidError('file-unwritable', message, { cause });
   }
 }
-
-const text = (spans: readonly TraceSpan[]): string => {
-  const packed = spans.map((span) => packSpan(span, 'json'));
-  return Buffer.from(otlpRequest(packed, 'json')).toString();
-};
 
 type Span = Answer<'GET /v1/workflows/{workflow}/trace'>['spans'][number];
 
