@@ -159,7 +159,7 @@ export const checkpointSchema = z
     parent_checkpoint_id: z.string().nullable(),
     status: z.enum(['committed', 'superseded', 'compensated']).nullable().meta({
       description:
-        'As it stands now: a later checkpoint corrects it, or the workflow was compensated and all that there was to undo of it is undone. Null: what was undone can no longer be known, or not before the undo is restored.',
+        'As it stands now: a later checkpoint corrects it, or the workflow was compensated and everything that could be taken back of it was. Null: what was taken back can no longer be known, or not before the undo is restored.',
     }),
     supersedes: z.int().nullable().meta({ description: 'Sequence of the earlier checkpoint that this one corrects.' }),
     superseded_by: z

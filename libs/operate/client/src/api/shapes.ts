@@ -138,7 +138,7 @@ export interface Checkpoint {
   readonly checkpoint_id: string | null;
   readonly sequence_number: number;
   readonly parent_checkpoint_id: string | null;
-  /** As it stands now: a later checkpoint corrects it, or the workflow was compensated and all that there was to undo of it is undone. Null: what was undone can no longer be known, or not before the undo is restored. */
+  /** As it stands now: a later checkpoint corrects it, or the workflow was compensated and everything that could be taken back of it was. Null: what was taken back can no longer be known, or not before the undo is restored. */
   readonly status: 'committed' | 'superseded' | 'compensated' | null;
   /** Sequence of the earlier checkpoint that this one corrects. */
   readonly supersedes: number | null;
