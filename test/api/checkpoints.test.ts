@@ -1,7 +1,7 @@
 /** What a checkpoint says of itself over HTTP: what became of it later, and which memory held what right after it. */
 
 import { connect } from '@tidemark/client';
-import { defineEffect, defineWorkflow, task } from '@tidemark/sdk';
+import { defineEffect, defineWorkflow, task, unknown } from '@tidemark/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Served, sayingAuthenticator, serveApi } from './served.ts';
@@ -86,9 +86,44 @@ const essay = defineWorkflow({
   },
 });
 
+const wire = (operation: string) =>
+  defineEffect({
+    operation,
+    kind: 'irreversible',
+    request: z.object({}),
+    response: z.object({}),
+    call: async () => ({}),
+    probe: () => unknown(),
+  });
+const [pay, post] = [wire('pay'), wire('post')];
+
+/** Two effects that can't be taken back, in one step or in two. */
+const hasty = defineWorkflow({
+  name: 'hasty',
+  version: 1,
+  input: z.object({ together: z.boolean() }),
+  belief: z.object({}),
+  output: z.object({}),
+  tasks: { pay: z.object({}), post: z.object({}) },
+  flow: { pay: ['post'], post: [] },
+  effects: [pay, post],
+  begin: () => ({ belief: {}, next: [task('pay', {})] }),
+  steps: {
+    async pay(ctx) {
+      await ctx.effect(pay, {});
+      if (ctx.input.together) await ctx.effect(post, {});
+      return { next: [task('post', {})] };
+    },
+    async post(ctx) {
+      if (!ctx.input.together) await ctx.effect(post, {});
+      return { done: {} };
+    },
+  },
+});
+
 let served: Served;
 beforeAll(async () => {
-  served = await serveApi({ authenticator: sayingAuthenticator, definitions: [trip, essay] });
+  served = await serveApi({ authenticator: sayingAuthenticator, definitions: [trip, essay, hasty] });
 });
 afterAll(() => served.close());
 
@@ -128,6 +163,17 @@ describe('the status of a checkpoint', () => {
     // An undo has checkpoints of its own, and nothing undoes those.
     expect(new Set(await statusesOf('bad~undo'))).toEqual(new Set(['committed']));
   });
+});
+
+it('warns in its log of several irreversible effects in one step, and not of one in each', async () => {
+  const warningsOf = async (together: boolean, id: string) => {
+    await ended('hasty', { together }, id);
+    return (await client().run(id).checkpoints()).checkpoints.map(({ log = [] }) =>
+      log.flatMap(({ action, detail }) => (action === 'warning' ? (detail as { code: string }).code : [])),
+    );
+  };
+  expect(await warningsOf(true, 'hasty-1')).toEqual([['irreversible-together'], []]);
+  expect(await warningsOf(false, 'hasty-2')).toEqual([[], []]);
 });
 
 describe('memory_scope_snapshot', () => {
