@@ -85,6 +85,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   listEffects: { right: 'read' },
   listTasks: { right: 'read' },
   listNotes: { right: 'read', showsContent: true },
+  listPhaseHandovers: { right: 'read' },
   getTimeline: { right: 'read' },
   signalWorkflow: { right: 'operate', body: { name: 'unheard', value: 1, key: 'once' }, letIn: ['signal-unknown'] },
   decide: { right: 'decide', body: { resolution: 'retry', why: 'a test' }, letIn: ['not-asked'] },

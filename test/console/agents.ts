@@ -279,3 +279,25 @@ export const survey = defineWorkflow({
     end: ({ belief }) => ({ done: { told: belief.told } }),
   },
 });
+
+/** Two phases, of which the second gets what the first hands over, and waits for a signal. */
+export const essay = defineWorkflow({
+  name: 'essay',
+  version: 1,
+  input: z.object({}),
+  belief: z.object({}),
+  output: z.object({}),
+  signals: { go: z.json() },
+  tasks: { research: z.object({}), write: z.object({}) },
+  flow: { research: ['write'], write: [] },
+  phases: { research: { next: ['text'], budgetTokens: 500 }, text: {} },
+  begin: () => ({ belief: {}, next: [task('research', {})] }),
+  steps: {
+    research: () => ({
+      memory: { notes: 'moon and sun', scratch: 'a dead end' },
+      handOver: { to: 'text', carry: ['notes'], with: { style: 'short' }, summary: 'Two causes were found.' },
+      next: [task('write', {}, { when: signal('go') })],
+    }),
+    write: () => ({ done: {} }),
+  },
+});

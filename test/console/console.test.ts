@@ -9,6 +9,7 @@ import type { Host } from '@tidemark/host';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { buildConsole, isConsoleStale } from '../../scripts/console.mjs';
+import { essay } from './agents.ts';
 import { findBrowser, type OpenBrowser, openBrowser } from './browser.ts';
 import { definitions, HOSTILE_ID, openSeeded, seed } from './seed.ts';
 
@@ -87,6 +88,21 @@ describeBrowser('the console in a browser', () => {
     await page.getByText('You review code for mistakes that lose money').waitFor();
     await page.getByRole('button', { name: 'Kept and trimmed' }).click();
     await page.getByText('pieces kept').waitFor();
+  });
+
+  it('shows working memory of a phase, and which keys a hand-over carried and left', async () => {
+    await host.client.start(essay, {}, { id: 'essay-1' });
+    await page.goto(`${api.url}/workflows/essay-1?tab=state`);
+    const memory = page.getByRole('list', { name: 'Working memory' });
+    await memory.getByText('moon and sun').waitFor();
+    const handover = page.getByRole('region', { name: 'Hand-over #1' });
+    await handover.getByText('notes, style').waitFor();
+    await handover.getByText('scratch').waitFor();
+    await page.getByLabel('Compare hand-overs with').selectOption({ label: '#1 research → text' });
+    await handover.getByText('Added to #1').waitFor();
+    await page.goto(`${api.url}/workflows/essay-1?at=1`);
+    await page.getByRole('complementary', { name: 'Selected' }).getByText('committed').waitFor();
+    await memory.getByText('moon and sun').waitFor();
   });
 
   it('counts who asks on the fleet page as the inbox does, approvals among them', async () => {

@@ -6,6 +6,8 @@ const EFFECT_JOURNAL_TEST = 'libs/engine/runtime/src/effects/effect-journal.test
 const EFFECT_JOURNAL = 'libs/engine/runtime/src/effects/effect-journal.ts';
 const EFFECT_RECOVERY = 'libs/engine/runtime/src/effects/effect-recovery.ts';
 const UNDO_TEST = 'libs/engine/runtime/src/sagas/undo.test.ts';
+const COMPENSATED = 'libs/engine/runtime/src/sagas/compensated-checkpoints.ts';
+const COMPENSATED_TEST = 'libs/engine/runtime/src/sagas/compensated-checkpoints.test.ts';
 const UNDONE_THINGS = 'libs/engine/runtime/src/sagas/compensation-items.ts';
 
 export const EFFECTS_MUTATIONS: Mutations = {
@@ -134,5 +136,17 @@ export const EFFECTS_MUTATIONS: Mutations = {
     edits: [['if (page.length < OUTPUTS_PAGE_COUNT) return;', 'if (page.length <= OUTPUTS_PAGE_COUNT) return;']],
     caughtBy: UNDO_TEST,
     breaks: 'All steps are compensated, however many there are.',
+  },
+  'compensated-in-part': {
+    file: COMPENSATED,
+    edits: [['own.every(', 'own.some(']],
+    caughtBy: COMPENSATED_TEST,
+    breaks: 'A checkpoint of which something stays done is not called compensated.',
+  },
+  'compensated-before-it-is': {
+    file: COMPENSATED,
+    edits: [['undo.sequence - plan.sequence', 'undo.sequence']],
+    caughtBy: COMPENSATED_TEST,
+    breaks: 'A checkpoint is called compensated once its effects are undone, and not when that is planned.',
   },
 };

@@ -31,6 +31,7 @@ import * as ownersKnow from './migrations/0017-owners-know.ts';
 import * as parkedReasons from './migrations/0018-parked-reasons.ts';
 import * as unsampledWords from './migrations/0019-unsampled-words.ts';
 import * as contentInLog from './migrations/0020-content-in-log.ts';
+import * as corrections from './migrations/0021-corrections.ts';
 
 export type MigrationPhase = 'settled' | 'expand' | 'contract';
 
@@ -69,6 +70,7 @@ export const MIGRATIONS: readonly Migration[] = [
   phased('expand', parkedReasons),
   phased('expand', unsampledWords),
   phased('settled', contentInLog),
+  phased('expand', corrections),
 ];
 
 /** The newest that this release knows: names rise, so it tells what a process knows. */

@@ -3,6 +3,7 @@
 import type { Position, Sequence, TaskId, TenantId, WorkflowId } from '@tidemark/core';
 import type {
   CheckpointRow,
+  Correction,
   EffectListing,
   EffectQuery,
   EffectRow,
@@ -57,6 +58,11 @@ export abstract class SqlHistory extends SqlContext implements HistoryStore<Reco
 
   async commits(workflow: WorkflowId, tasks: readonly TaskId[]): Promise<readonly TaskCommit[]> {
     return readyOr(history.whenReady(await this.read(effects.readCommits(workflow, tasks)), effects.commitOf));
+  }
+
+  async corrections(workflow: WorkflowId, sequences: readonly Sequence[]): Promise<readonly Correction[]> {
+    const rows = await this.read(history.readCorrections(workflow, sequences));
+    return readyOr(history.whenReady(rows, history.correctionOf));
   }
 
   async events(workflow: WorkflowId, limit: number, query: EventQuery = {}): Promise<readonly EventRow<RecordPlace>[]> {

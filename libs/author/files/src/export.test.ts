@@ -5,7 +5,16 @@ import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import path from 'node:path';
 import { isNameWithin } from '@tidemark/blob-fs/folder-root';
 import { tenantId } from '@tidemark/core';
-import { defineWorkflow, type KeyParts, type PipelineContext, pipeline, task } from '@tidemark/sdk';
+import {
+  defineEffect,
+  defineWorkflow,
+  type KeyParts,
+  type PipelineContext,
+  pipeline,
+  signal,
+  task,
+} from '@tidemark/sdk';
+import { eventually } from '@tidemark/testkit/eventually';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type FilesWorld, filesWorld } from '../fixtures/files-world.ts';
@@ -14,6 +23,7 @@ import { type ExportOptions, exportFiles } from './export.ts';
 import { openFolder } from './folder.ts';
 import { dedupeIndexSchema, lastSuccessFileSchema, readLog, runStateSchema } from './formats.ts';
 import { readHandoffs } from './handoff-text.ts';
+import { RunReader } from './source.ts';
 
 const SECRET = 'the password is hunter2hunter2';
 const contentSteps = {
@@ -56,10 +66,47 @@ const loop = defineWorkflow({
   },
 });
 
+const book = defineEffect({
+  operation: 'book',
+  kind: 'idempotent',
+  request: z.object({}),
+  response: z.object({}),
+  call: async () => ({}),
+  compensate: async () => {},
+});
+/** Keeps what it hears in working memory, corrects the checkpoint before, and fails at last. */
+const mindful = defineWorkflow({
+  name: 'mindful',
+  version: 1,
+  input: z.object({}),
+  belief: z.object({}),
+  output: z.object({}),
+  signals: { go: z.json() },
+  tasks: { hear: z.object({ at: z.number() }) },
+  flow: { hear: ['hear'] },
+  starts: ['hear'],
+  effects: [book],
+  onFailure: 'compensate',
+  retry: { attempts: 1 },
+  phases: { only: { budgetTokens: 100 } },
+  begin: () => ({ belief: {}, next: [task('hear', { at: 1 })] }),
+  steps: {
+    async hear(ctx, { at }) {
+      if (at === 3) throw new Error('enough');
+      await ctx.effect(book, {});
+      return {
+        memory: { [`heard-${at}`]: true },
+        next: [task('hear', { at: at + 1 }, { when: signal('go') })],
+        ...(at === 2 && { supersedes: 1 }),
+      };
+    },
+  },
+});
+
 let world: FilesWorld;
 let common: Pick<ExportOptions, 'client' | 'folder' | 'onReport'>;
 beforeAll(async () => {
-  world = await filesWorld([content, failing, sometimes, loop]);
+  world = await filesWorld([content, failing, sometimes, loop, mindful]);
   common = { client: world.client, folder: world.folder, onReport: world.onReport };
   await (await world.host.client.start(content, {}, { id: 'content-1' })).result();
   await (await world.host.client.start(content, { leak: true }, { id: 'leaky/../run' })).result();
@@ -124,6 +171,34 @@ it('names what is a name on every system', () => {
     expect.stringMatching(/^a_b~/),
   ]);
   for (const name of names) expect(isNameWithin(name)).toBe(true);
+});
+
+it('says of each checkpoint what became of it and what memory held, also to who read it before', async () => {
+  const run = await world.host.client.start(mindful, {}, { id: 'mindful-1' });
+  // One reader, as a mirror has it: what it knows of checkpoints is not asked again.
+  const reader = new RunReader(world.client);
+  const statuses = async () => {
+    const { log } = await reader.view((await reader.newest({ workflow: 'mindful-1' }))!);
+    return log.flatMap(({ line }) => (line.action === 'done' ? line.status : []));
+  };
+  await eventually(async () => expect(await statuses()).toEqual(['committed']));
+  await world.host.client.signal('mindful-1', 'go', null);
+  await eventually(async () => expect(await statuses()).toEqual(['superseded', 'committed']));
+  await world.host.client.signal('mindful-1', 'go', null);
+  await run.result().catch(() => {});
+  await eventually(async () => expect(await statuses()).toEqual(['compensated', 'compensated']));
+  await exportFiles({ ...common, shown: { workflow: 'mindful-1' } });
+  const log = readLog(await read('execution_log.jsonl'));
+  const done = log.ok ? log.value.filter(({ action }) => action === 'done') : [];
+  const scopes = (length: number, keys: readonly string[]) => ({
+    system_context: { keys: [] },
+    working_memory: { phase: 'only', keys, tokens: expect.any(Number), budget_tokens: 100 },
+    trace: { length },
+  });
+  expect(done).toMatchObject([
+    { sequence: 1, status: 'compensated', supersedes: null, memory_scope_snapshot: scopes(1, ['heard-1']) },
+    { sequence: 2, status: 'compensated', supersedes: 1, memory_scope_snapshot: scopes(2, ['heard-1', 'heard-2']) },
+  ]);
 });
 
 describe('a pipeline that succeeded', () => {

@@ -177,6 +177,10 @@ function checkpointReported(checkpoint: Checkpoint, actions: readonly LogEntry[]
     step_tokens: checkpoint.tokens,
     result: checkpoint.last_action,
     sequence: checkpoint.sequence_number,
+    checkpoint_id: checkpoint.checkpoint_id,
+    status: checkpoint.status,
+    supersedes: checkpoint.supersedes,
+    memory_scope_snapshot: checkpoint.memory_scope_snapshot,
     ...(record === undefined ? {} : { key: record.key, checksum: record.checksum }),
   };
   const handoffs = log.flatMap(({ action, detail }) => (action === 'handoff' ? named(detail) : []));

@@ -25,9 +25,12 @@ export type Shown =
   /** `tenant`: default, the default one. */
   | { readonly definition: string; readonly tenant?: string | undefined };
 
-/** What never changes, so each is read once. */
+/** What seldom changes, so each is read once. */
 interface Read {
+  /** Their status is that of now: they are read again where it may be another. */
   readonly checkpoints: Checkpoint[];
+  /** Of the workflow, when they were read. */
+  status: Workflow['status'] | undefined;
   /** By position. */
   readonly notes: Note[];
   /** By task; of those that change no more. */
@@ -35,6 +38,9 @@ interface Read {
   /** The run has ended, and all its effects are here. */
   hasAllEffects: boolean;
 }
+
+/** In which what checkpoints did may have been undone since. */
+const UNDOING: ReadonlySet<Workflow['status']> = new Set(['compensating', 'compensated', 'failed']);
 
 export class RunReader {
   readonly #client: Client;
@@ -85,20 +91,27 @@ export class RunReader {
     if (known !== undefined) return known;
     // One run is followed at a time; the others were looked at once.
     this.#read.clear();
-    const read: Read = { checkpoints: [], notes: [], effects: new Map(), hasAllEffects: false };
+    const read: Read = { checkpoints: [], status: undefined, notes: [], effects: new Map(), hasAllEffects: false };
     this.#read.set(workflow, read);
     return read;
   }
 
-  async #checkpoints({ workflow, sequence_number: newest }: Workflow, { checkpoints: known }: Read) {
+  async #checkpoints({ workflow, status, sequence_number: newest }: Workflow, read: Read) {
+    const { checkpoints: known } = read;
     if (newest > CHECKPOINTS_MAX_COUNT) {
       const message = `${workflow} has ${newest} checkpoints; at most ${CHECKPOINTS_MAX_COUNT} are shown as files.`;
       throw new LimitError('run-too-long', message, { workflow });
     }
+    if (read.status !== status && UNDOING.has(status)) known.length = 0;
+    read.status = status;
     while (known.length < newest) {
       const query = { from: known.length + 1, limit: PAGE_COUNT };
       const { checkpoints } = await this.#client.run(workflow).checkpoints(query);
       if (checkpoints.length === 0) break;
+      for (const { sequence_number: by, supersedes } of checkpoints) {
+        const corrected = known[(supersedes ?? 0) - 1];
+        if (corrected !== undefined) known[supersedes! - 1] = { ...corrected, status: 'superseded', superseded_by: by };
+      }
       known.push(...checkpoints);
     }
     return known.slice(0, newest);

@@ -127,6 +127,7 @@ export { WorkflowKeys } from './encryption/workflow-keys.ts';
 export type { Forked, ForkOptions } from './forks/fork.ts';
 export { continuedAs, continuesFrom, currentOf, isContinued, lastOf } from './history/chain.ts';
 export { readsOf } from './history/lineage.ts';
+export { type PastScope, type PhaseHandover, phaseHandovers, scopesAfter } from './history/memory-scopes.ts';
 export { parkedQuestion } from './history/parked-question.ts';
 export { definitionFor } from './history/versions.ts';
 export { type PastWorkflow, workflowAt } from './history/workflow-at.ts';
@@ -199,6 +200,7 @@ export {
   recoveryPlan,
 } from './run/recovery-plan.ts';
 export { WorkflowFailedError } from './run/run-outcome.ts';
+export { compensatedCheckpoints } from './sagas/compensated-checkpoints.ts';
 export { type UncompensatedItem, type UndoOutput, withUndos } from './sagas/undo-definition.ts';
 export type { PromoteOptions, ShadowAccount, ShadowPromotion, ShadowRefusal } from './shadow/shadow-account.ts';
 export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow/shadow-limits.ts';

@@ -22,6 +22,7 @@ export type {
   NextOpening,
   Payloads,
   ScopeChange,
+  ScopeSize,
   StoredFragment,
 } from './payloads.ts';
 export {

@@ -51,17 +51,25 @@ export interface MemoryWrite {
 }
 
 /** A change of the phase's working memory: what was put (null: removed), or the hand-over to another phase with all that it carries. */
-export type ScopeChange =
-  | { readonly phase: string; readonly put: Readonly<Record<string, Json>>; readonly removed?: readonly string[] }
-  | {
-      readonly phase: string;
-      readonly from: string | null;
-      /** All of the new phase's memory. */
-      readonly carried: Readonly<Record<string, Json>>;
-      /** Keys that the old phase left behind. */
-      readonly left: readonly string[];
-      readonly summary: string;
-    };
+export type ScopeChange = ScopeSize &
+  (
+    | { readonly phase: string; readonly put: Readonly<Record<string, Json>>; readonly removed?: readonly string[] }
+    | {
+        readonly phase: string;
+        readonly from: string | null;
+        /** All of the new phase's memory. */
+        readonly carried: Readonly<Record<string, Json>>;
+        /** Keys that the old phase left behind. */
+        readonly left: readonly string[];
+        readonly summary: string;
+      }
+  );
+
+/** Tokens of the working memory after the change, and its budget, as they were when it was made; absent in older history. */
+export interface ScopeSize {
+  readonly tokens?: number;
+  readonly budgetTokens?: number;
+}
 
 /** What an assembled bundle followed from, but for what the workflow's own events hold: enough to assemble it again. */
 export interface BundleOrigin {

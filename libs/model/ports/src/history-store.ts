@@ -26,6 +26,12 @@ export interface TaskCommit {
   readonly sequence: Sequence;
 }
 
+/** A checkpoint that corrects an earlier one of its chain. */
+export interface Correction {
+  readonly supersedes: Sequence;
+  readonly sequence: Sequence;
+}
+
 export interface EventQuery {
   /** This one alone. */
   readonly event?: EventId | undefined;
@@ -66,6 +72,8 @@ export interface HistoryStore<Said = JsonText> {
   ): Promise<readonly EffectListing[]>;
   /** Of those of the tasks that have been committed, by sequence. Reads no payload. */
   commits(workflow: WorkflowId, tasks: readonly TaskId[]): Promise<readonly TaskCommit[]>;
+  /** Of those of the checkpoints that were corrected, the newest correction, by the corrected sequence. Throws `UnavailableError` (`store-rebuilding`) before `ready`. */
+  corrections(workflow: WorkflowId, sequences: readonly Sequence[]): Promise<readonly Correction[]>;
   /** The newest that fit, by position. */
   events(workflow: WorkflowId, limit: number, query?: EventQuery): Promise<readonly EventRow<Said>[]>;
   /** The newest first; goes on after the given place. */

@@ -52,6 +52,7 @@ export type {
 } from './event-log.ts';
 export type { HintBus, HintTopic, WatchBus } from './hints.ts';
 export type {
+  Correction,
   EffectListing,
   EffectQuery,
   EventQuery,

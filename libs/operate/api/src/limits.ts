@@ -52,6 +52,8 @@ export const RATE_WINDOW_MS = 60_000;
 
 /** Rows in one page, at most and unless said otherwise. */
 export const PAGE_MAX_COUNT = 500;
+/** Hand-overs between phases in a page, each of which is a read of its own. */
+export const HANDOVERS_MAX_COUNT = 100;
 export const PAGE_DEFAULT_COUNT = 50;
 /** Newest events beside checkpoints and effects in which it is looked for why a workflow is undone. */
 export const NOTES_LOOKED_AT_COUNT = 200;

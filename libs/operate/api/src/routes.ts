@@ -15,6 +15,7 @@ import { answerApproval, listApprovals } from './routes/approvals.ts';
 import { getSecrets, listAudit } from './routes/audit.ts';
 import { getFleet, getStorage, listQuestions, listRejected, listSegments } from './routes/fleet.ts';
 import { followFleet, followWorkflow } from './routes/follow.ts';
+import { listPhaseHandovers } from './routes/handovers.ts';
 import { listCheckpoints, listEffects, listEvents, listTasks } from './routes/history.ts';
 import { cancelJob, countJob, getJob, listJobs, startJob } from './routes/jobs.ts';
 import { cancelWorkflow, pauseWorkflow, resumeWorkflow, retryWorkflow, terminateWorkflow } from './routes/lifecycle.ts';
@@ -61,6 +62,7 @@ export const routes = {
   listEffects,
   listTasks,
   listEvents,
+  listPhaseHandovers,
   getTimeline,
   signalWorkflow,
   decide,

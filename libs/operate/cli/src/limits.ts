@@ -5,6 +5,8 @@ export const LIST_DEFAULT_COUNT = 20;
 export const LIST_MAX_COUNT = 10_000;
 /** Things in one page of a list that is read page by page. */
 export const PAGE_COUNT = 200;
+/** Hand-overs between phases in one answer: the API gives no more. */
+export const HANDOVERS_PAGE_COUNT = 100;
 /** Pending tasks that `show` lists without `--tasks`, and reads at most. */
 export const TASKS_SHOWN_COUNT = 12;
 export const TASKS_READ_MAX = 10_000;

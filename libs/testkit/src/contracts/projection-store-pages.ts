@@ -84,6 +84,7 @@ export function testPages(under: StoreUnderTest): void {
       await expect(under.store.effectPage(workflow, { limit: 1 })).rejects.toMatchObject(rebuilding);
       await expect(under.store.effectListings(workflow, {})).rejects.toMatchObject(rebuilding);
       await expect(under.store.commits(workflow, [taskId(0, 0)])).rejects.toMatchObject(rebuilding);
+      await expect(under.store.corrections(workflow, [1 as Sequence])).rejects.toMatchObject(rebuilding);
     });
   });
 
@@ -96,6 +97,19 @@ export function testPages(under: StoreUnderTest): void {
       { task: taskId(2, 0), sequence: 3 as Sequence },
     ]);
     expect(await under.other.commits(workflow, [])).toEqual([]);
+  });
+
+  test('corrections tell the newest checkpoint that corrects each of those that are asked for', async () => {
+    const row = (sequence: number, supersedes: number | null = null) =>
+      rows.checkpointRow('w', sequence, { supersedes: supersedes as Sequence | null });
+    await opened({ checkpoints: [row(1), row(2), row(3, 1), row(4, 2), row(5, 1), row(6, 5)] });
+    const asked = [5, 4, 1, 9].map((sequence) => sequence as Sequence);
+    expect(await under.store.corrections(workflow, asked)).toEqual([
+      { supersedes: 1, sequence: 5 },
+      { supersedes: 5, sequence: 6 },
+    ]);
+    expect(await under.other.corrections(workflow, [])).toEqual([]);
+    expect(await under.other.corrections(nobody, asked)).toEqual([]);
   });
 
   test('tasks go on after the one that a page ended with, by creation', async () => {

@@ -11,6 +11,7 @@ import {
 } from '@tidemark/core';
 import type {
   CheckpointRow,
+  Correction,
   EffectListing,
   EffectQuery,
   EffectRow,
@@ -101,6 +102,17 @@ export abstract class SimulatedHistory extends SimulatedSearch implements Histor
     this.mustBeReady();
     return (this.rows.get(workflow)?.checkpoints ?? []).flatMap(({ task, sequence }) =>
       task !== null && tasks.includes(task) ? [{ task, sequence }] : [],
+    );
+  }
+
+  async corrections(workflow: WorkflowId, sequences: readonly Sequence[]): Promise<readonly Correction[]> {
+    await this.enter('corrections');
+    this.mustBeReady();
+    const newest = new Map<Sequence, Sequence>();
+    for (const { sequence, supersedes } of this.rows.get(workflow)?.checkpoints ?? [])
+      if (supersedes !== null && sequences.includes(supersedes)) newest.set(supersedes, sequence);
+    return Array.from(newest, ([supersedes, sequence]) => ({ supersedes, sequence })).sort(
+      (a, b) => a.supersedes - b.supersedes,
     );
   }
 

@@ -16,6 +16,7 @@ const READS = [
   'effectPage',
   'effectListings',
   'commits',
+  'corrections',
   'events',
   'fragments',
   'texts',

@@ -4,7 +4,7 @@
  * across is a hand-over, which says what it carries (I9). Must not know how changes are stored.
  */
 
-import { canonicalJson, type ScopeChange, toJson } from '@tidemark/codec';
+import { canonicalJson, type ScopeChange, type ScopeSize, toJson } from '@tidemark/codec';
 import { InvalidError, type Json, LimitError, type Tokenizer } from '@tidemark/core';
 
 export interface PhaseDefinition {
@@ -16,11 +16,10 @@ export interface PhaseDefinition {
   readonly parseMemory?: ((memory: Readonly<Record<string, Json>>) => void) | undefined;
 }
 
-/** Of a key that isn't there: why. */
-export interface Scope {
+export interface Scope extends ScopeSize {
   readonly phase: string;
   readonly memory: Readonly<Record<string, Json>>;
-  /** Keys that phases before this one had and that were left behind, by the phase that had them last. */
+  /** Why a key isn't there: keys that phases before this one had and that were left behind, by the phase that had them last. */
   readonly gone: Readonly<Record<string, string>>;
 }
 
@@ -28,15 +27,17 @@ export const emptyScope = (phase: string): Scope => ({ phase, memory: {}, gone: 
 
 /** The scope after the change. */
 export function changedScope(scope: Scope, change: ScopeChange): Scope {
+  const { phase, tokens, budgetTokens } = change;
+  const size = { ...(tokens !== undefined && { tokens }), ...(budgetTokens !== undefined && { budgetTokens }) };
   if ('carried' in change) {
     const gone: Record<string, string> = { ...scope.gone };
     for (const key of change.left) gone[key] = change.from ?? '';
     for (const key of Object.keys(change.carried)) delete gone[key];
-    return { phase: change.phase, memory: change.carried, gone };
+    return { phase, memory: change.carried, gone, ...size };
   }
   const memory: Record<string, Json> = { ...scope.memory, ...change.put };
   for (const key of change.removed ?? []) delete memory[key];
-  return { ...scope, memory };
+  return { phase, memory, gone: scope.gone, ...size };
 }
 
 /** What a step asks of working memory: keys to set (undefined: to remove), or the phase to hand over to. */
@@ -71,8 +72,7 @@ export function scopeChange(before: Scope, update: ScopeUpdate, rules: MemoryRul
   const written = put === undefined ? before : changedScope(before, putting(before, put, rules));
   if (handOver !== undefined) return handingOver(before, written, handOver, rules);
   if (put === undefined) return null;
-  checkMemory(written, rules);
-  return putting(before, put, rules);
+  return { ...putting(before, put, rules), ...checkedSize(written, rules) };
 }
 
 function putting(before: Scope, put: Readonly<Record<string, unknown>>, { where }: MemoryRules): ScopeChange {
@@ -111,25 +111,26 @@ function handingOver(before: Scope, written: Scope, handOver: HandOver, rules: M
     if (value !== undefined) carried[key] = toJson(value, `${where}, handOver.with.${key}`);
   }
   const left = Object.keys(written.memory).filter((key) => !(key in carried));
-  checkMemory({ phase: to, memory: carried, gone: {} }, rules);
-  return { phase: to, from: before.phase, carried, left: left.sort(), summary };
+  const size = checkedSize({ phase: to, memory: carried, gone: {} }, rules);
+  return { phase: to, from: before.phase, carried, left: left.sort(), summary, ...size };
 }
 
 /** The tokens that working memory takes. */
 export const memoryTokens = (memory: Scope['memory'], tokenizer: Tokenizer): number =>
   Object.keys(memory).length === 0 ? 0 : tokenizer.count(canonicalJson(memory));
 
-function checkMemory({ phase, memory }: Scope, { phases, tokenizer, where }: MemoryRules): void {
+function checkedSize({ phase, memory }: Scope, { phases, tokenizer, where }: MemoryRules): ScopeSize {
   const definition = phases.get(phase);
-  if (definition === undefined) return;
-  definition.parseMemory?.(memory);
+  if (definition === undefined) return {};
+  const { parseMemory, budgetTokens } = definition;
+  parseMemory?.(memory);
   const tokens = memoryTokens(memory, tokenizer);
-  if (tokens <= definition.budgetTokens) return;
-  const over = tokens - definition.budgetTokens;
+  if (tokens <= budgetTokens) return { tokens, budgetTokens };
+  const over = tokens - budgetTokens;
   throw new LimitError(
     'memory-over-budget',
-    `${where}: working memory of phase '${phase}' would take ${tokens} tokens, ${over} over its budget of ${definition.budgetTokens}. Remove keys (set them to undefined), or keep large things as fragments.`,
-    { phase, tokens, budgetTokens: definition.budgetTokens, over },
+    `${where}: working memory of phase '${phase}' would take ${tokens} tokens, ${over} over its budget of ${budgetTokens}. Remove keys (set them to undefined), or keep large things as fragments.`,
+    { phase, tokens, budgetTokens, over },
   );
 }
 

@@ -14,7 +14,7 @@ import {
   taskOrder,
   type WorkflowId,
 } from '@tidemark/core';
-import type { CheckpointRow, EffectRow, ProjectionStore } from '@tidemark/ports';
+import type { CheckpointRow, EffectListing, ProjectionStore } from '@tidemark/ports';
 import { MODEL_OPERATION } from '../agent/index.ts';
 import { OUTPUTS_PAGE_COUNT } from '../history/index.ts';
 
@@ -50,7 +50,9 @@ export async function compensationItems(
   return wanted.sort((a, b) => b.position - a.position);
 }
 
-function effectThing({ task, key, operation, kind, status, position }: EffectRow): readonly CompensationItem[] {
+/** What there is to take back of an effect: itself, or nothing. */
+export function effectThing(effect: EffectListing): readonly (CompensationItem & { readonly kind: 'effect' })[] {
+  const { task, key, operation, kind, status, position } = effect;
   // What a model was asked has changed nothing, and there is nothing to take back.
   if (kind === 'pure' || status === 'failed' || operation === MODEL_OPERATION) return [];
   const isDone = status === 'done';

@@ -59,7 +59,7 @@ export interface UndoOutput {
   readonly left: readonly UncompensatedItem[];
 }
 
-type UndoTask =
+export type UndoTask =
   | Pick<CompensationItem & { kind: 'effect' }, 'kind' | 'task' | 'key' | 'operation' | 'outcome'>
   | Pick<CompensationItem & { kind: 'step' }, 'kind' | 'sequence' | 'step'>;
 
@@ -95,8 +95,10 @@ export function undoDefinition(of: CompensatedDefinition, rows: CompensationRead
     begin: () => ({ belief: { undone: 0, leftCount: 0, left: [] }, next: [planTask(null)] }),
     steps: new Map([
       [
-        'plan',
-        step('plan', ['undo', 'plan', 'finish'], (ctx, input) => plan(planning, ctx, input as unknown as PlanInput)),
+        PLAN_STEP,
+        step(PLAN_STEP, ['undo', PLAN_STEP, 'finish'], (ctx, input) =>
+          plan(planning, ctx, input as unknown as PlanInput),
+        ),
       ],
       ['undo', step('undo', [], (ctx, input) => undo(planning, ctx, input as unknown as UndoTask))],
       ['finish', step('finish', [], (ctx) => ({ done: ctx.belief, lastAction: finishWords(ctx.belief) }))],
@@ -125,12 +127,15 @@ interface Planning {
 }
 
 /** Looks back from this position; null: from the end. */
-interface PlanInput {
+export interface PlanInput {
   readonly below: number | null;
 }
 
+/** A step of the undo, which finds what is to be undone. */
+export const PLAN_STEP = 'plan';
+
 const planTask = (below: number | null, after: TaskRequest['after'] = []): TaskRequest => ({
-  step: 'plan',
+  step: PLAN_STEP,
   input: { below } satisfies PlanInput,
   after,
 });

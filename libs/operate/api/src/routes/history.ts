@@ -18,9 +18,10 @@ import {
   workflowParams,
 } from '../schemas/common.ts';
 import { checkpointSchema, effectSchema, eventSchema, taskSchema } from '../schemas/workflow.ts';
+import { checkpointPoints } from '../shapes/checkpoints.ts';
 import { reportedControl } from '../shapes/control.ts';
 import { pendingTask, taskJson } from '../shapes/frontier.ts';
-import { checkpointJson, effectJson, eventJson } from '../shapes/history.ts';
+import { effectJson, eventJson } from '../shapes/history.ts';
 
 const CHAPTER = 'History';
 
@@ -42,10 +43,9 @@ export const listCheckpoints = route({
     const row = await backend.find(principal, params.workflow);
     const from = Math.max(query.from, 1) as Sequence;
     const rows = await backend.reads.checkpoints(row.workflow, { from, limit: query.limit });
-    const tasks = rows.flatMap(({ task }) => task ?? []);
-    const effects = Map.groupBy(await backend.reads.effectListings(row.workflow, { tasks }), ({ task }) => task);
     const last = rows.at(-1);
-    const checkpoints = rows.map((each) => checkpointJson(each, (each.task && effects.get(each.task)) ?? []));
+    const points = await checkpointPoints(backend, row, rows);
+    const checkpoints = points.flatMap(({ checkpoint }) => checkpoint ?? []);
     const next_from = last === undefined || last.sequence >= row.sequence ? null : last.sequence + 1;
     return ok({ checkpoints, next_from });
   },

@@ -21,8 +21,16 @@ import {
   workflowIdSchema,
   workflowParams,
 } from '../schemas/common.ts';
-import { checkpointSchema, forkSchema, statusSchema, taskSchema } from '../schemas/workflow.ts';
+import {
+  checkpointSchema,
+  forkSchema,
+  memoryScopesSchema,
+  statusSchema,
+  taskSchema,
+  workingMemorySchema,
+} from '../schemas/workflow.ts';
 import { callJson } from '../shapes/call.ts';
+import { checkpointPoints } from '../shapes/checkpoints.ts';
 import { comparisonJson } from '../shapes/comparison.ts';
 import { pastJson, pastOf } from '../shapes/past.ts';
 
@@ -44,7 +52,7 @@ export const getWorkflowAt = route({
   name: 'getWorkflowAt',
   summary: 'A workflow as it stood right after a checkpoint',
   description:
-    'Belief, frontier and what models were given, folded anew from its history, from whichever tier has it; the same for ever. 0 is its opening.',
+    'Belief, frontier and what models were given, folded anew from its history, from whichever tier has it; the same for ever, but for the status of its checkpoint, which is that of now. 0 is its opening.',
   chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'sequence-unknown', 'history-forgotten', 'object-archived'],
@@ -68,6 +76,8 @@ export const getWorkflowAt = route({
         belief: content(jsonSchema),
         frontier: z.array(taskSchema),
         last_checkpoint: checkpointSchema.nullable(),
+        memory_scope_snapshot: memoryScopesSchema,
+        working_memory: workingMemorySchema,
         fragments: z.array(fragmentSchema),
       })
       .meta({ id: 'PastWorkflow' }),
@@ -75,9 +85,8 @@ export const getWorkflowAt = route({
   async handle({ params, principal, backend }) {
     const row = await backend.find(principal, params.workflow);
     const past = await pastOf(backend.ports, row.workflow, params.sequence as Sequence);
-    const { task } = past.checkpoint;
-    const effects = task === null ? [] : await backend.reads.effectListings(row.workflow, { tasks: [task] });
-    return ok(pastJson(row, past, effects));
+    const [point] = await checkpointPoints(backend, row, [past.checkpoint]);
+    return ok(pastJson(row, past, point!));
   },
 });
 

@@ -32,10 +32,10 @@ import {
 import { endingSchema, statusSchema, workflowSchema, workflowViewSchema } from '../schemas/workflow.ts';
 import { filterFields, searchOf, tagsSchema } from '../search-filter.ts';
 import { beliefOf, inputOf, isHistoryForgotten } from '../shapes/belief.ts';
+import { checkpointPoints, NO_POINT } from '../shapes/checkpoints.ts';
 import { cardOf } from '../shapes/definition.ts';
 import { endingOf } from '../shapes/ending.ts';
 import { pendingTask, taskJson } from '../shapes/frontier.ts';
-import { checkpointJson } from '../shapes/history.ts';
 import { questionOf } from '../shapes/question.ts';
 import { workflowJson } from '../shapes/workflow.ts';
 
@@ -210,8 +210,8 @@ async function viewOf(backend: Backend, row: WorkflowSummary, seesContent: boole
   const card = definition && cardOf(definition);
   const tasks = (await reads.tasks(workflow, TASKS_SHOWN_COUNT)).map(pendingTask);
   const stands = status !== 'open' && status !== 'parked';
-  const [last] = sequence === 0 ? [] : await reads.checkpoints(workflow, { from: sequence, limit: 1 });
-  const ofTask = last?.task == null ? [] : await reads.effectListings(workflow, { tasks: [last.task] });
+  const head = await reads.checkpoints(workflow, { from: sequence, limit: 1 });
+  const [last = NO_POINT] = await checkpointPoints(backend, row, head);
   return {
     ...workflowJson(row, backend.isIdle),
     pinned: row.pinned,
@@ -222,7 +222,9 @@ async function viewOf(backend: Backend, row: WorkflowSummary, seesContent: boole
     question: status === 'parked' ? await questionOf(reads, workflow) : null,
     parent: await parentOf(backend, row),
     frontier: tasks.map((task) => taskJson(task, stands)),
-    last_checkpoint: last === undefined ? null : checkpointJson(last, ofTask),
+    last_checkpoint: last.checkpoint,
+    memory_scope_snapshot: last.memory_scope_snapshot,
+    working_memory: last.working_memory,
     undo: await undoOf(backend, row, seesContent),
     flow: card === undefined ? null : { starts: card.starts, steps: { ...card.flow } },
   };

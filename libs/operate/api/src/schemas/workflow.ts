@@ -123,13 +123,49 @@ export const effectSchema = z
   })
   .meta({ id: 'Effect', description: "An entry of a workflow's effect journal." });
 
+export const memoryScopesSchema = z
+  .object({
+    system_context: z.object({
+      keys: z
+        .array(z.string())
+        .readonly()
+        .nullable()
+        .meta({ description: '`system` where the definition has one; null where this process lacks that version.' }),
+    }),
+    working_memory: z.object({
+      phase: z
+        .string()
+        .nullable()
+        .meta({ description: 'Null: the definition has no phases, or nothing here says which is the first.' }),
+      keys: z.array(z.string()).readonly(),
+      tokens: z.int().nullable().meta({ description: 'As they were counted then; null in history that lacks them.' }),
+      budget_tokens: z
+        .int()
+        .nullable()
+        .meta({ description: 'Of the phase, as it was then; null where it is not known.' }),
+    }),
+    trace: z.object({
+      length: z.int().meta({ description: 'Checkpoints in the trace; of a fork, with those that it shares.' }),
+    }),
+  })
+  .meta({ id: 'MemoryScopes', description: 'Which memory scope held what: names and sizes, and no contents.' });
+
+export const workingMemorySchema = content(z.record(z.string(), jsonSchema));
+
 export const checkpointSchema = z
   .object({
     checkpoint_id: z.string().nullable(),
     sequence_number: z.int(),
     parent_checkpoint_id: z.string().nullable(),
-    status: z.literal('committed'),
+    status: z.enum(['committed', 'superseded', 'compensated']).nullable().meta({
+      description:
+        'As it stands now: a later checkpoint corrects it, or the workflow was compensated and everything that could be taken back of it was. Null: what was taken back can no longer be known, or not before the undo is restored.',
+    }),
     supersedes: z.int().nullable().meta({ description: 'Sequence of the earlier checkpoint that this one corrects.' }),
+    superseded_by: z
+      .int()
+      .nullable()
+      .meta({ description: 'Sequence of the newest checkpoint that corrects this one.' }),
     step_definition_ref: z.string().nullable(),
     step_version: z.int(),
     task: z.string().nullable(),
@@ -147,6 +183,7 @@ export const checkpointSchema = z
         }),
       )
       .readonly(),
+    memory_scope_snapshot: memoryScopesSchema,
     log: content(z.array(z.object({ at: timeSchema, action: z.string(), detail: jsonSchema.optional() })).readonly()),
     last_action: words(),
     tokens: z.number(),
@@ -202,6 +239,8 @@ export const workflowViewSchema = workflowSchema
       .meta({ description: 'The workflow whose task waits for this one, its child; null: it was started by itself.' }),
     frontier: z.array(taskSchema).readonly().meta({ description: 'Pending tasks, by order of creation, at most 200.' }),
     last_checkpoint: checkpointSchema.nullable(),
+    memory_scope_snapshot: memoryScopesSchema,
+    working_memory: workingMemorySchema,
     undo: z
       .object({
         workflow: z.string(),

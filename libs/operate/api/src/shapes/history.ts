@@ -1,8 +1,9 @@
 /** Owns checkpoints, effects and other events as every door shows them, with the names of the checkpoint model. Pure. */
 
 import { decodePayload } from '@tidemark/codec';
-import { isoTime, type Json } from '@tidemark/core';
+import { isoTime, type Json, type Sequence } from '@tidemark/core';
 import type { CheckpointRow, EffectListing, EffectRow, EventRow } from '@tidemark/ports';
+import type { ScopesJson } from './checkpoints.ts';
 
 export const effectJson = (row: EffectRow) => ({
   operation: row.operation,
@@ -27,15 +28,35 @@ function effectPayload({ status, payload }: EffectRow): EffectContent {
   return decodePayload('EffectResolved', payload) as unknown as EffectContent;
 }
 
+/** What became of a checkpoint later. */
+export interface Became {
+  /** Null: it can't be known. */
+  readonly isCompensated: boolean | null;
+  readonly supersededBy: Sequence | null;
+}
+
+/** Compensation comes last: what was corrected, and then undone, is undone. */
+function statusOf({ isCompensated, supersededBy }: Became) {
+  if (isCompensated === true) return 'compensated' as const;
+  if (supersededBy !== null) return 'superseded' as const;
+  return isCompensated === null ? null : ('committed' as const);
+}
+
 /** `effects`: those of the checkpoint's task. Only for checkpoints after the opening. */
-export function checkpointJson(row: CheckpointRow, effects: readonly EffectListing[]) {
+export function checkpointJson(
+  row: CheckpointRow,
+  effects: readonly EffectListing[],
+  became: Became,
+  memory_scope_snapshot: ScopesJson,
+) {
   const { output, delta, snapshot, log } = decodePayload('CheckpointCommitted', row.payload);
   return {
     checkpoint_id: row.checkpoint,
     sequence_number: row.sequence,
     parent_checkpoint_id: row.parent,
-    status: 'committed' as const,
+    status: statusOf(became),
     supersedes: row.supersedes,
+    superseded_by: became.supersededBy,
     step_definition_ref: row.step,
     step_version: row.stepVersion,
     task: row.task,
@@ -49,6 +70,7 @@ export function checkpointJson(row: CheckpointRow, effects: readonly EffectListi
       request_digest: effect.requestDigest,
       response_digest: effect.responseDigest,
     })),
+    memory_scope_snapshot,
     log: (log ?? []).map(({ atMs, action, detail }) => ({
       at: isoTime(atMs),
       action,

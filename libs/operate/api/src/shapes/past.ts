@@ -2,10 +2,10 @@
 
 import { maskSecrets, maskSecretsIn } from '@tidemark/codec';
 import { isoTime, type Json, type Sequence, type TaskState, type WorkflowId } from '@tidemark/core';
-import type { CheckpointRow, EffectListing, FragmentWithText, WorkflowListing } from '@tidemark/ports';
+import type { CheckpointRow, FragmentWithText, WorkflowListing } from '@tidemark/ports';
 import { type Ports, readsOf, workflowAt } from '@tidemark/runtime';
+import type { CheckpointPoint } from './checkpoints.ts';
 import { pendingState, taskJson } from './frontier.ts';
-import { checkpointJson } from './history.ts';
 import { forkJson } from './workflow.ts';
 
 /** A workflow right after one of its checkpoints. */
@@ -45,7 +45,7 @@ export async function pastOf(
   };
 }
 
-export const pastJson = (row: WorkflowListing, past: PastView, effects: readonly EffectListing[]) => ({
+export const pastJson = (row: WorkflowListing, past: PastView, point: CheckpointPoint) => ({
   workflow: row.workflow,
   tenant: row.tenant,
   definition: row.definition,
@@ -61,7 +61,9 @@ export const pastJson = (row: WorkflowListing, past: PastView, effects: readonly
   input: past.input,
   belief: past.belief,
   frontier: past.tasks.map((task) => taskJson(pendingState(task))),
-  last_checkpoint: past.checkpoint.sequence === 0 ? null : checkpointJson(past.checkpoint, effects),
+  last_checkpoint: point.checkpoint,
+  memory_scope_snapshot: point.memory_scope_snapshot,
+  working_memory: point.working_memory,
   fragments: past.fragments.map(({ sequence, index, type, text, call, tool }) => ({
     place: `${sequence}.${index}`,
     type,

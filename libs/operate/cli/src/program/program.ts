@@ -137,10 +137,16 @@ function addRunning({ command, does }: ProgramKit, env: Session['env']): void {
     .option('--effects', 'list all effects')
     .option('--events', 'list all other events: failures, signals, take-overs')
     .option('--tasks', 'list all pending tasks')
+    .option('--handovers', 'list all hand-overs between phases, with the keys that came, went and stayed')
+    .addOption(
+      new Option('--against <sequence>', 'with --handovers: compare with this one (default: with the one before each)')
+        .argParser(wholeNumber(1, Number.MAX_SAFE_INTEGER))
+        .implies({ handovers: true }),
+    )
     .addOption(
       new Option('--at <sequence>', 'as it was right after this checkpoint; 0: when it was opened')
         .argParser(wholeNumber(0, Number.MAX_SAFE_INTEGER))
-        .conflicts(['checkpoints', 'effects', 'events', 'tasks']),
+        .conflicts(['checkpoints', 'effects', 'events', 'tasks', 'handovers', 'against']),
     )
     .addOption(workflows(env))
     .action(does(() => import('../commands/show/show.ts'), 'show'));

@@ -89,6 +89,27 @@ export interface HistoryEndpoints {
       readonly next_cursor: string | null;
     };
   };
+  /** Hand-overs between the phases of a workflow */
+  readonly 'GET /v1/workflows/{workflow}/handovers': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly query?:
+        | {
+            /** Goes on before this sequence. */
+            readonly before?: number | undefined;
+            /** The sequence of the hand-over to compare with. */
+            readonly against?: number | undefined;
+            readonly limit?: number | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: {
+      readonly handovers: readonly PhaseHandover[];
+      readonly next_before: number | null;
+    };
+  };
   /** All that happened to a workflow, in short */
   readonly 'GET /v1/workflows/{workflow}/timeline': {
     readonly input: {
@@ -124,6 +145,24 @@ export interface Effect {
   readonly request?: Json | undefined;
   readonly response?: Json | undefined;
   readonly error?: Json | undefined;
+}
+
+/** What a phase of a workflow handed over to the next one. */
+export interface PhaseHandover {
+  /** The checkpoint that handed over. */
+  readonly sequence_number: number;
+  readonly from_phase: string | null;
+  readonly to_phase: string;
+  /** Keys that the new phase began with. */
+  readonly carried_keys: readonly string[];
+  /** Keys that stayed behind, and are out of scope from then on. */
+  readonly left_keys: readonly string[];
+  readonly summary?: string | undefined;
+  /** The hand-over that its carried keys are compared with; null: there is none before it. */
+  readonly against: number | null;
+  readonly added_keys: readonly string[];
+  readonly removed_keys: readonly string[];
+  readonly kept_keys: readonly string[];
 }
 
 /** An accepted event in a workflow's timeline, without its content. */

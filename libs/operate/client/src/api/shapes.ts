@@ -138,9 +138,12 @@ export interface Checkpoint {
   readonly checkpoint_id: string | null;
   readonly sequence_number: number;
   readonly parent_checkpoint_id: string | null;
-  readonly status: 'committed';
+  /** As it stands now: a later checkpoint corrects it, or the workflow was compensated and everything that could be taken back of it was. Null: what was taken back can no longer be known, or not before the undo is restored. */
+  readonly status: 'committed' | 'superseded' | 'compensated' | null;
   /** Sequence of the earlier checkpoint that this one corrects. */
   readonly supersedes: number | null;
+  /** Sequence of the newest checkpoint that corrects this one. */
+  readonly superseded_by: number | null;
   readonly step_definition_ref: string | null;
   readonly step_version: number;
   readonly task: string | null;
@@ -164,6 +167,7 @@ export interface Checkpoint {
     readonly request_digest: string;
     readonly response_digest: string | null;
   }[];
+  readonly memory_scope_snapshot: MemoryScopes;
   readonly log?:
     | readonly {
         /** ISO 8601, UTC. */
@@ -182,6 +186,27 @@ export interface Checkpoint {
   readonly position: number;
   /** ISO 8601, UTC. */
   readonly at: string;
+}
+
+/** Which memory scope held what: names and sizes, and no contents. */
+export interface MemoryScopes {
+  readonly system_context: {
+    /** `system` where the definition has one; null where this process lacks that version. */
+    readonly keys: readonly string[] | null;
+  };
+  readonly working_memory: {
+    /** Null: the definition has no phases, or nothing here says which is the first. */
+    readonly phase: string | null;
+    readonly keys: readonly string[];
+    /** As they were counted then; null in history that lacks them. */
+    readonly tokens: number | null;
+    /** Of the phase, as it was then; null where it is not known. */
+    readonly budget_tokens: number | null;
+  };
+  readonly trace: {
+    /** Checkpoints in the trace; of a fork, with those that it shares. */
+    readonly length: number;
+  };
 }
 
 /** An accepted event of a workflow's stream. */

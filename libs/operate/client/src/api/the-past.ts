@@ -1,7 +1,7 @@
 /** Owns the types of the API's chapter "The past". Made by `node scripts/client-types.ts` from the declarations of the routes. */
 
 import type { Json } from '../json.ts';
-import type { Checkpoint, Fork, Question, Task } from './shapes.ts';
+import type { Checkpoint, Fork, MemoryScopes, Question, Task } from './shapes.ts';
 
 export interface ThePastEndpoints {
   /** A workflow as it stood right after a checkpoint */
@@ -158,6 +158,8 @@ export interface PastWorkflow {
   readonly belief?: Json | undefined;
   readonly frontier: readonly Task[];
   readonly last_checkpoint: Checkpoint | null;
+  readonly memory_scope_snapshot: MemoryScopes;
+  readonly working_memory?: Readonly<Record<string, Json>> | undefined;
   readonly fragments: readonly {
     readonly place: string;
     readonly type: string;

@@ -1,7 +1,7 @@
 /** Owns the types of the API's chapter "Workflows". Made by `node scripts/client-types.ts` from the declarations of the routes. */
 
 import type { Json } from '../json.ts';
-import type { Checkpoint, Fork, Question, Task, Workflow } from './shapes.ts';
+import type { Checkpoint, Fork, MemoryScopes, Question, Task, Workflow } from './shapes.ts';
 
 export interface WorkflowsEndpoints {
   /** Start a workflow */
@@ -205,6 +205,8 @@ export interface WorkflowView {
   /** Pending tasks, by order of creation, at most 200. */
   readonly frontier: readonly Task[];
   readonly last_checkpoint: Checkpoint | null;
+  readonly memory_scope_snapshot: MemoryScopes;
+  readonly working_memory?: Readonly<Record<string, Json>> | undefined;
   /** The workflow that undoes it, and the undo that waits for a person. */
   readonly undo: {
     readonly workflow: string;

@@ -12,6 +12,7 @@ import { workflowAddress } from '../shell/router.ts';
 import { plain } from '../text/format.ts';
 import type { CheckpointRow } from '../timeline/rows.ts';
 import { Frontier } from './frontier.tsx';
+import { hasPhases, Memory } from './memory.tsx';
 import { Part } from './part.tsx';
 import { usePast } from './past.ts';
 import type { WorkflowView } from './workflow-view.ts';
@@ -76,7 +77,13 @@ export function CheckpointPanel({ view, row }: { readonly view: WorkflowView; re
           )}
         </Answer>
       </section>
-      <Left workflow={workflow} sequence={row.sequence} />
+      {here.data !== undefined && hasPhases(here.data) ? (
+        <section>
+          <h3>Working memory after it</h3>
+          <Memory of={here.data} />
+        </section>
+      ) : null}
+      <Left view={view} sequence={row.sequence} />
       {may('operate') ? (
         <p>
           <Link className="body-link" to={workflowAddress(workflow, { tab: 'forks', at: row.sequence })}>
@@ -90,17 +97,19 @@ export function CheckpointPanel({ view, row }: { readonly view: WorkflowView; re
 
 const clamp = (value: number, max: number): number => (Number.isNaN(value) ? 0 : Math.max(0, Math.min(max, value)));
 
-/** What its step left for later ones, and what it logged. */
-function Left({ workflow, sequence }: { readonly workflow: string; readonly sequence: number }) {
+/** What its step left for later ones, what it logged, and what became of it: a later checkpoint, or an undo, may change that. */
+function Left({ view, sequence }: { readonly view: WorkflowView; readonly sequence: number }) {
+  const { workflow, status, sequence_number: newest } = view;
   const checkpoint = useQuery({
-    queryKey: ['workflow', workflow, 'checkpoint', sequence],
+    queryKey: ['workflow', workflow, 'checkpoint', sequence, status, newest],
     queryFn: ({ signal }) =>
       api.ask(
         'GET /v1/workflows/{workflow}/checkpoints',
         { params: { workflow }, query: { from: sequence, limit: 1 } },
         { signal },
       ),
-    staleTime: Number.POSITIVE_INFINITY,
+    // An undo goes on without any change of the workflow that it undoes.
+    staleTime: status === 'compensating' ? 0 : Number.POSITIVE_INFINITY,
   });
   return (
     <Answer query={checkpoint}>
@@ -126,6 +135,17 @@ function Left({ workflow, sequence }: { readonly workflow: string; readonly sequ
               <dl className="identity">
                 <dt>checkpoint</dt>
                 <dd>{found.checkpoint_id ?? '–'}</dd>
+                <dt>status</dt>
+                <dd>
+                  {found.status ?? 'not known'}
+                  {found.superseded_by === null ? '' : ` (corrected by ${found.superseded_by})`}
+                </dd>
+                {found.supersedes === null ? null : (
+                  <>
+                    <dt>corrects</dt>
+                    <dd>{found.supersedes}</dd>
+                  </>
+                )}
                 <dt>parent</dt>
                 <dd>{found.parent_checkpoint_id ?? 'the opening'}</dd>
                 <dt>step</dt>

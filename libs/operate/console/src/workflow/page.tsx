@@ -92,10 +92,10 @@ function useHeld(view: WorkflowView | undefined, isWanted: boolean) {
 
 function withHeld(view: WorkflowView, held: WorkflowView | undefined): WorkflowView {
   if (held?.workflow !== view.workflow) return view;
-  const { input, belief, output } = held;
+  const { input, belief, output, working_memory } = held;
   const isSame = held.question?.question_id === view.question?.question_id;
   return {
-    ...{ ...view, input, belief, output },
+    ...{ ...view, input, belief, output, working_memory },
     error: view.error && (held.error ?? view.error),
     question: isSame ? held.question : view.question,
   };

@@ -3,6 +3,7 @@
 import { JsonTree } from '../parts/json-tree.tsx';
 import { Flow } from './flow.tsx';
 import { Frontier } from './frontier.tsx';
+import { hasPhases, Memory, PhaseHandovers } from './memory.tsx';
 import type { WorkflowView } from './workflow-view.ts';
 
 export function StateTab({ view }: { readonly view: WorkflowView }) {
@@ -22,6 +23,16 @@ export function StateTab({ view }: { readonly view: WorkflowView }) {
         )}
       </section>
       <div className="cards-column">
+        {hasPhases(view) ? (
+          <section className="card">
+            <header>
+              <h2>Working memory</h2>
+              <span className="dim">of the phase</span>
+            </header>
+            <Memory of={view} />
+            <PhaseHandovers workflow={view.workflow} sequence={view.sequence_number} />
+          </section>
+        ) : null}
         <section className="card">
           <header>
             <h2>Frontier</h2>

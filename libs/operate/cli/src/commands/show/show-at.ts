@@ -9,6 +9,7 @@ import { cost, counted, dateTime } from '../../text/units.ts';
 import { printable } from '../../text/width.ts';
 import { forkWords } from '../../views/fork.ts';
 import { stepNames, taskWords } from '../../views/frontier.ts';
+import { memoryLines, statusWords } from '../../views/memory.ts';
 
 type Past = Answer<'GET /v1/workflows/{workflow}/at/{sequence}'>;
 type Look = Pick<Terminal, 'paint' | 'width'>;
@@ -36,6 +37,7 @@ export function pastLines(past: Past, style: Look, nowMs: number): readonly stri
     ],
     [paint('bold', 'Input'), ...value(past.input)],
     [paint('bold', 'Belief'), ...value(past.belief)],
+    memoryLines(past.memory_scope_snapshot, past.working_memory, style),
     frontierLines(past, style, nowMs),
     lastLines(past, style),
     fragmentLines(past, style),
@@ -63,7 +65,7 @@ function lastLines({ last_checkpoint: last, last_action: action }: Past, { paint
   const { sequence_number: sequence, step_definition_ref: step, task } = last;
   return [
     paint('bold', 'Checkpoint'),
-    `${INDENT}#${sequence} ${printable(step ?? '')} (task ${task}): ${printable(action)}`,
+    `${INDENT}#${sequence} ${printable(step ?? '')} (task ${task}), ${statusWords(last)}: ${printable(action)}`,
     paint('dim', `${INDENT}${last.checkpoint_id}, input ${last.input_state_hash.slice(0, 12)}…`),
   ];
 }

@@ -11,6 +11,10 @@ const viewOf = (workflow: string, more: Partial<WorkflowView> = {}) => ({
   ...{ opened_at: '2026-03-01T12:00:00.000Z', updated_at: '2026-03-01T12:00:00.000Z', reason: null },
   ...{ sequence_number: 0, tokens: 0, cost_micros: 0, pending_task_count: 0, frontier: [], last_checkpoint: null },
   ...{ question: null, undo: null, flow: null, forgotten: false },
+  memory_scope_snapshot: {
+    ...{ system_context: { keys: [] }, trace: { length: 0 } },
+    working_memory: { phase: null, keys: [], tokens: 0, budget_tokens: null },
+  },
   ...more,
 });
 const linesOf = (view: object, children: readonly object[] = []): readonly string[] => {

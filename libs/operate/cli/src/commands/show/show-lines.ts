@@ -17,6 +17,7 @@ import { flowLines } from '../../views/flow.ts';
 import { forkWords } from '../../views/fork.ts';
 import { standsWords, stepNames, taskWords } from '../../views/frontier.ts';
 import { eventWords } from '../../views/history.ts';
+import { type Handover, handoverLines, memoryLines, statusWords } from '../../views/memory.ts';
 import { causeWords, countWords } from '../../views/undo.ts';
 
 /** What one look at a workflow found. Lists that were not asked for are undefined. */
@@ -29,6 +30,8 @@ export interface Found {
   readonly children: readonly Workflow[];
   readonly checkpoints: readonly Checkpoint[] | undefined;
   readonly effects: readonly Effect[] | undefined;
+  /** Between phases, the newest first. */
+  readonly handovers: readonly Handover[] | undefined;
   /** The newest last. */
   readonly events: readonly Event[];
 }
@@ -38,6 +41,9 @@ export interface ShowOptions extends PlaceOptions {
   readonly checkpoints?: boolean | undefined;
   readonly effects?: boolean | undefined;
   readonly events?: boolean | undefined;
+  readonly handovers?: boolean | undefined;
+  /** The hand-over that the others are compared with. */
+  readonly against?: number | undefined;
   readonly tasks?: boolean | undefined;
   /** As it stood after this checkpoint. */
   readonly at?: number | undefined;
@@ -59,6 +65,7 @@ export function showLines(found: Found, options: ShowOptions, style: Look, nowMs
       : [
           section('Input', valueLines(found.view.input, style), style),
           section('Belief', valueLines(found.view.belief, style), style),
+          memoryLines(found.view.memory_scope_snapshot, found.view.working_memory, style),
         ]),
     frontierLines(found, options, style, nowMs),
     childLines(found, style),
@@ -66,6 +73,7 @@ export function showLines(found: Found, options: ShowOptions, style: Look, nowMs
     found.view.flow === null ? [] : section('Flow', flowSection(found, style), style),
     checkpointLines(found, style),
     effectLines(found.effects, style),
+    found.handovers === undefined ? [] : handoverLines(found.handovers, style),
     options.events === true ? eventLines(found, style) : [],
   ];
   return sections.filter((lines) => lines.length > 0).flatMap((lines, at) => (at === 0 ? lines : ['', ...lines]));
@@ -271,7 +279,12 @@ function checkpointLines({ checkpoints, view }: Found, style: Look): readonly st
       checkpoint.task ?? '',
       checkpoint.tokens === 0 ? '' : count(checkpoint.tokens),
       String(checkpoint.epoch),
-      printable(checkpoint.last_action),
+      statusWords(checkpoint),
+      printable(
+        checkpoint.supersedes === null
+          ? checkpoint.last_action
+          : `${checkpoint.last_action} (corrects #${checkpoint.supersedes})`,
+      ),
     ];
   });
   const columns = [
@@ -282,6 +295,7 @@ function checkpointLines({ checkpoints, view }: Found, style: Look): readonly st
     { title: 'TASK' },
     { title: 'TOKENS', align: 'right' },
     { title: 'EPOCH', align: 'right' },
+    { title: 'STATUS' },
     { title: 'ACTION', shrinksTo: 12 },
   ] as const;
   const lines = tableLines(columns, cells, { width: innerWidth(style), title: (text) => style.paint('dim', text) });

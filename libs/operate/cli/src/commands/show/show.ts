@@ -3,11 +3,12 @@
 import type { Checkpoint, Client, Effect, Event, Run, Task } from '@tidemark/client';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { readDefinitions } from '../../definitions.ts';
-import { EVENTS_READ_MAX, PAGE_COUNT, TASKS_READ_MAX, TASKS_SHOWN_COUNT } from '../../limits.ts';
+import { EVENTS_READ_MAX, HANDOVERS_PAGE_COUNT, PAGE_COUNT, TASKS_READ_MAX, TASKS_SHOWN_COUNT } from '../../limits.ts';
 import { allOf, firstOf } from '../../place/pages.ts';
 import { atPlace } from '../../place/place.ts';
 import type { Session } from '../../session.ts';
 import { answersOf } from '../../views/answers.ts';
+import type { Handover } from '../../views/memory.ts';
 import { pastLines } from './show-at.ts';
 import { type Found, type ShowOptions, showLines } from './show-lines.ts';
 
@@ -42,6 +43,7 @@ async function find(client: Client, id: string, options: ShowOptions): Promise<F
     children,
     checkpoints: options.checkpoints === true ? await allCheckpoints(run) : undefined,
     effects: options.effects === true ? await allEffects(run) : undefined,
+    handovers: options.handovers === true ? await allHandovers(client, id, options.against) : undefined,
     // Those of the last page say why tasks failed and who paused it.
     events: await newestEvents(run, options.events === true ? EVENTS_READ_MAX : PAGE_COUNT),
   };
@@ -84,8 +86,22 @@ const allEffects = (run: Run): Promise<readonly Effect[]> =>
     (page) => page.next_after,
   );
 
+const allHandovers = (client: Client, workflow: string, against: number | undefined): Promise<readonly Handover[]> =>
+  allOf(
+    (before: number | undefined) =>
+      client.ask('GET /v1/workflows/{workflow}/handovers', {
+        params: { workflow },
+        query: { limit: HANDOVERS_PAGE_COUNT, before, against },
+      }),
+    (page) => page.handovers,
+    (page) => page.next_before,
+  );
+
 /** What the operations answered, and the commands that answer what it, or its undo, asks. */
-function showJson({ view, waits, tasks, children, checkpoints, effects, events }: Found, options: ShowOptions): object {
+function showJson(
+  { view, waits, tasks, children, checkpoints, effects, handovers, events }: Found,
+  options: ShowOptions,
+): object {
   const asking = waits ?? view;
   const { workflow, tenant, question } = asking;
   return {
@@ -95,6 +111,7 @@ function showJson({ view, waits, tasks, children, checkpoints, effects, events }
     ...(children.length > 0 && { children }),
     ...(checkpoints !== undefined && { checkpoints }),
     ...(effects !== undefined && { effects }),
+    ...(handovers !== undefined && { handovers }),
     ...(options.events === true && { events }),
   };
 }

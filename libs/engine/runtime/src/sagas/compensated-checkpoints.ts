@@ -1,0 +1,108 @@
+/**
+ * Owns which checkpoints of a workflow its undo has compensated, read from the plans that the undo's chain holds, so that it is known of every
+ * undo that ever ran. Must not undo anything, nor write.
+ *
+ * C1 A plan's tasks run one after the other, each a checkpoint: task `n` of plan `p` has committed once the chain has come to `p + 1 + n`.
+ * C2 Plans go back from the newest thing: each covers positions from its `below` up to that of the plan before it.
+ */
+
+import { decodePayload } from '@tidemark/codec';
+import type { EffectKey, Json, Sequence, WorkflowId } from '@tidemark/core';
+import type { CheckpointRow, EffectListing, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
+import { isArchivedObject } from '../history/index.ts';
+import { undoId } from '../lease/index.ts';
+import { effectThing } from './compensation-items.ts';
+import { PLAN_STEP, type PlanInput, type UndoTask } from './undo-definition.ts';
+
+type Reads = Pick<ProjectionStore, 'workflow' | 'checkpoints'>;
+type Checkpoint = Pick<CheckpointRow, 'sequence' | 'position' | 'task'>;
+
+interface Plan {
+  readonly sequence: Sequence;
+  /** Positions before this one are for the next plan; 0: there is none. */
+  readonly below: number;
+  readonly tasks: readonly UndoTask[];
+}
+
+interface Undone {
+  readonly keys: Set<EffectKey>;
+  readonly steps: Set<Sequence>;
+}
+
+const NONE: ReadonlySet<Sequence> = new Set();
+
+/**
+ * Sequences of those of the checkpoints of which something was undone, and every effect that there was to take back. `effects`: of
+ * their tasks, at least. Undefined: it can't be known any more, since the undo's history was forgotten, or until it is restored.
+ * Reads as many of the undo's plans as the checkpoints have pages of things, and finds the first of them in logarithmic time.
+ */
+export async function compensatedCheckpoints(
+  rows: Reads,
+  { workflow, status }: Pick<WorkflowSummary, 'workflow' | 'status'>,
+  checkpoints: readonly Checkpoint[],
+  effects: readonly EffectListing[],
+): Promise<ReadonlySet<Sequence> | undefined> {
+  if (checkpoints.length === 0 || (status !== 'compensating' && status !== 'compensated' && status !== 'failed'))
+    return NONE;
+  const undo = await rows.workflow(undoId(workflow));
+  if (undo === undefined) return status === 'compensated' ? undefined : NONE;
+  const things = Map.groupBy(effects.flatMap(effectThing), ({ task }) => task);
+  const thingsOf = ({ task }: Checkpoint) => (task === null ? [] : (things.get(task) ?? []));
+  const positions = checkpoints.flatMap((one) => [one.position, ...thingsOf(one).map(({ position }) => position)]);
+  const undone = await undoneIn(rows, undo, Math.min(...positions), Math.max(...positions));
+  if (undone === undefined) return undefined;
+  const isCompensated = (one: Checkpoint): boolean => {
+    const own = thingsOf(one);
+    return (own.length > 0 || undone.steps.has(one.sequence)) && own.every(({ key }) => undone.keys.has(key));
+  };
+  return new Set(checkpoints.filter(isCompensated).map(({ sequence }) => sequence));
+}
+
+/** What was undone of the positions `[from, to]`, at least. */
+async function undoneIn(rows: Reads, undo: WorkflowSummary, from: number, to: number): Promise<Undone | undefined> {
+  const undone: Undone = { keys: new Set(), steps: new Set() };
+  try {
+    for (let plan = await planOf(rows, undo, to); plan !== undefined; ) {
+      if (plan === 'forgotten') return undefined;
+      // C1.
+      for (const task of plan.tasks.slice(0, Math.max(0, undo.sequence - plan.sequence))) {
+        if (task.kind === 'step') undone.steps.add(task.sequence);
+        else if (task.kind === 'effect') undone.keys.add(task.key);
+      }
+      if (plan.below <= from) break;
+      plan = await planFrom(rows, undo.workflow, plan.sequence + 1);
+    }
+  } catch (error) {
+    if (isArchivedObject(error)) return undefined;
+    throw error;
+  }
+  return undone;
+}
+
+/** The first plan that reaches down to the position. */
+async function planOf(rows: Reads, undo: WorkflowSummary, position: number): Promise<Plan | 'forgotten' | undefined> {
+  let [low, high] = [1, Number(undo.sequence)];
+  let found: Plan | undefined;
+  while (low <= high) {
+    // Most undos have one plan, at the beginning.
+    const at = low === 1 ? 1 : Math.floor((low + high) / 2);
+    const plan = await planFrom(rows, undo.workflow, at);
+    if (plan === 'forgotten') return plan;
+    if (plan !== undefined && plan.below > position) {
+      low = plan.sequence + 1;
+      continue;
+    }
+    found = plan ?? found;
+    high = at - 1;
+  }
+  return found;
+}
+
+async function planFrom(rows: Reads, undo: WorkflowId, from: number): Promise<Plan | 'forgotten' | undefined> {
+  const [row] = await rows.checkpoints(undo, { from: from as Sequence, limit: 1, step: PLAN_STEP });
+  if (row === undefined) return undefined;
+  const { tasks }: { readonly tasks?: readonly Json[] } = decodePayload('CheckpointCommitted', row.payload);
+  if (tasks === undefined) return 'forgotten';
+  const { below = null } = (tasks.at(-1) ?? {}) as Partial<PlanInput>;
+  return { sequence: row.sequence, below: below ?? 0, tasks: tasks.slice(0, -1) as unknown as readonly UndoTask[] };
+}
