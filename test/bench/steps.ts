@@ -34,7 +34,6 @@ export async function embeddedSteps(report: Report): Promise<void> {
 
 export async function clusterSteps(report: Report): Promise<void> {
   const servers = await startClusterServers({ dataIn: 'memory' });
-  const appendClient = process.env.TIDEMARK_APPEND_CLIENT ?? 'platformatic';
   // By itself without encryption, so that figures stay comparable; `bench tiers` tells what it costs.
   const keysUrl = process.env.TIDEMARK_KEYS_URL ?? '';
   const env = {
@@ -43,13 +42,12 @@ export async function clusterSteps(report: Report): Promise<void> {
     TIDEMARK_POSTGRES_URL: servers.postgres.address,
     TIDEMARK_TOPIC: `bench-${process.pid}`,
     TIDEMARK_PARTITIONS: '1024',
-    TIDEMARK_APPEND_CLIENT: appendClient,
     TIDEMARK_ENCRYPTION: keysUrl === '' ? 'off' : 'on',
     TIDEMARK_KEYS_URL: keysUrl,
     TIDEMARK_WORKFLOWS: './test/bench/workflows.ts',
   };
   try {
-    report.note(`cluster: broker data in memory, append client ${appendClient}`);
+    report.note('cluster: broker data in memory');
     const raw = await rawKafkaAppends(servers.kafka.address, SEQUENTIAL_STEPS, STEP_BYTES);
     report.add('cluster.sequential.raw_append_median_ms', median(raw), 'ms');
     report.addTail('cluster.sequential.raw_append_p99_ms', raw, 'ms');

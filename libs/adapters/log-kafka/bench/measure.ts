@@ -48,18 +48,6 @@ async function concurrent(name: string, log: EventLog, appenders: number, each: 
   report(`${name}.cpu_us_per_record`, (user + system) / (appenders * each), 'µs');
 }
 
-async function rawKafkajs(topic: string): Promise<void> {
-  const producer = new kafkajs.Kafka({ brokers: [broker], logLevel: kafkajs.logLevel.NOTHING }).producer({
-    createPartitioner: () => () => 0,
-  });
-  await producer.connect();
-  const messages = [{ partition: 0, value: record.value as Buffer }];
-  const send = () => producer.send({ topic, acks: -1, messages });
-  await timed(500, send);
-  reportTimes('raw_kafkajs.sequential', await timed(2_000, send));
-  await producer.disconnect();
-}
-
 async function reads(name: string, log: EventLog, partitions: number): Promise<void> {
   const ends = await log.bounds();
   const last = (index: number): Offset => offset(Math.max(0, ends.get(partition(index % partitions))!.end - 1));
@@ -96,23 +84,19 @@ async function bigRead(name: string, log: EventLog): Promise<void> {
   report(`${name}.read_in_order.cpu_us_per_record`, (user + system) / count, 'µs');
 }
 
-async function all(client: 'platformatic' | 'kafkajs', partitions: number): Promise<void> {
-  const topic = `measure-${client}-${partitions}-${Date.now()}`;
-  const log = await openKafkaLog({ brokers: [broker], topic, partitions, appendClient: client });
-  const name = `${client}.p${partitions}`;
+async function all(partitions: number): Promise<void> {
+  const topic = `measure-${partitions}-${Date.now()}`;
+  const log = await openKafkaLog({ brokers: [broker], topic, partitions });
+  const name = `p${partitions}`;
   const append = () => log.append(partition(0), [record]);
   await timed(1_000, append);
   reportTimes(`${name}.append_sequential`, await timed(5_000, append));
   const appenders = Math.min(1_000, partitions);
   await concurrent(`${name}.warm`, log, appenders, 20);
-  await concurrent(`${name}.append_c${appenders}`, log, appenders, client === 'kafkajs' ? 20 : 100);
-  if (client === 'platformatic') {
-    await reads(name, log, partitions);
-    await bigRead(name, log);
-    await trims(name, log);
-  } else {
-    await rawKafkajs(topic);
-  }
+  await concurrent(`${name}.append_c${appenders}`, log, appenders, 100);
+  await reads(name, log, partitions);
+  await bigRead(name, log);
+  await trims(name, log);
   await log.close();
   await remove(topic);
 }
@@ -125,6 +109,5 @@ async function remove(topic: string): Promise<void> {
   await admin.disconnect();
 }
 
-await all('platformatic', 1_000);
-await all('kafkajs', 1_000);
-await all('platformatic', 4_000);
+await all(1_000);
+await all(4_000);

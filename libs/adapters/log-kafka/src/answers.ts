@@ -15,8 +15,6 @@ export type AppendAnswer =
       readonly reason: string;
       /** Another broker may lead the partition now. */
       readonly isStale: boolean;
-      /** The answer was for a whole request and hides which partition it is about: ask for each alone. */
-      readonly isShared: boolean;
     };
 
 export const OFFSET_OUT_OF_RANGE = 1;
@@ -91,8 +89,8 @@ export function answerOf(topic: string, partition: number, kafkaCode: number, ba
   if (kafkaCode === 0) return { kind: 'stored', baseOffset };
   const error = refusal(topic, partition, kafkaCode);
   if (error !== undefined) return { kind: 'refused', error };
-  return { kind: 'unknown', reason: `Kafka error code ${kafkaCode}`, isStale: isStaleCode(kafkaCode), isShared: false };
+  return { kind: 'unknown', reason: `Kafka error code ${kafkaCode}`, isStale: isStaleCode(kafkaCode) };
 }
 
 /** After the connection was lost or the answer did not come: nobody knows. */
-export const noAnswer = (reason: string): AppendAnswer => ({ kind: 'unknown', reason, isStale: true, isShared: false });
+export const noAnswer = (reason: string): AppendAnswer => ({ kind: 'unknown', reason, isStale: true });

@@ -1,7 +1,6 @@
 /**
- * Owns the contract of the two append clients: one request to one leader, one answer for each batch, no retries, no
- * producer idempotence. Which of them runs is the caller's choice; everything that makes appends right (lanes, order,
- * sending again) is the appender's, above this line.
+ * Owns the contract of an append client: one request to one leader, one answer for each batch, no retries, no producer
+ * idempotence. Everything that makes appends right (lanes, order, sending again) is the appender's, above this line.
  */
 
 import type { LogRecord } from '@tidemark/ports';
@@ -13,7 +12,7 @@ export interface PartitionBatch {
   readonly partition: number;
   readonly records: readonly LogRecord[];
   readonly timestampMs: number;
-  /** Kept by the client that encodes by itself: where the bytes lie. */
+  /** Where the bytes lie, once they were sent. */
   encoded: { readonly bytes: Buffer; readonly start: number; readonly end: number } | undefined;
 }
 

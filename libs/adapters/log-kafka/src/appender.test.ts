@@ -218,21 +218,6 @@ describe('doubt', () => {
     }
   });
 
-  test('an answer that hides its partition makes each go alone', async () => {
-    const { client, append } = setUp();
-    const given = [append(0, 'a'), append(1, 'b')];
-    const shared: AppendAnswer = { kind: 'unknown', reason: 'somewhere', isStale: false, isShared: true };
-    (await client.sent(0)).answer(shared, shared);
-    const first = await client.sent(1);
-    expect(shape(first)).toEqual([[0, ['a']]]);
-    first.answer(tooLarge);
-    await expect(given[0]).rejects.toMatchObject({ code: 'append-too-large' });
-    const second = await client.sent(2);
-    expect(shape(second)).toEqual([[1, ['b']]]);
-    second.answer(stored(0));
-    expect(await given[1]).toBe(0);
-  });
-
   test('ends when the topic is gone for good', async () => {
     const { client, leaders, append } = setUp();
     const given = append(0, 'a');

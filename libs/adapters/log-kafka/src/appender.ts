@@ -243,14 +243,13 @@ export class Appender {
         this.#rest(queue);
       } else {
         const fits = bytes + batch.bytes <= requestMaxBytes && records + batch.records.length <= requestMaxRecords;
-        if (batches.length > 0 && (!fits || batch.isAlone)) break;
+        if (batches.length > 0 && !fits) break;
         queues.push(queue);
         batches.push(batch);
         bytes += batch.bytes;
         records += batch.records.length;
       }
       seen++;
-      if (batch?.isAlone) break;
     }
     lane.ready = seen === lane.ready.length ? [] : lane.ready.slice(seen);
     return { queues, batches };
@@ -273,7 +272,6 @@ export class Appender {
       else {
         onDoubt(answer.reason);
         batch.isDoubtful = true;
-        batch.isAlone ||= answer.isShared;
         isStale ||= answer.isStale;
         doubtful.push(queue);
       }

@@ -16,11 +16,11 @@ import {
 import { parseAddresses, showAddress } from './address.ts';
 import { Administration, NO_UNCLEAN_LEADER, type TopicRules } from './administration.ts';
 import type { AppendClient, LaneKind, PartitionBatch } from './append-client.ts';
-import { PlatformaticAppendClient } from './append-platformatic.ts';
 import { Appender } from './appender.ts';
 import type { ChannelOptions } from './channel.ts';
 import { KeyReader } from './key-reader.ts';
 import { destroyRecords, encodeKeyed, putRecord } from './key-records.ts';
+import { LeaderAppendClient } from './leader-append-client.ts';
 import {
   defaultLimits,
   type KafkaLogLimits,
@@ -165,10 +165,10 @@ class KafkaKeyTopic implements KeyTopic {
 
 /** Appends with our own bytes over the log's client, which sends what is encoded already as it is. */
 class KeyedAppendClient implements AppendClient {
-  readonly #client: PlatformaticAppendClient;
+  readonly #client: LeaderAppendClient;
 
-  constructor(options: ConstructorParameters<typeof PlatformaticAppendClient>[0]) {
-    this.#client = new PlatformaticAppendClient(options);
+  constructor(options: ConstructorParameters<typeof LeaderAppendClient>[0]) {
+    this.#client = new LeaderAppendClient(options);
   }
 
   append(leader: BrokerNode, lane: LaneKind, batches: readonly PartitionBatch[]) {

@@ -16,15 +16,14 @@ import {
 import { type Address, parseAddresses, showAddress } from './address.ts';
 import { Administration, type TopicSettings } from './administration.ts';
 import type { AppendClient } from './append-client.ts';
-import { KafkajsAppendClient } from './append-kafkajs.ts';
-import { PlatformaticAppendClient } from './append-platformatic.ts';
 import { Appender } from './appender.ts';
 import type { ChannelOptions } from './channel.ts';
+import { LeaderAppendClient } from './leader-append-client.ts';
 import { defaultLimits, type KafkaLogLimits } from './limits.ts';
 import { warnOfLoss } from './loss-warnings.ts';
 import type { KafkaLogOptions } from './open-kafka-log.ts';
 import { Reader } from './reader.ts';
-import { type KafkaSecurity, platformaticSecurity } from './security.ts';
+import { platformaticSecurity } from './security.ts';
 import { createTopic, growTopic, reach, type TopicParts } from './topic.ts';
 import { Topology } from './topology.ts';
 
@@ -91,23 +90,9 @@ function newAdministration({ options, brokers, clientId, limits }: Settings): Ad
 }
 
 function newAppendClient(settings: Settings): AppendClient {
-  const { options, brokers, clientId, limits } = settings;
-  const { connectTimeoutMs, appendTimeoutMs, appendGraceMs } = limits;
-  const { topic } = options;
-  if (options.appendClient === 'kafkajs') {
-    const security: KafkaSecurity = options;
-    return new KafkajsAppendClient({
-      topic,
-      brokers,
-      clientId,
-      security,
-      connectTimeoutMs,
-      appendTimeoutMs,
-      appendGraceMs,
-    });
-  }
+  const { appendTimeoutMs, appendGraceMs } = settings.limits;
   const channel = channelOptions(settings, 1, appendTimeoutMs + appendGraceMs);
-  return new PlatformaticAppendClient({ topic, channel, appendTimeoutMs });
+  return new LeaderAppendClient({ topic: settings.options.topic, channel, appendTimeoutMs });
 }
 
 class KafkaLog implements EventLog {

@@ -18,8 +18,6 @@ export interface KafkaLogOptions extends KafkaSecurity {
   readonly replicationFactor?: number;
   /** Names this process in the brokers' logs and quotas. Default `tidemark`. */
   readonly clientId?: string;
-  /** Default `platformatic`; both pass the same contract suite (docs/decisions/0003). */
-  readonly appendClient?: 'platformatic' | 'kafkajs';
   readonly telemetry?: Telemetry;
   readonly limits?: Partial<KafkaLogLimits>;
   /** Told at the opening of settings by which a broker's loss could lose what was acknowledged. */

@@ -25,8 +25,6 @@ export interface SentBatch extends PartitionBatch {
   readonly bytes: number;
   /** It was in a request that ended without a clear answer. */
   isDoubtful: boolean;
-  /** Goes in a request of its own, since an answer for many hides which partition it is about. */
-  isAlone: boolean;
 }
 
 export interface BatchLimits {
@@ -100,5 +98,5 @@ export class PartitionQueue {
 
 function newBatch(partition: number, appends: readonly Pending[], bytes: number, timestampMs: number): SentBatch {
   const records = appends.length === 1 ? appends[0]!.records : appends.flatMap((append) => append.records);
-  return { partition, records, timestampMs, encoded: undefined, appends, bytes, isDoubtful: false, isAlone: false };
+  return { partition, records, timestampMs, encoded: undefined, appends, bytes, isDoubtful: false };
 }

@@ -114,7 +114,6 @@ async function openBelow(config: ClusterConfig, opened: Opened, options: OpenOpt
       partitions: config.partitions,
       replicationFactor: config.replication,
       clientId: 'tidemark',
-      appendClient: config.appendClient,
       ...kafkaTls(config),
       ...(onWarning !== undefined && { onWarning }),
     }),

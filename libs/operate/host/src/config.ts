@@ -80,7 +80,6 @@ const settings = {
   TIDEMARK_TENANT_OPEN_MAX: z.union([z.literal(''), count(1, 100_000_000)]).default(''),
   TIDEMARK_OPEN_MAX: z.union([z.literal(''), count(1, 100_000_000)]).default(''),
   TIDEMARK_REPLICATION: count(1, 9).default(1),
-  TIDEMARK_APPEND_CLIENT: z.enum(['platformatic', 'kafkajs']).default('platformatic'),
   /** Workflows that one worker runs at once. */
   TIDEMARK_CONCURRENCY: count(1, 10_000).default(1_000),
   /** Time for steps under way after SIGTERM, in milliseconds. */
@@ -153,7 +152,6 @@ export interface ClusterConfig {
   readonly partitionsMax: number;
   readonly admission: Admission;
   readonly replication: number;
-  readonly appendClient: 'platformatic' | 'kafkajs';
   readonly concurrency: number;
   readonly drainMs: number;
   /** 0: never. */
@@ -226,7 +224,6 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
       openMax: data.TIDEMARK_OPEN_MAX === '' ? undefined : data.TIDEMARK_OPEN_MAX,
     },
     replication: data.TIDEMARK_REPLICATION,
-    appendClient: data.TIDEMARK_APPEND_CLIENT,
     concurrency: data.TIDEMARK_CONCURRENCY,
     drainMs: data.TIDEMARK_DRAIN_MS,
     exitIdleMs: data.TIDEMARK_EXIT_IDLE_MS,

@@ -11,7 +11,7 @@ import { PRODUCE } from './wire.ts';
 import type { BrokerNode } from './wire-partitions.ts';
 import { produceAnswers, produceRequest } from './wire-records.ts';
 
-export interface PlatformaticAppendOptions {
+export interface AppendOptions {
   readonly topic: string;
   readonly channel: ChannelOptions;
   /** How long the broker may wait for its replicas. */
@@ -34,11 +34,11 @@ function encoded(batches: readonly PartitionBatch[]): readonly Buffer[] {
   return batches.map(({ encoded: own }) => own!.bytes.subarray(own!.start, own!.end));
 }
 
-export class PlatformaticAppendClient implements AppendClient {
-  readonly #options: PlatformaticAppendOptions;
+export class LeaderAppendClient implements AppendClient {
+  readonly #options: AppendOptions;
   readonly #channels = new Map<string, Channel>();
 
-  constructor(options: PlatformaticAppendOptions) {
+  constructor(options: AppendOptions) {
     this.#options = options;
   }
 
