@@ -3,12 +3,14 @@
  * effect. Pure.
  */
 
+import type { Answer } from '@tidemark/client';
 import { canonicalJson } from '@tidemark/codec';
 import type { Json } from '@tidemark/core';
 import { z } from 'zod';
 import type { LogLine } from './formats.ts';
 import { RESULT_MAX_CHARS } from './limits.ts';
-import type { Effect } from './source.ts';
+
+export type Effect = Answer<'GET /v1/workflows/{workflow}/effects'>['effects'][number];
 
 /** One line of the log. */
 export interface LogEntry {

@@ -28,8 +28,8 @@ import {
 import { readHandoffs, withHandoffs } from './handoff-text.ts';
 import { readWithin, resolveOutput } from './outputs.ts';
 import type { Reports } from './reports.ts';
-import type { RunView } from './run-view.ts';
-import type { RunReader, Workflow } from './source.ts';
+import type { RunView, Workflow } from './run-view.ts';
+import type { RunReader } from './source.ts';
 import { keyMark, takeHandoffs, takeKeys, type WayBack } from './way-back.ts';
 import { type FindSecrets, type Withheld, withhold } from './withhold.ts';
 

@@ -3,11 +3,16 @@
  * records, and makes the best of any other workflow's checkpoints. Pure.
  */
 
+import type { Answer } from '@tidemark/client';
 import type { Json } from '@tidemark/core';
 import { checksumOf, handoffSchema, type NamedHandoff, stepRecordIn } from '@tidemark/sdk';
-import { actionEntry, type LogEntry, toolCallIds } from './actions.ts';
+import { actionEntry, type Effect, type LogEntry, toolCallIds } from './actions.ts';
 import type { LogLine, RunState } from './formats.ts';
-import type { Checkpoint, Effect, Note, Task, Workflow } from './source.ts';
+
+export type Workflow = Answer<'GET /v1/workflows'>['workflows'][number];
+export type Checkpoint = Answer<'GET /v1/workflows/{workflow}/checkpoints'>['checkpoints'][number];
+export type Note = Answer<'GET /v1/workflows/{workflow}/notes'>['events'][number];
+export type Task = Answer<'GET /v1/workflows/{workflow}/tasks'>['tasks'][number];
 
 export interface RunParts {
   readonly row: Workflow;

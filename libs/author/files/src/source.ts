@@ -2,6 +2,7 @@
 
 import { type Answer, type Client, TidemarkApiError } from '@tidemark/client';
 import { DEFAULT_TENANT, LimitError } from '@tidemark/core';
+import type { Effect } from './actions.ts';
 import {
   CHECKPOINTS_MAX_COUNT,
   EFFECTS_READ_MAX_COUNT,
@@ -11,13 +12,7 @@ import {
   STEPS_READ_ALONE_COUNT,
   TASKS_READ_MAX_COUNT,
 } from './limits.ts';
-import { type RunView, runView } from './run-view.ts';
-
-export type Workflow = Answer<'GET /v1/workflows'>['workflows'][number];
-export type Checkpoint = Answer<'GET /v1/workflows/{workflow}/checkpoints'>['checkpoints'][number];
-export type Effect = Answer<'GET /v1/workflows/{workflow}/effects'>['effects'][number];
-export type Note = Answer<'GET /v1/workflows/{workflow}/notes'>['events'][number];
-export type Task = Answer<'GET /v1/workflows/{workflow}/tasks'>['tasks'][number];
+import { type Checkpoint, type Note, type RunView, runView, type Task, type Workflow } from './run-view.ts';
 
 /** Which run is shown: one by its id, or always the newest of a tenant's workflow by its name. */
 export type Shown =

@@ -5,10 +5,23 @@
 
 import type { EffectKey, Json } from '@tidemark/core';
 import { PendingResult } from '@tidemark/runtime';
-import type { ReceiverKind, Request } from './outside.ts';
 import type { SeededRandom } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Transcript } from './transcript.ts';
+
+/**
+ * `deduplicates` by key; `probed` doesn't, and can be asked; `blind` does neither. The others accept, and confirm later:
+ * `confirms` deduplicates, `announces` doesn't and can be asked, and `silent` doesn't tell of the first that it accepts.
+ */
+export type ReceiverKind = 'deduplicates' | 'probed' | 'blind' | 'confirms' | 'announces' | 'silent';
+
+export interface Request {
+  readonly workflow: string;
+  readonly key: EffectKey;
+  readonly request: Json;
+  readonly timeoutMs: number;
+  readonly irreversible: boolean;
+}
 
 /** A message that is sent until it counts. */
 export interface Owed {

@@ -5,7 +5,8 @@
 
 import type { EffectKey, EffectKind, Json } from '@tidemark/core';
 import type { EffectDefinition, RetryPolicy } from '@tidemark/runtime';
-import type { Outside, ReceiverKind } from './outside.ts';
+import type { ReceiverKind } from './acceptance.ts';
+import type { Outside } from './outside.ts';
 import type { SimulatedProcess } from './process.ts';
 
 /** A step as it began, for the judge: whatever it builds on must still be there at the end. */

@@ -7,19 +7,13 @@
 import type { EffectKey, Json } from '@tidemark/core';
 import { NotDoneError, type PendingResult, type ProbeResult } from '@tidemark/runtime';
 import { outcomeIsOpen } from '../naive/stream.ts';
-import { Acceptances } from './acceptance.ts';
+import { Acceptances, type ReceiverKind, type Request } from './acceptance.ts';
 import { type Network, never } from './network.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Transcript } from './transcript.ts';
 import type { Witness } from './witness.ts';
-
-/**
- * `deduplicates` by key; `probed` doesn't, and can be asked; `blind` does neither. The others accept, and confirm later:
- * `confirms` deduplicates, `announces` doesn't and can be asked, and `silent` doesn't tell of the first that it accepts.
- */
-export type ReceiverKind = 'deduplicates' | 'probed' | 'blind' | 'confirms' | 'announces' | 'silent';
 
 export interface LedgerEntry {
   readonly receiver: ReceiverKind | 'undo';
@@ -47,14 +41,6 @@ export function answerTo(request: Json): Json {
 
 /** A call that is slow takes this share of its time-out at most: whatever comes later is lost. */
 const SLOWEST = 0.95;
-
-export interface Request {
-  readonly workflow: string;
-  readonly key: EffectKey;
-  readonly request: Json;
-  readonly timeoutMs: number;
-  readonly irreversible: boolean;
-}
 
 export interface Undoing {
   /** Of the undo's own effect. */

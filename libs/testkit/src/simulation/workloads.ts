@@ -12,8 +12,9 @@ import {
   type StepResult,
   type TaskRequest,
 } from '@tidemark/runtime';
+import type { ReceiverKind } from './acceptance.ts';
 import { effectOf, effectsOf, PATIENT, type StepHost } from './effects.ts';
-import { answerTo, type ReceiverKind } from './outside.ts';
+import { answerTo } from './outside.ts';
 import type { SeededRandom } from './random.ts';
 
 export type Workload =

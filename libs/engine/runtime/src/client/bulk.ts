@@ -24,7 +24,7 @@ import { withContents } from '../history/index.ts';
 import { BULK_ACTS, type ListPlace, type Ports, pageOf } from '../kernel/index.ts';
 import { checkName, checkText, JOB_PREFIX } from '../lease/index.ts';
 import { type BulkCount, countMeant } from './bulk-count.ts';
-import type { Client } from './client.ts';
+import type { WorkflowCalls } from './workflow-calls.ts';
 
 export interface BulkRequest extends Omit<BulkInput, 'begunAtMs'> {
   /** The same id is the same job, within a tenant. */
@@ -56,7 +56,7 @@ export interface BulkJob extends Omit<BulkProgress, 'after'> {
 
 /** What a caller's client gives a job to work with. Signals are held to what these definitions declare. */
 export function bulkHost(
-  client: Client,
+  client: WorkflowCalls,
   store: Pick<ProjectionStore, 'search'>,
   definitions: readonly Definition[],
 ): BulkHost {
@@ -82,12 +82,12 @@ function refuseSystems({ definition = '' }: BulkInput['filter']): void {
 const TENANT_DIGITS = 16;
 
 export class Bulk {
-  readonly #client: Client;
+  readonly #client: WorkflowCalls;
   readonly #store: Ports['store'];
   readonly #clock: Ports['clock'];
   readonly #digest: Ports['digest'];
 
-  constructor(client: Client, { store, clock, digest }: Pick<Ports, 'store' | 'clock' | 'digest'>) {
+  constructor(client: WorkflowCalls, { store, clock, digest }: Pick<Ports, 'store' | 'clock' | 'digest'>) {
     this.#client = client;
     this.#store = store;
     this.#clock = clock;

@@ -25,8 +25,8 @@ import {
 import type { Definition } from '../definition/index.ts';
 import { type WorkflowContents, withContents } from '../history/index.ts';
 import { type ListPlace, type Overlap, type Ports, pageOf, SCHEDULE_SUFFIX } from '../kernel/index.ts';
-import type { Client } from './client.ts';
 import { SCHEDULE_ID_MAX_CHARS } from './limits.ts';
+import type { WorkflowCalls } from './workflow-calls.ts';
 
 export interface ScheduleOptions {
   /** The same id is the same schedule: set again, it is changed. Also begins the ids of its runs. */
@@ -72,7 +72,7 @@ export interface ScheduleQuery {
 const ENDING: ReadonlySet<string> = new Set(['workflow-closed', 'workflow-compensating']);
 
 /** What a caller's client gives a schedule to work with. */
-export function scheduleHost(client: Client, clock: Clock): ScheduleHost {
+export function scheduleHost(client: WorkflowCalls, clock: Clock): ScheduleHost {
   return {
     nowMs: () => clock.nowMs(),
     async start(definition, { id, tenant, user, input, trace }) {
@@ -93,10 +93,10 @@ export function scheduleHost(client: Client, clock: Clock): ScheduleHost {
 
 /** What callers do with schedules. */
 export class Schedules {
-  readonly #client: Client;
+  readonly #client: WorkflowCalls;
   readonly #ports: Pick<Ports, 'clock' | 'store'>;
 
-  constructor(client: Client, ports: Pick<Ports, 'clock' | 'store'>) {
+  constructor(client: WorkflowCalls, ports: Pick<Ports, 'clock' | 'store'>) {
     this.#client = client;
     this.#ports = ports;
   }

@@ -1,11 +1,10 @@
 /** Owns checkpoints with all that is known of each beside its record: its effects, its status, and what memory held right after it. Reads rows. */
 
-import { maskSecrets } from '@tidemark/codec';
-import type { Json } from '@tidemark/core';
-import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
+import { decodePayload, maskSecrets } from '@tidemark/codec';
+import { isoTime, type Json, type Sequence } from '@tidemark/core';
+import type { CheckpointRow, EffectListing, WorkflowSummary } from '@tidemark/ports';
 import { compensatedCheckpoints, type Definition, type PastScope, scopesAfter } from '@tidemark/runtime';
 import type { Backend } from '../backend.ts';
-import { checkpointJson } from './history.ts';
 
 export interface CheckpointPoint {
   /** Null: it is the opening. */
@@ -52,6 +51,65 @@ export async function checkpointPoints(
   });
 }
 
+/** What became of a checkpoint later. */
+interface Became {
+  /** Null: it can't be known. */
+  readonly isCompensated: boolean | null;
+  readonly supersededBy: Sequence | null;
+}
+
+/** Compensation comes last: what was corrected, and then undone, is undone. */
+function statusOf({ isCompensated, supersededBy }: Became) {
+  if (isCompensated === true) return 'compensated' as const;
+  if (supersededBy !== null) return 'superseded' as const;
+  return isCompensated === null ? null : ('committed' as const);
+}
+
+/** `effects`: those of the checkpoint's task. Only for checkpoints after the opening. */
+function checkpointJson(
+  row: CheckpointRow,
+  effects: readonly EffectListing[],
+  became: Became,
+  memory_scope_snapshot: ReturnType<typeof scopesJson>,
+) {
+  const { output, delta, snapshot, log } = decodePayload('CheckpointCommitted', row.payload);
+  return {
+    checkpoint_id: row.checkpoint,
+    sequence_number: row.sequence,
+    parent_checkpoint_id: row.parent,
+    status: statusOf(became),
+    supersedes: row.supersedes,
+    superseded_by: became.supersededBy,
+    step_definition_ref: row.step,
+    step_version: row.stepVersion,
+    task: row.task,
+    input_state_hash: row.inputDigest,
+    output_state: output,
+    belief_change: snapshot === undefined ? (delta === undefined ? null : { delta }) : { snapshot },
+    effect_log: effects.map((effect) => ({
+      operation: effect.operation,
+      idempotency_key: effect.key,
+      status: effect.status,
+      request_digest: effect.requestDigest,
+      response_digest: effect.responseDigest,
+    })),
+    memory_scope_snapshot,
+    log: (log ?? []).map(({ atMs, action, detail }) => ({
+      at: isoTime(atMs),
+      action,
+      ...(detail === undefined ? {} : { detail }),
+    })),
+    last_action: row.lastAction,
+    tokens: row.tokens,
+    cost_micros: row.costMicros,
+    epoch: row.epoch,
+    holder: row.holder,
+    lamport: row.lamport,
+    position: row.position,
+    at: isoTime(row.atMs),
+  };
+}
+
 /** Names and sizes of the three scopes. `definition`: the version that made the checkpoint, where this process has it. */
 function scopesJson({ phase, memory, traceLength, ...size }: PastScope, definition: Definition | undefined) {
   const keys = Object.keys(memory).sort();
@@ -67,8 +125,6 @@ function scopesJson({ phase, memory, traceLength, ...size }: PastScope, definiti
     trace: { length: traceLength },
   };
 }
-
-export type ScopesJson = ReturnType<typeof scopesJson>;
 
 /** Of a workflow whose history was deleted. */
 export const NO_POINT: CheckpointPoint = {
