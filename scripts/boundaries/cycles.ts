@@ -1,11 +1,11 @@
-/** Owns the rule that no files import each other in a circle: whoever reads one of them would have to read all, and which is loaded first would matter. Must read no files. */
+/** Owns the rule that no files import each other in a circle: to understand one of them you would have to read all, and which is loaded first would matter. Must read no files. */
 import path from 'node:path';
 import type { SourceFile, Tree } from './tree.ts';
 import type { Violation } from './violation.ts';
 
-/** One for each circle, at its first file. Imports of types alone don't count: nothing is loaded for them. */
+/** One for each circle, at its first file. What is loaded later, by `import()`, doesn't count. */
 export function checkCycles(tree: Tree): Violation[] {
-  const targets = new Map(tree.files.map((file) => [file.file, loadedBy(file)]));
+  const targets = new Map(tree.files.map((file) => [file.file, importedBy(file)]));
   const state = new Map<string, 'open' | 'done'>();
   const found: Violation[] = [];
   const visit = (file: string, way: readonly string[]): void => {
@@ -28,16 +28,12 @@ export function checkCycles(tree: Tree): Violation[] {
   return found;
 }
 
-/** Files that are loaded with it, from the root. */
-function loadedBy({ file, parsed }: SourceFile): readonly string[] {
+/** Files that it names, from the root. */
+function importedBy({ file, parsed }: SourceFile): readonly string[] {
   const { staticImports, staticExports } = parsed.module;
-  const imported = staticImports.flatMap(({ moduleRequest, entries }) =>
-    entries.length > 0 && entries.every(({ isType }) => isType) ? [] : [moduleRequest.value],
-  );
-  const exported = staticExports.flatMap(({ entries }) =>
-    entries.flatMap(({ moduleRequest, isType }) => (moduleRequest === null || isType ? [] : [moduleRequest.value])),
-  );
-  return [...new Set([...imported, ...exported])]
+  const exported = staticExports.flatMap(({ entries }) => entries.flatMap(({ moduleRequest }) => moduleRequest ?? []));
+  const named = [...staticImports.map(({ moduleRequest }) => moduleRequest), ...exported].map(({ value }) => value);
+  return [...new Set(named)]
     .filter((specifier) => specifier.startsWith('.'))
     .map((specifier) => path.posix.join(path.posix.dirname(file), specifier));
 }
