@@ -124,9 +124,9 @@ async function openBelow(config: ClusterConfig, opened: Opened, options: OpenOpt
   const blobs = archiveUrl === '' ? undefined : await opened.add(openBlobs(archiveUrl, 'TIDEMARK_ARCHIVE_URL'));
   const cold = coldUrl === '' ? undefined : await opened.add(openObjects(coldUrl, 'TIDEMARK_COLD_URL'));
   const keys = await openKeys(config, opened, () => openKeyStore(config, store.keyIndex, opened, options));
-  const { inlineMaxBytes, memoryWords } = config;
+  const { memoryWords } = config;
   const archive = warm && { warm, cold };
-  return { log, store, clock: systemClock, archive, ...keys, refusesPlain: true, memoryWords, blobs, inlineMaxBytes };
+  return { log, store, clock: systemClock, archive, ...keys, refusesPlain: true, memoryWords, blobs };
 }
 
 /** The topic is the truth, and Postgres an index of it. */

@@ -106,8 +106,6 @@ const settings = {
   TIDEMARK_MEMORY_WORDS: z.enum(['on', 'off']).default('on'),
   /** Where history goes that is no longer hot, `s3://BUCKET/PREFIX` or `file:///FOLDER`; empty: it stays in the log for ever. */
   TIDEMARK_ARCHIVE_URL: z.union([z.literal(''), url('s3', 'file')]).default(''),
-  /** Payloads that are larger, in KiB, are kept in blobs beside the archive; the log's own limit applies where it is lower. */
-  TIDEMARK_INLINE_MAX_KB: count(4, 4_096).default(1_024),
   /** Where it goes when it is no longer warm; empty: it stays. */
   TIDEMARK_COLD_URL: z.union([z.literal(''), url('s3', 'file')]).default(''),
   /** How long a workflow that has closed stays in log and rows. */
@@ -177,7 +175,6 @@ export interface ClusterConfig {
   readonly memoryWords: 'on' | 'off';
   readonly tiers: TierConfig;
   /** What is larger, in bytes, is in blobs, where there is an archive. */
-  readonly inlineMaxBytes: number;
   /** Empty: nothing is encrypted. */
   readonly keysUrl: string;
   readonly secretsUrl: string;
@@ -246,7 +243,6 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
     memoryWords: data.TIDEMARK_MEMORY_WORDS,
     keysUrl: data.TIDEMARK_ENCRYPTION === 'on' ? data.TIDEMARK_KEYS_URL : '',
     secretsUrl: data.TIDEMARK_SECRETS_KEYS_URL,
-    inlineMaxBytes: data.TIDEMARK_INLINE_MAX_KB * 1_024,
     tiers: {
       archiveUrl: data.TIDEMARK_ARCHIVE_URL,
       coldUrl: data.TIDEMARK_COLD_URL,
