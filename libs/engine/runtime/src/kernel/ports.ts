@@ -26,6 +26,7 @@ import type {
   WatchBus,
 } from '@tidemark/ports';
 import type { ArchivedWorkflow } from '@tidemark/segments';
+import type { SecretPolicy } from './secret-guard.ts';
 
 /** What memory puts into the bundles of a workflow when it begins. */
 export interface SessionMemory {
@@ -77,6 +78,8 @@ export interface Ports {
   readonly cold?: ColdHistory | undefined;
   /** What seals and opens fields that schemas mark as secret; absent: this process can do neither. */
   readonly secrets?: FieldKeys | undefined;
+  /** What is done about secrets in what workflows store; absent: they are counted, and stored as they are. */
+  readonly secretPolicy?: SecretPolicy | undefined;
   /** Absent: nothing is injected. */
   readonly memory?: SessionMemory | undefined;
 }

@@ -1,7 +1,14 @@
 /** Owns a state folder that a command holds itself: opening it, running workflows in it, letting it go. Commands that ask another process do not read this. */
 
-import { ConfigError, CorruptError, type TidemarkError, UnavailableError } from '@tidemark/core';
-import { compactionFromEnv, embedderIn, folderKeysFromEnv, type Host, openEmbedded } from '@tidemark/host';
+import { ConfigError, CorruptError, InvalidError, type TidemarkError, UnavailableError } from '@tidemark/core';
+import {
+  compactionFromEnv,
+  embedderIn,
+  folderKeysFromEnv,
+  type Host,
+  onSecretFromEnv,
+  openEmbedded,
+} from '@tidemark/host';
 import type { Definition, Ports, WorkerOptions } from '@tidemark/runtime';
 import { metricsSettings, traceSettings } from '@tidemark/traces';
 import { CATCH_UP_MAX_MS, RETRY_PAUSE_MS } from '../limits.ts';
@@ -69,6 +76,7 @@ export class HeldFolder {
 /** `otlp`: where traces go, in place of what `env` says. Throws `ConfigError` (`setting-invalid`). */
 export const folderSettings = (env: Folder['env'], otlp?: string) => ({
   ...folderKeysFromEnv(env),
+  onSecret: onSecretFromEnv(env),
   traces: traceSettings(env, otlp),
   metrics: metricsSettings(env),
 });
@@ -88,7 +96,8 @@ export async function holdFolder(
 ): Promise<HeldFolder> {
   const { folder, env } = target;
   const embedder = embedderIn(env.TIDEMARK_EMBEDDER_FOLDER);
-  const host = await openEmbedded({ ...folderSettings(env, otlp), folder, embedder });
+  const onWarning = (code: string, message: string): void => onError?.('secrets', new InvalidError(code, message));
+  const host = await openEmbedded({ ...folderSettings(env, otlp), folder, embedder, onWarning });
   // The projector outlives it and tries again, so nobody would learn why the rows stay behind.
   let damage: TidemarkError | undefined;
   let isOpen = false;
