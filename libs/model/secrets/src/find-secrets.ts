@@ -17,7 +17,7 @@ import {
   SEARCH_TEXT_CHARS,
   SEARCH_VALUE_CHARS,
 } from './limits.ts';
-import { isNamedSecret, type JudgedName, judgeName, PATTERNS } from './patterns.ts';
+import { isNamedSecret, type JudgedName, judgeName, NAMES, PATTERNS } from './patterns.ts';
 
 export interface FoundSecret {
   /** JSON pointer (RFC 6901); empty: the value itself. A key that is a secret reads `(a key)`, a long one ends with `…`. */
@@ -226,6 +226,10 @@ function kindsIn(text: string, name: JudgedName | undefined): ReadonlySet<string
   return name !== undefined && isNamedSecret(name, text) ? PASSWORD_ONLY : NO_KINDS;
 }
 
+/** Every form without a long token has one of these: most sentences have none. */
+const isMarked = (text: string): boolean =>
+  text.includes(':') || text.includes('=') || /\d/.test(text) || text.includes('-----BEGIN ');
+
 interface Span {
   readonly start: number;
   readonly end: number;
@@ -233,17 +237,20 @@ interface Span {
 }
 
 const NO_SPANS: readonly Span[] = [];
-const HINTS = [...new Set(PATTERNS.map(({ hint }) => hint))];
+const HINTS = [...new Set(PATTERNS.flatMap(({ hint }) => (hint === 'long-token' ? [] : [hint])))];
 
 /** By start, none within another; what a pattern has found is not told again for its entropy. */
 function spansIn(text: string): readonly Span[] {
   if (isPlain(text)) return NO_SPANS;
   const tokens = longTokens(text);
-  const hinted = HINTS.filter((hint) => (hint === 'long-token' ? tokens.length > 0 : hint.test(text)));
-  if (hinted.length === 0) return NO_SPANS;
+  if (tokens.length === 0 && !isMarked(text)) return NO_SPANS;
+  const isNamed = NAMES.test(text);
+  const hinted = HINTS.filter(({ form, isOfName }) => (isNamed || !isOfName) && form.test(text));
+  if (tokens.length === 0 && hinted.length === 0) return NO_SPANS;
+  const joined = tokens.join(' ');
   let spans = NO_SPANS;
   for (const { kind, form, counts, hint } of PATTERNS) {
-    if (!hinted.includes(hint)) continue;
+    if (hint === 'long-token' ? joined.search(form) < 0 : !hinted.includes(hint)) continue;
     const found: Span[] = [];
     for (const match of text.matchAll(form)) {
       const secret = match.slice(1).find((group) => group !== undefined) ?? match[0];

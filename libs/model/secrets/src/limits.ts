@@ -3,6 +3,8 @@
 /** Characters of a token that is judged by its entropy: a shorter one may be a word, a longer one is data. */
 export const TOKEN_MIN_CHARS = 20;
 export const TOKEN_MAX_CHARS = 512;
+/** Characters of a token that may hold a known form: the shortest that all of them but names have. */
+export const LONG_MIN_CHARS = 15;
 /** Bits a character, from which on a token may be random: English words joined to a name have about 3.3. */
 export const ENTROPY_MIN_BITS = 3.4;
 /** Characters that stand together in one case or as digits: names have about 5, random base62 less than 2. */

@@ -16,8 +16,17 @@ export interface Pattern {
   readonly hint: Hint;
 }
 
-/** A part of the text, or `long-token`: `TOKEN_MIN_CHARS` characters of a token in a row. */
-export type Hint = RegExp | 'long-token';
+/** A part of the text; or `long-token`: it stands within `LONG_MIN_CHARS` characters of a token in a row. */
+export type Hint = HintForm | 'long-token';
+
+export interface HintForm {
+  readonly form: RegExp;
+  /** `NAMES` has to be in the text as well. */
+  readonly isOfName?: true;
+}
+
+/** Most texts have none of these words, which is seen at once. */
+export const NAMES = /pass|pwd|secret|token|key|credential|bearer|authorization/i;
 
 /** `$NAME`, `<your key>`, `***`, `/a/path`, `process.env.KEY`, `readKey()`: stands for a secret and is none. */
 export const isPlaceholder = (text: string): boolean =>
@@ -56,10 +65,10 @@ const BEFORE = '(?<![A-Za-z])';
 const PAGING = '(?:next|page|continuation|cursor|sync)';
 const VALUE = '(?:"([^"\\n]{1,500})"|\'([^\'\\n]{1,500})\'|([^\\s"\',;&|]{1,500}))';
 
-const PASSWORD_HINT = new RegExp(PASSWORD, 'i');
-const TOKEN_HINT = new RegExp(`${TOKEN}["']?\\s{0,5}[:=]`, 'i');
-const BEARER_HINT = /bearer|authorization/i;
-const ADDRESS_HINT = /:\/\/[^\s:/?#@"']{0,200}:[^\s/?#"']{1,300}@/;
+const PASSWORD_HINT: HintForm = { form: new RegExp(PASSWORD, 'i'), isOfName: true };
+const TOKEN_HINT: HintForm = { form: new RegExp(`${TOKEN}["']?\\s{0,5}[:=]`, 'i'), isOfName: true };
+const BEARER_HINT: HintForm = { form: /bearer|authorization/i, isOfName: true };
+const ADDRESS_HINT: HintForm = { form: /:\/\/[^\s:/?#@"']{0,200}:[^\s/?#"']{1,300}@/ };
 
 const SECRET_NAME = new RegExp(`(?:${PASSWORD}|${TOKEN})$`, 'i');
 const PASSWORD_NAME = new RegExp(`${PASSWORD}$`, 'i');
@@ -97,7 +106,11 @@ export function isNamedSecret(name: JudgedName, value: string | number): boolean
 }
 
 export const PATTERNS: readonly Pattern[] = [
-  { kind: 'private-key', hint: /-----BEGIN /, form: /-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g },
+  {
+    kind: 'private-key',
+    hint: { form: /-----BEGIN / },
+    form: /-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g,
+  },
   { kind: 'private-key', hint: 'long-token', form: /AGE-SECRET-KEY-1[0-9A-Z]{50,70}/g },
   {
     kind: 'aws-access-key',
@@ -118,7 +131,7 @@ export const PATTERNS: readonly Pattern[] = [
   },
   {
     kind: 'slack-token',
-    hint: /xox|xapp/,
+    hint: 'long-token',
     form: /(?<![A-Za-z0-9])(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,255}/g,
     counts: isMixed,
   },
@@ -152,7 +165,7 @@ export const PATTERNS: readonly Pattern[] = [
   { kind: 'service-token', hint: 'long-token', form: /(?<![A-Za-z0-9])dapi[a-f0-9]{32}/g },
   { kind: 'service-token', hint: 'long-token', form: /(?<![A-Za-z0-9])shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}/g },
   { kind: 'service-token', hint: 'long-token', form: /(?<![A-Za-z0-9])hv[sb]\.[A-Za-z0-9_-]{20,300}/g },
-  { kind: 'service-token', hint: /:AA/, form: /(?<![A-Za-z0-9])\d{8,10}:AA[A-Za-z0-9_-]{33}/g },
+  { kind: 'service-token', hint: { form: /:AA/ }, form: /(?<![A-Za-z0-9])\d{8,10}:AA[A-Za-z0-9_-]{33}/g },
   {
     kind: 'jwt',
     hint: 'long-token',

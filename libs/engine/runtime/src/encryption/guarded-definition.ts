@@ -181,7 +181,7 @@ class GuardedCall {
 /** Also as recovery finds it, without the step: nobody is there to be refused anything. */
 function guardedEffect(effect: EffectDefinition, guard: SecretGuard): EffectDefinition {
   const { operation, probe } = effect;
-  const told = async <T>(ask: () => Promise<T>): Promise<T> => {
+  const reporting = async <T>(ask: () => Promise<T>): Promise<T> => {
     try {
       return await ask();
     } catch (error) {
@@ -191,13 +191,13 @@ function guardedEffect(effect: EffectDefinition, guard: SecretGuard): EffectDefi
   return {
     ...effect,
     call: (request, context) =>
-      told(async () => {
+      reporting(async () => {
         const answer = await effect.call(request, context);
         if (!(answer instanceof PendingResult)) return answer;
         const { value } = guard.answered('response', `detail of ${operation}`, answer.detail);
         return value === answer.detail ? answer : new PendingResult(answer.token, value);
       }),
-    probe: probe && ((key, context) => told(() => probe(key, context))),
+    probe: probe && ((key, context) => reporting(() => probe(key, context))),
     recorded: (response) => guard.answered('response', `response of ${operation}`, response).value,
   };
 }
