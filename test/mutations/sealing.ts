@@ -180,7 +180,7 @@ export const SEALING_MUTATIONS: Mutations = {
   },
   'search-without-a-bound': {
     file: 'libs/model/secrets/src/find-secrets.ts',
-    edits: [['    if (this.#leftChars < 0) this.#end(place);\n', '']],
+    edits: [['    if (this.#leftChars < 0) this.#end();\n', '']],
     caughtBy: 'libs/model/secrets/src/find-secrets.test.ts',
     breaks: 'A search for secrets has a bound, and says where it stopped.',
   },

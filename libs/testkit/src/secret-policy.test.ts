@@ -161,7 +161,7 @@ describe.each(['report', 'mask', 'refuse'] as const)('a secret, by the policy %s
   afterAll(() => world.close());
 
   it.each(PLACES)('in %s', async (place) => {
-    expect(counts.get(`${metricOf(place)} github-token`)).toBeGreaterThan(0);
+    expect([...counts.keys()]).toContain(`${metricOf(place)} github-token`);
     expect(log.includes(tokenOf(place))).toBe(onSecret === 'report');
     const told = stored.filter((secret) => secret.definition === `leaky-${place}`);
     expect(told.some(({ where }) => where === metricOf(place))).toBe(onSecret === 'report');
@@ -180,8 +180,8 @@ describe.each(['report', 'mask', 'refuse'] as const)('a secret, by the policy %s
     } else if (place !== 'error') {
       // What a step threw can't be refused.
       const events = await world.ports.store.events(workflowId(place), 100);
-      const [question] = events.filter(({ type }) => type === 'WorkflowParked');
-      expect(question!.payload).toMatch(/secret-found.*github-token|github-token.*secret-found/);
+      const asked = events.filter(({ type }) => type === 'WorkflowParked').map(({ payload }) => payload);
+      expect(asked).toEqual([expect.stringMatching(/secret-found.*github-token|github-token.*secret-found/)]);
     }
   });
 

@@ -63,8 +63,6 @@ const poolsOf = (text: string): readonly PoolConfig[] =>
 /** Partitions of one log that can be asked for: more than brokers are known to carry. */
 const PARTITIONS_MOST = 131_072;
 
-const onSecret = z.enum(['report', 'mask', 'refuse']).default('report');
-
 const settings = {
   TIDEMARK_KAFKA_BROKERS: list,
   TIDEMARK_REDIS_URL: serverUrl('redis', 'rediss'),
@@ -120,7 +118,7 @@ const settings = {
   /** The key that wraps data keys: `file:///PATH`, `aws-kms:KEY?region=…`, `transit:https://HOST/MOUNT/KEY?tokenFile=…`. */
   TIDEMARK_KEYS_URL: keysAddress.default(''),
   /** What is done about secrets in what workflows store, where their definition doesn't say: `report`, `mask` or `refuse`. */
-  TIDEMARK_ON_SECRET: onSecret,
+  TIDEMARK_ON_SECRET: z.enum(['report', 'mask', 'refuse']).default('report'),
   /** The key of fields that schemas mark as secret, in the same forms: who may use it may read them. */
   TIDEMARK_SECRETS_KEYS_URL: keysAddress.default(''),
   /** How long archived history stays warm, and how long it is kept at all (empty: for ever), unless a tenant's policy says otherwise. */
@@ -266,8 +264,10 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
 }
 
 /** Of a folder. Throws `ConfigError` (`setting-invalid`). */
-export const onSecretFromEnv = (env: Readonly<Record<string, string | undefined>>): OnSecret =>
-  checked(z.object({ TIDEMARK_ON_SECRET: onSecret }), env).TIDEMARK_ON_SECRET;
+export function onSecretFromEnv(env: Readonly<Record<string, string | undefined>>): OnSecret {
+  const { TIDEMARK_ON_SECRET } = settings;
+  return checked(z.object({ TIDEMARK_ON_SECRET }), env).TIDEMARK_ON_SECRET;
+}
 
 /** What a folder's compactor is told of them; the rest of its policy is the defaults. Throws `ConfigError` (`setting-invalid`). */
 export function compactionFromEnv(
