@@ -153,6 +153,17 @@ export const life: Dashboard = {
           queries: [{ expr: 'sum(rate(memory_scope_violations_total[$__rate_interval]))', legend: 'stopped' }],
         },
         {
+          title: 'Secrets in state',
+          says: 'What looked like a secret in something that a workflow stores, by what it stood in; masked and refused ones too. Without what only looks random.',
+          unit: 'ops',
+          queries: [
+            {
+              expr: 'sum by (place) (rate(secrets_found_total{kind!="high-entropy"}[$__rate_interval]))',
+              legend: '{{place}}',
+            },
+          ],
+        },
+        {
           title: 'Recall precision',
           says: 'Share of recalled summaries that fit the question, by words or meaning: a proxy.',
           unit: 'percentunit',

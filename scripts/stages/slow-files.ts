@@ -120,6 +120,10 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
     why: 'Calls that wait for their turn, for as long as providers ask.',
   },
   'libs/testkit/src/schedules.test.ts': { seconds: 9, why: 'Days of schedules in worlds whose clock is moved on.' },
+  'libs/testkit/src/secret-policy.test.ts': {
+    seconds: 11,
+    why: 'A secret in each place that a workflow stores something in, by each policy, in worlds of their own.',
+  },
   'libs/testkit/src/servers/servers.cluster.test.ts': {
     seconds: 12,
     why: 'Servers of its own that are killed and started again.',

@@ -150,9 +150,37 @@ export const SEALING_MUTATIONS: Mutations = {
     caughtBy: 'libs/author/effects/src/http-effect.test.ts',
     breaks: 'Credentials that were sent are masked in what is made of an answer.',
   },
+  'found-secrets-are-stored': {
+    file: 'libs/engine/runtime/src/kernel/secret-guard.ts',
+    edits: [
+      ["    if (found.length === 0 || this.#onSecret === 'report') return { value };\n", '    return { value };\n'],
+    ],
+    caughtBy: 'libs/engine/runtime/src/kernel/secret-guard.test.ts',
+    breaks: 'What looks like a secret is masked or refused before it is stored, where the policy says so.',
+  },
+  'calls-are-given-the-mask': {
+    file: 'libs/engine/runtime/src/effects/effect-journal.ts',
+    edits: [['this.#host.callEffect(effect, effect.asked ?? request, {', 'this.#host.callEffect(effect, request, {']],
+    caughtBy: 'libs/testkit/src/secret-policy.test.ts',
+    breaks: 'A call whose request is recorded masked is given what was asked.',
+  },
+  'answers-are-recorded-as-they-came': {
+    file: 'libs/engine/runtime/src/effects/effect-recovery.ts',
+    edits: [
+      ['  return effect.recorded === undefined ? response : effect.recorded(response);\n', '  return response;\n'],
+    ],
+    caughtBy: 'libs/testkit/src/secret-policy.test.ts',
+    breaks: 'An answer with a secret is recorded masked, and never as it came.',
+  },
+  'refused-answers-are-passed-on': {
+    file: 'libs/engine/runtime/src/encryption/guarded-definition.ts',
+    edits: [['    if (this.#problem !== undefined) throw this.#problem;\n    return value;\n', '    return value;\n']],
+    caughtBy: 'libs/testkit/src/secret-policy.test.ts',
+    breaks: 'A step whose effect answered with a secret fails, where the policy refuses it.',
+  },
   'search-without-a-bound': {
     file: 'libs/model/secrets/src/find-secrets.ts',
-    edits: [['    if (this.#leftChars < 0) this.#end(place);\n', '']],
+    edits: [['    if (this.#leftChars < 0) this.#end();\n', '']],
     caughtBy: 'libs/model/secrets/src/find-secrets.test.ts',
     breaks: 'A search for secrets has a bound, and says where it stopped.',
   },

@@ -16,7 +16,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import { Host } from '@tidemark/host';
-import { type Clock, type EventLog, type LogRecord, noTelemetry, type RowStore } from '@tidemark/ports';
+import { type Clock, type EventLog, type LogRecord, noTelemetry, type RowStore, type Telemetry } from '@tidemark/ports';
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue } from '@tidemark/queue-memory';
 import {
   bulkHost,
@@ -31,6 +31,7 @@ import {
   type RebuiltCall,
   type Run,
   rebuildCalls,
+  type SecretPolicy,
   type StartOptions,
   scheduleHost,
   sessionMemory,
@@ -72,6 +73,10 @@ export interface TestWorldOptions {
   readonly onError?: (where: string, error: unknown) => void;
   /** Told of each piece of a streamed answer. */
   readonly onDelta?: WorkerOptions['onDelta'];
+  /** Counts what is measured. */
+  readonly telemetry?: Telemetry;
+  /** What is done about secrets, where a definition doesn't say. */
+  readonly secretPolicy?: SecretPolicy;
   /** Draws traces of what happens, of each coordinator's life. */
   readonly traces?: (ports: Ports) => TraceSink;
 }
@@ -118,7 +123,8 @@ export class TestWorld {
       queue: createMemoryQueue(),
       hints: createMemoryHints(),
       liveness: createMemoryLiveness(),
-      telemetry: noTelemetry,
+      telemetry: options.telemetry ?? noTelemetry,
+      secretPolicy: options.secretPolicy,
       clock,
       prng: systemPrng,
       digest: sha256Digest,

@@ -59,6 +59,10 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   ),
   workflows_parked: gauge('Workflows that wait for a person, by reason.', '1', ['reason']),
   memory_scope_violations_total: counter('Reads of working memory, and prompts, that were out of scope.'),
+  secrets_found_total: counter(
+    'What looked like a secret in something that a workflow stores, by what it stood in and its kind; masked and refused ones too.',
+    ['place', 'kind'],
+  ),
   session_summaries_missing_total: counter('Failed workflows whose session was left without a summary.'),
   checkpoint_resumes_total: counter(
     'Interrupted workflows by outcome: resumed, with a new checkpoint; stopped: parked, compensated or ended before one. Of all in workflows_interrupted_total.',

@@ -38,6 +38,7 @@ export interface AnySpec extends ContextSpec {
   readonly retry?: object | undefined;
   readonly placement?: string | undefined;
   readonly onFailure?: string | undefined;
+  readonly onSecret?: string | undefined;
   readonly stepBudget?: number | undefined;
   readonly timeout?: string | number | undefined;
   readonly upcast?: object | undefined;
@@ -68,6 +69,7 @@ const KNOWN = [
     'retry',
     'placement',
     'onFailure',
+    'onSecret',
     'stepBudget',
     'timeout',
     'upcast',
@@ -80,6 +82,7 @@ const STEP_KNOWN = ['run', 'durability', 'retry', 'compensate', 'gate', 'plans']
 const DURABILITIES: readonly unknown[] = ['durable', 'staged', undefined];
 const PLACEMENTS: readonly unknown[] = ['exclusive', 'shared', undefined];
 const ON_FAILURES: readonly unknown[] = ['park', 'fail', 'compensate', undefined];
+const ON_SECRETS: readonly unknown[] = ['report', 'mask', 'refuse', undefined];
 
 /** Everything wrong with a definition, and the starts that follow from it. */
 export function checkSpec(spec: AnySpec): {
@@ -123,6 +126,9 @@ function settingProblems(spec: AnySpec): DefinitionProblem[] {
   if (!DURABILITIES.includes(spec.durability)) problems.push(durabilityProblem(''));
   if (!ON_FAILURES.includes(spec.onFailure)) {
     problems.push(problem('on-failure-invalid', "onFailure must be 'park', 'fail' or 'compensate'."));
+  }
+  if (!ON_SECRETS.includes(spec.onSecret)) {
+    problems.push(problem('on-secret-invalid', "onSecret must be 'report', 'mask' or 'refuse'."));
   }
   if (spec.onFailure === 'compensate' && spec.effects === undefined) {
     const message =

@@ -4,7 +4,7 @@
  */
 
 import type { Priority } from '@tidemark/core';
-import type { Definition, EffectDefinition, FragmentDraft } from '@tidemark/runtime';
+import type { Definition, EffectDefinition, FragmentDraft, OnSecret } from '@tidemark/runtime';
 import type { ContextSpec } from './context-spec.ts';
 import type { Limit } from './dispatch-spec.ts';
 import type { Effect } from './effect.ts';
@@ -128,6 +128,14 @@ export interface WorkflowSpec<
    * undoes first what it did.
    */
   readonly onFailure?: 'park' | 'fail' | 'compensate' | undefined;
+  /**
+   * When something that is to be stored holds what looks like a secret (a key, a token, a password: by its form or its name). `report`: it is
+   * stored, counted and warned of. `mask`: `[masked KIND]` is stored in its place, and is what later steps read; a call of an effect is given
+   * what was asked, a model what is stored. `refuse`: nothing of it is stored: a start or a signal throws, a step fails for good
+   * (`secret-found`); what an effect or a model has answered is stored masked first. Fields in `secret()` are exempt. By default as
+   * `TIDEMARK_ON_SECRET` says, else `report`.
+   */
+  readonly onSecret?: OnSecret | undefined;
   /** 1 is served first, 5 last, over all tenants; default 3. Within one priority tenants take turns. */
   readonly priority?: Priority | ((input: Frozen<Parsed<NoInfer<Input>>>) => Priority) | undefined;
   /** What keeps a workflow waiting while too many others of the same key are at work, or began a moment ago. */

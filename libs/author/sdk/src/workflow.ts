@@ -75,6 +75,7 @@ interface CheckedSpec extends AnySpec, ContextSpec, DispatchSpec {
   readonly durability?: 'durable' | 'staged' | undefined;
   readonly placement?: 'exclusive' | 'shared' | undefined;
   readonly onFailure?: Definition['onFailure'] | undefined;
+  readonly onSecret?: Definition['onSecret'];
   readonly agent?: boolean | undefined;
   readonly upcast?: { readonly [from: number]: VersionUpcast } | undefined;
 }
@@ -127,6 +128,7 @@ function build(spec: CheckedSpec): Workflow {
     starts,
     effects,
     onFailure: spec.onFailure ?? 'park',
+    ...(spec.onSecret !== undefined && { onSecret: spec.onSecret }),
     ...(spec.timeout !== undefined && { timeoutMs: checkedDuration('timeout', spec.timeout) }),
     stepBudget: spec.stepBudget ?? STEP_BUDGET_DEFAULT_COUNT,
     upcasters: upcasters(spec.upcast, title),

@@ -156,6 +156,7 @@ export { ACCESS_SUBJECT, BULK_ACTS, type BulkAct, OVERLAPS, type Overlap } from 
 export { Pace } from './kernel/pace.ts';
 export { type ColdHistory, LamportClock, type Ports, type SessionMemory } from './kernel/ports.ts';
 export { DEFAULT_RETRY, type RetryPolicy } from './kernel/retry.ts';
+export type { OnSecret, SecretPolicy, StoredSecret } from './kernel/secret-guard.ts';
 export { storableText } from './kernel/storable-text.ts';
 export { sha256Digest, systemClock, systemPrng } from './kernel/system.ts';
 export {

@@ -47,6 +47,7 @@ export type MetricName =
   | 'storage_bytes'
   | 'storage_workflow_bytes'
   | 'memory_scope_violations_total'
+  | 'secrets_found_total'
   | 'session_summaries_missing_total'
   | 'trace_spans_exported_total'
   | 'trace_spans_dropped_total'

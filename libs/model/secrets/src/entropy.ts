@@ -4,7 +4,14 @@
  * its name says that it is a key, the patterns find it. Pure.
  */
 
-import { ENTROPY_MIN_BITS, PART_MEAN_CHARS, PIECE_MAX_CHARS, TOKEN_MAX_CHARS, TOKEN_MIN_CHARS } from './limits.ts';
+import {
+  ENTROPY_MIN_BITS,
+  LONG_MIN_CHARS,
+  PART_MEAN_CHARS,
+  PIECE_MAX_CHARS,
+  TOKEN_MAX_CHARS,
+  TOKEN_MIN_CHARS,
+} from './limits.ts';
 
 /** What is long and random, and public. */
 const PUBLIC: readonly RegExp[] = [
@@ -46,9 +53,45 @@ const IDS: readonly RegExp[] = [
 ];
 
 const TOKEN = new RegExp(`[A-Za-z0-9+/_=.~-]{${TOKEN_MIN_CHARS},}`, 'g');
+/** Nothing but an id or a digest in hexadecimal: most long tokens of most data. */
+const PLAIN_ID = /^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{20,})$/i;
 
-/** Where random tokens stand, as `[start, end)`. */
-export function randomTokens(text: string): readonly (readonly [number, number])[] {
+/** Characters of tokens, by their codes. */
+const IN_TOKEN = new Uint8Array(128);
+for (let code = 0; code < IN_TOKEN.length; code += 1) {
+  IN_TOKEN[code] = /[A-Za-z0-9+/_=.~-]/.test(String.fromCharCode(code)) ? 1 : 0;
+}
+
+/**
+ * The tokens of `LONG_MIN_CHARS` characters or more, without those that are an id or a digest and nothing else. Most texts are words: so only
+ * every 15th character is looked at, and those around it where it is of a token, which any long one covers.
+ */
+export function longTokens(text: string): readonly string[] {
+  const tokens: string[] = [];
+  for (let at = LONG_MIN_CHARS - 1; at < text.length; at += LONG_MIN_CHARS) {
+    if (!isInToken(text, at)) continue;
+    let start = at;
+    while (isInToken(text, start - 1)) start -= 1;
+    let end = at + 1;
+    while (isInToken(text, end)) end += 1;
+    at = end;
+    if (end - start < LONG_MIN_CHARS) continue;
+    const token = text.slice(start, end);
+    if (!PLAIN_ID.test(token)) tokens.push(token);
+  }
+  return tokens;
+}
+
+function isInToken(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code < IN_TOKEN.length && IN_TOKEN[code] === 1;
+}
+
+/** Where random tokens stand, as `[start, end)`. `tokens`: the long ones of the text. */
+export function randomTokens(text: string, tokens = longTokens(text)): readonly (readonly [number, number])[] {
+  const mayBe = (token: string): boolean =>
+    token.length >= TOKEN_MIN_CHARS && (token.length > TOKEN_MAX_CHARS || isRandom(token));
+  if (!tokens.some(mayBe)) return [];
   let rest = text;
   // Of the same length, so that positions stay.
   for (const form of PUBLIC) rest = rest.replace(form, (found) => ' '.repeat(found.length));
@@ -61,6 +104,7 @@ export function randomTokens(text: string): readonly (readonly [number, number])
 }
 
 function isRandom(token: string): boolean {
+  if (!isMixed(token) || isNameOnly(token)) return false;
   let rest = token;
   for (const form of IDS) rest = rest.replace(form, '-');
   if (rest.includes('/') && isPath(rest)) return false;
@@ -81,9 +125,15 @@ function isPath(token: string): boolean {
   return words.length * 3 >= parts.length * 2 && parts.some((part) => meanPiece(part) >= PIECE_MAX_CHARS);
 }
 
+/** `someWordsTogether`: without a digit, and in words. */
+const isNameOnly = (token: string): boolean => /^[A-Za-z]+$/.test(token) && meanPiece(token) >= PIECE_MAX_CHARS;
+
+/** Letters with digits, or in both cases. */
+const isMixed = (text: string): boolean =>
+  /\d/.test(text) ? /[A-Za-z]/.test(text) : /[a-z]/.test(text) && /[A-Z]/.test(text);
+
 function looksRandom(text: string): boolean {
-  if (!/\d/.test(text) && !(/[a-z]/.test(text) && /[A-Z]/.test(text))) return false;
-  if (!/[A-Za-z]/.test(text)) return false;
+  if (!isMixed(text)) return false;
   return meanPiece(text) < PIECE_MAX_CHARS && entropyBits(text) >= ENTROPY_MIN_BITS;
 }
 

@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { findSecrets, maskSecrets, secretPlaces } from './find-secrets.ts';
+import { findSecrets, isGuess, maskedValue, maskSecrets, secretPlaces } from './find-secrets.ts';
 
 /** Letters and digits as a generator makes them; the same every time. */
 const MADE = ['q7Zr2mX9wK4v', 'B8nT1cJ6yH3d', 'F5gL0sPaRe7U', 'x2Vb9QkM4oWj', 'N6tE1zYh8CiG'].join('').repeat(3);
@@ -117,6 +117,7 @@ const GOOD: readonly string[] = [
   'access_key: 2026-11-22 rotated',
   'api_key: none',
   'token: 8000, session_token: 3600',
+  'next_token: CAUQAA12345 page-token=b2Zmc2V0OjEw',
 ];
 
 describe('the search for secrets', () => {
@@ -191,6 +192,33 @@ describe('the search for secrets', () => {
     const token = `gh${'p_'}${made(36)}`;
     expect(maskSecrets(`push with ${token}, then wait`)).toBe('push with [masked github-token], then wait');
     expect(maskSecrets(`a=1 password${'='}hunter22 b=2`)).toBe('a=1 password=[masked password] b=2');
+  });
+
+  it('knows the word token from the name of one', () => {
+    expect(findSecrets([{ token: 'Europe' }, { token: 'correcthorse' }, { nextToken: 'CAUQAA12' }])).toEqual([]);
+    expect(findSecrets({ sessionToken: 'correcthorse', token: 'live12345678' })).toHaveLength(2);
+  });
+
+  it('masks data in its places, and what its name tells of as a whole', () => {
+    const token = `gh${'p_'}${made(36)}`;
+    const options = { isExempt: (text: string) => text === 'kept', isMasked: (kind: string) => !isGuess(kind) };
+    const random = made(40);
+    const value = { a: [`push ${token}`, random], apiKey: 123456, b: { password: 'kept', secret: 'correcthorse' } };
+    const masked = maskedValue(value, options);
+    expect(masked).toEqual({
+      a: ['push [masked github-token]', random],
+      apiKey: '[masked password]',
+      b: { password: 'kept', secret: '[masked password]' },
+    });
+    expect(maskedValue(masked, options)).toBe(masked);
+  });
+
+  it('finds the same wherever in a text it stands', () => {
+    for (const [kind, text] of BAD) {
+      for (const before of ['', '\n', 'word '.repeat(7), `${'-'.repeat(19)} `, 'é '.repeat(21)]) {
+        expect(findSecrets(`${before}${text}`)).toContainEqual({ place: '', kind });
+      }
+    }
   });
 
   it('does not pass what it can not look at', () => {

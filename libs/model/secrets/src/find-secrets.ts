@@ -5,18 +5,19 @@
  * (`too-deep-to-search`, `too-large-to-search`). Pure.
  */
 
-import { randomTokens } from './entropy.ts';
+import { longTokens, randomTokens } from './entropy.ts';
 import {
   DEPTH_MAX,
   FORM_MIN_CHARS,
   FOUND_MAX_COUNT,
+  NAMES_KEPT_COUNT,
   PLACE_KEY_MAX_CHARS,
   PLACES_REPORTED_MAX,
   SEARCH_MAX_CHARS,
   SEARCH_TEXT_CHARS,
   SEARCH_VALUE_CHARS,
 } from './limits.ts';
-import { isNamedSecret, type JudgedName, judgeName, PATTERNS } from './patterns.ts';
+import { isNamedSecret, type JudgedName, judgeName, NAMES, PATTERNS } from './patterns.ts';
 
 export interface FoundSecret {
   /** JSON pointer (RFC 6901); empty: the value itself. A key that is a secret reads `(a key)`, a long one ends with `…`. */
@@ -25,28 +26,37 @@ export interface FoundSecret {
   readonly kind: string;
 }
 
+/** Texts that are none, whatever they look like: what is sealed, for one. */
+export type IsExempt = (text: string) => boolean;
+
+const nothingExempt: IsExempt = () => false;
+
 /**
  * Every secret in the value, in the order of its places; each place and kind once. Where there is more than one search looks
  * at, or tells, the last find is the place from which on nobody has looked (`too-large-to-search`).
  */
-export function findSecrets(value: unknown): FoundSecret[] {
-  const search = new Search();
-  search.value(value, '', undefined, 0);
+export function findSecrets(value: unknown, isExempt: IsExempt = nothingExempt): FoundSecret[] {
+  const search = new Search(isExempt);
+  search.value(value, undefined, 0);
   return search.found;
 }
 
 /** The text with each secret replaced by `[masked kind]`; a text that is too large to be searched goes as a whole. */
-export function maskSecrets(text: string): string {
-  if (text.length > SEARCH_MAX_CHARS) return `[masked ${TOO_LARGE}]`;
+export const maskSecrets = (text: string): string =>
+  text.length > SEARCH_MAX_CHARS ? markOf(TOO_LARGE) : maskedText(text, () => true);
+
+function maskedText(text: string, isMasked: (kind: string) => boolean): string {
   let masked = '';
   let at = 0;
   for (const { start, end, kind } of spansIn(text)) {
-    if (end <= at) continue;
-    masked += `${text.slice(at, Math.max(start, at))}[masked ${kind}]`;
+    if (end <= at || !isMasked(kind)) continue;
+    masked += text.slice(at, Math.max(start, at)) + markOf(kind);
     at = end;
   }
-  return masked + text.slice(at);
+  return at === 0 ? text : masked + text.slice(at);
 }
+
+const markOf = (kind: string): string => `[masked ${kind}]`;
 
 /** `/notes/2/text (github-token), /artifacts/env (password) and 3 more`. */
 export function secretPlaces(found: readonly FoundSecret[]): string {
@@ -58,62 +68,132 @@ export function secretPlaces(found: readonly FoundSecret[]): string {
 }
 
 const TOO_LARGE = 'too-large-to-search';
+const GUESSED = 'high-entropy';
+const TOO_DEEP = 'too-deep-to-search';
+
+/** By its randomness alone, which ids have as well: nanoids, cursors, digests in base64. */
+export const isGuess = (kind: string): boolean => kind === GUESSED;
+/** Of a find: nobody has looked there. */
+export const isUnsearched = ({ kind }: FoundSecret): boolean => kind === TOO_LARGE || kind === TOO_DEEP;
 
 class Search {
   readonly found: FoundSecret[] = [];
+  readonly #isExempt: IsExempt;
+  /** Names of members and places in lists, down to the value that is looked at. */
+  readonly #path: (string | number)[] = [];
   #leftChars = SEARCH_MAX_CHARS;
   #isOver = false;
 
+  constructor(isExempt: IsExempt) {
+    this.#isExempt = isExempt;
+  }
+
   /** `name`: of the value, or of the list that it is in. */
-  value(value: unknown, place: string, name: JudgedName | undefined, depth: number): void {
-    if (!this.#spend(typeof value === 'string' ? value : '', place)) return;
+  value(value: unknown, name: JudgedName | undefined, depth: number): void {
+    if (!this.#spend(typeof value === 'string' ? value : '')) return;
     if (typeof value === 'string') {
-      for (const kind of kindsIn(value, name)) this.#report(place, kind);
+      if (this.#isExempt(value)) return;
+      for (const kind of kindsIn(value, name)) this.#report(kind);
       return;
     }
-    if (typeof value === 'number' && name !== undefined && isNamedSecret(name, value)) this.#report(place, 'password');
+    if (typeof value === 'number' && name !== undefined && isNamedSecret(name, value)) this.#report('password');
     if (typeof value !== 'object' || value === null) return;
     if (depth >= DEPTH_MAX) {
-      this.#report(place, 'too-deep-to-search');
+      this.#report(TOO_DEEP);
       return;
     }
     if (Array.isArray(value)) {
       for (let at = 0; at < value.length && !this.#isOver; at += 1) {
-        this.value(value[at], `${place}/${at}`, name, depth + 1);
+        this.#path.push(at);
+        this.value(value[at], name, depth + 1);
+        this.#path.pop();
       }
       return;
     }
     for (const [key, each] of Object.entries(value)) {
       if (this.#isOver) return;
-      this.#member(key, each, place, depth);
+      this.#member(key, each, depth);
     }
   }
 
-  #member(key: string, value: unknown, place: string, depth: number): void {
-    if (!this.#spend(key, place)) return;
+  #member(key: string, value: unknown, depth: number): void {
+    if (!this.#spend(key)) return;
     const kinds = kindsIn(key, undefined);
-    for (const kind of kinds) this.#report(`${place}/(a key)`, kind);
-    this.value(value, `${place}/${kinds.size > 0 ? '(a key)' : shownKey(key)}`, judgeName(key), depth + 1);
+    for (const kind of kinds) this.#report(kind, '/(a key)');
+    this.#path.push(kinds.size > 0 ? '(a key)' : key);
+    this.value(value, judgedName(key), depth + 1);
+    this.#path.pop();
   }
 
   /** False: that is more than one search looks at. */
-  #spend(text: string, place: string): boolean {
+  #spend(text: string): boolean {
     if (this.#isOver) return false;
     this.#leftChars -= text.length + (isPlain(text) ? SEARCH_VALUE_CHARS : SEARCH_TEXT_CHARS);
-    if (this.#leftChars < 0) this.#end(place);
+    if (this.#leftChars < 0) this.#end();
     return !this.#isOver;
   }
 
-  #report(place: string, kind: string): void {
+  #report(kind: string, below = ''): void {
     if (this.#isOver) return;
-    if (this.found.length === FOUND_MAX_COUNT - 1) this.#end(place);
-    else this.found.push({ place, kind });
+    if (this.found.length === FOUND_MAX_COUNT - 1) this.#end();
+    else this.found.push({ place: this.#place() + below, kind });
   }
 
-  #end(place: string): void {
+  #end(): void {
     this.#isOver = true;
-    this.found.push({ place, kind: TOO_LARGE });
+    this.found.push({ place: this.#place(), kind: TOO_LARGE });
   }
+
+  #place(): string {
+    return this.#path.map((part) => `/${typeof part === 'number' ? part : shownKey(part)}`).join('');
+  }
+}
+
+export interface MaskOptions {
+  readonly isExempt: IsExempt;
+  /** Finds of other kinds stay as they are. */
+  readonly isMasked: (kind: string) => boolean;
+}
+
+/**
+ * JSON with each secret replaced by `[masked kind]`: a part of a text, or all of a value that its name tells of, also of a number. The
+ * value itself where nothing was; the same for the same value. To be asked once a search has looked at all of it.
+ */
+export function maskedValue(value: unknown, { isExempt, isMasked }: MaskOptions): unknown {
+  const text = (given: string, name: JudgedName | undefined): string => {
+    if (isExempt(given)) return given;
+    const spans = maskedText(given, isMasked);
+    if (spans !== given || name === undefined || !isMasked('password')) return spans;
+    return spansIn(given).length === 0 && isNamedSecret(name, given) ? markOf('password') : given;
+  };
+  const masked = (given: unknown, name: JudgedName | undefined): unknown => {
+    if (typeof given === 'string') return text(given, name);
+    if (typeof given === 'number') {
+      return name !== undefined && isMasked('password') && isNamedSecret(name, given) ? markOf('password') : given;
+    }
+    if (typeof given !== 'object' || given === null) return given;
+    if (Array.isArray(given)) {
+      const items = given.map((each) => masked(each, name));
+      return items.some((each, at) => each !== given[at]) ? items : given;
+    }
+    const before = Object.entries(given);
+    const taken = new Set<string>();
+    const after = before.map(([key, each]): [string, unknown] => [
+      freeName(text(key, undefined), taken),
+      masked(each, judgedName(key)),
+    ]);
+    const isSame = after.every(([key, each], at) => key === before[at]![0] && each === before[at]![1]);
+    return isSame ? given : Object.fromEntries(after);
+  };
+  return masked(value, undefined);
+}
+
+/** Two keys may be masked alike: none is lost. */
+function freeName(name: string, taken: Set<string>): string {
+  let free = name;
+  for (let count = 2; taken.has(free); count += 1) free = `${name} ${count}`;
+  taken.add(free);
+  return free;
 }
 
 function shownKey(key: string): string {
@@ -121,14 +201,34 @@ function shownKey(key: string): string {
   return shown.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
+/** The same few names stand in most data. */
+const judged = new Map<string, JudgedName>();
+
+function judgedName(name: string): JudgedName {
+  const known = judged.get(name);
+  if (known !== undefined) return known;
+  const fresh = judgeName(name);
+  if (name.length > PLACE_KEY_MAX_CHARS) return fresh;
+  if (judged.size >= NAMES_KEPT_COUNT) judged.clear();
+  judged.set(name, fresh);
+  return fresh;
+}
+
 /** Most keys, and many values. */
 const isPlain = (text: string): boolean => text.length < FORM_MIN_CHARS && !/[=:\s]/.test(text);
 
+const NO_KINDS: ReadonlySet<string> = new Set();
+const PASSWORD_ONLY: ReadonlySet<string> = new Set(['password']);
+
 function kindsIn(text: string, name: JudgedName | undefined): ReadonlySet<string> {
-  const kinds = new Set(spansIn(text).map(({ kind }) => kind));
-  if (kinds.size === 0 && name !== undefined && isNamedSecret(name, text)) kinds.add('password');
-  return kinds;
+  const spans = spansIn(text);
+  if (spans.length > 0) return new Set(spans.map(({ kind }) => kind));
+  return name !== undefined && isNamedSecret(name, text) ? PASSWORD_ONLY : NO_KINDS;
 }
+
+/** Every form without a long token has one of these: most sentences have none. */
+const isMarked = (text: string): boolean =>
+  text.includes(':') || text.includes('=') || /\d/.test(text) || text.includes('-----BEGIN ');
 
 interface Span {
   readonly start: number;
@@ -136,11 +236,21 @@ interface Span {
   readonly kind: string;
 }
 
+const NO_SPANS: readonly Span[] = [];
+const HINTS = [...new Set(PATTERNS.flatMap(({ hint }) => (hint === 'long-token' ? [] : [hint])))];
+
 /** By start, none within another; what a pattern has found is not told again for its entropy. */
 function spansIn(text: string): readonly Span[] {
-  if (isPlain(text)) return [];
-  let spans: readonly Span[] = [];
-  for (const { kind, form, counts } of PATTERNS) {
+  if (isPlain(text)) return NO_SPANS;
+  const tokens = longTokens(text);
+  if (tokens.length === 0 && !isMarked(text)) return NO_SPANS;
+  const isNamed = NAMES.test(text);
+  const hinted = HINTS.filter(({ form, isOfName }) => (isNamed || !isOfName) && form.test(text));
+  if (tokens.length === 0 && hinted.length === 0) return NO_SPANS;
+  const joined = tokens.join(' ');
+  let spans = NO_SPANS;
+  for (const { kind, form, counts, hint } of PATTERNS) {
+    if (hint === 'long-token' ? joined.search(form) < 0 : !hinted.includes(hint)) continue;
     const found: Span[] = [];
     for (const match of text.matchAll(form)) {
       const secret = match.slice(1).find((group) => group !== undefined) ?? match[0];
@@ -151,7 +261,7 @@ function spansIn(text: string): readonly Span[] {
     }
     spans = withOthers(spans, found);
   }
-  const random = randomTokens(text).map(([start, end]) => ({ start, end, kind: 'high-entropy' }));
+  const random = randomTokens(text, tokens).map(([start, end]) => ({ start, end, kind: GUESSED }));
   return withOthers(spans, random);
 }
 

@@ -2,6 +2,15 @@
 
 export { withoutCredentials } from './address-credentials.ts';
 export { EchoMask } from './echo-mask.ts';
-export { type FoundSecret, findSecrets, maskSecrets, secretPlaces } from './find-secrets.ts';
+export {
+  type FoundSecret,
+  findSecrets,
+  type IsExempt,
+  isGuess,
+  isUnsearched,
+  maskedValue,
+  maskSecrets,
+  secretPlaces,
+} from './find-secrets.ts';
 export { ECHO_MIN_CHARS } from './limits.ts';
 export { PATTERNS } from './patterns.ts';

@@ -3,6 +3,8 @@
 /** Characters of a token that is judged by its entropy: a shorter one may be a word, a longer one is data. */
 export const TOKEN_MIN_CHARS = 20;
 export const TOKEN_MAX_CHARS = 512;
+/** Characters of a token that may hold a known form: the shortest that all of them but names have. */
+export const LONG_MIN_CHARS = 15;
 /** Bits a character, from which on a token may be random: English words joined to a name have about 3.3. */
 export const ENTROPY_MIN_BITS = 3.4;
 /** Characters that stand together in one case or as digits: names have about 5, random base62 less than 2. */
@@ -11,6 +13,8 @@ export const PIECE_MAX_CHARS = 2.9;
 export const NAMED_MIN_CHARS = 6;
 /** The same where it is after the name of a password, and has a digit. */
 export const PIN_MIN_CHARS = 4;
+/** The same after the name of a token, with letters and digits. */
+export const TOKEN_NAMED_MIN_CHARS = 8;
 /** Levels of nesting that are looked at; deeper data is told as a find of its own, since nobody has seen it. */
 export const DEPTH_MAX = 200;
 /** Places that are named in a message; the others are counted. */
@@ -37,3 +41,5 @@ export const ECHO_DEPTH_MAX = 1_000;
 /** Characters of secrets that are compared with one text: so many for each of its own, and these besides. A text that would take more is masked whole. */
 export const ECHO_WORK_FACTOR = 64;
 export const ECHO_WORK_MIN_CHARS = 1_048_576;
+/** Names of members whose judgement is remembered. */
+export const NAMES_KEPT_COUNT = 1_024;

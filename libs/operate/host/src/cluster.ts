@@ -21,6 +21,7 @@ import { embedderIn } from './memory-index.ts';
 import { openMetricsEndpoint } from './metrics-endpoint.ts';
 import { Opened } from './opened.ts';
 import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
+import { secretPolicy } from './secret-policy.ts';
 import { sentMetrics } from './sent-metrics.ts';
 import { type Below, openBlobs, openObjects, viewsOver } from './tiers.ts';
 
@@ -63,6 +64,7 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
       watch,
       memory: sessionMemory({ store: views.store, embedder, telemetry }),
       secrets: below.secrets?.workflows,
+      secretPolicy: secretPolicy(config.onSecret, options.onWarning),
     };
     const { partitionsMax, admission } = config;
     const { retention } = config.tiers;

@@ -3,7 +3,7 @@
 import { networkInterfaces } from 'node:os';
 import { ConfigError, DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
 import type { PresenceOptions, PresenceTls } from '@tidemark/queue-bullmq';
-import type { Admission, RetentionPolicy } from '@tidemark/runtime';
+import type { Admission, OnSecret, RetentionPolicy } from '@tidemark/runtime';
 import { type MetricsSettings, metricsSettings, type TraceSettings, traceSettings } from '@tidemark/traces';
 import { z } from 'zod';
 import { type TlsConfig, tlsFromEnv } from './tls.ts';
@@ -114,6 +114,8 @@ const settings = {
   TIDEMARK_ENCRYPTION: z.enum(['on', 'off']).default('on'),
   /** The key that wraps data keys: `file:///PATH`, `aws-kms:KEY?region=…`, `transit:https://HOST/MOUNT/KEY?tokenFile=…`. */
   TIDEMARK_KEYS_URL: keysAddress.default(''),
+  /** What is done about secrets in what workflows store, where their definition doesn't say: `report`, `mask` or `refuse`. */
+  TIDEMARK_ON_SECRET: z.enum(['report', 'mask', 'refuse']).default('report'),
   /** The key of fields that schemas mark as secret, in the same forms: who may use it may read them. */
   TIDEMARK_SECRETS_KEYS_URL: keysAddress.default(''),
   /** How long archived history stays warm, and how long it is kept at all (empty: for ever), unless a tenant's policy says otherwise. */
@@ -178,6 +180,7 @@ export interface ClusterConfig {
   /** Empty: nothing is encrypted. */
   readonly keysUrl: string;
   readonly secretsUrl: string;
+  readonly onSecret: OnSecret;
   /** How connections are secured. */
   readonly tls: TlsConfig;
 }
@@ -243,6 +246,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
     memoryWords: data.TIDEMARK_MEMORY_WORDS,
     keysUrl: data.TIDEMARK_ENCRYPTION === 'on' ? data.TIDEMARK_KEYS_URL : '',
     secretsUrl: data.TIDEMARK_SECRETS_KEYS_URL,
+    onSecret: data.TIDEMARK_ON_SECRET,
     tiers: {
       archiveUrl: data.TIDEMARK_ARCHIVE_URL,
       coldUrl: data.TIDEMARK_COLD_URL,
@@ -250,6 +254,12 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
       ...compaction(data),
     },
   };
+}
+
+/** Of a folder. Throws `ConfigError` (`setting-invalid`). */
+export function onSecretFromEnv(env: Readonly<Record<string, string | undefined>>): OnSecret {
+  const { TIDEMARK_ON_SECRET } = settings;
+  return checked(z.object({ TIDEMARK_ON_SECRET }), env).TIDEMARK_ON_SECRET;
 }
 
 /** What a folder's compactor is told of them; the rest of its policy is the defaults. Throws `ConfigError` (`setting-invalid`). */

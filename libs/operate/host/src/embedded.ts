@@ -11,13 +11,14 @@ import { KEYS_FILE, openSqliteKeys, openSqliteLog } from '@tidemark/log-sqlite';
 import type { Embedder } from '@tidemark/memory';
 import { type EventLog, type KeyStore, noTelemetry, type Telemetry } from '@tidemark/ports';
 import { createMemoryHints, createMemoryLiveness, createMemoryQueue, createMemoryWatch } from '@tidemark/queue-memory';
-import { lostTail, sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
+import { lostTail, type OnSecret, sessionMemory, sha256Digest, systemClock, systemPrng } from '@tidemark/runtime';
 import { openPgliteRebuild, openPgliteStore, type RebuildPurpose } from '@tidemark/store-postgres';
 import type { MetricsSettings, TraceSettings } from '@tidemark/traces';
 import { Host } from './host.ts';
 import { type FolderKeys, historyKeyCount, openKeys, refuseWithoutKey } from './keys.ts';
 import { Opened } from './opened.ts';
 import { type Rebuild, type RebuildRole, rebuildOver } from './rebuild.ts';
+import { secretPolicy } from './secret-policy.ts';
 import { sentMetrics } from './sent-metrics.ts';
 import { type Below, openBlobFolders, viewsOver } from './tiers.ts';
 
@@ -32,6 +33,10 @@ export interface EmbeddedOptions extends FolderKeys {
   readonly traces?: TraceSettings | undefined;
   /** Where metrics are sent to, beside `telemetry`; absent: nowhere. */
   readonly metrics?: MetricsSettings | undefined;
+  /** What is done about secrets in what workflows store, where their definition doesn't say; `report` by default. */
+  readonly onSecret?: OnSecret | undefined;
+  /** Told of secrets that were stored, each place once. */
+  readonly onWarning?: ((code: string, message: string) => void) | undefined;
   /** Finds memories by meaning; null or absent: by words alone. */
   readonly embedder?: Embedder | null | undefined;
   /** Payloads that are larger, in bytes, are kept in blobs; 1 MiB by default. */
@@ -69,6 +74,7 @@ export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
       watch,
       memory: sessionMemory({ store: views.store, embedder }),
       secrets: below.secrets?.workflows,
+      secretPolicy: secretPolicy(options.onSecret ?? 'report', options.onWarning),
     };
     return new Host(ports, () => opened.close(), {
       embedder,

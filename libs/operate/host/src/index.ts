@@ -7,6 +7,7 @@ export {
   compactionFromEnv,
   configFromEnv,
   hasClusterConfig,
+  onSecretFromEnv,
   type PoolConfig,
   type TierConfig,
 } from './config.ts';

@@ -100,6 +100,7 @@ export function scheduleDefinition(of: Definition, host: ScheduleHost): Definiti
     placement: 'shared',
     effects: [],
     onFailure: 'fail',
+    ...(of.onSecret !== undefined && { onSecret: of.onSecret }),
     stepBudget: Number.MAX_SAFE_INTEGER,
     // Belief and tasks of a schedule are the same in every version.
     upcasters: new Map([...of.upcasters.keys()].map((version) => [version, UNCHANGED])),

@@ -20,7 +20,7 @@ import type {
   Tokenizer,
   WorkflowId,
 } from '@tidemark/core';
-import type { RetryPolicy } from '../kernel/index.ts';
+import type { OnSecret, RetryPolicy } from '../kernel/index.ts';
 import type { Model, ModelAnswer, ModelRequest } from './model.ts';
 import type { HandOver, PhaseDefinition } from './working-memory.ts';
 
@@ -134,6 +134,10 @@ export interface EffectDefinition {
   readonly parseResponse: Parse;
   /** Request or response has fields that are marked as secret. */
   readonly hasSecrets?: boolean | undefined;
+  /** Of one call: what it and its probes are given, where its request is recorded otherwise; absent: what is recorded. */
+  readonly asked?: Json | undefined;
+  /** What is recorded of an answer that has come, and what the step is given; absent: the answer. */
+  readonly recorded?: ((response: Json) => Json) | undefined;
   readonly call: (request: Json, context: EffectContext) => Promise<unknown>;
   readonly probe?: ((key: EffectKey, context: ProbeContext) => Promise<ProbeResult<unknown>>) | undefined;
   /** The probe's `not-done` also keeps the receiver from taking a late call with that key, so nobody needs to wait for one. */
@@ -370,6 +374,8 @@ export interface Definition<Input = unknown, Output = unknown> {
    * `nonRetryable`), which end it; `fail` ends it; `compensate` undoes first what it did.
    */
   readonly onFailure: 'park' | 'fail' | 'compensate';
+  /** What is done about secrets in what its workflows store; absent: as the deployment says (`SecretPolicy`). */
+  readonly onSecret?: OnSecret | undefined;
   /** Time from its opening, in milliseconds, after which a workflow is cancelled. Absent: it may take as long as it does. */
   readonly timeoutMs?: number | undefined;
   /** Checkpoints after which a person is asked whether it should go on. */

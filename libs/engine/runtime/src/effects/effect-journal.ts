@@ -31,7 +31,7 @@ import type { AttemptEnds } from './attempts.ts';
 import { answerInTime } from './effect-call.ts';
 import { type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
-import { fitting, type Recovered, recoverEffect, refuseOther } from './effect-recovery.ts';
+import { arrived, fitting, type Recovered, recoverEffect, refuseOther } from './effect-recovery.ts';
 import { EffectUses } from './effect-uses.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 import { answerTooLarge, responseTooLarge } from './outcome-too-large.ts';
@@ -309,7 +309,7 @@ export class EffectJournal {
     const { timeoutMs, heartbeatTimeoutMs, operation } = effect;
     const limits = { what: `The call of ${operation}`, timeoutMs, heartbeatTimeoutMs };
     const answer = await answerInTime(this.#host.ports.clock, this.#signal, limits, ({ signal, heartbeat }) =>
-      this.#host.callEffect(effect, request, {
+      this.#host.callEffect(effect, effect.asked ?? request, {
         key,
         signal,
         heartbeat: (progress) => {
@@ -318,7 +318,7 @@ export class EffectJournal {
         },
       }),
     );
-    return answer instanceof PendingResult ? checkedToken(operation, answer) : effect.parseResponse(answer);
+    return answer instanceof PendingResult ? checkedToken(operation, answer) : arrived(effect, answer);
   }
 
   /** Records what is certain; an unknown outcome stays intended, for the next attempt to decide by the table. */

@@ -69,7 +69,7 @@ export async function recoverEffect(
     case 'go-on':
       return { kind: 'valid' };
     case 'record-done':
-      return { kind: 'done', response: effect.parseResponse(answer.status === 'done' ? answer.response : null) };
+      return { kind: 'done', response: arrived(effect, answer.status === 'done' ? answer.response : null) };
     case 'call-again':
       return { kind: 'call', isClear: answer.status === 'not-done' };
     case 'await-confirmation':
@@ -127,7 +127,7 @@ async function ask(
   try {
     const limits = { what: `The probe of ${operation}`, timeoutMs };
     return await answerInTime(host.ports.clock, signal, limits, (asked) =>
-      probe(key, { signal: asked.signal, request }),
+      probe(key, { signal: asked.signal, request: effect.asked ?? request }),
     );
   } catch (error) {
     signal.throwIfAborted();
@@ -150,6 +150,12 @@ function undecided(
   return action === 'compensate'
     ? new CompensateError(code, `${what} The workflow is compensated.`, key, evidence)
     : new ParkError(code, `${what} A person must decide.`, key, evidence);
+}
+
+/** An answer of a call or a probe, as it is to be recorded. */
+export function arrived(effect: EffectDefinition, answer: unknown): Json {
+  const response = effect.parseResponse(answer);
+  return effect.recorded === undefined ? response : effect.recorded(response);
 }
 
 /** What is recorded may come from a person, a web hook or an older version: one that doesn't fit can still be set right. */

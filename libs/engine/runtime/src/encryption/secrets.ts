@@ -21,10 +21,11 @@ import type {
   Upcaster,
 } from '../definition/index.ts';
 import { originOf } from '../history/index.ts';
-import { type FieldKeys, overridden, type Ports } from '../kernel/index.ts';
+import { type FieldKeys, overridden, type Ports, type SecretPorts } from '../kernel/index.ts';
 import { undoneBy } from '../lease/index.ts';
 import type { Reads } from '../projection/index.ts';
 import { type ContentTransform, transformedStore } from '../views/index.ts';
+import { guardedDefinition } from './guarded-definition.ts';
 import { openedUndo, sealedEffect } from './secret-calls.ts';
 import { Vault } from './secret-vault.ts';
 
@@ -35,17 +36,18 @@ export const vaultOf = async (keys: FieldKeys, owner: RecordOwner): Promise<Vaul
 type Keeping = Pick<Ports, 'secrets'>;
 
 /**
- * The definition as this workflow is started or run with it; where it has no secret fields, nobody is asked for the owner. Throws
- * `ConfigError` (`secrets-unconfigured`), or as `vaultOf` does.
+ * The definition as this workflow is started or run with it: secret fields are sealed, and what is stored otherwise passes the policy on
+ * secrets. Where it has no secret fields, nobody is asked for the owner. Throws `ConfigError` (`secrets-unconfigured`), or as `vaultOf` does.
  */
 export async function withSecrets(
   definition: Definition,
-  { secrets }: Keeping,
+  ports: Keeping & SecretPorts,
   owner: () => RecordOwner | Promise<RecordOwner>,
 ): Promise<Definition> {
-  if (definition.hasSecrets !== true) return definition;
+  const { secrets } = ports;
+  if (definition.hasSecrets !== true) return guardedDefinition(definition, ports);
   if (secrets === undefined) throw unconfigured(definition);
-  return sealedDefinition(definition, await vaultOf(secrets, await owner()));
+  return guardedDefinition(sealedDefinition(definition, await vaultOf(secrets, await owner())), ports);
 }
 
 /** S3. Throws `ConfigError` (`secrets-unconfigured`). */

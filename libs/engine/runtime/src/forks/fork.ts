@@ -70,7 +70,7 @@ export interface Forked {
 }
 
 interface Dependencies {
-  readonly ports: Pick<Ports, 'log' | 'store' | 'clock' | 'prng' | 'digest' | 'secrets'>;
+  readonly ports: Pick<Ports, 'log' | 'store' | 'clock' | 'prng' | 'digest' | 'secrets' | 'telemetry' | 'secretPolicy'>;
   readonly lamport: LamportClock;
 }
 

@@ -21,7 +21,7 @@ import {
 } from '@tidemark/core';
 import type { ApprovalPlace, ApprovalQuery, ApprovalRow, ProjectionStore } from '@tidemark/ports';
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import { digestOf, type Ports, whileUnavailable } from '../kernel/index.ts';
+import { digestOf, guardOf, type Ports, type SecretPorts, whileUnavailable } from '../kernel/index.ts';
 import { checkName, checkText } from '../lease/index.ts';
 import { APPROVALS_PAGE_COUNT, DECISION_EVENTS_MAX_COUNT, FORK_DEPTH_MAX } from './limits.ts';
 import { closed, type WorkflowInbox } from './workflow-inbox.ts';
@@ -71,13 +71,14 @@ export interface ApprovalAnswered {
 
 type Asking = Extract<Condition, { kind: 'approval' }>;
 type Reads = Pick<ProjectionStore, 'checkpoints'>;
+type ApprovalPorts = Pick<Ports, 'store' | 'clock' | 'digest'> & SecretPorts;
 
 export class Approvals {
-  readonly #ports: Pick<Ports, 'store' | 'clock' | 'digest'>;
+  readonly #ports: ApprovalPorts;
   readonly #inbox: WorkflowInbox;
   readonly #closing: AbortSignal;
 
-  constructor(ports: Pick<Ports, 'store' | 'clock' | 'digest'>, inbox: WorkflowInbox, closing: AbortSignal) {
+  constructor(ports: ApprovalPorts, inbox: WorkflowInbox, closing: AbortSignal) {
     this.#ports = ports;
     this.#inbox = inbox;
     this.#closing = closing;
@@ -97,11 +98,13 @@ export class Approvals {
   }
 
   /** See `Client.approve`. */
-  async answer(id: string, task: string, given: ApprovalAnswer): Promise<ApprovalAnswered> {
-    const by = checkName('by', given.by);
-    if (given.why !== undefined) checkText('why', given.why);
+  async answer(id: string, task: string, asGiven: ApprovalAnswer): Promise<ApprovalAnswered> {
+    const by = checkName('by', asGiven.by);
+    if (asGiven.why !== undefined) checkText('why', asGiven.why);
     // Tasks of the next history have the same ids: what is answered is what was asked here.
     const { row, state } = await this.#inbox.exactly(id);
+    const guard = guardOf(row.definition, [], this.#ports);
+    const given = { ...asGiven, ...guard.take('decision', 'answer', { why: asGiven.why, value: asGiven.value }) };
     const waiting = state.frontier.tasks.get(task as TaskId);
     const asking = waiting === undefined || isClosed(state) ? undefined : askingOf(waiting);
     if (asking === undefined) return this.#settled(row.workflow, task, given);

@@ -27,7 +27,7 @@ import type { EventRow, WorkflowSummary } from '@tidemark/ports';
 import { memoryEvent } from '../agent/index.ts';
 import { checkSignal, type Definition, type EffectDefinition } from '../definition/index.ts';
 import { haveSecrets, sealedEffects } from '../encryption/index.ts';
-import { digestOf, type Ports } from '../kernel/index.ts';
+import { digestOf, guardOf, type Ports, type SecretGuard, type SecretPorts } from '../kernel/index.ts';
 import {
   type Confirmation,
   checkDecision,
@@ -62,7 +62,7 @@ export interface SignalOptions {
 }
 
 export interface DecisionsOptions {
-  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'prng' | 'digest' | 'secrets'>;
+  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'prng' | 'digest' | 'secrets'> & SecretPorts;
   readonly inbox: WorkflowInbox;
 }
 
@@ -89,7 +89,9 @@ export class Decisions {
     const isDone = decision.resolution === 'done';
     // Who answers first is not to wait for nothing.
     const known = isDone && haveSecrets(effects) ? await sealedEffects(effects, this.#options.ports, state) : effects;
-    const response = isDone ? responseFor(state, question, decision, known) : undefined;
+    const response = isDone
+      ? this.#guard(row).take('decision', 'response', responseFor(state, question, decision, known))
+      : undefined;
     const { digest } = this.#options.ports;
     const control = {
       question: question.id,
@@ -161,20 +163,21 @@ export class Decisions {
     const effects = haveSecrets(known) ? await sealedEffects(known, this.#options.ports, state) : known;
     const effect = pendingEffect(state, token);
     if (effect === undefined) {
-      if (await this.#wasConfirmed(row.workflow, token, confirmation, effects)) return;
+      if (await this.#wasConfirmed(row, token, confirmation, effects)) return;
       if (isClosed(state)) throw closed(row);
       throw new InvalidError('token-unknown', `token: no effect of ${row.workflow} waits under '${token}'.`, {
         workflow: row.workflow,
         token,
       });
     }
-    const payload = confirmationPayload(confirmation, parserOf(effect, effects));
+    const given = confirmationPayload(confirmation, parserOf(effect, effects));
+    const payload = this.#guard(row).take('decision', 'confirmation', given);
     const content = 'response' in payload ? payload.response : (payload.error as unknown as Json);
     const responseDigest = digestOf(this.#options.ports.digest, content);
     const control = { token, outcome, responseDigest } as const;
     const event = eventId(`confirm:${effect.pending!.id}:${responseDigest}`);
     if (await this.#inbox.write(row, event, 'EffectConfirmed', control, payload)) return;
-    if (await this.#wasConfirmed(row.workflow, token, confirmation, effects)) return;
+    if (await this.#wasConfirmed(row, token, confirmation, effects)) return;
     throw new ConflictError('already-confirmed', `What became of '${token}' was decided otherwise meanwhile.`, {
       token,
     });
@@ -182,17 +185,19 @@ export class Decisions {
 
   /** True when the same was confirmed before; throws when something else was: that stands. */
   async #wasConfirmed(
-    workflow: WorkflowId,
+    row: WorkflowSummary,
     token: string,
     confirmation: Confirmation,
     effects: readonly EffectDefinition[],
   ): Promise<boolean> {
+    const { workflow } = row;
     const events = await this.#options.ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT);
     const before = events.findLast((event) => confirmationOf(event)?.token === token);
     if (before === undefined) return false;
     const { outcome } = confirmationOf(before)!;
     const said = 'error' in confirmation ? 'failed' : 'done';
-    if (said === outcome && (said === 'failed' || isSameResponse(before, confirmation, effects))) return true;
+    const guard = this.#guard(row);
+    if (said === outcome && (said === 'failed' || isSameResponse(before, confirmation, effects, guard))) return true;
     const message = `token: '${token}' was confirmed as ${outcome} before${said === outcome ? ', with another response' : ''}. That stands.`;
     throw new ConflictError('already-confirmed', message, { workflow, token, outcome });
   }
@@ -201,7 +206,6 @@ export class Decisions {
   async signal(id: string, name: string, value: unknown, { key, definitions }: SignalOptions): Promise<void> {
     checkName('name', name);
     const json = toJson(value ?? null, 'value of the signal');
-    const sizeBytes = Buffer.byteLength(JSON.stringify(json));
     const event = eventId(`signal:${key === undefined ? this.#inbox.uuid() : checkName('key', key)}`);
     for (let before: WorkflowId | undefined; ; ) {
       const { row, state } = await this.#inbox.find(id);
@@ -210,7 +214,10 @@ export class Decisions {
       if (isClosed(state)) throw closed(row);
       if (definitions !== undefined) checkSignal(definitions, row, name, json);
       if (row.workflow === before) break;
-      if (await this.#inbox.write(row, event, 'SignalReceived', { name, sizeBytes }, { value: json })) return;
+      const known = definitions?.filter((each) => each.name === row.definition && each.version >= row.version);
+      const stored = this.#guard(row, known).take('signal', 'value', json);
+      const sizeBytes = Buffer.byteLength(JSON.stringify(stored));
+      if (await this.#inbox.write(row, event, 'SignalReceived', { name, sizeBytes }, { value: stored })) return;
       // Where it goes on with a fresh history since, that one is told.
       before = row.workflow;
     }
@@ -268,6 +275,11 @@ export class Decisions {
     throw closed(now.row);
   }
 
+  /** By the deployment's policy where the definition isn't known here. */
+  #guard({ definition }: WorkflowSummary, known: readonly Definition[] = []): SecretGuard {
+    return guardOf(definition, known, this.#options.ports);
+  }
+
   /** A receiver may confirm before the holder could tell the log that it will. */
   async #findToken(id: string, token: string): Promise<{ readonly row: WorkflowSummary; readonly state: StreamState }> {
     await this.#inbox.pollFor(TOKEN_GRACE_MS, async () => {
@@ -288,15 +300,22 @@ const confirmationOf = ({ type, control }: EventRow): Controls['EffectConfirmed'
   type === 'EffectConfirmed' ? (JSON.parse(control) as Controls['EffectConfirmed']) : undefined;
 
 /** As it was given, or as the effect's schema makes it: only with the definition at hand was it parsed. */
-function isSameResponse(before: EventRow, confirmation: Confirmation, effects: readonly EffectDefinition[]): boolean {
+function isSameResponse(
+  before: EventRow,
+  confirmation: Confirmation,
+  effects: readonly EffectDefinition[],
+  guard: SecretGuard,
+): boolean {
   const taken = decodePayload('EffectConfirmed', before.payload);
   if (!('response' in taken) || 'error' in confirmation) return false;
   const wanted = canonicalJson(taken.response);
   const given = toJson(confirmation.response, 'response');
-  if (canonicalJson(given) === wanted) return true;
+  const isWanted = (response: Json): boolean =>
+    canonicalJson(guard.answered('decision', 'confirmation', { response }).value.response) === wanted;
+  if (isWanted(given)) return true;
   return effects.some(({ parseResponse }) => {
     try {
-      return canonicalJson(parseResponse(given)) === wanted;
+      return isWanted(parseResponse(given));
     } catch {
       return false;
     }

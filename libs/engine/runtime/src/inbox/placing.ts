@@ -12,7 +12,7 @@ import type {
   PlacementRules,
   SessionTaken,
 } from '@tidemark/ports';
-import { batched, type LamportClock, type Ports } from '../kernel/index.ts';
+import { batched, type LamportClock, type Ports, type SecretPorts } from '../kernel/index.ts';
 import { addPartitions } from '../projection/index.ts';
 import {
   ADMISSION_RETRY_AFTER_MS,
@@ -26,7 +26,7 @@ import {
 export type Admission = Pick<PlacementRules, 'tenantOpenMax' | 'openMax'>;
 
 export interface PlacingOptions {
-  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'digest' | 'prng' | 'secrets'>;
+  readonly ports: Pick<Ports, 'log' | 'store' | 'hints' | 'clock' | 'digest' | 'prng' | 'secrets'> & SecretPorts;
   readonly lamport: LamportClock;
   /** Largest size of the pool of partitions. */
   readonly partitionsMax?: number | undefined;

@@ -39,6 +39,14 @@ export {
 export { Reconcilers } from './reconcilers.ts';
 export { backoffMs, DEFAULT_RETRY, type RetryPolicy, retryDelayMs } from './retry.ts';
 export { RunGate } from './run-gate.ts';
+export {
+  guardOf,
+  type OnSecret,
+  SecretGuard,
+  type SecretPolicy,
+  type SecretPorts,
+  type StoredSecret,
+} from './secret-guard.ts';
 export { storableText } from './storable-text.ts';
 export { digestOf, sha256Digest } from './system.ts';
 export { effectSpan, leaseSpan, queueSpan, stepSpan, traceParentOf, workflowSpan } from './trace-ids.ts';

@@ -13,3 +13,5 @@ export const BACKOFF_MAX_MS = 2_000;
 export const GROWTH_PERIOD_MS = 60_000;
 /** A duty that hasn't moved for so long, in milliseconds, is given up: far more than the longest wait for a server that is away. */
 export const DUTY_UNMOVED_MAX_MS = 600_000;
+/** Causes of an error that are looked at: a longer chain is none that anyone made. */
+export const ERROR_CAUSES_MAX_COUNT = 8;

@@ -27,6 +27,7 @@ import type {
   WatchBus,
 } from '@tidemark/ports';
 import type { ArchivedWorkflow } from '@tidemark/segments';
+import type { SecretPolicy } from './secret-guard.ts';
 
 /** What long-term memory gives a workflow. Never throws for want of a model. */
 export interface SessionMemory {
@@ -83,6 +84,8 @@ export interface Ports {
   readonly cold?: ColdHistory | undefined;
   /** What seals and opens fields that schemas mark as secret; absent: this process can do neither. */
   readonly secrets?: FieldKeys | undefined;
+  /** What is done about secrets in what workflows store; absent: they are counted, and stored as they are. */
+  readonly secretPolicy?: SecretPolicy | undefined;
   /** Absent: nothing is injected, and no step can recall. */
   readonly memory?: SessionMemory | undefined;
 }

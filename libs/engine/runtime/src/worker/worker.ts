@@ -329,7 +329,6 @@ export class Worker {
 
   /** Before the claim: who may not use the key leaves the workflow to others. */
   async #withSecrets(definition: Definition, state: StreamState): Promise<Definition> {
-    if (definition.hasSecrets !== true) return definition;
     const { ports } = this.#options;
     return whileUnavailable(ports.clock, this.#stopping.signal, () =>
       withSecrets(definition, ports, () => ownerOf(ports, state)),

@@ -61,3 +61,16 @@ it('a belief that only grows', () => {
   expect(codes(growing(1, 2, 3))).toEqual([]);
   expect(codes(growing(large, large + 1, large + 2))).toEqual([]);
 });
+
+it('what looks like a secret, by its place and kind', () => {
+  const token = `gh${'p_'}${'q7Zr2mX9wK4v'.repeat(3)}`;
+  const stored = (text: string) =>
+    run({ checkpoints: [{ step_definition_ref: 'log in', belief_change: { snapshot: { session: [text] } } }] });
+  const [advice] = adviceOn([stored(token), stored(token)]);
+  expect(advice).toMatchObject({ code: 'secret-stored', subject: 'log in' });
+  expect(advice!.message).toContain('/belief/snapshot/session/0 (github-token) (w1)');
+  expect(advice!.message).not.toContain(token);
+  expect(codes(stored(crypto.randomUUID()), stored('[masked github-token]'), stored('V1StGXR8_Z5jdHi6B-myT'))).toEqual(
+    [],
+  );
+});

@@ -1,10 +1,11 @@
 /**
  * Owns the advice that follows from how the newest workflows ran: too much in one checkpoint, checkpoints that cost more than their steps,
- * and beliefs that only grow. It reads a bounded part of their histories, and tells sizes and times, never content.
+ * beliefs that only grow, and what looks like a secret. It reads a bounded part of their histories, and tells sizes and times, never content.
  */
 
 import type { Answer } from '@tidemark/client';
 import { TidemarkError } from '@tidemark/core';
+import { findSecrets, isGuess, secretPlaces } from '@tidemark/secrets';
 import {
   BELIEF_GROWN_BYTES,
   COMMIT_COST_MIN_MS,
@@ -19,7 +20,12 @@ import type { Locate } from './definition-places.ts';
 import { type Finding, foundAt, ok } from './finding.ts';
 
 type Moment = Answer<'GET /v1/workflows/{workflow}/timeline'>['moments'][number];
-type Checkpoint = Pick<Answer<'GET /v1/workflows/{workflow}/checkpoints'>['checkpoints'][number], 'belief_change'>;
+type Checkpoint = Partial<
+  Pick<
+    Answer<'GET /v1/workflows/{workflow}/checkpoints'>['checkpoints'][number],
+    'belief_change' | 'output_state' | 'log' | 'step_definition_ref'
+  >
+>;
 
 /** What is looked at of one workflow, oldest first. */
 export interface RecentRun {
@@ -30,7 +36,7 @@ export interface RecentRun {
 }
 
 export interface Advice {
-  readonly code: 'effects-in-one-checkpoint' | 'checkpoint-dearer-than-step' | 'belief-grows';
+  readonly code: 'effects-in-one-checkpoint' | 'checkpoint-dearer-than-step' | 'belief-grows' | 'secret-stored';
   readonly definition: string;
   /** The step that it is about; absent: the definition. */
   readonly subject?: string | undefined;
@@ -78,6 +84,7 @@ export function adviceOn(runs: readonly RecentRun[]): readonly Advice[] {
     ...crowdedCheckpoints(definition, ofIt),
     ...dearCheckpoints(definition, ofIt),
     ...grownBelief(definition, ofIt),
+    ...storedSecrets(definition, ofIt),
   ]);
 }
 
@@ -131,6 +138,23 @@ function dearCheckpoints(definition: string, runs: readonly RecentRun[]): readon
 
 const medianOf = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+/** Once for each step; in what checkpoints hold, with its place and kind alone. */
+function storedSecrets(definition: string, runs: readonly RecentRun[]): readonly Advice[] {
+  const steps = new Map<string, string>();
+  for (const { workflow, checkpoints } of runs) {
+    for (const { step_definition_ref: named, belief_change: belief, output_state: output, log } of checkpoints) {
+      const step = named ?? 'begin';
+      if (steps.has(step)) continue;
+      const found = findSecrets({ belief, output, log }).filter(({ kind }) => !isGuess(kind));
+      if (found.length > 0) steps.set(step, `${secretPlaces(found)} (${workflow})`);
+    }
+  }
+  return [...steps].map(([step, places]) => ({
+    ...{ code: 'secret-stored', definition, subject: step },
+    message: `Step ${step} stored what looks like a secret: ${places}. Leave it out, mark the field with secret(), or set onSecret to mask or refuse; change it where it was given out.`,
+  }));
+}
 
 /** Every snapshot is larger than the one before, and the newest is large. */
 function grownBelief(definition: string, runs: readonly RecentRun[]): readonly Advice[] {

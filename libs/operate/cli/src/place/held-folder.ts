@@ -1,12 +1,13 @@
 /** Owns a state folder that a command holds itself: opening it, running workflows in it, letting it go. Commands that ask another process do not read this. */
 
-import { ConfigError, CorruptError, type TidemarkError, UnavailableError } from '@tidemark/core';
+import { ConfigError, CorruptError, InvalidError, type TidemarkError, UnavailableError } from '@tidemark/core';
 import {
   compactionFromEnv,
   embedderIn,
   folderKeysFromEnv,
   type Host,
   installedEmbedder,
+  onSecretFromEnv,
   openEmbedded,
 } from '@tidemark/host';
 import type { Definition, Ports, WorkerOptions } from '@tidemark/runtime';
@@ -76,6 +77,7 @@ export class HeldFolder {
 /** `otlp`: where traces go, in place of what `env` says. Throws `ConfigError` (`setting-invalid`). */
 export const folderSettings = (env: Folder['env'], otlp?: string) => ({
   ...folderKeysFromEnv(env),
+  onSecret: onSecretFromEnv(env),
   traces: traceSettings(env, otlp),
   metrics: metricsSettings(env),
 });
@@ -95,7 +97,8 @@ export async function holdFolder(
 ): Promise<HeldFolder> {
   const { folder, env } = target;
   const embedder = embedderIn(env.TIDEMARK_EMBEDDER_FOLDER) ?? installedEmbedder(folder);
-  const host = await openEmbedded({ ...folderSettings(env, otlp), folder, embedder });
+  const onWarning = (code: string, message: string): void => onError?.('secrets', new InvalidError(code, message));
+  const host = await openEmbedded({ ...folderSettings(env, otlp), folder, embedder, onWarning });
   // The projector outlives it and tries again, so nobody would learn why the rows stay behind.
   let damage: TidemarkError | undefined;
   let isOpen = false;

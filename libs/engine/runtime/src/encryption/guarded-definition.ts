@@ -1,0 +1,214 @@
+/**
+ * Owns one view of a definition, in which whatever its workflows hand over to be stored passes the policy on secrets (kernel/secret-guard.ts):
+ * inputs, belief, tasks, outputs, requests and answers of effects and models, fragments, working memory, notes and errors. It lies outside of
+ * the view that seals secret fields, which are exempt. Must not know what a secret looks like.
+ *
+ * G1 What is recorded of a request is made of the request alone, so every attempt asks with the same digest; the call is given what was asked.
+ * G2 An answer that came is recorded before it is refused, masked: it was paid or done, and neither is lost nor asked for again.
+ */
+
+import { toJson } from '@tidemark/codec';
+import { InvalidError, isSystemDefinition, type Json } from '@tidemark/core';
+import {
+  type Definition,
+  type EffectDefinition,
+  type ModelRequest,
+  type Parse,
+  PendingResult,
+  type StepContext,
+  type StepDefinition,
+  type StepResult,
+  type TaskRequest,
+  type WaitRequest,
+} from '../definition/index.ts';
+import { guardOf, overridden, type SecretGuard, type SecretPorts } from '../kernel/index.ts';
+
+/** An undo stores what was stored before. */
+export function guardedDefinition(definition: Definition, ports: SecretPorts): Definition {
+  if (isSystemDefinition(definition.name) || definition.undoing !== undefined) return definition;
+  const guard = guardOf(definition.name, [definition], ports);
+  const parsing = (where: 'input' | 'belief' | 'output', parse: Parse): Parse => taking(guard, where, where, parse);
+  return {
+    ...definition,
+    parseInput: parsing('input', definition.parseInput),
+    parseBelief: parsing('belief', definition.parseBelief),
+    parseOutput: parsing('output', definition.parseOutput),
+    begin: (input) => {
+      const begun = definition.begin(input);
+      return { ...begun, next: guardedTasks(begun.next, guard), ...taken(begun, ['fragments'], guard) };
+    },
+    steps: new Map(Array.from(definition.steps, ([name, step]) => [name, guardedStep(step, guard)])),
+    effects: definition.effects.map((effect) => guardedEffect(effect, guard)),
+    ...(definition.children !== undefined && {
+      children: new Map(Array.from(definition.children, ([name, child]) => [name, guardedDefinition(child, ports)])),
+    }),
+  };
+}
+
+/** What was masked must still fit the schema. */
+const taking =
+  (guard: SecretGuard, where: 'input' | 'belief' | 'task' | 'output', field: string, parse: Parse): Parse =>
+  (value, seal) => {
+    const parsed = parse(value, seal);
+    const stored = guard.take(where, field, parsed);
+    return stored === parsed ? parsed : parse(stored, seal);
+  };
+
+function guardedStep(step: StepDefinition, guard: SecretGuard): StepDefinition {
+  const { name } = step;
+  return {
+    ...step,
+    parseInput: taking(guard, 'task', `input of step ${name}`, step.parseInput),
+    parseOutput: taking(guard, 'output', `output of step ${name}`, step.parseOutput),
+    async run(context, input) {
+      try {
+        const result = await step.run(guardedContext(context, guard), input);
+        return guardedResult(result ?? {}, guard);
+      } catch (error) {
+        throw guard.error(`error of step ${name}`, error);
+      }
+    },
+  };
+}
+
+const PLACES = { fragments: 'fragment', memory: 'memory', handOver: 'memory', lastAction: 'note' } as const;
+type Placed = Pick<StepResult, keyof typeof PLACES>;
+
+/** These members, where they are there. */
+function taken<K extends keyof Placed>(of: Pick<Placed, K>, names: readonly K[], guard: SecretGuard): Pick<Placed, K> {
+  const members = names.filter((name) => of[name] !== undefined);
+  return Object.fromEntries(members.map((name) => [name, guard.take(PLACES[name], name, of[name])])) as Pick<Placed, K>;
+}
+
+/** Belief and outputs pass it where they are parsed. */
+const guardedResult = (result: StepResult, guard: SecretGuard): StepResult => ({
+  ...result,
+  ...(result.next !== undefined && { next: guardedTasks(result.next, guard) }),
+  ...taken(result, ['fragments', 'memory', 'handOver', 'lastAction'], guard),
+});
+
+/** What people are asked; a task that was changed is another, which those after it name. */
+function guardedTasks(tasks: readonly TaskRequest[], guard: SecretGuard): readonly TaskRequest[] {
+  const changed = new Map<TaskRequest, TaskRequest>();
+  const all = tasks.map((task) => {
+    const after = Array.isArray(task.after)
+      ? task.after.map((other) => (typeof other === 'string' ? other : (changed.get(other) ?? other)))
+      : task.after;
+    const isMoved = Array.isArray(after) && after.some((other, at) => other !== task.after?.[at]);
+    const anyOf = task.when?.anyOf.map((wait) => guardedWait(wait, guard));
+    const isAsked = anyOf?.some((wait, at) => wait !== task.when?.anyOf[at]) === true;
+    if (!isMoved && !isAsked) return task;
+    const copy = { ...task, ...(isMoved && { after }), ...(isAsked && { when: { anyOf: anyOf! } }) };
+    changed.set(task, copy);
+    return copy;
+  });
+  return changed.size === 0 ? tasks : all;
+}
+
+function guardedWait(wait: WaitRequest, guard: SecretGuard): WaitRequest {
+  if (wait.kind !== 'approval') return wait;
+  const { title, detail } = wait;
+  const asked = { title, detail };
+  const stored = guard.take('approval', `approval ${wait.name}`, asked);
+  return stored === asked ? wait : { ...wait, ...stored };
+}
+
+const guardedContext = (context: StepContext, guard: SecretGuard): StepContext =>
+  overridden<StepContext>(context, {
+    run: (name, body, options) => {
+      const field = `result of ctx.run('${name}')`;
+      const stored = async (signal: AbortSignal): Promise<Json> =>
+        guard.take('closure', field, toJson((await body(signal)) ?? null, field));
+      return context.run(name, stored, options);
+    },
+    effect: async (effect, request, options) => {
+      const asked = effect.parseRequest(request);
+      const stored = guard.take('request', `request of ${effect.operation}`, asked);
+      const call = new GuardedCall(guard);
+      return call.passed(context.effect(call.effect(effect, asked, stored), stored, options));
+    },
+    modelCall: async ({ model, ...asked }: ModelRequest) => {
+      const stored = guard.take('prompt', 'prompt', asked);
+      const call = new GuardedCall(guard);
+      const answer: typeof model.answer = async (...of) => call.answered('answer', 'answer', await model.answer(...of));
+      return call.passed(context.modelCall({ ...stored, model: overridden(model, { answer }) }));
+    },
+    log: (action, detail) => {
+      const note = guard.take('note', 'log', { action, detail });
+      context.log(note.action, note.detail);
+    },
+  });
+
+/** One call of an effect or a model, and what is to be said of its answer once that is recorded (G2). */
+class GuardedCall {
+  readonly #guard: SecretGuard;
+  #problem: InvalidError | undefined;
+
+  constructor(guard: SecretGuard) {
+    this.#guard = guard;
+  }
+
+  answered<T>(where: 'response' | 'answer', field: string, given: T): T {
+    const { value, problem } = this.#guard.answered(where, field, given);
+    this.#problem = problem;
+    return value;
+  }
+
+  /** The outcome, unless it is refused. */
+  async passed<T>(outcome: Promise<T>): Promise<T> {
+    const value = await outcome;
+    if (this.#problem !== undefined) throw this.#problem;
+    return value;
+  }
+
+  /** G1. */
+  effect(effect: EffectDefinition, asked: Json, stored: Json): EffectDefinition {
+    return {
+      ...guardedEffect(effect, this.#guard),
+      ...(stored !== asked && { asked }),
+      parseRequest: () => stored,
+      recorded: (response) => {
+        const value = this.answered('response', `response of ${effect.operation}`, response);
+        if (value !== response) this.#problem ??= misfit(effect, value);
+        // Nothing is outside that could be lost.
+        if (effect.kind === 'pure' && this.#problem !== undefined) throw this.#problem;
+        return value;
+      },
+    };
+  }
+}
+
+/** Also as recovery finds it, without the step: nobody is there to be refused anything. */
+function guardedEffect(effect: EffectDefinition, guard: SecretGuard): EffectDefinition {
+  const { operation, probe } = effect;
+  const reporting = async <T>(ask: () => Promise<T>): Promise<T> => {
+    try {
+      return await ask();
+    } catch (error) {
+      throw guard.error(`error of ${operation}`, error);
+    }
+  };
+  return {
+    ...effect,
+    call: (request, context) =>
+      reporting(async () => {
+        const answer = await effect.call(request, context);
+        if (!(answer instanceof PendingResult)) return answer;
+        const { value } = guard.answered('response', `detail of ${operation}`, answer.detail);
+        return value === answer.detail ? answer : new PendingResult(answer.token, value);
+      }),
+    probe: probe && ((key, context) => reporting(() => probe(key, context))),
+    recorded: (response) => guard.answered('response', `response of ${operation}`, response).value,
+  };
+}
+
+/** What was masked no longer fits the effect's schema: a person gives the right answer. */
+function misfit(effect: EffectDefinition, value: Json): InvalidError | undefined {
+  try {
+    effect.parseResponse(value);
+    return undefined;
+  } catch (error) {
+    if (error instanceof InvalidError) return error;
+    throw error;
+  }
+}

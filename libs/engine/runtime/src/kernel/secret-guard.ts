@@ -1,0 +1,132 @@
+/**
+ * Owns what is done about secrets in what workflows store: found by their forms (@tidemark/secrets), they are reported, masked or refused,
+ * by one policy. What only looks random is counted and left: ids look so too. Fields that schemas mark as secret are sealed before, and
+ * exempt. Must never keep, report or throw what it found: places and kinds alone.
+ */
+
+import { sealedSecret } from '@tidemark/codec';
+import { InvalidError } from '@tidemark/core';
+import type { Telemetry } from '@tidemark/ports';
+import { type FoundSecret, findSecrets, isGuess, isUnsearched, maskedValue, secretPlaces } from '@tidemark/secrets';
+import { ERROR_CAUSES_MAX_COUNT } from './limits.ts';
+
+/** `report`: stored as it is, counted and warned of. `mask`: `[masked KIND]` is stored in its place. `refuse`: nothing of it is stored. */
+export type OnSecret = 'report' | 'mask' | 'refuse';
+
+/** What a text is to the workflow that stores it. */
+export type SecretPlace =
+  | ('input' | 'belief' | 'task' | 'output' | 'request' | 'response' | 'closure')
+  | ('prompt' | 'answer' | 'fragment' | 'memory' | 'note' | 'approval' | 'error' | 'signal' | 'decision');
+
+/** A secret that is in the log now. */
+export interface StoredSecret {
+  readonly definition: string;
+  readonly where: SecretPlace;
+  /** `input`, `output of step draft`, `request of pay`. */
+  readonly field: string;
+  /** JSON pointer within it. */
+  readonly place: string;
+  readonly kind: string;
+}
+
+export interface SecretPolicy {
+  /** Of definitions that don't say. */
+  readonly onSecret: OnSecret;
+  /** Told of each that was only reported. */
+  readonly onStored?: ((secret: StoredSecret) => void) | undefined;
+}
+
+/** What a process looks for secrets with. */
+export interface SecretPorts {
+  readonly telemetry: Pick<Telemetry, 'count'>;
+  /** Absent: `report`, to nobody but the metric. */
+  readonly secretPolicy?: SecretPolicy | undefined;
+}
+
+const STRICTEST = ['refuse', 'mask', 'report'] as const;
+
+/** By those of the definition's versions that are known here; none: the deployment's. */
+export const guardOf = (
+  definition: string,
+  known: readonly { readonly onSecret?: OnSecret | undefined }[],
+  ports: SecretPorts,
+): SecretGuard => {
+  const { onSecret: usual = 'report' } = ports.secretPolicy ?? {};
+  const said = known.length === 0 ? [usual] : known.map(({ onSecret }) => onSecret ?? usual);
+  return new SecretGuard(definition, STRICTEST.find((each) => said.includes(each))!, ports);
+};
+
+export class SecretGuard {
+  readonly #definition: string;
+  readonly #onSecret: OnSecret;
+  readonly #ports: SecretPorts;
+
+  constructor(definition: string, onSecret: OnSecret, ports: SecretPorts) {
+    this.#definition = definition;
+    this.#onSecret = onSecret;
+    this.#ports = ports;
+  }
+
+  /** What is to be stored. Throws `InvalidError` (`secret-found`): it is refused, or so much that it can't be searched. */
+  take<T>(where: SecretPlace, field: string, value: T): T {
+    const { value: taken, problem } = this.answered(where, field, value);
+    if (problem !== undefined) throw problem;
+    return taken;
+  }
+
+  /**
+   * The same of what can't be refused any more, since it was paid or done: masked where it would be refused. `problem`: of what must not
+   * be passed over then. What can't be searched is masked as a whole.
+   */
+  answered<T>(where: SecretPlace, field: string, value: T): { readonly value: T; readonly problem?: InvalidError } {
+    const found = this.#found(where, field, value);
+    if (found.length === 0 || this.#onSecret === 'report') return { value };
+    const unsearched = found.find(isUnsearched);
+    const masked = unsearched === undefined ? maskedValue(value, MASKING) : `[masked ${unsearched.kind}]`;
+    if (this.#onSecret === 'mask' && unsearched === undefined) return { value: masked as T };
+    return { value: masked as T, problem: secretFound(field, found) };
+  }
+
+  /** An error, with its causes: what it says can't be refused, so it is masked where it would be. */
+  error(field: string, error: unknown): unknown {
+    let each = error;
+    for (let count = 0; each instanceof Error && count < ERROR_CAUSES_MAX_COUNT; count += 1) {
+      const { message, stack } = each;
+      const { value } = this.answered('error', field, { message });
+      // The message first: a stack that isn't made yet is made of it.
+      if (value.message !== message) {
+        rewrite(each, 'message', value.message ?? '');
+        rewrite(each, 'stack', String(maskedValue(stack, MASKING)));
+      }
+      each = each.cause;
+    }
+    return error;
+  }
+
+  #found(where: SecretPlace, field: string, value: unknown): readonly FoundSecret[] {
+    const found = findSecrets(value, isSealed);
+    if (found.length === 0) return found;
+    const { telemetry, secretPolicy } = this.#ports;
+    for (const { kind } of found) telemetry.count('secrets_found_total', 1, { place: where, kind });
+    const certain = found.filter(({ kind }) => !isGuess(kind));
+    if (this.#onSecret === 'report') {
+      for (const each of certain) secretPolicy?.onStored?.({ definition: this.#definition, where, field, ...each });
+    }
+    return certain;
+  }
+}
+
+const isSealed = (text: string): boolean => sealedSecret(text) !== undefined;
+
+const MASKING = { isExempt: isSealed, isMasked: (kind: string) => !isGuess(kind) };
+
+function rewrite(error: Error, name: 'message' | 'stack', value: string): void {
+  Object.defineProperty(error, name, { value, configurable: true, writable: true, enumerable: false });
+}
+
+const secretFound = (field: string, found: readonly FoundSecret[]): InvalidError =>
+  new InvalidError(
+    'secret-found',
+    `${field} holds what looks like a secret, which is not stored: ${secretPlaces(found)}. Leave it out and let the effect that needs it read it from its environment, or mark the field with secret().`,
+    { field, found },
+  );

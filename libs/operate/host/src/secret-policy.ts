@@ -1,0 +1,30 @@
+/** Owns what a process says of secrets that its workflows store: each place and kind of a definition once, as a warning. */
+
+import type { OnSecret, SecretPolicy } from '@tidemark/runtime';
+
+/** Places that are remembered as reported, at most. */
+const PLACES_MAX_COUNT = 1_000;
+
+/** `onWarning`: absent, they are counted alone. */
+export function secretPolicy(
+  onSecret: OnSecret,
+  onWarning: ((code: string, message: string) => void) | undefined,
+): SecretPolicy {
+  if (onWarning === undefined) return { onSecret };
+  const reported = new Set<string>();
+  return {
+    onSecret,
+    onStored: ({ definition, field, place, kind }) => {
+      // Of a list, one item is like another.
+      const where = `${definition}, ${field}${place.replaceAll(/\/\d+(?=\/|$)/g, '/*')}`;
+      const key = `${where} ${kind}`;
+      if (reported.has(key)) return;
+      if (reported.size >= PLACES_MAX_COUNT) reported.clear();
+      reported.add(key);
+      onWarning(
+        'secret-stored',
+        `${where}: what looks like a secret (${kind}) was stored. Leave it out, mark the field with secret(), or set onSecret of the definition, or TIDEMARK_ON_SECRET, to mask or refuse.`,
+      );
+    },
+  };
+}
