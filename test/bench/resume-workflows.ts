@@ -26,6 +26,8 @@ export const ticks = defineWorkflow({
   name: 'bench-ticks',
   version: 1,
   durability: 'durable',
+  onFailure: process.env.BENCH_ON_FAILURE === 'retry-on-new-build' ? 'retry-on-new-build' : 'park',
+  retry: { attempts: 2, firstDelayMs: 100 },
   input,
   belief: z.object({ done: z.int() }),
   output: z.object({ startedMs: z.array(z.number()), endedMs: z.array(z.number()) }),
@@ -36,6 +38,7 @@ export const ticks = defineWorkflow({
   steps: {
     async tick(ctx, { n }) {
       const { history, steps, stepMs, timed } = ctx.input;
+      if (process.env.BENCH_IS_BROKEN === 'yes') throw new TypeError('a bug of this build');
       const startedMs = performance.now();
       if (n > history) await new Promise((resolve) => setTimeout(resolve, stepMs));
       const times = noted.get(ctx.workflow) ?? { startedMs: [], endedMs: [] };

@@ -79,7 +79,7 @@ const KNOWN = [
 const STEP_KNOWN = ['run', 'durability', 'retry', 'compensate', 'gate', 'plans'];
 const DURABILITIES: readonly unknown[] = ['durable', 'staged', undefined];
 const PLACEMENTS: readonly unknown[] = ['exclusive', 'shared', undefined];
-const ON_FAILURES: readonly unknown[] = ['park', 'fail', 'compensate', undefined];
+const ON_FAILURES: readonly unknown[] = ['park', 'retry-on-new-build', 'fail', 'compensate', undefined];
 
 /** Everything wrong with a definition, and the starts that follow from it. */
 export function checkSpec(spec: AnySpec): {
@@ -122,7 +122,9 @@ function settingProblems(spec: AnySpec): DefinitionProblem[] {
   }
   if (!DURABILITIES.includes(spec.durability)) problems.push(durabilityProblem(''));
   if (!ON_FAILURES.includes(spec.onFailure)) {
-    problems.push(problem('on-failure-invalid', "onFailure must be 'park', 'fail' or 'compensate'."));
+    problems.push(
+      problem('on-failure-invalid', "onFailure must be 'park', 'retry-on-new-build', 'fail' or 'compensate'."),
+    );
   }
   if (spec.onFailure === 'compensate' && spec.effects === undefined) {
     const message =

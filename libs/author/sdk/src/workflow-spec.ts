@@ -124,10 +124,11 @@ export interface WorkflowSpec<
   readonly placement?: 'exclusive' | 'shared' | undefined;
   /**
    * When a step fails for good. `park` (default): the workflow waits for a person, who mends what was wrong and lets it go on (`retry`); a
-   * failure that you name as final (`FatalError`, or `nonRetryable` of `retry`) ends it as failed. `fail`: any ends it. `compensate`: any
-   * undoes first what it did.
+   * failure that you name as final (`FatalError`, or `nonRetryable` of `retry`) ends it as failed. `retry-on-new-build`: the same, and the step
+   * goes on by itself, once a build, when workers of a build announce themselves on which it has not failed. `fail`: any ends it.
+   * `compensate`: any undoes first what it did.
    */
-  readonly onFailure?: 'park' | 'fail' | 'compensate' | undefined;
+  readonly onFailure?: 'park' | 'retry-on-new-build' | 'fail' | 'compensate' | undefined;
   /** 1 is served first, 5 last, over all tenants; default 3. Within one priority tenants take turns. */
   readonly priority?: Priority | ((input: Frozen<Parsed<NoInfer<Input>>>) => Priority) | undefined;
   /** What keeps a workflow waiting while too many others of the same key are at work, or began a moment ago. */

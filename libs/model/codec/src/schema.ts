@@ -149,6 +149,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     resolution: z.enum(['retry', 'done', 'not-done', 'compensate', 'fail']),
     by: text(),
     responseDigest: digest.nullable(),
+    build: text<string>().optional(),
   }),
   CompensationFinished: z.object({ undo: text<WorkflowId>(), outcome: z.enum(['compensated', 'failed']) }),
   VersionPinned: z.object({ pinned: z.boolean(), by: text() }),
@@ -219,7 +220,12 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
   }),
   WorkflowCompleted: z.object({ outputDigest: digest, continued: text<WorkflowId>().optional() }),
   WorkflowFailed: z.object({ code: text(), task: task.nullable(), hasContext }),
-  WorkflowParked: z.object({ code: text(), task: task.nullable(), key: text<EffectKey>().nullable() }),
+  WorkflowParked: z.object({
+    code: text(),
+    task: task.nullable(),
+    key: text<EffectKey>().nullable(),
+    build: text<string>().optional(),
+  }),
   CompensationStarted: z.object({
     undo: text<WorkflowId>(),
     depth: whole<number>(1),

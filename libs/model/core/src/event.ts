@@ -198,6 +198,8 @@ export interface Controls {
     readonly by: string;
     /** Of the response that comes with `done`. */
     readonly responseDigest: Sha256 | null;
+    /** Of a `retry` that a coordinator decided: the build that announced itself, on which the task is to run. */
+    readonly build?: string | undefined;
   };
   /** The undoing has ended: `compensated`, or `failed` when a person ended it. */
   readonly CompensationFinished: { readonly undo: WorkflowId; readonly outcome: 'compensated' | 'failed' };
@@ -318,6 +320,8 @@ export interface Controls {
     readonly code: string;
     readonly task: TaskId | null;
     readonly key: EffectKey | null;
+    /** Of a task that failed for good: the build on which it did. */
+    readonly build?: string | undefined;
   };
   /** What was done is undone by the workflow `undo`; this one is frozen meanwhile. At most once a workflow. */
   readonly CompensationStarted: {

@@ -204,7 +204,7 @@ const OPENED = { status: 'open', reason: null, question: null } as const;
 function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['control']): StreamState | RejectReason {
   const { question } = stream;
   if (question === null || question.id !== control.question) return 'not-asked';
-  const opened: StreamState = { ...stream, ...OPENED };
+  const opened: StreamState = { ...decidedFor(stream, control.build), ...OPENED };
   const task = question.task === null ? undefined : stream.frontier.tasks.get(question.task);
   const effect = task?.effects.find(({ key }) => key === question.key);
   switch (control.resolution) {
@@ -235,6 +235,11 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
       return afresh(answered, answered.frontier.tasks.get(task.id));
     }
   }
+}
+
+/** A person's decision is for any build. */
+function decidedFor({ failedOn, ...stream }: StreamState, build: string | undefined): StreamState {
+  return build === undefined || failedOn === undefined ? stream : { ...stream, failedOn: { ...failedOn, next: build } };
 }
 
 /** Nothing that went wrong before counts any more. */

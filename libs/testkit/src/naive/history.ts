@@ -251,7 +251,8 @@ function decision(stream: NaiveStream, decide: (below: number) => number): Loose
     decide(12),
   );
   const responseDigest = resolution === 'done' ? digestOf('told') : null;
-  return { question: question?.id ?? 'nothing', resolution, by: 'ann', responseDigest };
+  const build = resolution === 'retry' && stream.position % 2 === 0 ? { build: 'build next' } : {};
+  return { question: question?.id ?? 'nothing', resolution, by: 'ann', responseDigest, ...build };
 }
 
 function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (below: number) => number): Envelope {
@@ -272,7 +273,9 @@ function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (bel
     const about = decide(4) > 0 && inDoubt.length > 0 ? choose(inDoubt, decide(97)) : undefined;
     const code = decide(3) === 0 ? 'budget_exceeded' : 'effect-unknown';
     const task = about?.task ?? choose([null, ...stream.tasks.map(({ id }) => id)], decide(97));
-    return envelope(writer, stream, 'WorkflowParked', { code, task, key: about?.key ?? null });
+    // Few builds, so that a task fails on one again.
+    const build = writer.entries.length % 3 === 0 ? {} : { build: `build ${writer.entries.length % 5}` };
+    return envelope(writer, stream, 'WorkflowParked', { code, task, key: about?.key ?? null, ...build });
   }
   if (act === 'compensate') {
     const key = inDoubt.length > 0 && decide(4) > 0 ? choose(inDoubt, decide(97)).key : null;

@@ -239,6 +239,8 @@ function decide(stream: NaiveStream, control: Controls['ApprovalDecided']): Outc
     if (resolution === 'not-done' && effect.spend !== undefined) effect.spend = { tokens: 0, costMicros: 0 };
   }
   reopen(stream);
+  if (control.build === undefined) stream.failedOn = undefined;
+  else if (stream.failedOn !== undefined) stream.failedOn.next = control.build;
   if (resolution !== 'compensate' && resolution !== 'fail') startAfresh(stream, task);
   return null;
 }

@@ -120,7 +120,7 @@ export function changeOf(of: Of, event: Event): Change | undefined {
         ...as('decided'),
         by: String(control.by),
         resolution: String(control.resolution),
-        why: message,
+        why: control.build === undefined ? message : `the build ${control.build} announced itself`,
       };
     case 'CancelRequested':
     case 'PauseRequested':

@@ -26,7 +26,9 @@ export function eventWords(event: Event): string {
     case 'WorkflowParked':
       return `${control.code}: ${words}`;
     case 'ApprovalDecided':
-      return `${control.by} decided ${control.resolution}: ${words}`;
+      return control.build === undefined
+        ? `${control.by} decided ${control.resolution}: ${words}`
+        : `the build ${control.build} announced itself: ${control.resolution}`;
     case 'EffectConfirmed':
       return `token ${control.token}: ${control.outcome}`;
     case 'CompensationStarted':
