@@ -4,15 +4,15 @@
  */
 
 import { eventually } from '@tidemark/testkit/eventually';
-import type { ServiceProcess } from '@tidemark/testkit/processes';
+import { cpuSeconds, type ServiceProcess } from '@tidemark/testkit/processes';
 import type { ClusterServers } from '@tidemark/testkit/servers';
 import { median, type Report } from './report.ts';
+import { turns } from './resume-workflows.ts';
 import { load, type System, withSystem } from './system.ts';
 
 const RUNS = 1_000;
-const STEP_MS = 500;
 const WAIT_MS = 120_000;
-const DEFINITION = 'bench-ticks';
+const DEFINITION = turns.name;
 
 type Way = 'by_itself' | 'beside_old' | 'by_job';
 
@@ -32,7 +32,7 @@ async function deploys(system: System, way: Way, report: Report): Promise<void> 
     });
   const ids = Array.from({ length: RUNS }, (_, n) => `live-${n}`);
   const good = await deploy('one', false);
-  await system.start(ids, { history: 0, stepMs: STEP_MS });
+  await Promise.all(ids.map((id) => system.host.client.start(turns, {}, { id })));
   await system.comeOn(ids, 2);
   const broken = await deploy('two', true);
   await good.stop();
@@ -42,7 +42,7 @@ async function deploys(system: System, way: Way, report: Report): Promise<void> 
   if (way !== 'beside_old') await broken.stop();
   const going = system.isUnfinished(ids);
   const spawnedMs = performance.now();
-  await deploy('three', false);
+  const mended = await deploy('three', false);
   let fromMs = performance.now();
   if (way === 'by_job') {
     fromMs = performance.now();
@@ -53,6 +53,7 @@ async function deploys(system: System, way: Way, report: Report): Promise<void> 
   }
   const atMs = (await going).map((seen) => seen.atMs);
   const tookMs = atMs.map((ms) => Math.max(0, ms - fromMs));
+  report.note(`deploys ${way}: the worker used ${(await cpuSeconds(mended.pid)).toFixed(1)} s of a processor`);
   report.note(
     `deploys ${way}: median ${median(tookMs).toFixed(0)} ms, the last ${Math.max(...tookMs).toFixed(0)} ms after the new worker was there, ${(Math.max(...atMs) - spawnedMs).toFixed(0)} ms after its process began; load ${load()}`,
   );
