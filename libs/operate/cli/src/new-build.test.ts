@@ -31,7 +31,7 @@ export const order = defineWorkflow({
   },
 });
 `;
-const BROKEN = source('throw new TypeError(`no price for ${order.cents}`);');
+const BROKEN = source("throw new TypeError('no price for ' + order.cents);");
 const MENDED = source('return { done: { planned: ctx.belief.planned, cents: order.cents } };');
 
 test('a mended file and a new start: the run goes on where it failed, by itself', async (context) => {
@@ -40,14 +40,14 @@ test('a mended file and a new start: the run goes on where it failed, by itself'
   await symlink(PACKAGES, path.join(cli.folder, 'node_modules'));
   await writeFile(file, BROKEN);
   await cli.call('run', 'order', '--workflows', 'order.ts', '--input', '{}', '--id', 'o1');
-  const show = await cli.call('show', 'o1', '--json');
+  const show = await cli.here('show', 'o1', '--json');
   const { question } = JSON.parse(show.out) as { question: { evidence: Record<string, unknown> } };
   expect(question.evidence).toMatchObject({ step: 'act', attempt: 1, input: { cents: 5 } });
   expect(question.evidence.build).toMatch(/^[0-9a-f]{16}$/);
   const line = BROKEN.split('\n').findIndex((text) => text.includes('throw new')) + 1;
   expect((question.evidence.stack as string[]).join('\n')).toContain(`order.ts:${line}:`);
   // For people: what failed, where, and with which input.
-  const told = await cli.call('show', 'o1');
+  const told = await cli.here('show', 'o1');
   expect(told.out).toContain('no price for 5');
   expect(told.out).toContain(`order.ts:${line}:`);
   expect(told.out).toContain('"cents": 5');
@@ -63,6 +63,6 @@ test('a mended file and a new start: the run goes on where it failed, by itself'
   await dev.says(/announced itself/);
   await dev.says(/completed|o1 .*done/);
   await dev.kill();
-  const ended = await cli.call('show', 'o1', '--json');
+  const ended = await cli.here('show', 'o1', '--json');
   expect(JSON.parse(ended.out)).toMatchObject({ status: 'completed', output: { planned: 1, cents: 5 } });
 });

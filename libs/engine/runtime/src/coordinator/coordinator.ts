@@ -170,7 +170,7 @@ export class Coordinator {
     this.#undoing = later('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.poll());
     this.#parenting = later('children', CHILD_PERIOD_MS, () => this.#children.poll());
     this.#continuing = later('continuations', CONTINUATION_PERIOD_MS, () => this.#continuations.poll());
-    this.#retrying = later('builds', Number.POSITIVE_INFINITY, () => this.#newBuilds.poll());
+    this.#retrying = this.#loop('builds', { periodMs: Number.POSITIVE_INFINITY }, () => this.#newBuilds.poll());
     later('budgets', BUDGET_ROOM_PERIOD_MS, () => this.#budgets.poll());
     later('demand', DEMAND_REPORTED_PERIOD_MS, async () => reportDemand(this.demand, ports.telemetry));
     later('queues', QUEUES_PERIOD_MS, async () => {
