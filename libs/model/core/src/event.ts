@@ -198,9 +198,9 @@ export interface Controls {
     readonly by: string;
     /** Of the response that comes with `done`. */
     readonly responseDigest: Sha256 | null;
-    /** Of a `retry` that a coordinator decided: the build that announced itself, on which the task is to run. */
-    readonly build?: string | undefined;
   };
+  /** A coordinator's: the task in question goes on on a build that announced itself. Answers the question as `retry` does, and no other. */
+  readonly RetryDecided: { readonly question: EventId; readonly build: string };
   /** The undoing has ended: `compensated`, or `failed` when a person ended it. */
   readonly CompensationFinished: { readonly undo: WorkflowId; readonly outcome: 'compensated' | 'failed' };
   /** Keeps the workflow to its version, or lets it go on with newer ones. */

@@ -215,6 +215,10 @@ function inboxDraft(
       return envelope(writer, stream, 'EffectConfirmed', { token, outcome, responseDigest: digestOf('confirmed') });
     }
     case 'decide':
+      if (stream.question !== null && stream.position % 2 === 0) {
+        const build = `build ${writer.entries.length % 5}`;
+        return envelope(writer, stream, 'RetryDecided', { question: stream.question.id, build });
+      }
       return envelope(writer, stream, 'ApprovalDecided', decision(stream, decide));
     case 'finish': {
       const outcome = choose(['compensated', 'failed'], decide(2));
@@ -251,8 +255,7 @@ function decision(stream: NaiveStream, decide: (below: number) => number): Loose
     decide(12),
   );
   const responseDigest = resolution === 'done' ? digestOf('told') : null;
-  const build = resolution === 'retry' && stream.position % 2 === 0 ? { build: 'build next' } : {};
-  return { question: question?.id ?? 'nothing', resolution, by: 'ann', responseDigest, ...build };
+  return { question: question?.id ?? 'nothing', resolution, by: 'ann', responseDigest };
 }
 
 function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (below: number) => number): Envelope {

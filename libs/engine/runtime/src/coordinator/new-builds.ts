@@ -17,8 +17,6 @@ import { FAILED_TASKS_KEPT_MAX, FAILED_TASKS_PAGE_COUNT } from './limits.ts';
 
 /** What a task that failed for good asks. */
 const FAILED = ['step-failed', 'poison-step'] as const;
-/** Who decided, as the event says. */
-const BY = 'new-build';
 
 export interface NewBuildsOptions {
   readonly store: Pick<ProjectionStore, 'workflows'>;
@@ -110,8 +108,13 @@ export class NewBuilds {
       const build = this.#buildFor(row);
       if (build === undefined) return;
       const question = row.question!.id;
-      const control = { question, resolution: 'retry', by: BY, responseDigest: null, build } as const;
-      await this.#options.inbox.write(row, eventId(`retry:${question}:${build}`), 'ApprovalDecided', control, null);
+      await this.#options.inbox.write(
+        row,
+        eventId(`retry:${question}:${build}`),
+        'RetryDecided',
+        { question, build },
+        null,
+      );
     });
     const failed = (await Promise.allSettled(writes)).find((write) => write.status === 'rejected');
     if (failed !== undefined) throw failed.reason;

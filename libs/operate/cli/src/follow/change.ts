@@ -120,8 +120,12 @@ export function changeOf(of: Of, event: Event): Change | undefined {
         ...as('decided'),
         by: String(control.by),
         resolution: String(control.resolution),
-        why: control.build === undefined ? message : `the build ${control.build} announced itself`,
+        why: message,
       };
+    case 'RetryDecided': {
+      const why = `the build ${control.build} announced itself`;
+      return { ...as('decided'), by: 'new-build', resolution: 'retry', why };
+    }
     case 'CancelRequested':
     case 'PauseRequested':
     case 'ResumeRequested':

@@ -26,9 +26,9 @@ export function eventWords(event: Event): string {
     case 'WorkflowParked':
       return `${control.code}: ${words}`;
     case 'ApprovalDecided':
-      return control.build === undefined
-        ? `${control.by} decided ${control.resolution}: ${words}`
-        : `the build ${control.build} announced itself: ${control.resolution}`;
+      return `${control.by} decided ${control.resolution}: ${words}`;
+    case 'RetryDecided':
+      return `goes on on the build ${control.build}, which announced itself`;
     case 'EffectConfirmed':
       return `token ${control.token}: ${control.outcome}`;
     case 'CompensationStarted':

@@ -335,8 +335,9 @@ function said({ type, control }: Moment): readonly [string, string, Tone] {
     case 'WorkflowParked':
       return ['Needs a person', code, 'warn'];
     case 'ApprovalDecided':
-      if (control.build !== undefined) return ['Decided', `retry on ${text(control.build)}`, 'good'];
       return ['Decided', `${text(control.resolution)} ${by}`, 'good'];
+    case 'RetryDecided':
+      return ['Decided', `retry on the build ${text(control.build)}`, 'good'];
     case 'WorkflowCompleted':
       return control.continued === undefined ? ['Completed', '', 'good'] : ['Goes on', 'as', 'good'];
     case 'ChildClosed':
