@@ -42,6 +42,10 @@ export const SLOW_FILES: Readonly<Record<string, SlowFile>> = {
   'libs/operate/cli/src/folder.test.ts': { seconds: 10, why: 'Commands wait for a folder that others hold.' },
   'libs/operate/cli/src/fork.test.ts': { seconds: 6, why: 'Commands that open the folder each.' },
   'libs/operate/cli/src/lifecycle.test.ts': { seconds: 7, why: 'Commands that open the folder each.' },
+  'libs/operate/cli/src/new-build.test.ts': {
+    seconds: 6,
+    why: 'Three processes one after another: only a new one loads the mended file.',
+  },
   'libs/operate/cli/src/rebuild.test.ts': { seconds: 9, why: 'Rows are rebuilt, and each command opens the folder.' },
   'libs/operate/cli/src/recovery.test.ts': { seconds: 10, why: 'Commands that open the folder each.' },
   'libs/operate/cli/src/runbook.test.ts': { seconds: 6, why: 'Every command of the runbook.' },

@@ -1,9 +1,9 @@
 /**
- * Owns the workflows of `bench -- resume`: a history of quick steps, then steps of one length until the end, each on a timer.
- * The process that runs the steps notes when each began and ended, so that a run's own time can be told from its steps'.
+ * Owns the workflows of `bench -- resume`: a history of quick steps, then steps of one length until the end, each on a timer;
+ * and turns with pauses between them. The process that runs the steps notes when each began and ended, so that a run's own time can be told from its steps'.
  */
 
-import { defineWorkflow, task } from '@tidemark/sdk';
+import { defineWorkflow, task, timer } from '@tidemark/sdk';
 import { z } from 'zod';
 
 const input = z.object({
@@ -47,6 +47,27 @@ export const ticks = defineWorkflow({
       const belief = () => ({ done: n });
       if (n < steps) return { belief, next: [task('tick', { n: n + 1 })] };
       return { belief, done: times };
+    },
+  },
+});
+
+/** Takes a turn now and then, for ever, as agents do; a build of it may be broken. */
+export const turns = defineWorkflow({
+  name: 'bench-turns',
+  version: 1,
+  onFailure: process.env.BENCH_ON_FAILURE === 'park' ? 'park' : 'retry-on-new-build',
+  retry: { attempts: 2, firstDelayMs: 100 },
+  input: z.object({}),
+  belief: z.object({ done: z.int() }),
+  output: z.object({}),
+  tasks: { turn: z.object({}) },
+  flow: { turn: ['turn'] },
+  starts: ['turn'],
+  begin: () => ({ belief: { done: 0 }, next: [task('turn', {})] }),
+  steps: {
+    turn: () => {
+      if (process.env.BENCH_IS_BROKEN === 'yes') throw new TypeError('a bug of this build');
+      return { belief: ({ done }) => ({ done: done + 1 }), next: [task('turn', {}, { when: timer('10s') })] };
     },
   },
 });

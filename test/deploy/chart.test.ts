@@ -77,6 +77,13 @@ describe('KEDA', () => {
     expect(() => named(plain, 'Service', '-scaler')).toThrow();
   });
 
+  test('calls the build of workers as their image, in the pod: one that starts again later keeps its name', async () => {
+    const own = await rendered('own-servers', { image: { repository: 'registry.example/agents', tag: '1.4.2' } });
+    const { template } = named(own, 'Deployment', '-worker').spec;
+    expect(envOf(template).TIDEMARK_BUILD).toEqual({ value: 'registry.example/agents:1.4.2' });
+    expect(named(own, 'ConfigMap', '-settings').data).not.toHaveProperty('TIDEMARK_BUILD');
+  });
+
   test('runs jobs that end by themselves, as many as the demand less those that run', () => {
     const { spec } = named(pools, 'ScaledJob', '-worker-reports');
     expect(spec.scalingStrategy).toEqual({ strategy: 'default' });

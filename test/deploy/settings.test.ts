@@ -111,7 +111,7 @@ describe('helm/tidemark', () => {
   const values = blockOf(readProjectFile('helm/tidemark/values.yaml'), 'settings');
   const secret = ['TIDEMARK_POSTGRES_URL', 'TIDEMARK_REDIS_URL'];
   /** Which a pool of workers has of its own, and nobody else. */
-  const ofPools = ['TIDEMARK_EXIT_IDLE_MS', 'TIDEMARK_POD_NAME'];
+  const ofPools = ['TIDEMARK_BUILD', 'TIDEMARK_EXIT_IDLE_MS', 'TIDEMARK_POD_NAME'];
 
   test('sets every setting: plain ones as values, those with credentials from a Secret', () => {
     expect([...settingNamesIn(values), ...secret, ...ofPools].sort()).toEqual(names);

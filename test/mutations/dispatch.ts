@@ -7,6 +7,8 @@ const DISPATCHER_TEST = 'libs/engine/runtime/src/coordinator/dispatcher.test.ts'
 const DISPATCHER = 'libs/engine/runtime/src/coordinator/dispatcher.ts';
 const MODEL_BUDGETS = 'libs/engine/runtime/src/agent/model-budgets.ts';
 
+const NEW_BUILDS_TEST = 'libs/engine/runtime/src/coordinator/new-builds.test.ts';
+
 export const DISPATCH_MUTATIONS: Mutations = {
   'last-word-is-not-kept': {
     file: 'libs/model/core/src/context/choice.ts',
@@ -112,5 +114,23 @@ export const DISPATCH_MUTATIONS: Mutations = {
     edits: [['eventId(`timer:', 'eventId(Math.random() + `timer:']],
     caughtBy: 'libs/engine/runtime/src/coordinator/timers.test.ts',
     breaks: 'A timer that two coordinators fire counts once.',
+  },
+  'retries-on-failed-build': {
+    file: 'libs/engine/runtime/src/coordinator/new-builds.ts',
+    edits: [[' && !failedOn.builds.includes(build)', '']],
+    caughtBy: NEW_BUILDS_TEST,
+    breaks: 'A build on which a task has failed never gets it again by itself.',
+  },
+  'old-worker-takes-new-builds-task': {
+    file: 'libs/engine/runtime/src/worker/worker.ts',
+    edits: [['    if (!failedOn.builds.includes(build)) return false;\n', '    return false;\n']],
+    caughtBy: NEW_BUILDS_TEST,
+    breaks: 'A task that goes on on a new build is passed on by workers of the old one.',
+  },
+  'forgets-failed-builds': {
+    file: 'libs/model/core/src/fold-holder.ts',
+    edits: [['builds: [...builds, build]', 'builds: [build]']],
+    caughtBy: NEW_BUILDS_TEST,
+    breaks: 'Two builds that both fail pass a task to each other for ever.',
   },
 };

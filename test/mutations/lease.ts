@@ -117,8 +117,8 @@ export const LEASE_MUTATIONS: Mutations = {
     file: LEASE_KEEPER,
     edits: [
       [
-        '      const leases = await this.#ports.store.leases();\n      const view = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });',
-        '      const view = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });\n      const leases = await this.#ports.store.leases();',
+        '      const leases = await this.#ports.store.leases();\n      const view = await this.#view();',
+        '      const view = await this.#view();\n      const leases = await this.#ports.store.leases();',
       ],
     ],
     caughtBy: LEASE_KEEPER_TEST,

@@ -237,7 +237,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
         'segment.workflows.map(({ workflow }) => workflow)',
       ],
     ],
-    seed: 3,
+    seed: 8,
     faults: ['slow'],
     archives: true,
   },

@@ -12,6 +12,7 @@ export const refundV1 = defineWorkflow({
   tasks: { pay: z.object({ price: z.number() }) },
   flow: { pay: [] },
   signals: { go: z.null() },
+  onFailure: 'retry-on-new-build',
   begin: () => ({ belief: { price: 12 }, next: [task('pay', { price: 12 }, { when: signal('go') })] }),
   steps: { pay: (_, { price }) => ({ done: { cents: price * 100 } }) },
 });

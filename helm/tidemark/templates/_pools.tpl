@@ -72,6 +72,8 @@ load its own workflows, so they take the work of those definitions alone.
 {{- if eq .own.scaling.kind "jobs" }}
 - { name: TIDEMARK_EXIT_IDLE_MS, value: {{ mul (int64 .own.scaling.jobs.exitIdleSeconds) 1000 | quote }} }
 {{- end }}
+{{- /* Not in the ConfigMap: there an old pod that starts again would take it for its own. */}}
+- { name: TIDEMARK_BUILD, value: {{ include "tidemark.image" .root | trunc -100 | quote }} }
 {{- if include "tidemark.usesClusterApi" . }}
 - name: TIDEMARK_POD_NAME
   valueFrom: { fieldRef: { fieldPath: metadata.name } }

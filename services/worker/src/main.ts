@@ -25,7 +25,8 @@ await runService('worker', async ({ leave, answerProbes }) => {
   const onNotice = (source: string): void => logLine('warn', 'worker waits on a machine that goes', { source });
   await noSpotNotice({ ...config.spotNotice, onNotice, onError });
   const host = await openCluster(config, { onWarning: warningLine, listens: true });
-  const worker = await host.startWorker({ definitions, concurrency: config.concurrency, onError });
+  const { concurrency, build } = config;
+  const worker = await host.startWorker({ definitions, concurrency, build, onError });
   watchSpotNotice({ ...config.spotNotice, onNotice: leave, onError });
   const of = () => worker.uncheckpointed;
   leaveWhenIdle({ idleMs: config.exitIdleMs, of, onIdle: leave, clock: host.ports.clock });

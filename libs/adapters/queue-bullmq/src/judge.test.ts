@@ -97,6 +97,12 @@ test('what another version may write is left out', () => {
   expect(parseAdverts(['{', '1', '{"id":"c"}', '{"id":"c","host":"h","port":1,"token":"t"}'])).toEqual([
     { id: 'c', host: 'h', port: 1, token: 't' },
   ]);
-  for (const text of ['', '{', '{}', 'null', '"a"']) expect(unpackLeases(text).size).toBe(0);
-  expect(unpackLeases(packLeases([{ workflow: 'w' as never, epoch: 3 as never }]))).toEqual(new Map([['w', 3]]));
+  for (const text of ['', '{', '{}', 'null', '"a"']) expect(unpackLeases(text).leases.size).toBe(0);
+  const leases = [{ workflow: 'w' as never, epoch: 3 as never }];
+  const announced = { build: 'b', routes: ['1 d'] };
+  expect(unpackLeases(packLeases(leases))).toEqual({ leases: new Map([['w', 3]]), announced: undefined });
+  expect(unpackLeases(packLeases(leases, announced))).toEqual({ leases: new Map([['w', 3]]), announced });
+  for (const foreign of [null, 1, {}, { build: 1, routes: [] }, { build: 'b', routes: [1] }]) {
+    expect(unpackLeases(JSON.stringify(['', foreign])).announced).toBeUndefined();
+  }
 });

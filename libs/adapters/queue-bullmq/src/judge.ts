@@ -11,7 +11,7 @@
  */
 
 import type { Epoch, HolderId, WorkflowId } from '@tidemark/core';
-import type { HeldLease } from '@tidemark/ports';
+import type { Announcement, HeldLease } from '@tidemark/ports';
 import { PRESENCE_SLACK_MS } from './limits.ts';
 import type { PresenceAdvert } from './presence-client.ts';
 
@@ -82,18 +82,38 @@ export function parseBeat(text: string, nowMs: number): Beat {
   };
 }
 
-/** Number, then workflow and epoch in turn: a flat array is short and quick to parse. */
-export const packLeases = (leases: readonly HeldLease[]): string =>
-  JSON.stringify(leases.flatMap((lease) => [lease.workflow, lease.epoch]));
+/** What a holder says of itself when that has changed. */
+export interface Said {
+  readonly leases: ReadonlyMap<WorkflowId, Epoch>;
+  readonly announced: Announcement | undefined;
+}
 
-export function unpackLeases(packed: string): Map<WorkflowId, Epoch> {
+/**
+ * Number, then workflow and epoch in turn: a flat array is short and quick to parse. What is announced comes last, in place of the epoch
+ * of no workflow, which releases that know nothing of it pass over.
+ */
+export const packLeases = (leases: readonly HeldLease[], announced?: Announcement): string =>
+  JSON.stringify([
+    ...leases.flatMap((lease) => [lease.workflow, lease.epoch]),
+    ...(announced === undefined ? [] : ['', announced]),
+  ]);
+
+export function unpackLeases(packed: string): Said {
   const leases = new Map<WorkflowId, Epoch>();
+  let announced: Announcement | undefined;
   const parsed = parse(packed);
-  if (!Array.isArray(parsed)) return leases;
+  if (!Array.isArray(parsed)) return { leases, announced };
   for (let index = 0; index + 1 < parsed.length; index += 2) {
-    leases.set(parsed[index] as WorkflowId, parsed[index + 1] as Epoch);
+    if (parsed[index] === '') announced = announcementIn(parsed[index + 1]);
+    else leases.set(parsed[index] as WorkflowId, parsed[index + 1] as Epoch);
   }
-  return leases;
+  return { leases, announced };
+}
+
+function announcementIn(value: unknown): Announcement | undefined {
+  const { build, routes } = (value ?? {}) as Partial<Announcement>;
+  const isWhole = typeof build === 'string' && Array.isArray(routes) && routes.every((key) => typeof key === 'string');
+  return isWhole ? { build, routes } : undefined;
 }
 
 export function parseAdverts(texts: readonly (string | number)[]): readonly PresenceAdvert[] {

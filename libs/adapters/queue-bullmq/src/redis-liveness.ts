@@ -12,8 +12,15 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { type Epoch, type HolderId, InvalidError, type WorkflowId } from '@tidemark/core';
-import type { Clock, HeldLease, Liveness, LivenessView } from '@tidemark/ports';
+import { type HolderId, InvalidError } from '@tidemark/core';
+import {
+  type Announcement,
+  buildsOf,
+  type Clock,
+  type HeldLease,
+  type Liveness,
+  type LivenessView,
+} from '@tidemark/ports';
 import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import {
   type Beat,
@@ -23,6 +30,7 @@ import {
   parseAdverts,
   parseBeat,
   parseWords,
+  type Said,
   unpackLeases,
   type Words,
 } from './judge.ts';
@@ -61,8 +69,6 @@ export interface RedisLivenessOptions {
 
 const THIS_MACHINE: PresenceOptions = { host: '127.0.0.1', port: 0, advertisedHost: '127.0.0.1' };
 
-type Leases = ReadonlyMap<WorkflowId, Epoch>;
-
 /** Marker, time, adverts, words, beats; see the script. */
 type ViewReply = readonly [string, string, readonly string[], readonly string[], readonly string[]];
 
@@ -76,9 +82,8 @@ interface Own {
 }
 
 /** What is known of another's leases: by the number of their version. */
-interface Known {
+interface Known extends Said {
   readonly number: string;
-  readonly leases: Leases;
   /** When its beat was last seen, on this process's monotonic clock; how long that counts while it is connected. */
   seenMs: number;
   stallMs: number;
@@ -124,13 +129,19 @@ export class RedisLiveness implements Liveness {
     this.#leasesPrefix = `${own}:leases:`;
   }
 
-  async beat(holder: HolderId, leases: readonly HeldLease[], ttlMs: number, stallMs = ttlMs): Promise<boolean> {
+  async beat(
+    holder: HolderId,
+    leases: readonly HeldLease[],
+    ttlMs: number,
+    stallMs = ttlMs,
+    announced?: Announcement,
+  ): Promise<boolean> {
     if (!(ttlMs >= 1) || !(stallMs >= ttlMs)) {
       throw new InvalidError('ttl-invalid', `expected 1 <= ttlMs <= stallMs, not ${ttlMs} and ${stallMs}`);
     }
     const own = this.#own.get(holder) ?? newOwn(holder, this.#presence.tls);
     this.#own.set(holder, own);
-    const packed = packLeases(leases);
+    const packed = packLeases(leases, announced);
     if (packed !== own.packed) Object.assign(own, { packed, number: own.number + 1, isSent: false });
     try {
       // A second time when Redis has lost the leases.
@@ -213,10 +224,12 @@ export class RedisLiveness implements Liveness {
       const ids = parseAdverts(advertTexts).map((advert) => advert.id);
       const others = new Set(ids.filter((id) => id !== this.#id));
       const trusted = askedMs - this.#standing.sinceMs >= options.markerAgeMs;
-      return { trusted, holders: this.#living(beats, parseWords(wordTexts, nowMs), others, askedMs) };
+      const living = this.#living(beats, parseWords(wordTexts, nowMs), others, askedMs);
+      const holders = new Map(Array.from(living, ([holder, { leases }]) => [holder, leases]));
+      return { trusted, holders, builds: buildsOf(Array.from(living.values(), ({ announced }) => announced)) };
     } catch {
       this.#standing = undefined;
-      return { trusted: false, holders: new Map() };
+      return { trusted: false, holders: new Map(), builds: new Map() };
     }
   }
 
@@ -250,11 +263,9 @@ export class RedisLiveness implements Liveness {
         const text = packed[index];
         // Gone or rewritten in between: read again at the next view.
         const isSame = text?.startsWith(`${number} `) === true;
-        const leases =
-          text == null
-            ? (this.#known.get(holder)?.leases ?? new Map())
-            : unpackLeases(text.slice(text.indexOf(' ') + 1));
-        this.#known.set(holder, { number: isSame ? number : '', leases, seenMs: nowMs - ageMs, stallMs });
+        const said = text == null ? this.#known.get(holder) : unpackLeases(text.slice(text.indexOf(' ') + 1));
+        const { leases = new Map(), announced } = said ?? {};
+        this.#known.set(holder, { number: isSame ? number : '', leases, announced, seenMs: nowMs - ageMs, stallMs });
       }
     }
     for (const holder of this.#known.keys()) {
@@ -267,11 +278,12 @@ export class RedisLiveness implements Liveness {
     words: Words,
     others: ReadonlySet<string>,
     nowMs: number,
-  ): Map<HolderId, Leases> {
-    const holders = new Map<HolderId, Leases>();
-    for (const [holder, { leases, seenMs, stallMs }] of this.#known) {
+  ): Map<HolderId, Known> {
+    const holders = new Map<HolderId, Known>();
+    for (const [holder, known] of this.#known) {
+      const { seenMs, stallMs } = known;
       const presence = { isConnected: this.isConnected(holder), others, unseenMs: nowMs - seenMs, stallMs };
-      if (isAlive(holder, beats.get(holder), words, presence)) holders.set(holder, leases);
+      if (isAlive(holder, beats.get(holder), words, presence)) holders.set(holder, known);
     }
     return holders;
   }

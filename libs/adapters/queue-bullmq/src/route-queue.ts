@@ -32,14 +32,21 @@ export function definitionName(definition: string): string {
   return `${name.slice(0, QUEUE_NAME_MAX_CHARS - digest.length - 1)}$${digest}`;
 }
 
-/** What tells the routes of one definition apart: `2`, or `2.pinned`. */
-export const routeName = ({ version, pinned }: Omit<Route, 'definition'>): string =>
-  `${version}${pinned ? '.pinned' : ''}`;
+/** What tells the routes of one definition apart: `2`, or `2.pinned`, of one build `2~BUILD`. */
+export const routeName = ({ version, pinned, build }: Omit<Route, 'definition'>): string =>
+  `${version}${pinned ? '.pinned' : ''}${build === undefined ? '' : `~${encodeURIComponent(build)}`}`;
 
 /** The other way round; undefined for what is none. */
 export function parseRouteName(name: string): Omit<Route, 'definition'> | undefined {
-  const found = /^(0|[1-9]\d{0,15})(\.pinned)?$/.exec(name);
-  return found === null ? undefined : { version: Number(found[1]), pinned: found[2] !== undefined };
+  const [, version, pinned, encoded] = /^(0|[1-9]\d{0,15})(\.pinned)?(?:~([!-~]{1,1000}))?$/.exec(name) ?? [];
+  if (version === undefined) return undefined;
+  const route = { version: Number(version), pinned: pinned !== undefined };
+  if (encoded === undefined) return route;
+  try {
+    return { ...route, build: decodeURIComponent(encoded) };
+  } catch {
+    return undefined;
+  }
 }
 
 /** A queue for each route. No encoded definition has an at sign, so that no two routes share a name. */
@@ -63,7 +70,7 @@ export function packJob({ workflow, tenant, partition, offset, lamport, dispatch
 }
 
 /** Undefined for what is none. */
-export function unpackJob({ definition, version, pinned }: Route, text: string): Job | undefined {
+export function unpackJob({ definition, version, pinned, build }: Route, text: string): Job | undefined {
   const value = parsed(text);
   if (!isPackedJob(value)) return undefined;
   const [workflow, tenant, partition, offset, lamport, dispatch, trace] = value;
@@ -71,6 +78,7 @@ export function unpackJob({ definition, version, pinned }: Route, text: string):
     definition,
     version,
     pinned,
+    ...(build !== undefined && { build }),
     workflow: workflow as WorkflowId,
     tenant: tenant as TenantId,
     partition: partition as Partition,

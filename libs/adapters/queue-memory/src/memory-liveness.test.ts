@@ -12,7 +12,11 @@ livenessContract('memory', async () => {
 
 test('the first view is trusted: nothing can have been lost', async () => {
   const liveness = createMemoryLiveness();
-  expect(await liveness.view({ markerAgeMs: 60_000 })).toEqual({ trusted: true, holders: new Map() });
+  expect(await liveness.view({ markerAgeMs: 60_000 })).toEqual({
+    trusted: true,
+    holders: new Map(),
+    builds: new Map(),
+  });
 });
 
 test('a beat counts until its holder leaves, however long the event loop was blocked', async () => {

@@ -5,20 +5,24 @@
  */
 
 import type { Epoch, HolderId, WorkflowId } from '@tidemark/core';
-import type { Liveness } from '@tidemark/ports';
+import { type Announcement, buildsOf, type Liveness } from '@tidemark/ports';
 
 export function createMemoryLiveness(): Liveness {
   const holders = new Map<HolderId, ReadonlyMap<WorkflowId, Epoch>>();
+  const announcements = new Map<HolderId, Announcement>();
   const watchers = new Set<(holder: HolderId) => void>();
   return {
-    async beat(holder, leases) {
+    async beat(holder, leases, _ttlMs, _stallMs, announced) {
+      if (announced !== undefined) announcements.set(holder, announced);
       holders.set(holder, new Map(leases.map((lease) => [lease.workflow, lease.epoch])));
       return true;
     },
     async leave(holder) {
       holders.delete(holder);
+      announcements.delete(holder);
     },
     async vanish(holder) {
+      announcements.delete(holder);
       if (!holders.delete(holder)) return;
       for (const report of watchers) report(holder);
     },
@@ -30,7 +34,7 @@ export function createMemoryLiveness(): Liveness {
       };
     },
     async view() {
-      return { trusted: true, holders: new Map(holders) };
+      return { trusted: true, holders: new Map(holders), builds: buildsOf(announcements.values()) };
     },
     async close() {
       holders.clear();

@@ -253,6 +253,8 @@ function noteReported({ position, at, type, control: clear, payload }: Note): Re
       return line('resumed', why, by);
     case 'ApprovalDecided':
       return line('decided', control.resolution ?? null, by);
+    case 'RetryDecided':
+      return line('decided', 'retry on a new build');
     case 'LeaseRevoked':
       return line('interrupted', control.reason ?? null);
     default:

@@ -81,7 +81,7 @@ const KNOWN = [
 const STEP_KNOWN = ['run', 'durability', 'retry', 'compensate', 'gate', 'plans'];
 const DURABILITIES: readonly unknown[] = ['durable', 'staged', undefined];
 const PLACEMENTS: readonly unknown[] = ['exclusive', 'shared', undefined];
-const ON_FAILURES: readonly unknown[] = ['park', 'fail', 'compensate', undefined];
+const ON_FAILURES: readonly unknown[] = ['park', 'retry-on-new-build', 'fail', 'compensate', undefined];
 const ON_SECRETS: readonly unknown[] = ['report', 'mask', 'refuse', undefined];
 
 /** Everything wrong with a definition, and the starts that follow from it. */
@@ -125,7 +125,9 @@ function settingProblems(spec: AnySpec): DefinitionProblem[] {
   }
   if (!DURABILITIES.includes(spec.durability)) problems.push(durabilityProblem(''));
   if (!ON_FAILURES.includes(spec.onFailure)) {
-    problems.push(problem('on-failure-invalid', "onFailure must be 'park', 'fail' or 'compensate'."));
+    problems.push(
+      problem('on-failure-invalid', "onFailure must be 'park', 'retry-on-new-build', 'fail' or 'compensate'."),
+    );
   }
   if (!ON_SECRETS.includes(spec.onSecret)) {
     problems.push(problem('on-secret-invalid', "onSecret must be 'report', 'mask' or 'refuse'."));

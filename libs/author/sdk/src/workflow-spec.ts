@@ -124,10 +124,11 @@ export interface WorkflowSpec<
   readonly placement?: 'exclusive' | 'shared' | undefined;
   /**
    * When a step fails for good. `park` (default): the workflow waits for a person, who mends what was wrong and lets it go on (`retry`); a
-   * failure that you name as final (`FatalError`, or `nonRetryable` of `retry`) ends it as failed. `fail`: any ends it. `compensate`: any
-   * undoes first what it did.
+   * failure that you name as final (`FatalError`, or `nonRetryable` of `retry`) ends it as failed. `retry-on-new-build`: the same, and the step
+   * goes on by itself, once a build, when workers of a build announce themselves on which it has not failed. `fail`: any ends it.
+   * `compensate`: any undoes first what it did.
    */
-  readonly onFailure?: 'park' | 'fail' | 'compensate' | undefined;
+  readonly onFailure?: 'park' | 'retry-on-new-build' | 'fail' | 'compensate' | undefined;
   /**
    * When something that is to be stored holds what looks like a secret (a key, a token, a password: by its form or its name). `report`: it is
    * stored, counted and warned of. `mask`: `[masked KIND]` is stored in its place, and is what later steps read; a call of an effect is given

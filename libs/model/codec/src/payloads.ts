@@ -171,6 +171,7 @@ export interface Payloads {
   readonly EffectConfirmed: { readonly response: Json } | { readonly error: ErrorNote };
   /** `response`: what the effect in question answered, where the resolution is `done`. */
   readonly ApprovalDecided: { readonly why: string; readonly response?: Json };
+  readonly RetryDecided: null;
   readonly CompensationFinished: { readonly error?: ErrorNote };
   readonly VersionPinned: { readonly why: string };
   readonly MemoryWritten: { readonly memories: readonly MemoryWrite[] };

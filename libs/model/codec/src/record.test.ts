@@ -95,6 +95,7 @@ const CONTROLS: { readonly [T in EventType]: fc.Arbitrary<object> } = {
     by: name,
     responseDigest: fc.option(digest),
   }),
+  RetryDecided: fc.record({ question: name, build: name }),
   CompensationFinished: fc.record({ undo: name, outcome: fc.constantFrom('compensated', 'failed') }),
   VersionPinned: fc.record({ pinned: fc.boolean(), by: name }),
   MemoryWritten: fc.record({ count: positive }),

@@ -188,6 +188,7 @@ const WITHOUT_PAYLOAD = {
   PartitionFenced: true,
   TimerFired: true,
   LeaseRevoked: true,
+  RetryDecided: true,
   LeaseClaimed: true,
   RulesRaised: true,
   LeaseReleased: true,

@@ -150,6 +150,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
     by: text(),
     responseDigest: digest.nullable(),
   }),
+  RetryDecided: z.object({ question: text<EventId>(), build: text<string>() }),
   CompensationFinished: z.object({ undo: text<WorkflowId>(), outcome: z.enum(['compensated', 'failed']) }),
   VersionPinned: z.object({ pinned: z.boolean(), by: text() }),
   MemoryWritten: z.object({ count: whole<number>(1) }),
@@ -219,7 +220,12 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
   }),
   WorkflowCompleted: z.object({ outputDigest: digest, continued: text<WorkflowId>().optional() }),
   WorkflowFailed: z.object({ code: text(), task: task.nullable(), hasContext }),
-  WorkflowParked: z.object({ code: text(), task: task.nullable(), key: text<EffectKey>().nullable() }),
+  WorkflowParked: z.object({
+    code: text(),
+    task: task.nullable(),
+    key: text<EffectKey>().nullable(),
+    build: text<string>().optional(),
+  }),
   CompensationStarted: z.object({
     undo: text<WorkflowId>(),
     depth: whole<number>(1),

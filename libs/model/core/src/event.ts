@@ -199,6 +199,8 @@ export interface Controls {
     /** Of the response that comes with `done`. */
     readonly responseDigest: Sha256 | null;
   };
+  /** A coordinator's: the task in question goes on on a build that announced itself. Answers the question as `retry` does, and no other. */
+  readonly RetryDecided: { readonly question: EventId; readonly build: string };
   /** The undoing has ended: `compensated`, or `failed` when a person ended it. */
   readonly CompensationFinished: { readonly undo: WorkflowId; readonly outcome: 'compensated' | 'failed' };
   /** Keeps the workflow to its version, or lets it go on with newer ones. */
@@ -318,6 +320,8 @@ export interface Controls {
     readonly code: string;
     readonly task: TaskId | null;
     readonly key: EffectKey | null;
+    /** Of a task that failed for good: the build on which it did. */
+    readonly build?: string | undefined;
   };
   /** What was done is undone by the workflow `undo`; this one is frozen meanwhile. At most once a workflow. */
   readonly CompensationStarted: {

@@ -12,6 +12,7 @@ import { declaresChild } from './lifecycle.ts';
 import {
   CLOCK_REGRESSION_MAX_MS,
   type EffectState,
+  FAILED_BUILDS_MAX,
   isOpen,
   REPEATS_MAX,
   type StreamState,
@@ -94,12 +95,21 @@ function apply(
     case 'WorkflowFailed':
       return { ...released(stream), status: 'failed', reason: envelope.control.code, ruling: null };
     case 'WorkflowParked': {
-      const { code, task, key } = envelope.control;
-      return { ...released(stream), status: 'parked', reason: code, question: { id: envelope.id, code, task, key } };
+      const { code, task, key, build } = envelope.control;
+      const question = { id: envelope.id, code, task, key };
+      return { ...failedOn(released(stream), task, build), status: 'parked', reason: code, question };
     }
     case 'CompensationStarted':
       return startCompensation(stream, envelope.control);
   }
+}
+
+/** A build counts once, and those of another task no more. */
+function failedOn(stream: StreamState, task: TaskId | null, build: string | undefined): StreamState {
+  if (task === null || build === undefined) return stream;
+  const builds = stream.failedOn?.task === task ? stream.failedOn.builds : [];
+  if (builds.includes(build)) return { ...stream, failedOn: { task, builds } };
+  return { ...stream, failedOn: { task, builds: [...builds, build].slice(0, FAILED_BUILDS_MAX) } };
 }
 
 const completed = (stream: StreamState): StreamState => ({ ...released(stream), status: 'completed' });
@@ -243,5 +253,6 @@ function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>):
     crashCount: 0,
     crashTimesMs: NO_CRASHES,
     isUnsettled: false,
+    ...(stream.failedOn?.task === control.task && { failedOn: undefined }),
   };
 }

@@ -28,6 +28,7 @@ export type InboxEnvelope = Envelope<
   | 'LeaseRevoked'
   | 'EffectConfirmed'
   | 'ApprovalDecided'
+  | 'RetryDecided'
   | 'CompensationFinished'
   | 'VersionPinned'
   | 'MemoryWritten'
@@ -79,6 +80,8 @@ function apply(stream: StreamState, envelope: InboxEnvelope): StreamState | Reje
       return confirm(stream, envelope.control);
     case 'ApprovalDecided':
       return decide(stream, envelope.control);
+    case 'RetryDecided':
+      return retry(stream, envelope.control);
     case 'CompensationFinished': {
       const { undo, outcome } = envelope.control;
       if (stream.status !== 'compensating' || stream.undo !== undo) return 'not-asked';
@@ -204,7 +207,8 @@ const OPENED = { status: 'open', reason: null, question: null } as const;
 function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['control']): StreamState | RejectReason {
   const { question } = stream;
   if (question === null || question.id !== control.question) return 'not-asked';
-  const opened: StreamState = { ...stream, ...OPENED };
+  const { failedOn: _, ...others } = stream;
+  const opened: StreamState = { ...others, ...OPENED };
   const task = question.task === null ? undefined : stream.frontier.tasks.get(question.task);
   const effect = task?.effects.find(({ key }) => key === question.key);
   switch (control.resolution) {
@@ -215,7 +219,7 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
     case 'retry': {
       // What was asked about counts as it is recorded.
       const trusted = task && effect && withEffect(task, { ...effect, isSuspect: false });
-      return afresh({ ...opened, ruling: stream.ruling === 'cancel' ? 'cancel' : null }, trusted ?? task);
+      return afresh({ ...opened, ruling: keptRuling(stream) }, trusted ?? task);
     }
     case 'done':
     case 'not-done': {
@@ -235,6 +239,20 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
       return afresh(answered, answered.frontier.tasks.get(task.id));
     }
   }
+}
+
+const keptRuling = ({ ruling }: StreamState): StreamState['ruling'] => (ruling === 'cancel' ? 'cancel' : null);
+
+/** Of a task that failed for good, on a build on which it has not: so no two builds pass it to each other for ever. */
+function retry(
+  stream: StreamState,
+  { question, build }: Envelope<'RetryDecided'>['control'],
+): StreamState | RejectReason {
+  const { failedOn } = stream;
+  if (stream.question?.id !== question || failedOn === undefined) return 'not-asked';
+  if (stream.question.task !== failedOn.task || failedOn.builds.includes(build)) return 'not-asked';
+  const opened = { ...stream, ...OPENED, ruling: keptRuling(stream), failedOn: { ...failedOn, next: build } };
+  return afresh(opened, stream.frontier.tasks.get(failedOn.task));
 }
 
 /** Nothing that went wrong before counts any more. */

@@ -116,6 +116,7 @@ function decide(stream: StreamState, envelope: Envelope): StreamState | RejectRe
     case 'LeaseRevoked':
     case 'EffectConfirmed':
     case 'ApprovalDecided':
+    case 'RetryDecided':
     case 'CompensationFinished':
     case 'VersionPinned':
     case 'MemoryWritten':

@@ -194,6 +194,8 @@ export {
   type EffectState,
   EMPTY_FRONTIER,
   emptyPartition,
+  FAILED_BUILDS_MAX,
+  type FailedOn,
   type Frontier,
   INBOX_DEDUPE_MAX,
   isAwaited,

@@ -138,6 +138,18 @@ export interface Question {
   readonly key: EffectKey | null;
 }
 
+/** Builds on which a task failed that a stream remembers, at most: where there are as many, only a person lets the task go on. */
+export const FAILED_BUILDS_MAX = 16;
+
+/** The task that failed for good last. */
+export interface FailedOn {
+  readonly task: TaskId;
+  /** Builds on which it did, in order. */
+  readonly builds: readonly string[];
+  /** The build on which it runs again, as a coordinator decided; absent: nobody has. */
+  readonly next?: string | undefined;
+}
+
 /** Who asked for something and with which event, whose payload says why. */
 export interface Asking {
   readonly by: string;
@@ -170,6 +182,8 @@ export interface StreamState {
   readonly reason: string | null;
   /** Set while the status is `parked`. */
   readonly question: Question | null;
+  /** Set until its task is done or a person decides about it; absent: none failed, or nobody knows on which build. */
+  readonly failedOn?: FailedOn | undefined;
   /** What a person decided and the next holder is to do. `cancel` outlasts the questions that it leads to. */
   readonly ruling: 'compensate' | 'fail' | 'cancel' | null;
   /** Why it was cancelled, as a code; absent: it wasn't. */

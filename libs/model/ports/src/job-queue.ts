@@ -12,11 +12,13 @@ export interface Route {
   readonly version: number;
   /** It runs with exactly that version. */
   readonly pinned: boolean;
+  /** Only workers of this build take it; absent: those of any. Without spaces. */
+  readonly build?: string | undefined;
 }
 
 /** The same for the same route, and for no other. */
-export const routeKey = ({ definition, version, pinned }: Route): string =>
-  `${version}${pinned ? '!' : ''} ${definition}`;
+export const routeKey = ({ definition, version, pinned, build }: Route): string =>
+  `${version}${pinned ? '!' : ''}${build === undefined ? '' : `@${build}`} ${definition}`;
 
 export interface Job extends Route {
   readonly workflow: WorkflowId;

@@ -8,6 +8,7 @@ import type {
   EffectState,
   Epoch,
   EventId,
+  FailedOn,
   Fork,
   Generation,
   HolderId,
@@ -225,6 +226,8 @@ export interface WorkflowSummary extends WorkflowListing {
   readonly result: JsonText | null;
   /** What it asks a person; null unless parked. */
   readonly question: Question | null;
+  /** Of a parked one whose task failed for good: where it did. */
+  readonly failedOn?: FailedOn | undefined;
 }
 
 export interface WorkflowQuery {

@@ -98,6 +98,14 @@ const settings = {
   TIDEMARK_POD_NAME: z.union([z.literal(''), z.string().regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/)]).default(''),
   /** Modules that export workflows, separated by commas. */
   TIDEMARK_WORKFLOWS: z.string().default(''),
+  /**
+   * What its deployer calls the code that a worker runs, such as an image with its tag: with a digest of the workflows' modules it tells a new
+   * build from the one before, on which tasks go on that failed there (`onFailure: 'retry-on-new-build'`); empty: the digest alone.
+   */
+  TIDEMARK_BUILD: z
+    .string()
+    .regex(/^[!-~]{0,100}$/, 'expected at most 100 printable characters without spaces')
+    .default(''),
   /** Pools of workers, `NAME=MODULE,…;NAME=MODULE,…`, whose demand coordinators tell; empty: one of all workers. */
   TIDEMARK_POOLS: z.string().regex(POOLS, 'expected NAME=MODULE[,MODULE…][;NAME=…]').default(''),
   /** Folder of a sentence model, by which memories are found by meaning; empty: by words alone. */
@@ -160,6 +168,8 @@ export interface ClusterConfig {
   readonly spotNotice: { readonly file: string; readonly url: string };
   /** Empty: none. */
   readonly podName: string;
+  /** Undefined: none is named. */
+  readonly build: string | undefined;
   readonly workflowModules: readonly string[];
   /** None: one of all workers. */
   readonly pools: readonly PoolConfig[];
@@ -235,6 +245,7 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
     },
     spotNotice: { file: data.TIDEMARK_SPOT_NOTICE_FILE, url: data.TIDEMARK_SPOT_NOTICE_URL },
     podName: data.TIDEMARK_POD_NAME,
+    build: data.TIDEMARK_BUILD || undefined,
     workflowModules: modulesOf(data.TIDEMARK_WORKFLOWS),
     pools: poolsOf(data.TIDEMARK_POOLS),
     telemetry: data.TIDEMARK_TELEMETRY === 'on',

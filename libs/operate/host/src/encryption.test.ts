@@ -227,3 +227,34 @@ it('without a key what was said is there for everybody: the control', async () =
   await at.close(host);
   expect(await at.filesWith(SECRET)).not.toEqual([]);
 });
+
+it('a task that failed goes on by itself on a new build: the decision has nothing to encrypt', async () => {
+  let isBroken = true;
+  const mended = defineWorkflow({
+    name: 'mended',
+    version: 1,
+    onFailure: 'retry-on-new-build',
+    retry: { attempts: 1 },
+    input: z.object({}),
+    belief: z.object({}),
+    output: z.object({ said: z.string() }),
+    tasks: { say: z.object({}) },
+    flow: { say: [] },
+    begin: () => ({ belief: {}, next: [task('say', {})] }),
+    steps: {
+      say: () => {
+        if (isBroken) throw new TypeError(SECRET);
+        return { done: { said: 'mended' } };
+      },
+    },
+  });
+  const host = await open();
+  await host.startWorker({ definitions: [mended], concurrency: 4, build: 'one' });
+  await host.client.start(mended, {}, { id: ID });
+  await expect.poll(() => host.client.run(ID).summary()).toMatchObject({ status: 'parked' });
+  await at.close(host);
+  isBroken = false;
+  const after = await open();
+  await after.startWorker({ definitions: [mended], concurrency: 4, build: 'two' });
+  await expect.poll(() => after.client.run(ID).summary(), { timeout: 60_000 }).toMatchObject({ status: 'completed' });
+});

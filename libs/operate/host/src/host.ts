@@ -28,6 +28,7 @@ import type { Keys } from './keys.ts';
 import { type HostRole, liveTraces } from './live-traces.ts';
 import { startMemoryIndex } from './memory-index.ts';
 import { type Reach, startReach } from './reach.ts';
+import { buildOf } from './source-build.ts';
 import type { Tiers } from './tiers.ts';
 
 export interface CoordinatorRole extends HostRole {
@@ -40,6 +41,8 @@ export interface CoordinatorRole extends HostRole {
 export interface WorkerRole extends HostRole, Pick<WorkerOptions, 'definitions' | 'concurrency'> {
   readonly onResume?: WorkerOptions['onResume'] | undefined;
   readonly onDelta?: WorkerOptions['onDelta'] | undefined;
+  /** What its deployer calls the code, such as an image with its tag; the digest of the workflows' code is added where it counts. */
+  readonly build?: string | undefined;
 }
 
 export interface HostOptions {
@@ -161,10 +164,12 @@ export class Host {
   /** Runs workflows of these definitions from now on. When it can't start, the host is closed. */
   async startWorker(role: WorkerRole): Promise<Worker> {
     const { onError, onResume, onDelta, definitions, concurrency } = role;
+    const build = await buildOf(definitions, role.build);
     this.#worker = new Worker({
       ports: this.ports,
       lamport: this.#lamport,
       definitions,
+      ...(build !== undefined && { build }),
       concurrency,
       schedules: scheduleHost(this.client, this.ports.clock),
       bulk: bulkHost(this.client, this.ports.store, definitions),

@@ -64,12 +64,26 @@ it.each([
   });
 });
 
-it('tells the line of what Node itself cannot parse', async () => {
-  await writeFile(path.join(folder, 'syntax.ts'), 'export const a = 1;\nconst b = {\n  c: 1;\n};\n');
-  // In a process of its own: Vitest parses modules itself.
+/** What the script writes, in a process of its own: Vitest parses modules itself, and has its own stacks. */
+async function written(file: string, then: string): Promise<string> {
   const module = JSON.stringify(new URL('./load-definitions.ts', import.meta.url).href);
   const script = `const { loadDefinitions } = await import(${module});
-    await loadDefinitions(['./syntax.ts'], process.cwd()).catch((error) => console.log(error.message));`;
-  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: folder });
+    const loading = loadDefinitions(['${file}'], process.cwd());
+    ${then}`;
+  return (await run(process.execPath, ['--input-type=module', '-e', script], { cwd: folder })).stdout;
+}
+
+it('has failures of what a compiler made told by the lines that its user wrote', async () => {
+  const map = { version: 3, sources: ['agent.ts'], names: [], mappings: 'AAMA' };
+  const link = `//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
+  const code = "export const d = { name: 'd', version: 1, steps: new Map(), begin() { throw new Error('no') } };";
+  await writeFile(path.join(folder, 'compiled.mjs'), `${code}\n${link}\n`);
+  const then = 'try { (await loading)[0].begin(); } catch (error) { console.log(error.stack); }';
+  expect(await written('./compiled.mjs', then)).toContain('agent.ts:7:');
+});
+
+it('tells the line of what Node itself cannot parse', async () => {
+  await writeFile(path.join(folder, 'syntax.ts'), 'export const a = 1;\nconst b = {\n  c: 1;\n};\n');
+  const stdout = await written('./syntax.ts', 'await loading.catch((error) => console.log(error.message));');
   expect(stdout).toBe("./syntax.ts: Expected ',', got ';' (syntax.ts:3)\n");
 });

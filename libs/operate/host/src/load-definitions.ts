@@ -1,10 +1,16 @@
 /** Owns finding workflows in modules: every export that is a definition counts, by any name. */
 
 import { existsSync } from 'node:fs';
+import { setSourceMapsSupport } from 'node:module';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ConfigError, messageOf } from '@tidemark/core';
 import type { Definition } from '@tidemark/runtime';
+
+const modulesOf = new WeakMap<Definition, string>();
+
+/** The file of the module that the definition was loaded from here; undefined: from none. */
+export const moduleOf = (definition: Definition): string | undefined => modulesOf.get(definition);
 
 /**
  * Imports the modules (paths relative to `cwd`, or package names) and returns their workflows, each name and
@@ -20,8 +26,9 @@ export async function loadDefinitions(modules: readonly string[], cwd: string): 
   }
   const found = new Map<string, { readonly definition: Definition; readonly from: string }>();
   for (const from of modules) {
-    const definitions = Object.values(await importModule(from, cwd)).filter(isDefinition);
-    for (const definition of definitions) {
+    const { file, exported } = await importModule(from, cwd);
+    for (const definition of Object.values(exported).filter(isDefinition)) {
+      modulesOf.set(definition, file);
       const title = `${definition.name} v${definition.version}`;
       const known = found.get(title);
       if (known !== undefined && known.definition !== definition) {
@@ -41,13 +48,21 @@ export async function loadDefinitions(modules: readonly string[], cwd: string): 
   );
 }
 
-async function importModule(from: string, cwd: string): Promise<Record<string, unknown>> {
+interface Imported {
+  readonly file: string;
+  readonly exported: Readonly<Record<string, unknown>>;
+}
+
+async function importModule(from: string, cwd: string): Promise<Imported> {
   const isPath = from.startsWith('.') || path.isAbsolute(from) || /\.[cm]?[jt]s$/.test(from);
   const file = path.resolve(cwd, from);
   if (isPath && !existsSync(file))
     throw new ConfigError('workflows-unreadable', `${from}: there is no such file in ${cwd}.`);
+  // So that the stack of a failure names the lines that the user wrote, where a compiler has left a map.
+  setSourceMapsSupport(true, { nodeModules: false });
   try {
-    return (await import(isPath ? pathToFileURL(file).href : from)) as Record<string, unknown>;
+    if (isPath) return { file, exported: (await import(pathToFileURL(file).href)) as Imported['exported'] };
+    return { file: fileURLToPath(import.meta.resolve(from)), exported: (await import(from)) as Imported['exported'] };
   } catch (cause) {
     const place = placeOf(cause, file, cwd);
     const where = place === undefined ? '' : ` (${place})`;

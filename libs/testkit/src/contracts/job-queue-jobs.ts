@@ -9,6 +9,7 @@ export const job = (
     definition?: string;
     version?: number;
     pinned?: boolean;
+    build?: string;
     lamport?: number;
     tenant?: string;
     dispatch?: Dispatch;
@@ -20,6 +21,7 @@ export const job = (
   definition: fields.definition ?? 'audit:repo é/1',
   version: fields.version ?? 1,
   pinned: fields.pinned ?? false,
+  ...(fields.build !== undefined && { build: fields.build }),
   partition: partition(3),
   offset: offset(11),
   lamport: lamport(fields.lamport ?? 7),

@@ -98,6 +98,17 @@ function deliveryTests(queue: () => JobQueue): void {
     expect(depth).toEqual(new Map([['mine', 0], ['other', 2], ['none', 0]])); // biome-ignore format: one fact a pair
   });
 
+  test('a job for one build goes to who consumes for that build alone; depth counts it', async () => {
+    const build = 'registry/agents:1.2~rc@sha256%40+1';
+    await queue().enqueue([job('for-any'), job('for-one', { build }), job('for-other', { build: 'other' })]);
+    expect(await queue().depth([definition])).toEqual(new Map([[definition, 3]]));
+    const got: Job[] = [];
+    const ofBuild = routesOf(definition).map((route) => ({ ...route, build }));
+    await queue().consume({ concurrency: 4, routes: ofBuild }, async (each) => void got.push(each));
+    await eventually(async () => (await queue().depth([definition])).get(definition) === 2 && got.length > 0);
+    expect(got).toEqual([job('for-one', { build })]);
+  });
+
   test('a consumer gets only jobs of its routes: another version, or a pinned one, is another; depth counts all', async () => {
     const got: string[] = [];
     await queue().enqueue([job('one'), job('two', { version: 2 }), job('twelve', { version: 12 })]);

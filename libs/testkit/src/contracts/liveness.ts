@@ -52,6 +52,21 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
       expect(holders.size).toBe(2);
     });
 
+    test('what who lives announces is told by build, all workers of one together, until they are gone', async () => {
+      const { liveness } = opened;
+      expect((await poll()).builds).toEqual(new Map());
+      await liveness.beat(a, [lease('w1', 1)], LONG_MS, LONG_MS, { build: 'app:2', routes: ['1 one', '1! one'] });
+      await liveness.beat(b, [], LONG_MS, LONG_MS, { build: 'app:2', routes: ['1 one', '3 two ☂'] });
+      const view = await poll();
+      expect(view.builds).toEqual(new Map([['app:2', new Set(['1 one', '1! one', '3 two ☂'])]]));
+      expect(view.holders.get(a)).toEqual(new Map([['w1', 1]]));
+      await liveness.beat(a, [], LONG_MS, LONG_MS, { build: 'app:2', routes: ['1 one', '1! one'] });
+      await liveness.leave(b);
+      expect((await poll()).builds).toEqual(new Map([['app:2', new Set(['1 one', '1! one'])]]));
+      await liveness.leave(a);
+      expect((await poll()).builds.size).toBe(0);
+    });
+
     test('a later beat replaces the leases of the one before', async () => {
       await opened.liveness.beat(a, [lease('w1', 1), lease('w2', 1)], LONG_MS);
       await opened.liveness.beat(a, [lease('w2', 2)], LONG_MS);

@@ -87,6 +87,14 @@ export function testOutcomes(under: StoreUnderTest): void {
       ]);
     });
 
+    test('tell on which builds their task failed', async () => {
+      const failedOn = { task: first, builds: ['one', 'two'] };
+      const state = JSON.stringify({ stateVersion: 1, question, failedOn });
+      await written({ streams: [{ ...asking, state }] });
+      expect(await under.store.workflow(workflow)).toMatchObject({ question, failedOn });
+      expect(await under.other.workflows({ status: parked, limit: 9 })).toMatchObject([{ question, failedOn }]);
+    });
+
     test('are gone once it goes on, is being compensated, or has ended', async () => {
       const state = JSON.stringify({ stateVersion: 1, question: null });
       const later = (['open', 'compensating', 'compensated'] as const).map((status) =>

@@ -5,6 +5,8 @@
 
 import type { Epoch, HolderId, Partition, WorkflowId } from '@tidemark/core';
 import {
+  type Announcement,
+  buildsOf,
   type Clock,
   type ConsumeOptions,
   type Consumer,
@@ -213,20 +215,30 @@ export class SimulatedQueue implements JobQueue {
 
 export class SimulatedLiveness implements Liveness {
   readonly holders = new Map<HolderId, ReadonlyMap<WorkflowId, Epoch>>();
+  readonly announced = new Map<HolderId, Announcement>();
   readonly watchers = new Set<(holder: HolderId) => void>();
   isTrusted = true;
   onView: (() => void) | undefined;
 
-  async beat(holder: HolderId, leases: readonly HeldLease[]): Promise<boolean> {
+  async beat(
+    holder: HolderId,
+    leases: readonly HeldLease[],
+    _ttlMs?: number,
+    _stallMs?: number,
+    announced?: Announcement,
+  ): Promise<boolean> {
+    if (announced !== undefined) this.announced.set(holder, announced);
     this.holders.set(holder, new Map(leases.map(({ workflow, epoch }) => [workflow, epoch])));
     return true;
   }
 
   async leave(holder: HolderId): Promise<void> {
     this.holders.delete(holder);
+    this.announced.delete(holder);
   }
 
   async vanish(holder: HolderId): Promise<void> {
+    this.announced.delete(holder);
     if (!this.holders.delete(holder)) return;
     for (const report of this.watchers) report(holder);
   }
@@ -241,7 +253,7 @@ export class SimulatedLiveness implements Liveness {
 
   async view(): Promise<LivenessView> {
     this.onView?.();
-    return { trusted: this.isTrusted, holders: new Map(this.holders) };
+    return { trusted: this.isTrusted, holders: new Map(this.holders), builds: buildsOf(this.announced.values()) };
   }
 
   async close(): Promise<void> {}

@@ -42,8 +42,9 @@ export const newRows = (stream: StreamRow): Rows => ({
 
 /** What a reader is told of a workflow. */
 export function summaryOf({ stream: { state, ...row }, result }: Rows): WorkflowSummary {
-  const asks = row.status === 'parked';
-  return { ...row, result, question: asks ? (JSON.parse(state) as Pick<WorkflowSummary, 'question'>).question : null };
+  if (row.status !== 'parked') return { ...row, result, question: null };
+  const { question, failedOn } = JSON.parse(state) as Pick<WorkflowSummary, 'question' | 'failedOn'>;
+  return { ...row, result, question, ...(question !== null && failedOn !== undefined && { failedOn }) };
 }
 
 /** What a claim reads: as few payloads as the contract promises, so that whoever needs more is found out. */

@@ -54,6 +54,7 @@ export const DEFAULT_CONTROLS: { readonly [T in EventType]: Loose<Controls[T]> }
   LeaseRevoked: { epoch: 1, holder: 'h1', reason: 'holder-dead' },
   EffectConfirmed: { token: 'r1', outcome: 'done', responseDigest: digestOf('response') },
   ApprovalDecided: { question: 'e1', resolution: 'retry', by: 'ann', responseDigest: null },
+  RetryDecided: { question: 'e1', build: 'b' },
   CompensationFinished: { undo: 'w~undo', outcome: 'compensated' },
   VersionPinned: { pinned: true, by: 'ann' },
   MemoryWritten: { count: 1 },

@@ -215,6 +215,10 @@ function inboxDraft(
       return envelope(writer, stream, 'EffectConfirmed', { token, outcome, responseDigest: digestOf('confirmed') });
     }
     case 'decide':
+      if (stream.question !== null && stream.position % 2 === 0) {
+        const build = `build ${writer.entries.length % 5}`;
+        return envelope(writer, stream, 'RetryDecided', { question: stream.question.id, build });
+      }
       return envelope(writer, stream, 'ApprovalDecided', decision(stream, decide));
     case 'finish': {
       const outcome = choose(['compensated', 'failed'], decide(2));
@@ -272,7 +276,9 @@ function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (bel
     const about = decide(4) > 0 && inDoubt.length > 0 ? choose(inDoubt, decide(97)) : undefined;
     const code = decide(3) === 0 ? 'budget_exceeded' : 'effect-unknown';
     const task = about?.task ?? choose([null, ...stream.tasks.map(({ id }) => id)], decide(97));
-    return envelope(writer, stream, 'WorkflowParked', { code, task, key: about?.key ?? null });
+    // Few builds, so that a task fails on one again.
+    const build = writer.entries.length % 3 === 0 ? {} : { build: `build ${writer.entries.length % 5}` };
+    return envelope(writer, stream, 'WorkflowParked', { code, task, key: about?.key ?? null, ...build });
   }
   if (act === 'compensate') {
     const key = inDoubt.length > 0 && decide(4) > 0 ? choose(inDoubt, decide(97)).key : null;

@@ -13,6 +13,7 @@ import {
 } from './stream.ts';
 
 const CLOCK_TOLERANCE_MS = 1_000;
+const FAILED_BUILDS_KEPT = 16;
 
 type HolderEvent = Exclude<Envelope, InboxEvent | Envelope<'WorkflowOpened'>>;
 
@@ -117,9 +118,13 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
       stream.ruling = null;
       break;
     case 'WorkflowParked': {
-      const { code, task, key } = event.control;
+      const { code, task, key, build } = event.control;
       stream.status = 'parked';
       stream.reason = code;
+      if (task !== null && build !== undefined) {
+        const before = stream.failedOn?.task === task ? stream.failedOn.builds : [];
+        stream.failedOn = { task, builds: [...new Set([...before, build])].slice(0, FAILED_BUILDS_KEPT) };
+      }
       stream.question = { id: event.id, code, task, key };
       break;
     }
@@ -241,6 +246,7 @@ function commit(stream: NaiveStream, event: Envelope<'CheckpointCommitted'>): Ou
   if (control.supersedes !== null && control.supersedes >= control.sequence) return 'wrong-parent';
   stream.tasks.splice(stream.tasks.indexOf(task), 1);
   for (const other of stream.tasks) other.blockers = other.blockers.filter((id) => id !== task.id);
+  if (stream.failedOn?.task === task.id) stream.failedOn = undefined;
   stream.head = { sequence: control.sequence, checkpoint: control.checkpoint, atMs: event.atMs };
   if (control.belief === 'snapshot') stream.beliefSequence = control.sequence;
   stream.tokens += control.tokens;

@@ -21,6 +21,7 @@ const INBOX_TYPES = [
   'LeaseRevoked',
   'EffectConfirmed',
   'ApprovalDecided',
+  'RetryDecided',
   'CompensationFinished',
   'VersionPinned',
   'MemoryWritten',
@@ -71,6 +72,8 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       return confirm(stream, event.control);
     case 'ApprovalDecided':
       return decide(stream, event.control);
+    case 'RetryDecided':
+      return retry(stream, event.control);
     case 'CompensationFinished':
       if (stream.status !== 'compensating' || stream.undo !== event.control.undo) return 'not-asked';
       stream.status = event.control.outcome;
@@ -239,7 +242,21 @@ function decide(stream: NaiveStream, control: Controls['ApprovalDecided']): Outc
     if (resolution === 'not-done' && effect.spend !== undefined) effect.spend = { tokens: 0, costMicros: 0 };
   }
   reopen(stream);
+  stream.failedOn = undefined;
   if (resolution !== 'compensate' && resolution !== 'fail') startAfresh(stream, task);
+  return null;
+}
+
+/** Only what is asked because of that very task, and never on a build that is known to fail. */
+function retry(stream: NaiveStream, { question, build }: Controls['RetryDecided']): Outcome {
+  const { failedOn } = stream;
+  if (failedOn === undefined || stream.question === null || stream.question.id !== question) return 'not-asked';
+  if (stream.question.task !== failedOn.task || failedOn.builds.includes(build)) return 'not-asked';
+  failedOn.next = build;
+  if (stream.ruling !== 'cancel') stream.ruling = null;
+  reopen(stream);
+  const task = stream.tasks.find(({ id }) => id === failedOn.task);
+  startAfresh(stream, task);
   return null;
 }
 

@@ -47,6 +47,7 @@ export interface NaiveStream {
   status: 'open' | 'parked' | 'compensating' | 'compensated' | 'completed' | 'failed';
   reason: string | null;
   question: { id: string; code: string; task: string | null; key: string | null } | null;
+  failedOn?: { task: string; builds: string[]; next?: string } | undefined;
   ruling: 'compensate' | 'fail' | 'cancel' | null;
   cancel?: { code: string; by: string; event: string } | undefined;
   paused?: { by: string; event: string; atMs: number } | undefined;

@@ -55,6 +55,9 @@ function follow(stream: Followed, { type, control, atMs }: Envelope): void {
       stream.isRuled = control.resolution === 'fail' || control.resolution === 'compensate';
       answered(stream);
       return;
+    case 'RetryDecided':
+      answered(stream);
+      return;
     case 'EffectConfirmed':
       if (stream.isParked) answered(stream);
   }

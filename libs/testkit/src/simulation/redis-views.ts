@@ -64,19 +64,19 @@ export function livenessView(
   const view = async ({ markerAgeMs }: { readonly markerAgeMs: number }): Promise<LivenessView> => {
     const askedMs = process.monotonicMs();
     try {
-      const { marker, holders } = await call('view', () => redis.view());
+      const { marker, holders, builds } = await call('view', () => redis.view());
       if (standing?.marker !== marker) standing = { marker, sinceMs: process.monotonicMs() };
-      return { trusted: askedMs - standing.sinceMs >= markerAgeMs, holders };
+      return { trusted: askedMs - standing.sinceMs >= markerAgeMs, holders, builds };
     } catch {
       standing = undefined;
-      return { trusted: false, holders: new Map() };
+      return { trusted: false, holders: new Map(), builds: new Map() };
     }
   };
   const leave = (holder: HolderId): Promise<void> => call('leave', () => redis.leave(holder)).catch(() => {});
   return {
-    beat: (holder, leases, ttlMs) => {
+    beat: (holder, leases, ttlMs, _stallMs, announced) => {
       const held = new Map(leases.map(({ workflow, epoch }) => [workflow, epoch]));
-      return call('beat', () => redis.beat(holder, held, ttlMs)).then(
+      return call('beat', () => redis.beat(holder, held, ttlMs, announced)).then(
         () => true,
         () => false,
       );

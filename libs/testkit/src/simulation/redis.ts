@@ -4,7 +4,7 @@
  */
 
 import type { Epoch, HolderId, Partition, WorkflowId } from '@tidemark/core';
-import { type HintTopic, type Job, routeKey } from '@tidemark/ports';
+import { type Announcement, buildsOf, type HintTopic, type Job, type LivenessView, routeKey } from '@tidemark/ports';
 import type { Network } from './network.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { SeededRandom } from './random.ts';
@@ -27,6 +27,7 @@ export interface HintListener {
 interface Beat {
   readonly untilMs: number;
   readonly leases: ReadonlyMap<WorkflowId, Epoch>;
+  readonly announced: Announcement | undefined;
 }
 
 /** How unreliable messages are: shares of those lost, repeated and late. */
@@ -143,8 +144,13 @@ export class SimulatedRedis {
 
   // --- Beats ----------------------------------------------------------------------------------------------------------
 
-  beat(holder: HolderId, leases: ReadonlyMap<WorkflowId, Epoch>, ttlMs: number): void {
-    this.#beats.set(holder, { untilMs: this.#scheduler.nowMs + ttlMs, leases });
+  beat(
+    holder: HolderId,
+    leases: ReadonlyMap<WorkflowId, Epoch>,
+    ttlMs: number,
+    announced: Announcement | undefined,
+  ): void {
+    this.#beats.set(holder, { untilMs: this.#scheduler.nowMs + ttlMs, leases, announced });
   }
 
   leave(holder: HolderId): void {
@@ -152,12 +158,13 @@ export class SimulatedRedis {
   }
 
   /** The marker that stands now, kept standing, and all beats that count. */
-  view(): { readonly marker: number; readonly holders: ReadonlyMap<HolderId, ReadonlyMap<WorkflowId, Epoch>> } {
+  view(): { readonly marker: number } & Pick<LivenessView, 'holders' | 'builds'> {
     const { nowMs } = this.#scheduler;
     const stands = this.#marker !== undefined && this.#marker.untilMs > nowMs;
     const name = stands ? this.#marker!.name : ++this.#markerCount;
     this.#marker = { name, untilMs: nowMs + MARKER_TTL_MS };
     for (const [holder, { untilMs }] of this.#beats) if (untilMs <= nowMs) this.#beats.delete(holder);
-    return { marker: name, holders: new Map([...this.#beats].map(([holder, { leases }]) => [holder, leases])) };
+    const builds = buildsOf([...this.#beats.values()].map(({ announced }) => announced));
+    return { marker: name, holders: new Map([...this.#beats].map(([holder, { leases }]) => [holder, leases])), builds };
   }
 }

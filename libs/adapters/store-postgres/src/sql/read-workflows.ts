@@ -12,8 +12,8 @@ import type {
   Lamport,
   Partition,
   Position,
-  Question,
   Sequence,
+  StreamState,
   StreamStatus,
   TenantId,
   WorkflowId,
@@ -71,8 +71,11 @@ export const readChildren = ({ parent, after, limit }: ChildQuery): Statement =>
 });
 
 /** Only a parked stream's state holds one. */
-const questionIn = (state: string | null): Question | null =>
-  state === null ? null : (JSON.parse(state) as { readonly question: Question | null }).question;
+function questionIn(state: string | null): Pick<WorkflowSummary, 'question' | 'failedOn'> {
+  if (state === null) return { question: null };
+  const { question, failedOn } = JSON.parse(state) as Pick<StreamState, 'question' | 'failedOn'>;
+  return { question, ...(question !== null && failedOn !== undefined && { failedOn }) };
+}
 
 /** The one status that is asked for all the time has an index, which a parameter would keep the planner from. */
 const compensating = newest.replace('($3::text is null or status = $3)', `status = $3 and status = 'compensating'`);
@@ -105,7 +108,7 @@ export const readWorkflows = (query: WorkflowQuery): Statement => ({
 export const workflowOf = (row: Row): WorkflowSummary => ({
   ...listingOf(row),
   result: nullableText(row, LISTED_COUNT),
-  question: questionIn(nullableText(row, LISTED_COUNT + 1)),
+  ...questionIn(nullableText(row, LISTED_COUNT + 1)),
 });
 
 export const listingOf = (row: Row): WorkflowListing => ({

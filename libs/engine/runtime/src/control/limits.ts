@@ -22,6 +22,6 @@ export const SCHEDULE_POLL_MIN_MS = 1_000;
 export const SCHEDULE_POLL_MAX_MS = 60_000;
 /** Workflows that a bulk job looks up in one go, and those that it asks at once. */
 export const BULK_PAGE_COUNT = 200;
-export const BULK_AT_ONCE_COUNT = 16;
+export const BULK_AT_ONCE_COUNT = 64;
 /** Workflows that refused, of which a bulk job tells why. */
 export const BULK_PROBLEMS_MAX_COUNT = 100;

@@ -49,6 +49,7 @@ import {
   TIMER_PERIOD_MS,
   UNAPPENDED_AGE_MS,
 } from './limits.ts';
+import { NewBuilds } from './new-builds.ts';
 import { ParkedGauges } from './parked-gauges.ts';
 import { PausedQueueGauges } from './paused-queue-gauges.ts';
 import { Timers } from './timers.ts';
@@ -76,6 +77,7 @@ export class Coordinator {
   readonly #dispatcher: Dispatcher;
   readonly #held: PausedQueueGauges;
   readonly #leases: LeaseKeeper;
+  readonly #newBuilds: NewBuilds;
   readonly #timers: Timers;
   readonly #starter: Starter;
   readonly #compensations: Compensations;
@@ -87,6 +89,7 @@ export class Coordinator {
   #undoing: Loop | undefined;
   #parenting: Loop | undefined;
   #continuing: Loop | undefined;
+  #retrying: Loop | undefined;
   readonly #loops = new Map<string, Loop>();
   #unsubscribe: (() => Promise<void>) | undefined;
   #unwatch: (() => Promise<void>) | undefined;
@@ -124,12 +127,20 @@ export class Coordinator {
         if (this.#compensations.applied(streams)) this.#undoing?.wake();
         if (streams.some(({ state }) => hasChildWork(state))) this.#parenting?.wake();
         if (this.#continuations.applied(streams)) this.#continuing?.wake();
+        if (this.#newBuilds.applied(streams)) this.#retrying?.wake();
       },
       onError: (error) => this.#failed('projection', error),
       traces: options.traces,
       isRebuilding: () => !this.#isStoreReady,
     });
-    this.#leases = new LeaseKeeper(ports, inbox, this.demand);
+    this.#newBuilds = new NewBuilds({
+      store: ports.store,
+      inbox,
+      owns: (partition) => this.#projector.owns(partition),
+    });
+    this.#leases = new LeaseKeeper(ports, inbox, this.demand, (view) => {
+      if (this.#newBuilds.seen(view)) this.#retrying?.wake();
+    });
     this.#timers = new Timers({ ports, inbox, onError: (error) => this.#report('timers', error) });
     this.#starter = new Starter({ ports, lamport });
     const onError = (error: unknown): void => this.#report('compensation', error);
@@ -159,6 +170,7 @@ export class Coordinator {
     this.#undoing = later('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.poll());
     this.#parenting = later('children', CHILD_PERIOD_MS, () => this.#children.poll());
     this.#continuing = later('continuations', CONTINUATION_PERIOD_MS, () => this.#continuations.poll());
+    this.#retrying = this.#loop('builds', { periodMs: Number.POSITIVE_INFINITY }, () => this.#newBuilds.poll());
     later('budgets', BUDGET_ROOM_PERIOD_MS, () => this.#budgets.poll());
     later('demand', DEMAND_REPORTED_PERIOD_MS, async () => reportDemand(this.demand, ports.telemetry));
     later('queues', QUEUES_PERIOD_MS, async () => {
@@ -255,6 +267,8 @@ export class Coordinator {
     this.#sharedMs = askedMs;
     // What came to others' partitions before they were ours gave us no hint.
     if (!this.#projector.own(ranges)) return;
+    this.#newBuilds.forget();
+    this.#retrying?.wake();
     await this.#sweepLog();
     await this.#hintPassedOver();
   }

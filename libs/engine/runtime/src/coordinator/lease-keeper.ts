@@ -20,6 +20,7 @@ export class LeaseKeeper {
   readonly #ports: Pick<Ports, 'store' | 'liveness' | 'clock' | 'telemetry'>;
   readonly #inbox: Inbox;
   readonly #demand: Pick<Demand, 'beginPoll'> | undefined;
+  readonly #onView: ((view: LivenessView) => void) | undefined;
   /** Since when, on the monotonic clock, a live holder hasn't listed a lease that the rows give it. */
   #ghosts = new Map<string, number>();
   /** Leases whose revocation is in the log, until the rows say so. */
@@ -31,15 +32,17 @@ export class LeaseKeeper {
   /** When it is time, on the monotonic clock. */
   #dueMs = 0;
 
-  /** `demand` is told of all leases, at each look at them. */
+  /** `demand` is told of all leases, at each look at them; `onView` of who lives, as often as that is asked. */
   constructor(
     ports: Pick<Ports, 'store' | 'liveness' | 'clock' | 'telemetry'>,
     inbox: Inbox,
     demand?: Pick<Demand, 'beginPoll'>,
+    onView?: (view: LivenessView) => void,
   ) {
     this.#ports = ports;
     this.#inbox = inbox;
     this.#demand = demand;
+    this.#onView = onView;
   }
 
   /** Someone may have died: the next check looks at the leases. */
@@ -60,7 +63,7 @@ export class LeaseKeeper {
   /** Looks once at who lives, and at all live leases when someone doesn't any more or it is time. */
   async check(): Promise<void> {
     if (!this.#isWanted && this.#ports.clock.monotonicMs() < this.#dueMs) {
-      const { trusted, holders } = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });
+      const { trusted, holders } = await this.#view();
       if (!trusted) this.#ghosts.clear();
       const isAllThere = [...this.#expected].every((holder) => holders.has(holder));
       // Who came since is watched as well.
@@ -111,12 +114,18 @@ export class LeaseKeeper {
     const poll = this.#demand?.beginPoll();
     try {
       const leases = await this.#ports.store.leases();
-      const view = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });
+      const view = await this.#view();
       poll?.foundLeases(leases, view.trusted ? view.holders : undefined);
       return { leases, view };
     } finally {
       poll?.end();
     }
+  }
+
+  async #view(): Promise<LivenessView> {
+    const view = await this.#ports.liveness.view({ markerAgeMs: MARKER_AGE_MS });
+    this.#onView?.(view);
+    return view;
   }
 
   #reasonToRevoke(lease: LeaseRow, view: LivenessView, ghosts: Map<string, number>): RevokeReason | undefined {

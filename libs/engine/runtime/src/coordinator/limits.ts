@@ -50,6 +50,9 @@ export const READY_LAG_MAX_EVENTS = 50_000;
 export const READY_LAG_KNOWN_MS = 3 * SWEEP_PERIOD_MS;
 /** Workflows at which another release stopped, in one page of a look for them. */
 export const PASSED_OVER_PAGE_COUNT = 1_000;
+/** Workflows of one page of a look for those whose task may go on on a new build, and of those that just parked, kept until they are decided. */
+export const FAILED_TASKS_PAGE_COUNT = 500;
+export const FAILED_TASKS_KEPT_MAX = 10_000;
 /** Period of a coordinator's count of what waits for a person, in milliseconds; so many reasons are asked for, and so many told apart. */
 export const PARKED_POLL_PERIOD_MS = 15_000;
 export const PARKED_REASONS_READ_MAX = 1_000;

@@ -371,9 +371,10 @@ export interface Definition<Input = unknown, Output = unknown> {
   readonly effects: readonly EffectDefinition[];
   /**
    * What becomes of a workflow whose step fails for good: `park` asks a person, but for failures that are named as final (`FatalError`,
-   * `nonRetryable`), which end it; `fail` ends it; `compensate` undoes first what it did.
+   * `nonRetryable`), which end it; `retry-on-new-build` does the same, and lets the task go on by itself on a build on which it has not failed;
+   * `fail` ends it; `compensate` undoes first what it did.
    */
-  readonly onFailure: 'park' | 'fail' | 'compensate';
+  readonly onFailure: 'park' | 'retry-on-new-build' | 'fail' | 'compensate';
   /** What is done about secrets in what its workflows store; absent: as the deployment says (`SecretPolicy`). */
   readonly onSecret?: OnSecret | undefined;
   /** Time from its opening, in milliseconds, after which a workflow is cancelled. Absent: it may take as long as it does. */

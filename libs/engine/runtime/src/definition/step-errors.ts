@@ -123,9 +123,9 @@ function textOf(value: unknown): string {
 }
 
 /** What a person is shown of a request: all of it, or the beginning of its text, since evidence must fit in one event. */
-export function excerpt(request: Json): Json {
+export function excerpt(request: Json, maxChars = EVIDENCE_MAX_CHARS): Json {
   const text = JSON.stringify(request);
-  return text.length <= EVIDENCE_MAX_CHARS ? request : `${text.slice(0, EVIDENCE_MAX_CHARS)}…`;
+  return text.length <= maxChars ? request : `${text.slice(0, maxChars).toWellFormed()}…`;
 }
 
 /** Others have reserved what is left: not exceeded, and to be tried again once they know what they cost. */

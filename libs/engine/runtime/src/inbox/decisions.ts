@@ -109,9 +109,11 @@ export class Decisions {
   }
 
   /** Names the question that was open then; throws `ConflictError` (`not-asked`) where what is asked came later. */
-  async #ofThen(workflow: WorkflowId, { question }: StreamState, decision: Decision): Promise<Decision> {
+  async #ofThen(workflow: WorkflowId, { question, updatedAtMs }: StreamState, decision: Decision): Promise<Decision> {
     const { openAtMs } = decision;
     if (openAtMs === undefined || decision.question !== undefined) return decision;
+    // Nothing has happened since: spares a job over a thousand as many reads.
+    if (question !== null && updatedAtMs <= openAtMs) return { ...decision, question: question.id };
     const events = await this.#options.ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT);
     // What rows hold no more was asked long before.
     if (question !== null && !events.some(({ event }) => event === question.id)) {

@@ -83,9 +83,11 @@ export class WorkflowInbox {
     const { ports } = this.#options;
     const workflow = workflowId(id);
     const found = await this.pollFor(WORKFLOW_GRACE_MS, async () => {
-      const [snapshot] = await ports.store.loadStreams([workflow]);
+      const [[snapshot], row] = await Promise.all([
+        ports.store.loadStreams([workflow]),
+        ports.store.workflow(workflow),
+      ]);
       if (snapshot === undefined) return undefined;
-      const row = await ports.store.workflow(workflow);
       // It was there a moment ago: rows that were lost in between come back.
       if (row === undefined)
         throw new UnavailableError(

@@ -11,6 +11,7 @@ import {
   type Frontier,
   InvalidError,
   isOpen,
+  type Json,
   LimitError,
   type TaskId,
   type TaskState,
@@ -29,9 +30,13 @@ import {
 } from '../definition/index.ts';
 import { type Ports, type RetryPolicy, retryDelayMs } from '../kernel/index.ts';
 import type { Draft } from './leased-stream.ts';
-import { RETRY_AFTER_MAX_MS, SAME_FAILURES_MAX, STACK_LINES_MAX_COUNT } from './limits.ts';
+import { FAILED_INPUT_MAX_CHARS, RETRY_AFTER_MAX_MS, SAME_FAILURES_MAX, STACK_LINES_MAX_COUNT } from './limits.ts';
 
 export interface FailedAttempt extends Pick<Definition, 'onFailure'> {
+  /** The build of the worker's code; undefined: nobody knows. */
+  readonly build: string | undefined;
+  /** As it is stored. */
+  readonly input: () => Json;
   /** Undefined: the definition has no such step. */
   readonly step: StepDefinition | undefined;
   /** As it stands now. */
@@ -43,9 +48,10 @@ export interface FailedAttempt extends Pick<Definition, 'onFailure'> {
 
 /** The events that follow from it; more than one: the lease ends with them. */
 export function failureDrafts(
-  { step, task, error, timerName, startedAtMs, onFailure }: FailedAttempt,
+  failedAttempt: FailedAttempt,
   { clock, prng, telemetry }: Pick<Ports, 'clock' | 'prng' | 'telemetry'>,
 ): readonly Draft[] {
+  const { step, task, error, timerName, startedAtMs, onFailure, build } = failedAttempt;
   const attempt = task.failureCount + 1;
   const code = errorCode(error);
   const policy = error instanceof EffectError ? error.retry : step?.retry;
@@ -64,13 +70,13 @@ export function failureDrafts(
     payload: { error: errorNote(error) },
   };
   if (again) return [failed];
-  if (isPoison) return [failed, parkDraft(poisonStep(task, code, sameCount, error), task.id)];
+  if (isPoison) return [failed, parkDraft(poisonStep(task, code, sameCount, error), task.id, build)];
   if (error instanceof ProbeError) return [failed, parkDraft(probeFailed(error), task.id)];
   const open = task.effects.find(isOpenForGood);
   // It may have happened: the workflow must not end as if it had not.
   if (open !== undefined) return [failed, parkDraft(openEffect({ task: task.id, key: open.key }, error), task.id)];
-  if (onFailure === 'park' && !isNamedFinal(error, policy)) {
-    return [failed, parkDraft(stepFailed(task, attempt, error), task.id)];
+  if (mayPark(onFailure) && !isNamedFinal(error, policy)) {
+    return [failed, parkDraft(stepFailed(failedAttempt, attempt), task.id, build)];
   }
   return [failed, { type: 'WorkflowFailed', control: { code, task: task.id }, payload: { error: errorNote(error) } }];
 }
@@ -83,9 +89,13 @@ function delayMs(policy: RetryPolicy, attempt: number, random: number, error: un
   return typeof asked === 'number' && asked > byPolicy ? Math.min(asked, RETRY_AFTER_MAX_MS) : byPolicy;
 }
 
-export const parkDraft = (error: ParkError, task: TaskId | null): Draft => ({
+const mayPark = (onFailure: Definition['onFailure']): boolean =>
+  onFailure === 'park' || onFailure === 'retry-on-new-build';
+
+/** `build`: of a task that failed for good, on which it did. */
+export const parkDraft = (error: ParkError, task: TaskId | null, build?: string): Draft => ({
   type: 'WorkflowParked',
-  control: { code: error.code, task: error.task ?? task, key: error.key },
+  control: { code: error.code, task: error.task ?? task, key: error.key, ...(build !== undefined && { build }) },
   payload: { error: errorNote(error), evidence: excerpt(error.evidence) },
 });
 
@@ -120,18 +130,26 @@ function probeFailed(error: ProbeError): ParkError {
 }
 
 /** As many attempts as there are have failed, or none can mend it. */
-function stepFailed(task: TaskState, attempt: number, error: unknown): ParkError {
+function stepFailed({ task, error, build, input, onFailure }: FailedAttempt, attempt: number): ParkError {
   // The stack is the user's own; the message names the effect's operation, where it was one.
   const { message } = errorNote(error);
   const { code = null, stack = '' } = errorNote(causeOf(error));
   const times = attempt === 1 ? '' : ` at attempt ${attempt}`;
+  const isByItself = onFailure === 'retry-on-new-build' && build !== undefined;
+  const remedy = isByItself
+    ? 'Mend it and start a worker with the new build: it goes on by itself. Or let it go on (retry)'
+    : 'Mend it and let it go on (retry)';
+  const evidence = { step: task.step, attempt, code, ...(build !== undefined && { build }) };
   return new ParkError(
     'step-failed',
-    `Step ${task.step} failed${times}: ${message}${/[.!?]$/.test(message) ? '' : '.'} Mend it and let it go on (retry), or let the workflow fail.`,
+    `Step ${task.step} failed${times}: ${message}${/[.!?]$/.test(message) ? '' : '.'} ${remedy}, or let the workflow fail.`,
     null,
-    { step: task.step, attempt, code, stack: stack.split('\n').slice(0, STACK_LINES_MAX_COUNT) },
+    { ...evidence, stack: linesOf(stack), input: excerpt(input(), FAILED_INPUT_MAX_CHARS) },
   );
 }
+
+/** The first ones: those of the user's own code. */
+const linesOf = (stack: string): readonly string[] => stack.split('\n').slice(0, STACK_LINES_MAX_COUNT);
 
 const causeOf = (error: unknown): unknown => (error instanceof EffectError ? error.cause : error);
 

@@ -11,5 +11,7 @@ export const COMPENSATION_ALERT_DEPTH = 2;
 export const SAME_FAILURES_MAX = 20;
 /** Lines of the stack of a failure that a person is shown. */
 export const STACK_LINES_MAX_COUNT = 12;
+/** Longest text of its task's input that a person is shown with it, in characters. */
+export const FAILED_INPUT_MAX_CHARS = 8_000;
 /** Reads in a row that may show nothing of what the log acknowledged; then the holder gives up. */
 export const GAP_EMPTY_READS_MAX = 10;

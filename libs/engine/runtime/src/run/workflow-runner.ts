@@ -11,6 +11,7 @@ import {
   awaitsInbox,
   checkpointId,
   FencedError,
+  type Json,
   type Lamport,
   type Sequence,
   type TaskId,
@@ -70,6 +71,8 @@ export interface RunnerOptions {
   readonly definition: Definition;
   readonly stream: LeasedStream;
   readonly content: StreamContent;
+  /** Of the worker's code; absent: nobody knows. */
+  readonly build?: string | undefined;
   /** Aborted when the worker is to go: no further task is started. */
   readonly stop: Pick<AbortSignal, 'aborted'>;
   /** Aborts when it must go now: steps under way are told, and count as never made. */
@@ -385,9 +388,11 @@ export class WorkflowRunner {
     if (error instanceof ParkError) return this.#endRun(() => [parkDraft(error, task.id)]);
     if (error instanceof CompensateError) return this.#endRun(() => [undoDraft(stream.speculative, task.id, error)]);
     const current = stream.speculative.frontier.tasks.get(task.id) ?? task;
-    const { definition, ports } = this.#options;
+    const { definition, content, build, ports } = this.#options;
+    const { onFailure } = definition;
     const timerName = this.#journalHost.timerName();
-    const attempt = { step, task: current, error, timerName, startedAtMs, onFailure: definition.onFailure };
+    const input = (): Json => content.inputOf(task.id);
+    const attempt = { step, task: current, error, timerName, startedAtMs, onFailure, build, input };
     const drafts = failureDrafts(attempt, ports);
     if (drafts.length === 1) return this.#flushing.write(drafts);
     return this.#endRun(() => onceDecided(stream.speculative, definition, task.id, drafts));

@@ -8,6 +8,7 @@ import {
   type Epoch,
   FencedError,
   type HolderId,
+  InvalidError,
   type Partition,
   type Sequence,
   type StreamState,
@@ -16,7 +17,7 @@ import {
   uuidv7,
   type WorkflowId,
 } from '@tidemark/core';
-import type { Consumer, Job, StreamSnapshot } from '@tidemark/ports';
+import { type Announcement, type Consumer, type Job, type Route, routeKey, type StreamSnapshot } from '@tidemark/ports';
 import { ModelCalls } from '../agent/index.ts';
 import {
   type BulkHost,
@@ -54,6 +55,11 @@ export interface WorkerOptions {
   readonly ports: Ports;
   readonly lamport: LamportClock;
   readonly definitions: readonly Definition[];
+  /**
+   * Names the code of the definitions, 1 to 128 printable characters of ASCII without spaces: other code has another name. Absent: nobody
+   * knows it, and nothing goes on by itself because of this worker.
+   */
+  readonly build?: string | undefined;
   /** Workflows run at once, at most. */
   readonly concurrency: number;
   /** What schedules of the definitions start runs with; absent: this worker runs no schedules. */
@@ -93,6 +99,8 @@ export class Worker {
   readonly #held = new Map<WorkflowId, Epoch>();
   readonly #runners = new Map<WorkflowId, WorkflowRunner>();
   readonly #queues: PausedRuns;
+  /** What it says of its code; undefined: nothing would go on because of it. */
+  readonly #announced: Announcement | undefined;
   readonly #load: (workflow: WorkflowId) => Promise<StreamSnapshot | undefined>;
   readonly #applied: Applied;
   readonly #stopping = new AbortController();
@@ -112,6 +120,7 @@ export class Worker {
     const own = schedules === undefined ? [] : definitions.map((each) => scheduleDefinition(each, schedules));
     this.#system = bulk === undefined ? [] : [bulkDefinition(bulk)];
     this.#definitions = [...withUndos([...definitions, ...own], ports.store), ...this.#system];
+    this.#announced = announcementOf(options);
     this.holder = workerHolder(uuidv7(ports.clock.nowMs(), ports.prng.bytes(10)));
     this.#applied = new Applied(ports);
     this.#drain = new Drain(ports.clock);
@@ -133,7 +142,7 @@ export class Worker {
       periodMs: BEAT_PERIOD_MS,
       onError: (error) => this.#report('beat', error),
     });
-    const routes = routesOf([...this.#options.definitions, ...this.#system]);
+    const routes = [...routesOf([...this.#options.definitions, ...this.#system]), ...routesOfBuild(this.#options)];
     this.#consumer = await ports.queue.consume({ concurrency, routes }, (job) => this.#handle(job));
   }
 
@@ -195,7 +204,8 @@ export class Worker {
     void this.#queues.poll();
     const leases = Array.from(this.#held, ([workflow, epoch]) => ({ workflow, epoch }));
     const { liveness } = this.#options.ports;
-    if (await liveness.beat(this.holder, leases, BEAT_TTL_MS, BEAT_STALL_MS)) this.#hasBeaten = true;
+    const hasBeaten = await liveness.beat(this.holder, leases, BEAT_TTL_MS, BEAT_STALL_MS, this.#announced);
+    if (hasBeaten) this.#hasBeaten = true;
   }
 
   async #handle(job: Job): Promise<void> {
@@ -271,6 +281,7 @@ export class Worker {
     if (!isRunnable(state)) await stream.catchUp();
     if (stream.fenced !== undefined) throw stream.fenced;
     if (!isRunnable(stream.confirmed)) return;
+    if (await this.#passOn(stream, partition)) return;
     // Listed before it lands, so that no coordinator takes the claim for a ghost.
     this.#held.set(state.workflow, (stream.confirmed.epoch + 1) as Epoch);
     const claimed = stream.stage([{ type: 'LeaseClaimed', control: {}, payload: null }]);
@@ -293,6 +304,7 @@ export class Worker {
       definition,
       stream,
       content,
+      build: this.#options.build,
       stop: this.#queues.begin(state, this.#stopping.signal),
       abandon: this.#abandon.signal,
       onProgress: (task, progress) => {
@@ -353,6 +365,17 @@ export class Worker {
     }
   }
 
+  /** What failed on this very build, and goes on because another one announced itself, is left to workers of that one. */
+  async #passOn({ confirmed, next }: LeasedStream, partition: Partition): Promise<boolean> {
+    const { failedOn, ruling } = confirmed;
+    const { ports, build } = this.#options;
+    if (build === undefined || failedOn?.next === undefined || ruling !== null) return false;
+    if (!failedOn.builds.includes(build)) return false;
+    const job = jobOf({ ...confirmed, partition }, next, ports.telemetry);
+    await ports.queue.enqueue([{ ...job, build: failedOn.next }]);
+    return true;
+  }
+
   /** Another worker learns at once that there is something to do, whether or not a coordinator is there to say so. */
   async #handOver({ confirmed, next }: LeasedStream, partition: Partition): Promise<void> {
     const { ports } = this.#options;
@@ -364,6 +387,31 @@ export class Worker {
       this.#report(`hand-over of ${confirmed.workflow}`, error);
     }
   }
+}
+
+const BUILD = /^[!-~]{1,128}$/;
+
+/** Throws `InvalidError` (`build-invalid`). */
+function checkedBuild(build: string): string {
+  if (BUILD.test(build)) return build;
+  const message = 'build: give 1 to 128 printable characters of ASCII, without spaces.';
+  throw new InvalidError('build-invalid', message, { field: 'build' });
+}
+
+type OfBuild = Pick<WorkerOptions, 'definitions' | 'build'>;
+
+/** Where what is to go on on this build comes. */
+function routesOfBuild({ definitions, build }: OfBuild): readonly Route[] {
+  if (build === undefined) return [];
+  const waiting = definitions.filter(({ onFailure }) => onFailure === 'retry-on-new-build');
+  return routesOf(waiting).map((route) => ({ ...route, build }));
+}
+
+function announcementOf(options: OfBuild): Announcement | undefined {
+  if (options.build === undefined) return undefined;
+  const build = checkedBuild(options.build);
+  const routes = routesOfBuild(options).map((route) => routeKey({ ...route, build: undefined }));
+  return routes.length === 0 ? undefined : { build, routes };
 }
 
 type Loaded = StreamSnapshot | CorruptError | undefined;

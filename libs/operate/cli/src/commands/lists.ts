@@ -65,14 +65,16 @@ export async function questions(session: Session, options: ListOptions): Promise
     { title: 'OF', shrinksTo: 10 },
     { title: 'ASKS' },
     { title: 'SINCE' },
+    { title: 'SAYS', shrinksTo: 20 },
   ] as const;
-  const rows = items.map(({ workflow: row }) => [
+  const rows = items.map(({ workflow: row, question }) => [
     ...[
       printable(row.workflow),
       `${printable(row.definition)} v${row.definition_version}`,
       printable(row.reason ?? ''),
     ],
     ago(Date.parse(row.updated_at), Date.now()),
+    printable(question.message ?? ''),
   ]);
   terminal.lines(
     rows.length === 0 ? ['No workflow waits for a person.'] : table(columns, rows, { width: terminal.width }),

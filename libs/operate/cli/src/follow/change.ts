@@ -122,6 +122,10 @@ export function changeOf(of: Of, event: Event): Change | undefined {
         resolution: String(control.resolution),
         why: message,
       };
+    case 'RetryDecided': {
+      const why = `the build ${control.build} announced itself`;
+      return { ...as('decided'), by: 'new-build', resolution: 'retry', why };
+    }
     case 'CancelRequested':
     case 'PauseRequested':
     case 'ResumeRequested':

@@ -39,7 +39,8 @@ export class HeldFolder {
   /** Runs its workflows from now on. */
   async startWorker(concurrency: number, hooks: WorkerHooks): Promise<void> {
     this.runsWorker = true;
-    await this.host.startWorker({ definitions: this.definitions, concurrency, ...hooks });
+    const build = this.target.env.TIDEMARK_BUILD || undefined;
+    await this.host.startWorker({ definitions: this.definitions, concurrency, build, ...hooks });
   }
 
   /**

@@ -27,6 +27,8 @@ export function eventWords(event: Event): string {
       return `${control.code}: ${words}`;
     case 'ApprovalDecided':
       return `${control.by} decided ${control.resolution}: ${words}`;
+    case 'RetryDecided':
+      return `goes on on the build ${control.build}, which announced itself`;
     case 'EffectConfirmed':
       return `token ${control.token}: ${control.outcome}`;
     case 'CompensationStarted':

@@ -336,6 +336,8 @@ function said({ type, control }: Moment): readonly [string, string, Tone] {
       return ['Needs a person', code, 'warn'];
     case 'ApprovalDecided':
       return ['Decided', `${text(control.resolution)} ${by}`, 'good'];
+    case 'RetryDecided':
+      return ['Decided', `retry on the build ${text(control.build)}`, 'good'];
     case 'WorkflowCompleted':
       return control.continued === undefined ? ['Completed', '', 'good'] : ['Goes on', 'as', 'good'];
     case 'ChildClosed':

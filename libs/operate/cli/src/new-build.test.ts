@@ -1,0 +1,68 @@
+/** A bug in a folder's workflow: the run waits with all that one needs to find it, and goes on by itself once the file was mended and the command started again. */
+
+import { symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { cliFolder } from './spawned-cli.ts';
+
+const PACKAGES = path.resolve(import.meta.dirname, '../../../../node_modules');
+
+const source = (act: string): string => `import { defineWorkflow, task } from '@tidemark/sdk';
+import { z } from 'zod';
+
+interface Order { readonly cents: number }
+
+export const order = defineWorkflow({
+  name: 'order',
+  version: 1,
+  onFailure: 'retry-on-new-build',
+  retry: { attempts: 1 },
+  input: z.object({}),
+  belief: z.object({ planned: z.number() }),
+  output: z.object({ planned: z.number(), cents: z.number() }),
+  tasks: { plan: z.object({}), act: z.object({ cents: z.number() }) },
+  flow: { plan: ['act'], act: [] },
+  begin: () => ({ belief: { planned: 0 }, next: [task('plan', {})] }),
+  steps: {
+    plan: () => ({ belief: ({ planned }) => ({ planned: planned + 1 }), next: [task('act', { cents: 5 })] }),
+    act: (ctx, order: Order) => {
+      ${act}
+    },
+  },
+});
+`;
+const BROKEN = source("throw new TypeError('no price for ' + order.cents);");
+const MENDED = source('return { done: { planned: ctx.belief.planned, cents: order.cents } };');
+
+test('a mended file and a new start: the run goes on where it failed, by itself', async (context) => {
+  const cli = await cliFolder(context);
+  const file = path.join(cli.folder, 'order.ts');
+  await symlink(PACKAGES, path.join(cli.folder, 'node_modules'));
+  await writeFile(file, BROKEN);
+  await cli.call('run', 'order', '--workflows', 'order.ts', '--input', '{}', '--id', 'o1');
+  const show = await cli.here('show', 'o1', '--json');
+  const { question } = JSON.parse(show.out) as { question: { evidence: Record<string, unknown> } };
+  expect(question.evidence).toMatchObject({ step: 'act', attempt: 1, input: { cents: 5 } });
+  expect(question.evidence.build).toMatch(/^[0-9a-f]{16}$/);
+  const line = BROKEN.split('\n').findIndex((text) => text.includes('throw new')) + 1;
+  expect((question.evidence.stack as string[]).join('\n')).toContain(`order.ts:${line}:`);
+  // For people: what failed, where, and with which input.
+  const told = await cli.here('show', 'o1');
+  expect(told.out).toContain('no price for 5');
+  expect(told.out).toContain(`order.ts:${line}:`);
+  expect(told.out).toContain('"cents": 5');
+  expect(told.out).toContain('goes on by itself');
+
+  // The same code is no new build.
+  const same = cli.start('dev', '--workflows', 'order.ts', '--port', '0');
+  await same.says(/step-failed/);
+  await same.says(/order v1|order {2,}v?1/);
+  await same.kill();
+  await writeFile(file, MENDED);
+  const dev = cli.start('dev', '--workflows', 'order.ts', '--port', '0');
+  await dev.says(/announced itself/);
+  await dev.says(/completed|o1 .*done/);
+  await dev.kill();
+  const ended = await cli.here('show', 'o1', '--json');
+  expect(JSON.parse(ended.out)).toMatchObject({ status: 'completed', output: { planned: 1, cents: 5 } });
+});

@@ -1,0 +1,73 @@
+/**
+ * Owns the name of the build that a worker runs: what the deployer calls it, with a digest of the code of its workflows. The code is what their
+ * modules import, by relative paths and from packages that are no one else's (outside of `node_modules`), with the lock file of what
+ * they install. What they read otherwise (a prompt, a binary) is not in it: then the deployer's name tells builds apart.
+ */
+
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile, realpath } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import type { Definition } from '@tidemark/runtime';
+import { moduleOf } from './load-definitions.ts';
+
+/** Files that are followed, at most: what lies behind those doesn't count. */
+const SOURCE_FILES_MAX_COUNT = 5_000;
+/** Hexadecimal digits of the digest. */
+const DIGEST_CHARS = 16;
+/** An import or a re-export, by its specifier; what a comment or a text says counts as well, which does no harm. */
+const IMPORT = /\b(?:from|import|require)\s*\(?\s*(['"])([^'"\n]{1,1000})\1/g;
+const CODE = /\.[cm]?[jt]sx?$/;
+const LOCKS = ['package-lock.json', 'npm-shrinkwrap.json', 'pnpm-lock.yaml', 'yarn.lock', 'bun.lock'];
+
+/**
+ * The same for the same code, wherever it lies. Undefined where no definition goes on by itself on a new build, and no name is given.
+ * Definitions that were not loaded from modules are taken for code of the program that runs.
+ */
+export async function buildOf(
+  definitions: readonly Definition[],
+  named: string | undefined,
+): Promise<string | undefined> {
+  if (!definitions.some(({ onFailure }) => onFailure === 'retry-on-new-build')) return named;
+  const program = process.argv[1];
+  const entries = new Set(definitions.flatMap((definition) => moduleOf(definition) ?? program ?? []));
+  const digest = await sourceDigest([...entries]);
+  return named === undefined ? digest : `${named}+${digest}`;
+}
+
+/** Of these files, all that they import, and the lock file above the first. */
+export async function sourceDigest(entries: readonly string[]): Promise<string> {
+  const found = new Set(await Promise.all(entries.map((entry) => realpath(entry).catch(() => path.resolve(entry)))));
+  const folder = path.dirname([...found][0] ?? process.cwd());
+  const hash = createHash('sha256');
+  // A set is walked in the order of its members, those that are added meanwhile included.
+  for (const file of found) {
+    const bytes = await readFile(file).catch(() => undefined);
+    if (bytes === undefined) continue;
+    hash.update(`${path.relative(folder, file)}\0${bytes.length}\0`).update(bytes);
+    for (const other of CODE.test(file) ? importsOf(file, bytes.toString('utf8')) : []) {
+      if (found.size < SOURCE_FILES_MAX_COUNT) found.add(other);
+    }
+  }
+  const lock = lockAbove(folder);
+  if (lock !== undefined) hash.update(await readFile(lock));
+  return hash.digest('hex').slice(0, DIGEST_CHARS);
+}
+
+function importsOf(file: string, text: string): readonly string[] {
+  const { resolve } = createRequire(file);
+  return Array.from(text.matchAll(IMPORT), ([, , specifier]) => {
+    try {
+      return resolve(specifier!);
+    } catch {
+      return '';
+    }
+  }).filter((found) => path.isAbsolute(found) && !found.includes(`${path.sep}node_modules${path.sep}`));
+}
+
+function lockAbove(folder: string): string | undefined {
+  const lock = LOCKS.map((name) => path.join(folder, name)).find((file) => existsSync(file));
+  const above = path.dirname(folder);
+  return lock ?? (above === folder ? undefined : lockAbove(above));
+}
