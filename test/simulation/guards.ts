@@ -26,7 +26,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   epoch: {
     file: HOLDER,
     edits: [["if (envelope.epoch < lease.epoch) return 'stale-epoch';", '']],
-    seed: 23,
+    seed: 33,
     faults: FORGED,
   },
   holder: {
