@@ -15,7 +15,6 @@ const NOT_RUN: Readonly<Record<string, readonly [count: number, why: string]>> =
     4,
     'the whole suite, or packages from a registry; `npm run packages` runs the quick start on packed ones',
   ],
-  'docs/cli.md': [1, 'completion for the shell that is logged in to; libs/operate/cli/src/completion.test.ts'],
   'docs/deploy.md': [6, 'a Docker engine, or a cluster; files are checked by test/deploy and deploy/check.sh'],
   'docs/encryption.md': [2, 'keys of a cloud; libs/adapters/keys-*/src/*.test.ts'],
   'docs/files.md': [1, 'names a folder of the reader; libs/operate/cli/src/files.test.ts'],
