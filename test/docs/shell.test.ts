@@ -15,7 +15,7 @@ const NOT_RUN: Readonly<Record<string, readonly [count: number, why: string]>> =
     4,
     'the whole suite, or packages from a registry; `npm run packages` runs the quick start on packed ones',
   ],
-  'docs/deploy.md': [6, 'a Docker engine, or a cluster; files are checked by test/deploy and deploy/check.sh'],
+  'docs/deploy.md': [5, 'a Docker engine, or a cluster; files are checked by test/deploy and deploy/check.sh'],
   'docs/encryption.md': [2, 'keys of a cloud; libs/adapters/keys-*/src/*.test.ts'],
   'docs/files.md': [1, 'names a folder of the reader; libs/operate/cli/src/files.test.ts'],
   'docs/repo-state.md': [1, 'names stages of the reader; libs/author/repo-state/src/*.test.ts'],
