@@ -1,6 +1,6 @@
 /**
  * The TypeScript of the documentation is true. Every fence says what it is: either part of a module that the page is the source of
- * (```ts budgets.ts): those of one name are one module, in order; or lines of a file of the project (```ts examples/patterns/src/loop.ts),
+ * (```ts models.ts): those of one name are one module, in order; or lines of a file of the project (```ts examples/patterns/src/loop.ts),
  * which is compiled and tested where it lies: the fence has them as they stand there, `// …` for what it leaves out. All modules compile,
  * and those that say what they print (lines of `// → …`) print just that.
  */

@@ -78,12 +78,12 @@ export async function configurationPage(root: URL): Promise<string> {
   if (parts.length < 5) throw new Error('No limits.ts was found where libraries have them.');
   return `# Configuration
 
-Settings are in the environment, and nowhere else. Where each is listed with its default, a test holds the list against what processes read:
+Settings are in the environment, and nowhere else. A test compares these lists of settings and defaults with what processes read:
 
 | what | where |
 | --- | --- |
 | services and the command on a cluster: servers, partitions, workers, spot notices, tiers, encryption, TLS | [deploy.md](deploy.md#settings) |
-| who may do what over HTTP: keys, OpenID Connect, roles | [access.md](access.md) |
+| the API, and who may do what over HTTP: keys, OpenID Connect, roles | [access.md](access.md#settings) |
 | traces, metrics and logs | [tracing.md](tracing.md#settings) |
 | Docker Compose | [deploy.md](deploy.md#one-machine-docker-compose) |
 | Kubernetes: every value of the chart | [helm/tidemark/values.yaml](../helm/tidemark/values.yaml) |
@@ -91,11 +91,11 @@ Settings are in the environment, and nowhere else. Where each is listed with its
 | a definition: retries, time-outs, budgets, priorities, limits by key | [the SDK](sdk.md), [effects](effects.md#when-things-go-wrong-what-a-definition-can-say), [dispatch](dispatch.md) |
 | a tenant: retention, holds, budgets | [retention.md](retention.md), [context.md](context.md) |
 
-A wrong or missing setting ends the process with exit code 78, and is named, never its value. \`tidemark admin doctor\` checks them against the servers. An embedded folder needs none.
+A wrong or missing setting ends the process with exit code 78 and an error that names it, never its value. \`tidemark admin doctor\` checks them against the servers. An embedded folder needs none.
 
 ## Fixed limits
 
-Every buffer, batch, retry and wait has a limit with a name and a unit. These can't be set; each is what an error of that name, or a line above, speaks of. Made from the sources by \`npm run docs\`.
+Every buffer, batch, retry and wait has a limit with a name and a unit. These can't be set; errors use the same names. Made from the sources by \`npm run docs\`.
 
 ${parts.join('\n')}`;
 }

@@ -56,12 +56,12 @@ Around each is the same envelope: \`v\` (its version), \`id\`, \`tenant\`, \`wor
 
 ## Written by the holder
 
-By the worker that holds the lease, with its token. After the lease is lost none of them counts any more. Only these change belief.
+By the worker that holds the lease, with its token. None counts after the lease is lost. Only these change belief.
 
 ${part(true)}
 ## Written by others
 
-By whoever is authorised, through a coordinator: callers, timers, other workflows.
+By authorised callers, timers and other workflows, through a coordinator.
 
 ${part(false)}
 ## Rejected

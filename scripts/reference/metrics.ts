@@ -12,7 +12,7 @@ export function metricsPage(): string {
 Every metric that processes have, made from their declarations by \`npm run docs\`. Each service answers \`GET /metrics\` at \`TIDEMARK_METRICS_LISTEN\`, or sends them over OTLP; which service has which, how
 they are read together, and which queries give the rates are in [tracing](tracing.md#metrics), what to do when one looks wrong in the [runbook](runbook.md).
 
-Without labels a counter begins at zero with its process, and with labels at its first event; a gauge is what it was at the last look, and zero before the first. Histograms have bounds from ${SECONDS_BOUNDARIES[0]} to ${SECONDS_BOUNDARIES.at(-1)} s. \`By\` is bytes, \`s\` seconds.
+Without labels a counter begins at zero with its process, and with labels at its first event; a gauge has its last measurement, and zero before the first. Histograms have bounds from ${SECONDS_BOUNDARIES[0]} to ${SECONDS_BOUNDARIES.at(-1)} s. \`By\` is bytes, \`s\` seconds.
 
 | metric | kind | unit | labels | says |
 | --- | --- | --- | --- | --- |

@@ -170,7 +170,7 @@ export async function sdkPage(root: URL): Promise<string> {
   );
   return `# The SDK
 
-All that \`@tidemark/sdk\` exports, as it is declared, with what its comments say; made from the declarations by \`npm run docs\`. How it goes together is told by the [tutorial](tutorial.md) and the pages linked below.
+Every export of \`@tidemark/sdk\` with its declaration and comment; \`npm run docs\` makes the page from the declarations. The [tutorial](tutorial.md) and the pages linked below show how they work together.
 Other packages: \`@tidemark/effects\` ([effects](effects.md)), \`@tidemark/client\` ([API](api.md)), \`@tidemark/ai\` ([models](context.md)), \`@tidemark/testkit\` (\`testWorld\`, in the [tutorial](tutorial.md#7-die-at-the-worst-moment)).
 
 | | |

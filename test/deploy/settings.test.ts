@@ -160,8 +160,8 @@ describe('docs', () => {
       [...of].map(([name, value]) => [name, value === undefined ? 'needed' : value === '' ? 'none' : `\`${value}\``]),
     );
 
-  test('deploy.md lists every setting with its default', () => {
-    const listed: Record<string, string> = { ...listedIn('docs/deploy.md') };
+  test('deploy.md and access.md list every setting with its default', () => {
+    const listed: Record<string, string> = { ...listedIn('docs/deploy.md'), ...listedIn('docs/access.md') };
     expect(ofCommand.size).toBeGreaterThan(2);
     for (const name of ofCommand) {
       expect(listed).toHaveProperty(name);

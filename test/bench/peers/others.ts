@@ -121,7 +121,7 @@ const restate: Contender = {
 const temporal: Contender = {
   name: 'temporal',
   sequentialWithheld:
-    'a step took 100 ms, 103 at the 99th percentile, as if something waited for a timer, and neither the settings here nor the sources of server and SDK have told what',
+    'a step took 100 ms, 103 at the 99th percentile, as if something waited for a timer, and neither the settings here nor the sources of server and SDK say for what',
   death: 'noticed',
   isDurableExecution: true,
   title: `Temporal, development server of CLI ${TEMPORAL_CLI_VERSION}, SDK ${dependencies['@temporalio/worker']}`,

@@ -29,10 +29,6 @@ GROUP BY step ORDER BY usd DESC;`,
 FROM 'archive/segments/*/*.parquet'
 WHERE workflow = 'report-1' AND type = 'CheckpointCommitted' AND position IS NOT NULL AND payload_encoding = 'json'
 ORDER BY sequence;`,
-  calls: `SELECT operation, count(*) AS calls, sum((control->>'$.spent.tokens')::BIGINT) AS tokens
-FROM 'archive/segments/*/*.parquet'
-WHERE type = 'EffectResolved' AND outcome = 'done'
-GROUP BY operation;`,
   rejected: `SELECT workflow, log_offset, type, sequence, rejected
 FROM 'archive/segments/*/*.parquet'
 WHERE rejected IS NOT NULL ORDER BY partition, log_offset;`,
@@ -111,7 +107,9 @@ describe('DuckDB', () => {
   });
 
   it('looks into what the system goes by', async () => {
-    expect(await rowsOf(queries.calls)).toEqual([['model', '10', '15810']]);
+    const calls = `SELECT operation, count(*), sum((control->>'$.spent.tokens')::BIGINT) FROM 'archive/segments/*/*.parquet'`;
+    const done = await rowsOf(`${calls} WHERE type = 'EffectResolved' AND outcome = 'done' GROUP BY operation`);
+    expect(done).toEqual([['model', '10', '15810']]);
   });
 
   it('tells what was rejected, and why', async () => {

@@ -28,7 +28,7 @@ export async function checkCluster({ env }: Pick<Session, 'env'>, locate: Locate
     config = configFromEnv(env);
   } catch (error) {
     return [
-      fail('Settings', messageOf(error), 'Correct the environment; docs/cli.md lists the settings.', EXIT.config),
+      fail('Settings', messageOf(error), 'Correct the environment; docs/deploy.md lists the settings.', EXIT.config),
     ];
   }
   // Drivers that only this check needs.
