@@ -296,7 +296,7 @@ describe('facts about domains and the tenant', () => {
     // There is no room for all of them.
     expect(seen(model, 0)).toContain('Shelf 59');
     expect(seen(model, 0)).not.toContain('Shelf 0 ');
-  }, 60_000);
+  });
 
   it('are recalled by a step, which gets the same answer at every attempt', async () => {
     const recalls: (readonly string[])[] = [];

@@ -3,10 +3,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { callCli, hold } from './called-cli.ts';
 
 const THINKERS = path.resolve(import.meta.dirname, '../fixtures/thinkers.ts');
+const PATIENCE = { timeout: 60_000, interval: 50 };
 let cwd: string;
 beforeAll(async () => {
   cwd = await mkdtemp(path.join(tmpdir(), 'tidemark-bundle-'));
@@ -16,9 +17,13 @@ const here = (...args: string[]) => callCli(args, { cwd });
 
 describe('run', () => {
   it('tells what a model says line by line, and prints the recorded output alone', async () => {
-    const ran = await here('run', 'story', '--workflows', THINKERS, '--input', '{}');
-    expect(JSON.parse(ran.out)).toEqual({ text: 'Once there was a tide.\nIt left a mark.\nThe end' });
-    for (const line of ['… Once there was a tide.', '… It left a mark.', '… The end']) expect(ran.err).toContain(line);
+    // What a model streams is shown to those who listen by then: one that answers at once may be done before.
+    await vi.waitFor(async () => {
+      const ran = await here('run', 'story', '--workflows', THINKERS, '--input', '{}');
+      expect(JSON.parse(ran.out)).toEqual({ text: 'Once there was a tide.\nIt left a mark.\nThe end' });
+      for (const line of ['… Once there was a tide.', '… It left a mark.', '… The end'])
+        expect(ran.err).toContain(line);
+    }, PATIENCE);
   });
 });
 

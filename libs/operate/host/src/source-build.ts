@@ -17,7 +17,7 @@ const SOURCE_FILES_MAX_COUNT = 5_000;
 /** Hexadecimal digits of the digest. */
 const DIGEST_CHARS = 16;
 /** An import or a re-export, by its specifier; what a comment or a text says counts as well, which does no harm. */
-const IMPORT = /\b(?:from|import|require)\s*\(?\s*(['"])([^'"\n]{1,1000})\1/g;
+const IMPORT = /\b(?:from|import|require)\s{0,20}\(?\s{0,20}(['"])([^'"\n]{1,1000})\1/g;
 const CODE = /\.[cm]?[jt]sx?$/;
 const LOCKS = ['package-lock.json', 'npm-shrinkwrap.json', 'pnpm-lock.yaml', 'yarn.lock', 'bun.lock'];
 
