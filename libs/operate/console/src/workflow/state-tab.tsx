@@ -1,6 +1,7 @@
 /** Owns the workflow as it stands now: what it believes, what is left to do, what it was given and what it gave. */
 
 import { JsonTree } from '../parts/json-tree.tsx';
+import { counted } from '../text/format.ts';
 import { Flow } from './flow.tsx';
 import { Frontier } from './frontier.tsx';
 import { hasPhases, Memory, PhaseHandovers } from './memory.tsx';
@@ -36,7 +37,7 @@ export function StateTab({ view }: { readonly view: WorkflowView }) {
         <section className="card">
           <header>
             <h2>Frontier</h2>
-            <span className="dim">{view.pending_task_count} tasks</span>
+            <span className="dim">{counted(view.pending_task_count, 'task')}</span>
           </header>
           <Frontier workflow={view.workflow} tasks={frontier} />
         </section>
