@@ -97,4 +97,16 @@ export const ARCHIVE_MUTATIONS: Mutations = {
     caughtBy: 'libs/engine/segments/src/chain.test.ts',
     breaks: 'A chain covers each record.',
   },
+  'run-longer-than-its-rows': {
+    file: 'libs/engine/segments/src/page-checks.ts',
+    edits: [['groups > 0 && done < count + (isPacked ? GROUP : 1)', 'groups > 0']],
+    caughtBy: 'libs/engine/segments/src/page-checks.test.ts',
+    breaks: 'A forged page of a segment takes no more memory than its rows.',
+  },
+  'unpacks-without-a-budget': {
+    file: 'libs/engine/segments/src/row-group-reader.ts',
+    edits: [['this.#budget.leftBytes -= size;', '']],
+    caughtBy: 'libs/engine/segments/src/row-groups.test.ts',
+    breaks: 'A forged segment unpacks to no more than a segment may hold.',
+  },
 };

@@ -6,16 +6,16 @@
  */
 
 import { CorruptError, type Offset, type Partition, type Position, type Sha256 } from '@tidemark/core';
+import type { FileMetaData, RowGroup } from 'hyparquet';
 import { chainOver } from './chain.ts';
 import { damaged, sound } from './damage.ts';
 import type { SegmentRecord } from './encode-segment.ts';
-import { FOOTER_MAX_BYTES, SEGMENT_RECORDS_MAX } from './limits.ts';
-import { footerOf, readFooter, textsOf } from './parquet/footer.ts';
-import type { ThriftStruct } from './parquet/thrift.ts';
-import { recordValues } from './record-values.ts';
+import { footerOf, readFooter } from './footer.ts';
+import { SEGMENT_RAW_MAX_BYTES, SEGMENT_RECORDS_MAX, UNPACKED_EXTRA_BYTES_PER_RECORD } from './limits.ts';
+import { RecordValues } from './record-values.ts';
+import { RowGroupReader } from './row-group-reader.ts';
 import { CREATED_BY, SEGMENT_VERSION, textKeys } from './schema.ts';
 import { checkSeal } from './seal.ts';
-import { SegmentColumns } from './segment-columns.ts';
 
 export interface DecodedSegment {
   readonly partition: Partition;
@@ -48,24 +48,7 @@ function decoded(file: Buffer): DecodedSegment {
   const to = countOf(texts, textKeys.to);
   const count = to - from;
   sound(count > 0 && count <= SEGMENT_RECORDS_MAX, `it has the records [${from}, ${to})`);
-  const columns = new SegmentColumns(file, footer, count);
-  const offsets = columns.numbers('log_offset');
-  const partitions = columns.numbers('partition');
-  const positions = columns.numbers('position');
-  const rejected = columns.names('rejected');
-  const reasons = rejected.entries.map((entry) => Buffer.from(entry, 'latin1').toString());
-  const values = recordValues(columns, count);
-  const records = values.map((value, index): SegmentRecord => {
-    sound(partitions[index] === partition && offsets[index] === from + index, `row ${index} is in another place`);
-    const position = positions[index]!;
-    const reason = rejected.indexes[index]!;
-    return {
-      offset: (from + index) as Offset,
-      value,
-      position: Number.isNaN(position) ? null : (position as Position),
-      rejected: reason < 0 ? null : reasons[reason]!,
-    };
-  });
+  const records = recordsOf(file, footer.row_groups, partition, from, count);
   const chainBefore = textOf(texts, textKeys.chainBefore);
   const chainAfter = textOf(texts, textKeys.chainAfter);
   sound(chainOver(chainBefore, records) === chainAfter, 'its records are not those of its chain');
@@ -79,21 +62,51 @@ function decoded(file: Buffer): DecodedSegment {
   };
 }
 
-type Texts = ReadonlyMap<string, Buffer>;
+/** Of all row groups, which follow one another as the offsets do. */
+function recordsOf(
+  file: Buffer,
+  groups: readonly RowGroup[],
+  partition: number,
+  from: number,
+  count: number,
+): readonly SegmentRecord[] {
+  const budget = { leftBytes: SEGMENT_RAW_MAX_BYTES + UNPACKED_EXTRA_BYTES_PER_RECORD * count };
+  const values = new RecordValues();
+  const records: SegmentRecord[] = [];
+  for (const group of groups) {
+    const columns = new RowGroupReader(file, group, budget);
+    sound(columns.rowCount > 0 && columns.rowCount <= count - records.length, 'it has other rows than it says');
+    const offsets = columns.read('log_offset');
+    const partitions = columns.read('partition');
+    const positions = columns.read('position');
+    const rejected = columns.read('rejected');
+    for (const [row, value] of values.read(columns).entries()) {
+      const offset = from + records.length;
+      sound(partitions[row] === partition && offsets[row] === offset, `row ${records.length} is in another place`);
+      const reason = rejected[row]!;
+      records.push({
+        offset: offset as Offset,
+        value,
+        position: positions[row] as Position | null,
+        rejected: reason === null ? null : Buffer.from(reason, 'latin1').toString(),
+      });
+    }
+  }
+  sound(records.length === count, 'it has other rows than it says');
+  return records;
+}
 
-/** The footer of a whole file of this version. */
-function opened(file: Buffer): { readonly footer: ThriftStruct; readonly texts: Texts } {
-  const { bytes } = footerOf(file);
-  const isOurs = isMarked(bytes);
-  // The footers of others may be of any size.
-  if (!isOurs && bytes.length > FOOTER_MAX_BYTES) throw foreign();
-  const footer = readFooter(bytes);
-  if (!isOurs) throw isFooter(footer) ? foreign() : damaged('its footer is none');
-  const texts = textsOf(footer);
-  checkSeal(file, texts);
+type Texts = ReadonlyMap<string, string>;
+
+/** The footer of a whole file of a version that is read here. */
+function opened(file: Buffer): { readonly footer: FileMetaData; readonly texts: Texts } {
+  if (!isMarked(footerOf(file).bytes)) throw foreign();
+  checkSeal(file);
+  const footer = readFooter(file);
+  const texts = new Map(footer.key_value_metadata?.map(({ key, value = '' }) => [key, value]));
   const version = countOf(texts, textKeys.version);
   if (version > SEGMENT_VERSION) throw newer(version);
-  sound(version === SEGMENT_VERSION, `its version is ${version}`);
+  sound(version > 0, `its version is ${version}`);
   return { footer, texts };
 }
 
@@ -101,13 +114,10 @@ function opened(file: Buffer): { readonly footer: ThriftStruct; readonly texts: 
 const isMarked = (footer: Buffer): boolean =>
   [CREATED_BY, ...Object.values(textKeys)].some((mark) => footer.includes(mark));
 
-/** Whether it is any Parquet file's: with a schema and row groups. */
-const isFooter = (footer: ThriftStruct): boolean => Array.isArray(footer.get(2)) && Array.isArray(footer.get(4));
-
 function textOf(texts: Texts, key: string): string {
   const text = texts.get(key);
   sound(text !== undefined, `it has no ${key}`);
-  return text.toString('latin1');
+  return text;
 }
 
 function countOf(texts: Texts, key: string): number {
@@ -120,12 +130,12 @@ function countOf(texts: Texts, key: string): number {
 const foreign = (): CorruptError =>
   new CorruptError(
     'segment-foreign',
-    'This is a Parquet file, and no segment of a Tidemark log: someone else put it there. Move it away.',
+    'This begins and ends as a Parquet file does, and is no segment of a Tidemark log: someone else put it there. Move it away.',
   );
 
 const newer = (version: number): CorruptError =>
   new CorruptError(
     'segment-newer',
-    `The segment has version ${version} of the format; this release reads ${SEGMENT_VERSION}. Use the release that wrote it, or a newer one.`,
+    `The segment has version ${version} of the format; this release reads up to ${SEGMENT_VERSION}. Use the release that wrote it, or a newer one.`,
     { version },
   );

@@ -6,18 +6,16 @@
  * S2 A record is columns only where they were found to give its bytes back; else its header is kept as it is.
  */
 
+import { promisify } from 'node:util';
+import { type ZstdOptions, zstdCompress, zstdCompressSync } from 'node:zlib';
 import { InvalidError, LimitError, type Partition, type Position, type Sha256 } from '@tidemark/core';
 import type { StoredRecord } from '@tidemark/ports';
 import { chainOver, checkChain } from './chain.ts';
-import { type ColumnWriters, columnWriters } from './columns.ts';
 import { Layouts } from './header.ts';
-import { SEGMENT_RAW_MAX_BYTES, SEGMENT_RECORDS_MAX } from './limits.ts';
-import { type Effort, packPages, packPagesAside, writeChunk } from './parquet/chunk-writer.ts';
-import type { ColumnBody } from './parquet/column-writer.ts';
-import { writeFooter } from './parquet/footer.ts';
-import { MAGIC } from './parquet/format.ts';
+import { ROW_GROUP_RECORDS_MAX, ROW_GROUP_TARGET_BYTES, SEGMENT_RAW_MAX_BYTES, SEGMENT_RECORDS_MAX } from './limits.ts';
 import { RecordColumns } from './record-columns.ts';
-import { CREATED_BY, effortOf, SEGMENT_VERSION, segmentColumns, textKeys } from './schema.ts';
+import { type Columns, emptyColumns, payloadEffort, payloadPage, RowGroupWriter } from './row-group-writer.ts';
+import { SEGMENT_VERSION, textKeys } from './schema.ts';
 import { NO_DIGEST, seal } from './seal.ts';
 
 /** A record with what the fold said of it: a position where it was accepted, else a reason; neither: it is a newer release's. */
@@ -47,62 +45,85 @@ const PARTITION_MAX = 2 ** 31 - 1;
  * `LimitError` (`segment-too-large`). Holds the thread: about 25 µs for a record of a kilobyte.
  */
 export function encodeSegment(input: SegmentInput): EncodedSegment {
-  const draft = drafted(input);
-  return assembled(
-    draft,
-    draft.columns.map(({ body, effort }) => packPages(body, effort)),
-  );
+  const encoding = encodingOf(input);
+  for (let packed: Buffer | undefined; ; ) {
+    const { done, value } = encoding.next(packed);
+    if (done) return value;
+    packed = zstdCompressSync(value, payloadEffort(value));
+  }
 }
 
-/** The same file, compressed on other threads; holds this one for about half as long. Throws as `encodeSegment`. */
+/**
+ * The same file. Payloads are compressed on other threads, which is a third of the time, and other work of the event loop has its turn
+ * after each row group. Throws as `encodeSegment`.
+ */
 export async function encodeSegmentAside(input: SegmentInput): Promise<EncodedSegment> {
-  const draft = drafted(input);
-  return assembled(draft, await Promise.all(draft.columns.map(({ body, effort }) => packPagesAside(body, effort))));
+  const encoding = encodingOf(input);
+  for (let packed: Buffer | undefined; ; ) {
+    const { done, value } = encoding.next(packed);
+    if (done) return value;
+    packed = await compressAside(value, payloadEffort(value));
+  }
 }
 
-/** A file whose pages aren't compressed yet. */
-interface Draft {
-  readonly input: SegmentInput;
-  readonly chainAfter: Sha256;
-  /** As `segmentColumns` has them. */
-  readonly columns: readonly { readonly body: ColumnBody; readonly effort: Effort }[];
-}
+const compressAside = promisify<Buffer, ZstdOptions, Buffer>(zstdCompress);
 
-function drafted(input: SegmentInput): Draft {
+/** Yields the payloads of each row group, and is given them compressed. */
+function* encodingOf(input: SegmentInput): Generator<Buffer, EncodedSegment, Buffer | undefined> {
+  check(input);
   const { partition, records, chainBefore } = input;
-  const writers = columnWriters(records.length, checked(input));
-  addRows(writers, partition, records);
-  const columns = segmentColumns.map(({ name }) => ({ body: writers[name].finish(), effort: effortOf(name) }));
-  return { input, chainAfter: chainOver(chainBefore, records), columns };
-}
-
-/** `packed`: the pages of each column. */
-function assembled({ input, chainAfter, columns }: Draft, packed: readonly (readonly Buffer[])[]): EncodedSegment {
-  const { partition, records, chainBefore } = input;
-  const chunks = columns.map(({ body }, index) => writeChunk(segmentColumns[index]!, body, packed[index]!));
+  const writer = new RowGroupWriter();
+  const layouts = new Layouts();
+  let chainAfter = chainBefore;
+  for (const group of rowGroupsOf(records)) {
+    const columns = columnsOf(partition, group, layouts);
+    const page = payloadPage(columns);
+    writer.add(columns, { page, packed: (yield page)! });
+    chainAfter = chainOver(chainAfter, group);
+  }
   const from = records[0]!.offset;
-  const footer = writeFooter({
-    columns: segmentColumns,
-    chunks,
-    rowCount: records.length,
-    texts: [
-      [textKeys.version, String(SEGMENT_VERSION)],
-      [textKeys.digest, NO_DIGEST],
-      [textKeys.partition, String(partition)],
-      [textKeys.from, String(from)],
-      [textKeys.to, String(from + records.length)],
-      [textKeys.chainBefore, chainBefore],
-      [textKeys.chainAfter, chainAfter],
-    ],
-    createdBy: CREATED_BY,
-  });
-  const bytes = Buffer.concat([MAGIC, ...chunks.flatMap((chunk) => chunk.bytes), footer]);
+  const bytes = writer.finish([
+    { key: textKeys.version, value: String(SEGMENT_VERSION) },
+    { key: textKeys.digest, value: NO_DIGEST },
+    { key: textKeys.partition, value: String(partition) },
+    { key: textKeys.from, value: String(from) },
+    { key: textKeys.to, value: String(from + records.length) },
+    { key: textKeys.chainBefore, value: chainBefore },
+    { key: textKeys.chainAfter, value: chainAfter },
+  ]);
   seal(bytes);
   return { bytes, chainAfter };
 }
 
-/** Throws, or returns the bytes of all records. */
-function checked({ partition, records, chainBefore }: SegmentInput): number {
+function* rowGroupsOf(records: readonly SegmentRecord[]): Generator<readonly SegmentRecord[]> {
+  let from = 0;
+  let groupBytes = 0;
+  for (const [index, { value }] of records.entries()) {
+    groupBytes += value.length;
+    const to = index + 1;
+    const isFull = groupBytes >= ROW_GROUP_TARGET_BYTES || to - from >= ROW_GROUP_RECORDS_MAX;
+    if (!isFull && to < records.length) continue;
+    yield records.slice(from, to);
+    from = to;
+    groupBytes = 0;
+  }
+}
+
+function columnsOf(partition: Partition, records: readonly SegmentRecord[], layouts: Layouts): Columns {
+  const columns = emptyColumns();
+  const rows = new RecordColumns(columns, layouts);
+  for (const { offset, value, position, rejected } of records) {
+    columns.partition.push(partition);
+    columns.log_offset.push(offset);
+    columns.position.push(position);
+    columns.rejected.push(rejected);
+    rows.add(value);
+  }
+  return columns;
+}
+
+/** Throws as `encodeSegment`. */
+function check({ partition, records, chainBefore }: SegmentInput): void {
   checkChain(chainBefore);
   if (!isCount(partition) || partition > PARTITION_MAX) throw invalid(`partition ${partition} is none`);
   if (records.length === 0) throw invalid('records: there are none');
@@ -118,7 +139,7 @@ function checked({ partition, records, chainBefore }: SegmentInput): number {
     if (position !== null && rejected !== null) throw invalid(`${place}: is both accepted and rejected`);
     rawBytes += value.length;
   }
-  if (rawBytes <= SEGMENT_RAW_MAX_BYTES && records.length <= SEGMENT_RECORDS_MAX) return rawBytes;
+  if (rawBytes <= SEGMENT_RAW_MAX_BYTES && records.length <= SEGMENT_RECORDS_MAX) return;
   throw new LimitError(
     'segment-too-large',
     `${records.length} records of ${rawBytes} bytes are too much for a segment: at most ${SEGMENT_RECORDS_MAX} and ${SEGMENT_RAW_MAX_BYTES}. Make several.`,
@@ -130,14 +151,3 @@ const isCount = (value: number): boolean => Number.isSafeInteger(value) && value
 
 const invalid = (problem: string): InvalidError =>
   new InvalidError('segment-invalid', `No segment can be made: ${problem}.`, { problem });
-
-function addRows(writers: ColumnWriters, partition: Partition, records: readonly SegmentRecord[]): void {
-  const columns = new RecordColumns(writers, new Layouts());
-  for (const { offset, value, position, rejected } of records) {
-    writers.partition.add(partition);
-    writers.log_offset.add(offset);
-    writers.position.add(position);
-    writers.rejected.add(rejected === null ? null : Buffer.from(rejected).toString('latin1'));
-    columns.add(value);
-  }
-}

@@ -1,8 +1,7 @@
 /**
  * Owns a record's header as columns: taking it apart, and putting it together again. A header is taken apart by one regular expression
- * for the order of its members, which takes a third of the time of parsing it, and leaves every value as it is written. Texts are Latin-1
- * strings of UTF-8 bytes. What is not written as we write it (escapes in names, numbers with a point, spaces, other members) has no
- * layout.
+ * for the order of its members, which takes a third of the time of parsing it, and leaves every value as it is written. What is not
+ * written as we write it (escapes in names, numbers with a point, spaces, other members) has no layout.
  */
 
 import { checkHeader } from '@tidemark/codec';

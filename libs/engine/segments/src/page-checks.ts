@@ -1,0 +1,127 @@
+/**
+ * Owns what is asked of bytes before the Parquet library reads them. It takes lists, runs and numbers at their claimed length, which is
+ * fit for files of one's own: a forged one could make it take all memory, or never end. What passes here costs it no more than its own
+ * length, or the number of rows. All throw `CorruptError` (`segment-damaged`).
+ */
+
+import { damaged, sound } from './damage.ts';
+import { METADATA_DEPTH_MAX, METADATA_TEXT_MAX_BYTES } from './limits.ts';
+
+/** Types of Thrift's compact protocol: https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md */
+const thrift = {
+  STOP: 0,
+  TRUE: 1,
+  FALSE: 2,
+  BYTE: 3,
+  I16: 4,
+  I32: 5,
+  I64: 6,
+  DOUBLE: 7,
+  BINARY: 8,
+  LIST: 9,
+  STRUCT: 12,
+};
+const INT32_BYTES = 5;
+const INT64_BYTES = 10;
+/** Of a length: what 28 bits hold is read alike by everybody. */
+const LENGTH_BYTES = 4;
+/** A list's length stands beside its type when it is smaller. */
+const SHORT_LIST = 15;
+
+/** Where the structure of Thrift that begins at `at` ends. Its lists are no longer than itself, its texts and its depth are limited. */
+export function structEnd(bytes: Buffer, at: number, depth = 0): number {
+  sound(depth < METADATA_DEPTH_MAX, 'its metadata is nested too deeply');
+  for (let next = at; ; ) {
+    const head = byteAt(bytes, next++);
+    const type = head & 0x0f;
+    if (type === thrift.STOP) return next;
+    if (head >> 4 === 0) next = varint(bytes, next, INT32_BYTES).end;
+    // A truth is told by its type.
+    if (type !== thrift.TRUE && type !== thrift.FALSE) next = valueEnd(bytes, next, type, depth + 1);
+  }
+}
+
+function valueEnd(bytes: Buffer, at: number, type: number, depth: number): number {
+  if (type === thrift.TRUE || type === thrift.FALSE || type === thrift.BYTE) return at + 1;
+  if (type === thrift.I16 || type === thrift.I32) return varint(bytes, at, INT32_BYTES).end;
+  if (type === thrift.I64) return varint(bytes, at, INT64_BYTES).end;
+  if (type === thrift.DOUBLE) return at + 8;
+  if (type === thrift.STRUCT) return structEnd(bytes, at, depth);
+  if (type === thrift.LIST) return listEnd(bytes, at, depth);
+  if (type !== thrift.BINARY) throw damaged(`its metadata has a value of type ${type}`);
+  const { value: length, end } = varint(bytes, at, LENGTH_BYTES);
+  sound(length <= METADATA_TEXT_MAX_BYTES, `its metadata has a text of ${length} bytes`);
+  return end + length;
+}
+
+function listEnd(bytes: Buffer, at: number, depth: number): number {
+  sound(depth < METADATA_DEPTH_MAX, 'its metadata is nested too deeply');
+  const head = byteAt(bytes, at);
+  const long = head >> 4 === SHORT_LIST ? varint(bytes, at + 1, LENGTH_BYTES) : undefined;
+  const { value: length, end } = long ?? { value: head >> 4, end: at + 1 };
+  sound(length <= bytes.length - end, 'its metadata has a list that is longer than itself');
+  let next = end;
+  for (let index = 0; index < length; index++) next = valueEnd(bytes, next, head & 0x0f, depth + 1);
+  return next;
+}
+
+/** Numbers are packed in groups of so many. */
+const GROUP = 8;
+
+/** Runs and packed groups of so many bits hold `count` numbers, and none that would be written behind them. */
+export function checkRuns(bytes: Buffer, width: number, count: number): void {
+  let at = 0;
+  for (let done = 0; done < count; ) {
+    const { value: head, end } = varint(bytes, at, LENGTH_BYTES);
+    const groups = head >> 1;
+    const isPacked = head % 2 === 1;
+    done += isPacked ? groups * GROUP : groups;
+    sound(groups > 0 && done < count + (isPacked ? GROUP : 1), 'it has other runs than rows');
+    at = end + (isPacked ? groups * width : Math.ceil(width / 8));
+    sound(at <= bytes.length, 'its numbers end too early');
+  }
+}
+
+/** Of DELTA_BINARY_PACKED, as all of our releases have written it. */
+const BLOCK = 128;
+const MINIBLOCKS = 4;
+const MINIBLOCK = BLOCK / MINIBLOCKS;
+const DELTA_WIDTH_MAX = 64;
+
+/** Differences hold `count` numbers, at least one. */
+export function checkDeltas(bytes: Buffer, count: number): void {
+  let at = 0;
+  for (const expected of [BLOCK, MINIBLOCKS, count]) {
+    const { value, end } = varint(bytes, at, LENGTH_BYTES);
+    sound(value === expected, 'its numbers are packed in another way');
+    at = end;
+  }
+  at = varint(bytes, at, INT64_BYTES).end;
+  for (let from = 1; from < count; from += BLOCK) {
+    const widthsAt = varint(bytes, at, INT64_BYTES).end;
+    at = widthsAt + MINIBLOCKS;
+    for (let index = 0; index < MINIBLOCKS && from + index * MINIBLOCK < count; index++) {
+      const width = byteAt(bytes, widthsAt + index);
+      sound(width <= DELTA_WIDTH_MAX, `its numbers have ${width} bits`);
+      at += (MINIBLOCK / 8) * width;
+    }
+    sound(at <= bytes.length, 'its numbers end too early');
+  }
+}
+
+/** A number of so many bytes at most, seven bits in each; exact up to 2^53. */
+function varint(bytes: Buffer, at: number, maxBytes: number): { readonly value: number; readonly end: number } {
+  let value = 0;
+  for (let index = 0; index < maxBytes; index++) {
+    const byte = byteAt(bytes, at + index);
+    value += (byte & 0x7f) * 2 ** (7 * index);
+    if (byte < 0x80) return { value, end: at + index + 1 };
+  }
+  throw damaged('it has a number without an end');
+}
+
+function byteAt(bytes: Buffer, at: number): number {
+  const byte = bytes[at];
+  sound(byte !== undefined, 'it ends too early');
+  return byte;
+}

@@ -1,0 +1,122 @@
+/**
+ * Owns how the row groups of a segment are written as Parquet: encodings, compression, the schema. Must not know where values come from.
+ * The same columns give the same bytes.
+ */
+
+import { constants, type ZstdOptions, zstdCompressSync } from 'node:zlib';
+import type { SchemaElement } from 'hyparquet';
+import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
+import { BOUND_MAX_BYTES, ZSTD_WINDOW_LOG } from './limits.ts';
+import { type ColumnName, CREATED_BY, type KindOf, type SegmentColumn, segmentColumns } from './schema.ts';
+
+type Written<Kind> = Kind extends 'number' | 'double' ? number : Kind extends 'bytes' ? Uint8Array : string;
+
+/** The values of a row group, one for each row; null: it has none. */
+export type Columns = { readonly [Name in ColumnName]: (Written<KindOf<Name>> | null)[] };
+
+export const emptyColumns = (): Columns =>
+  Object.fromEntries(segmentColumns.map(({ name }) => [name, []])) as unknown as Columns;
+
+/** A row group's payloads as the file has them: each behind its length in four bytes. */
+export function payloadPage({ payload }: Columns): Buffer {
+  const page = Buffer.allocUnsafeSlow(payload.reduce((sum, value) => sum + (value === null ? 0 : 4 + value.length), 0));
+  let at = 0;
+  for (const value of payload) {
+    if (value === null) continue;
+    at = page.writeUInt32LE(value.length, at);
+    page.set(value, at);
+    at += value.length;
+  }
+  return page;
+}
+
+/** A page, and what it was compressed to. */
+export interface PackedPage {
+  readonly page: Buffer;
+  readonly packed: Buffer;
+}
+
+export class RowGroupWriter {
+  readonly #sink = new ByteWriter();
+  readonly #file = new ParquetWriter({
+    writer: this.#sink,
+    schema: [{ name: 'schema', num_children: segmentColumns.length }, ...segmentColumns.map(schemaElement)],
+    compressors: { ZSTD: (page) => this.#packed(page) },
+    statisticsTruncateLength: BOUND_MAX_BYTES,
+    createdBy: CREATED_BY,
+  });
+  #payload: PackedPage | undefined;
+
+  /** `payload`: of `payloadPage`, by `payloadEffort`. Holds the thread. */
+  add(columns: Columns, payload: PackedPage): void {
+    this.#payload = payload;
+    const columnData = segmentColumns.map((column) => sourceOf(column, columns[column.name]));
+    this.#file.write({ columnData, rowGroupSize: columns.partition.length, pageSize: 0 });
+  }
+
+  /** The file. `texts` of the footer, by their keys. */
+  finish(texts: readonly { readonly key: string; readonly value: string }[]): Buffer {
+    this.#file.kvMetadata = [...texts];
+    this.#file.finish();
+    return Buffer.from(this.#sink.getBuffer());
+  }
+
+  #packed(page: Uint8Array): Buffer {
+    if (this.#payload?.page.equals(page)) return this.#payload.packed;
+    return zstdCompressSync(page, effort(page, LEVEL_1));
+  }
+}
+
+function sourceOf({ name, kind }: SegmentColumn, values: Columns[ColumnName]): ColumnSource {
+  const hasValues = values.some((value) => value !== null);
+  return {
+    name,
+    data: values,
+    encoding: hasValues ? encodings[kind] : 'PLAIN',
+    // A frame of zstd takes 0.1 ms to begin.
+    codec: hasValues ? 'ZSTD' : 'UNCOMPRESSED',
+    statistics: kind === 'number' || kind === 'name',
+    offsetIndex: false,
+  };
+}
+
+const encodings = {
+  number: 'DELTA_BINARY_PACKED',
+  double: 'PLAIN',
+  name: 'RLE_DICTIONARY',
+  text: 'PLAIN',
+  bytes: 'PLAIN',
+} as const;
+
+const logicalTypes = {
+  STRING: { converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+  TIMESTAMP_MILLIS: {
+    converted_type: 'TIMESTAMP_MILLIS',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+  },
+} as const;
+
+function schemaElement(column: SegmentColumn): SchemaElement {
+  const { name, physical, isRequired } = column;
+  const logical = 'logical' in column ? logicalTypes[column.logical] : {};
+  return { name, type: physical, repetition_type: isRequired ? 'REQUIRED' : 'OPTIONAL', ...logical };
+}
+
+/**
+ * Measured (docs/retention.md): ids and digests are half of what remains of a record, and no level finds anything in them; levels from 2 on
+ * find three and four of their digits elsewhere, and lose more by telling where than by leaving them. So the first level is the best for
+ * all but payloads, and there repetition counts from six bytes on.
+ */
+export const payloadEffort = (page: Uint8Array): ZstdOptions =>
+  effort(page, { [constants.ZSTD_c_compressionLevel]: 7, [constants.ZSTD_c_minMatch]: 6 });
+
+const LEVEL_1 = { [constants.ZSTD_c_compressionLevel]: 1 };
+
+const effort = ({ length }: Uint8Array, params: Readonly<Record<number, number>>): ZstdOptions => ({
+  chunkSize: Math.max(MIN_CHUNK_BYTES, length >> 1),
+  pledgedSrcSize: length,
+  params: { ...params, [constants.ZSTD_c_windowLog]: ZSTD_WINDOW_LOG },
+});
+
+/** What zlib takes memory for at a time, at least. */
+const MIN_CHUNK_BYTES = 1024;

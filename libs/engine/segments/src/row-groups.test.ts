@@ -1,0 +1,173 @@
+/** Columns come back from their row groups; a page that claims what it does not hold is found before memory is taken for it. */
+
+import { zstdCompressSync } from 'node:zlib';
+import fc from 'fast-check';
+import type { PageHeader, RowGroup } from 'hyparquet';
+import { ByteWriter } from 'hyparquet-writer';
+import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
+import { describe, expect, it } from 'vitest';
+import { readFooter } from './footer.ts';
+import { RowGroupReader } from './row-group-reader.ts';
+import { type Columns, emptyColumns, payloadPage, RowGroupWriter } from './row-group-writer.ts';
+import { type ColumnName, segmentColumns } from './schema.ts';
+
+const BUDGET_BYTES = 100_000;
+
+describe('columns come back', () => {
+  const lists = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<(T | null)[]> =>
+    fc.array(fc.option(value, { freq: 3 }), { minLength: 1, maxLength: 300 });
+
+  /** From a file of two row groups, of which the second has the values in reverse. */
+  function expectBack<Value>(name: ColumnName, values: (Value | null)[], asRead: (value: Value) => unknown): void {
+    const writer = new RowGroupWriter();
+    const groups = [values, values.toReversed()];
+    for (const group of groups) {
+      const rows = group.map(() => null);
+      const others = Object.fromEntries(Object.keys(emptyColumns()).map((column) => [column, rows]));
+      const required = { partition: group.map(() => 1), log_offset: group.map(() => 1) };
+      const columns = { ...others, ...required, [name]: group } as unknown as Columns;
+      const page = payloadPage(columns);
+      writer.add(columns, { page, packed: zstdCompressSync(page) });
+    }
+    const file = writer.finish([]);
+    for (const [index, group] of readFooter(file).row_groups.entries()) {
+      const cells = new RowGroupReader(file, group, { leftBytes: 10 * BUDGET_BYTES }).read(name);
+      const read = cells.map((cell) => (cell instanceof Uint8Array ? Buffer.from(cell) : cell));
+      expect(read).toEqual(groups[index]!.map((value) => (value === null ? null : asRead(value))));
+    }
+  }
+
+  it('of whole numbers', () => {
+    const numbers = fc.oneof(fc.nat(), fc.maxSafeInteger(), fc.constantFrom(0, 2 ** 31, 2 ** 53 - 1, -(2 ** 53 - 1)));
+    fc.assert(fc.property(lists(numbers), (values) => expectBack('lamport', values, (value) => value)));
+  });
+
+  it('of other numbers', () => {
+    const numbers = fc.double({ noNaN: true });
+    fc.assert(fc.property(lists(numbers), (values) => expectBack('tokens', values, (value) => value)));
+  });
+
+  it('of names', () => {
+    const names = fc.oneof(fc.constantFrom('', 'a', 'b'), fc.string({ unit: 'grapheme' }));
+    fc.assert(
+      fc.property(lists(names), (values) =>
+        expectBack('holder', values, (value) => Buffer.from(value).toString('latin1')),
+      ),
+    );
+  });
+
+  it('of texts and bytes', () => {
+    fc.assert(
+      fc.property(lists(fc.string({ unit: 'grapheme' })), (values) =>
+        expectBack('control', values, (value) => Buffer.from(value)),
+      ),
+    );
+    fc.assert(
+      fc.property(lists(fc.uint8Array()), (values) => expectBack('raw', values, (value) => Buffer.from(value))),
+    );
+  });
+});
+
+interface Forged {
+  readonly name?: ColumnName;
+  readonly head: Partial<PageHeader>;
+  readonly packed: Uint8Array;
+  readonly rowCount?: number;
+  /** Before the page: a text that its header begins with. */
+  readonly lead?: number;
+  /** Of the chunk, that the footer leaves out. */
+  readonly missingBytes?: number;
+}
+
+/** Reads a column whose chunk is one page. */
+function readForged({ name = 'raw', head, packed, rowCount = 1, missingBytes = 0, lead = 0 }: Forged): unknown {
+  const sink = new ByteWriter();
+  const sizes = { uncompressed_page_size: packed.length, compressed_page_size: packed.length };
+  writePageHeader(sink, { type: 'DATA_PAGE', ...sizes, ...head });
+  const before = lead > 0 ? [0x08, 10, (lead & 0x7f) | 0x80, lead >> 7] : [];
+  const file = Buffer.concat([Buffer.from(before), Buffer.alloc(lead), sink.getBytes(), packed]);
+  const columns = segmentColumns.map((column) => ({
+    meta_data: {
+      ...{ type: column.physical, path_in_schema: [column.name], codec: 'ZSTD', data_page_offset: 0n },
+      total_compressed_size: BigInt(file.length - missingBytes),
+    },
+  }));
+  const group = { columns, num_rows: BigInt(rowCount) } as unknown as RowGroup;
+  return new RowGroupReader(file, group, { leftBytes: BUDGET_BYTES }).read(name);
+}
+
+describe('a page is not believed', () => {
+  const plain = { encoding: 'PLAIN', definition_level_encoding: 'RLE', repetition_level_encoding: 'RLE' } as const;
+  /** Levels that say one row without a value. */
+  const body = Buffer.concat([Buffer.from([2, 0, 0, 0, 2, 0]), Buffer.alloc(90_000)]);
+  const pageOf = (packed: Uint8Array, unpackedBytes: number, count = 1): Forged => ({
+    head: { uncompressed_page_size: unpackedBytes, data_page_header: { ...plain, num_values: count } },
+    packed,
+  });
+  const v2 = (values: Uint8Array, encoding: 'RLE_DICTIONARY' | 'DELTA_BINARY_PACKED', more = {}): Forged => {
+    const packed = zstdCompressSync(values);
+    const levels = { num_nulls: 0, num_rows: 1, repetition_levels_byte_length: 0, definition_levels_byte_length: 2 };
+    const about = { num_values: 1, encoding, ...levels, ...more };
+    return {
+      head: { type: 'DATA_PAGE_V2', uncompressed_page_size: 2 + values.length, data_page_header_v2: about },
+      packed: Buffer.concat([Buffer.from([2, 1]), packed]),
+    };
+  };
+  const ONE_NUMBER = Buffer.from([128, 1, 4, 1, 14]);
+
+  it('the control', () => {
+    expect(readForged(pageOf(zstdCompressSync(body), body.length))).toEqual([null]);
+    expect(readForged({ ...v2(ONE_NUMBER, 'DELTA_BINARY_PACKED'), name: 'lamport' })).toEqual([7]);
+    // Zeros say too little, but can be unpacked.
+    expect(() => readForged(pageOf(farBack(23), 90_000))).toThrow('ends too early');
+  });
+
+  it.each<readonly [string, Forged, string]>([
+    ['that holds less than it says', pageOf(zstdCompressSync(body.subarray(0, 9)), 90_000), 'another length'],
+    ['that holds more than it says', pageOf(zstdCompressSync(body), 9), 'unpack'],
+    ['that cannot hold what it says', pageOf(Buffer.alloc(0), 90_000), 'unpacks to less'],
+    ['that holds more than a segment may', pageOf(zstdCompressSync(body), BUDGET_BYTES + 1), 'more than a segment'],
+    ['that says 2 GiB', pageOf(zstdCompressSync(body), 2 ** 31 - 1), 'more than a segment'],
+    ['that says less than nothing', pageOf(zstdCompressSync(body), -1), 'no count'],
+    ['whose header does not end', { ...pageOf(zstdCompressSync(body), body.length), lead: 1_100 }, 'ends too early'],
+    ['of more rows than there are', pageOf(zstdCompressSync(body), body.length, 2), 'other rows'],
+    ['of no rows', pageOf(zstdCompressSync(body), body.length, 0), 'other rows'],
+    ['of fewer rows than there are', { ...pageOf(zstdCompressSync(body), body.length), rowCount: 2 }, 'lacks rows'],
+    ['that looks back further than we do', pageOf(farBack(26), 90_000), 'can not be unpacked'],
+    ['that is longer than its chunk', { ...pageOf(zstdCompressSync(body), body.length), missingBytes: 1 }, 'too late'],
+    [
+      'with names that are in no dictionary',
+      { ...v2(Buffer.from([1, 2, 1]), 'RLE_DICTIONARY'), name: 'holder' },
+      'in its',
+    ],
+    ['with names of 32 bits', { ...v2(Buffer.from([32, 2, 1, 1, 1, 1]), 'RLE_DICTIONARY'), name: 'holder' }, '32 bits'],
+    ['with texts as differences', v2(ONE_NUMBER, 'DELTA_BINARY_PACKED'), 'no numbers'],
+    [
+      'with more numbers than rows',
+      { ...v2(Buffer.from([128, 1, 4, 2, 14]), 'DELTA_BINARY_PACKED'), name: 'lamport' },
+      'another way',
+    ],
+    [
+      'with levels that are longer than itself',
+      v2(ONE_NUMBER, 'DELTA_BINARY_PACKED', { definition_levels_byte_length: 2_000 }),
+      'other levels',
+    ],
+  ])('%s', (_, forged, problem) => {
+    expect(() => readForged(forged)).toThrow(problem);
+    expect(() => readForged(forged)).toThrow(expect.objectContaining({ code: 'segment-damaged' }));
+  });
+
+  it('with a run that is longer than its rows', () => {
+    // Two bytes of levels in place of 2^24 rows, which would be made of them.
+    const long = Buffer.concat([Buffer.from([5, 0, 0, 0, 254, 255, 255, 31, 0]), Buffer.alloc(10)]);
+    expect(() => readForged(pageOf(zstdCompressSync(long), long.length))).toThrow('other runs than rows');
+  });
+
+  /** A frame whose reader has to keep so much to look back on: 90,000 zeros, as one block. */
+  function farBack(windowLog: number): Buffer {
+    const head = [0x28, 0xb5, 0x2f, 0xfd, 0, (windowLog - 10) << 3];
+    const block = Buffer.alloc(4);
+    block.writeUIntLE((90_000 << 3) | 0b011, 0, 3);
+    return Buffer.concat([Buffer.from(head), block]);
+  }
+});
