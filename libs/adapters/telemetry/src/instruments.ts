@@ -6,10 +6,10 @@ export type InstrumentKind = 'counter' | 'histogram' | 'gauge';
 
 export interface InstrumentDescription {
   readonly kind: InstrumentKind;
-  /** UCUM. */
+  /** Unit, in UCUM. */
   readonly unit: string;
   readonly description: string;
-  /** Its labels in the metrics endpoint: of attributes, these alone, since every value of a label is a time series. */
+  /** Its labels in the metrics endpoint. Other attributes are dropped, since every value of a label is a time series. */
   readonly labels: readonly string[];
 }
 
