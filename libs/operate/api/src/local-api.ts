@@ -23,12 +23,12 @@ export interface LocalApiOptions extends Answering {
 
 export interface LocalApi {
   readonly fetch: typeof fetch;
-  /** What an answer of status 500 or 503 doesn't say: the newest failure of this process itself. */
+  /** Receives the newest failure of this process itself, which an answer of status 500 or 503 doesn't contain. */
   readonly fault: () => unknown;
   close(): void;
 }
 
-/** Closing it ends what it began, and nothing of the place. */
+/** Closing it ends what it began, but not the place. */
 export function localApi({ place, definitions, principal, ...answering }: LocalApiOptions): LocalApi {
   const backend = new Backend(place, definitions);
   let fleet: Fleet | undefined;
@@ -98,7 +98,7 @@ function found(
   throw new InvalidError('route-unknown', `Nothing is served at ${method} of this path.`);
 }
 
-/** A name that stands there several times has several values. */
+/** A name that occurs several times has several values. */
 function queryOf(search: URLSearchParams): Readonly<Record<string, string | readonly string[]>> {
   const names = new Set(search.keys());
   return Object.fromEntries(

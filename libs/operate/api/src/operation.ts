@@ -1,6 +1,6 @@
 /**
- * Owns how an operation is done for a caller who was let in, whatever way it came: what was given is checked, what is done is written down,
- * and of the answer what the caller may not see is taken out. Must not know HTTP.
+ * Owns running an operation for a caller who was let in, by any transport: it checks the input, records the action, and removes from the
+ * answer what the caller may not see. Must not know HTTP.
  */
 
 import { AccessError } from '@tidemark/core';
@@ -12,7 +12,7 @@ import { checkNumbers, checkQuery } from './query.ts';
 import { hasContent, type Redaction, redactionAsked, redactionOf, redactorOf } from './redaction.ts';
 import type { AnyRoute, Call } from './route.ts';
 
-/** What a caller gave, unchecked. */
+/** The caller's input, unchecked. */
 export type Given = Pick<
   Call<unknown, unknown, unknown>,
   'params' | 'query' | 'body' | 'principal' | 'traceparent' | 'signal'
@@ -26,9 +26,9 @@ export interface Reached {
 }
 
 export interface Answering {
-  /** Who reads content and who does anything is written down here; what can't be written down isn't done. */
+  /** Records reads of content and every action; an action that can't be recorded isn't done. */
   readonly audit?: AuditTrail | undefined;
-  /** Answers are held against their schemas; for tests. */
+  /** Checks answers against their schemas; for tests. */
   readonly checksAnswers?: boolean | undefined;
 }
 
@@ -78,7 +78,7 @@ export class Operation {
     return reached;
   }
 
-  /** The JSON of the answer, as far as the caller may see it. */
+  /** The JSON of the answer, without what the caller may not see. */
   text({ redaction }: Asked, { status, body }: Reached): string {
     const redact = this.#redactors(status, redaction);
     return JSON.stringify(redact === undefined ? body : redact(body));
@@ -101,7 +101,7 @@ const SIGHTS: readonly Redaction[] = [true, false].flatMap((tokens) => [
   { content: false, words: false, tokens },
 ]);
 
-/** For each caller's sight, made once. */
+/** By the caller's redaction, built once. */
 function redactorsOf({ answers }: AnyRoute) {
   const made = SIGHTS.flatMap((redaction) =>
     Object.entries(answers).map(

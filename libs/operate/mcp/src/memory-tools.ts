@@ -15,7 +15,7 @@ import { ADDS_ONCE, defineTool, READS, REPLACES, type Tool } from './tool.ts';
 
 const source = nameField.optional().describe('Where it is from; default: the client');
 const key = nameField.describe('Name of the preference');
-/** Without the right to content there are no words. */
+/** A caller without the right to content gets no words. */
 const entry = z.object({ key: z.string(), value: z.unknown().optional(), source: z.string(), at: z.string() });
 const fact = z.object({ key: z.string(), text: z.string().optional(), source: z.string(), at: z.string() });
 

@@ -1,4 +1,4 @@
-/** Owns the routes of what people are asked by tasks that wait for them: the inbox, and the answer. */
+/** Owns the routes of approvals, the questions of tasks that wait for people: the inbox, and the answer. */
 
 import { assigneeNames, isAskedFor } from '@tidemark/access';
 import { AccessError, isoTime, type TaskId, type TenantId, type WorkflowId } from '@tidemark/core';
@@ -132,7 +132,7 @@ export const answerApproval = route({
   },
 });
 
-/** Undefined: all. Of those that are named, those that are the caller's, where both are asked for. */
+/** Undefined: all. The named assignees, or those of them that are the caller's, where both are requested. */
 function assigneesIn(
   { assignee, mine }: { readonly assignee?: string | readonly string[] | undefined; readonly mine: boolean },
   principal: Principal,

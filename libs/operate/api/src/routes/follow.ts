@@ -1,4 +1,4 @@
-/** Owns the routes that tell what happens while it happens. */
+/** Owns the routes that stream events as they happen. */
 
 import { workflowId } from '@tidemark/core';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** Owns the route by which a caller learns who it is here and what it may do: what to offer before anything is refused. */
+/** Owns the route that returns who the caller is here and what it may do, so that a client offers nothing that would be refused. */
 
 import { assigneeNames } from '@tidemark/access';
 import { mayDo, RIGHTS, ROLES } from '@tidemark/ports';

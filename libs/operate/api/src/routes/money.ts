@@ -1,4 +1,4 @@
-/** Owns the routes about budgets: what may be spent, what was, and raising it. */
+/** Owns the routes about budgets: what may be spent, what was spent, and raising the limit. */
 
 import { DEFAULT_TENANT, streamFromJson, type TenantId } from '@tidemark/core';
 import { sharedSpends, spentByWorkflow } from '@tidemark/runtime';

@@ -1,4 +1,4 @@
-/** Owns the routes of whole queues: what waits and runs by definition, and holding all work of one until it is resumed. */
+/** Owns the routes of whole queues: what waits and runs by definition, and pausing all work of one until it is resumed. */
 
 import { AccessError, isoTime } from '@tidemark/core';
 import type { PausedQueue, QueueChanged, QueueName } from '@tidemark/runtime';

@@ -23,7 +23,7 @@ const valueSchema = givenJson.refine((value) => value !== undefined, 'give any J
 const shared = {
   path: '/v1/records/{subject}',
   chapter: 'Memory',
-  // Of other subjects the system keeps what has operations and rights of its own.
+  // Other subjects hold records of the system that have operations and rights of their own.
   params: z.object({
     subject: nameSchema.regex(/^pipeline:./, 'name a pipeline: pipeline:content').meta({
       description: 'Whose they are: `pipeline:` and its name.',

@@ -1,4 +1,4 @@
-/** Owns the routes about how long a tenant's archived history is kept, and what is held whatever that says. */
+/** Owns the routes about how long a tenant's archived history is kept, and about legal holds, which override that. */
 
 import { DEFAULT_TENANT } from '@tidemark/core';
 import type { LegalHold } from '@tidemark/runtime';

@@ -1,4 +1,4 @@
-/** Owns the routes about agents that run elsewhere and are observed: how their runs compare, and the share of them that is observed. */
+/** Owns the routes about observed agents that run elsewhere: how their runs compare, and the share of them that is observed. */
 
 import { isoTime } from '@tidemark/core';
 import { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN, type ShadowAccount } from '@tidemark/runtime';

@@ -1,4 +1,4 @@
-/** Owns how it is told what somebody needs to go on with a session. */
+/** Owns the answer with what is needed to continue a session. */
 
 import { sessionSummarySchema } from '@tidemark/memory';
 import { z } from 'zod';
