@@ -1,4 +1,4 @@
-/** Owns `tidemark approvals`, and the answers of `approve --task` and `reject --task`: what people are asked by tasks that wait for them. */
+/** Owns `tidemark approvals`, and the answers of `approve --task` and `reject --task`: the questions of tasks that wait for people. */
 
 import type { Answer, Input } from '@tidemark/client';
 import { DEFAULT_TENANT, type Json } from '@tidemark/core';

@@ -35,7 +35,7 @@ type Own = Answer<'GET /v1/workflows/{workflow}/budget'>;
 export async function budgetShow(session: Session, id: string | undefined, options: BudgetOptions): Promise<number> {
   const found = await atPlace(session, { ...options, how: 'read' }, async ({ client }) => {
     const own = id === undefined ? null : await client.ask(OWN, { params: { workflow: id } });
-    // What a workflow may spend is what its tenant and its user may.
+    // A workflow's limits include those of its tenant and its user.
     const tenant = own?.tenant ?? options.tenant;
     const user = options.user ?? own?.user ?? undefined;
     const query = { ...(tenant !== undefined && { tenant }), ...(user !== undefined && { user }) };
@@ -135,7 +135,7 @@ export async function budgetRaise(session: Session, workflow: string, options: R
   });
 }
 
-/** Throws `InvalidError` (`usd-invalid`). Exact: no binary fraction is made of what was typed. */
+/** Throws `InvalidError` (`usd-invalid`). Exact: the typed digits never become a binary fraction. */
 export function microsOf(usd: string): number {
   const [, dollars, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(usd) ?? [];
   if (dollars !== undefined) return Number(dollars) * 1_000_000 + Number(fraction.padEnd(6, '0'));

@@ -1,6 +1,6 @@
 /**
- * Owns `tidemark approve`, `reject`, `confirm` and `signal`: what a person says to a workflow that waits for one, with who and why, and
- * whether it counts. Must not decide whether an answer fits: the client and the fold do.
+ * Owns `tidemark approve`, `reject`, `confirm` and `signal`: a person's message to a workflow that waits for it, with its author and
+ * reason, and whether it counts. Must not decide whether an answer fits: the client and the fold do.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -19,7 +19,7 @@ interface ModulePlace extends PlaceOptions {
 }
 
 export interface RejectOptions extends ModulePlace {
-  /** The approval that a task waits for is answered, not a question. */
+  /** Answers the approval of a waiting task instead of a question. */
   readonly task?: string | undefined;
   readonly by?: string | undefined;
   readonly why: string;
@@ -50,7 +50,7 @@ export async function approve(session: Session, id: string, options: ApproveOpti
   }
   if (task !== undefined) return approveTask(session, id, task, options, await readJson('--value', value!, session));
   const given = response === undefined ? undefined : await readJson('--response', response, session);
-  // Whoever gives a response says that it happened.
+  // A response implies that the call happened.
   return answer(session, id, options, as ?? (given === undefined ? 'retry' : 'done'), given);
 }
 
@@ -131,7 +131,7 @@ async function confirmationOf(session: Session, { response, failed }: ConfirmOpt
   return { response: await readJson('--response', response!, session) };
 }
 
-/** A response that doesn't fit is found out when the workflow reads it, which then fails for good. */
+/** The workflow itself checks a response that it reads, and fails permanently where it doesn't fit. */
 function warnUnchecked({ terminal }: Session, operation: string | null): void {
   if (operation === null) return;
   terminal.warn(
@@ -139,7 +139,7 @@ function warnUnchecked({ terminal }: Session, operation: string | null): void {
   );
 }
 
-/** Modules are what a folder that nobody holds is asked with. */
+/** Only a folder that nobody holds needs the modules. */
 function asking(
   session: Session,
   { workflows = [], ...where }: ModulePlace & Pick<AtPlaceOptions, 'by'>,

@@ -1,4 +1,4 @@
-/** Owns `tidemark fleet`: one look at what all workflows are at. The live view of the same is `tidemark watch`. */
+/** Owns `tidemark fleet`: one view of all workflows together. `tidemark watch` shows the same live. */
 
 import { EXIT } from '@tidemark/host/exit-codes';
 import { fleetLines, lookAtFleet } from '../live/fleet-frame.ts';

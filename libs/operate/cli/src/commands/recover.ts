@@ -1,6 +1,6 @@
 /**
- * Owns `tidemark recover`: with `--dry-run` tells what the next holder would do and changes nothing; without it takes a stuck
- * lease from its holder, so that another goes on.
+ * Owns `tidemark recover`: with `--dry-run` it predicts what the next holder would do and changes nothing; without, it takes a stuck lease
+ * from its holder, so that another worker continues.
  */
 
 import type { Answer, Client } from '@tidemark/client';

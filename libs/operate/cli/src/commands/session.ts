@@ -1,4 +1,4 @@
-/** Owns `tidemark session show`, `resume` and `handover`: all that is needed to go on with a session, going on with it, and passing it on. */
+/** Owns `tidemark session show`, `resume` and `handover`: what is needed to continue a session, continuing it, and handing it over. */
 
 import { EXIT } from '@tidemark/host/exit-codes';
 import { type Session as SessionFound, sessionText } from '@tidemark/mcp/session-text';

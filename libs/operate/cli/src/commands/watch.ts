@@ -1,6 +1,6 @@
 /**
- * Owns `tidemark watch`: what happens, as it lands; on a terminal as a view of the whole screen, else a line for each thing. It never holds a
- * folder for longer than one look, so that whoever wants to run workflows there can; while nobody does, it waits for somebody.
+ * Owns `tidemark watch`: what happens, as it lands; on a terminal as a view of the whole screen, else a line for each event. It holds a
+ * folder only for one read, so that others can run workflows there; while nobody does, it waits.
  */
 
 import type { WorkflowView } from '@tidemark/client';
@@ -34,11 +34,11 @@ import { ACTIVITY_COLOURS } from '../views/activity.ts';
 import { isUnfinished, unfinished } from '../views/unfinished.ts';
 
 export interface WatchOptions extends PlaceOptions {
-  /** Lines, also on a terminal. */
+  /** Prints lines, also on a terminal. */
   readonly lines?: boolean | undefined;
 }
 
-/** Of one workflow, where it is shown on the whole screen. */
+/** Of one workflow, shown on the whole screen. */
 type Live = LiveWorkflow | undefined;
 
 interface Watch {
@@ -73,8 +73,8 @@ export async function watch(session: Session, id: string | undefined, options: W
 }
 
 /**
- * Works at one place after the other that answers, until there is a code; `alone` is asked of a folder that nobody holds, before somebody is
- * waited for. Undefined: interrupted.
+ * Works at each place that answers, one after the other, until there is a code; `alone` runs for a folder without a holder, before it waits
+ * for one. Undefined: interrupted.
  */
 async function throughPlaces(
   { session, signal }: Watch,
@@ -183,7 +183,7 @@ function reportNow({ session: { terminal } }: Watch, view: WorkflowView): void {
   );
 }
 
-/** Tells how it ended, below what was shown. */
+/** Says how it ended, below the view. */
 async function endCode(
   { session: { terminal }, options }: Watch,
   { client }: Place,

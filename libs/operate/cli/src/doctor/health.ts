@@ -1,4 +1,4 @@
-/** Owns the checks of what is in the log and the rows, alike for a folder and a cluster. */
+/** Owns the checks of the log and the rows, alike for a folder and a cluster. */
 
 import type { Answer } from '@tidemark/client';
 import { TidemarkError } from '@tidemark/core';
@@ -12,10 +12,10 @@ import { type Finding, fail, ok, warn } from './finding.ts';
 
 type Fleet = Answer<'GET /v1/fleet'>;
 
-/** Time, in milliseconds, in which rows that lag must come nearer to the log. */
+/** Time, in milliseconds, in which lagging rows must come closer to the log. */
 const LAG_WATCH_MS = 5_000;
 
-/** Who does the coordinator's and the worker's work, in the remedies. */
+/** The processes that do the coordinator's and the worker's work, for the remedies. */
 export interface Staff {
   readonly coordinator: string;
   readonly worker: string;
@@ -55,7 +55,7 @@ function checkReady({ rows_ready: isReady }: Fleet, { coordinator }: Staff): Fin
   return warn('Rows', 'not complete', remedy);
 }
 
-/** Whether the keys that are named, and those in the key store, open what the newest workflow was started with. */
+/** Whether the named keys, and those in the key store, open the input of the newest workflow. */
 async function checkReadable(place: Place, { rows_ready: isReady }: Fleet): Promise<readonly Finding[]> {
   if (!isReady) return [];
   const { client } = place;
@@ -65,7 +65,7 @@ async function checkReadable(place: Place, { rows_ready: isReady }: Fleet): Prom
     await within(place, () => client.run(newest.workflow).get());
     return [ok('History', `what ${newest.workflow} was started with, the newest, can be read`)];
   } catch (error) {
-    // What else may be away has checks of its own.
+    // Other checks cover everything else that may be unreachable.
     if (!(error instanceof TidemarkError) || !/^(keys?-|history-sealed$|sealed-wrong$)/.test(error.code)) return [];
     return [fail('History', error.message, READABLE_REMEDY, exitCodeOf(error))];
   }
@@ -103,7 +103,7 @@ function checkOpenings(fleet: Fleet, { coordinator }: Staff): Finding {
   return warn('Starts', message, `Within seconds ${coordinator} appends them; if it stays so, look at its warnings.`);
 }
 
-/** Reasons that follow from take-overs and repetitions, as they are meant to. */
+/** Reasons that follow from take-overs and repetitions, as intended. */
 const HARMLESS: ReadonlySet<string> = new Set([
   'stale-epoch',
   'wrong-holder',
@@ -136,7 +136,7 @@ export function checkRejected(rejectedCount: number, newest: readonly Rejected[]
 
 function checkWork(fleet: Fleet, { worker }: Staff, isIdle: boolean): Finding {
   const openCount = countOf(fleet, 'open');
-  // Where nobody runs anything, a lease is a dead process's.
+  // Where no process runs workflows, a lease is a dead process's.
   const leasedCount = isIdle ? 0 : fleet.running_count;
   const runnableCount = (fleet.ready_count ?? 0) + fleet.running_count - leasedCount;
   const message = `${counted(openCount, 'open workflow')}: ${count(leasedCount)} running, ${count(runnableCount)} ready`;
@@ -159,6 +159,6 @@ async function checkParked({ client }: Place, fleet: Fleet): Promise<Finding> {
   );
 }
 
-/** The worst of all: what the command exits with. */
+/** The worst of all: the command's exit code. */
 export const exitCodeOfFindings = (findings: readonly Finding[]): number =>
   findings.find(({ level }) => level === 'fail')?.exitCode ?? EXIT.ok;

@@ -1,4 +1,4 @@
-/** Owns the check that rows in use are as log and archive make them, and what an interrupted rebuild has left. */
+/** Owns the check that rows in use match the log and archive, and that no interrupted rebuild has left anything. */
 
 import { messageOf } from '@tidemark/core';
 import { unfinishedClusterRebuild } from '@tidemark/host';
@@ -48,7 +48,7 @@ function findingOf({ differences, differenceCount, rowCount, unopenedCount }: Ro
   return { ...fail(CHECK, message, 'tidemark admin rebuild makes all rows anew.', EXIT.corrupt), found };
 }
 
-/** Of a cluster: a folder is looked at while it is open. */
+/** For a cluster: a folder is checked while it is open. */
 export async function checkUnfinished(target: AdminTarget): Promise<readonly Finding[]> {
   if (target.kind !== 'cluster') return [];
   try {

@@ -1,4 +1,4 @@
-/** Owns how changes are told to people: a line each. Pure. */
+/** Owns how changes are printed for people: a line each. Pure. */
 
 import type { Painter } from '../terminal.ts';
 import { clockTime, cost, count, counted, duration } from '../text/units.ts';

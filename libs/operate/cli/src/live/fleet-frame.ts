@@ -1,4 +1,4 @@
-/** Owns how the fleet looks on a terminal: what is live, waits, is stuck or recovers, who works, how fast and at what cost. Pure. */
+/** Owns how the fleet looks on a terminal: what is live, waits, is stuck or recovers, the workers, speed and cost. Pure. */
 
 import type { Answer, Client } from '@tidemark/client';
 import type { Queue } from '../commands/queues.ts';
@@ -17,7 +17,7 @@ export interface FleetNumbers {
 
 export type Fleet = Answer<'GET /v1/fleet'>;
 
-/** What one look at all workflows tells. */
+/** One view of all workflows. */
 export interface FleetLook {
   readonly fleet: Fleet;
   /** None while rows are being rebuilt. */
@@ -35,11 +35,11 @@ export interface FrameLook {
   /** Columns. */
   readonly width: number;
   readonly paint: Painter;
-  /** Workers that are told as new where they aren't among these; empty: none is new. */
+  /** Workers not among these are marked as new; empty: none is. */
   readonly known: ReadonlySet<string>;
 }
 
-/** Workers and queues that are told, at most. */
+/** Workers and queues that are listed, at most. */
 const ROWS_MAX_COUNT = 8;
 
 export function numbersOf({ fleet: { workflows, workers }, queues }: FleetLook): FleetNumbers {
@@ -146,7 +146,7 @@ function queueLines({ queues }: FleetLook, { width, paint }: FrameLook): readonl
   return ['', 'Queues', ...lines, ...(more > 0 ? [cut(`  and ${count(more)} more`, width)] : [])];
 }
 
-/** Who came and went, and what was held or let go, in words. */
+/** In words: which workers came and went, and what was paused or resumed. */
 export function changesBetween(before: FleetLook, now: FleetLook): readonly string[] {
   const was = new Map(before.fleet.workers.map((worker) => [worker.holder, worker]));
   const is = new Set(now.fleet.workers.map(({ holder }) => holder));

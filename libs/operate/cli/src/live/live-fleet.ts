@@ -1,6 +1,6 @@
 /**
- * Owns the live view of the fleet on a terminal: looks, draws, and tells below who came and went. It holds a folder for no longer than one
- * look: where nobody runs workflows, it looks once, and waits for somebody.
+ * Owns the live view of the fleet on a terminal: it polls, draws, and lists below which workers came and went. It holds a folder only for
+ * one read: where nobody runs workflows, it reads once, and waits for a holder.
  */
 
 import { UnavailableError } from '@tidemark/core';
@@ -21,7 +21,7 @@ interface Shown {
   note: string;
   /** What happened, the newest last. */
   readonly lines: string[];
-  /** Workers of the first look; those that come later are new. */
+  /** Workers of the first read; later ones are new. */
   known: ReadonlySet<string>;
 }
 

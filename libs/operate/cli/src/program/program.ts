@@ -55,7 +55,7 @@ const OWN_VERSION = (
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string }
 ).version;
 
-/** Modules that were not named are those of the environment, separated by commas. */
+/** By default the modules of the environment, separated by commas. */
 function workflows(env: Session['env']): Option {
   const names = (env.TIDEMARK_WORKFLOWS ?? '').split(',').map((name) => name.trim());
   return new Option('--workflows <modules...>', 'modules that export workflows: files, patterns or packages').default(
@@ -70,7 +70,7 @@ export async function runCli(args: readonly string[], session: Session): Promise
   const does: Does =
     (load, name) =>
     async (...given) => {
-      // The last one is commander's own.
+      // The last argument is commander's own.
       code = await (await load())[name](session, ...(given.slice(0, -1) as never[]));
     };
   const program = makeProgram(does, session);
@@ -93,7 +93,7 @@ function usageMessage(message: string, code: string): string {
   return `${message.replace(/\.$/, '')}${hint}; tidemark --help shows how`;
 }
 
-/** What most people use first: to run, and to see what runs. */
+/** The most used commands: to run, and to see what runs. */
 function addRunning({ command, does }: ProgramKit, env: Session['env']): void {
   command('dev', 'run workflows in this process, with state in a folder, and tell what happens')
     .addOption(workflows(env))
@@ -162,7 +162,7 @@ export function makeProgram(does: Does, { terminal, env }: Session): Command {
     .description('Event-sourced state for fleets of long-lived AI agents.')
     .exitOverride()
     .configureOutput({
-      // Errors are told in one way, whoever finds them.
+      // Errors are printed in one form, whoever finds them.
       writeErr: () => {},
       writeOut: (text) => terminal.help(text),
       outputError: () => {},

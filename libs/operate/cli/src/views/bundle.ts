@@ -12,7 +12,7 @@ import { printable } from '../text/width.ts';
 type ListedCall = Answer<'GET /v1/workflows/{workflow}/calls'>['calls'][number];
 type ModelCall = Answer<'GET /v1/workflows/{workflow}/at/{sequence}/calls'>['calls'][number];
 
-/** The parts that are any JSON to the operation, as they are read here; content is absent for who may not see it. */
+/** The parts that are any JSON to the operation, as they are read here; content is absent for callers who may not see it. */
 export type SeenCall = Omit<ModelCall, 'bundle' | 'manifest' | 'messages' | 'prompt' | 'answer'> & {
   readonly bundle?: { readonly hash: string };
   readonly manifest: Manifest | null;

@@ -75,7 +75,7 @@ function differenceLines(difference: Comparison['first_difference'], style: Look
   ];
 }
 
-/** Where the other has ended, there is no point. */
+/** Where the other has ended, there is no such point. */
 function pointLines(point: Point, what: 'belief' | 'output', { width, paint }: Look): readonly string[] {
   if (point === null) return [paint('dim', 'The other has no further checkpoint.')];
   const { workflow, sequence_number: sequence, step } = point;

@@ -15,7 +15,7 @@ type Look = Pick<Terminal, 'paint' | 'width'>;
 const INDENT = '  ';
 const VALUE_LINES_MAX = 24;
 
-/** `memory`: what working memory holds; undefined: it may not be seen. None for a workflow without phases. */
+/** `memory`: content of working memory; undefined: it may not be seen. None for a workflow without phases. */
 export function memoryLines(
   { system_context: system, working_memory: working, trace }: Scopes,
   memory: Readonly<Record<string, Json>> | undefined,
@@ -39,7 +39,7 @@ export function memoryLines(
   ];
 }
 
-/** The newest first: which keys each carried and left, and how they differ from those that it is compared with. */
+/** The newest first: which keys each carried and left, and how they differ from those of the compared one. */
 export function handoverLines(handovers: readonly Handover[], { paint, width }: Look): readonly string[] {
   const title = paint('bold', 'Hand-overs between phases');
   if (handovers.length === 0) return [title, `${INDENT}none`];

@@ -1,4 +1,4 @@
-/** Owns how a recovery plan reads: what the log says, what would be asked, and what follows from each answer. Pure. */
+/** Owns how a recovery plan reads: what the log says, which probes would be called, and what follows from each answer. Pure. */
 
 import type { Answer } from '@tidemark/client';
 import { type At, atWords, commandLine, showCommand } from '../text/shell.ts';

@@ -1,4 +1,4 @@
-/** Owns how it is told that a run which was waited for did not complete: what happened, and which commands go on. */
+/** Owns the text about an awaited run that did not complete: what happened, and which commands continue it. */
 
 import type { Client, WorkflowView } from '@tidemark/client';
 import { TidemarkError, workflowId } from '@tidemark/core';
@@ -14,11 +14,11 @@ export interface Unfinished {
   readonly answers: readonly string[];
 }
 
-/** It may go on by itself. */
+/** It may resume by itself. */
 export const isUnfinished = ({ status }: Pick<WorkflowView, 'status'>): boolean =>
   status === 'open' || status === 'compensating';
 
-/** `at`: where it was asked. */
+/** `at`: the place of the question. */
 export async function unfinished(client: Client, view: WorkflowView, at: At): Promise<Unfinished> {
   const { workflow, status, undo } = view;
   const reason = view.reason ?? '';

@@ -1,4 +1,4 @@
-/** Owns how a workflow reads as it stood after one of its checkpoints, on a terminal. Pure. */
+/** Owns how a workflow right after one of its checkpoints reads on a terminal. Pure. */
 
 import type { Answer } from '@tidemark/client';
 import { FRAGMENTS_SHOWN_COUNT } from '../../limits.ts';

@@ -20,10 +20,10 @@ import { eventWords } from '../../views/history.ts';
 import { type Handover, handoverLines, memoryLines, statusWords } from '../../views/memory.ts';
 import { causeWords, countWords } from '../../views/undo.ts';
 
-/** What one look at a workflow found. Lists that were not asked for are undefined. */
+/** Everything read of a workflow. Lists that were not requested are undefined. */
 export interface Found {
   readonly view: WorkflowView;
-  /** The undo that waits for a person, while the workflow is being undone. */
+  /** The undo that waits for a person, while the workflow is being compensated. */
   readonly waits: WorkflowView | undefined;
   readonly tasks: readonly Task[];
   /** The first ones. */
@@ -42,10 +42,10 @@ export interface ShowOptions extends PlaceOptions {
   readonly effects?: boolean | undefined;
   readonly events?: boolean | undefined;
   readonly handovers?: boolean | undefined;
-  /** The hand-over that the others are compared with. */
+  /** The hand-over with which the others are compared. */
   readonly against?: number | undefined;
   readonly tasks?: boolean | undefined;
-  /** As it stood after this checkpoint. */
+  /** Right after this checkpoint. */
   readonly at?: number | undefined;
 }
 
@@ -112,7 +112,7 @@ function headLines({ view }: Found, { paint }: Look, nowMs: number): readonly st
   ];
 }
 
-/** Why, on what evidence, and with which commands it is answered. */
+/** The reason, the evidence, and the commands that answer it. */
 function questionLines(view: WorkflowView, at: ShowOptions, style: Look): readonly string[] {
   const { question, reason } = view;
   if (question === null) return [`${INDENT}${printable(reason ?? '')}`];
@@ -127,7 +127,7 @@ function questionLines(view: WorkflowView, at: ShowOptions, style: Look): readon
   ];
 }
 
-/** Why, what came of it, the command that tells more, and what the undo itself asks a person. */
+/** The reason, the outcome, the command that shows more, and the undo's own question. */
 function undoLines({ view, waits }: Found, options: ShowOptions, title: string, style: Look): readonly string[] {
   const undo = view.undo!;
   const cause = `${INDENT}${printable(causeWords(view.reason ?? '', undo.why ?? ''))}`;
@@ -196,7 +196,7 @@ function frontierLines(
   const cells = tasks.map((task) => {
     const failure = events.findLast(({ type, control }) => type === 'StepFailed' && control.task === task.task);
     const words = stands ?? taskWords(task, steps, nowMs, activity === 'running');
-    // The words of an event about a task begin with the task; here they stand in its line.
+    // An event about a task names the task first; here it stands in the task's line.
     const why = failure === undefined ? '' : `: ${eventWords(failure).replace(/^task [^:]*: /, '')}`;
     const colour = task.state === 'ready' ? 'cyan' : 'yellow';
     return [
