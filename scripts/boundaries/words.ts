@@ -1,6 +1,6 @@
 /**
- * Owns which words code may not use for what the field has a name for, in identifiers and in texts that people read. Each line says the word
- * to use instead. English words in comments are free, and so are names on the wire. Must read no files.
+ * Owns which words code may not use where the field has a name, in identifiers and in texts for people. Each line gives the word to use
+ * instead. English words in comments are free, and so are names on the wire. Must read no files.
  */
 import type { Node } from 'oxc-parser';
 import { childrenOf } from './nodes.ts';
@@ -29,7 +29,7 @@ const TEXTS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bheld queues?\b/i, 'paused queue'],
 ];
 
-/** Of a file that ships. */
+/** Checks a file that ships. */
 export function checkWords(file: SourceFile): Violation[] {
   if (file.isTest || !/^(libs|services)\//.test(file.file)) return [];
   const violations: Violation[] = [];
