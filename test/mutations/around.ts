@@ -78,7 +78,7 @@ export const AROUND_MUTATIONS: Mutations = {
   },
   'memory-of-another-tenant': {
     file: 'libs/engine/memory/src/recall.ts',
-    edits: [['const asked = { tenant, subject', "const asked = { tenant: 'acme' as TenantId, subject"]],
+    edits: [['const query = { tenant, kinds', "const query = { tenant: 'acme' as TenantId, kinds"]],
     caughtBy: 'libs/engine/memory/src/recall.test.ts',
     breaks: 'Memory of one tenant is recalled for that tenant alone (I9).',
   },
