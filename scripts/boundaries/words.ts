@@ -19,14 +19,17 @@ const IDENTIFIERS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/^turnedStore$|^Turning$|^PreparedLog$/, 'ContentTransform, TransformingLog'],
   [/^goesOn$|^goneOn$|^whoGoesOn$/, 'continueAsNew, resumed, nextActor'],
   [/^(Undone|Left)Thing$/, 'CompensationItem, UncompensatedItem'],
-  [/^TicketOffice$/, 'WakeupSender'],
   [/^Recalls$/, 'cold reads'],
   [/^isWordy$|^mayOwe$|^Duties$|^heedStops$/, 'packsWell, hasChildWork, Reconcilers, rethrowFatal'],
+  [/[Nn]ewcomers?([A-Z]|$)|STRANGERS?_/, 'fair-share reserve, unauthenticated'],
+  [/TicketOffice/, 'WakeupSender'],
+  [/^lookAt[A-Z]/, 'read or poll'],
 ];
 const TEXTS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bmade anew\b/, 'rebuilt'],
   [/(?<![\w:~_'-])(is|was|being|are|were) undone\b/, 'compensated'],
   [/\bheld queues?\b/i, 'paused queue'],
+  [/\b(queue is|queue were not|all are) held\b/i, 'paused'],
 ];
 
 /** Checks a file that ships. */
