@@ -119,12 +119,12 @@ function tableOf(name: string, endpoints: readonly Endpoint[], components: ApiSc
       return isOptional(schema, components) ? `readonly ${part}?: ${type} | undefined;` : `readonly ${part}: ${type};`;
     });
     const input = sent.length === 0 ? 'unknown' : `{ ${sent.join('\n')} }`;
-    return `${docOf(endpoint.summary)}readonly '${endpoint.name}': { readonly input: ${input}; ${toldBy(endpoint)} };`;
+    return `${docOf(endpoint.summary)}readonly '${endpoint.name}': { readonly input: ${input}; ${outputType(endpoint)} };`;
   });
   return `export interface ${name} {\n${rows.join('\n')}\n}\n`;
 }
 
-function toldBy({ isStream, answered }: Endpoint): string {
+function outputType({ isStream, answered }: Endpoint): string {
   if (!isStream)
     return `readonly answer: ${[...new Set(answered.map(([, of]) => typeOf(of, 'answered')))].join(' | ')}`;
   const events = answered.filter(([name]) => name !== LAST_EVENT);

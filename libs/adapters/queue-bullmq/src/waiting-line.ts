@@ -117,7 +117,7 @@ return taken
 
 export interface Dealt {
   /** Jobs taken, set aside, or gone. */
-  readonly lookedAtCount: number;
+  readonly readCount: number;
   readonly leftCount: number;
   /** When a job that was set aside may begin by time alone; undefined: none waits for that. */
   readonly dueInMs: number | undefined;
@@ -134,8 +134,8 @@ export async function deal(
   const { jobsPerDealMax, limitSlotTtlMs } = ask.limits;
   const args = [keys.prefix, keys.queues, ask.queueName, ask.wantedCount, jobsPerDealMax, limitSlotTtlMs];
   const reply = (await dealScript.run(redis, ownKeys(worker), args)) as unknown[];
-  const [lookedAtCount, leftCount, dueInMs, ...jobs] = reply as [number, number, number, ...string[]];
-  return { lookedAtCount, leftCount, dueInMs: dueInMs < 0 ? undefined : dueInMs, jobs };
+  const [readCount, leftCount, dueInMs, ...jobs] = reply as [number, number, number, ...string[]];
+  return { readCount, leftCount, dueInMs: dueInMs < 0 ? undefined : dueInMs, jobs };
 }
 
 /** Counts jobs in line, and aside for a limit. */

@@ -168,7 +168,7 @@ export class WakeupConsumer implements Consumer {
         begunCount += 1;
       }
       if (dealt.dueInMs !== undefined) this.#sweepIn(dealt.dueInMs);
-      const left = Math.min(count - dealt.lookedAtCount, dealt.leftCount);
+      const left = Math.min(count - dealt.readCount, dealt.leftCount);
       if (left <= 0) await wakeup.moveToCompleted(null, this.#token, false);
       else {
         await wakeup.updateData(left);

@@ -158,12 +158,12 @@ async function attempt(
       throw new UnavailableError('store-rebuilding', 'Placements are being rebuilt from the log; try again later');
     }
     const known = new Map((found ?? []).map(placementOf).map((placement) => [placement.workflow, placement]));
-    const asked = requests.filter((request) => !known.has(request.workflow));
+    const unplaced = requests.filter((request) => !known.has(request.workflow));
     const refused = new Map<WorkflowId, SessionTaken | PlacementRefused>([
-      ...sessionsTaken(asked, live),
-      ...tooMany(asked, rules, open ?? []),
+      ...sessionsTaken(unplaced, live),
+      ...tooMany(unplaced, rules, open ?? []),
     ]);
-    const fresh = asked.filter((request) => !refused.has(request.workflow));
+    const fresh = unplaced.filter((request) => !refused.has(request.workflow));
     const { placed, taken } = assign(
       fresh,
       [...(free ?? []), ...shared].map(candidateOf),

@@ -49,7 +49,7 @@ export class RebuildLock {
     if (rows.length > 0) return;
     throw new UnavailableError(
       'rebuild-lock-lost',
-      `The connection that kept other rebuilds from ${this.#schema} broke. Nothing was changed; run it again, it goes on where it was.`,
+      `The connection that kept other rebuilds from ${this.#schema} broke. Nothing was changed; run it again, and it resumes where it was.`,
     );
   }
 

@@ -199,7 +199,7 @@ export class SchemaRebuild implements StoreRebuild {
     if (unclear === null) return;
     throw new CorruptError(
       'opening-unclear',
-      `The log has several openings of ${unclear}, and neither placements nor workflows in use name one of them: nothing tells which counts. Nothing was changed; correct the column partition of their rows in placements, and run it again.`,
+      `The log has several openings of ${unclear}, and neither placements nor workflows in use name one of them: so it is unknown which counts. Nothing was changed; correct the column partition of their rows in placements, and run it again.`,
       { workflows: unclear },
     );
   }
@@ -367,7 +367,7 @@ function faultOfSwitch(error: unknown, address: string): Error {
   if (code === STOOD_STILL) {
     return new UnavailableError(
       'rebuild-behind',
-      `This process said nothing for ${SWITCH_SILENCE_MAX_MS / 1_000} s while nobody could write, so the store ended its transaction. Nothing was changed; it goes on, or run it again.`,
+      `This process said nothing for ${SWITCH_SILENCE_MAX_MS / 1_000} s while nobody could write, so the store ended its transaction. Nothing was changed; it resumes, or run it again.`,
       { cause: error },
     );
   }

@@ -55,7 +55,7 @@ export function scrubTables(
     if (!(await readersGone(runner, bounds.readersMaxMs))) return TABLES.map((table) => ({ table, why: 'in-use' }));
     const left: UnscrubbedTable[] = [];
     for (const table of TABLES) {
-      const why = await writeAnew(runner, table, bounds);
+      const why = await rewritten(runner, table, bounds);
       if (why !== undefined) left.push({ table, why });
     }
     if (kind === 'pglite') for (const statement of RENEW_LOG) await runner.script(statement);
@@ -75,7 +75,7 @@ async function readersGone(runner: SqlRunner, maxMs: number): Promise<boolean> {
   }
 }
 
-async function writeAnew(
+async function rewritten(
   runner: SqlRunner,
   table: string,
   { tableMaxBytes, lockTimeoutMs, maxMs }: ScrubBounds,

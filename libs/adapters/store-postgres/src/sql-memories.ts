@@ -42,8 +42,8 @@ export class SqlMemories {
     this.#client = client;
   }
 
-  async memories(asked: MemoryQuery): Promise<readonly MemoryRow[]> {
-    const [rows = []] = await this.#client.run([readMemories(sayable(asked))]);
+  async memories(request: MemoryQuery): Promise<readonly MemoryRow[]> {
+    const [rows = []] = await this.#client.run([readMemories(sayable(request))]);
     return rows.map((row) => memoryOf(row));
   }
 
@@ -52,8 +52,8 @@ export class SqlMemories {
     return rows.map(memoryNameOf);
   }
 
-  async recall(asked: RecallQuery): Promise<readonly RecalledMemory[]> {
-    const query = sayable(asked);
+  async recall(request: RecallQuery): Promise<readonly RecalledMemory[]> {
+    const query = sayable(request);
     const [words, meaning] = await Promise.all([this.#byWords(query), this.#byMeaning(query)]);
     const best = fuseRankings(
       words,

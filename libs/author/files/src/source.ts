@@ -162,10 +162,10 @@ export class RunReader {
     let after: string | null | undefined;
     while (after !== null && found.length < EFFECTS_READ_MAX_COUNT) {
       const query = { ...of, limit: PAGE_COUNT, ...(after !== undefined && { after }) };
-      const asked = { params: { workflow }, query };
+      const request = { params: { workflow }, query };
       const page: Answer<'GET /v1/workflows/{workflow}/effects'> = await this.#client.ask(
         'GET /v1/workflows/{workflow}/effects',
-        asked,
+        request,
       );
       found.push(...page.effects);
       after = page.next_after;

@@ -81,16 +81,16 @@ export class AccessRecords {
   }
 
   /** Returns the whole key, which nothing returns again (K1). Throws `InvalidError` (names the field). */
-  async createKey(asked: NewKey): Promise<{ readonly key: StoredKey; readonly text: string }> {
+  async createKey(request: NewKey): Promise<{ readonly key: StoredKey; readonly text: string }> {
     const { clock } = this.#options;
     const made: ApiKey = newApiKey();
     const createdMs = clock.nowMs();
     const stored = {
-      tenant: asked.tenant === null ? null : callersTenant(asked.tenant),
-      roles: checkedRoles(asked.roles),
-      name: checkName('name', asked.name, ACCESS_NAME_MAX_CHARS),
-      expiresMs: checkedExpiry(asked.expiresMs, createdMs),
-      by: checkName('by', asked.by, ACCESS_NAME_MAX_CHARS),
+      tenant: request.tenant === null ? null : callersTenant(request.tenant),
+      roles: checkedRoles(request.roles),
+      name: checkName('name', request.name, ACCESS_NAME_MAX_CHARS),
+      expiresMs: checkedExpiry(request.expiresMs, createdMs),
+      by: checkName('by', request.by, ACCESS_NAME_MAX_CHARS),
       createdMs,
     };
     await this.#write(KEYS, `${made.id}${KEY}`, { ...stored, hash: hashOfSecret(made.secret) });

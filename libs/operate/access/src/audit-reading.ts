@@ -67,7 +67,7 @@ export async function auditPage(store: Reads, query: AuditQuery): Promise<AuditP
   const beginsMs = Math.min(toMs - 1, before?.atMs ?? Number.POSITIVE_INFINITY);
   const streams = new Streams(store, query, beginsMs);
   const found = new Map<string, AuditRecord>();
-  for (let lookedCount = 0; ; ) {
+  for (let readCount = 0; ; ) {
     const { newestMs } = streams;
     // Every entry newer than the unread ones is in order.
     const reported = [...found.values()].filter(({ atMs }) => atMs > newestMs).sort(newestFirst);
@@ -76,11 +76,11 @@ export async function auditPage(store: Reads, query: AuditQuery): Promise<AuditP
       const isLast = newestMs < fromMs && reported.length <= limit;
       return { entries, next: isLast ? null : placeOf(entries.at(-1)!) };
     }
-    if (lookedCount >= AUDIT_LOOKED_MAX_COUNT && newestMs < beginsMs) {
+    if (readCount >= AUDIT_LOOKED_MAX_COUNT && newestMs < beginsMs) {
       return { entries: reported, next: { atMs: newestMs, id: AFTER_ALL_IDS } };
     }
     const records = await streams.page();
-    lookedCount += Math.max(records.length, AUDIT_PAGE_COUNT);
+    readCount += Math.max(records.length, AUDIT_PAGE_COUNT);
     for (const record of records) if (fits(record, query)) found.set(record.id, record);
   }
 }

@@ -47,7 +47,7 @@ export class WrittenTrail implements AuditTrail {
   /** Entries whose tenant is being looked up. */
   readonly #routing = new Set<Promise<void>>();
   readonly #ending = new AbortController();
-  #looking: Promise<void> | undefined;
+  #polling: Promise<void> | undefined;
 
   constructor(options: WrittenTrailOptions) {
     this.#options = options;
@@ -55,7 +55,7 @@ export class WrittenTrail implements AuditTrail {
 
   /** Periodically ends streams that are idle or full here, and those that a dead process left open. */
   start(): void {
-    this.#looking ??= this.#lookNowAndThen();
+    this.#polling ??= this.#pollPeriodically();
   }
 
   admit(tenant: TenantId | null): void {
@@ -92,7 +92,7 @@ export class WrittenTrail implements AuditTrail {
     await clock.sleep(AUDIT_BEHIND_MAX_MS, late.signal);
     this.#ending.abort();
     for (const giveUp of this.#waiters) giveUp();
-    await this.#looking;
+    await this.#polling;
     if (!late.signal.aborted) return;
     await written;
     for (const lane of this.#lanes.values()) await lane.end();
@@ -164,7 +164,7 @@ export class WrittenTrail implements AuditTrail {
     return undefined;
   }
 
-  async #lookNowAndThen(): Promise<void> {
+  async #pollPeriodically(): Promise<void> {
     const { clock, onError } = this.#options;
     while (!this.#ending.signal.aborted) {
       try {
@@ -200,5 +200,5 @@ export class WrittenTrail implements AuditTrail {
 const behind = (): UnavailableError =>
   new UnavailableError(
     'audit-behind',
-    'What was read or done before could not be written down yet, and nothing may go on without: the log is away or slow. Try again.',
+    'Earlier entries could not be written yet, and nothing may be read or done until they are: the log is unreachable or slow. Try again.',
   );

@@ -79,8 +79,10 @@ type About = { readonly [K in keyof Reported]?: Reported[K] | undefined };
 
 /** At least one: a request without target has an entry too. */
 function reportedOf({ route, params, query }: AuditedCall, body: unknown): readonly About[] {
-  const asked = { params: params ?? {}, query: query ?? {}, body } as Parameters<NonNullable<RouteFacts['reports']>>[0];
-  const reported = route.reports?.(asked) ?? [];
+  const request = { params: params ?? {}, query: query ?? {}, body } as Parameters<
+    NonNullable<RouteFacts['reports']>
+  >[0];
+  const reported = route.reports?.(request) ?? [];
   if (reported.length === 0) return [namedIn(params) ?? namedIn(body) ?? NOTHING];
   return [...new Map(reported.map((one) => [one.target, one])).values()];
 }

@@ -50,10 +50,10 @@ export function localApi({ place, definitions, principal, ...answering }: LocalA
       traceparent: new Headers(headers).get('traceparent') ?? undefined,
       signal: signal ?? never,
     };
-    const asked = operation.ask(given, { backend, fleet });
-    const reached = await operation.answer(asked, answering);
+    const request = operation.ask(given, { backend, fleet });
+    const reached = await operation.answer(request, answering);
     const type = { 'content-type': 'application/json' };
-    return new Response(operation.text(asked, reached), { status: reached.status, headers: type });
+    return new Response(operation.text(request, reached), { status: reached.status, headers: type });
   };
   return {
     fetch: async (input, init = {}) => {

@@ -49,30 +49,30 @@ export class Operation {
     at: Pick<Call<0, 0, 0>, 'backend' | 'fleet'>,
   ): Asked {
     const { route } = this;
-    const asked = {
+    const request = {
       params: parsed('path', route.params, params),
       query: parsed('query', route.query, query),
       body: parsed('body', route.body, body),
     };
     return {
-      ...asked,
+      ...request,
       ...at,
       principal,
       traceparent,
       signal,
-      redaction: redactionAsked(redactionOf(principal), asked.query),
+      redaction: redactionAsked(redactionOf(principal), request.query),
     };
   }
 
   /** Throws as the operation does, and as `AuditTrail.admit`. */
-  async answer(asked: Asked, { audit, checksAnswers }: Answering): Promise<Reached> {
+  async answer(request: Asked, { audit, checksAnswers }: Answering): Promise<Reached> {
     const { route } = this;
-    const { principal, params, query, redaction, backend } = asked;
+    const { principal, params, query, redaction, backend } = request;
     const showsContent = this.#mayShowContent && redaction.content;
     const about = { route, principal, showsContent, params, query, tenantOf: backend.tenantOf };
     const reached = await audited(audit, about, async () => {
-      refuseLacking(route, asked);
-      return route.handle(asked as Call<never, never, never>);
+      refuseLacking(route, request);
+      return route.handle(request as Call<never, never, never>);
     });
     if (checksAnswers === true) route.answers[reached.status]!.parse(reached.body);
     return reached;
@@ -86,11 +86,11 @@ export class Operation {
 }
 
 /** Throws `AccessError` (`right-missing`). */
-function refuseLacking({ needs = [] }: AnyRoute, asked: Asked): void {
-  const { principal } = asked;
+function refuseLacking({ needs = [] }: AnyRoute, request: Asked): void {
+  const { principal } = request;
   const lacking = needs.find(({ of, when }) => {
     const has = of === 'all-tenants' ? principal.tenant === null : mayDo(principal, of);
-    return !has && when?.(asked as Parameters<NonNullable<typeof when>>[0]) !== false;
+    return !has && when?.(request as Parameters<NonNullable<typeof when>>[0]) !== false;
   });
   if (lacking !== undefined) throw new AccessError('right-missing', lacking.why);
 }

@@ -64,8 +64,8 @@ const bundle = defineTool({
 
 /** A workflow of another tenant, or of another user where the server serves one, counts as missing. */
 async function newestOf(client: Client, workflow: string, { tenant, user }: ToolContext): Promise<number> {
-  const asked = { params: { workflow }, query: { content: 'false' } } as const;
-  const found = await orNull('workflow-unknown', client.ask('GET /v1/workflows/{workflow}', asked));
+  const request = { params: { workflow }, query: { content: 'false' } } as const;
+  const found = await orNull('workflow-unknown', client.ask('GET /v1/workflows/{workflow}', request));
   const whose = tenant ?? (await client.ask('GET /v1/me', {})).tenant ?? DEFAULT_TENANT;
   const isOthers = user !== undefined && found !== null && found.user !== null && found.user !== user;
   if (found !== null && found.tenant === whose && !isOthers) return found.sequence_number;

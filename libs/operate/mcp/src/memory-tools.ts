@@ -56,12 +56,12 @@ const recall = defineTool({
   hints: READS,
   async run({ query, limit, kinds, user, about }, context) {
     const of = aboutOf(context, { user, about });
-    const asked = {
+    const request = {
       params: { about: of },
       query: { tenant: context.tenant },
       body: { query: query.slice(0, QUERY_MAX_CHARS).toWellFormed(), limit, kinds },
     };
-    const answer = await context.withMemory('read', (client) => client.ask(RECALL, asked, { isRepeatable: true }));
+    const answer = await context.withMemory('read', (client) => client.ask(RECALL, request, { isRepeatable: true }));
     return { data: { ...answer }, text: recallText(answer) };
   },
 });

@@ -85,8 +85,8 @@ const advance = defineTool({
     if (known === null || isOthers(context, known)) throw unknownSession(session);
     // Not repeated without an answer: the started workflow may have ended meanwhile, and the next would start.
     const resumed = await context.withMemory('write', (client) => {
-      const asked = { params: { session }, query: { tenant: context.tenant }, body };
-      return orNull('session-unknown', client.ask('POST /v1/sessions/{session}/resume', asked));
+      const request = { params: { session }, query: { tenant: context.tenant }, body };
+      return orNull('session-unknown', client.ask('POST /v1/sessions/{session}/resume', request));
     });
     if (resumed === null) throw unknownSession(session);
     const { workflow, created } = resumed;
@@ -142,7 +142,7 @@ const handOver = defineTool({
       if (known !== null && isOthers(context, known)) throw unknownSession(session);
       return client.ask('POST /v1/sessions/{session}/handovers', input);
     });
-    const then = isKnown ? '' : ' No workflow of this session was started yet: the first one will be told.';
+    const then = isKnown ? '' : ' No workflow of this session was started yet: the first one will see it.';
     return {
       data: { session, from: giver, to, is_known: isKnown },
       text: `Session ${session} is handed over from ${giver} to ${to}.${then}`,

@@ -49,7 +49,7 @@ export class LiveTraces implements TraceSink {
   #owns: (partition: Partition) => boolean = () => false;
   /** Partitions whose rows were ahead at the last poll. */
   #behind = new Map<Partition, Offset>();
-  #lookedMs = 0;
+  #polledMs = 0;
   #markedMs = 0;
 
   constructor(options: LiveTracesOptions) {
@@ -71,7 +71,7 @@ export class LiveTraces implements TraceSink {
   async begin(owns: (partition: Partition) => boolean): Promise<void> {
     this.#owns = owns;
     for (const [partition, next] of await this.#options.ports.store.tracedTo()) this.#at.set(partition, next);
-    this.#lookedMs = this.#options.ports.clock.monotonicMs();
+    this.#polledMs = this.#options.ports.clock.monotonicMs();
     this.#queue.start();
   }
 
@@ -118,8 +118,8 @@ export class LiveTraces implements TraceSink {
   /** Finds events that another coordinator folded and could not export any more: rows that stay ahead of the marks over two polls. */
   async #poll(): Promise<void> {
     const { clock, store } = this.#options.ports;
-    if (clock.monotonicMs() - this.#lookedMs < POLL_PERIOD_MS) return;
-    this.#lookedMs = clock.monotonicMs();
+    if (clock.monotonicMs() - this.#polledMs < POLL_PERIOD_MS) return;
+    this.#polledMs = clock.monotonicMs();
     const behind = new Map<Partition, Offset>();
     for (const [partition, next] of await store.positions()) {
       const at = this.#at.get(partition) ?? (0 as Offset);

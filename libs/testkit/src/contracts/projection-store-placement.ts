@@ -79,8 +79,8 @@ function testRules(under: StoreUnderTest): void {
           { keepFreeCount: 2 },
         ),
       ).toHaveLength(6);
-      const newcomer = rows.request('newcomer', { tenant: other });
-      expect(places(await under.other.place([newcomer], { keepFreeCount: 2 }))).toEqual([['newcomer', 4, 1, true]]);
+      const newTenant = rows.request('newTenant', { tenant: other });
+      expect(places(await under.other.place([newTenant], { keepFreeCount: 2 }))).toEqual([['newTenant', 4, 1, true]]);
     });
   });
 }

@@ -102,7 +102,7 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
       task.sameFailureCount = task.failureCode === event.control.code ? task.sameFailureCount + 1 : 1;
       task.failureCode = event.control.code;
       task.retry = event.control.retry;
-      for (const effect of task.effects) effect.isUntold = false;
+      for (const effect of task.effects) effect.isUnknown = false;
       return null;
     }
     case 'WorkflowCompleted': {
@@ -176,7 +176,7 @@ function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
     ...called,
     status: 'intended',
     responseDigest: null,
-    isUntold: false,
+    isUnknown: false,
     isSuspect: false,
     pending: null,
     spend: control.model?.reserved,
@@ -216,7 +216,7 @@ function resolve(task: NaiveTask, control: Controls['EffectResolved']): Outcome 
     ...called,
     status: control.outcome,
     responseDigest,
-    isUntold: false,
+    isUnknown: false,
     isSuspect: false,
     pending: null,
     spend: control.spent,

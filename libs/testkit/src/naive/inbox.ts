@@ -134,7 +134,7 @@ function confirm(
   const effect = task?.effects.find(awaited);
   if (task === undefined || effect === undefined) return 'unknown-task';
   settle(effect, outcome, responseDigest);
-  effect.isUntold = outcome === 'failed';
+  effect.isUnknown = outcome === 'failed';
   if (stream.question !== null && stream.question.key === effect.key) {
     reopen(stream);
     startAfresh(stream, task);

@@ -262,7 +262,7 @@ export const suspendTenant = route({
   path: '/v1/tenants/{tenant}/suspend',
   name: 'suspendTenant',
   summary: 'Let nobody of a tenant in',
-  description: 'By key or token, within seconds; its workflows go on. For callers of all tenants.',
+  description: 'By key or token, within seconds; its workflows keep running. For callers of all tenants.',
   body: askSchema,
   handle: (call) => suspended(call, true),
 });

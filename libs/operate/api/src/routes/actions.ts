@@ -108,7 +108,7 @@ export const pinWorkflow = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/pin',
   name: 'pinWorkflow',
-  summary: 'Keep a workflow to its version, or let it go on with newer ones',
+  summary: 'Keep a workflow to its version, or let it use newer ones',
   chapter: CHAPTER,
   right: 'operate',
   problems: ['workflow-unknown', 'workflow-closed'],

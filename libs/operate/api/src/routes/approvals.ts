@@ -35,7 +35,8 @@ const approvalSchema = z
     step: z.string().meta({ description: 'The step that waits for the answer.' }),
     name: z.string(),
     assignee: z.string().nullable().meta({
-      description: 'Who is to answer: a subject, `user:…`, `group:…`, `team:…` or `role:…`; null: whoever may decide.',
+      description:
+        'Who is to answer: a subject, `user:…`, `group:…`, `team:…` or `role:…`; null: anybody who may decide.',
     }),
     asked_at: timeSchema,
     answerable: z.boolean().meta({ description: 'Whether you may answer it.' }),
@@ -62,7 +63,7 @@ export const listApprovals = route({
       .union([nameSchema, z.array(nameSchema).min(1).max(APPROVALS_MAX_COUNT)])
       .optional()
       .meta({ description: 'Those of this assignee; several: of any of them.' }),
-    mine: flagSchema.meta({ description: '`true`: those that ask for you, by any of the names that `whoAmI` tells.' }),
+    mine: flagSchema.meta({ description: '`true`: those for you, under any of the names that `whoAmI` returns.' }),
     content: contentAskedSchema,
     limit: z.coerce.number().int().min(1).max(APPROVALS_MAX_COUNT).default(APPROVALS_DEFAULT_COUNT),
     cursor: cursorSchema.optional(),

@@ -107,7 +107,7 @@ export const retryWorkflow = route({
   path: '/v1/workflows/{workflow}/retry',
   name: 'retryWorkflow',
   summary: 'Let a parked workflow try again',
-  description: 'Answers its question with `retry`: it goes on as if nothing had failed yet.',
+  description: 'Answers its question with `retry`: it resumes as if nothing had failed yet.',
   chapter: CHAPTER,
   right: 'decide',
   problems: ['workflow-unknown', 'not-asked', 'workflow-closed'],

@@ -11,7 +11,7 @@ export const whoAmI = route({
   path: '/v1/me',
   name: 'whoAmI',
   summary: 'Who you are here, and what you may do',
-  description: 'So that whoever shows these routes to people offers no button that would be refused.',
+  description: 'So that a program that shows these routes to people offers no button that would be refused.',
   chapter: 'Fleet',
   right: 'read',
   answers: {

@@ -87,7 +87,7 @@ export const recallMemories = route({
           }),
         ),
         continuation: content(z.string()).meta({
-          description: 'The summaries among them as a text to go on with; empty: there are none.',
+          description: 'The summaries among them as one text for a prompt; empty: there are none.',
         }),
       })
       .meta({ id: 'Recall' }),

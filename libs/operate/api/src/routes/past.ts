@@ -326,7 +326,7 @@ export const forkWorkflow = route({
   params: workflowParams,
   body: z
     .strictObject({
-      at: z.int().min(0).meta({ description: 'The checkpoint after which it goes on; 0: the opening.' }),
+      at: z.int().min(0).meta({ description: 'The checkpoint after which it starts; 0: the opening.' }),
       effects: z.enum(['replay', 'live']),
       id: workflowIdSchema.optional(),
       belief: givenJson.optional().meta({ description: 'In place of the belief at the checkpoint.' }),

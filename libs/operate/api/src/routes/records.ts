@@ -29,7 +29,7 @@ const shared = {
       description: 'Whose they are: `pipeline:` and its name.',
     }),
   }),
-  reports: (asked: Asked) => reported(asked.params.subject, asked),
+  reports: (request: Asked) => reported(request.params.subject, request),
 } as const;
 
 export const listRecords = route({

@@ -26,7 +26,7 @@ import { reported, whose } from '../whose.ts';
 const CHAPTER = 'Sessions';
 const sessionParams = z.object({ session: nameSchema });
 
-const aboutSession = (asked: Asked) => reported(asked.params.session, asked);
+const aboutSession = (request: Asked) => reported(request.params.session, request);
 
 export const getSession = route({
   method: 'GET',
@@ -94,9 +94,9 @@ export const resumeSession = route({
   ],
   params: sessionParams,
   query: whose,
-  reports: (asked) => {
-    const { workflow, created } = (asked.body ?? {}) as { readonly workflow?: string; readonly created?: boolean };
-    return [...aboutSession(asked), ...(created === true && workflow !== undefined ? [{ target: workflow }] : [])];
+  reports: (request) => {
+    const { workflow, created } = (request.body ?? {}) as { readonly workflow?: string; readonly created?: boolean };
+    return [...aboutSession(request), ...(created === true && workflow !== undefined ? [{ target: workflow }] : [])];
   },
   body: resumeBody,
   answers: { 200: resumedSchema, 201: resumedSchema },
@@ -191,7 +191,7 @@ export const handOver = route({
   path: '/v1/sessions/{session}/handovers',
   name: 'handOver',
   summary: 'Hand a session over',
-  description: 'Who goes on and what they need to know; the next workflow of the session is told.',
+  description: 'Who continues and what they need to know; the next workflow of the session receives it.',
   chapter: CHAPTER,
   right: 'operate',
   problems: ['handover-invalid', 'tenant-unknown', 'tenant-invalid'],
@@ -210,7 +210,7 @@ export const handOver = route({
     200: z
       .object({
         session: z.string(),
-        is_known: z.boolean().meta({ description: 'False: no workflow of it was started yet; the first is told.' }),
+        is_known: z.boolean().meta({ description: 'False: no workflow of it was started yet; the first receives it.' }),
       })
       .meta({ id: 'HandedOver' }),
   },

@@ -35,7 +35,7 @@ const shadowSchema = z
     open: z.int(),
     incomplete: z.int().meta({ description: 'Runs of which reports were lost.' }),
     difference_count: z.int(),
-    cut: z.boolean().meta({ description: 'Older runs were not looked at.' }),
+    cut: z.boolean().meta({ description: 'Older runs were not compared.' }),
     differences: content(z.array(differenceSchema).readonly()).meta({ description: 'The first 1,000.' }),
   })
   .meta({ id: 'Shadow', description: 'How the observed runs of an agent compare since its share was set.' });

@@ -19,14 +19,14 @@ export interface FleetView {
   readonly spentHours: readonly SpentHour[];
 }
 
-interface LookedAt {
+interface FleetSource {
   readonly ports: Pick<Ports, 'store' | 'log' | 'liveness' | 'queue' | 'clock'>;
   readonly client: Pick<Client, 'queues'>;
 }
 
 /** Null: of all tenants. `names`: definitions whose jobs are counted. A tenant sees only workers that hold something of its own. */
 export async function fleetView(
-  { ports, client }: LookedAt,
+  { ports, client }: FleetSource,
   names: readonly string[],
   tenant: TenantId | null,
 ): Promise<FleetView> {

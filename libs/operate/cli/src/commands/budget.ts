@@ -4,7 +4,7 @@ import type { Answer } from '@tidemark/client';
 import { DEFAULT_TENANT, InvalidError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
 import type { BudgetPeriod } from '@tidemark/runtime';
-import { goesOnWith } from '../place/next-holder.ts';
+import { continuesWith } from '../place/next-holder.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { cost, counted } from '../text/units.ts';
@@ -130,7 +130,7 @@ export async function budgetRaise(session: Session, workflow: string, options: R
     const { terminal } = session;
     terminal.answer(done);
     const parts = amounts(tokens, cost_micros).join(' and ');
-    terminal.line(`${printable(done.workflow)} may spend ${parts} more. ${goesOnWith(place)}`);
+    terminal.line(`${printable(done.workflow)} may spend ${parts} more. ${continuesWith(place)}`);
     return EXIT.ok;
   });
 }

@@ -8,7 +8,7 @@ import { InvalidError, type Json, type Resolution } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { readDefinitions } from '../definitions.ts';
 import { readJson } from '../input.ts';
-import { goesOnWith } from '../place/next-holder.ts';
+import { continuesWith } from '../place/next-holder.ts';
 import { type AtPlaceOptions, atPlace, type Place, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { printable } from '../text/width.ts';
@@ -102,7 +102,7 @@ export async function confirm(session: Session, id: string, token: string, optio
     const done = await place.client.run(id).confirm(token, said);
     const outcome = 'error' in said ? 'failed' : 'done';
     session.terminal.answer(done);
-    session.terminal.line(`${printable(done.workflow)}: '${printable(token)}' is ${outcome}. ${goesOnWith(place)}`);
+    session.terminal.line(`${printable(done.workflow)}: '${printable(token)}' is ${outcome}. ${continuesWith(place)}`);
     warnUnchecked(session, done.unchecked);
   });
   return EXIT.ok;
@@ -115,7 +115,7 @@ export async function signal(session: Session, id: string, name: string, options
   await asking(session, options, async (place) => {
     const { workflow } = await place.client.run(id).signal(name, value, { key });
     session.terminal.answer({ workflow, signal: name, key });
-    session.terminal.line(`${printable(workflow)}: it has the signal '${printable(name)}'. ${goesOnWith(place)}`);
+    session.terminal.line(`${printable(workflow)}: it has the signal '${printable(name)}'. ${continuesWith(place)}`);
   });
   return EXIT.ok;
 }
@@ -150,7 +150,7 @@ function asking(
 }
 
 function nextWords(resolution: Resolution, place: Place): string {
-  const who = goesOnWith(place);
+  const who = continuesWith(place);
   if (resolution === 'fail') return who.replace('It goes on', 'It is ended');
   return resolution === 'compensate' ? who.replace('It goes on', 'It is compensated') : who;
 }

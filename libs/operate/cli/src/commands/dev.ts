@@ -164,7 +164,7 @@ function readyWords(
 
 /** Repeats questions that still wait for a person. */
 const waitingWords = ({ workflow, reason }: Workflow, state: string | undefined): string =>
-  `  waits   ${printable(workflow)} for a person (${printable(reason ?? '')}): ${printable(showCommand(workflow, { state }))} tells how to answer`;
+  `  waits   ${printable(workflow)} for a person (${printable(reason ?? '')}): ${printable(showCommand(workflow, { state }))} says how to answer`;
 
 function inUse(target: Folder, holder: { readonly pid: number; readonly command: string } | null): ConfigError {
   const who = holder === null ? 'another process' : `process ${holder.pid} (tidemark ${holder.command})`;

@@ -7,7 +7,7 @@ import { type BulkAct, checkMeant } from '@tidemark/runtime/names';
 import { patiently } from '../follow/follower.ts';
 import { readJson } from '../input.ts';
 import { JOB_POLL_MS, RETRY_PAUSE_MS, UNKNOWN_GRACE_MS } from '../limits.ts';
-import { goesOnWith } from '../place/next-holder.ts';
+import { continuesWith } from '../place/next-holder.ts';
 import { firstOf } from '../place/pages.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
 import { type FilterOptions, queryOf } from '../program/filter-options.ts';
@@ -57,7 +57,7 @@ export async function startJob(session: Session, act: BulkAct, options: StartJob
     const done = await place.client.ask('POST /v1/jobs', { body }, { isRepeatable: true });
     if (options.watch === true) return follow(session, place.client, id, fields.tenant);
     terminal.answer(done);
-    const then = done.created ? goesOnWith(place) : 'It was begun before.';
+    const then = done.created ? continuesWith(place) : 'It was begun before.';
     terminal.line(`Job ${printable(id)} is to ${act} what it finds. ${then}`);
     return EXIT.ok;
   });

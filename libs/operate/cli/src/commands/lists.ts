@@ -78,7 +78,7 @@ export async function questions(session: Session, options: ListOptions): Promise
     rows.length === 0 ? ['No workflow waits for a person.'] : table(columns, rows, { width: terminal.width }),
   );
   if (rows.length > 0)
-    terminal.note(terminal.paintNote('dim', 'tidemark show ID tells the evidence, and the commands that answer it.'));
+    terminal.note(terminal.paintNote('dim', 'tidemark show ID shows the evidence, and the commands that answer it.'));
   return EXIT.ok;
 }
 

@@ -80,6 +80,6 @@ function adviceOf(groups: readonly PreflightGroup[]): string {
     ...(has('needs-upcaster')
       ? ['Add upcast to the new version for what needs it, or keep the old build running.']
       : []),
-    ...(has('pin') ? ['What says pin goes on only with the build that it has: keep workers of that one.'] : []),
+    ...(has('pin') ? ['A workflow marked pin runs only with its own build: keep workers of that one.'] : []),
   ].join(' ');
 }

@@ -86,10 +86,10 @@ export async function run(session: Session, name: string, options: RunOptions): 
 function goOnHere(current: Run): void {
   const { session, options, name, id } = current;
   if ((options.workflows ?? []).length === 0) {
-    const message = `The process that ran ${id} has ended. It goes on with tidemark dev, or with this command and --workflows.`;
+    const message = `The process that ran ${id} has ended. It resumes with tidemark dev, or with this command and --workflows.`;
     throw new UnavailableError('holder-gone', message);
   }
-  session.terminal.note(`The process that ran it has ended; ${name} goes on here.`);
+  session.terminal.note(`The process that ran it has ended; ${name} resumes here.`);
   current.isTakeover = true;
 }
 
@@ -225,7 +225,7 @@ function detached({ session, id, created, name, options }: Run, { place }: Opene
   terminal.line(id);
   const what = created ? 'Started' : 'Was started before';
   const where = place.isIdle
-    ? `it goes on with the next tidemark dev or run on ${place.shown}`
+    ? `it resumes with the next tidemark dev or run on ${place.shown}`
     : `tidemark watch ${shellWord(String(id))}${atText(options)} follows it`;
   terminal.note(terminal.paintNote('dim', `${what}; ${where}.`));
   return EXIT.ok;
@@ -263,7 +263,7 @@ function foundWords({ status, sequence_number: sequence }: WorkflowView): string
   if (status === 'parked') return 'waits for a person';
   if (status === 'compensating') return 'is being compensated';
   if (status !== 'open') return 'has ended before';
-  return sequence === 0 ? 'was started before' : `goes on from checkpoint #${sequence}`;
+  return sequence === 0 ? 'was started before' : `resumes from checkpoint #${sequence}`;
 }
 
 /** Follows to the end of the last run, where one continues as another. */
@@ -308,7 +308,7 @@ async function ended({ session, created, options }: Run, client: Client, view: W
   const { terminal } = session;
   const { continued_as: next, status, sequence_number: sequence } = view;
   if (next !== undefined) {
-    terminal.note(`${terminal.paintNote('green', 'goes on')} as ${next}`);
+    terminal.note(`${terminal.paintNote('green', 'continues')} as ${next}`);
     return next;
   }
   if (status !== 'completed' || view.forgotten) {
@@ -329,13 +329,13 @@ async function interrupted({ session, id, name, options }: Run, { held }: Opened
   const { terminal } = session;
   if (held === undefined) {
     const watch = `tidemark watch ${shellWord(String(id))}${atText(options)}`;
-    terminal.note(`It goes on without this command; ${watch} follows it.`);
+    terminal.note(`It keeps running without this command; ${watch} follows it.`);
     return EXIT.interrupted;
   }
   terminal.note('Handing over; Ctrl-C again leaves at once.');
   await held.close(DRAIN_MS);
   const modules = (options.workflows ?? []).map((module) => ` ${shellWord(module)}`).join('');
-  terminal.note(`Interrupted. It goes on from its last checkpoint with:
+  terminal.note(`Interrupted. It resumes from its last checkpoint with:
   tidemark run ${name} --id ${shellWord(String(id))}${atText(options)} --workflows${modules}`);
   return EXIT.interrupted;
 }

@@ -85,7 +85,7 @@ async function throughPlaces(
   while (!signal.aborted) {
     let place = await lastingPlace(session, target);
     if (place === undefined) {
-      const code = alone && (await atOneLook(session, target, alone));
+      const code = alone && (await forOneRead(session, target, alone));
       if (code !== undefined) return code;
       place = await awaitHolder(session, target, signal);
     }
@@ -109,7 +109,7 @@ async function watchAll(current: Watch, target: Target): Promise<number | undefi
   const { terminal } = session;
   const crowds = !terminal.json;
   const follower = new FleetFollower();
-  await atOneLook(session, target, async ({ client }) => {
+  await forOneRead(session, target, async ({ client }) => {
     const rows = await follower.baseline(client);
     const open = rows.filter(({ status }) => status === 'open').length;
     terminal.note(terminal.paintNote('dim', `${counted(open, 'open workflow')}.`));
@@ -131,7 +131,7 @@ async function watchOne(current: Watch, target: Target, id: string, live: Live):
   const ended = async (place: Place): Promise<number | undefined> =>
     endedIn(place, await place.client.run(id).get({ signal }));
   let followed: Followed | undefined;
-  const first = await atOneLook(session, target, async (place) => {
+  const first = await forOneRead(session, target, async (place) => {
     const view = await place.client.run(id).get({ signal });
     followed = new Followed(view, false);
     if (live !== undefined) live.show(view);
@@ -165,7 +165,7 @@ function report({ session: { terminal }, narrator }: Watch, spoken: Spoken, id: 
   terminal.line(narrator.line(change));
 }
 
-async function atOneLook<T>(session: Session, target: Target, work: (place: Place) => Promise<T>): Promise<T> {
+async function forOneRead<T>(session: Session, target: Target, work: (place: Place) => Promise<T>): Promise<T> {
   const place = await openPlace(session, target);
   try {
     return await within(place, () => work(place));

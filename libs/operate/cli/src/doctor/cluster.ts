@@ -54,7 +54,7 @@ export function checkEncryption({ keysUrl }: Pick<ClusterConfig, 'keysUrl'>): re
   if (keysUrl !== '') return [];
   const remedy =
     'Name a key in TIDEMARK_KEYS_URL, and set TIDEMARK_ENCRYPTION=on, in all processes; what is written from then on is encrypted.';
-  return [warn('Encryption', 'off: whoever reads Kafka, Postgres or the archive reads what workflows say', remedy)];
+  return [warn('Encryption', 'off: a reader of Kafka, Postgres or the archive reads what workflows say', remedy)];
 }
 
 /** A log without an archive only grows. */

@@ -72,7 +72,7 @@ async function checkReadable(place: Place, { rows_ready: isReady }: Fleet): Prom
 }
 
 const READABLE_REMEDY =
-  'docs/encryption.md, "When something is wrong", tells which copy to put back or which setting to correct.';
+  'docs/encryption.md, "When something is wrong", says which copy to restore or which setting to correct.';
 
 /** Lag is normal while it shrinks. */
 async function checkLag({ client }: Place, first: Fleet, { coordinator }: Staff): Promise<Finding> {
@@ -89,18 +89,14 @@ async function checkLag({ client }: Place, first: Fleet, { coordinator }: Staff)
     return warn('Projection', `${message}, and not catching up`, `Is ${coordinator} running?`);
   }
   if (lag.events < LAG_WARN_COUNT) return ok('Projection', `${message}, and catching up`);
-  return warn(
-    'Projection',
-    message,
-    'It catches up; if it stays so, add coordinators or look at the load of Postgres.',
-  );
+  return warn('Projection', message, 'It catches up; if it stays so, add coordinators or check the load of Postgres.');
 }
 
 function checkOpenings(fleet: Fleet, { coordinator }: Staff): Finding {
   const unappendedCount = fleet.unappended_count ?? 0;
   if (unappendedCount === 0) return ok('Starts', 'every placed workflow is in the log');
   const message = `${counted(unappendedCount, 'placed workflow')} not known to be in the log`;
-  return warn('Starts', message, `Within seconds ${coordinator} appends them; if it stays so, look at its warnings.`);
+  return warn('Starts', message, `Within seconds ${coordinator} appends them; if it stays so, read its warnings.`);
 }
 
 /** Reasons that follow from take-overs and repetitions, as intended. */
@@ -155,7 +151,7 @@ async function checkParked({ client }: Place, fleet: Fleet): Promise<Finding> {
   return warn(
     'Decisions',
     message,
-    'tidemark ls --status parked lists them, tidemark show ID tells why and how to answer.',
+    'tidemark ls --status parked lists them, tidemark show ID says why and how to answer.',
   );
 }
 

@@ -26,7 +26,7 @@ const CLIENT = 'tidemark-doctor';
 function answered(check: string, message: string, ms: number): Finding {
   const said = `${message}, answers in ${ms < 1 ? ms.toFixed(1) : Math.round(ms)} ms`;
   if (ms < LATENCY_WARN_MS) return ok(check, said);
-  return warn(check, said, 'Every step waits for it: bring it nearer, or look at its load.');
+  return warn(check, said, 'Every step waits for it: bring it nearer, or check its load.');
 }
 
 function absent(check: string, address: string, error: unknown, secrets: readonly string[]): Probe {

@@ -62,7 +62,7 @@ function leftFindings(left: UnfinishedRebuild | undefined): readonly Finding[] {
   if (left === undefined) return [];
   const since = left.begunAtMs === 0 ? '' : `, since ${dateTime(left.begunAtMs)}`;
   if (left.isUnderWay) return [ok('Rebuild', `rows are being rebuilt${since}`)];
-  const remedy = 'tidemark admin rebuild goes on where it was, tidemark admin rebuild --from-nothing begins again.';
+  const remedy = 'tidemark admin rebuild resumes where it was, tidemark admin rebuild --from-nothing begins again.';
   return [warn('Rebuild', `an interrupted rebuild left its rows beside those in use${since}`, remedy)];
 }
 

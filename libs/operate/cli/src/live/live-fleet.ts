@@ -12,12 +12,12 @@ import { type Session, takeInterrupts } from '../session.ts';
 import type { Stream } from '../terminal.ts';
 import { clockTime } from '../text/units.ts';
 import { cut, printable } from '../text/width.ts';
-import { changesBetween, type FleetLook, fleetLines, lookAtFleet } from './fleet-frame.ts';
+import { changesBetween, type FleetView, fleetLines, readFleet } from './fleet-frame.ts';
 import { Screen } from './screen.ts';
 
 /** What is shown now. */
 interface Shown {
-  reported: FleetLook | undefined;
+  reported: FleetView | undefined;
   note: string;
   /** What happened, the newest last. */
   readonly lines: string[];
@@ -64,7 +64,7 @@ async function style(shown: Shown, place: Place | undefined, open: () => Promise
   }
   const own = place ?? (await open());
   try {
-    const reported = await lookAtFleet(own.client);
+    const reported = await readFleet(own.client);
     const before = shown.reported;
     if (before === undefined) shown.known = new Set(reported.fleet.workers.map(({ holder }) => holder));
     else {

@@ -24,7 +24,7 @@ export function failureOf(error: unknown, fault?: unknown): unknown {
   if (isUnknownThere(error) && serverVersion !== undefined && serverVersion !== OWN_VERSION) {
     throw new ConfigError(
       'server-differs',
-      `The server is version ${serverVersion} of Tidemark, this is ${OWN_VERSION}, and it doesn't know what was asked: ${message} Use a command of its version.`,
+      `The server is version ${serverVersion} of Tidemark, this is ${OWN_VERSION}, and it doesn't know this request: ${message} Use a command of its version.`,
       options,
     );
   }

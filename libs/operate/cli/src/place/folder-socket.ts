@@ -108,7 +108,7 @@ async function ownSocket(named: string): Promise<string> {
     if (found === undefined || uid === undefined || found.uid === uid) continue;
     throw new ConfigError(
       'holder-foreign',
-      `The socket ${named} was made by another user (uid ${found.uid}), so nothing is asked through it. Ask them, or name another folder with --state.`,
+      `The socket ${named} was made by another user (uid ${found.uid}), so nothing is sent through it. Ask them, or name another folder with --state.`,
       { uid: found.uid },
     );
   }

@@ -3,8 +3,8 @@
 import type { Place } from './place.ts';
 
 export const nextHolder = ({ isIdle, shown }: Pick<Place, 'isIdle' | 'shown'>): string =>
-  isIdle ? `the next tidemark dev or run on ${shown}` : 'whoever has it, or the next free worker,';
+  isIdle ? `the next tidemark dev or run on ${shown}` : 'its worker, or the next free one,';
 
 /** The process that carries out the decision. */
-export const goesOnWith = ({ isIdle, shown }: Pick<Place, 'isIdle' | 'shown'>): string =>
+export const continuesWith = ({ isIdle, shown }: Pick<Place, 'isIdle' | 'shown'>): string =>
   isIdle ? `It goes on with the next tidemark dev or run on ${shown}.` : 'It goes on with the next free worker.';

@@ -41,7 +41,7 @@ function judgements(workflow: string, { evidence }: QuestionAsked, at: At): read
   const skip = {
     resolution: null,
     command: command('skip'),
-    means: 'it goes on as if the record were not there; do it when nobody who may has written it',
+    means: 'it resumes as if the record were not there; do it when nobody who may has written it',
   };
   const { type } = (evidence ?? {}) as { readonly type?: unknown };
   return type === 'WorkflowOpened' ? [take] : [skip, take];
@@ -69,7 +69,9 @@ function budgetAnswers(workflow: string, tenant: string, { code, evidence }: Que
   const whose = kind === 'user' ? ['--user', name] : [];
   const of = tenant === DEFAULT_TENANT ? [] : ['--tenant', tenant];
   const command = `${commandLine('tidemark', 'budget', 'set', ...whose, ...of, ...there)} ${more(limits)} --period ${period}`;
-  return [{ resolution: null, command, means: `${kind} ${name} may spend that much; all that it had paused goes on` }];
+  return [
+    { resolution: null, command, means: `${kind} ${name} may spend that much; everything that it had paused resumes` },
+  ];
 }
 
 function answerCommand(workflow: string, resolution: Resolution, at: At): string {

@@ -10,7 +10,7 @@ import { printable } from '../text/width.ts';
 
 type Scopes = Checkpoint['memory_scope_snapshot'];
 export type Handover = Answer<'GET /v1/workflows/{workflow}/handovers'>['handovers'][number];
-type Look = Pick<Terminal, 'paint' | 'width'>;
+type Style = Pick<Terminal, 'paint' | 'width'>;
 
 const INDENT = '  ';
 const VALUE_LINES_MAX = 24;
@@ -19,7 +19,7 @@ const VALUE_LINES_MAX = 24;
 export function memoryLines(
   { system_context: system, working_memory: working, trace }: Scopes,
   memory: Readonly<Record<string, Json>> | undefined,
-  { paint, width }: Look,
+  { paint, width }: Style,
 ): readonly string[] {
   const { phase, keys, tokens, budget_tokens: budget } = working;
   if (phase === null && keys.length === 0) return [];
@@ -40,7 +40,7 @@ export function memoryLines(
 }
 
 /** The newest first: which keys each carried and left, and how they differ from those of the compared one. */
-export function handoverLines(handovers: readonly Handover[], { paint, width }: Look): readonly string[] {
+export function handoverLines(handovers: readonly Handover[], { paint, width }: Style): readonly string[] {
   const title = paint('bold', 'Hand-overs between phases');
   if (handovers.length === 0) return [title, `${INDENT}none`];
   const keysIn = (keys: readonly string[]): string => printable(keys.join(', '));

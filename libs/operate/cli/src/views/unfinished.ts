@@ -28,13 +28,13 @@ export async function unfinished(client: Client, view: WorkflowView, at: At): Pr
   }
   if (status === 'compensated' && undo !== null) {
     const came = `${endedWords(undo)} (${causeWords(reason, undo.why ?? '')})${countWords(undo, ': ')}`;
-    const message = `${workflow} ${came}; ${showCommand(undo.workflow, at)} tells what was.`;
+    const message = `${workflow} ${came}; ${showCommand(undo.workflow, at)} says what was.`;
     return reported('workflow-compensated', message, workflow);
   }
   if (status === 'compensating') return undoParked(client, view, at);
   const show = showCommand(workflow, at);
   const asked = view.question?.message ?? '';
-  const message = `${workflow} waits for a person (${reason}); ${show} tells why, and how to answer.${asked === '' ? '' : ` ${asked}`}`;
+  const message = `${workflow} waits for a person (${reason}); ${show} says why, and how to answer.${asked === '' ? '' : ` ${asked}`}`;
   return reported('workflow-parked', message, workflow);
 }
 
@@ -48,7 +48,7 @@ async function undoParked(client: Client, { workflow, undo }: WorkflowView, at: 
   if (waiting === null) return reported('workflow-parked', `${workflow} is being compensated.`, workflow);
   const waits = await client.run(waiting).get();
   const why = causeWords(waits.reason ?? '', waits.question?.message ?? '');
-  const message = `${workflow} is being compensated, and its undo ${waiting} waits for a person (${why}); ${showCommand(waiting, at)} tells more.`;
+  const message = `${workflow} is being compensated, and its undo ${waiting} waits for a person (${why}); ${showCommand(waiting, at)} shows more.`;
   const answers = waits.question === null ? [] : answersOf(waiting, waits.tenant, waits.question, at);
   const commands = answers.flatMap(({ command, means }) => [`  ${printable(command)}`, `    ${printable(means)}`]);
   return {

@@ -320,8 +320,8 @@ export function problemsAfter(reported: Problems, field: Field, before: Draft, a
   return new Map(
     [...reported].flatMap(([place, problem]) => {
       if (sameDraft(draftAt(before, place), draftAt(after, place))) return [[place, problem] as const];
-      const anew = now.get(place);
-      return anew === undefined ? [] : [[place, anew] as const];
+      const again = now.get(place);
+      return again === undefined ? [] : [[place, again] as const];
     }),
   );
 }

@@ -211,8 +211,8 @@ function Stop({ job }: { readonly job: Job }) {
   const [why, setWhy] = useState('');
   if (!may('operate') || !isWorking(job)) return null;
   const stop = async (): Promise<void> => {
-    const asked = { params: { job: job.job }, query: { tenant: job.tenant ?? undefined }, body: { why } };
-    await api.ask('POST /v1/jobs/{job}/cancel', asked, { isRepeatable: true });
+    const request = { params: { job: job.job }, query: { tenant: job.tenant ?? undefined }, body: { why } };
+    await api.ask('POST /v1/jobs/{job}/cancel', request, { isRepeatable: true });
     for (const queryKey of [['jobs'], ['job', job.job]]) void queries.invalidateQueries({ queryKey });
   };
   return (

@@ -34,8 +34,8 @@ async function find(client: Client, id: string, options: ShowOptions): Promise<F
   const run = client.run(id);
   const view = await run.get();
   const waiting = view.undo?.waiting_workflow ?? null;
-  const asked = { params: { workflow: id }, query: { limit: PAGE_COUNT } };
-  const { children } = await client.ask('GET /v1/workflows/{workflow}/children', asked);
+  const request = { params: { workflow: id }, query: { limit: PAGE_COUNT } };
+  const { children } = await client.ask('GET /v1/workflows/{workflow}/children', request);
   return {
     view,
     waits: waiting === null ? undefined : await client.run(waiting).get(),
