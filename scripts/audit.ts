@@ -1,6 +1,7 @@
 /**
- * Owns the audit of dependencies: `node scripts/audit.ts [FOLDER] [--advisories]` asks the registry for known faults of every package in the lock file, and
- * whether what is installed is what was signed (not with `--advisories`). Exits with 1 when something high or critical is in what is shipped, or a signature is wrong.
+ * Owns the audit of dependencies: `node scripts/audit.ts [FOLDER] [--advisories]` queries the registry for known faults of every package in
+ * the lock file, and verifies signatures of what is installed (not with `--advisories`). Exits with 1 when a fault in what is shipped is
+ * high or critical, or a signature is wrong.
  *
  * Not every registry answers that, and none does without a network: then it says "not asked", with the reason, and exits with 0; with
  * TIDEMARK_AUDIT=required, as a release is checked, with 1.
@@ -15,7 +16,7 @@ import { readLock } from './supply-chain/lockfile.ts';
 import { shippedOf } from './supply-chain/shipped.ts';
 
 const ASKING_MAX_MS = 90_000;
-/** One try, and one more; it says why not, however quiet npm is that started this. */
+/** Tries once, and once more; reports why it failed, however quiet the calling npm is. */
 const ASKING = ['--loglevel=warn', '--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-timeout=20000'];
 
 interface Said {
@@ -26,7 +27,7 @@ interface Said {
 
 function npm(folder: string, args: readonly string[]): Promise<Said> {
   const options = { cwd: folder, timeout: ASKING_MAX_MS, maxBuffer: 64 * 1024 * 1024 };
-  // By npm's own file where npm started this: its name differs between systems.
+  // By npm's own file where npm started this script: the command's name differs between systems.
   const own = process.env.npm_execpath;
   const [file, before] = own?.endsWith('.js') ? [process.execPath, [own]] : ['npm', []];
   return new Promise((resolve) => {
@@ -36,7 +37,7 @@ function npm(folder: string, args: readonly string[]): Promise<Said> {
   });
 }
 
-/** Without the address of the registry, which may hold a password, and is nobody's business in a log. */
+/** Without the registry's address, which may hold a password. */
 const reasonOf = ({ stderr, code }: Said): string => {
   const lines = stderr.split('\n').map((line) => line.replace(/^npm (?:error|warn|ERR!)\s*(?:audit\s+|code\s+)?/i, ''));
   const telling = lines.find((line) => /\b[45]\d\d\b|E[A-Z]{4,}/.test(line) && !/config/.test(line));

@@ -52,7 +52,7 @@ function placeConsole(root: string, to: string): void {
   });
 }
 
-/** A type that was inferred may name a package which no source imports: then users' compilers would look for it in vain. */
+/** An inferred type may name a package which no source imports; users' compilers would then not find it. */
 function checkTypes({ folder }: Published, manifest: BuiltManifest, built: string): void {
   const declared = new Set([manifest.name, ...Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })]);
   const files = readdirSync(built, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.d.ts'));
@@ -65,7 +65,7 @@ function checkTypes({ folder }: Published, manifest: BuiltManifest, built: strin
   }
 }
 
-/** One `npm pack` for all; resolves nothing and asks no registry. */
+/** One `npm pack` for all; resolves nothing and queries no registry. */
 export function packAll(folders: readonly string[], to: string): void {
   rmSync(to, { recursive: true, force: true });
   mkdirSync(to, { recursive: true });

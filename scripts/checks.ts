@@ -1,6 +1,6 @@
 /**
- * Owns the static checks of the project: format and lint, types, boundaries, licences. What asks the network is in
- * `npm run verify` alone: the audit of dependencies.
+ * Owns the static checks of the project: format and lint, types, boundaries, licences. Checks that need the network are in `npm run verify`
+ * alone: the audit of dependencies.
  */
 
 import { runNode } from './run-program.ts';
@@ -14,7 +14,7 @@ export interface CheckResult {
   readonly name: string;
   readonly passed: boolean;
   readonly seconds: number;
-  /** All that it printed. */
+  /** Its whole output. */
   readonly output: string;
 }
 
@@ -27,10 +27,10 @@ export const CHECKS: readonly Check[] = [
   { name: 'licences', args: ['scripts/licences.ts'] },
 ];
 
-/** Its output counts also when it passes: it says whether the registry could be asked. */
+/** Prints its output also when it passes: it says whether the registry answered. */
 export const AUDIT: Check = { name: 'audit', args: ['scripts/audit.ts'] };
 
-/** Runs one check, and prints a line for it, below what it found when it fails. */
+/** Runs one check, and prints a line for it, below its findings when it fails. */
 export async function runCheck(check: Check): Promise<CheckResult> {
   const startedMs = performance.now();
   const { code, output } = await runNode(check.args, { capture: true });

@@ -1,6 +1,6 @@
 /**
- * Writes libs/operate/client/src/api, the client's types, from the declarations of the routes; with --check it only says whether that would change
- * anything. So the client depends on nothing of the server, also for its types (decision 0036).
+ * Writes libs/operate/client/src/api, the client's types, from the declarations of the routes; with --check it only says whether that would
+ * change anything. So the client depends on nothing of the server, also for its types (decision 0036).
  */
 
 import { spawnSync } from 'node:child_process';
@@ -21,13 +21,13 @@ function formatted(file: string, text: string): string {
   return stdout;
 }
 
-/** Each file by its name, as the declarations have it now. */
+/** Each file by its name, from the current declarations. */
 export const clientTypes = (): ReadonlyMap<string, string> =>
   new Map(
     [...clientTypeFiles(documentOf())].map(([name, text]) => [name, formatted(path.join(FOLDER, name), text)] as const),
   );
 
-/** Names of files that are not what the declarations say, or that nothing declares any more. */
+/** Names of files that differ from the declarations, or that nothing declares any more. */
 export function staleClientTypes(): readonly string[] {
   const made = clientTypes();
   const found = new Map(readdirSync(FOLDER).map((name) => [name, readFileSync(path.join(FOLDER, name), 'utf8')]));

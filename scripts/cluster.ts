@@ -1,6 +1,6 @@
 /**
- * `npm run cluster`: one coordinator, one worker and one compactor as separate processes, against the servers named in the
- * environment, or else against native ones that it starts and ends itself. One that dies is started again. Ctrl-C hands over and ends everything.
+ * `npm run cluster`: one coordinator, one worker and one compactor as separate processes, against the servers named in the environment, or
+ * else against native ones that it starts and ends itself. It restarts one that dies. Ctrl-C hands over and ends everything.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -14,9 +14,9 @@ import { startClusterServers } from '@tidemark/testkit/servers';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const SERVICES = ['coordinator', 'worker', 'compactor'] as const;
-/** Pause before a service that died is started again, in milliseconds. */
+/** Pause before a service that died is restarted, in milliseconds. */
 const RESTART_PAUSE_MS = 1_000;
-/** Of these another start is no cure: docs/deploy.md. */
+/** Exit codes that a restart does not cure: docs/deploy.md. */
 const FATAL: ReadonlySet<number | null> = new Set([EXIT.corrupt, EXIT.config]);
 const DEFAULT_WORKFLOWS = ['loop', 'fan-out', 'effect'].map((name) => `./examples/patterns/src/${name}.ts`).join(',');
 
@@ -35,7 +35,7 @@ if (env.TIDEMARK_KAFKA_BROKERS === undefined) {
   env.TIDEMARK_REDIS_URL = servers.redis.address;
   env.TIDEMARK_POSTGRES_URL = servers.postgres.address;
   env.TIDEMARK_KEYS_URL = pathToFileURL(path.join(keysFolder, 'keys.json')).href;
-  // For whoever is at this machine, as the servers are.
+  // For users of this machine, as the servers are.
   env.TIDEMARK_AUTH ??= 'off';
   env.TIDEMARK_URL = `http://127.0.0.1:${env.TIDEMARK_API_PORT || '7070'}`;
   const names = ['KAFKA_BROKERS', 'REDIS_URL', 'POSTGRES_URL', 'KEYS_URL', 'WORKFLOWS', 'URL'].map(
@@ -85,5 +85,5 @@ for (const name of SERVICES) start(name);
 // A terminal sends Ctrl-C to the children as well; they hand over, and this waits for them.
 process.once('SIGINT', () => void end(0));
 process.once('SIGTERM', () => void end(0));
-// A terminal that is closed.
+// The terminal was closed.
 process.once('SIGHUP', () => void end(0));

@@ -1,6 +1,6 @@
 /**
- * Builds the web console into libs/operate/console/dist. `--if-stale`: only when its sources are newer than what was built; that look takes a few
- * milliseconds. What is served meanwhile stays whole: the new folder takes the place of the old one once it is complete.
+ * Builds the web console into libs/operate/console/dist. `--if-stale`: only when its sources are newer than the last build, a check of a
+ * few milliseconds. What is served meanwhile stays whole: the new folder replaces the old one once it is complete.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 const folder = path.join(root, 'libs/operate/console');
 const built = path.join(folder, 'dist');
 const stamp = path.join(built, '.built');
-/** What the console is made of; the API's schemas are its types alone. */
+/** Sources of the console; of the API's schemas only the types are used. */
 const sources = [
   'libs/operate/console/src',
   'libs/operate/console/index.html',
@@ -34,7 +34,7 @@ export function isConsoleStale() {
   return sources.some((source) => newestMs(path.join(root, source)) > builtMs);
 }
 
-/** Throws with what the build said when it fails. `node`: the program to run it with, 24 or newer. */
+/** Throws with the build's output when it fails. `node`: the program to run it with, 24 or newer. */
 export function buildConsole(node = process.execPath) {
   const next = path.join(folder, `dist.${process.pid}.tmp`);
   const startedAt = new Date();

@@ -1,7 +1,7 @@
 /**
- * Owns `npm run dashboards`: writes Grafana's dashboards (deploy/grafana/dashboards) from what scripts/dashboards says of them, and the chart's copy
- * of the alerts, which a chart can't read from elsewhere and which are of one installation there. `--check`
- * writes nothing, and exits with 1 when a file is not as it would be written.
+ * Owns `npm run dashboards`: writes Grafana's dashboards (deploy/grafana/dashboards) from scripts/dashboards, and the chart's copy of the
+ * alerts, which a chart can't read from elsewhere and which are restricted to one installation there. `--check` writes nothing, and exits
+ * with 1 when a file differs.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Owns `npm run docs`: makes a site of docs/ in docs/site/dist. Installs what that needs into docs/site when it is missing; the product does
- * without. A link that leads nowhere fails it. `--serve` then serves it on this machine, until it is ended.
+ * Owns `npm run docs`: builds a site of docs/ in docs/site/dist. Installs missing packages into docs/site alone; the product does without
+ * them. A dead link fails it. `--serve` then serves it on this machine, until it is ended.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * Owns the check of licences: `node scripts/licences.ts [FOLDER]` reads the lock file there, prints each package whose licence is not
- * allowed, and exits with 1 when there is one. What is allowed, and each exception with its reason: supply-chain/licences.json.
+ * allowed, and exits with 1 when there is one. supply-chain/licences.json lists what is allowed, and each exception with its reason.
  */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';

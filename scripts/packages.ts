@@ -1,6 +1,6 @@
 /**
- * Owns `npm run packages`: builds what `npm run build` builds, then proves on it what test/packages/built says: that registries would take
- * it, and that the README's quick start runs from it in an empty folder. `--built`: on what the last build left.
+ * Owns `npm run packages`: runs `npm run build`, then test/packages/built on the result: registries would accept it, and the README's quick
+ * start runs from it in an empty folder. `--built`: on the result of the last build.
  */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Writes the pages of docs/ that are made from declarations: of the SDK, the API, metrics, events and settings. They are not committed:
- * `npm run docs` makes them for the site.
+ * Writes the pages of docs/ that follow from declarations: of the SDK, the API, metrics, events and settings. They are not committed: `npm
+ * run docs` writes them for the site.
  */
 
 import { readFile, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { sdkPage } from './reference/sdk.ts';
 
 const ROOT = new URL('..', import.meta.url);
 
-/** Each page with its text, as the declarations have it now. */
+/** Each page with its text, from the current declarations. */
 export const referencePages = async (): Promise<ReadonlyMap<string, string>> =>
   new Map([
     ['docs/sdk.md', await sdkPage(ROOT)],

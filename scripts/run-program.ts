@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('../', import.meta.url));
 
 export interface RunOptions {
-  /** Keeps what it prints instead of showing it. */
+  /** Captures its output instead of showing it. */
   readonly capture?: boolean;
-  /** Keeps what it prints, and shows it. */
+  /** Captures its output, and shows it. */
   readonly keep?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }

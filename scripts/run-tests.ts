@@ -1,4 +1,4 @@
-/** Owns one run of vitest, or of the mutations, and its counts. Must not decide what is run: arguments and stages are given. */
+/** Owns one run of vitest, or of the mutations, and its counts. Must not choose what runs: the caller gives arguments and stages. */
 
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -15,14 +15,14 @@ export interface TestedFile {
 
 export interface Outcome {
   readonly name: string;
-  /** Whether it was all that its stages have. */
+  /** Whether it ran everything of its stages. */
   readonly isWhole: boolean;
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
   /** Exit code of vitest. */
   readonly code: number;
-  /** Suites that were skipped because a server can't be had, with reason and remedy. */
+  /** Suites that were skipped because a server is unavailable, with reason and remedy. */
   readonly missing: readonly string[];
   readonly files: readonly TestedFile[];
   /** Wall clock of the run. */
@@ -52,7 +52,7 @@ interface Report {
   readonly numTodoTests: number;
 }
 
-/** Runs the files that the arguments match, of the given stages; none given: of all. */
+/** Runs the files that the arguments match, of the given stages; without stages: of all. */
 export async function runTests(args: readonly string[], stages: readonly string[] = []): Promise<Outcome> {
   const folder = path.join(ROOT, '.cache');
   mkdirSync(folder, { recursive: true });

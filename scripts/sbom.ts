@@ -1,6 +1,6 @@
 /**
- * Owns `npm run sbom`: writes what is shipped into dist/sbom/, as CycloneDX 1.6 and SPDX 2.3, each held against its schema before. The same
- * commit gives the same bytes. SOURCE_DATE_EPOCH (seconds) is the time that SPDX wants; without it, that of the commit.
+ * Owns `npm run sbom`: writes the list of what is shipped into dist/sbom/, as CycloneDX 1.6 and SPDX 2.3, each validated against its schema
+ * first. The same commit gives the same bytes. SOURCE_DATE_EPOCH (seconds) is the time that SPDX needs; by default that of the commit.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ export interface SbomFile {
   readonly packageCount: number;
 }
 
-/** What is to be written for the tree at `rootFolder`. `created`: for SPDX. */
+/** The files for the tree at `rootFolder`. `created`: for SPDX. */
 export function sbomsOf(rootFolder: string, created: Date): readonly SbomFile[] {
   const lock = readLock(rootFolder);
   const { version } = JSON.parse(readFileSync(path.join(rootFolder, 'package.json'), 'utf8')) as { version: string };
@@ -34,7 +34,7 @@ export function sbomsOf(rootFolder: string, created: Date): readonly SbomFile[] 
   });
 }
 
-/** What is wrong with it by the schema of its format. */
+/** Its faults by the schema of its format. */
 export const faultsOf = async ({ name, text }: SbomFile): Promise<readonly string[]> =>
   name.endsWith('.cdx.json') ? cycloneDxFaults(text) : spdxFaults(text);
 

@@ -16,7 +16,7 @@ const nodeMajorMin = 24;
 const root = fileURLToPath(new URL('../', import.meta.url));
 const modules = path.join(root, 'node_modules');
 const lockFile = path.join(root, 'package-lock.json');
-/** Holds the lock file's digest: what is installed is what it says. A time stamp would not survive a checkout. */
+/** Holds the lock file's digest, so that it names what is installed. A time stamp would not survive a checkout. */
 const stampFile = path.join(modules, '.tidemark-installed');
 const windows = process.platform === 'win32';
 const localNode = path.join(modules, '.bin', windows ? 'node.cmd' : 'node');
@@ -34,7 +34,7 @@ function isInstalled(digest) {
   return existsSync(stampFile) && readFileSync(stampFile, 'utf8') === digest;
 }
 
-/** Runs npm; what it says is kept, and shown only when nothing helps. */
+/** Runs npm; keeps its output, and shows it only when nothing helps. */
 function npm(args) {
   const quieter = ['--no-audit', '--no-fund', '--loglevel=error'];
   const env = { ...process.env, TIDEMARK_SETUP: '1' };
@@ -59,8 +59,8 @@ function install() {
 }
 
 /**
- * The package `node` fetches its binary in an install script; where those are switched off, it is run here, and the
- * link that npm makes for a binary that is there is made here too.
+ * The package `node` fetches its binary in an install script; where those are disabled, this runs the script, and creates the link that npm
+ * would.
  */
 function ensureNode() {
   if (hasNode24(localNode) || Number(process.versions.node.split('.')[0]) >= nodeMajorMin) return true;
@@ -83,7 +83,7 @@ function fail(text) {
 
 function main() {
   const digest = lockDigest();
-  // npm runs no script of this project while it installs; the guard is for one that would.
+  // npm runs no script of this project while it installs; the guard is for a future one.
   if (isInstalled(digest) || process.env.TIDEMARK_SETUP === '1') return;
   const startedAt = Date.now();
   say('setup: installing the npm packages (once; half a minute, or a few on a slow machine) …');

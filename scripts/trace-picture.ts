@@ -63,14 +63,14 @@ function* rowsOf(span: Span, depth: number): Iterable<Row> {
 }
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
-const told = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`);
+const durationText = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`);
 
 function bar(span: Span, y: number): string {
   const x = LABEL_PX + (startOf(span) - startMs) * scale;
   const width = Math.max(1.5, (endOf(span) - startOf(span)) * scale);
   const kind = isFailed(span) ? 'lost' : span.name === 'recovery' ? 'recovery' : 'plain';
   const why = isFailed(span) ? `, ${span.status?.message ?? 'failed'}` : '';
-  const title = `<title>${escaped(`${span.name}, ${told(endOf(span) - startOf(span))}${why}`)}</title>`;
+  const title = `<title>${escaped(`${span.name}, ${durationText(endOf(span) - startOf(span))}${why}`)}</title>`;
   return `<rect class="${kind}" x="${x.toFixed(1)}" y="${y + 4}" width="${width.toFixed(1)}" height="${ROW_PX - 8}" rx="2">${title}</rect>`;
 }
 
@@ -103,7 +103,7 @@ const [width, height] = [LABEL_PX + CHART_PX + PAD_PX * 2, HEAD_PX + rows.length
 const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => {
   const x = LABEL_PX + share * CHART_PX;
   const anchor = share === 1 ? 'end' : share === 0 ? 'start' : 'middle';
-  return `<line x1="${x}" y1="${HEAD_PX - 6}" x2="${x}" y2="${height - PAD_PX}"/><text class="tick" x="${x}" y="${HEAD_PX - 12}" text-anchor="${anchor}">${told(share * (endMs - startMs))}</text>`;
+  return `<line x1="${x}" y1="${HEAD_PX - 6}" x2="${x}" y2="${height - PAD_PX}"/><text class="tick" x="${x}" y="${HEAD_PX - 12}" text-anchor="${anchor}">${durationText(share * (endMs - startMs))}</text>`;
 });
 writeFileSync(
   to,

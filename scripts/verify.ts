@@ -1,7 +1,7 @@
 /**
- * Owns `npm run verify`: all that must hold before a change lands. Without arguments the audit of dependencies, what `npm test`
- * does, and the long stages; `npm run verify -- chaos docs` runs the named stages alone, `-- long` all long ones. Prints what each
- * took; the last line is `N passed, N failed, N skipped`. Exits with 1 when anything failed, and with 64 for an unknown stage.
+ * Owns `npm run verify`: all that must hold before a change lands. Without arguments it runs the audit of dependencies, `npm test`, and the
+ * long stages; `npm run verify -- chaos docs` runs the named stages alone, `-- long` all long ones. Prints how long each took; the last
+ * line is `N passed, N failed, N skipped`. Exits with 1 when anything failed, and with 64 for an unknown stage.
  */
 
 import { AUDIT, type CheckResult, runCheck, runChecks } from './checks.ts';

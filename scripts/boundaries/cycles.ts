@@ -1,9 +1,12 @@
-/** Owns the rule that no files import each other in a circle: to understand one of them you would have to read all, and which is loaded first would matter. Must read no files. */
+/**
+ * Owns the rule that no files import each other in a circle: to understand one of them you would have to read all, and the order of loading
+ * would matter. Must read no files.
+ */
 import path from 'node:path';
 import type { SourceFile, Tree } from './tree.ts';
 import type { Violation } from './violation.ts';
 
-/** One for each circle, at its first file. What is loaded later, by `import()`, doesn't count. */
+/** One violation for each circle, at its first file. Imports by `import()`, which load later, don't count. */
 export function checkCycles(tree: Tree): Violation[] {
   const targets = new Map(tree.files.map((file) => [file.file, importedBy(file)]));
   const state = new Map<string, 'open' | 'done'>();
@@ -28,7 +31,7 @@ export function checkCycles(tree: Tree): Violation[] {
   return found;
 }
 
-/** Files that it names, from the root. */
+/** Files that it imports, from the root. */
 function importedBy({ file, parsed }: SourceFile): readonly string[] {
   const { staticImports, staticExports } = parsed.module;
   const exported = staticExports.flatMap(({ entries }) => entries.flatMap(({ moduleRequest }) => moduleRequest ?? []));

@@ -1,6 +1,4 @@
-/**
- * Owns the rules about a single file: its size, what it exports, and, in core, what it may touch. Must read no files.
- */
+/** Owns the rules about a single file: its size, its exports, and, in core, what it may use. Must read no files. */
 import type { Node } from 'oxc-parser';
 import { pureFolder, testkitFolder } from './layers.ts';
 import { childrenOf } from './nodes.ts';
@@ -10,7 +8,7 @@ import { lineOf, type Violation } from './violation.ts';
 
 /** A file of more lines must be split. Tests may be longer. */
 const fileLinesMax = 600;
-/** A function of more doesn't fit on a screen. What a contract suite describes is one function, and a list of tests. */
+/** A longer function doesn't fit on a screen. A contract suite is one function, and a list of tests. */
 const functionLinesMax = 80;
 const suites = `${testkitFolder}/src/contracts/`;
 /** vitest and vite read their configuration from a default export. */

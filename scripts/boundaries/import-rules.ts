@@ -1,6 +1,6 @@
 /**
- * Owns the rules about imports: their direction, the doors between packages, what a manifest must declare, what
- * core and ports may import, who may see the testkit. Must read no files.
+ * Owns the rules about imports: their direction, the entry points of packages, what a manifest must declare, what core and ports may
+ * import, who may see the testkit. Must read no files.
  */
 import path from 'node:path';
 import { importsOf, packageName } from './imports.ts';
@@ -18,7 +18,7 @@ export function checkImports(tree: Tree, file: SourceFile): Violation[] {
   });
 }
 
-/** What manifests declare must keep to the layers too, also when no source file uses it yet. */
+/** Declarations in manifests must keep to the layers too, even before a source file uses them. */
 export function checkManifest(tree: Tree, info: PackageInfo): Violation[] {
   const at = { file: `${info.folder}/package.json`, line: 1 };
   if (layerOf(info.folder) === undefined && info.folder !== testkitFolder) {
@@ -69,7 +69,7 @@ function checkPackage(tree: Tree, file: SourceFile, specifier: string): Finding 
   return refused ?? checkDeclared(tree, file, name);
 }
 
-/** A door may be a pattern, as `exports` allows: `./contracts/*`. */
+/** An entry point may be a pattern, as `exports` allows: `./contracts/*`. */
 function hasDoor(info: PackageInfo, door: string): boolean {
   return [...info.doors.keys()].some((key) => {
     const [before = '', after] = key.split('*');

@@ -26,13 +26,13 @@ const layers: readonly Layer[] = [
   { name: 'services, examples', members: /^(services|examples)\/[a-z0-9-]+$/ },
 ];
 
-/** Sees all; seen by tests alone. */
+/** Sees everything; only tests see it. */
 export const testkitFolder = 'libs/testkit';
-/** Imports nothing, not even Node, and does nothing but compute. */
+/** Imports nothing, not even Node, and only computes. */
 export const pureFolder = 'libs/model/core';
 /**
- * Built into files that hold what it imports, so that whoever installs it needs none of that. It has no door that could be imported, so
- * whoever serves its files may name it as a dependency, though it is made from higher layers.
+ * The built files contain what it imports, so that an installation needs none of that. It has no entry point to import, so a package that
+ * serves its files may depend on it, though it is made from higher layers.
  */
 export const bundledFolder = 'libs/operate/console';
 /** Interfaces alone: they import core and nothing else. */

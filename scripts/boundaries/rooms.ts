@@ -1,6 +1,6 @@
 /**
- * Owns which room of the engine may import which, as data: a room imports only rooms before it, and only through their doors. The plan of the
- * rooms is in CONTRIBUTING.md. Must read no files.
+ * Owns which room of the engine may import which, as data: a room imports only earlier rooms, and only through their entry points. The plan
+ * of the rooms is in CONTRIBUTING.md. Must read no files.
  */
 import path from 'node:path';
 import { importsOf } from './imports.ts';
@@ -35,7 +35,7 @@ export const ROOMS = [
 
 const order = new Map<string, number>(ROOMS.map(([name], at) => [name, at]));
 
-/** The room that a file of the engine lies in; undefined: it is a door of the package, or lies elsewhere. */
+/** The room of a file of the engine; undefined: it is an entry point of the package, or lies elsewhere. */
 export function roomOf(file: string): string | undefined {
   const [room, ...rest] = file.startsWith(`${ENGINE}/src/`) ? file.slice(ENGINE.length + 5).split('/') : [];
   return rest.length > 0 ? room : undefined;

@@ -20,7 +20,7 @@ export interface PackageInfo {
 export interface SourceFile {
   /** From the root, with forward slashes. */
   readonly file: string;
-  /** The package that it lies in; the root's for scripts/ and test/, but for workspaces of their own there. */
+  /** Its package; the root's for scripts/ and test/, except for workspaces of their own there. */
   readonly owner: PackageInfo;
   readonly isTest: boolean;
   readonly source: string;
@@ -86,7 +86,7 @@ function readSources(rootFolder: string, folder: string, owner: PackageInfo): So
     });
 }
 
-/** A folder of tests or scripts may be a workspace of its own, which the project doesn't install: what its files import it declares itself. */
+/** A folder of tests or scripts may be a workspace of its own, which the project doesn't install: it declares its imports itself. */
 function ownerOf(rootFolder: string, folder: string): PackageInfo | undefined {
   return existsSync(path.join(rootFolder, folder, 'package.json')) ? readPackage(rootFolder, folder) : undefined;
 }

@@ -1,6 +1,4 @@
-/**
- * Owns what the boundary check says. Must decide nothing.
- */
+/** Owns the form of a violation. Must decide nothing. */
 
 export type Rule =
   | 'core-globals'

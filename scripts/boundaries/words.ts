@@ -1,6 +1,6 @@
 /**
- * Owns which words code may not use for what the field has a name for, in identifiers and in texts that people read. Each line says the word
- * to use instead. English words in comments are free, and so are names on the wire. Must read no files.
+ * Owns which words code may not use where the field has a name, in identifiers and in texts for people. Each line gives the word to use
+ * instead. English words in comments are free, and so are names on the wire. Must read no files.
  */
 import type { Node } from 'oxc-parser';
 import { childrenOf } from './nodes.ts';
@@ -19,17 +19,20 @@ const IDENTIFIERS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/^turnedStore$|^Turning$|^PreparedLog$/, 'ContentTransform, TransformingLog'],
   [/^goesOn$|^goneOn$|^whoGoesOn$/, 'continueAsNew, resumed, nextActor'],
   [/^(Undone|Left)Thing$/, 'CompensationItem, UncompensatedItem'],
-  [/^TicketOffice$/, 'WakeupSender'],
   [/^Recalls$/, 'cold reads'],
   [/^isWordy$|^mayOwe$|^Duties$|^heedStops$/, 'packsWell, hasChildWork, Reconcilers, rethrowFatal'],
+  [/[Nn]ewcomers?([A-Z]|$)|STRANGERS?_/, 'fair-share reserve, unauthenticated'],
+  [/TicketOffice/, 'WakeupSender'],
+  [/^lookAt[A-Z]/, 'read or poll'],
 ];
 const TEXTS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bmade anew\b/, 'rebuilt'],
   [/(?<![\w:~_'-])(is|was|being|are|were) undone\b/, 'compensated'],
   [/\bheld queues?\b/i, 'paused queue'],
+  [/\b(queue is|queue were not|all are) held\b/i, 'paused'],
 ];
 
-/** Of a file that ships. */
+/** Checks a file that ships. */
 export function checkWords(file: SourceFile): Violation[] {
   if (file.isTest || !/^(libs|services)\//.test(file.file)) return [];
   const violations: Violation[] = [];

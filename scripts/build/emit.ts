@@ -1,6 +1,6 @@
 /**
- * Owns turning the reached sources of all packages into JavaScript, types and maps: one run of the compiler, then each file put where its
- * package has it. Also what the compiler leaves to do: `.ts` in the types' imports, in `new URL`, and the places that maps name.
+ * Owns turning the reached sources of all packages into JavaScript, types and maps: one run of the compiler, then each file goes where its
+ * package has it. It also does what the compiler leaves: `.ts` in the types' imports, in `new URL`, and the paths in maps.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,11 +11,11 @@ import { builtPath } from './manifest.ts';
 import type { Published } from './published.ts';
 import { NAMED_MODULE, type Reached } from './reach.ts';
 
-/** A type of elsewhere in place: `import("@tidemark/core").Json`. */
+/** An inline type from another package: `import("@tidemark/core").Json`. */
 const INFERRED = /\bimport\(\s*['"]([^'"\s]+)['"]/g;
 const SPECIFIER = /((?:\bfrom|\bimport)\s*\(?\s*)(['"])([^'"\n]+)\2/g;
 
-/** Compiles into `out/<folder>/src`. Throws with what the compiler said. */
+/** Compiles into `out/<folder>/src`. Throws with the compiler's messages. */
 export function compile(root: string, out: string, all: ReadonlyMap<Published, Reached>): void {
   const files = [...all].flatMap(([{ folder }, { files }]) =>
     files.filter((file) => file.endsWith('.ts')).map((file) => path.join(root, folder, file)),
@@ -64,14 +64,14 @@ export function place(root: string, out: string, to: string, { folder }: Publish
   }
 }
 
-/** What built types name: also where a type was inferred to, from where no source of the package imports. */
+/** Packages that built types name, including inferred ones that no source of the package imports. */
 export function namedInTypes(file: string): string[] {
   const source = readFileSync(file, 'utf8');
   const imported = importsOf({ source, parsed: parseSync(file, source) }).map(({ specifier }) => specifier);
   return [...imported, ...[...source.matchAll(INFERRED)].map(([, specifier]) => specifier!)];
 }
 
-/** As long as before, so that maps stay right. */
+/** Keeps the length, so that maps stay right. */
 function named(text: string, file: string): string {
   const done = text.replaceAll(NAMED_MODULE, '$1$3.js$4');
   const left = /(['"`])\.{1,2}\/[^'"`]*\.ts\1/.exec(done);
@@ -87,7 +87,7 @@ const typed = (text: string): string =>
     /^\.{1,2}\/.*\.ts$/.test(specifier) ? `${before}${quote}${specifier.replace(/\.ts$/, '.js')}${quote}` : whole,
   );
 
-/** A command that is JavaScript already leads to built files. */
+/** A command that is JavaScript already uses built files. */
 const pointed = (text: string): string =>
   text.replaceAll(
     /(['"])\.\.\/src\/([^'"]+)\.ts\1/g,

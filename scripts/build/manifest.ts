@@ -1,6 +1,6 @@
 /**
- * Owns the package.json of a published package, derived from the one in the repository: doors to built files, exact versions of its
- * siblings, nothing that is for development alone. Pure.
+ * Owns the package.json of a published package, derived from the one in the repository: entry points to built files, exact versions of its
+ * siblings, nothing for development alone. Pure.
  */
 import type { Published, SourceManifest } from './published.ts';
 import type { Reached } from './reach.ts';
@@ -28,7 +28,7 @@ export interface BuiltManifest {
   readonly publishConfig: { readonly access: 'public'; readonly provenance: true };
 }
 
-/** `./src/x.ts` → `./dist/x.js`; what isn't compiled keeps its ending, what isn't source its place. */
+/** `./src/x.ts` → `./dist/x.js`; other file types keep their ending, files outside of the source their place. */
 export const builtPath = (file: string): string => file.replace(/^(\.\/)?src\//, '$1dist/').replace(/\.ts$/, '.js');
 
 export function builtManifest(
@@ -47,7 +47,7 @@ export function builtManifest(
     engines: manifest.engines,
     ...(Object.keys(bins).length > 0 && { bin: mapValues(bins, (file) => builtPath(file).replace(/^\.\//, '')) }),
     exports: { ...mapValues(published.doors, target), './package.json': './package.json' },
-    // The sources are what the maps point to; no door leads to them.
+    // Maps point to the sources; no entry point leads to them.
     files: ['dist', ...['src', 'bin'].filter((part) => reached.files.some((file) => file.startsWith(`${part}/`)))],
     dependencies: dependenciesOf(published, reached, siblings),
     ...(peerDependencies !== undefined && { peerDependencies }),
@@ -64,7 +64,7 @@ const target = (file: string): Target =>
 /** Exact versions of siblings: they are released together, and tested in no other combination. */
 function dependenciesOf({ manifest, doors }: Published, reached: Reached, siblings: readonly Published[]) {
   const all = Object.entries(manifest.dependencies ?? {});
-  // A package of which only some doors are published doesn't need what the others import.
+  // A package of which only some entry points are published doesn't need what the others import.
   const narrowed = Object.keys(doors).length < Object.keys(manifest.exports ?? {}).length;
   return Object.fromEntries(
     all

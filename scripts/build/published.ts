@@ -1,11 +1,11 @@
 /**
- * Owns which packages of the repository are published, under which name and with which doors (decision 0036). Must write nothing.
+ * Owns which packages of the repository are published, under which name and with which entry points (decision 0036). Must write nothing.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { packageFolders } from '../workspaces.ts';
 
-/** A package.json of the repository, as far as publishing goes. */
+/** The parts of a package.json in the repository that publishing needs. */
 export interface SourceManifest {
   readonly name: string;
   readonly version: string;
@@ -22,7 +22,7 @@ export interface SourceManifest {
 export interface Published {
   /** From the root, with forward slashes: `libs/author/sdk`. */
   readonly folder: string;
-  /** The name in the registry: that of the repository, except for the command's. */
+  /** The name in the registry: the repository's, except for the command's. */
   readonly name: string;
   readonly manifest: SourceManifest;
   /** What `import` takes after the name, and the source file behind each, from the package's folder. */
@@ -32,14 +32,14 @@ export interface Published {
 }
 
 const PARENTS = ['libs', 'services'];
-/** `npx tidemark` asks the registry for a package of this name; in the repository the root has it. */
+/** `npx tidemark` looks for a package of this name; in the repository the root has it. */
 const NAMES: Readonly<Record<string, string>> = { '@tidemark/cli': 'tidemark' };
-/** Packages of which only some doors are for users: the rest of the testkit needs servers and this repository's own test runner. */
+/** Packages of which only some entry points are for users: the rest of the testkit needs servers and this repository's own test runner. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   '@tidemark/testkit': ['.', './eventually'],
   '@tidemark/runtime': ['.', './names'],
 };
-/** Built into files by its own build; what it imports is in them. */
+/** Its own build makes files of it, which contain its imports. */
 export const CONSOLE_FOLDER = 'libs/operate/console';
 
 export function readPublished(root: string): Published[] {
@@ -54,6 +54,6 @@ export function readPublished(root: string): Published[] {
   });
 }
 
-/** Source files from which all others of the package are reached. */
+/** Source files that reach all others of the package. */
 export const entriesOf = ({ doors, bins }: Published): string[] =>
   [...Object.values(doors), ...Object.values(bins)].filter((file) => /\.(ts|js)$/.test(file));

@@ -1,6 +1,6 @@
 /**
- * Owns which files of a package are part of what is published: those that its doors and commands reach, so that no test, fixture or
- * bench gets in. Also tells what they import from elsewhere. Must write nothing.
+ * Owns which files of a package are published: those that its entry points and commands reach, so that no test, fixture or bench gets in.
+ * Also lists what they import from elsewhere. Must write nothing.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,17 +8,17 @@ import { parseSync } from 'oxc-parser';
 import { importsOf, packageName } from '../boundaries/imports.ts';
 import { entriesOf, type Published } from './published.ts';
 
-/** The one form in which source may name a module that it doesn't import: a worker thread's. The build puts `.js` there. */
+/** The one form in which source may name a module that it doesn't import: a worker thread's. The build writes `.js` there. */
 export const NAMED_MODULE = /(new URL\(\s*(['"]))(\.{1,2}\/[^'"]+)\.ts(\2,\s*import\.meta\.url\s*\))/g;
 
 export interface Reached {
   /** From the package's folder, with forward slashes, sorted. */
   readonly files: readonly string[];
-  /** Packages that are imported, and the first file that does. */
+  /** Imported packages, and the first file that imports each. */
   readonly packages: ReadonlyMap<string, string>;
 }
 
-/** Throws when a file that is named doesn't exist. */
+/** Throws when a named file doesn't exist. */
 export function reachOf(root: string, published: Published): Reached {
   const files = new Set<string>();
   const packages = new Map<string, string>();

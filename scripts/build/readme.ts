@@ -1,4 +1,4 @@
-/** Owns the README of a published package: what it is, how it is installed, its doors, and where the rest is told. Pure. */
+/** Owns the README of a published package: what it is, how it is installed, its entry points, and links. Pure. */
 import type { BuiltManifest } from './manifest.ts';
 
 /** Packages that users install by name; the others come with them. */

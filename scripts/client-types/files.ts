@@ -1,4 +1,4 @@
-/** Owns which file of the client has which types of the API: one for each chapter of its reference. Pure. */
+/** Owns which file of the client has which types of the API: one per chapter of its reference. Pure. */
 import type { ApiOperation, ApiParameter, ApiSchema, ApiSchemas, OpenApiDocument } from '@tidemark/api';
 import { type Direction, docOf, namedIn, referredBy, typeOf } from './types.ts';
 
@@ -9,16 +9,19 @@ interface Endpoint {
   readonly chapter: string;
   readonly isStream: boolean;
   readonly sent: readonly (readonly [part: 'params' | 'query' | 'body', ApiSchema])[];
-  /** Of a stream, events by their names; else one answer for each status of success. */
+  /** For a stream, events by their names; else one answer for each status of success. */
   readonly answered: readonly (readonly [name: string, ApiSchema])[];
 }
 
 /** For shapes of more than one chapter. */
 const SHAPES_FILE = 'shapes.ts';
-/** The event that only says that there will be no more: the client ends there. */
+/** The event that only says that no more will come: the client ends there. */
 const LAST_EVENT = 'end';
 
-/** Each file by its name, its text not yet formatted. What more than one chapter needs is in a file of its own; chapters import nothing of each other. */
+/**
+ * Each file by its name, its text not yet formatted. Shapes of more than one chapter have a file of their own; chapters import nothing of
+ * each other.
+ */
 export function clientTypeFiles(document: OpenApiDocument): ReadonlyMap<string, string> {
   const components = document.components.schemas;
   const endpoints = endpointsOf(document);
@@ -49,7 +52,7 @@ export function clientTypeFiles(document: OpenApiDocument): ReadonlyMap<string, 
   return new Map([...files, [SHAPES_FILE, shapes], ['table.ts', tableFile(endpoints)]]);
 }
 
-/** The shapes that endpoints need, through others as well, each with the way that it goes. */
+/** The shapes that endpoints need, also indirectly, each with its direction. */
 function usedBy(endpoints: readonly Endpoint[], components: ApiSchemas): ReadonlyMap<string, Direction> {
   const found = new Map<string, Direction>();
   const use = (schema: ApiSchema, direction: Direction): void => {
@@ -98,7 +101,7 @@ const answersOf = ({ responses }: ApiOperation): Endpoint['answered'] =>
 function parametersOf({ parameters }: ApiOperation, place: ApiParameter['in'], part: 'params' | 'query') {
   const own = parameters.filter((parameter) => parameter.in === place);
   if (own.length === 0) return [];
-  // What a path names is said once, by the endpoint: told anew for each, it would hide the rest.
+  // Only the endpoint documents the parameters of a path: repeating them for each would hide the rest.
   const properties = own.map(({ name, description, schema }) =>
     part === 'params' || description === undefined
       ? ([name, schema] as const)
@@ -116,12 +119,12 @@ function tableOf(name: string, endpoints: readonly Endpoint[], components: ApiSc
       return isOptional(schema, components) ? `readonly ${part}?: ${type} | undefined;` : `readonly ${part}: ${type};`;
     });
     const input = sent.length === 0 ? 'unknown' : `{ ${sent.join('\n')} }`;
-    return `${docOf(endpoint.summary)}readonly '${endpoint.name}': { readonly input: ${input}; ${toldBy(endpoint)} };`;
+    return `${docOf(endpoint.summary)}readonly '${endpoint.name}': { readonly input: ${input}; ${outputType(endpoint)} };`;
   });
   return `export interface ${name} {\n${rows.join('\n')}\n}\n`;
 }
 
-function toldBy({ isStream, answered }: Endpoint): string {
+function outputType({ isStream, answered }: Endpoint): string {
   if (!isStream)
     return `readonly answer: ${[...new Set(answered.map(([, of]) => typeOf(of, 'answered')))].join(' | ')}`;
   const events = answered.filter(([name]) => name !== LAST_EVENT);

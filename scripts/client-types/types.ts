@@ -1,18 +1,18 @@
-/** Owns how a JSON schema of the API is written as a type of TypeScript. Pure; throws at what it can't write, so that no type is a guess. */
+/** Owns writing a JSON schema of the API as a type of TypeScript. Pure; throws at what it can't write, so that no type is a guess. */
 
 import type { ApiSchema } from '@tidemark/api';
 
-/** What is sent: any value is taken for JSON. What is answered was JSON. */
+/** A request may hold any value that becomes JSON. An answer was JSON. */
 export type Direction = 'sent' | 'answered';
 
 const REFERENCE = '#/components/schemas/';
-/** Keywords that say which type it is; all others (bounds, patterns, marks) narrow it by what types can't say. */
+/** Keywords that decide the type; all others (bounds, patterns, marks) narrow it in ways that types can't express. */
 const TELLING = ['$ref', 'anyOf', 'const', 'enum', 'type', 'items', 'properties'] as const;
 
 /** The name of the component that the schema refers to. */
 export const referredBy = ({ $ref }: ApiSchema): string | undefined => $ref?.slice(REFERENCE.length);
 
-/** Names of all components that it mentions, itself or within. */
+/** Names of all components that it mentions, directly or within. */
 export function namedIn(schema: ApiSchema): string[] {
   const own = referredBy(schema);
   const parts = [
@@ -62,10 +62,10 @@ function objectOf({ properties, required = [], additionalProperties }: ApiSchema
   return `{\n${lines.join('\n')}\n}`;
 }
 
-/** `unknown` has undefined in it already. */
+/** `unknown` includes undefined already. */
 const optional = (type: string): string => (type === 'unknown' ? type : `${type} | undefined`);
 
-/** What the type says already isn't said again. */
+/** Does not repeat what the type says already. */
 const SAID = new Set(['Any JSON value.']);
 
 export const docOf = (description: string | undefined): string =>

@@ -1,4 +1,4 @@
-/** Owns the dashboard of a workflow's life: steps, recovery, effects, undos, memory, and the traces of one workflow. */
+/** Owns the dashboard of a workflow's life: steps, recovery, effects, compensations, memory, and the traces of one workflow. */
 
 import type { Dashboard } from './panel.ts';
 

@@ -1,36 +1,38 @@
-/** Owns the shape of Grafana's dashboards as this project uses it: panels as data, laid out in rows of equal panels. Must know no metric. */
+/**
+ * Owns the shape of Grafana's dashboards as this project uses it: panels as data, laid out in rows of equal panels. Must know no metric.
+ */
 
 import { within } from './installation.ts';
 
 const GRID_COLUMNS = 24;
 const PANEL_HEIGHT = 8;
 const STAT_HEIGHT = 4;
-/** Grafana's schema that the files are written in; newer Grafanas migrate it by themselves. */
+/** Version of Grafana's schema of the files; newer Grafanas migrate them. */
 const SCHEMA_VERSION = 39;
 
 export interface Query {
   readonly expr: string;
-  /** What a series is called; absent: by all its labels. */
+  /** Name of a series; absent: all its labels. */
   readonly legend?: string;
 }
 
 export interface Panel {
   readonly title: string;
-  /** What it tells, and what to make of it. */
+  /** What it shows, and how to read it. */
   readonly says: string;
   /** Grafana's name of the unit. */
   readonly unit: 's' | 'ops' | 'short' | 'bytes' | 'percentunit' | 'ms' | 'Bps';
   readonly queries: readonly Query[];
   readonly kind?: 'timeseries' | 'stat' | 'bargauge' | 'heatmap';
-  /** Where it turns orange, and red. */
+  /** Thresholds of orange and red. */
   readonly warn?: readonly [number, number];
   readonly stacked?: true;
-  /** Its values go below zero. */
+  /** Its values may be negative. */
   readonly isSigned?: true;
   readonly exemplars?: true;
 }
 
-/** Traces that the collector has, by a word of Jaeger's search. */
+/** Traces in the collector, by a word of Jaeger's search. */
 export interface TracesPanel {
   readonly title: string;
   readonly says: string;
@@ -54,7 +56,7 @@ export interface Dashboard {
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of Grafana's.
 const PROMETHEUS = { type: 'prometheus', uid: '${datasource}' };
-/** All of them where there is one, which has no name then. */
+/** All panels where there is one row, which then has no name. */
 const OF_INSTALLATION = 'installation=~"$installation"';
 const INSTALLATION: Variable = {
   ...{ name: 'installation', label: 'Installation', query: 'label_values(up{job="tidemark"}, installation)' },
@@ -94,7 +96,7 @@ const sourceVariable = (): object => ({
   current: { text: 'Prometheus', value: 'prometheus' },
 });
 
-/** The query as the dashboard asks it. */
+/** The query as the dashboard sends it. */
 export const asked = (query: string): string => within(OF_INSTALLATION, query);
 
 const ofInstallation = (each: Variable): Variable =>
@@ -104,7 +106,7 @@ function variable({ name, label, query }: Variable): object {
   if (query === undefined) return { name, label, type: 'textbox', query: '', current: { text: '', value: '' } };
   return {
     ...{ name, label, type: 'query', datasource: PROMETHEUS, query: { query, refId: name }, definition: query },
-    // Asked again when the time range changes, since names come and go.
+    // Repeated when the time range changes, since names come and go.
     ...{ refresh: 2, sort: 1, multi: true, includeAll: true, allValue: '.*' },
     current: { text: 'All', value: '$__all' },
   };

@@ -1,4 +1,4 @@
-/** Owns the dashboard of scaling: how much work each pool of workers has, and whether anybody does it. */
+/** Owns the dashboard of scaling: the demand for each pool of workers, and whether workers meet it. */
 
 import type { Dashboard } from './panel.ts';
 

@@ -1,4 +1,4 @@
-/** Owns the dashboard of tiers and storage: what history takes, how small the archive makes it, and whether it goes there. */
+/** Owns the dashboard of tiers and storage: the size of history, the archive's compression, and whether archiving works. */
 
 import type { Dashboard } from './panel.ts';
 

@@ -1,4 +1,7 @@
-/** Owns reading declarations of TypeScript: what a door exports, where each is declared, its comment, and its shape without bodies. */
+/**
+ * Owns reading declarations of TypeScript: the exports of an entry point, where each is declared, its comment, and its shape without
+ * bodies.
+ */
 
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -51,7 +54,7 @@ export function commentBefore({ text, comments }: Source, start: number): string
     .trim();
 }
 
-/** The names that a door exports, each from where it is declared, in the door's order. */
+/** The names that an entry point exports, each from where it is declared, in the entry point's order. */
 export async function exportsOf(root: URL, door: string): Promise<readonly Exported[]> {
   const source = await sourceOf(root, door);
   const found: Exported[] = [];
@@ -65,7 +68,7 @@ export async function exportsOf(root: URL, door: string): Promise<readonly Expor
 
 const nameOf = ({ local }: ExportSpecifier): string => ('name' in local ? local.name : local.value);
 
-/** The file behind an import: beside this one, or the door of a package. */
+/** The file behind an import: beside this one, or the entry point of a package. */
 function fileOf(root: URL, from: string, specifier: string): string {
   if (specifier.startsWith('.')) return new URL(specifier, new URL(from, 'file:///')).pathname.slice(1);
   const name = specifier.replace('@tidemark/', '');

@@ -1,4 +1,4 @@
-/** Owns docs/events.md: every event of the log with what its control has, as core declares it. */
+/** Owns docs/events.md: every event of the log with the fields of its control, as core declares it. */
 
 import { commentBefore, sourceOf } from './declarations.ts';
 

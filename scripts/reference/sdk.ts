@@ -1,10 +1,10 @@
-/** Owns docs/sdk.md: every export of the SDK's door, with its declaration and comment, by what it is for. */
+/** Owns docs/sdk.md: every export of the SDK's entry point, with its declaration and comment, by purpose. */
 
 import { type Exported, exportsOf } from './declarations.ts';
 
 const DOOR = 'libs/author/sdk/src/index.ts';
 
-/** Sections with the names they hold, in order; a type that is named nowhere goes to the last one, a value must be named. */
+/** Sections with their names, in order; an unlisted type goes to the last one, a value must be listed. */
 const SECTIONS: readonly (readonly [title: string, about: string, names: readonly string[]])[] = [
   [
     'Workflows',

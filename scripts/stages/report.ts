@@ -1,18 +1,18 @@
-/** Owns the end of a run of stages: what each took, what was missing, whether the budget held, and the closing line. */
+/** Owns the end of a run of stages: how long each took, what was missing, whether the budget held, and the closing line. */
 
 import type { CheckResult } from '../checks.ts';
 import type { Outcome, TestedFile } from '../run-tests.ts';
 import { QUICK_BUDGET_S, SLOW_FILE_S, SLOW_FILES } from './slow-files.ts';
 import { QUICK, stageOf } from './stages.ts';
 
-/** How many times the seconds that are wanted fail a run: a machine's moods are less. */
+/** Factor of the allowed seconds at which a run fails: a machine's moods are less. */
 const FILE_FAILS_TIMES = 4;
 const BUDGET_FAILS_TIMES = 2;
 
 /** Prints the table and, as the last line, `N passed, N failed, N skipped`; a check counts as a test. Returns the exit code. */
 export function finish(checks: readonly CheckResult[], outcomes: readonly Outcome[]): number {
   const files = outcomes.flatMap((outcome) => outcome.files);
-  // A run of chosen files shows nothing of a stage.
+  // A run of chosen files says nothing about a stage.
   const problems = outcomes.flatMap((outcome) => (outcome.isWhole ? timeProblems(outcome.files) : []));
   const lines = [...rowsOf(checks, outcomes), ...notesOf(files)];
   const missing = outcomes.flatMap((outcome) => outcome.missing);
@@ -41,7 +41,7 @@ function rowsOf(checks: readonly CheckResult[], outcomes: readonly Outcome[]): s
   return [`${'stage'.padEnd(width)}  seconds  what (of files: the sum of theirs, three at once)`, ...cells];
 }
 
-/** Files that belong on the list of slow files, or no longer. */
+/** Files that belong on the list of slow files, or no longer do. */
 function notesOf(files: readonly TestedFile[]): readonly string[] {
   return files.flatMap(({ file, seconds }) => {
     const isListed = Object.hasOwn(SLOW_FILES, file);
@@ -52,8 +52,8 @@ function notesOf(files: readonly TestedFile[]): readonly string[] {
 }
 
 /**
- * What is so slow that it fails the run: a file that is on no list, and all of those that `npm test` has together. What this
- * machine can do now is measured by the files of the list, which say what they take on a quiet one.
+ * What is so slow that it fails the run: a file that is on no list, and all such files of `npm test` together. The files of the list, whose
+ * usual times it holds, show how fast this machine is now.
  */
 export function timeProblems(files: readonly TestedFile[]): readonly string[] {
   const listed = files.filter(({ file }) => Object.hasOwn(SLOW_FILES, file));
@@ -73,7 +73,7 @@ export function timeProblems(files: readonly TestedFile[]): readonly string[] {
   return problems;
 }
 
-/** What the slow files of `npm test` take together. */
+/** Seconds of the slow files of `npm test` together. */
 export const quickListedS = (): number =>
   sum(Object.entries(SLOW_FILES).map(([file, { seconds }]) => (stageOf(file) === QUICK ? seconds : 0)));
 

@@ -1,6 +1,6 @@
 /**
- * Owns the list of test files that take longer than five seconds, and the time that `npm test` may take: whoever adds a slow
- * file says why it has to be one, and keeps the sum within the budget (held by test/stages.test.ts).
+ * Owns the list of test files that take longer than five seconds, and the time that `npm test` may take. An entry says why its file has to
+ * be slow; test/stages.test.ts keeps the sum within the budget.
  */
 
 /** A file that takes longer is on the list. */
@@ -9,7 +9,7 @@ export const SLOW_FILE_S = 5;
 export const QUICK_BUDGET_S = 520;
 
 export interface SlowFile {
-  /** As measured in a run of its stage, on a quiet machine of two cores; files are begun in this order. */
+  /** Measured in a run of its stage, on a quiet machine of two cores; files start in this order. */
   readonly seconds: number;
   /** Why it can't be quicker, or be divided. */
   readonly why: string;

@@ -1,12 +1,12 @@
 /**
- * Owns the stages of the tests: which files each has. A file that no long stage names belongs to `quick`, which is what
- * `npm test` runs; the long ones are added by `npm run verify` and CI. Must name every file once at most.
+ * Owns the stages of the tests: the files of each. A file that no long stage names belongs to `quick`, which is what `npm test` runs; `npm
+ * run verify` and CI add the long ones. Must name every file once at most.
  */
 
 export interface LongStage {
   /** What it proves. */
   readonly about: string;
-  /** Files, or folders with `/**` behind them, from the project's root. */
+  /** Files, or folders followed by `/**`, from the project's root. */
   readonly files: readonly string[];
 }
 
@@ -115,7 +115,7 @@ export function stageOf(file: string): string {
   return QUICK;
 }
 
-/** What vitest is to include and leave out for these stages; none given: every file. */
+/** Files that vitest includes and excludes for these stages; without stages: every file. */
 export function selectionOf(stages: readonly string[]): {
   readonly include: readonly string[];
   readonly exclude: readonly string[];

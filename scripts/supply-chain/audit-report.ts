@@ -1,6 +1,6 @@
 /**
- * Owns reading what `npm audit --json` says, and which of it stops a release: what is high or critical in what is shipped. Of what only
- * develops it, it is told. Pure.
+ * Owns reading the output of `npm audit --json`, and which faults stop a release: high or critical ones in what is shipped. It reports
+ * those of development tools. Pure.
  */
 
 /** The part of version 2 of the report that is read. */
@@ -11,7 +11,7 @@ export interface AuditReport {
 
 interface Vulnerability {
   readonly name: string;
-  /** Advisories of its own; a text names another vulnerable package, by which it is one. */
+  /** Its own advisories; a text names another vulnerable package that makes it one. */
   readonly via: readonly (string | Advisory)[];
   /** Where it lies, as in package-lock.json. */
   readonly nodes: readonly string[];
@@ -23,18 +23,18 @@ interface Advisory {
   readonly severity: string;
 }
 
-/** By the last part of an advisory's address (GHSA-…): why it doesn't concern us, and until when nobody needs to look again. */
+/** By the last part of an advisory's address (GHSA-…): why it doesn't concern us, and until when that needs no review. */
 export type AcceptedAdvisories = Readonly<Record<string, { readonly reason: string; readonly until: string }>>;
 
 export interface Judged {
-  /** What must be mended before anything is shipped. */
+  /** Faults to mend before anything is shipped. */
   readonly faults: readonly string[];
   readonly notes: readonly string[];
 }
 
 const STOPS = new Set(['high', 'critical']);
 
-/** Undefined: the text is no report, for there was no answer. */
+/** Undefined: the text is no report, since there was no answer. */
 export function reportOf(text: string): AuditReport | undefined {
   try {
     const said = JSON.parse(text) as Partial<AuditReport>;

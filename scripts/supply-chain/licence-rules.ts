@@ -1,6 +1,6 @@
 /**
- * Owns judging licences of dependencies against what is allowed (licences.json): what is shipped by one list, what only develops it by
- * that and another. What isn't known is refused, and so is an exception that nothing needs any more. Pure.
+ * Owns judging licences of dependencies by the allowed ones (licences.json): shipped packages by one list, development tools by that and
+ * another. An unknown licence is refused, and so is an exception that nothing needs any more. Pure.
  */
 import parse, { type Info } from 'spdx-expression-parse';
 import type { Lock, LockedPackage } from './lockfile.ts';
@@ -8,9 +8,9 @@ import type { Lock, LockedPackage } from './lockfile.ts';
 export interface LicencePolicy {
   /** SPDX ids; with an exception as `ID WITH EXCEPTION`. */
   readonly shipped: readonly string[];
-  /** Allowed beside these for what is not shipped. */
+  /** Also allowed for what is not shipped. */
   readonly toDevelop: readonly string[];
-  /** By name of the package: what its licence is in truth, and why that may be so. */
+  /** By name of the package: its actual licence, and why that is allowed. */
   readonly exceptions: Readonly<Record<string, { readonly licence: string; readonly reason: string }>>;
 }
 
@@ -26,7 +26,7 @@ export function licenceFaults(lock: Lock, shipped: ReadonlySet<string>, policy: 
     if (said !== undefined && isAllowed(said, allowed)) return [];
     if (named) used.add(one.name);
     const exception = named ? policy.exceptions[one.name] : undefined;
-    // It stands for this licence alone: a package that changes its own is looked at again.
+    // It holds for this licence alone: a package that changes its licence is reviewed again.
     if (exception !== undefined && (said === undefined || said === exception.licence)) return [];
     const what = said === undefined ? 'names no licence' : `is under ${said}, which is not allowed`;
     return [`${one.name} ${one.version} (${isShipped ? 'shipped' : 'to develop'}) ${what}`];
@@ -35,7 +35,7 @@ export function licenceFaults(lock: Lock, shipped: ReadonlySet<string>, policy: 
   return [...faults, ...stale.map((name) => `${name} is an exception that nothing needs: take it out`)].sort();
 }
 
-/** As it says; of a build for another platform, which isn't looked into here, as the package says that it is a build of. */
+/** Its own licence; a build for another platform, which isn't installed here, has that of the package that it is a build of. */
 export function licenceOf(lock: Lock, one: LockedPackage): string | undefined {
   if (one.licence !== undefined || !one.isPlatformBuild) return one.licence;
   const [scope] = one.name.split('/');
@@ -46,7 +46,7 @@ export function licenceOf(lock: Lock, one: LockedPackage): string | undefined {
   return undefined;
 }
 
-/** Of alternatives one has to be allowed, of what holds together each. What is no expression of SPDX is not allowed. */
+/** One of several alternatives must be allowed, and each of a conjunction. Anything but an SPDX expression is refused. */
 export function isAllowed(expression: string, allowed: readonly string[]): boolean {
   try {
     return holds(parse(expression), new Set(allowed));

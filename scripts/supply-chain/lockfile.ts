@@ -1,5 +1,5 @@
 /**
- * Owns reading package-lock.json and following what a package needs through it, as Node would find it. Judges nothing, and asks no
+ * Owns reading package-lock.json and following a package's dependencies through it, as Node would find them. Judges nothing, and queries no
  * registry: the same file gives the same answer on every machine.
  */
 import { existsSync, readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ interface LockEntry {
   readonly version?: string;
   readonly license?: unknown;
   readonly integrity?: string;
-  /** Of a link: where it leads. */
+  /** Target of a link. */
   readonly resolved?: string;
   readonly link?: boolean;
   readonly optional?: boolean;
@@ -24,18 +24,18 @@ interface LockEntry {
 }
 
 export interface LockedPackage {
-  /** Where it lies, from the root: `node_modules/pg`, `libs/model/core`. */
+  /** Its place from the root: `node_modules/pg`, `libs/model/core`. */
   readonly place: string;
   readonly name: string;
   readonly version: string;
-  /** As the manifest says it; undefined: it doesn't, or the package is for another platform and was never looked into. */
+  /** From its manifest; undefined: it names none, or the package is for another platform and was never read. */
   readonly licence: string | undefined;
   readonly integrity: string | undefined;
   /** A folder of this repository. */
   readonly isOwn: boolean;
-  /** One of several builds, of which a platform installs its own. */
+  /** One of several builds; each platform installs its own. */
   readonly isPlatformBuild: boolean;
-  /** Places of what it needs to run; sorted. */
+  /** Places of its runtime dependencies; sorted. */
   readonly needs: readonly string[];
   readonly develops: readonly string[];
 }
@@ -96,7 +96,7 @@ function licenceInstalled(rootFolder: string, place: string): string | undefined
   return licenceOf((JSON.parse(readFileSync(file, 'utf8')) as { readonly license?: unknown }).license);
 }
 
-/** The packages at these places and all that they need to run, by place, sorted. What is needed to develop them isn't followed. */
+/** The packages at these places and all their runtime dependencies, by place, sorted. Development dependencies aren't followed. */
 export function closureOf(lock: Lock, places: Iterable<string>): readonly LockedPackage[] {
   const seen = new Set<string>();
   const waiting = [...places];

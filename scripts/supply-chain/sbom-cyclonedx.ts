@@ -1,6 +1,6 @@
 /**
- * Owns the list of what is shipped in CycloneDX 1.6, as JSON. It depends on package-lock.json and the manifests alone: no time, no name of a
- * machine or registry, and its serial number is made of what it says. Pure.
+ * Owns the list of what is shipped in CycloneDX 1.6, as JSON. It depends on package-lock.json and the manifests alone: no time, no name of
+ * a machine or registry, and its serial number derives from its content. Pure.
  */
 import { createHash } from 'node:crypto';
 import { licenceOf } from './licence-rules.ts';
@@ -17,7 +17,7 @@ export function cycloneDxOf(lock: Lock, { name, description, packages, parts }: 
     { ref: subject, dependsOn: refsOf(lock, parts) },
     ...[...components.keys()].map((ref) => ({
       ref,
-      // One version may lie in several places, and find others there.
+      // One version may lie in several places, with other dependencies there.
       dependsOn: [
         ...new Set(packages.filter((one) => purlOf(one) === ref).flatMap((one) => refsOf(lock, one.needs))),
       ].sort(),
@@ -60,13 +60,13 @@ const licenceEntry = (licence: string): object =>
 
 const ALGORITHMS: Readonly<Record<string, string>> = { sha1: 'SHA-1', sha256: 'SHA-256', sha512: 'SHA-512' };
 
-/** Of the package's archive, as npm holds it against what it downloads. */
+/** Digest of the package's archive, against which npm checks a download. */
 export function hashOf(integrity: string): { readonly alg: string; readonly content: string } {
   const [, algorithm = '', digest = ''] = /^(\w+)-(\S+)/.exec(integrity) ?? [];
   return { alg: ALGORITHMS[algorithm]!, content: Buffer.from(digest, 'base64').toString('hex') };
 }
 
-/** A UUID (version 8) that stands for this text. */
+/** A UUID (version 8) that derives from this text. */
 export function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

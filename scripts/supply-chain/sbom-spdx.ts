@@ -1,6 +1,6 @@
 /**
- * Owns the list of what is shipped in SPDX 2.3, as JSON, with the same contents as that in CycloneDX. SPDX wants a time: it is given, so that
- * one commit has one list. Pure.
+ * Owns the list of what is shipped in SPDX 2.3, as JSON, with the same contents as that in CycloneDX. SPDX needs a time, which the caller
+ * gives, so that one commit has one list. Pure.
  */
 import { licenceOf } from './licence-rules.ts';
 import type { Lock, LockedPackage } from './lockfile.ts';

@@ -1,4 +1,4 @@
-/** Owns what leaves this repository: which packages make up what others install or run, and what is built into them. */
+/** Owns what leaves this repository: which packages others install or run, and what is built into them. */
 import { closureOf, type Lock, type LockedPackage } from './lockfile.ts';
 
 export interface Shipped {
@@ -7,18 +7,18 @@ export interface Shipped {
   readonly description: string;
   /** Everything in it, our own packages included, by place. */
   readonly packages: readonly LockedPackage[];
-  /** Those that it consists of; the others are what these need. */
+  /** The packages that it consists of; the others are their dependencies. */
   readonly parts: readonly string[];
 }
 
 const CONSOLE = 'libs/operate/console';
 const TESTKIT = 'libs/testkit';
-/** As .dockerignore has it. */
+/** As in .dockerignore. */
 const EXAMPLE_OF_IMAGE = 'examples/patterns';
 
 /**
- * What the console imports lies in the files that are built of it, though its manifest has it among what is needed to develop: nobody
- * installs it. test/supply-chain/sbom.test.ts holds this list against the imports.
+ * Packages that the console imports are in its built files, though its manifest has them among the development dependencies: nobody
+ * installs them. test/supply-chain/sbom.test.ts checks this list against the imports.
  */
 export const BUILT_INTO_CONSOLE = [
   '@fontsource-variable/inter',

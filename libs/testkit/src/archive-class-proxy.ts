@@ -18,7 +18,7 @@ import { text } from 'node:stream/consumers';
 import { giveOn, headersWithout, startHttpRelay } from './http-relay.ts';
 
 export interface ArchiveClassProxyOptions {
-  /** Address of the real server; credentials in it are not looked at. */
+  /** Address of the real server; credentials in it are ignored. */
   readonly server: string;
   readonly bucket: string;
   /** As the store's: empty, or with a slash at its end. */
@@ -29,13 +29,13 @@ export interface ArchiveClassProxyOptions {
 
 export interface AskedRestore {
   readonly name: string;
-  /** As they were asked for; null: they were not. */
+  /** As requested; null: not given. */
   readonly days: number | null;
   readonly tier: string | null;
 }
 
 export interface ArchiveClassProxy {
-  /** Where the bucket is to be reached with archive classes. */
+  /** Address of the bucket with archive classes. */
   readonly endpoint: string;
   /** Restores that were accepted, in their order. */
   readonly asked: readonly AskedRestore[];
@@ -75,9 +75,9 @@ class Proxying {
   readonly asked: AskedRestore[] = [];
   readonly #below: string;
   readonly #headsUntilReady: number;
-  /** Classes as they were told of last. */
+  /** Classes from the newest uploads. */
   readonly #classes = new Map<string, string>();
-  /** Those that a rule moved. */
+  /** Objects that a rule moved. */
   readonly #moved = new Map<string, string>();
   readonly #restores = new Map<string, Restore>();
 
@@ -113,7 +113,7 @@ class Proxying {
     giveOn(answer, response);
   }
 
-  /** Whether it took the answer upon itself. */
+  /** Whether it answered by itself. */
   #answerArchived(method: string, name: string, answer: IncomingMessage, response: ServerResponse): boolean {
     if (method === 'PUT' || method === 'DELETE') this.#forget(name);
     if (method !== 'HEAD' && method !== 'GET') return false;

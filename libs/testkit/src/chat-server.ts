@@ -24,7 +24,7 @@ export type Behaviour =
       readonly headers?: Record<string, string>;
       readonly body?: string;
     }
-  /** Answers with what the request's headers hold. */
+  /** Answers with the values of the request's headers. */
   | { readonly kind: 'echo'; readonly status: number }
   /** Sends the first pieces of the answer's stream, then destroys the connection (`reset`), or ends as if all was well. */
   | { readonly kind: 'cut'; readonly answer: ChatAnswer; readonly pieces: number; readonly how: 'reset' | 'end' }
@@ -43,7 +43,7 @@ export interface ChatRequest {
 export interface ChatServer {
   readonly url: string;
   readonly requests: readonly ChatRequest[];
-  /** What the next requests get, in order; the last one stays. */
+  /** Answers of the next requests, in order; the last one stays. */
   script(...behaviours: Behaviour[]): void;
   close(): Promise<void>;
 }

@@ -3,13 +3,13 @@
 export interface EventuallyOptions {
   /** Default 60,000: it only guards against hanging. */
   readonly timeoutMs?: number;
-  /** What is waited for; it stands in the error. */
+  /** The awaited condition, for the error. */
   readonly what?: string;
 }
 
-/** A source with a bug in it is waited for less (test/mutations/runner.ts). */
+/** A source with a mutation is waited for less (test/mutations/runner.ts). */
 const DEFAULT_TIMEOUT_MS = Number(process.env.TIDEMARK_TEST_WAIT_MS ?? 60_000);
-/** Pause between two looks; grows to the greatest, since long waits need no fine grain. */
+/** Pause between two polls; grows to the greatest, since long waits need no fine grain. */
 const FIRST_PAUSE_MS = 1;
 const PAUSE_MAX_MS = 25;
 

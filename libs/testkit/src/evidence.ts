@@ -1,7 +1,7 @@
 /**
- * Owns what a failed test prints beside its error: the newest lines of the processes and commands that its file started, and of
- * the logs of its own servers. Nobody reads them when a test passes, so they are kept instead of printed. Outside of tests lines of
- * processes go to standard error at once.
+ * Owns what a failed test prints beside its error: the newest lines of the processes and commands that its file started, and of the logs of
+ * its own servers. Nobody reads them when a test passes, so they are kept instead of printed. Outside of tests lines of processes go to
+ * standard error at once.
  */
 
 import { channel } from 'node:diagnostics_channel';
@@ -12,7 +12,7 @@ import path from 'node:path';
 const LINES_MAX = 200;
 /** Characters of a line that are kept. */
 const LINE_CHARS = 2_000;
-/** Servers of a file that have ended and whose logs are kept. */
+/** Ended servers of a file whose logs are kept. */
 const ENDED_LOGS_MAX = 6;
 /** How many lines of each log are printed. */
 const LOG_TAIL_LINES = 30;
@@ -23,7 +23,7 @@ const kept: string[] = [];
 const logs = new Map<string, string>();
 const endedLogs: string[] = [];
 
-/** Keeps a line of what the process named `source` printed. */
+/** Keeps a line of the process named `source`. */
 export function noteLine(source: string, line: string): void {
   const text = `${source}: ${line.slice(0, LINE_CHARS)}`;
   if (!isTested) {
@@ -34,7 +34,7 @@ export function noteLine(source: string, line: string): void {
   if (kept.length > LINES_MAX) kept.shift();
 }
 
-/** Keeps what a process printed, line by line; a function that takes its chunks. */
+/** Keeps a process's output, line by line; returns a function that takes its chunks. */
 export const noteOutput = (source: string) => (chunk: string | Uint8Array) => {
   const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
   for (const line of text.split('\n')) if (line.trim() !== '') noteLine(source, line);
@@ -49,7 +49,7 @@ channel('tidemark:test-output').subscribe((message) => {
 /** The log of a server that this process started. */
 export const noteLog = (name: string, file: string): void => void logs.set(file, name);
 
-/** That server is about to end, and its log with it. */
+/** Call it before that server ends, and its log with it. */
 export function endLog(file: string): void {
   const name = logs.get(file);
   if (name === undefined) return;
@@ -58,7 +58,7 @@ export function endLog(file: string): void {
   if (endedLogs.length > ENDED_LOGS_MAX) endedLogs.shift();
 }
 
-/** What there is to print, oldest first. Lines of processes are given once. */
+/** Everything to print, oldest first. Lines of processes are returned once. */
 export function takeEvidence(): string {
   const lines = kept.splice(0);
   const processes = lines.length > 0 ? [['--- processes', ...lines].join('\n')] : [];

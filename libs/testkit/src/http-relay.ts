@@ -1,7 +1,7 @@
 /**
- * Owns a way to a real HTTP server on which a test stands: it passes requests on unchanged (the Host header too, which signatures cover)
- * and decides what becomes of each: passed, answered otherwise, done with the answer lost, kept waiting. One that ends in an error is
- * cut off, as by a server that goes away.
+ * Owns a relay to a real HTTP server for tests: it passes requests on unchanged (the Host header too, which signatures cover) and decides
+ * the fate of each: passed, answered otherwise, done with the answer lost, kept waiting. One that ends in an error is cut off, as by a
+ * server that goes away.
  */
 
 import { Agent, createServer, type IncomingMessage, request as passOn, type ServerResponse } from 'node:http';
@@ -19,10 +19,10 @@ export interface HttpRelay {
   close(): Promise<void>;
 }
 
-/** `server`: its address; credentials in it are not looked at. */
+/** `server`: its address; credentials in it are ignored. */
 export async function startHttpRelay(server: string, relayed: Relayed): Promise<HttpRelay> {
   const { hostname, port } = new URL(server);
-  // A connection for each request: none that the server has closed is taken again.
+  // One connection per request: none that the server has closed is reused.
   const agent = new Agent({ keepAlive: false });
   const pass = (request: IncomingMessage): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
@@ -46,13 +46,13 @@ export async function startHttpRelay(server: string, relayed: Relayed): Promise<
   };
 }
 
-/** Gives the server's answer on. `headers`: names and values in turn. */
+/** Passes the server's answer on. `headers`: names and values in turn. */
 export function giveOn(answer: IncomingMessage, response: ServerResponse, headers = answer.rawHeaders): void {
   response.writeHead(answer.statusCode!, headers);
   answer.on('error', () => response.destroy()).pipe(response);
 }
 
-/** The answer's headers without those of which the lower-case name passes the test. */
+/** The answer's headers without those whose lower-case name passes the test. */
 export function headersWithout(answer: IncomingMessage, drop: (name: string) => boolean): string[] {
   return answer.rawHeaders.filter((_, at, all) => !drop(all[at - (at % 2)]!.toLowerCase()));
 }

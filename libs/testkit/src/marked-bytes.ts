@@ -1,6 +1,5 @@
 /**
- * Owns looking for what was said in the bytes of files, in whatever form it got there: as it is, as UTF-16, in base64, in hexadecimal.
- * Must not know what stores are.
+ * Owns searching the bytes of files for a text in any form: as it is, as UTF-16, in base64, in hexadecimal. Must not know what stores are.
  */
 
 import { readdir, readFile } from 'node:fs/promises';
@@ -24,7 +23,7 @@ function formsOf(mark: Mark): readonly Buffer[] {
 
 export const holdsMark = (bytes: Buffer, mark: Mark): boolean => formsOf(mark).some((form) => bytes.includes(form));
 
-/** Files below the folder that hold marks, by path in it, with `/`; those that end while they are looked at hold none. */
+/** Files below the folder that hold marks, by path in it, with `/`; those that vanish meanwhile hold none. */
 export async function filesWithMarkers(
   folder: string,
   marks: readonly Mark[],

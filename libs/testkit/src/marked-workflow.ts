@@ -1,6 +1,6 @@
 /**
- * Owns a workflow that says a marker of its own at each place where it can say anything, for tests that look where what was said got to.
- * Names stay readable whatever is encrypted (docs/encryption.md), so no marker is put into one.
+ * Owns a workflow that has a marker of its own at each place where it can say anything, for tests that search for where its words got to.
+ * Names stay readable whatever is encrypted (docs/encryption.md), so none contains a marker.
  */
 
 import type { Client } from '@tidemark/runtime';
@@ -27,7 +27,7 @@ export const PLACES = [
 ] as const;
 export type Place = (typeof PLACES)[number];
 
-/** A word that stands nowhere else, and that no dictionary of Postgres shortens. */
+/** A unique word that no dictionary of Postgres shortens. */
 export const marker = (who: string, place: Place | 'told'): string => `zq7${who}${place}k9qz`;
 
 const book = defineEffect({
@@ -39,7 +39,7 @@ const book = defineEffect({
   compensate: () => {},
 });
 
-/** What an effect or a step says; `who` begins the markers. */
+/** Words of an effect or a step; `who` begins the markers. */
 const model = () =>
   testModel(({ messages }) => {
     const [, who] = /zq7([a-z]+?)promptk9qz/.exec(JSON.stringify(messages)) ?? [];
@@ -128,7 +128,7 @@ export const marked = defineWorkflow({
   },
 });
 
-/** More than is kept in an event, and hardly to be packed. */
+/** More than an event holds, and hardly compressible. */
 function largeText(mark: string): string {
   let state = 1;
   let text = '';
@@ -144,11 +144,11 @@ export interface MarkedRun {
   readonly who: string;
   readonly id: string;
   readonly user: string;
-  /** Whom it remembers something of. */
+  /** The subject of its memories. */
   readonly about: string;
 }
 
-/** Runs one to its end, and another, `ID-falls`, that fails and is undone; each in a session of its own. */
+/** Runs one to its end, and another, `ID-falls`, that fails and is compensated; each in a session of its own. */
 export async function runMarked(client: Client, run: MarkedRun): Promise<void> {
   await runOne(client, run, false);
   await runOne(client, { ...run, id: `${run.id}-falls` }, true);

@@ -31,13 +31,13 @@ export class McpTestClient {
   }
 }
 
-/** What a server speaks over as over standard input and output, and a client at the other end of it. */
+/** A server's streams in place of standard input and output, and a client at the other end of them. */
 export interface McpPipes {
   readonly input: Readable;
   readonly output: Writable;
   /** A client that has listed the tools, so that it checks their answers. */
   connect(name: string): Promise<McpTestClient>;
-  /** The client goes away, which ends the server's input. */
+  /** The client leaves, which ends the server's input. */
   close(): void;
 }
 
@@ -48,7 +48,7 @@ export function mcpPipes(): McpPipes {
     output,
     async connect(name) {
       const client = new McpTestClient(name);
-      // Lines of messages on two streams, from whichever side.
+      // Lines of messages on two streams, in both directions.
       await client.client.connect(new StdioServerTransport(output, input));
       await client.client.listTools();
       return client;

@@ -1,5 +1,5 @@
 /**
- * Owns a BlobStore in memory whose faults are chosen by the test: it is away, loses blobs, or changes their bytes. For unit tests and
+ * Owns a BlobStore in memory with faults that the test chooses: it is unreachable, loses blobs, or changes their bytes. For unit tests and
  * simulation; it survives nothing. Without a fault it keeps the contract.
  */
 
@@ -22,12 +22,12 @@ export class MemoryBlobs implements BlobStore {
     this.#failing.push({ times, operation });
   }
 
-  /** Ends what `fail` began. */
+  /** Ends the effect of `fail`. */
   heal(): void {
     this.#failing.length = 0;
   }
 
-  /** Its last byte is another one from now on; what is put anew is whole. */
+  /** Changes its last byte from now on; a blob put again is whole. */
   damage(digest: string): void {
     const bytes = Uint8Array.from(this.#blobs.get(digest)!);
     bytes[bytes.length - 1]! ^= 1;
@@ -39,7 +39,7 @@ export class MemoryBlobs implements BlobStore {
     this.#blobs.delete(digest);
   }
 
-  /** What is there, whatever the faults. */
+  /** Its content, whatever the faults. */
   digests(): string[] {
     return [...this.#blobs.keys()].sort();
   }

@@ -1,7 +1,7 @@
 /**
- * Owns an ObjectStore in memory whose faults are chosen by the test: refusals, lost answers, changed and cut bytes, stale listings,
- * archived objects. For unit tests and simulation; it survives nothing. Several processes of a simulation share one instance. Without
- * a fault it keeps the contract; it is as strict as the strictest store (no object where a folder of others would be).
+ * Owns an ObjectStore in memory with faults that the test chooses: refusals, lost answers, changed and cut bytes, stale listings, archived
+ * objects. For unit tests and simulation; it survives nothing. Several processes of a simulation share one instance. Without a fault it
+ * keeps the contract; it is as strict as the strictest store (no object where a folder of others would be).
  */
 
 import { UnavailableError } from '@tidemark/core';
@@ -21,7 +21,7 @@ export class MemoryObjects implements ObjectStore {
   readonly #lying = new Map<string, (bytes: Uint8Array) => Uint8Array>();
   readonly #hidden = new Set<string>();
   #frozen: readonly string[] | undefined;
-  /** ColdReads that are still to be asked for, of those that are archived. */
+  /** Recalls that archived objects still need. */
   readonly #archived = new Map<string, number>();
 
   constructor(place = 'memory') {
@@ -38,7 +38,7 @@ export class MemoryObjects implements ObjectStore {
     this.#lostAnswers += times;
   }
 
-  /** From now on `read` gives other bytes: as many, the last one changed. An empty object becomes one byte. */
+  /** From now on `read` returns other bytes: as many, the last one changed. An empty object becomes one byte. */
   lie(name: string): void {
     this.#lying.set(name, (bytes) => {
       const changed = bytes.length === 0 ? new Uint8Array(1) : new Uint8Array(bytes);
@@ -47,7 +47,7 @@ export class MemoryObjects implements ObjectStore {
     });
   }
 
-  /** From now on `read` gives the first half alone. */
+  /** From now on `read` returns the first half alone. */
   truncate(name: string): void {
     this.#lying.set(name, (bytes) => bytes.slice(0, bytes.length >> 1));
   }
@@ -57,7 +57,7 @@ export class MemoryObjects implements ObjectStore {
     for (const name of names) this.#hidden.add(name);
   }
 
-  /** From now on `list` answers as if it were now: it lacks what is created, and has what is removed. */
+  /** From now on `list` answers as of this moment: it lacks what is created, and has what is removed. */
   freezeList(): void {
     this.#frozen = this.names();
   }
@@ -81,7 +81,7 @@ export class MemoryObjects implements ObjectStore {
     }
   }
 
-  /** What is there, whatever the faults; in the order of `list`. */
+  /** Its content, whatever the faults; in the order of `list`. */
   names(): string[] {
     return [...this.#objects.keys()].sort();
   }
@@ -92,7 +92,7 @@ export class MemoryObjects implements ObjectStore {
     return bytes && new Uint8Array(bytes);
   }
 
-  /** Loses the object behind everybody's back: for tests of what finds that out. */
+  /** Silently loses the object: for tests of what detects that. */
   lose(name: string): void {
     this.#objects.delete(name);
   }

@@ -1,4 +1,4 @@
-/** Owns the flags of Node under which tests run, and the programs with PGlite that they start. */
+/** Owns the flags of Node for tests, and for the programs with PGlite that they start. */
 
 /**
  * Compiles WebAssembly once, without optimising it: not worth it for what runs for a moment. Half of the processor time of

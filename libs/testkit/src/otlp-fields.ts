@@ -1,4 +1,4 @@
-/** Owns reading protobuf without a schema, and the values of attributes: what the tests' own collector decodes the wire with. */
+/** Owns reading protobuf without a schema, and the values of attributes, for the tests' own collector. */
 
 export type ReceivedValue = string | number | boolean | readonly ReceivedValue[] | null;
 

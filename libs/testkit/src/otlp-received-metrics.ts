@@ -1,4 +1,4 @@
-/** Owns decoding the metrics that the tests' own collector is sent (opentelemetry-proto, metrics.proto), one data point at a time. */
+/** Owns decoding metrics that the tests' own collector receives (opentelemetry-proto, metrics.proto), one data point at a time. */
 
 import {
   type Fields,

@@ -1,6 +1,6 @@
 /**
- * Owns a collector of the tests' own: takes OTLP traces and metrics over HTTP, as protobuf or JSON, and remembers every span as it came, so
- * that what comes twice is seen twice. Decodes the wire itself (opentelemetry-proto), by no code of those who encode it.
+ * Owns a collector of the tests' own: takes OTLP traces and metrics over HTTP, as protobuf or JSON, and keeps every span as it came, so
+ * that a repeated span is visible. Decodes the wire itself (opentelemetry-proto), with no code of the encoders.
  */
 
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -27,13 +27,13 @@ export interface ReceivedSpan {
 export interface OtlpReceiver {
   /** The base that OTEL_EXPORTER_OTLP_ENDPOINT names. */
   readonly endpoint: string;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly spans: readonly ReceivedSpan[];
   readonly metrics: readonly ReceivedMetric[];
   readonly requestCount: number;
   /** Of each request. */
   readonly headers: readonly IncomingMessage['headers'][];
-  /** Answers requests with this status from now on; 200 takes them. Undefined: never answers. */
+  /** Answers requests with this status from now on; 200 accepts them. Undefined: never answers. */
   answer(status: number | undefined): void;
   close(): Promise<void>;
 }

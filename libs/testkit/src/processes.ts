@@ -1,4 +1,4 @@
-/** Owns the service processes that tests and benchmarks start from source: their life, and what is read of them from outside. */
+/** Owns the service processes that tests and benchmarks start from source: their life, and measuring them from outside. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { noteLine } from './evidence.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 const TICKS_PER_S = 100;
-/** Characters of what a service wrote that the error of a failed start has. */
+/** Characters of a service's output in the error of a failed start. */
 const NEWEST_CHARS = 4_000;
 
 export interface ServiceProcess {
@@ -25,7 +25,7 @@ export interface ServiceProcess {
 
 /**
  * Starts a service from its source, with the flags of Node that services have, or others, and further ones from `TIDEMARK_SERVICE_FLAGS` (a
- * profile, for example); resolves when it says that it has started.
+ * profile, for example); resolves when it reports its start.
  */
 export async function startService(
   name: 'coordinator' | 'worker' | 'compactor',
@@ -36,7 +36,7 @@ export async function startService(
   const flags = [...nodeFlags, ...(process.env.TIDEMARK_SERVICE_FLAGS ?? '').split(' ').filter((flag) => flag !== '')];
   const child = spawn(process.execPath, [...flags, main], {
     cwd: ROOT,
-    // Of several on one machine one alone could have the usual port.
+    // Of several on one machine only one could have the default port.
     env: { TIDEMARK_API_PORT: '0', ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -87,7 +87,7 @@ export async function memoryBytes(pid: number): Promise<{ readonly now: number; 
   return { now: kilobytes('VmRSS') * 1_024, peak: kilobytes('VmHWM') * 1_024 };
 }
 
-/** Proportional share of memory, in bytes: what processes share is counted once. Throws when the process is gone. */
+/** Proportional share of memory, in bytes: shared memory is counted once. Throws when the process is gone. */
 export async function pssBytes(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
   return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1_024;

@@ -1,6 +1,6 @@
 /**
- * Owns an EventLog in memory whose faults are chosen by the test: appends that are held back, stored twice, or preceded by
- * someone else's records. For unit tests and simulation; it survives nothing, and says so.
+ * Owns an EventLog in memory with faults that the test chooses: appends that are delayed, stored twice, or preceded by someone else's
+ * records. For unit tests and simulation; it survives nothing, and says so.
  */
 
 import { CorruptError, LimitError, type Offset, type Partition, UnavailableError } from '@tidemark/core';
@@ -86,7 +86,7 @@ export class SimulatedLog implements EventLog {
     return this.poll(requests);
   }
 
-  /** What `read` answers now; at most so many records of each partition. */
+  /** The current answer of `read`; at most so many records of each partition. */
   poll(requests: readonly ReadRequest[], recordsMax = Number.POSITIVE_INFINITY): readonly ReadResult[] {
     return requests.map(({ partition, from, to = Number.POSITIVE_INFINITY }) => {
       const stored = this.#of(partition);

@@ -1,6 +1,6 @@
 /**
- * Owns a model for users' tests: answers by a function of the prompt, counts what it was asked, and costs what one says. No provider is
- * called. Tokens are counted by the same tokenizer as in production.
+ * Owns a model for users' tests: it answers by a function of the prompt, records its requests, and has a given price. It calls no provider,
+ * and counts tokens by the same tokenizer as in production.
  */
 
 import type { Model, ModelAnswer, ModelPrompt } from '@tidemark/runtime';
@@ -18,11 +18,11 @@ export interface TestModelOptions {
 }
 
 export interface TestModel extends Model {
-  /** What it was really asked, in order: a recorded call is not asked again. */
+  /** Requests that really reached it, in order: a recorded call is not repeated. */
   readonly prompts: readonly ModelPrompt[];
 }
 
-/** `answer` may throw, as a provider that fails would. Streamed, its text comes in pieces of a few characters. */
+/** `answer` may throw, as a failing provider would. Streamed, its text comes in pieces of a few characters. */
 export function testModel(
   answer: (prompt: ModelPrompt, call: number) => TestAnswer | Promise<TestAnswer>,
   { modelId = 'test-model', microsPerToken = 1, maxOutputTokens = 1_000, attempts = 3 }: TestModelOptions = {},

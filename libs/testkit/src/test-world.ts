@@ -1,7 +1,7 @@
 /**
- * Owns `testWorld`: a whole Tidemark in one process for users' tests, with time under control, effects that can be stubbed,
- * and a worker that dies exactly where the test says; another goes on, as in production. The runtime, the fold and the
- * rows are the real ones; the log is in memory.
+ * Owns `testWorld`: a whole Tidemark in one process for users' tests, with time under control, effects that can be stubbed, and a worker
+ * that dies exactly where the test says; another resumes, as in production. The runtime, the fold and the rows are the real ones; the log
+ * is in memory.
  */
 
 import { decodeRecord } from '@tidemark/codec';
@@ -69,15 +69,15 @@ export interface EffectCall {
 
 export interface TestWorldOptions {
   readonly workflows: readonly Definition[];
-  /** Told of every failure that was outlived. */
+  /** Called for every failure that was survived. */
   readonly onError?: (where: string, error: unknown) => void;
-  /** Told of each piece of a streamed answer. */
+  /** Called for each piece of a streamed answer. */
   readonly onDelta?: WorkerOptions['onDelta'];
-  /** Counts what is measured. */
+  /** Receives metrics. */
   readonly telemetry?: Telemetry;
-  /** What is done about secrets, where a definition doesn't say. */
+  /** What happens to secrets, where a definition doesn't say. */
   readonly secretPolicy?: SecretPolicy;
-  /** Draws traces of what happens, of each coordinator's life. */
+  /** Draws traces of each coordinator's life. */
   readonly traces?: (ports: Ports) => TraceSink;
 }
 
@@ -99,12 +99,12 @@ export class TestWorld {
   readonly #calls = new Map<string, EffectCall[]>();
   readonly #crashPoints: CrashPoint[] = [];
   #skippedMs = 0;
-  /** Ends what sleeps now, so that it looks at the time again. */
+  /** Wakes all sleepers, so that they check the time again. */
   #skip = new AbortController();
   #isClosed = false;
   #worker: Worker | undefined;
   #coordinator: Coordinator | undefined;
-  /** Ends the life of the current worker: what it writes from now on never arrives. */
+  /** Ends the life of the current worker: its later writes never arrive. */
   #kill: (() => void) | undefined;
   #crashCount = 0;
 
@@ -149,18 +149,18 @@ export class TestWorld {
     });
   }
 
-  /** The coordinator goes, and another comes; workers stay. */
+  /** The coordinator ends, and another starts; workers stay. */
   async restartCoordinator(): Promise<void> {
     await this.#coordinator?.stop();
     await this.#startCoordinator();
   }
 
-  /** What all of it runs on: for whoever reads its log and rows. */
+  /** The ports below it, for tests that read its log and rows. */
   get ports(): Ports {
     return this.#ports;
   }
 
-  /** What callers do besides starting: decide, signal, remember, raise budgets. */
+  /** Calls besides starting: decide, signal, remember, raise budgets. */
   get client(): Client {
     return this.#host.client;
   }
@@ -170,7 +170,7 @@ export class TestWorld {
     return (await rebuildCalls({ ...this.#ports, tokenizerById }, workflow, at as Sequence)).calls;
   }
 
-  /** Starts a workflow; the same id answers the same run. */
+  /** Starts a workflow; the same id returns the same run. */
   start<Input, Output>(
     definition: Definition<Input, Output>,
     input: NoInfer<Input>,
@@ -213,15 +213,15 @@ export class TestWorld {
   }
 
   /**
-   * Lets time fly until the promise settles, a second every few milliseconds: for waits that begin on the way, such as the
-   * one before something irreversible is undone. A call of 300 ms takes 30 s then: stub what is slow.
+   * Advances time until the promise settles, a second every few milliseconds: for waits that begin on the way, such as the one before
+   * something irreversible is compensated. A call of 300 ms takes 30 s then: stub slow effects.
    */
   async fastForward<T>(end: Promise<T>): Promise<T> {
     let isOver = false;
     const over = end.finally(() => {
       isOver = true;
     });
-    // The caller is told of a failure by what is returned.
+    // The returned promise reports a failure to the caller.
     over.catch(() => {});
     while (!isOver) {
       this.advance(FAST_FORWARD_MS);
@@ -240,7 +240,7 @@ export class TestWorld {
     if (this.#isClosed) return;
     await this.#worker?.stop(0);
     await this.#host.close();
-    // What dead workers still sleep over, such as the time-out of the call that they died in, holds no process.
+    // Sleeps of dead workers, such as the time-out of the call in which they died, keep no process alive.
     this.#isClosed = true;
     this.#skip.abort();
   }
@@ -278,7 +278,7 @@ export class TestWorld {
       if (life.signal.aborted) return;
       life.abort();
       this.#crashCount++;
-      // A dead process beats no more; here its beats are taken away instead.
+      // A dead process beats no more; here its beats are removed instead.
       void worker.die().then(() => this.#startWorker());
     };
     await worker.start();
@@ -298,7 +298,7 @@ export class TestWorld {
     };
   }
 
-  /** The world's log as the worker sees it: once it is dead, what it sends never arrives and nothing answers it. */
+  /** The world's log as the worker sees it: once it is dead, its writes never arrive and nothing answers it. */
   #mortalLog(life: AbortSignal): EventLog {
     const log = this.#ports.log;
     return Object.assign(Object.create(log) as EventLog, {

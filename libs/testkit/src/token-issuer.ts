@@ -6,9 +6,9 @@ import { exportJWK, generateKeyPair, importJWK, type JWTPayload, SignJWT } from 
 import { type Configuration, Provider } from 'oidc-provider';
 
 export const AUDIENCE = 'https://tidemark.example/api';
-/** A program that people log in with, without a secret. */
+/** A program with which people log in, without a secret. */
 export const DEVICE_CLIENT = 'tidemark-cli';
-/** Of what each client's tokens say, by its id. */
+/** Claims of each client's tokens, by its id. */
 const CLAIMS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   ci: { tenant: 'acme', roles: ['operator', 'astronaut'] },
   other: { tenant: 'globex', roles: ['viewer'] },
@@ -36,7 +36,7 @@ export class TokenIssuer {
   #keys: readonly SigningKey[];
   #keyCount = 1;
   #provider: Provider | undefined;
-  /** Questions for its keys so far. */
+  /** Requests for its keys so far. */
   keysAskedCount = 0;
 
   private constructor(key: SigningKey) {
@@ -65,7 +65,7 @@ export class TokenIssuer {
     return token;
   }
 
-  /** A token with the issuer's own signature that says whatever a test wants. */
+  /** A token with the issuer's own signature and the test's claims. */
   async signed(claims: JWTPayload, { namesKey = true, ...header }: SignedAs = {}): Promise<string> {
     const key = await importJWK(this.#key, 'RS256');
     return new SignJWT({ iss: this.issuer, aud: AUDIENCE, sub: 'ci', tenant: 'acme', ...claims })
@@ -98,12 +98,12 @@ export class TokenIssuer {
     return { kty, n, e, kid, alg, use };
   }
 
-  /** From now on it signs with another key, and knows the old one no more. */
+  /** From now on it signs with another key, and forgets the old one. */
   async rotate(): Promise<void> {
     await this.#hold([await this.#newKey()]);
   }
 
-  /** From now on it signs with another key, and publishes those before it too. */
+  /** From now on it signs with another key, and publishes the earlier ones too. */
   async addKey(): Promise<void> {
     await this.#hold([...this.#keys, await this.#newKey()]);
   }

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 /**
- * The compactor process: archives what is no longer hot, and reports how large the log is. Without an archive it reports alone, and
- * the log grows for ever.
+ * The compactor process: archives what is no longer hot, and reports how large the log is. Without an archive it only reports, and the log
+ * grows without bound.
  */
 
 import { configFromEnv, failureReporter, giveWay, logLine, openCluster, runService, warningLine } from '@tidemark/host';
 import { startGrowthReport } from '@tidemark/runtime';
 
 await runService('compactor', async ({ answerProbes }) => {
-  // History can wait; whoever commits on the same machine does not.
+  // History can wait, and must not slow those that commit on the same machine.
   giveWay();
   const config = configFromEnv(process.env);
   await answerProbes(config.healthListen);

@@ -27,7 +27,7 @@ export async function serveApi(
   api: ApiConfig,
   onError: OnError,
 ): Promise<Listening> {
-  // Without modules nothing is started by name here; all else is served.
+  // Without modules nothing can be started by name here; everything else is served.
   const modules = config.workflowModules;
   const definitions = modules.length === 0 ? [] : await loadDefinitions(modules, process.cwd());
   const access = api.access === null ? localAccess(host, onError) : openAccess(host, api.access, { onError });
@@ -59,7 +59,7 @@ export async function serveApi(
   }
 }
 
-/** Everybody on this machine is the owner; what they do is written down all the same. */
+/** Every caller on this machine is the owner; the audit records their actions all the same. */
 function localAccess(host: Host, onError: OnError) {
   const audit = auditTrail(host, { onError });
   audit.start();

@@ -21,7 +21,7 @@ await runService('worker', async ({ leave, answerProbes }) => {
   await answerProbes(config.healthListen);
   const definitions = await loadDefinitions(config.workflowModules, process.cwd());
   const onError = failureReporter();
-  // A worker that left by a notice is started again where it was, on a machine that goes: it stays, unready, and takes nothing.
+  // A worker that left by a notice is restarted on the same machine, which will end: it stays, unready, and takes no work.
   const onNotice = (source: string): void => logLine('warn', 'worker waits on a machine that goes', { source });
   await noSpotNotice({ ...config.spotNotice, onNotice, onError });
   const host = await openCluster(config, { onWarning: warningLine, listens: true });

@@ -1,13 +1,13 @@
-/** Owns what is written to files so that it outlives the machine's death, reading what is a plain file alone, and the codes of file systems' errors. */
+/** Owns writing files so that they outlive the machine's death, reading plain files alone, and the codes of file systems' errors. */
 
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { InvalidError, LimitError } from '@tidemark/core';
 
-/** A pipe without a writer would keep whoever opens it waiting. */
+/** Opening a pipe without a writer would block. */
 const PLAIN = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Writes a file that isn't there yet, and returns once the disk has its bytes. Throws `EEXIST` when it is there. */
+/** Writes a new file, and returns once the disk has its bytes. Throws `EEXIST` when it exists. */
 export async function writeDurably(file: string, bytes: Uint8Array): Promise<void> {
   const handle = await open(file, 'wx');
   try {
@@ -19,8 +19,8 @@ export async function writeDurably(file: string, bytes: Uint8Array): Promise<voi
 }
 
 /**
- * For reading. Throws `InvalidError` (`path-linked`, `path-not-plain`: a folder, a pipe, a device) and the file system's errors. `shown`: its name to
- * people.
+ * Opens a file for reading. Throws `InvalidError` (`path-linked`, `path-not-plain`: a folder, a pipe, a device) and the file system's
+ * errors. `shown`: its name in errors.
  */
 export async function openPlain(file: string, shown = file): Promise<FileHandle> {
   const handle = await open(file, PLAIN).catch((error: unknown) => {
@@ -37,7 +37,7 @@ export async function openPlain(file: string, shown = file): Promise<FileHandle>
   }
 }
 
-/** The whole of a plain file. Throws as `openPlain` does, and `LimitError` (`file-too-large`). */
+/** Reads the whole of a plain file. Throws as `openPlain` does, and `LimitError` (`file-too-large`). */
 export async function readPlain(file: string, maxBytes: number, shown = file): Promise<Buffer> {
   const handle = await openPlain(file, shown);
   try {
@@ -69,7 +69,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Makes one folder, never those above it; returns whether it was not there. Throws `ENOENT` when the one above it is not. */
+/** Creates one folder, never those above it; returns whether it was missing. Throws `ENOENT` when the one above it is missing. */
 export async function makeFolder(folder: string): Promise<boolean> {
   try {
     await mkdir(folder);

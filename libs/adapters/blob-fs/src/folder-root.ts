@@ -2,11 +2,11 @@
  * Owns reading and writing below a folder that somebody named, and never outside of it (as Go's os.Root): no name leads out, and no link
  * below it is followed. A file is replaced whole and durably. Must not know what the files mean.
  *
- * W1 A link, or what is no plain file, is refused where a file or a folder should be; what it leads to is neither read nor written.
- * W2 What is removed was made here: drafts lie in a folder of their own, under random names.
+ * W1 A link, or anything but a plain file, is refused where a file or a folder should be; its target is neither read nor written.
+ * W2 Removal deletes only drafts that this code wrote: they lie in a folder of their own, under random names.
  *
- * On Linux every folder on the way is held open, and what is in it is reached through that descriptor (`/proc/self/fd`), so that nobody can
- * put a link in its place meanwhile. Elsewhere the way is looked at right before it is gone, which leaves a moment.
+ * On Linux every folder on the way is kept open, and its content is reached through that descriptor (`/proc/self/fd`), so that nobody can
+ * put a link in its place meanwhile. Elsewhere each folder is checked right before it is used, which leaves a moment.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -20,7 +20,7 @@ import { NAME_MAX_CHARS, NAME_PART_MAX_BYTES } from './limits.ts';
 const DESCRIPTORS = process.platform === 'linux' && existsSync('/proc/self/fd') ? '/proc/self/fd' : undefined;
 const FOLDER = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
 const DRAFT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.part$/;
-/** What Windows takes for a device, with whatever ending. */
+/** Names that Windows takes for a device, with any ending. */
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
 /** Whether it is a relative path of plain names, with `/` between them, that leads to no other place on any system. */
@@ -30,24 +30,25 @@ export const isNameWithin = (name: string): boolean =>
 const isPart = (part: string): boolean =>
   !['', '.', '..'].includes(part) && Buffer.byteLength(part) <= NAME_PART_MAX_BYTES && !DEVICE.test(part);
 
-/** Where a file is to be found while its folder is held. */
+/** Where to reach a file while its folder is open. */
 interface Place {
   readonly file: string;
   readonly folder: FileHandle;
 }
 
 export interface FolderRootOptions {
-  /** Name of the folder in it that drafts lie in; gone while there are none. */
+  /** Name of the folder of drafts inside the root; it exists only while there are drafts. */
   readonly drafts: string;
-  /** How a new file is written, so that it outlives the machine; tests let it fail. */
+  /** Writes a new file so that it outlives the machine; tests make it fail. */
   readonly writeNew?: ((file: string, bytes: Uint8Array) => Promise<void>) | undefined;
 }
 
 /**
- * What it throws: `InvalidError` (`path-linked`, `path-outside`, `path-not-plain`), and the file system's errors.
+ * A folder that somebody named. Its methods throw `InvalidError` (`path-linked`, `path-outside`, `path-not-plain`), and the file system's
+ * errors.
  */
 export class FolderRoot {
-  /** Absolute, and without links: the folder that was named may itself be one. */
+  /** Absolute, and without links: the named folder may itself be one. */
   readonly path: string;
   readonly #drafts: string;
   readonly #writeNew: (file: string, bytes: Uint8Array) => Promise<void>;
@@ -58,7 +59,7 @@ export class FolderRoot {
     this.#writeNew = writeNew;
   }
 
-  /** Made when absent where `makes`. Undefined: it isn't there. */
+  /** Opens the folder, and creates it when it is missing and `makes` is set. Undefined: it is missing. */
   static async open(
     folder: string,
     options: FolderRootOptions & { readonly makes: boolean },
@@ -70,22 +71,22 @@ export class FolderRoot {
     return new FolderRoot(found, options);
   }
 
-  /** Undefined: it isn't there. Throws `LimitError` (`file-too-large`). */
+  /** Reads a file. Undefined: it is missing. Throws `LimitError` (`file-too-large`). */
   read(name: string, maxBytes: number): Promise<Buffer | undefined> {
     return unlessAbsent(this.#in(name, false, ({ file }) => readPlain(file, maxBytes, path.join(this.path, name))));
   }
 
-  /** For reading; undefined: it isn't there. */
+  /** Opens a file for reading; undefined: it is missing. */
   openFile(name: string): Promise<FileHandle | undefined> {
     return unlessAbsent(this.#in(name, false, ({ file }) => openPlain(file, path.join(this.path, name))));
   }
 
-  /** Of itself, where it is a link; undefined: it isn't there. */
+  /** Describes the entry itself, also where it is a link; undefined: it is missing. */
   stat(name: string): Promise<BigIntStats | undefined> {
     return unlessAbsent(this.#in(name, false, ({ file }) => lstat(file, { bigint: true })));
   }
 
-  /** Makes the file what is given, at once and durably, with the folders on its way. */
+  /** Replaces the file's content at once and durably, and creates the folders on its way. */
   write(name: string, bytes: Uint8Array): Promise<void> {
     return this.#in(name, true, ({ file, folder }) =>
       this.#in(`${this.#drafts}/${randomUUID()}.part`, true, async (draft) => {
@@ -101,7 +102,7 @@ export class FolderRoot {
     );
   }
 
-  /** Gives the file another name; what is there already is never overwritten. Returns the name. */
+  /** Renames the file; never overwrites an existing one. Returns the name. */
   move(name: string, to: string): Promise<string> {
     return this.#in(name, false, (from) =>
       this.#in(to, true, async (there) => {
@@ -116,18 +117,18 @@ export class FolderRoot {
     );
   }
 
-  /** Removes drafts that nobody is writing any more: only who knows that nobody else writes here may call it. */
+  /** Removes drafts that nobody is writing any more. Call it only when nobody else writes here. */
   async tidy(): Promise<void> {
     const drafts = this.#in(`${this.#drafts}/any`, false, async ({ file }) => {
       const here = path.dirname(file);
       for (const left of await readdir(here)) if (DRAFT.test(left)) await unlink(path.join(here, left));
     });
     await unlessAbsent(drafts);
-    // What others have put there stays, with it.
+    // The folder stays where others have put something into it.
     await rmdir(path.join(this.path, this.#drafts)).catch(() => {});
   }
 
-  /** Does the work where the name leads, in a folder that is held meanwhile; those on the way are made where `makes`. */
+  /** Does the work where the name leads, in a folder that stays open meanwhile; creates the folders on the way where `makes` is set. */
   async #in<T>(name: string, makes: boolean, work: (place: Place) => Promise<T>): Promise<T> {
     if (!isNameWithin(name)) {
       const message = `${JSON.stringify(name.slice(0, 200))} is no name within ${this.path}: give a relative path of plain names.`;
@@ -160,7 +161,7 @@ async function openFolder(folder: string, shown: string): Promise<FileHandle> {
   try {
     return await open(folder, FOLDER);
   } catch (error) {
-    // Which of the two a link is answered with differs between systems.
+    // Systems differ in which of the two they answer for a link.
     if (['ELOOP', 'ENOTDIR'].includes(codeOf(error))) await refuseLink(folder, shown);
     throw error;
   }
@@ -172,7 +173,7 @@ export async function refuseLink(file: string, shown = file): Promise<void> {
   if (found?.isSymbolicLink() === true) throw linkError(shown);
 }
 
-/** Where a file stands in place of a folder nothing is in it. */
+/** A file in place of a folder holds nothing. */
 async function unlessAbsent<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

@@ -1,8 +1,8 @@
 /**
- * Owns the BlobStore in a folder: `ab/cd/abcd…` by SHA-256, temporary files in `writing/`. Invariants: a file under its
- * digest is whole and durable before the name exists (write, fsync, rename, fsync of the folder); `put` returns once the folders
- * that name it are durable, also when it was there already; what `get` returns has the digest it was asked for. Several processes
- * may share the folder. Must not make the folder again when it is gone (a disk that is not mounted): what is in it would seem lost.
+ * Owns the BlobStore in a folder: `ab/cd/abcd…` by SHA-256, temporary files in `writing/`. Invariants: a file under its digest is whole and
+ * durable before the name exists (write, fsync, rename, fsync of the folder); `put` returns once the folders that name it are durable, also
+ * when the file existed; what `get` returns has the requested digest. Several processes may share the folder. Must not create the folder
+ * again when it vanished (a disk that is not mounted): its content would seem lost.
  */
 
 import { hash } from 'node:crypto';
@@ -16,7 +16,7 @@ import { FILES_OPEN_MAX } from './limits.ts';
 import { removeLeftBehind, temporaryName } from './temporary-files.ts';
 
 export interface FsBlobsOptions {
-  /** Made when absent. */
+  /** Created when missing. */
   readonly folder: string;
 }
 
@@ -25,8 +25,8 @@ const WRITING = 'writing';
 const USE: FolderUse = { of: 'blobs', invalid: 'blob-folder-invalid', unavailable: 'blobs-unavailable' };
 
 /**
- * Opens the folder and removes what dead processes left half written. Throws `ConfigError` (`blob-folder-invalid`) when
- * the path is no folder, `UnavailableError` when it can't be made. A folder that can only be read serves reads.
+ * Opens the folder and removes what dead processes left half written. Throws `ConfigError` (`blob-folder-invalid`) when the path is no
+ * folder, `UnavailableError` when it can't be created. A read-only folder serves reads.
  */
 export async function openFsBlobs(options: FsBlobsOptions): Promise<BlobStore> {
   const folder = new GuardedFolder(options.folder, USE);
@@ -95,7 +95,7 @@ class FsBlobs implements BlobStore {
     }
   }
 
-  /** What is being written is finished. */
+  /** Waits for writes under way. */
   async close(): Promise<void> {
     await this.#writes.settled();
   }
@@ -104,7 +104,7 @@ class FsBlobs implements BlobStore {
     return path.join(this.#folder, blobPath(digest));
   }
 
-  /** What is there already is compared and, when damaged, replaced: after a `put`, `get` works. */
+  /** Compares an existing file and replaces a damaged one: after a `put`, `get` works. */
   async #store(digest: string, bytes: Uint8Array): Promise<void> {
     const file = this.#file(digest);
     const held = await this.#guard.guarded(() => readFile(file), 'ENOENT');
@@ -129,7 +129,7 @@ class FsBlobs implements BlobStore {
     }
   }
 
-  /** A name is durable once its folder is, and those that name that folder: once a shard, whoever of several writers made it. */
+  /** A name is durable once its folder is, and the folders that name that one. Runs once for each shard, whichever writer created it. */
   async #nameDurably(shard: string): Promise<void> {
     await syncFolder(shard);
     if (this.#durableShards.has(shard)) return;

@@ -1,8 +1,8 @@
 /**
  * Owns the ObjectStore in a folder: objects are files under their names, temporary files lie in `.writing/`, which is no object's name.
  * Invariants (O1): a file is whole and durable before it has its name (write, fsync), and gets it by link(2), which succeeds for one of
- * several and never replaces anything; `create` returns once the folders that name it are durable, also when it answers false. Several
- * processes may share the folder. Must not make the folder again when it is gone (a disk that is not mounted): what is in it would seem
+ * several and never replaces anything; `create` returns once the folders that name it are durable, also when it returns false. Several
+ * processes may share the folder. Must not create the folder again when it vanished (a disk that is not mounted): its content would seem
  * lost.
  */
 
@@ -15,18 +15,18 @@ import { FILES_OPEN_MAX, FOLDERS_KNOWN_MAX } from './limits.ts';
 import { removeLeftBehind, temporaryName } from './temporary-files.ts';
 
 export interface FsObjectsOptions {
-  /** Made when absent. Its file system must have hard links. */
+  /** Created when missing. Its file system must have hard links. */
   readonly folder: string;
 }
 
 const WRITING = '.writing';
 const USE: FolderUse = { of: 'objects', invalid: 'object-folder-invalid', unavailable: 'objects-unavailable' };
-/** Nothing is there, or a folder of other objects, or an object where a folder would be. */
+/** The path is missing, or is a folder of other objects, or has an object where a folder would be. */
 const ABSENT = ['ENOENT', 'ENOTDIR', 'EISDIR'];
 
 /**
- * Opens the folder and removes what dead processes left half written. Throws `ConfigError` (`object-folder-invalid`) when
- * the path is no folder, `UnavailableError` when it can't be made. A folder that can only be read serves reads.
+ * Opens the folder and removes what dead processes left half written. Throws `ConfigError` (`object-folder-invalid`) when the path is no
+ * folder, `UnavailableError` when it can't be created. A read-only folder serves reads.
  */
 export async function openFsObjects(options: FsObjectsOptions): Promise<ObjectStore> {
   const folder = new GuardedFolder(options.folder, USE);
@@ -116,21 +116,21 @@ class FsObjects implements ObjectStore {
     }
   }
 
-  /** Whether the file got the name, and nothing had it before. */
+  /** Whether this call gave the file the name, which nothing had before. */
   async #name(temporary: string, file: string): Promise<boolean> {
     try {
       await link(temporary, file);
       return true;
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error;
-      // A network's file system may have done it and lost the answer, and meet its own work when it asks again.
+      // A network's file system may have done it and lost the answer; its retry then meets its own work.
       if ((await stat(temporary)).nlink > 1) return true;
       if (await isFile(file)) return false;
       throw error;
     }
   }
 
-  /** A name is durable once its folder is, and those that name that folder, whoever made them. */
+  /** A name is durable once its folder is, and the folders that name that one, whoever created them. */
   async #makeDurable(file: string): Promise<void> {
     const made: string[] = [];
     let folder = path.dirname(file);
@@ -143,12 +143,12 @@ class FsObjects implements ObjectStore {
     for (const each of made) this.#durable.add(each);
   }
 
-  /** Someone removed folders, which are here again: `made` and those on the way from there to the file. */
+  /** Someone removed folders, and this process created them again: `made` and those from there down to the file. */
   #forget(made: string, file: string): void {
     for (let at = path.dirname(file); at.length >= made.length; at = path.dirname(at)) this.#durable.delete(at);
   }
 
-  /** `folder` ends with a slash, or is empty: all. */
+  /** `folder` ends with a slash, or is empty for all. */
   async *#below(folder: string, prefix: string): AsyncIterable<string> {
     for (const entry of await this.#entries(folder)) {
       const name = `${folder}${entry}`;
@@ -158,7 +158,7 @@ class FsObjects implements ObjectStore {
     }
   }
 
-  /** Folders with a slash at their end, which makes the order that of whole names. What is no object's is not there. */
+  /** Folders have a slash at their end, so that the order is that of whole names. Names that no object can have are left out. */
   async #entries(folder: string): Promise<string[]> {
     const read = () => readdir(path.join(this.place, folder), { withFileTypes: true });
     const entries = (await this.#guard.guarded(read, ...ABSENT)) ?? [];
@@ -169,7 +169,7 @@ class FsObjects implements ObjectStore {
   }
 }
 
-/** False: nothing, or something else. */
+/** False: it is missing, or is something else. */
 async function isFile(file: string): Promise<boolean> {
   try {
     return (await stat(file)).isFile();

@@ -1,6 +1,6 @@
 /**
- * Owns how a folder of stored things is opened, and what file systems' refusals mean: which error of ours each becomes, and what a
- * person can do about it.
+ * Owns how a storage folder is opened, and what file systems' refusals mean: which of our errors each becomes, and what a person can do
+ * about it.
  */
 
 import { mkdir, stat } from 'node:fs/promises';
@@ -26,7 +26,10 @@ export class GuardedFolder {
     this.#use = use;
   }
 
-  /** Makes it, durably, when absent. Throws `ConfigError` when the path is no folder, `UnavailableError` when it can't be made. */
+  /**
+   * Creates the folder, durably, when it is missing. Throws `ConfigError` when the path is no folder, `UnavailableError` when it can't be
+   * created.
+   */
   async make(): Promise<void> {
     try {
       const made = await mkdir(this.path, { recursive: true });
@@ -41,12 +44,12 @@ export class GuardedFolder {
     }
   }
 
-  /** Nothing is missing from a folder that isn't there: throws `UnavailableError` then. */
+  /** Throws `UnavailableError` when the folder itself is missing, since then no single file counts as missing. */
   async check(): Promise<void> {
     await this.guarded(() => stat(this.path));
   }
 
-  /** Undefined for an error of the expected codes; every other is `UnavailableError`. */
+  /** Returns undefined for an error of the expected codes; throws `UnavailableError` for every other. */
   async guarded<T>(work: () => Promise<T>, ...expected: readonly string[]): Promise<T | undefined> {
     try {
       return await work();
@@ -77,10 +80,10 @@ function reasonOf(error: unknown): string | undefined {
   return REASONS[code];
 }
 
-/** What file systems without hard links answer. */
+/** The codes of file systems without hard links. */
 const NO_LINKS: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 
-/** What a person can do something about. */
+/** Errors that a person can do something about. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'it is gone, or a folder in it',
   ENOSPC: 'the disk is full',

@@ -1,4 +1,4 @@
-/** The door of @tidemark/blob-fs. */
+/** Entry point of @tidemark/blob-fs. */
 
 export { type FsBlobsOptions, openFsBlobs } from './fs-blobs.ts';
 export { type FsObjectsOptions, openFsObjects } from './fs-objects.ts';

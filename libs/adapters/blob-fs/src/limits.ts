@@ -2,9 +2,9 @@
 
 /** Blobs or objects written or read at once; more wait. Bounds open files and memory. */
 export const FILES_OPEN_MAX = 32;
-/** A temporary file of another machine (a shared folder) is left behind for sure when it is older than this. */
+/** Age after which a temporary file of another machine (a shared folder) certainly was left behind. */
 export const FOREIGN_TEMPORARY_MAX_MS = 24 * 60 * 60 * 1_000;
-/** Folders of objects whose names are remembered as durable; beyond it they are synced once more. */
+/** Folders of objects whose names are remembered as durable; any others are synced again. */
 export const FOLDERS_KNOWN_MAX = 10_000;
 /** Longest path below a folder that somebody named, in characters. */
 export const NAME_MAX_CHARS = 1_000;

@@ -1,7 +1,7 @@
 /**
- * Owns the names of temporary files and which of them were left behind. A name says the machine, the process and its
- * start, so that a file of a living process is never taken for rubbish, even when process ids are used again (in a
- * container every process may be number 1).
+ * Owns the names of temporary files, and finding those that were left behind. A name contains the machine, the process and its start, so
+ * that a file of a living process is never taken for a leftover, even when process ids are used again (in a container every process may be
+ * number 1).
  */
 
 import { readdir, stat, unlink } from 'node:fs/promises';

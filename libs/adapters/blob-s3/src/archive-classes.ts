@@ -1,11 +1,11 @@
 /**
- * Owns what is known of S3's archive classes: which objects have to be restored before they are read, how that is asked for, and how
- * long it takes. Source: Amazon S3 User Guide, "Archive retrieval options" and "Working with archived objects".
+ * Owns the rules of S3's archive classes: which objects have to be restored before they are read, how to request that, and how long it
+ * takes. Source: Amazon S3 User Guide, "Archive retrieval options" and "Working with archived objects".
  */
 
 import type { HeadObjectCommandOutput, RestoreRequest } from '@aws-sdk/client-s3';
 
-/** How fast, at which price. `Expedited` is not to be had of the deep archive. */
+/** Speed and price of a restore. The deep archive has no `Expedited`. */
 export type RestoreTier = 'Expedited' | 'Standard' | 'Bulk';
 
 /** Storage classes, and tiers into which Intelligent-Tiering moves objects by itself. */
@@ -23,10 +23,10 @@ const LONGEST_MS: Readonly<Record<ArchiveClass, Readonly<Record<RestoreTier, num
   DEEP_ARCHIVE_ACCESS: DEEP,
 };
 
-/** What a restore typically takes at most, in milliseconds; null: nobody says. */
+/** Longest usual time of a restore, in milliseconds; null: unknown. */
 export const restoreLongestMs = (archive: ArchiveClass, tier: RestoreTier): number | null => LONGEST_MS[archive][tier];
 
-/** Undefined: it is read at once. */
+/** Undefined: the object is readable at once. */
 export function archiveClassOf({ StorageClass, ArchiveStatus }: HeadObjectCommandOutput): ArchiveClass | undefined {
   return ARCHIVES.find((each) => each === (ArchiveStatus ?? StorageClass));
 }
@@ -37,7 +37,7 @@ export function restoreOf({ Restore }: HeadObjectCommandOutput): 'not-asked' | '
   return Restore.includes('ongoing-request="true"') ? 'under-way' : 'done';
 }
 
-/** Intelligent-Tiering moves the object back for good, and refuses a number of days. */
+/** Intelligent-Tiering moves the object back permanently, and refuses a number of days. */
 export function restoreRequest(archive: ArchiveClass, Tier: RestoreTier, Days: number): RestoreRequest {
   const isCopy = archive === 'GLACIER' || archive === 'DEEP_ARCHIVE';
   return { GlacierJobParameters: { Tier }, ...(isCopy && { Days }) };

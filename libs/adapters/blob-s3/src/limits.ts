@@ -6,7 +6,7 @@ export const PART_BYTES = 8 * 1024 * 1024;
 export const PARTS_AT_ONCE = 4;
 /** Requests under way at once, an upload in parts counted as one; more wait their turn. */
 export const REQUESTS_AT_ONCE = 64;
-/** Connections to the server: never too few, since the SDK counts the wait for one as a server that doesn't answer. */
+/** Connections to the server. There must be enough: the SDK takes the wait for a free one for a server that doesn't answer. */
 export const CONNECTIONS_MAX = REQUESTS_AT_ONCE * PARTS_AT_ONCE;
 /** Attempts of one request, the first included; the pauses between them grow. */
 export const ATTEMPTS_MAX = 4;
@@ -14,9 +14,9 @@ export const ATTEMPTS_MAX = 4;
 export const CONNECT_TIMEOUT_MS = 3_000;
 /** How long a request may go without an answer, or a connection without a byte, in milliseconds. */
 export const REQUEST_TIMEOUT_MS = 30_000;
-/** What a request that carries bytes may take for them, beside the time for its answer. */
+/** Time that a request with bytes gets for sending them, beside the time for its answer. */
 export const SLOWEST_UPLOAD_BYTES_PER_S = 1024 * 1024;
-/** How often a write is tried that others disturb, each time with all its attempts. */
+/** Tries of a write that others disturb, each with all its attempts. */
 export const CREATE_ROUNDS_MAX = 4;
 /** Pause after the first disturbance, in milliseconds; doubles. */
 export const CREATE_PAUSE_MS = 50;
@@ -24,5 +24,5 @@ export const CREATE_PAUSE_MS = 50;
 export const LISTED_NAMES_MAX = 5_000_000;
 /** How long a restored copy of an archived object stays readable, in days. */
 export const RESTORED_DAYS = 3;
-/** Recalled objects of which it is remembered when they were asked for. */
+/** Recalled objects whose time of request is remembered. */
 export const RECALLS_KNOWN_MAX = 10_000;

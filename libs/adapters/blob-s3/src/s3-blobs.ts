@@ -1,8 +1,7 @@
 /**
- * Owns the BlobStore in a bucket of an S3 server: `ab/cd/abcd…` by SHA-256, below a prefix. Invariants: an object under its
- * digest was whole when it came there (the server checks each part's SHA-256, and shows nothing of an upload before its end);
- * what is there is never written over unless it is damaged; what `get` returns has the digest it was asked for. Several
- * processes may share the bucket.
+ * Owns the BlobStore in a bucket of an S3 server: `ab/cd/abcd…` by SHA-256, below a prefix. Invariants: an object under its digest was
+ * whole from the start (the server checks each part's SHA-256, and shows nothing of an upload before its end); an object is never
+ * overwritten unless it is damaged; what `get` returns has the requested digest. Several processes may share the bucket.
  */
 
 import { hash } from 'node:crypto';
@@ -24,8 +23,8 @@ const USE: BucketUse = {
 };
 
 /**
- * Asks for the bucket once. Throws `InvalidError` (`blob-prefix-invalid`), `ConfigError` (`blob-bucket-invalid`: there is none, or the
- * credentials don't fit), `UnavailableError` (`blobs-unavailable`).
+ * Opens the bucket with one request. Throws `InvalidError` (`blob-prefix-invalid`), `ConfigError` (`blob-bucket-invalid`: it is missing, or
+ * the credentials don't fit), `UnavailableError` (`blobs-unavailable`).
  */
 export async function openS3Blobs(options: S3BlobsOptions): Promise<BlobStore> {
   return new S3Blobs(await openS3Bucket(options, USE));
@@ -72,17 +71,17 @@ class S3Blobs implements BlobStore {
     }
   }
 
-  /** What is being written is finished. */
+  /** Waits for writes under way. */
   async close(): Promise<void> {
     await this.#writes.settled();
     this.#bucket.close();
   }
 
-  /** What is there already is compared and, when damaged, replaced: after a `put`, `get` works. */
+  /** Compares an existing object and replaces a damaged one: after a `put`, `get` works. */
   async #store(digest: string, bytes: Uint8Array): Promise<void> {
     const name = blobPath(digest);
     const how = { partsAboveBytes: PART_BYTES };
-    // Parts of a large blob would all go up before the server says that it has it.
+    // Otherwise all parts of a large blob would go up before the server says that it has the blob.
     if (bytes.length > PART_BYTES && (await this.#holds(name, digest))) return;
     try {
       await this.#bucket.write(name, bytes, { ...how, IfNoneMatch: '*' });

@@ -1,7 +1,7 @@
 /**
- * Owns the talk with a bucket of an S3 server that blobs and objects have in common: the client and its limits, whole and conditional
- * writes with the server's check of SHA-256, reads, listings. Names are what stands after the prefix in a key. Must not know what the
- * bytes mean. No secret of its credentials is printed or stored.
+ * Owns the requests to a bucket of an S3 server that blobs and objects share: the client and its limits, whole and conditional writes with
+ * the server's check of SHA-256, reads, listings. A name is the part of a key after the prefix. Must not know what the bytes mean, and must
+ * not print or store a secret of the credentials.
  */
 
 import { hash } from 'node:crypto';
@@ -39,25 +39,25 @@ export interface S3BucketOptions {
   readonly bucket: string;
   /** Stands before every key, such as `tidemark/blobs/`; empty when absent. Ends with a slash, or is empty. */
   readonly prefix?: string;
-  /** Of another server than Amazon's; buckets are then named in the path. */
+  /** Address of a server other than Amazon's; its buckets are then named in the path. */
   readonly endpoint?: string;
   readonly region?: string;
-  /** Absent: found as the AWS SDK finds them (environment, profile, the machine's role). */
+  /** Absent: the AWS SDK finds them (environment, profile, the machine's role). */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** Longest wait for an answer, in milliseconds; what is sent with the request has time of its own. */
+  /** Longest wait for an answer, in milliseconds; sending bytes has time of its own. */
   readonly requestTimeoutMs?: number;
   /** Attempts of one request, the first included. */
   readonly attemptsMax?: number;
 }
 
-/** How something is written: what S3 is told about it, and above which size it goes up in parts. */
+/** Options of a write: what S3 learns about the object, and above which size it goes up in parts. */
 export interface WriteOptions extends Pick<PutObjectCommandInput, 'IfNoneMatch' | 'StorageClass' | 'Metadata'> {
   readonly partsAboveBytes: number;
 }
 
 /**
- * Asks for the bucket once. Throws `InvalidError` (the prefix), `ConfigError` (there is no such bucket, or the credentials don't fit),
- * `UnavailableError`, with the codes of the use.
+ * Opens the bucket with one request. Throws `InvalidError` (the prefix), `ConfigError` (the bucket is missing, or the credentials don't
+ * fit), `UnavailableError`, with the codes of the use.
  */
 export async function openS3Bucket(options: S3BucketOptions, use: BucketUse): Promise<S3Bucket> {
   const { prefix = '' } = options;
@@ -83,7 +83,7 @@ function configOf({ endpoint, region = 'us-east-1', credentials, ...limits }: S3
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
     ...(credentials !== undefined && { credentials }),
     maxAttempts: attemptsMax,
-    // Whoever reads holds a digest.
+    // The reader compares a digest itself.
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: new NodeHttpHandler({
       connectionTimeout: CONNECT_TIMEOUT_MS,
@@ -97,7 +97,7 @@ function configOf({ endpoint, region = 'us-east-1', credentials, ...limits }: S3
 }
 
 export class S3Bucket {
-  /** As people know it. */
+  /** Name of the bucket in messages. */
   readonly where: string;
   readonly #client: S3Client;
   readonly #bucket: string;
@@ -120,13 +120,13 @@ export class S3Bucket {
       try {
         await this.#client.send(new HeadBucketCommand({ Bucket: this.#bucket }));
       } catch (error) {
-        // An answer without a body: its status says it all.
+        // The answer has no body; its status is enough.
         throw isMissing(error) ? renamed(error, 'NoSuchBucket') : error;
       }
     });
   }
 
-  /** The server checks the SHA-256 of what comes, and shows nothing of it before its end. Throws what the SDK throws. */
+  /** The server checks the SHA-256 of the bytes, and shows nothing of them before their end. Throws what the SDK throws. */
   write(name: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
     return this.#turns.run(() => this.#write(name, bytes, options));
   }
@@ -139,7 +139,7 @@ export class S3Bucket {
       await this.#client.send(new PutObjectCommand({ ...params, ChecksumSHA256 }), { requestTimeout });
       return;
     }
-    // Parts that went up are taken away when one fails.
+    // A failure removes the parts that went up.
     await new Upload({
       client: this.#client,
       params: { ...params, ChecksumAlgorithm: 'SHA256' },
@@ -148,7 +148,7 @@ export class S3Bucket {
     }).done();
   }
 
-  /** Undefined: there is none. Throws what the SDK throws. */
+  /** Undefined: it is missing. Throws what the SDK throws. */
   read(name: string): Promise<Uint8Array | undefined> {
     const got = async () => {
       const { Body } = await this.#client.send(new GetObjectCommand(this.#at(name)));
@@ -157,12 +157,12 @@ export class S3Bucket {
     return unlessMissing(() => this.#turns.run(got));
   }
 
-  /** What is known about it; undefined: there is none. Throws what the SDK throws. */
+  /** Describes the object; undefined: it is missing. Throws what the SDK throws. */
   head(name: string): Promise<HeadObjectCommandOutput | undefined> {
     return unlessMissing(() => this.#turns.run(() => this.#client.send(new HeadObjectCommand(this.#at(name)))));
   }
 
-  /** Whether a copy is readable already; undefined: there is no such object. Throws what the SDK throws. */
+  /** Whether a copy is readable already; undefined: the object is missing. Throws what the SDK throws. */
   async restore(name: string, RestoreRequest: RestoreRequest): Promise<boolean | undefined> {
     const asked = () => this.#client.send(new RestoreObjectCommand({ ...this.#at(name), RestoreRequest }));
     const answer = await unlessMissing(() => this.#turns.run(asked));
@@ -174,7 +174,7 @@ export class S3Bucket {
     await this.guarded(() => this.#turns.run(removed));
   }
 
-  /** Names that begin so, in the server's order: of their bytes at Amazon's, that of a walk through folders elsewhere. */
+  /** Names with that prefix, in the server's order: by their bytes at Amazon's, as a walk through folders elsewhere. */
   async *names(begin: string): AsyncIterable<string> {
     const place = { Bucket: this.#bucket, Prefix: `${this.#prefix}${begin}` };
     const pages = paginateListObjectsV2({ client: this.#client }, place);
@@ -185,7 +185,7 @@ export class S3Bucket {
     }
   }
 
-  /** What it throws is told as what it means. `name`: of the object it is about. */
+  /** Runs the work and translates its errors. `name`: of the object concerned. */
   async guarded<T>(work: () => Promise<T>, name?: string): Promise<T> {
     try {
       return await work();

@@ -1,9 +1,9 @@
 /**
- * Owns finding out whether a bucket's server holds the condition that objects are created with (`If-None-Match: *`). One that ignores it
- * writes over what is there and says that it was created: two compactors would both believe that their segment counts.
+ * Owns finding out whether a bucket's server honours the condition under which objects are created (`If-None-Match: *`). One that ignores
+ * it overwrites the object and answers that it was created: two compactors would both believe that their segment counts.
  *
- * A name of its own is created twice, and the second must be refused. It stays, so that from then on one request tells; it is no object's
- * name, so no listing shows it.
+ * The check creates a name of its own twice, and the server must refuse the second. The object stays, so that later one request suffices;
+ * its name is no object's name, so no listing shows it.
  */
 
 import { ConfigError } from '@tidemark/core';
@@ -14,10 +14,10 @@ import { isThere, nameOf, statusOf } from './s3-faults.ts';
 export const PROBE_NAME = '.tidemark-created-once';
 const PROBE = Buffer.from('Created to see whether the server refuses to create it again. It may be deleted.\n');
 
-/** `forbidden`: the credentials may not write it, which tells nothing. */
+/** `forbidden`: the credentials may not write it, which proves nothing. */
 type Outcome = 'created' | 'refused' | 'unknown-condition' | 'forbidden';
 
-/** Throws `ConfigError` (`objects-unconditional`), and what the bucket throws: nothing is known then. */
+/** Throws `ConfigError` (`objects-unconditional`), and what the bucket throws when the check could not run. */
 export async function requireConditions(bucket: S3Bucket): Promise<void> {
   const first = await create(bucket);
   const outcome = first === 'created' ? await create(bucket) : first;

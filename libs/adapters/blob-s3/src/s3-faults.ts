@@ -1,8 +1,8 @@
-/** Owns what an S3 server's refusals mean: which error of ours each becomes, and what a person can do. Holds no credentials. */
+/** Owns what an S3 server's refusals mean: which of our errors each becomes, and what a person can do. Holds no credentials. */
 
 import { ConfigError, type TidemarkError, UnavailableError } from '@tidemark/core';
 
-/** What is kept in the bucket, and the codes of its errors. */
+/** What the bucket stores, and the codes of its errors. */
 export interface BucketUse {
   /** As in `The bucket of blobs`. */
   readonly of: string;
@@ -24,7 +24,7 @@ interface Fault {
 
 export const statusOf = (error: unknown): number | undefined => (error as Fault).$metadata?.httpStatusCode;
 
-/** What Node calls a connection that broke, and the SDK a timeout. */
+/** Node's codes for a broken connection, and the SDK's for a timeout. */
 const BROKEN = ['ECONNRESET', 'EPIPE'];
 
 export function nameOf(error: unknown): string {
@@ -32,14 +32,14 @@ export function nameOf(error: unknown): string {
   return name === '' || name === 'Error' || BROKEN.includes(code) ? code : name;
 }
 
-/** The object isn't there. `HEAD` answers without a body, so by its status alone. */
+/** The object is missing. An answer to `HEAD` has no body, so its status alone says so. */
 export const isMissing = (error: unknown): boolean =>
   ['NoSuchKey', 'NotFound'].includes(nameOf(error)) || (statusOf(error) === 404 && nameOf(error) !== 'NoSuchBucket');
 
-/** Something is there already (`If-None-Match`), or two write it at this moment. */
+/** The object exists (`If-None-Match`), or two write it at this moment. */
 export const isThere = (error: unknown): boolean => statusOf(error) === 412 || statusOf(error) === 409;
 
-/** Refused for what is there or goes on there; or an upload has ended already, or was broken off. */
+/** Refused for the object's state or another request under way; or an upload had ended or was aborted. */
 export const isDisturbed = (error: unknown): boolean => isThere(error) || nameOf(error) === 'NoSuchUpload';
 
 /** The same fault under a name that says what it means here. */
@@ -48,7 +48,7 @@ export function renamed(error: unknown, name: string): Error {
   return Object.assign(new Error(name, { cause: error }), { name, $metadata });
 }
 
-/** What a person can do something about. */
+/** Errors that a person can do something about. */
 const REASONS: Readonly<Record<string, string>> = {
   NoSuchBucket: 'the bucket does not exist',
   AccessDenied: 'the credentials may not do this',
@@ -72,7 +72,7 @@ const REASONS: Readonly<Record<string, string>> = {
   AbortError: 'it did not answer in time',
 };
 
-/** Settings that no waiting mends. */
+/** Wrong settings, which waiting does not mend. */
 const SETTINGS = ['NoSuchBucket', 'InvalidAccessKeyId', 'SignatureDoesNotMatch', 'PermanentRedirect'];
 
 function reasonOf(error: unknown): string {
@@ -82,7 +82,7 @@ function reasonOf(error: unknown): string {
   return REASONS[nameOf(error)] ?? (error as Fault).message ?? String(error);
 }
 
-/** `where`: the bucket as it is named to people. `name`: what the request was about. */
+/** `where`: the bucket's name in messages. `name`: the object of the request. */
 export function faultOf(use: BucketUse, where: string, error: unknown, name?: string): TidemarkError {
   const about = name === undefined ? {} : { name };
   const details = { bucket: where, ...about, reason: nameOf(error), status: statusOf(error) ?? null, cause: error };

@@ -1,13 +1,13 @@
 /**
  * Owns the ObjectStore in a bucket of an S3 server: objects under their names below a prefix. Several processes may share the bucket.
- * Invariant (O1): `create` writes only where nothing is (`If-None-Match: *`), in one request, which servers hold as one step. A server
- * that ignores the condition writes over what is there: it is none for this store, which is found out before anything is created.
+ * Invariant (O1): `create` writes only where nothing is (`If-None-Match: *`), in one request, which servers execute as one step. A server
+ * that ignores the condition overwrites the object and is refused, before anything is created.
  *
- * Whose object it is: a request whose answer was lost is sent again (by the SDK, or by a proxy on the way), and then meets the object
- * that it made itself. So each `create` marks what it writes with a name of its own, in the object's metadata, and refused, it looks at
- * the mark of what is there. Equal bytes would not tell: two writers of the same bytes would both be told that they created it. And a
- * mark can be read of archived objects too. On a server that keeps no metadata the answer is then false, to which callers read what
- * is there. When no attempt had an answer, nobody knows (`UnavailableError`), and the next `create` has another mark: false again.
+ * The SDK or a proxy repeats a request whose answer was lost, and the repetition meets the object that the request itself created. So each
+ * `create` marks its object with a random name in the metadata, and after a refusal it reads the mark of the existing object. Equal bytes
+ * would not do: two writers of the same bytes would both learn that they created it. A mark is readable for archived objects too. On a
+ * server without metadata the answer is false, after which callers read the object. When no attempt had an answer, the outcome is unknown
+ * (`UnavailableError`), and the next `create` has another mark: false again.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -43,11 +43,11 @@ import { requireConditions } from './s3-conditions.ts';
 import { type BucketUse, isDisturbed, nameOf, renamed, statusOf } from './s3-faults.ts';
 
 export interface S3ObjectsOptions extends S3BucketOptions {
-  /** Of what is written; absent: the bucket's own. What is written to an archive class is not readable before a recall. */
+  /** Storage class of new objects; absent: the bucket's own. An object in an archive class is not readable before a recall. */
   readonly storageClass?: StorageClass;
   /**
-   * Objects above this go up in parts; absent: none do, one request takes the largest. Parts help on a line that breaks, but the server
-   * must then hold the condition at the end of an upload too. Amazon's does; SeaweedFS 4.48 lets several win that end at one moment.
+   * Objects above this go up in parts; absent: none do, one request takes the largest. Parts help on an unreliable line, but the server
+   * must then honour the condition at the end of an upload too. Amazon's does; SeaweedFS 4.48 lets several win that end at one moment.
    */
   readonly partsAboveBytes?: number;
   /** How long a recalled object stays readable, in days. */
@@ -64,12 +64,12 @@ const USE: BucketUse = {
   unavailable: 'objects-unavailable',
   archived: 'object-archived',
 };
-/** In the object's metadata: which `create` made it. */
+/** Metadata that names the `create` which wrote the object. */
 const MARK = 'tidemark-created-by';
 
 /**
- * Asks for the bucket once. Throws `InvalidError` (`object-prefix-invalid`), `ConfigError` (`object-bucket-invalid`: there is none, or
- * the credentials don't fit; `objects-unconditional`: see s3-conditions.ts), `UnavailableError` (`objects-unavailable`).
+ * Opens the bucket with one request. Throws `InvalidError` (`object-prefix-invalid`), `ConfigError` (`object-bucket-invalid`: it is
+ * missing, or the credentials don't fit; `objects-unconditional`: see s3-conditions.ts), `UnavailableError` (`objects-unavailable`).
  */
 export async function openS3Objects(options: S3ObjectsOptions): Promise<ObjectStore> {
   const bucket = await openS3Bucket(options, USE);
@@ -77,7 +77,7 @@ export async function openS3Objects(options: S3ObjectsOptions): Promise<ObjectSt
   try {
     await objects.prove();
   } catch (error) {
-    // A store that is full serves reads; before it is written to, this is found out again.
+    // A full store still serves reads; the check runs again before the first write.
     if (!(error instanceof ConfigError)) return objects;
     bucket.close();
     throw error;
@@ -91,7 +91,7 @@ class S3Objects implements ObjectStore {
   readonly #options: S3ObjectsOptions;
   #proof: Promise<void> | undefined;
   readonly #creating = new Set<Promise<unknown>>();
-  /** When this process asked for a recall, by name, in milliseconds since the Unix epoch; the oldest first. */
+  /** When this process requested a recall, by name, in milliseconds since the Unix epoch; the oldest first. */
   readonly #askedAtMs = new Map<string, number>();
 
   constructor(bucket: S3Bucket, options: S3ObjectsOptions) {
@@ -100,7 +100,7 @@ class S3Objects implements ObjectStore {
     this.#options = options;
   }
 
-  /** Once it is proved, that the server holds conditions is not asked again. */
+  /** Set once the server has proved that it honours conditions. */
   async prove(): Promise<void> {
     this.#proof ??= requireConditions(this.#bucket);
     try {
@@ -128,7 +128,7 @@ class S3Objects implements ObjectStore {
     return this.#bucket.guarded(() => this.#bucket.read(name), name);
   }
 
-  /** Sorted and sifted here: not every server lists in the order of bytes, or takes each prefix as it is (SeaweedFS: as a path). */
+  /** Sorted and filtered here: not every server lists in the order of bytes, or takes each prefix as it is (SeaweedFS: as a path). */
   async *list(prefix: string): AsyncIterable<string> {
     const names: string[] = [];
     for await (const name of this.#bucket.names(prefix)) {
@@ -156,7 +156,7 @@ class S3Objects implements ObjectStore {
 
   async #create(name: string, bytes: Uint8Array): Promise<boolean> {
     const mark = randomUUID();
-    // All its bytes would go up before the server says that there is one.
+    // Otherwise all its bytes would go up before the server says that the object exists.
     if (bytes.length > PART_BYTES && (await this.#bucket.head(name)) !== undefined) return false;
     for (let round = 1; ; round++) {
       try {
@@ -166,7 +166,7 @@ class S3Objects implements ObjectStore {
         if (!isDisturbed(error)) throw error;
         const held = await this.#bucket.head(name);
         if (held !== undefined) return held.Metadata?.[MARK] === mark;
-        // Removed in between, or two that wrote at this moment hindered each other.
+        // Another process removed the object in between, or two concurrent writes hindered each other.
         if (round === CREATE_ROUNDS_MAX) throw error;
         await pause(CREATE_PAUSE_MS * 2 ** (round - 1));
       }
@@ -197,7 +197,7 @@ class S3Objects implements ObjectStore {
     return { state: 'recalling', expectedAtMs: this.#expectedAtMs(name, archive) };
   }
 
-  /** Whether it can be read at once; undefined: there is none. */
+  /** Whether the object is readable at once; undefined: it is missing. */
   async #restore(name: string, archive: ArchiveClass): Promise<boolean | undefined> {
     const { restoreTier = 'Standard', restoredDays = RESTORED_DAYS } = this.#options;
     try {
@@ -207,9 +207,9 @@ class S3Objects implements ObjectStore {
     } catch (error) {
       if (nameOf(error) === 'RestoreAlreadyInProgress') return false;
       if (nameOf(error) === 'ObjectAlreadyInActiveTierError') return true;
-      // A server that keeps classes as mere labels, and has nothing to restore.
+      // The server keeps classes as mere labels, and has nothing to restore.
       if (statusOf(error) === 405 || statusOf(error) === 501) return true;
-      // Not that the object is archived, but that the class has no such tier.
+      // The error says that the class has no such tier, not that the object is archived.
       throw nameOf(error) === 'InvalidObjectState' ? renamed(error, 'RestoreRefused') : error;
     }
   }
@@ -224,7 +224,7 @@ class S3Objects implements ObjectStore {
     this.#askedAtMs.set(name, Date.now());
   }
 
-  /** Null when another process asked for it: S3 does not say when that was. */
+  /** Null when another process requested it: S3 does not say when that was. */
   #expectedAtMs(name: string, archive: ArchiveClass): number | null {
     const askedAtMs = this.#askedAtMs.get(name);
     const longestMs = restoreLongestMs(archive, this.#options.restoreTier ?? 'Standard');

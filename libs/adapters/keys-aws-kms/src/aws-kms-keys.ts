@@ -1,8 +1,8 @@
 /**
- * Owns the KeyProvider on AWS KMS: data keys are encrypted and decrypted by KMS itself, with tenant and workflow as the encryption
- * context, which stands in the clear in CloudTrail. KMS turns the material of a key without another name (automatic rotation):
- * nothing has to be wrapped anew then. Another key, or an alias that names another, is a rotation here; the old one stays in use for
- * unwrapping. Needs the rights `kms:Encrypt`, `kms:Decrypt` and `kms:DescribeKey`. No secret of its credentials is printed or stored.
+ * Owns the KeyProvider on AWS KMS: KMS itself encrypts and decrypts data keys, with tenant and workflow as the encryption context, which
+ * stands in the clear in CloudTrail. KMS rotates the material of a key without another name (automatic rotation), and nothing has to be
+ * wrapped again then. Another key, or an alias that names another, is a rotation here; the old one still unwraps. Needs the rights
+ * `kms:Encrypt`, `kms:Decrypt` and `kms:DescribeKey`. Must not print or store a secret of the credentials.
  */
 
 import {
@@ -28,9 +28,9 @@ export interface AwsKmsKeysOptions {
   /** Id, ARN or alias (`alias/…`) of a symmetric key for encryption. */
   readonly keyId: string;
   readonly region: string;
-  /** Of another server than Amazon's, or of a VPC. */
+  /** Address of a server other than Amazon's, or of a VPC. */
   readonly endpoint?: string;
-  /** Absent: found as the AWS SDK finds them (environment, profile, the machine's role). */
+  /** Absent: the AWS SDK finds them (environment, profile, the machine's role). */
   readonly credentials?: {
     readonly accessKeyId: string;
     readonly secretAccessKey: string;
@@ -43,7 +43,7 @@ export interface AwsKmsKeysOptions {
 }
 
 /**
- * Asks for the key once. Throws `ConfigError` (`key-refused`: there is none, it is disabled or not for this, or the credentials
+ * Checks the key with one request. Throws `ConfigError` (`key-refused`: it is missing, disabled or of the wrong kind, or the credentials
  * don't fit) and `UnavailableError` (`keys-unavailable`).
  */
 export async function openAwsKmsKeys(options: AwsKmsKeysOptions): Promise<KeyProvider> {
@@ -114,9 +114,9 @@ class AwsKmsKeys implements KeyProvider {
     if (key.provider !== PROVIDER) throw keyWrong(key, context, 'is not for AWS KMS');
     const bytes = Buffer.from(key.wrapped, 'base64');
     const isPossible = bytes.length > 0 && bytes.length <= CIPHERTEXT_MAX_BYTES;
-    // Node reads base64 leniently: other texts would do as well.
+    // Node decodes base64 leniently, so other texts would pass as well.
     if (!isPossible || bytes.toString('base64') !== key.wrapped) throw keyWrong(key, context, 'was changed');
-    // The key is named, so that none but the one that was recorded is used.
+    // The request names the recorded key, so that KMS uses no other.
     const request = { KeyId: key.wrappedBy, CiphertextBlob: bytes, EncryptionContext: boundTo(context) };
     const { Plaintext: dataKey } = await this.#guarded(key.wrappedBy, () =>
       this.#client.send(new DecryptCommand(request)).catch((error: unknown) => {

@@ -1,3 +1,3 @@
-/** The door of @tidemark/keys-aws-kms. */
+/** Entry point of @tidemark/keys-aws-kms. */
 
 export { type AwsKmsKeysOptions, openAwsKmsKeys } from './aws-kms-keys.ts';

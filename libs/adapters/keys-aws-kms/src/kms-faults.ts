@@ -1,6 +1,6 @@
 /**
- * Owns what the refusals of AWS KMS mean: which error of ours each becomes, and what a person can do. The SDK's error itself is not
- * passed on: it holds the answer it was made from, and an answer may hold a data key.
+ * Owns what the refusals of AWS KMS mean: which of our errors each becomes, and what a person can do. Must not pass the SDK's error on: it
+ * holds the answer that it was made from, and an answer may hold a data key.
  */
 
 import { ConfigError, type TidemarkError, UnavailableError } from '@tidemark/core';
@@ -19,7 +19,7 @@ const nameOf = (error: unknown): string => {
   return name === '' || name === 'Error' ? code : name;
 };
 
-/** What no waiting mends, and what a person can do about it. */
+/** Refusals that waiting does not mend, and what a person can do about each. */
 const REFUSALS: Readonly<Record<string, string>> = {
   AccessDeniedException: 'the credentials may not use it',
   NotFoundException: 'there is no such key',
@@ -36,7 +36,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   OptInRequired: 'the account may not use KMS',
 };
 
-/** What passes; so does everything that is not known. */
+/** Refusals that may pass; unknown ones count as such. */
 const TROUBLES: Readonly<Record<string, string>> = {
   ThrottlingException: 'KMS throttles: it asks for fewer requests',
   Throttling: 'KMS throttles: it asks for fewer requests',
@@ -57,7 +57,7 @@ const THROTTLES: ReadonlySet<string> = new Set(
   Object.keys(TROUBLES).filter((name) => TROUBLES[name] === TROUBLES.ThrottlingException),
 );
 
-/** Refusals whose text is passed on: it names who lacks which right. Of the others it may quote the request. */
+/** Refusals whose text is passed on: it names the missing right and who lacks it. The text of others may quote the request. */
 const REPORTED: ReadonlySet<string> = new Set([
   'AccessDeniedException',
   'NotFoundException',
@@ -69,7 +69,7 @@ const REPORTED: ReadonlySet<string> = new Set([
 export const isWrong = (error: unknown): boolean =>
   ['InvalidCiphertextException', 'IncorrectKeyException'].includes(nameOf(error));
 
-/** `key`: as people know it. */
+/** `key`: its name in messages. */
 export function faultOf(key: string, error: unknown): TidemarkError {
   const { $metadata = {}, message = '' } = error as Fault;
   const reason = nameOf(error);
@@ -84,6 +84,6 @@ export function faultOf(key: string, error: unknown): TidemarkError {
   return new ConfigError('key-refused', said === '' ? text : `${text}: ${said}`, details);
 }
 
-/** The key is there and can't be used for this. */
+/** The key exists and can't be used for this. */
 export const unfit = (key: string, why: string): ConfigError =>
   new ConfigError('key-refused', `The key ${key} of AWS KMS ${why}.`, { key });

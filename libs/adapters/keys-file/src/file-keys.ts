@@ -1,6 +1,6 @@
 /**
- * Owns the KeyProvider with keys in a file of this machine: AES-256-GCM, bound to provider, key, tenant and workflow. Must not
- * make or lose keys by itself once it is open, or once something is wrapped: a file that is gone is an error, never a new file.
+ * Owns the KeyProvider with keys in a file of this machine: AES-256-GCM, bound to provider, key, tenant and workflow. Must not create or
+ * lose keys by itself once it is open, or once something is wrapped: a missing file is an error, never a new file.
  */
 
 import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
@@ -11,9 +11,9 @@ import { type KeyContext, type KeyProvider, keyWrong, type WrappedKey } from '@t
 import { addKey, type KeyFile, makeKeyFile, readKeyFile, stampOf, unusable } from './key-file.ts';
 
 export interface FileKeysOptions {
-  /** Made when absent, readable by its owner alone. */
+  /** Created when missing, readable by its owner alone. */
   readonly file: string;
-  /** How many data keys are wrapped by keys of such a file already: where there are some, one that is absent is lost, and none is made. */
+  /** How many data keys such a file's keys have wrapped already. If there are some, a missing file was lost, and none is created. */
   readonly neededBy?: () => Promise<number>;
 }
 
@@ -25,26 +25,26 @@ const TAG_BYTES = 16;
 
 /**
  * Throws `ConfigError`: `key-file-exposed` (others may read it), `key-file-damaged`, `key-file-foreign`, `key-file-newer`,
- * `key-file-unusable` (it can't be read or made), `key-file-missing` (it is absent, and needed); the file is then as it was.
+ * `key-file-unusable` (it can't be read or created), `key-file-missing` (it is missing, and needed); the file is then unchanged.
  */
 export async function openFileKeys({ file: named, neededBy }: FileKeysOptions): Promise<KeyProvider> {
   const file = path.resolve(named);
   if (await isAbsent(file)) {
     const count = (await neededBy?.()) ?? 0;
     if (count === 0) await makeKeyFile(file);
-    // Another process may have made it meanwhile, and wrapped with it what was counted.
+    // Another process may have created it meanwhile, and wrapped the counted keys with it.
     else if (await isAbsent(file)) throw missing(file, count);
   }
   return new FileKeys(file, await readKeyFile(file));
 }
 
 /**
- * Adds a key that wraps from now on, and keeps the others for unwrapping; processes that have the file open notice by themselves.
- * Gives the new key's name. Throws as `openFileKeys` does, and `ConflictError` (`key-file-busy`); the file is then as it was.
+ * Adds a key that wraps from now on, and keeps the others for unwrapping; processes that have the file open notice it. Returns the new
+ * key's name. Throws as `openFileKeys` does, and `ConflictError` (`key-file-busy`); the file is then unchanged.
  */
 export async function rotateFileKeys(options: Pick<FileKeysOptions, 'file'>): Promise<string> {
   const file = path.resolve(options.file);
-  // Of a link what it names is replaced, not the link.
+  // Replaces the target of a link, not the link.
   return addKey(await realpath(file).catch(() => file));
 }
 
@@ -74,7 +74,7 @@ class FileKeys implements KeyProvider {
 
   async unwrap(key: WrappedKey, context: KeyContext): Promise<Uint8Array> {
     if (key.provider !== FILE_KEYS) throw keyWrong(key, context, 'is not for a key file');
-    // One that is not known may have come with a rotation.
+    // A rotation may have added an unknown key.
     const found = this.#open().keys.get(key.wrappedBy) ?? (await this.#fresh()).keys.get(key.wrappedBy);
     if (found === undefined) throw keyWrong(key, context, `needs a key that is not in ${this.#file}`);
     const dataKey = opened(found, key, context);
@@ -92,7 +92,7 @@ class FileKeys implements KeyProvider {
     return this.#held;
   }
 
-  /** The file as it is now: another process may have rotated it. Those who ask at once look once. */
+  /** Reads the file again: another process may have rotated it. Concurrent callers share one read. */
   #fresh(): Promise<KeyFile> {
     this.#looking ??= this.#poll().finally(() => {
       this.#looking = undefined;
@@ -112,10 +112,10 @@ class FileKeys implements KeyProvider {
   }
 }
 
-/** Undefined: these are not the bytes that were wrapped by the key for the context. */
+/** Undefined: these are not the bytes that the key wrapped for the context. */
 function opened(key: KeyObject, { wrappedBy, wrapped }: WrappedKey, context: KeyContext): Uint8Array | undefined {
   const bytes = Buffer.from(wrapped, 'base64');
-  // Node reads base64 leniently: other texts would do as well.
+  // Node decodes base64 leniently, so other texts would pass as well.
   if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64') !== wrapped) return undefined;
   const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
   decipher.setAAD(boundTo(wrappedBy, context));

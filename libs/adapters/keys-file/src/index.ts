@@ -1,3 +1,3 @@
-/** The door of @tidemark/keys-file. */
+/** Entry point of @tidemark/keys-file. */
 
 export { FILE_KEYS, type FileKeysOptions, openFileKeys, rotateFileKeys } from './file-keys.ts';

@@ -1,6 +1,6 @@
 /**
- * Owns the key file: reading, making and replacing it. Invariants: what stands under its name is whole, is readable by its owner
- * alone from the first byte on, and keeps every key that it ever held. Several processes may use it at once. No key is in any error.
+ * Owns the key file: reading, creating and replacing it. Invariants: the file under its name is whole, is readable by its owner alone from
+ * the first byte on, and keeps every key that it ever held. Several processes may use it at once. No error contains a key.
  */
 
 import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
@@ -15,13 +15,13 @@ export interface KeyFile {
   /** The id of the key that wraps. */
   readonly current: string;
   readonly keys: ReadonlyMap<string, KeyObject>;
-  /** Another one when the file was replaced. */
+  /** Changes when the file is replaced. */
   readonly stamp: string;
 }
 
 interface Entry {
   readonly id: string;
-  /** For people. */
+  /** Shown to people. */
   readonly createdAt: string;
   /** In base64. */
   readonly key: string;
@@ -32,7 +32,7 @@ const KEY_BYTES = 32;
 const NOTE =
   'Keys that wrap the data keys of Tidemark. Keep a copy in a safe place: without this file nothing that was encrypted can be read.';
 
-/** Other users' bits of a file's mode, and what may be among them where the file is root's: a group that root chose may read it. */
+/** Other users' bits of a file's mode, and those allowed where root owns the file: a group that root chose may read it. */
 const OTHERS = 0o077n;
 const GROUP_READS = 0o040n;
 
@@ -40,7 +40,7 @@ export async function readKeyFile(file: string): Promise<KeyFile> {
   return (await read(file)).keyFile;
 }
 
-/** Makes the file with one key where there is none; harmless when there is one, and when several processes do it at once. */
+/** Creates the file with one key where there is none; harmless when it exists, and when several processes do it at once. */
 export async function makeKeyFile(file: string): Promise<void> {
   const fresh = `${file}.${randomBytes(6).toString('hex')}.tmp`;
   try {
@@ -48,7 +48,7 @@ export async function makeKeyFile(file: string): Promise<void> {
     try {
       const entry = newEntry();
       await write(await open(fresh, 'wx', 0o600), [entry], entry.id);
-      // Unlike a rename this never takes the place of a file that another process made meanwhile.
+      // Unlike a rename this never replaces a file that another process created meanwhile.
       await link(fresh, file).catch((error: unknown) => {
         if (codeOf(error) !== 'EEXIST') throw error;
       });
@@ -61,9 +61,9 @@ export async function makeKeyFile(file: string): Promise<void> {
   }
 }
 
-/** Adds a key that wraps from now on; gives its id. */
+/** Adds a key that wraps from now on; returns its id. */
 export async function addKey(file: string): Promise<string> {
-  // Under a fixed name: whoever makes it is the only one to replace the file, or else one of two new keys would be lost.
+  // The draft has a fixed name: the process that creates it is the only one to replace the file, or one of two new keys would be lost.
   const next = `${file}.next`;
   const handle = await open(next, 'wx', 0o600).catch((error: unknown) => {
     if (codeOf(error) !== 'EEXIST') throw unusable(file, "can't be replaced", error);
@@ -88,7 +88,7 @@ export async function addKey(file: string): Promise<string> {
 
 export const stampOf = ({ dev, ino, mtimeNs, size }: BigIntStats): string => [dev, ino, mtimeNs, size].join(' ');
 
-/** Keeps what says more already. The cause names a file, never its content. */
+/** Keeps an error that says more already. The cause names a file, never its content. */
 export function unusable(file: string, what: string, error: unknown): unknown {
   if (error instanceof TidemarkError) return error;
   const message = `The key file ${file} ${what}: ${messageOf(error)}.`;
@@ -100,7 +100,7 @@ function newEntry(): Entry {
   return { id: idOf(key), createdAt: new Date().toISOString(), key: key.toString('base64') };
 }
 
-/** A key's id is taken from the key, so that one that was changed in the file is found out. */
+/** A key's id derives from the key, so that a changed key in the file is noticed. */
 const idOf = (key: Uint8Array): string =>
   createHash('sha256').update('tidemark key id\0').update(key).digest('hex').slice(0, 16);
 
@@ -133,16 +133,16 @@ async function read(file: string): Promise<{ readonly entries: readonly Entry[];
   return { entries, keyFile: { current, keys, stamp: stampOf(stats) } };
 }
 
-/** Throws `ConfigError` (`key-file-exposed`, `key-file-foreign`). `own`: the user who runs this; undefined where there are none. */
+/** Throws `ConfigError` (`key-file-exposed`, `key-file-foreign`). `own`: the user who runs this; undefined on systems without users. */
 export function refuseExposed(
   file: string,
   stats: Pick<BigIntStats, 'isFile' | 'size' | 'mode' | 'uid'>,
   own = process.geteuid?.(),
 ): void {
   if (!stats.isFile() || stats.size > KEY_FILE_MAX_BYTES) throw foreign(file);
-  // Windows has no such modes; who may read the file is then a matter of its folder.
+  // Windows has no such modes; the folder decides who may read the file.
   if (process.platform === 'win32') return;
-  // As a Secret is mounted for a pod with an fsGroup.
+  // The mode of a Secret mounted for a pod with an fsGroup.
   const isRoots = stats.uid === 0n && own !== 0;
   if ((stats.mode & OTHERS & ~(isRoots ? GROUP_READS : 0n)) !== 0n) {
     const mode = (stats.mode & 0o777n).toString(8);
@@ -207,7 +207,7 @@ const foreign = (file: string): ConfigError =>
     file,
   });
 
-/** A new name survives power loss only when the folder itself was written. Not every platform can. */
+/** A new name survives power loss only when its folder was synced, which not every platform can. */
 async function syncFolder(file: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(path.dirname(file), 'r');

@@ -1,7 +1,7 @@
 /**
- * Owns the requests to the server: token, time-outs, tries. Whoever asks judges a refusal that no waiting mends. Answers are checked
- * before anything of them is used; what is unreadable is told without being quoted, since it may hold a data key. What was sent, token and
- * data key among it, is masked in the server's own words.
+ * Owns the requests to the server: token, time-outs, retries. The caller judges a refusal that waiting does not mend. Answers are checked
+ * before anything of them is used; an unreadable one is reported without being quoted, since it may hold a data key. Whatever was sent,
+ * token and data key included, is masked in the server's own words.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -25,10 +25,10 @@ export interface TransitClientOptions {
 
 export interface TransitRequest<T> {
   readonly path: string;
-  /** Absent: nothing is sent, and the path is read. */
+  /** Absent: the request is a read of the path, without a body. */
   readonly body?: Readonly<Record<string, string>>;
   readonly answer: z.ZodType<T>;
-  /** The key as people know it, for errors. */
+  /** Name of the key in errors. */
   readonly where: string;
 }
 
@@ -58,14 +58,14 @@ export class TransitClient {
     this.#options = options;
   }
 
-  /** Throws `UnavailableError` (`keys-unavailable`) when the tries are used up, `ConfigError` (`key-token-invalid`). */
+  /** Throws `UnavailableError` (`keys-unavailable`) when the attempts are used up, `ConfigError` (`key-token-invalid`). */
   async ask<T>(request: TransitRequest<T>): Promise<TransitAnswer<T>> {
     if (this.#underWay >= REQUESTS_AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#underWay++;
     try {
       return await this.#tried(request);
     } finally {
-      // The next one takes this one's place.
+      // The next fault replaces this one.
       const next = this.#waiting.shift();
       if (next === undefined) this.#underWay--;
       else next();
@@ -87,7 +87,7 @@ export class TransitClient {
     }
   }
 
-  /** Once more with a newer token where the first was refused. */
+  /** Repeats the request with a newer token where the first was refused. */
   async #withToken<T>(request: TransitRequest<T>): Promise<TransitAnswer<T> | UnavailableError> {
     const { tokens } = this.#options;
     for (let isFirst = true; ; isFirst = false) {
@@ -99,7 +99,7 @@ export class TransitClient {
     }
   }
 
-  /** A fault that may pass is a value. */
+  /** Returns a fault that may pass as a value. */
   async #send<T>(request: TransitRequest<T>, token: string): Promise<TransitAnswer<T> | UnavailableError> {
     const { address, namespace, requestTimeoutMs = REQUEST_TIMEOUT_MS } = this.#options;
     let status: number;
@@ -114,7 +114,7 @@ export class TransitClient {
           ...(namespace !== undefined && { 'x-vault-namespace': namespace }),
         },
         ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
-        // The token goes to nobody but the one it was given for.
+        // A redirect must not carry the token to another server.
         redirect: 'manual',
         signal: AbortSignal.timeout(requestTimeoutMs),
       });

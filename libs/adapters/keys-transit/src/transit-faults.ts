@@ -1,4 +1,4 @@
-/** Owns what the refusals of a transit engine mean: which error of ours each becomes, and what a person can do. Holds no token. */
+/** Owns what the refusals of a transit engine mean: which of our errors each becomes, and what a person can do. Holds no token. */
 
 import { ConfigError, UnavailableError } from '@tidemark/core';
 import { SAID_MAX_CHARS } from './limits.ts';
@@ -6,18 +6,18 @@ import { SAID_MAX_CHARS } from './limits.ts';
 /** An answer that is no success. */
 export interface Refusal {
   readonly status: number;
-  /** What the server says of it; empty: nothing, or nothing that has the form of its answers. */
+  /** The server's message; empty: it sent none, or none in the form of its answers. */
   readonly said: string;
 }
 
 const TOO_MANY = 429;
-/** The server's state isn't yet what the request rests on. */
+/** The server has not yet reached the state that the request rests on. */
 const PRECONDITION = 412;
 
 export const isPassing = ({ status }: Refusal): boolean =>
   status >= 500 || status === TOO_MANY || status === PRECONDITION || status === 472 || status === 473;
 
-/** `where`: the key as people know it. */
+/** `where`: the key's name in messages. */
 export function unavailable(where: string, { status, said }: Refusal): UnavailableError {
   const why =
     status === TOO_MANY
@@ -32,7 +32,7 @@ export function unavailable(where: string, { status, said }: Refusal): Unavailab
   });
 }
 
-/** The connection failed, or nothing sensible came. The cause names addresses alone. */
+/** The connection failed, or the answer was unusable. The cause names addresses alone. */
 export function unreachable(where: string, why: string, cause?: unknown): UnavailableError {
   const message = `The transit key ${where}: ${why}.`;
   return new UnavailableError('keys-unavailable', message, { key: where, isThrottled: false, cause });
@@ -51,11 +51,11 @@ export function refused(where: string, { status, said }: Refusal): ConfigError {
   return new ConfigError('key-refused', message, { key: where, status });
 }
 
-/** The key is there and can't be used for this. */
+/** The key exists and can't be used for this. */
 export const unfit = (where: string, why: string): ConfigError =>
   new ConfigError('key-refused', `The transit key ${where} ${why}.`, { key: where });
 
-/** Of a ciphertext that is refused: the key's settings do so, and it may be sound. */
+/** The key's settings refuse the ciphertext, which may be sound. */
 export const isByPolicy = (said: string): boolean => /disallowed by policy|too old/.test(said);
-/** Of a ciphertext that is refused: there is no key by this name. */
+/** No key has this name. */
 export const isWithoutKey = (said: string): boolean => /encryption key not found/.test(said);

@@ -1,11 +1,11 @@
 /**
- * Owns the KeyProvider on the transit engine of OpenBao and Vault: data keys are encrypted and decrypted by the engine, with tenant
- * and workflow as associated data. A wrapping key is named `mount/key:vN`; rotating the key in the engine, or naming another, is a
- * rotation here, and the older versions go on unwrapping until the key's `min_decryption_version` is raised. (The engine's own
- * `rewrap` takes no associated data: wrapping anew is unwrapping and wrapping.)
+ * Owns the KeyProvider on the transit engine of OpenBao and Vault: the engine encrypts and decrypts data keys, with tenant and workflow as
+ * associated data. A wrapping key is named `mount/key:vN`. Rotating the key in the engine, or naming another, is a rotation here, and the
+ * older versions still unwrap until the key's `min_decryption_version` is raised. (The engine's own `rewrap` takes no associated data, so
+ * wrapping again is unwrapping and wrapping.)
  *
- * The token needs `update` on `MOUNT/encrypt/KEY` and `MOUNT/decrypt/KEY`, and `read` on `MOUNT/keys/KEY`. Not `create`: with it the
- * engine would make a key that was deleted anew, without a word.
+ * The token needs `update` on `MOUNT/encrypt/KEY` and `MOUNT/decrypt/KEY`, and `read` on `MOUNT/keys/KEY`. It must not have `create`: the
+ * engine would then silently create a deleted key again.
  */
 
 import { ConfigError, canonicalJson } from '@tidemark/core';
@@ -22,7 +22,7 @@ export type TransitKeysOptions = TransitToken & {
   readonly mount?: string;
   /** Name of a key that authenticates what it encrypts, such as one of type `aes256-gcm96`. */
   readonly key: string;
-  /** Where the server has namespaces. */
+  /** Namespace, for servers that have them. */
   readonly namespace?: string;
   /** Longest wait for an answer, in milliseconds. */
   readonly requestTimeoutMs?: number;
@@ -31,8 +31,8 @@ export type TransitKeysOptions = TransitToken & {
 };
 
 /**
- * Asks for the key once. Throws `ConfigError` (`key-address-invalid`, `key-name-invalid`, `key-token-invalid`, `key-refused`: there
- * is no such key, it is not fit for this, or the token may not use it) and `UnavailableError` (`keys-unavailable`).
+ * Checks the key with one request. Throws `ConfigError` (`key-address-invalid`, `key-name-invalid`, `key-token-invalid`, `key-refused`: the
+ * key is missing or of the wrong type, or the token may not use it) and `UnavailableError` (`keys-unavailable`).
  */
 export async function openTransitKeys(options: TransitKeysOptions): Promise<KeyProvider> {
   const { mount = 'transit', key, namespace, requestTimeoutMs, attemptsMax } = options;
@@ -46,7 +46,7 @@ export async function openTransitKeys(options: TransitKeysOptions): Promise<KeyP
 }
 
 const PROVIDER = 'transit';
-/** Types of key that hold a ciphertext to its associated data. */
+/** Types of key that bind a ciphertext to its associated data. */
 const AUTHENTICATING = ['aes128-gcm96', 'aes256-gcm96', 'chacha20-poly1305', 'xchacha20-poly1305'];
 
 const MOUNT = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
@@ -97,7 +97,7 @@ class TransitKeys implements KeyProvider {
 
   async unwrap(key: WrappedKey, context: KeyContext): Promise<Uint8Array> {
     if (key.provider !== PROVIDER) throw keyWrong(key, context, 'is not for a transit engine');
-    // The key that was recorded, which may be an older one than that which wraps by now.
+    // The recorded key, which may be older than the one that wraps by now.
     const [, mount = '', name = '', version] = WRAPPED_BY.exec(key.wrappedBy) ?? [];
     const isNamed = MOUNT.test(mount) && KEY.test(name) && !hasDots(mount);
     if (!isNamed || CIPHERTEXT.exec(key.wrapped)?.[1] !== version) throw keyWrong(key, context, 'was changed');

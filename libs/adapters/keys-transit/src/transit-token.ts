@@ -1,6 +1,4 @@
-/**
- * Owns the token: one that is given, or one in a file that another program keeps fresh (an agent, a sidecar). No error tells it.
- */
+/** Owns the token: a given one, or one in a file that another program keeps fresh (an agent, a sidecar). No error contains it. */
 
 import { open } from 'node:fs/promises';
 import { ConfigError, messageOf } from '@tidemark/core';
@@ -29,7 +27,7 @@ export class TokenSource {
     return this.#token;
   }
 
-  /** Whether there is another token by now than the one that was refused. */
+  /** Whether there is another token than the refused one by now. */
   async renewed(refused: string): Promise<boolean> {
     if (this.#file === undefined) return false;
     // Another request may have found the new one already.
@@ -55,7 +53,7 @@ async function readToken(file: string): Promise<string> {
   return checked(text.trim(), `The content of the token file ${file}`);
 }
 
-/** What can't stand in a header would be quoted by the error of whoever tried. */
+/** Refuses characters that a header can't hold, which the HTTP client's error would quote. */
 function checked(token: string, what: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new ConfigError(

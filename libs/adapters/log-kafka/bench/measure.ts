@@ -1,7 +1,6 @@
 /**
  * Measures log-kafka against a broker: `node libs/adapters/log-kafka/bench/measure.ts HOST:PORT [--json]`. Prints the figures of
- * docs/decisions/0003. Must not be part of the library; topics it makes are
- * named `measure-…` and removed.
+ * docs/decisions/0003. It is not part of the library; it names its topics `measure-…` and removes them.
  */
 
 import { type Offset, offset, type Partition, partition } from '@tidemark/core';
@@ -101,7 +100,7 @@ async function all(partitions: number): Promise<void> {
   await remove(topic);
 }
 
-/** Thousands of partitions that nobody uses would slow down what is measured next. */
+/** Thousands of unused partitions would slow down the next measurement. */
 async function remove(topic: string): Promise<void> {
   const admin = new kafkajs.Kafka({ brokers: [broker], logLevel: kafkajs.logLevel.NOTHING }).admin();
   await admin.connect();

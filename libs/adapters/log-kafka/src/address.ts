@@ -1,4 +1,4 @@
-/** Owns how brokers' addresses are written and shown. What is shown never holds credentials. */
+/** Owns parsing and printing brokers' addresses. A printed address never has credentials. */
 
 import { ConfigError } from '@tidemark/core';
 
@@ -10,7 +10,7 @@ export interface Address {
 export const showAddress = ({ host, port }: Address): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
-/** Removes anything before an `@`, where credentials stand in addresses of other systems. */
+/** Removes anything before an `@`, where addresses of other systems have credentials. */
 function redacted(text: string): string {
   const at = text.lastIndexOf('@');
   if (at < 0) return text;

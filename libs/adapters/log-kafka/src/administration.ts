@@ -1,6 +1,6 @@
 /**
- * Owns the topic itself, through kafkajs: creating and growing it, and checking that its settings keep what is in it (of the log:
- * no retention, no compaction). Must not touch records. Never changes the settings of a topic that is already there.
+ * Owns the topic itself, through kafkajs: creating and growing it, and checking that its settings lose no records (of the log: no
+ * retention, no compaction). Must not touch records, and never changes the settings of an existing topic.
  */
 
 import { ConfigError, UnavailableError } from '@tidemark/core';
@@ -10,25 +10,25 @@ import { ConfigResourceTypes, Kafka, logLevel } from './kafkajs.ts';
 import { type KafkaSecurity, kafkajsSecurity } from './security.ts';
 
 export interface TopicRules {
-  /** Settings without which records would be lost: given to a topic that is created here, and asked of every other. */
+  /** Settings without which records would be lost: set on a topic that is created here, and required of every other. */
   readonly kept: Readonly<Record<string, string>>;
-  /** What a topic that is created here gets besides. */
+  /** Further settings of a topic that is created here. */
   readonly made?: Readonly<Record<string, string>>;
 }
 
-/** Of every topic: a replica that lacks what was acknowledged must never lead. */
+/** Required of every topic: a replica that lacks acknowledged records must never lead. */
 export const NO_UNCLEAN_LEADER = { 'unclean.leader.election.enable': 'false' } as const;
 
 const logRules: TopicRules = {
   kept: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1', ...NO_UNCLEAN_LEADER },
 };
 
-/** From so many replicas on, two must have a record before it counts as stored. */
+/** From this many replicas on, two must have a record before it counts as stored. */
 const REPLICAS_FOR_TWO_IN_SYNC = 3;
 
 export interface AdministrationOptions {
   readonly topic: string;
-  /** Default: those of the log. */
+  /** Default: the log's settings. */
   readonly rules?: TopicRules;
   readonly brokers: readonly string[];
   readonly clientId: string;
@@ -62,7 +62,7 @@ export class Administration {
     this.#options = options;
   }
 
-  /** Creates the topic; harmless when it is there already. */
+  /** Creates the topic; harmless when it exists. */
   async create({ partitions, replicationFactor, batchMaxBytes }: NewTopic): Promise<void> {
     const { kept, made } = this.#options.rules ?? logRules;
     const twoInSync = replicationFactor >= REPLICAS_FOR_TWO_IN_SYNC ? { 'min.insync.replicas': '2' } : {};
@@ -71,7 +71,7 @@ export class Administration {
       ...twoInSync,
       ...made,
       'max.message.bytes': String(batchMaxBytes),
-      // The broker's time stands in the log for people; a writer whose clock is hours off is not refused.
+      // The broker's time in a record is for people; Kafka must not refuse a writer whose clock is hours off.
       'message.timestamp.type': 'LogAppendTime',
     }).map(([name, value]) => ({ name, value }));
     const topic = { topic: this.#options.topic, numPartitions: partitions, replicationFactor, configEntries };
@@ -80,7 +80,7 @@ export class Administration {
     });
   }
 
-  /** Asks for `count` partitions; harmless when there are as many already. */
+  /** Grows the topic to `count` partitions; harmless when it has as many. */
   async grow(count: number): Promise<void> {
     await this.#with('growing', async (admin) => {
       try {
@@ -113,7 +113,7 @@ export class Administration {
     return { batchMaxBytes, minInSyncReplicas: Number(values.get('min.insync.replicas') ?? 1) };
   }
 
-  /** A connection for one operation: they are rare. */
+  /** Opens a connection for one operation: they are rare. */
   async #with<T>(doing: string, work: (admin: Admin) => Promise<T>): Promise<T> {
     const { topic, brokers, clientId, security, connectTimeoutMs, timeoutMs } = this.#options;
     const kafka = new Kafka({

@@ -1,7 +1,7 @@
 /**
- * Owns what Kafka's error codes mean for an append: certainly refused for good, or not known to be stored. The second
- * always leads to the same bytes being sent again, whether the broker surely did not store them (no leader) or perhaps
- * did (time-out): a second copy is harmless (L4), a lost record is not (L2). Must not retry by itself.
+ * Owns what Kafka's error codes mean for an append: certainly refused permanently, or not known to be stored. The second always makes the
+ * appender send the same bytes again, whether the broker surely did not store them (no leader) or perhaps did (time-out): a second copy is
+ * harmless (L4), a lost record is not (L2). Must not retry by itself.
  */
 
 import { ConfigError, InvalidError, LimitError, type TidemarkError } from '@tidemark/core';
@@ -92,5 +92,5 @@ export function answerOf(topic: string, partition: number, kafkaCode: number, ba
   return { kind: 'unknown', reason: `Kafka error code ${kafkaCode}`, isStale: isStaleCode(kafkaCode) };
 }
 
-/** After the connection was lost or the answer did not come: nobody knows. */
+/** The outcome is unknown after the connection was lost or the answer did not come. */
 export const noAnswer = (reason: string): AppendAnswer => ({ kind: 'unknown', reason, isStale: true });

@@ -1,13 +1,13 @@
 /**
- * Owns the contract of an append client: one request to one leader, one answer for each batch, no retries, no producer
- * idempotence. Everything that makes appends right (lanes, order, sending again) is the appender's, above this line.
+ * Owns the contract of an append client: one request to one leader, one answer for each batch, no retries, no producer idempotence. The
+ * appender above it makes appends right (lanes, order, sending again).
  */
 
 import type { LogRecord } from '@tidemark/ports';
 import type { AppendAnswer } from './answers.ts';
 import type { BrokerNode } from './wire-partitions.ts';
 
-/** Records of one partition that go out together. Sent again, it is the same bytes: nothing in it changes. */
+/** Records of one partition that are sent together. They never change, so sending them again sends the same bytes. */
 export interface PartitionBatch {
   readonly partition: number;
   readonly records: readonly LogRecord[];
@@ -16,7 +16,7 @@ export interface PartitionBatch {
   encoded: { readonly bytes: Buffer; readonly start: number; readonly end: number } | undefined;
 }
 
-/** `resend` has a connection of its own, so that doubtful partitions do not hold up the others of the same leader. */
+/** `resend` has a connection of its own, so that doubtful partitions do not delay the others of the same leader. */
 export type LaneKind = 'append' | 'resend';
 
 export interface AppendClient {

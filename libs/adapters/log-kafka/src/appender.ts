@@ -1,12 +1,12 @@
 /**
- * Owns the order and the certainty of appends. Per leader there is a lane with one request in flight; what arrives
- * meanwhile goes out together with the next (group commit). Where many workflows append, requests leave some milliseconds
- * apart, since each costs the broker as much as several records; one that goes on step by step waits for nothing. A batch
- * without a clear answer is sent again, the same bytes, until it is known to be stored; its partition takes nothing else meanwhile, and it goes through the leader's
- * second lane, so that the other partitions go on at full speed.
+ * Owns the order and the certainty of appends. Each leader has a lane with one request in flight; appends that arrive meanwhile share the
+ * next request (group commit). Where many workflows append, requests are some milliseconds apart, since each costs the broker as much as
+ * several records; a single sequential workflow waits for nothing. A batch without a clear answer is sent again, the same bytes, until it
+ * is known to be stored. Its partition sends nothing else meanwhile, and it uses the leader's second lane, so that the other partitions
+ * keep their full speed.
  *
- * Invariants: at most one request holds records of a partition at any time (L3); a promise resolves only with an offset
- * that the broker gave with acks=all (L2); a batch is sent whole or not at all (L4).
+ * Invariants: at most one request holds records of a partition at any time (L3); a promise resolves only with an offset that the broker
+ * gave with acks=all (L2); a batch is sent whole or not at all (L4).
  */
 
 import {
@@ -32,16 +32,16 @@ interface Lane {
   ready: PartitionQueue[];
   isSending: boolean;
   isScheduled: boolean;
-  /** When the last request left (`performance.now()`). */
+  /** When the last request was sent (`performance.now()`). */
   sentMs: number;
 }
 
-/** What an appender needs to know of the cluster; `Topology` knows it. */
+/** What an appender needs to know of the cluster; `Topology` implements it. */
 export interface Leaders {
-  /** Gives the same object for as long as the broker has the same address: there is a lane for each. */
+  /** Returns the same object for as long as the broker has the same address: each has a lane. */
   leaderOf(partition: number): BrokerNode | undefined;
   refresh(): Promise<void>;
-  /** For so long the cluster has denied that the topic exists. */
+  /** Milliseconds for which the cluster has denied that the topic exists. */
   readonly missingForMs: number;
 }
 
@@ -61,7 +61,7 @@ export class Appender {
   readonly #spread: Spread;
   #pendingBytes = 0;
   #closed = false;
-  /** Closed, and what was not answered by then was let go. */
+  /** Closed, and every unanswered append was abandoned. */
   #abandoned = false;
   #onIdle: (() => void) | undefined;
 
@@ -84,7 +84,7 @@ export class Appender {
     });
   }
 
-  /** Waits for what is under way, then lets go of the rest: each is ambiguous to its caller. */
+  /** Waits for appends under way, then abandons the rest: each is ambiguous to its caller. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#queues.size > 0) await this.#idle(this.#options.limits.closeTimeoutMs);
@@ -185,7 +185,7 @@ export class Appender {
     return lane;
   }
 
-  /** At the end of this turn of the event loop at the earliest, so that everyone who appends in it is in the same request. */
+  /** Sends at the end of this turn of the event loop at the earliest, so that all appends of the turn share a request. */
   #schedule(lane: Lane): void {
     if (lane.isSending || lane.isScheduled || lane.ready.length === 0) return;
     lane.isScheduled = true;
@@ -307,19 +307,19 @@ export class Appender {
 
   #rest(queue: PartitionQueue): void {
     queue.isBusy = false;
-    // Nothing is kept for a partition at rest, whatever their number.
+    // A partition at rest takes no memory, whatever the number of partitions.
     this.#queues.delete(queue.partition);
     if (this.#queues.size === 0) this.#onIdle?.();
   }
 
-  /** Sends again after a pause, to whoever leads then. What everyone has given up is dropped. */
+  /** Sends again after a pause, to the leader of that time. Drops appends that every caller has given up. */
   #later(queues: readonly PartitionQueue[], isStale: boolean): void {
     if (this.#abandoned) return;
     const { resendMinMs, resendMaxMs } = this.#options.limits;
     const doubts = queues.reduce((most, queue) => Math.max(most, queue.doubts++), 0);
     const pauseMs = Math.min(resendMaxMs, resendMinMs * 2 ** Math.min(doubts, 16));
     const timer = setTimeout(async () => {
-      if (isStale) await this.#options.topology.refresh().catch(() => {}); // tried again with the next pause
+      if (isStale) await this.#options.topology.refresh().catch(() => {}); // the next pause retries
       this.#timers.delete(timer);
       for (const queue of queues) this.#again(queue);
     }, pauseMs);

@@ -1,7 +1,7 @@
 /**
- * Owns one connection to one broker for one use, opened when first needed and again after it was lost. A request that
- * is not answered in time ends the connection, so that its answer can never be taken for another's. Must not retry: who
- * asked decides. Every use (appends, resends, reads, metadata) has its own channel, so that none waits behind another.
+ * Owns one connection to one broker for one use, opened when first needed and again after it was lost. A request that is not answered in
+ * time ends the connection, so that its answer can never be taken for another's. Must not retry: the caller decides. Every use (appends,
+ * resends, reads, metadata) has its own channel, so that none waits behind another.
  */
 
 import {
@@ -21,12 +21,12 @@ export interface ChannelOptions {
   readonly connectTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly reconnectMs: number;
-  /** Requests that may wait for their answers at once. */
+  /** Most requests that wait for their answers at once. */
   readonly inFlightMax: number;
   readonly security: Pick<ConnectionOptions, 'tls' | 'sasl' | 'tlsServerName'>;
 }
 
-/** The answer as one buffer; without a copy where it arrived in one piece. */
+/** Returns the answer as one buffer; without a copy where it arrived in one piece. */
 const wholeAnswer = (_correlation: number, _key: number, _version: number, reader: Reader): Buffer =>
   reader.buffer.slice(reader.position, reader.length);
 
@@ -72,7 +72,7 @@ export class Channel {
 
   #connect(): Promise<Connection> {
     if (this.#closed) return Promise.reject(this.#unavailable(new Error('closed'), false));
-    // Requests that come right after a refusal fail at once instead of knocking again and again.
+    // Requests right after a refusal fail at once, and do not connect again and again.
     if (performance.now() - this.#refusedAtMs < this.#options.reconnectMs) {
       return Promise.reject(this.#refused(this.#refusal));
     }
@@ -85,7 +85,7 @@ export class Channel {
   async #open(): Promise<Connection> {
     const current = this.#connection;
     try {
-      // A connection that proves itself anew (KIP-368) is back in a moment.
+      // A connection that authenticates again (KIP-368) is back in a moment.
       if (current?.status === ConnectionStatuses.REAUTHENTICATING) {
         await current.ready();
         return current;
@@ -113,12 +113,12 @@ export class Channel {
       maxInflights: inFlightMax,
       ...security,
     });
-    // Whoever waits for an answer learns of it; an error without a listener would end the process.
+    // Callers that wait for an answer receive the error; without a listener it would end the process.
     connection.on('error', () => {});
     return connection;
   }
 
-  /** Wrong credentials do not get better by waiting. */
+  /** Waiting does not mend wrong credentials. */
   #refused(cause: unknown): ConfigError | UnavailableError {
     const refusal = authenticationError(cause);
     if (refusal === undefined) return this.#unavailable(cause, false);

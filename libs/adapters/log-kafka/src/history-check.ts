@@ -1,6 +1,6 @@
 /**
- * Owns the judgement of an append history, for tests: given what was appended in which order, what was acknowledged, and
- * what a partition holds in the end, is that what the port promises (L2–L4)? Must not touch a log.
+ * Owns the judgement of an append history, for tests: given what was appended in which order, what was acknowledged, and what a partition
+ * finally holds, it decides whether the port kept its promises (L2–L4). Must not touch a log.
  */
 
 export interface AppendedCall {
@@ -10,12 +10,12 @@ export interface AppendedCall {
   readonly first: number | undefined;
 }
 
-/** Every violation found, in words; none for a good history. `stored` are the names at offsets 0, 1, 2 … */
+/** Returns every violation in words; none for a good history. `stored` are the names at offsets 0, 1, 2 … */
 export function historyFaults(calls: readonly AppendedCall[], stored: readonly string[]): readonly string[] {
   return [...lostRecords(calls, stored), ...partialCopies(calls, stored), ...wrongOrder(calls, stored)];
 }
 
-/** L2: what was acknowledged is where the offset says. */
+/** L2: an acknowledged append is at its offset. */
 function lostRecords(calls: readonly AppendedCall[], stored: readonly string[]): string[] {
   return calls.flatMap(({ names, first }) =>
     first === undefined
@@ -27,7 +27,7 @@ function lostRecords(calls: readonly AppendedCall[], stored: readonly string[]):
   );
 }
 
-/** L4: every copy is whole, and nothing is there that nobody appended. */
+/** L4: every copy is whole, and every record was appended by someone. */
 function partialCopies(calls: readonly AppendedCall[], stored: readonly string[]): string[] {
   const callOf = new Map(calls.flatMap((call) => call.names.map((name) => [name, call] as const)));
   const faults: string[] = [];

@@ -1,4 +1,4 @@
-/** The door of log-kafka: the checkpoint log on a Kafka topic, and the topic of wrapped keys. */
+/** Entry point of log-kafka: the checkpoint log on a Kafka topic, and the topic of wrapped keys. */
 
 export { defaultLimits, type KafkaLogLimits } from './limits.ts';
 export { type KafkaLogOptions, openKafkaLog } from './open-kafka-log.ts';

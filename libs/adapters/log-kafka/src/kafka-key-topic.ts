@@ -1,6 +1,6 @@
 /**
- * Owns the topic of wrapped keys on Kafka: the truth about which keys there are. Appends go through the log's appender: acks=all, and
- * after an answer that is not clear the same bytes again, until they are known to be stored. Must not know what wraps the keys.
+ * Owns the topic of wrapped keys on Kafka, the truth about which keys exist. Appends use the log's appender: acks=all, and after an unclear
+ * answer the same bytes again, until they are known to be stored. Must not know what wraps the keys.
  */
 
 import { crc32 } from 'node:zlib';
@@ -36,7 +36,7 @@ import { createTopic, reach, type TopicParts } from './topic.ts';
 import { Topology } from './topology.ts';
 import type { BrokerNode } from './wire-partitions.ts';
 
-/** Compacted and nothing else: with `delete` too, keys would go that nobody destroyed. */
+/** The topic is compacted and nothing else: with `delete` too, Kafka would delete keys that nobody destroyed. */
 const RULES: TopicRules = {
   kept: { 'cleanup.policy': 'compact', ...NO_UNCLEAN_LEADER },
   made: { 'max.compaction.lag.ms': String(KEY_COMPACTION_LAG_MS) },
@@ -70,7 +70,7 @@ export async function openTopic(options: KafkaKeyTopicOptions): Promise<KeyTopic
     const parts: TopicParts = { limits, topology, reader, administration };
     await reach(parts);
     if (topology.partitionCount === 0) await createTopic(parts, partitions, replicationFactor);
-    // A topic made by someone else may take less than we would have asked for.
+    // A topic that someone else created may take less than this library would have set.
     const { batchMaxBytes, minInSyncReplicas } = await administration.settings();
     const { replicationFactor: replicas } = topology;
     if (options.onWarning) {
@@ -146,7 +146,7 @@ class KafkaKeyTopic implements KeyTopic {
     return this.#closing;
   }
 
-  /** All records of a key go to one partition, those of one call together. */
+  /** Sends all records of a key to one partition, and those of one call together. */
   async #appended(records: readonly (readonly [id: string, records: readonly LogRecord[]])[]): Promise<void> {
     const byPartition = new Map<number, LogRecord[]>();
     for (const [id, own] of records) {
@@ -157,13 +157,13 @@ class KafkaKeyTopic implements KeyTopic {
     }
     const signal = AbortSignal.timeout(this.#appendTimeoutMs);
     const appends = Array.from(byPartition, ([partition, all]) => this.#appender.append(partition, all, signal));
-    // Each is waited for, also when another failed: nothing of this call is under way when it is over.
+    // Waits for each, also when another failed: nothing of this call is under way when it returns.
     const failed = (await Promise.allSettled(appends)).find(({ status }) => status === 'rejected');
     if (failed !== undefined) throw unavailable((failed as PromiseRejectedResult).reason);
   }
 }
 
-/** Appends with our own bytes over the log's client, which sends what is encoded already as it is. */
+/** Sends batches of this topic's own bytes over the log's client, which sends an encoded batch as it is. */
 class KeyedAppendClient implements AppendClient {
   readonly #client: LeaderAppendClient;
 
@@ -181,7 +181,7 @@ class KeyedAppendClient implements AppendClient {
   }
 }
 
-/** Says what the port promises; other errors stay as they are. */
+/** Translates the appender's errors to what the port promises; others stay as they are. */
 function unavailable(error: unknown): unknown {
   if (!(error instanceof UnavailableError)) return error;
   return new UnavailableError('keys-unavailable', `The topic of keys can't be used: ${error.message}`, {

@@ -106,12 +106,12 @@ class KafkaLog implements EventLog {
 
   constructor(settings: Settings, parts: TopicParts, topic: TopicSettings) {
     const { topology, reader } = parts;
-    // A topic made by someone else may take less than we would have asked for.
+    // A topic that someone else created may take less than this library would have set.
     const batchMaxBytes = Math.min(settings.limits.batchMaxBytes, topic.batchMaxBytes);
     const recordMaxBytes = Math.min(settings.limits.recordMaxBytes, Math.floor(batchMaxBytes * 0.75));
     const limits = { ...settings.limits, batchMaxBytes, recordMaxBytes };
     const { topic: name, telemetry = noTelemetry } = settings.options;
-    // Power loss of one machine loses nothing when another holds what was acknowledged.
+    // A power loss of one machine loses nothing when another holds the acknowledged records.
     this.durability = topology.replicationFactor > 1 && topic.minInSyncReplicas > 1 ? 'power' : 'process';
     this.recordMaxBytes = recordMaxBytes;
     this.#parts = parts;
@@ -191,7 +191,7 @@ class KafkaLog implements EventLog {
     return Number.isInteger(partition) && partition >= 0 && partition < this.#topology.partitionCount;
   }
 
-  /** A number that is not known may be of a partition that another process has added. */
+  /** An unknown number may be of a partition that another process has added. */
   async #checkPartitions(partitions: readonly number[]): Promise<void> {
     if (partitions.every((partition) => this.#isKnown(partition))) return;
     await this.#topology.refresh();

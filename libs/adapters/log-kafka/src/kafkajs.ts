@@ -1,13 +1,13 @@
 /**
- * Owns the one way in which kafkajs is loaded, with a repair: kafkajs 2.2.4 looks for waiting requests every millisecond on
- * every connection, for ever, and Node 24 warns of the negative time it asks for (tulios/kafkajs issues 1704 and 1751).
- * Here it looks only while a request waits. Everything else is the library's own.
+ * Owns loading kafkajs, with a repair: kafkajs 2.2.4 polls for waiting requests every millisecond on every connection, forever, and Node 24
+ * warns of the negative time it sets (tulios/kafkajs issues 1704 and 1751). With the repair it polls only while a request waits. Everything
+ * else is the library's own.
  */
 
 import { createRequire } from 'node:module';
 import kafkajs from 'kafkajs';
 
-/** How often a request that waits for its turn is looked at, unless the broker asked for a longer pause. */
+/** Poll interval of a request that waits for its turn, unless the broker requested a longer pause. */
 const CHECK_INTERVAL_MS = 10;
 
 interface RequestQueue {
@@ -33,7 +33,7 @@ function repair(): void {
     if (typeof queue.prototype.scheduleCheckPendingRequests !== 'function') return;
     queue.prototype.scheduleCheckPendingRequests = scheduleWhileWaiting;
   } catch {
-    // Another version, laid out differently: it works as it is.
+    // Another version with another layout is left as it is.
   }
 }
 

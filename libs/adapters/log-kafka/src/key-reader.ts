@@ -1,6 +1,6 @@
 /**
- * Owns reading the topic of wrapped keys: one partition after another, from an offset to its end. Unlike the log's, its offsets have
- * gaps where compaction has cleared records. While brokers are away or leaders move it asks again, for a bounded time.
+ * Owns reading the topic of wrapped keys: one partition after another, from an offset to its end. Unlike the log's, its offsets have gaps
+ * where compaction has cleared records. While brokers are away or leaders move it retries for a bounded time.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -61,7 +61,7 @@ export class KeyReader {
     }
     for (let at: number = from; at < end; ) {
       const { changes, next } = await this.#fetched(partition, at, end);
-      // Without a batch there is nothing up to the end any more.
+      // No batch means that nothing is left up to the end.
       at = next ?? end;
       yield { changes, next: new Map([[partition, at as Offset]]) };
     }
@@ -83,7 +83,7 @@ export class KeyReader {
         throw new UnavailableError('log-unavailable', message, { partition, cause: reason });
       }
       await pause(pauseMs);
-      await topology.refresh().catch(() => {}); // what is not known yet is asked again after the next pause
+      await topology.refresh().catch(() => {}); // the next pause retries what is not known yet
     }
   }
 
@@ -98,7 +98,7 @@ export class KeyReader {
     const errorCode = wholeCode || (found?.errorCode ?? -1);
     if (isAuthorizationCode(errorCode)) throw authorizationError(topic, errorCode);
     if (found === undefined || errorCode !== 0) throw notNow(`Kafka error code ${errorCode}`);
-    // A new leader may not know yet how far the one went that told the end.
+    // A new leader may lag behind the one that reported the end.
     if (found.highWatermark < end) throw notNow('its leader lags behind');
     const decoded = decodeChanges(found.records, from);
     if (decoded.next === undefined && found.records.length > 0) throw notNow('a batch came cut short');

@@ -1,8 +1,8 @@
 /**
- * Owns what stands in the topic of wrapped keys, and its bytes. A key is a record with its id as key and JSON as value; a later one
- * takes its place. A destruction is two records: an empty one under the id, so that compaction clears the wrapped bytes, and one under
- * `destroyed/ID`, which compaction never clears: it tells readers who come when the empty one has long gone, and those who find a key
- * that was written again afterwards. Must not do I/O.
+ * Owns the records of the topic of wrapped keys, and their bytes. A key is a record with its id as key and JSON as value; a later one
+ * replaces it. A destruction is two records: an empty one under the id, so that compaction clears the wrapped bytes, and one under
+ * `destroyed/ID`, which compaction never clears, for readers that come when the empty one has long gone, or that find a key that was
+ * written again afterwards. Must not do I/O.
  */
 
 import { crc32c, createRecordsBatch, Reader, readRecordsBatch, Writer } from '@platformatic/kafka';
@@ -16,7 +16,7 @@ const FORMAT = 1;
 const DESTROYED = 'destroyed/';
 const NOTHING = new Uint8Array(0);
 
-/** The appender carries records of the log: `type` is the record's key here, and an empty value stands for none. */
+/** The appender carries records of the log; here `type` is the record's key, and an empty value stands for none. */
 export const putRecord = (key: StoredKey): LogRecord => ({ type: key.id, value: textBytes({ v: FORMAT, ...key }) });
 
 export const destroyRecords = (id: string): readonly LogRecord[] => [
@@ -45,7 +45,7 @@ export function encodeKeyed(batch: PartitionBatch): void {
 
 export interface DecodedChanges {
   readonly changes: readonly KeyChange[];
-  /** After the last whole batch; undefined: there is none. */
+  /** The position after the last whole batch; undefined: there is none. */
   readonly next: number | undefined;
 }
 
@@ -55,8 +55,8 @@ const ATTRIBUTES_AT = 21;
 const CONTROL_BIT = 0b100000;
 
 /**
- * What the records of one partition say, from the offset on; offsets may have gaps, and batches no records. A batch that is cut short
- * at the end is left for the next fetch. Throws `CorruptError` (`log-damaged`), `ConfigError` (`keys-newer`).
+ * Decodes the records of one partition, from the offset on; offsets may have gaps, and batches no records. A batch that is cut short at the
+ * end is left for the next fetch. Throws `CorruptError` (`log-damaged`), `ConfigError` (`keys-newer`).
  */
 export function decodeChanges(bytes: Buffer, from: number): DecodedChanges {
   const changes: KeyChange[] = [];
@@ -114,7 +114,7 @@ function asObject(offset: number, value: Buffer): Record<string, unknown> {
     const parsed: unknown = JSON.parse(value.toString());
     if (typeof parsed === 'object' && parsed !== null) return parsed as Record<string, unknown>;
   } catch {
-    // Told below; a parser's message would quote the value.
+    // Reported below without the cause: a parser's message would quote the value.
   }
   throw damaged(offset, 'its value is no JSON object');
 }

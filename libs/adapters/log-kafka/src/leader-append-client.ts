@@ -1,6 +1,6 @@
 /**
- * Owns appends over `@platformatic/kafka`'s connections (TLS, SASL, framing), with our own record batches: a batch is
- * encoded once into one buffer, whatever its number of records. A connection a leader and lane.
+ * Owns appends over `@platformatic/kafka`'s connections (TLS, SASL, framing), with our own record batches: a batch is encoded once into one
+ * buffer, whatever its number of records. Each leader and lane has a connection.
  */
 
 import { type AppendAnswer, answerOf, noAnswer } from './answers.ts';
@@ -14,11 +14,11 @@ import { produceAnswers, produceRequest } from './wire-records.ts';
 export interface AppendOptions {
   readonly topic: string;
   readonly channel: ChannelOptions;
-  /** How long the broker may wait for its replicas. */
+  /** Longest time that the broker may wait for its replicas. */
   readonly appendTimeoutMs: number;
 }
 
-/** The batches one after another, each encoded when it is first sent; all that are new share one buffer. */
+/** Returns the batches one after another, each encoded when it is first sent; all new ones share one buffer. */
 function encoded(batches: readonly PartitionBatch[]): readonly Buffer[] {
   const fresh = batches.filter((batch) => batch.encoded === undefined);
   const sizes = fresh.map(groupBytes);

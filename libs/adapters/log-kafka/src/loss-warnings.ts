@@ -1,6 +1,6 @@
 /**
- * Owns when a topic's settings let one broker's loss take with it what was acknowledged, and how that is told; of the log and of the
- * keys alike. Must not refuse anything (see administration.ts).
+ * Owns when a topic's settings let the loss of one broker lose acknowledged records, and the warning about that; of the log and of the keys
+ * alike. Must not refuse anything (see administration.ts).
  */
 
 import type { TopicSettings } from './administration.ts';
@@ -11,11 +11,11 @@ export interface KeptTopic extends Pick<TopicSettings, 'minInSyncReplicas'> {
   readonly topic: string;
   /** What is lost with it: `the log`. */
   readonly holds: string;
-  /** Of the partition that has the fewest replicas. */
+  /** Replicas of the partition that has the fewest. */
   readonly replicationFactor: number;
 }
 
-/** One broker that is lost with its disk must not take with it what was acknowledged. */
+/** Warns where one broker that is lost with its disk would lose acknowledged records. */
 export function warnOfLoss(
   { topic, holds, replicationFactor, minInSyncReplicas }: KeptTopic,
   warn: OnLossWarning,

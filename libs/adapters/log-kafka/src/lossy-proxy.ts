@@ -1,6 +1,6 @@
 /**
- * Owns a TCP proxy before one broker, for tests: it can swallow the answers to appends, or hold everything back, so that
- * nobody knows what became of a request. It names itself in the broker's metadata, so clients stay with it.
+ * Owns a TCP proxy before one broker, for tests: it can swallow the answers to appends, or hold everything back, so that the outcome of a
+ * request is unknown. It names itself in the broker's metadata, so clients stay with it.
  */
 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -11,9 +11,9 @@ export interface LossyProxy {
   readonly address: string;
   /** Answers to appends that were swallowed so far. */
   readonly swallowedCount: number;
-  /** Swallows the answers to so many appends from now on, of those whose request holds the text. */
+  /** Swallows the answers to this many appends from now on, of those whose request holds the text. */
   swallowAnswers(count: number, text?: string): void;
-  /** Ends every connection; new ones are taken. */
+  /** Ends every connection; accepts new ones. */
   cut(): void;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ function frames(onFrame: (frame: Buffer) => void): (chunk: Buffer) => void {
   };
 }
 
-/** Puts the proxy's port wherever the broker names its own, which it does as host and port. */
+/** Replaces the broker's own port, which it names as host and port, by the proxy's. */
 function rename(frame: Buffer, host: string, from: number, to: number): Buffer {
   const own = Buffer.concat([Buffer.from(host), Buffer.alloc(4)]);
   own.writeInt32BE(from, host.length);

@@ -1,6 +1,6 @@
 /**
- * Owns the way into log-kafka. The Kafka clients are loaded only when a log is opened: they take the better part of a
- * second, which whoever never opens one should not wait for.
+ * Owns opening log-kafka. It loads the Kafka clients only when a log is opened: they take the better part of a second, for which other
+ * processes should not wait.
  */
 
 import type { EventLog, Telemetry } from '@tidemark/ports';
@@ -12,7 +12,7 @@ export interface KafkaLogOptions extends KafkaSecurity {
   /** `host:port` of some brokers; the others are found through them. */
   readonly brokers: readonly string[];
   readonly topic: string;
-  /** Partitions of the topic when it is created here; a topic that is there keeps its number. Default 64. */
+  /** Partitions of the topic when it is created here; an existing topic keeps its number. Default 64. */
   readonly partitions?: number;
   /** Replicas of a topic that is created here; by default the cluster's own default. */
   readonly replicationFactor?: number;
@@ -20,7 +20,7 @@ export interface KafkaLogOptions extends KafkaSecurity {
   readonly clientId?: string;
   readonly telemetry?: Telemetry;
   readonly limits?: Partial<KafkaLogLimits>;
-  /** Told at the opening of settings by which a broker's loss could lose what was acknowledged. */
+  /** Called at the opening for settings with which the loss of one broker could lose acknowledged records. */
   readonly onWarning?: OnLossWarning;
 }
 

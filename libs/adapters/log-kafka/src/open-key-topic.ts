@@ -1,4 +1,4 @@
-/** Owns the way to the topic of wrapped keys. The Kafka clients are loaded only when it is opened (see open-kafka-log.ts). */
+/** Owns opening the topic of wrapped keys. It loads the Kafka clients only then (see open-kafka-log.ts). */
 
 import type { KeyTopic, Telemetry } from '@tidemark/ports';
 import type { KafkaLogLimits } from './limits.ts';
@@ -17,16 +17,16 @@ export interface KafkaKeyTopicOptions extends KafkaSecurity {
   readonly clientId?: string;
   readonly telemetry?: Telemetry;
   readonly limits?: Partial<KafkaLogLimits>;
-  /** Longest wait for an acknowledgement, over all tries, in milliseconds. */
+  /** Longest wait for an acknowledgement, over all attempts, in milliseconds. */
   readonly appendTimeoutMs?: number;
-  /** As of the log: told at the opening of settings by which a broker's loss could lose keys that were acknowledged. */
+  /** As for the log: called at the opening for settings with which the loss of one broker could lose acknowledged keys. */
   readonly onWarning?: OnLossWarning;
 }
 
 /**
- * Opens the topic, creating it when it is missing: compacted, so that of a key that was destroyed or wrapped anew the old bytes go
- * within about an hour. Throws as `openKafkaLog` does; `log-topic-unsafe`: the topic isn't compacted alone, and would lose keys or
- * keep what was destroyed, or a replica that lacks some may lead it.
+ * Opens the topic, creating it when it is missing. It is compacted, so that the old bytes of a destroyed or replaced key go within about an
+ * hour. Throws as `openKafkaLog` does; `log-topic-unsafe`: the topic isn't compacted alone, and would lose keys or keep destroyed ones, or
+ * a replica that lacks some may lead it.
  */
 export async function openKafkaKeyTopic(options: KafkaKeyTopicOptions): Promise<KeyTopic> {
   const { openTopic } = await import('./kafka-key-topic.ts');

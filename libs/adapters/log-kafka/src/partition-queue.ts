@@ -1,6 +1,6 @@
 /**
- * Owns what waits for one partition: appends in the order of their calls, and the one batch that is being sent. While a
- * batch's fate is not known nothing else of the partition is sent (L3). Must not know of leaders, requests or time-outs.
+ * Owns the appends that wait for one partition, in the order of their calls, and the one batch that is being sent. While a batch's outcome
+ * is unknown nothing else of the partition is sent (L3). Must not know of leaders, requests or time-outs.
  */
 
 import type { Offset } from '@tidemark/core';
@@ -16,7 +16,7 @@ export interface Pending {
   readonly reject: (error: unknown) => void;
   /** Stops listening to the caller's signal. */
   release: (() => void) | undefined;
-  /** Answered, given up or refused; whatever comes later is not told. */
+  /** Answered, given up or refused; later outcomes are not reported. */
   isSettled: boolean;
 }
 
@@ -34,14 +34,14 @@ export interface BatchLimits {
 
 export class PartitionQueue {
   readonly partition: number;
-  /** The batch whose fate is not known yet. */
+  /** The batch whose outcome is not known yet. */
   batch: SentBatch | undefined;
   /** In a lane's list, in a request, or waiting to be sent again. */
   isBusy = false;
   /** Times in a row that it could not be sent, or was sent without a clear answer. */
   doubts = 0;
   #waiting: Pending[] = [];
-  /** So many of the next appends go one at a time: together they were refused as too large. */
+  /** How many of the next appends are sent one at a time: together they were refused as too large. */
   #singles = 0;
 
   constructor(partition: number) {
@@ -56,7 +56,7 @@ export class PartitionQueue {
     this.#waiting.push(append);
   }
 
-  /** The batch to send now: the one sent before, or one made of what waits. Undefined when nothing does. */
+  /** Returns the batch to send now: the one sent before, or a new one. Undefined when nothing waits. */
   take(limits: BatchLimits, nowMs: number): SentBatch | undefined {
     if (this.batch !== undefined) return this.batch;
     const appends: Pending[] = [];
@@ -80,14 +80,14 @@ export class PartitionQueue {
     return this.batch;
   }
 
-  /** Takes the batch apart, to send its appends one by one, in order. */
+  /** Splits the batch, to send its appends one by one, in order. */
   split(batch: SentBatch): void {
     this.batch = undefined;
     this.#waiting = [...batch.appends, ...this.#waiting];
     this.#singles += batch.appends.length;
   }
 
-  /** Everything that has not been answered, for giving up. */
+  /** Returns every unanswered append, for giving up. */
   drain(): readonly Pending[] {
     const all = [...(this.batch?.appends ?? []), ...this.#waiting];
     this.batch = undefined;

@@ -1,7 +1,7 @@
 /**
- * Owns reads: the records of chosen partitions from chosen offsets, and the bounds of partitions, one request to each
- * leader concerned, over connections that no append uses. Never waits for records to come, never resets an offset.
- * While brokers are away or leaders move it asks again, for a bounded time.
+ * Owns reads: the records of chosen partitions from chosen offsets, and the bounds of partitions, one request to each leader concerned,
+ * over connections that no append uses. Never waits for new records, never resets an offset. While brokers are away or leaders move it
+ * retries for a bounded time.
  */
 
 import { ConfigError, CorruptError, InvalidError, type Offset, type Partition, UnavailableError } from '@tidemark/core';
@@ -41,7 +41,7 @@ interface Wanted {
   end: number;
 }
 
-/** A partition that is to be asked for again, and what the broker said instead of an answer. */
+/** A partition to request again, and what the broker said instead of an answer. */
 interface Failure {
   readonly partition: number;
   readonly errorCode: number;
@@ -78,7 +78,7 @@ export class Reader {
     }
     let open: readonly Wanted[] = wanted;
     let partitionMaxBytes = maxBytes;
-    // A broker promises a record only for the first partition that has one: the others are asked for again.
+    // A broker promises a record only for the first partition that has one, so the others are requested again.
     while (open.length > 0) {
       open = await this.#fetchAll(open, partitionMaxBytes, budget);
       partitionMaxBytes = this.#options.limits.batchMaxBytes;
@@ -90,13 +90,13 @@ export class Reader {
     }));
   }
 
-  /** Start and end of the partitions, one pair of requests a leader. */
+  /** Returns start and end of the partitions, with one pair of requests per leader. */
   async bounds(partitions: readonly number[]): Promise<ReadonlyMap<Partition, PartitionBounds>> {
     const [starts, ends] = await Promise.all([this.#offsets(partitions, EARLIEST), this.#offsets(partitions, LATEST)]);
     const bounds = new Map<Partition, PartitionBounds>();
     for (const partition of partitions) {
       const start = starts.get(partition)!;
-      // The two were asked one after the other: a trim may have come between.
+      // The two requests are sequential, so a trim may have come between.
       const end = Math.max(start, ends.get(partition)!);
       bounds.set(partition as Partition, { start: start as Offset, end: end as Offset });
     }
@@ -115,7 +115,7 @@ export class Reader {
     });
   }
 
-  /** Bytes of the partitions, each as its leader holds it. */
+  /** Returns the bytes of the partitions, as each leader holds them. */
   async sizeBytes(partitions: readonly number[]): Promise<number> {
     let total = 0;
     await this.#eachLeader(partitions, 'sizes', async (leader, led) => {
@@ -137,7 +137,7 @@ export class Reader {
     this.#channels.clear();
   }
 
-  /** Returns those that have a record for which there was no room in the answer. */
+  /** Returns partitions with a record that did not fit into the answer. */
   async #fetchAll(open: readonly Wanted[], partitionMaxBytes: number, budget: Budget): Promise<readonly Wanted[]> {
     const byPartition = new Map(open.map((want) => [want.partition, want]));
     const again: Wanted[] = [];
@@ -214,8 +214,8 @@ export class Reader {
   }
 
   /**
-   * Calls `ask` for each leader with its partitions, in parallel; `ask` returns those to try again. Tries for
-   * `readRetryMs`, with fresh knowledge of the leaders each time.
+   * Calls `ask` for each leader with its partitions, in parallel; `ask` returns those to try again. Retries for `readRetryMs`, and
+   * refreshes the leaders each time.
    */
   async #eachLeader(
     partitions: readonly number[],
@@ -246,7 +246,7 @@ export class Reader {
       if (failed.length === 0) return;
       if (this.#closed || performance.now() + pauseMs > untilMs) throw this.#unavailable(what, failed, reason);
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
-      await topology.refresh().catch(() => {}); // what is not known yet is asked again after the next pause
+      await topology.refresh().catch(() => {}); // the next pause retries what is not known yet
       pauseMs = Math.min(limits.resendMaxMs, pauseMs * 2);
       open = failed;
     }
@@ -293,9 +293,9 @@ export class Reader {
   }
 }
 
-/** Takes what fits; returns false when there was a record but no room for it in the answer. */
+/** Takes what fits; returns false when a record did not fit into the answer. */
 function take(want: Wanted, answer: FetchAnswer, budget: Budget): boolean {
-  // A new leader may tell an older end than the one that gave the offset.
+  // A new leader may report an older end than the one that gave the offset.
   want.end = Math.max(want.from, answer.highWatermark);
   const sink: RecordSink = { records: [], leftBytes: budget.leftBytes, to: want.to };
   decodeBatches(answer.records, want.from, sink);

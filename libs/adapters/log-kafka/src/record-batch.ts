@@ -1,23 +1,23 @@
 /**
- * Owns the bytes of Kafka's record batches (magic 2, KIP-98): encoding what we append, decoding what we fetch. Writes
- * neither compression nor producer ids; reads compressed batches too, since a topic's configuration may compress.
- * Must not do I/O. Decoded values are views of the response: no copy, no object but the record itself (L1).
+ * Owns the bytes of Kafka's record batches (magic 2, KIP-98): encoding appended records, decoding fetched ones. Writes neither compression
+ * nor producer ids; reads compressed batches too, since a topic's configuration may compress. Must not do I/O. Decoded values are views of
+ * the response: no copy, no object but the record itself (L1).
  */
 
 import { compressionsAlgorithmsByBitmask, crc32c, Writer } from '@platformatic/kafka';
 import { CorruptError, type Offset } from '@tidemark/core';
 import type { LogRecord, StoredRecord } from '@tidemark/ports';
 
-/** Base offset and length, which stand before what the length counts. */
+/** Base offset and length, which stand before the bytes that the length counts. */
 const FRAME_BYTES = 12;
-/** Everything of a batch before its records. */
+/** Bytes of a batch before its records. */
 const HEADER_BYTES = 61;
 const CRC_AT = 17;
 const ATTRIBUTES_AT = 21;
 const MAGIC = 2;
 const COMPRESSION_MASK = 0b111;
 const CONTROL_BIT = 0b100000;
-/** `[index, length]` of a partition in a produce request: written in front, so that a request is a list of buffers. */
+/** `[index, length]` of a partition in a produce request, written before the batch, so that a request is a list of buffers. */
 export const PREFIX_BYTES = 8;
 
 /** An upper bound of what a record adds to a batch beside its value. */
@@ -47,7 +47,7 @@ function writeVarint(out: Buffer, at: number, value: number): number {
   return place;
 }
 
-/** A header's key and value with their lengths, as they stand in a record. */
+/** Encodes a header's key and value with their lengths, as they stand in a record. */
 function headerBlock(key: string, value: string): Buffer {
   const valueBytes = Buffer.byteLength(value);
   const block = Buffer.allocUnsafe(1 + key.length + varintBytes(valueBytes) + valueBytes);
@@ -58,7 +58,7 @@ function headerBlock(key: string, value: string): Buffer {
 
 const TRACE_KEY = 'traceparent';
 
-/** Types are few, so their headers are made once; the number kept is bounded all the same. */
+/** Types are few, so their encoded headers are cached; the cache is bounded. */
 const typeBlocks = new Map<string, Buffer>();
 const TYPE_BLOCKS_MAX = 256;
 
@@ -131,14 +131,14 @@ export function writeGroup(out: Buffer, at: number, bytes: number, group: Record
   out.writeUInt32BE(checksum(out.subarray(start + ATTRIBUTES_AT, end)), start + CRC_AT);
 }
 
-/** What all our batches begin with: the broker gives base offset and leader epoch; attributes are 0. */
+/** The beginning of all our batches: the broker sets base offset and leader epoch; attributes are 0. */
 const HEADER = Buffer.alloc(HEADER_BYTES);
 HEADER.writeInt32BE(-1, 12);
 HEADER[16] = MAGIC;
-// Neither producer id, nor epoch, nor sequence: the fold rejects copies (architecture 3).
+// No producer id, epoch or sequence: the fold rejects copies (architecture 3).
 HEADER.fill(0xff, 43, 57);
 
-/** CRC-32C. The library copies what is given to it as a plain buffer (3.2 µs a kilobyte), and not what is in its own kind (0.9). */
+/** CRC-32C. The library copies a plain buffer (3.2 µs a kilobyte), but not one of its own kind (0.9). */
 const checksum = (bytes: Buffer): number => crc32c(Writer.create().append(bytes).dynamicBuffer);
 
 const TWO_POW_32 = 0x1_0000_0000;
@@ -153,12 +153,12 @@ export function writeInt64(out: Buffer, value: number, at: number): void {
 export const readInt64 = (from: Buffer, at: number): number =>
   from.readInt32BE(at) * TWO_POW_32 + from.readUInt32BE(at + 4);
 
-/** Collects records and stops at a budget of bytes; the first record is always taken. */
+/** Collects records and stops at a budget of bytes; always takes the first record. */
 export interface RecordSink {
   readonly records: StoredRecord[];
-  /** Value bytes that may still be taken; below zero nothing more is. */
+  /** Value bytes that may still be taken; below zero nothing more is taken. */
   leftBytes: number;
-  /** No record from this offset on is taken; absent: all are. */
+  /** Takes no record from this offset on; absent: takes all. */
   readonly to?: number | undefined;
 }
 
@@ -198,7 +198,7 @@ export function decodeBatches(bytes: Buffer, from: number, sink: RecordSink): vo
   }
 }
 
-/** Returns false when the budget is used up, or no more is wanted. */
+/** Returns false when the budget is used up, or when no more records are wanted. */
 function decodeBatch(batch: Buffer, base: number, from: number, sink: RecordSink): boolean {
   if (batch[16] !== MAGIC) {
     throw new CorruptError('log-damaged', `Offset ${base} has record format ${batch[16]}; only format 2 is read.`);

@@ -1,4 +1,4 @@
-/** Owns how TLS and SASL are said once and given to both clients. Must not show or store a secret anywhere else. */
+/** Owns the settings of TLS and SASL for both clients. Must not show or store a secret anywhere else. */
 
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
@@ -35,7 +35,7 @@ export function platformaticSecurity({
   'tls' | 'sasl' | 'tlsServerName'
 > {
   return {
-    // The certificate is checked against the broker's host in any case; an address is no name that could be told (RFC 6066).
+    // The certificate is checked against the broker's host in any case; SNI takes no address (RFC 6066).
     ...(tls === undefined ? {} : { tls: tls === true ? {} : tls, tlsServerName: !brokers.every(isAddress) }),
     ...(sasl === undefined ? {} : { sasl: platformaticSasl(sasl) }),
   };

@@ -1,4 +1,4 @@
-/** Owns how many partitions are appended to at a time. Must not remember any of them for longer than two windows. */
+/** Owns counting the partitions that are appended to at a time. Must not remember any of them for longer than two windows. */
 
 export class Spread {
   readonly #windowMs: number;
@@ -15,7 +15,7 @@ export class Spread {
     this.#current.add(partition);
   }
 
-  /** Different ones within the last window that is over, or within the one that has begun if they are more. */
+  /** Number of different ones within the last full window, or within the current one if they are more. */
   get count(): number {
     this.#turn();
     return Math.max(this.#last, this.#current.size);

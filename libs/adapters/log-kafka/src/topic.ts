@@ -1,6 +1,6 @@
 /**
- * Owns how the topic comes to be and grows: asking until a broker answers, creating, adding partitions, and waiting until
- * every partition can be used. Must not read or write records.
+ * Owns creating and growing the topic: it retries until a broker answers, creates it, adds partitions, and waits until every partition is
+ * usable. Must not read or write records.
  */
 
 import { UnavailableError } from '@tidemark/core';
@@ -18,7 +18,7 @@ export interface TopicParts {
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Asks the brokers until one answers, for `openTimeoutMs`. */
+/** Tries the brokers until one answers, for `openTimeoutMs`. */
 export async function reach({ topology, limits }: TopicParts): Promise<void> {
   const untilMs = performance.now() + limits.openTimeoutMs;
   for (let pauseMs = limits.reconnectMs; ; pauseMs = Math.min(pauseMs * 2, limits.resendMaxMs)) {
@@ -48,8 +48,8 @@ export async function growTopic(parts: TopicParts, count: number): Promise<void>
 }
 
 /**
- * Waits until there are `count` partitions and the leader of each answers for it; those below `known` do already. The
- * cluster names a leader well before that broker has made the partition's files.
+ * Waits until there are `count` partitions and the leader of each answers for it; those below `known` do already. The cluster names a
+ * leader well before that broker has created the partition's files.
  */
 async function untilServed({ topology, reader, limits }: TopicParts, known: number, count: number): Promise<void> {
   const untilMs = performance.now() + limits.administrationTimeoutMs;

@@ -1,7 +1,7 @@
 /**
- * Owns what is known of the cluster: its brokers, the topic's partitions, and the leader of each. Knowledge is renewed
- * only when someone found it wrong (or asks for the number of partitions); one question is under way at a time and
- * everyone who asked meanwhile gets its answer. Must not read or write records.
+ * Owns what is known of the cluster: its brokers, the topic's partitions, and the leader of each. It refreshes only when a caller found it
+ * wrong, or wants the number of partitions; one request is under way at a time, and all callers share its answer. Must not read or write
+ * records.
  */
 
 import { ConfigError, UnavailableError } from '@tidemark/core';
@@ -31,7 +31,7 @@ export class Topology {
     this.#options = options;
   }
 
-  /** Partitions of the topic as last heard; 0 while it is not known to exist. */
+  /** Partitions of the topic as last reported; 0 while it is not known to exist. */
   get partitionCount(): number {
     return this.#leaders.length;
   }
@@ -56,7 +56,7 @@ export class Topology {
     return nodeId === undefined ? undefined : this.#brokers.get(nodeId);
   }
 
-  /** Asks the cluster. Throws `UnavailableError` when no broker answers. */
+  /** Refreshes from the cluster. Throws `UnavailableError` when no broker answers. */
   refresh(): Promise<void> {
     this.#refreshing ??= this.#ask().finally(() => {
       this.#refreshing = undefined;
@@ -110,7 +110,7 @@ export class Topology {
     return this.#channel;
   }
 
-  /** The object known already for a broker that has not moved: others tell brokers apart by it. */
+  /** Returns the existing object for a broker that has not moved: callers compare brokers by identity. */
   #same(node: BrokerNode): BrokerNode {
     const known = this.#brokers.get(node.nodeId);
     return known !== undefined && showAddress(known) === showAddress(node) ? known : node;
@@ -125,7 +125,7 @@ export class Topology {
       return;
     }
     this.#missingSinceMs = undefined;
-    // Partitions are never taken away: a broker that lags behind the others may still tell the old number.
+    // Partitions are never removed: a broker that lags behind the others may still report the old number.
     if (answer.leaders.length >= this.#leaders.length) {
       this.#leaders = answer.leaders;
       this.#replicationFactor = answer.replicationFactor;

@@ -108,7 +108,7 @@ export function metadataAnswer(bytes: Buffer): TopicMetadata {
   answer.skip(4);
   const brokers = readBrokers(answer);
   answer.string(); // cluster
-  answer.skip(8); // controller, number of topics: one was asked for
+  answer.skip(8); // controller, number of topics: the request named one
   const errorCode = answer.int16();
   answer.string();
   answer.skip(1);

@@ -59,7 +59,7 @@ export interface FetchAnswer {
   readonly records: Buffer;
 }
 
-/** Answers at once with what is there. */
+/** The broker answers at once with what is there. */
 export function fetchRequest(topic: string, targets: readonly FetchTarget[], maxBytes: number): readonly Buffer[] {
   const consumer = -1;
   const head = front(
@@ -89,7 +89,7 @@ export function fetchRequest(topic: string, targets: readonly FetchTarget[], max
   return [head, body];
 }
 
-/** `errorCode` of the whole answer, or one answer a partition; their records are views of `bytes`. */
+/** `errorCode` of the whole answer, or one answer per partition; their records are views of `bytes`. */
 export function fetchAnswers(bytes: Buffer): { readonly errorCode: number; readonly partitions: FetchAnswer[] } {
   const answer = new Answer(bytes);
   answer.skip(4);

@@ -1,6 +1,6 @@
 /**
- * Owns the bytes that the requests of the data path have in common. The versions chosen are answered by every broker
- * from Kafka 2.4 to 4.x and name topics by name. Must not do I/O.
+ * Owns the bytes that the requests of the data path share. Every broker from Kafka 2.4 to 4.x answers the chosen versions, which name
+ * topics by name. Must not do I/O.
  */
 
 import { readInt64 } from './record-batch.ts';
@@ -64,7 +64,7 @@ export class Answer {
   }
 }
 
-/** A request's front: fixed fields, then one topic and the number of its partitions. */
+/** Writes a request's front: fixed fields, then one topic and the number of its partitions. */
 export function front(
   fixed: readonly (readonly [bytes: 1 | 2 | 4, value: number])[],
   topic: string,
@@ -82,7 +82,7 @@ export function front(
   return out;
 }
 
-/** Goes through answers of the shape `[topic, [partition …]]`; `each` reads one partition. */
+/** Reads answers of the shape `[topic, [partition …]]`; `each` reads one partition. */
 export function eachPartition(answer: Answer, each: () => void): void {
   const topics = answer.int32();
   for (let topic = 0; topic < topics; topic++) {

@@ -1,6 +1,6 @@
 /**
- * Measures log-sqlite: `node libs/adapters/log-sqlite/bench/measure.ts [FOLDER] [--json]`. FOLDER should lie on a real disk; a
- * folder inside it is made and removed. Prints the figures of docs/decisions/0003. Must not be part of the library.
+ * Measures log-sqlite: `node libs/adapters/log-sqlite/bench/measure.ts [FOLDER] [--json]`. FOLDER should lie on a real disk; it creates and
+ * removes a folder inside it. Prints the figures of docs/decisions/0003. It is not part of the library.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';

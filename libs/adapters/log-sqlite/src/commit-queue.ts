@@ -1,7 +1,6 @@
 /**
- * Owns the appends that wait for their transaction: group commit. What is added in one turn of the event loop is committed
- * together at its end, in the order of the calls (L3), as far as the limits of a transaction go; the rest in the next
- * turns. Must not know how a transaction is made.
+ * Owns the appends that wait for their transaction: group commit. Appends of one turn of the event loop are committed together at its end,
+ * in the order of the calls (L3), up to the limits of a transaction; the rest in the next turns. Must not know how a transaction runs.
  */
 
 import { InvalidError, LimitError, type Offset, UnavailableError } from '@tidemark/core';
@@ -15,7 +14,7 @@ export interface Pending {
   readonly signal: AbortSignal | undefined;
   readonly resolve: (first: Offset) => void;
   readonly reject: (error: unknown) => void;
-  /** Offset of the first record: given inside the transaction, told after its commit. */
+  /** Offset of the first record: set inside the transaction, reported after its commit. */
   first: number;
 }
 
@@ -37,7 +36,7 @@ export class CommitQueue {
     this.#commit = commit;
   }
 
-  /** Throws `InvalidError`, `LimitError` or `UnavailableError`; nothing was added then. */
+  /** Throws `InvalidError`, `LimitError` or `UnavailableError`; then nothing was added. */
   add(append: Pending): void {
     if (this.#isClosed) throw givenUp(append, 'closed');
     this.#check(append);
@@ -47,7 +46,7 @@ export class CommitQueue {
     this.#schedule();
   }
 
-  /** Commits what waits and takes nothing more. */
+  /** Commits what waits and accepts nothing more. */
   close(): void {
     this.#isClosed = true;
     while (this.#waiting.length > 0) this.#flush();
@@ -74,7 +73,7 @@ export class CommitQueue {
     }
   }
 
-  /** At the end of this turn of the event loop, so that everyone who appends in it shares one commit. */
+  /** Commits at the end of this turn of the event loop, so that all its appends share one commit. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -97,7 +96,7 @@ export class CommitQueue {
     for (const append of appends) append.resolve(append.first as Offset);
   }
 
-  /** Takes from the front of what waits until the transaction is full; drops what was given up. */
+  /** Takes the oldest appends until the transaction is full; drops those that were given up. */
   #take(): readonly Pending[] {
     const { transactionMaxBytes, transactionMaxRecords } = this.#limits;
     const appends: Pending[] = [];

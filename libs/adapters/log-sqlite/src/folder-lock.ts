@@ -1,7 +1,6 @@
 /**
- * Owns the lock of a log's folder: one process at a time. The lock is SQLite's own on an empty file, so the operating
- * system takes it back with the process, also after kill -9. Beside it stands the holder's process id, for people; it is
- * told, never trusted.
+ * Owns the lock of a log's folder: one process at a time. The lock is SQLite's own on an empty file, so the operating system releases it
+ * with the process, also after kill -9. A file beside it holds the holder's process id, for messages alone: it is never trusted.
  */
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +13,7 @@ export interface FolderLock {
   release(): void;
 }
 
-/** Throws `ConfigError` with code `log-locked` when another has it; the folder is untouched then. */
+/** Throws `ConfigError` with code `log-locked` when another process has it; the folder is then untouched. */
 export function lockFolder(folder: string): FolderLock {
   const holderFile = path.join(folder, 'lock.pid');
   const lock = openLock(folder);
@@ -25,7 +24,7 @@ export function lockFolder(folder: string): FolderLock {
     lock.close();
     throw isBusy(error) ? lockedError(folder, holderFile) : asLogError(folder, error);
   }
-  // What a dead holder left; a link that somebody put there goes, and is not written through.
+  // Removes what a dead holder left; a link that somebody put there is removed, not followed.
   rmSync(holderFile, { force: true });
   writeFileSync(holderFile, `${process.pid}\n`, { flag: 'wx' });
   return {

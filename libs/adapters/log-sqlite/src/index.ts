@@ -1,4 +1,4 @@
-/** The door of log-sqlite: the checkpoint log in a folder of this machine, and the wrapped keys beside it. */
+/** Entry point of log-sqlite: the checkpoint log in a folder of this machine, and the wrapped keys beside it. */
 
 export { defaultLimits, type SqliteLogLimits } from './limits.ts';
 export { openSqliteKeys, type SqliteKeysOptions } from './open-sqlite-keys.ts';

@@ -1,7 +1,7 @@
 /**
- * Owns the look at a log's files before SQLite opens them: whose they are, which version wrote them, whether they are
- * damaged. Reads alone, and never through a connection that could change a byte: opening a foreign or newer file for
- * writing would already move its write-ahead log into it.
+ * Owns inspecting a log's files before SQLite opens them: who wrote them, which version, and whether they are damaged. Only reads, and
+ * never through a connection that could change a byte: opening a foreign or newer file for writing would already move its write-ahead log
+ * into it.
  */
 
 import { closeSync, openSync, readSync, rmSync, statSync } from 'node:fs';
@@ -52,7 +52,7 @@ export function inspectHeader(folder: string, file: string): boolean {
   return true;
 }
 
-/** A newer process that was killed may have left its version in the write-ahead log alone: the greatest in it, or 0. */
+/** The greatest version in the write-ahead log, or 0. A newer process that was killed may have written its version there alone. */
 function versionInWal(wal: string): number {
   const size = fileBytes(wal);
   if (size < WAL_HEADER_BYTES + WAL_FRAME_BYTES) return 0;
@@ -71,14 +71,14 @@ function versionInWal(wal: string): number {
 }
 
 /**
- * Checks the structure of the file, whole when it is no larger than `checkMaxBytes`. The caller holds the folder's lock.
- * Throws `CorruptError` `log-damaged`, with every file as it was.
+ * Checks the structure of the file, whole when it is no larger than `checkMaxBytes`. The caller holds the folder's lock. Throws
+ * `CorruptError` `log-damaged`, with every file unchanged.
  */
 export function checkStructure(folder: string, file: string, checkMaxBytes: number): void {
   const hasWal = fileBytes(`${file}-wal`) > 0;
   const hadShm = fileBytes(`${file}-shm`) > 0;
   const isWhole = fileBytes(file) + fileBytes(`${file}-wal`) <= checkMaxBytes;
-  // Without a write-ahead log nothing beside the file counts; with one SQLite must read both, and may write neither.
+  // Without a write-ahead log only the file counts; with one SQLite must read both, and may write neither.
   const database = new DatabaseSync(hasWal ? file : immutableUrl(file), { readOnly: true });
   try {
     const found = database.prepare(isWhole ? 'pragma quick_check(1)' : 'pragma schema_version').get();

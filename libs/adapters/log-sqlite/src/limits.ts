@@ -1,24 +1,24 @@
 /** Owns every limit of log-sqlite, with its unit and its default. Must not hold anything that is not a number. */
 
 export interface SqliteLogLimits {
-  /** Largest value of one record. Larger things are blobs, named by an event. */
+  /** Largest value of one record. Larger things are blobs, which an event names. */
   readonly recordMaxBytes: number;
   /** Largest single `append`. */
   readonly appendMaxBytes: number;
-  /** A transaction is closed when it holds so many bytes, or so many records (one append always fits). */
+  /** Bytes, and records, at which a transaction is closed (one append always fits). */
   readonly transactionMaxBytes: number;
   readonly transactionMaxRecords: number;
   /** Appends waiting for their transaction, in bytes; more are refused with `append-queue-full`. */
   readonly pendingMaxBytes: number;
   /** Values returned by one `read` that names no `maxBytes`. */
   readonly readMaxBytes: number;
-  /** Records removed in one go by `trim`, so that a long one holds up nobody. */
+  /** Records that `trim` deletes in one go, so that a long trim blocks nobody. */
   readonly trimSliceRecords: number;
-  /** Pages in the write-ahead log at which they are moved into the database file. */
+  /** Pages in the write-ahead log at which SQLite moves them into the database file. */
   readonly checkpointPages: number;
   /** Page cache. */
   readonly cacheMaxBytes: number;
-  /** Files up to this size are checked whole when opened; of larger ones the structure is. */
+  /** Files up to this size are checked whole when they are opened; larger ones only in their structure. */
   readonly checkMaxBytes: number;
   /** Largest database file; appends beyond are refused with `log-full`, as when the disk is full. */
   readonly fileMaxBytes: number;
@@ -41,16 +41,16 @@ export const defaultLimits: SqliteLogLimits = {
   fileMaxBytes: 1024 * 1024 * MIB,
 };
 
-/** Records of a base, which others are packed with (see packed-records.ts), at most: two turns with a model. */
+/** Most records of a base with which others are packed (see packed-records.ts): two turns with a model. */
 export const BASE_MAX_RECORDS = 8;
 
-/** Records that one base serves, so that a trim keeps back few and a damaged one spoils few. */
+/** Records that one base serves, so that a trim keeps few and a damaged one spoils few. */
 export const BASE_REACH_RECORDS = 256;
 
-/** Bases kept in memory for writing, and as many for reading, each of at most 16 KiB: one for a partition with wordy records. */
+/** Bases kept in memory for writing, and as many for reading, each of at most 16 KiB: one per partition with records that pack well. */
 export const BASES_MAX = 256;
 
-/** Fixed when the file is made: with 8 KiB a group of small records costs half as many writes as with 4 KiB. */
+/** Page size, fixed when the file is created: with 8 KiB a group of small records costs half as many writes as with 4 KiB. */
 export const PAGE_BYTES = 8 * KIB;
 
 /** Keys that one page of a listing holds. */

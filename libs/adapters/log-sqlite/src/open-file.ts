@@ -1,6 +1,6 @@
 /**
- * Owns opening and making the database file. A new one is made under another name and renamed when it is complete, so
- * that a file with the log's name is always a whole one. The caller holds the folder's lock.
+ * Owns opening and creating the database file. A new one is created under another name and renamed when it is complete, so that a file with
+ * the log's name is always whole. The caller holds the folder's lock.
  */
 
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
@@ -36,9 +36,9 @@ export function createFile(folder: string, file: string, partitions: number): vo
 export function openFile(file: string, synchronous: Synchronous, limits: SqliteLogLimits): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
-    // Exclusive: the index of the write-ahead log is in memory, and no other process is asked about anything.
+    // Exclusive: the index of the write-ahead log is in memory, and no other process takes part.
     database.exec(`pragma locking_mode = exclusive; pragma journal_mode = wal; pragma synchronous = ${synchronous}`);
-    // Elsewhere than on macOS, where only this reaches the disk itself, it means nothing.
+    // Only macOS needs this to reach the disk itself; elsewhere it has no effect.
     if (synchronous === 'full') database.exec('pragma fullfsync = 1; pragma checkpoint_fullfsync = 1');
     database.exec(`pragma wal_autocheckpoint = ${limits.checkpointPages}`);
     database.exec(`pragma cache_size = ${-Math.ceil(limits.cacheMaxBytes / 1024)}; pragma temp_store = memory`);
@@ -56,7 +56,7 @@ function upgrade(database: DatabaseSync): void {
   if (version === 1) database.exec(`begin immediate; ${upgradeFormat1} commit`);
 }
 
-/** The new name survives power loss only when the folder itself was written. Not every platform can. */
+/** A new name survives power loss only when its folder was synced, which not every platform can. */
 function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   const descriptor = openSync(folder, 'r');

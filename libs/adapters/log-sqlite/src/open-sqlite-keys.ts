@@ -1,6 +1,6 @@
 /**
- * Owns opening and making the file of wrapped keys, which lies beside the log's and is no part of it: several processes may have it
- * open, and no copy of the log holds it. A file that is not ours, newer or damaged stays as it is.
+ * Owns opening and creating the file of wrapped keys, which lies beside the log's and is no part of it: several processes may have it open,
+ * and no copy of the log holds it. A foreign, newer or damaged file stays as it is.
  */
 
 import { closeSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { createKeySchema } from './sql/keys.ts';
 import { asKeysError, KEYS_FILE, keysDamaged, SqliteKeys } from './sqlite-keys.ts';
 
 export interface SqliteKeysOptions {
-  /** The log's folder; made when absent. Holds `keys.sqlite` and SQLite's files beside it. */
+  /** The log's folder; created when missing. Holds `keys.sqlite` and SQLite's files beside it. */
   readonly folder: string;
   /** Longest wait for another process that has the file, in milliseconds. */
   readonly busyTimeoutMs?: number;
@@ -53,7 +53,7 @@ export async function openSqliteKeys(options: SqliteKeysOptions): Promise<KeySto
   }
 }
 
-/** Readable by its owner alone, which SQLite keeps to for the files that it puts beside it. */
+/** Creates the file readable by its owner alone; SQLite copies that to the files that it puts beside it. */
 function makeFile(folder: string, file: string): void {
   try {
     mkdirSync(folder, { recursive: true });
@@ -65,7 +65,7 @@ function makeFile(folder: string, file: string): void {
   }
 }
 
-/** Before SQLite has touched it. A file without content is one that nobody has filled yet. */
+/** Runs before SQLite has touched the file. An empty file is one that nobody has filled yet. */
 function refuseForeign(file: string): void {
   const { size } = statSync(file);
   if (size === 0) return;
@@ -77,7 +77,7 @@ function refuseForeign(file: string): void {
     closeSync(descriptor);
   }
   const found = header.readUInt32BE(APPLICATION_ID_AT);
-  // Without a mark it may be one that another process is making.
+  // A file without a mark may be one that another process is creating.
   if (header.toString('latin1', 0, MAGIC.length) !== MAGIC || (found !== APPLICATION_ID && found !== 0))
     throw foreign(file);
 }
@@ -89,7 +89,7 @@ const foreign = (file: string): ConfigError =>
 
 function prepare(database: DatabaseSync, folder: string, file: string): void {
   database.exec('pragma secure_delete = on; pragma temp_store = memory; pragma synchronous = full');
-  // Elsewhere than on macOS, where only this reaches the disk itself, it means nothing.
+  // Only macOS needs this to reach the disk itself; elsewhere it has no effect.
   database.exec('pragma fullfsync = 1; pragma checkpoint_fullfsync = 1');
   if (numberOf(database, 'application_id') !== APPLICATION_ID) create(database, file);
   const found = numberOf(database, 'user_version');
@@ -103,7 +103,7 @@ function prepare(database: DatabaseSync, folder: string, file: string): void {
   if (verdict !== 'ok') throw keysDamaged(folder, String(verdict));
 }
 
-/** With a rollback journal, so that the mark is in the file itself and not in a write-ahead log; one process at a time. */
+/** Uses a rollback journal, so that the mark is in the file itself and not in a write-ahead log; one process at a time. */
 function create(database: DatabaseSync, file: string): void {
   database.exec('begin immediate');
   try {
@@ -125,7 +125,7 @@ function numberOf(database: DatabaseSync, pragma: 'application_id' | 'user_versi
   return Number(Object.values(database.prepare(`pragma ${pragma}`).get() ?? {})[0]);
 }
 
-/** Of a process that died after it had destroyed keys. When it can't be done now, the next `destroy` does it. */
+/** Scrubs for a process that died after it had destroyed keys. When that fails now, the next `destroy` does it. */
 function finishScrub(keys: SqliteKeys): void {
   try {
     keys.finishScrub();

@@ -1,6 +1,6 @@
 /**
- * Owns opening a log's folder, in an order that leaves every other folder untouched: look at the file, take the lock,
- * check the structure, and only then open it for writing.
+ * Owns opening a log's folder, in an order that leaves every other folder untouched: inspect the file, take the lock, check the structure,
+ * and only then open it for writing.
  */
 
 import { mkdirSync, statSync } from 'node:fs';
@@ -15,9 +15,9 @@ import { asLogError } from './sqlite-errors.ts';
 import { SqliteLog } from './sqlite-log.ts';
 
 export interface SqliteLogOptions {
-  /** Folder of the log alone; made when absent. Holds `log.db`, SQLite's files beside it, and the lock. */
+  /** Folder of the log alone; created when missing. Holds `log.db`, SQLite's files beside it, and the lock. */
   readonly folder: string;
-  /** Partitions of a log that is made here; one that is there keeps its number. Default 16. */
+  /** Partitions of a log that is created here; an existing one keeps its number. Default 16. */
   readonly partitions?: number;
   /** `full` (default): an acknowledged append survives power loss. `normal`: it survives the death of the process. */
   readonly synchronous?: Synchronous;
@@ -27,9 +27,9 @@ export interface SqliteLogOptions {
 const DEFAULT_PARTITIONS = 16;
 
 /**
- * Opens the log, making it when the folder has none. Throws `ConfigError`: `log-locked` (another process has it, with
- * `details.pid` where known), `log-newer`, `log-foreign`, `log-folder-unusable`; `CorruptError`: `log-damaged`. The log's
- * files are then as they were, byte for byte.
+ * Opens the log, creating it when the folder has none. Throws `ConfigError`: `log-locked` (another process has it, with `details.pid` where
+ * known), `log-newer`, `log-foreign`, `log-folder-unusable`; `CorruptError`: `log-damaged`. The log's files are then unchanged, byte for
+ * byte.
  */
 export async function openSqliteLog(options: SqliteLogOptions): Promise<EventLog> {
   const { synchronous = 'full', partitions = DEFAULT_PARTITIONS } = options;
@@ -45,7 +45,7 @@ export async function openSqliteLog(options: SqliteLogOptions): Promise<EventLog
   inspectHeader(folder, file);
   const lock = lockFolder(folder);
   try {
-    // Looked at again: whoever had the lock before may have written meanwhile.
+    // Inspects it again: the previous holder of the lock may have written meanwhile.
     if (inspectHeader(folder, file)) checkStructure(folder, file, limits.checkMaxBytes);
     else createFile(folder, file, partitions);
     const database = openFile(file, synchronous, limits);

@@ -1,9 +1,9 @@
 /**
- * Owns how records lie in the file: which are packed (those their writer calls wordy), and with what beside the preset
- * dictionary. That is the base: a few records that stand before them in the partition and share their ids and words. Knows
- * rows, not SQL. Must not decide what is read or deleted, but says what a row needs.
+ * Owns how records lie in the file: which are packed (those that their writer marks as packing well), and with which base beside the preset
+ * dictionary. A base is a few earlier records of the partition, which share ids and words with the later ones. Knows rows, not SQL. Must
+ * not decide what is read or deleted, but says what a row needs.
  *
- * B1 A record of a base has no base itself, so one look unpacks anything.
+ * B1 A record of a base has no base itself, so one read unpacks anything.
  * B2 A base lies less than `BASE_REACH_RECORDS` before each record packed with it.
  */
 
@@ -11,7 +11,7 @@ import { PACKING_BASE_MAX_BYTES, type Packing, pack, unpack } from '@tidemark/co
 import type { LogRecord } from '@tidemark/ports';
 import { BASE_MAX_RECORDS, BASE_REACH_RECORDS, BASES_MAX } from './limits.ts';
 
-/** What is stored of a value. `base`: offset of the base's first record, null without one; `baseRecords`: how many those are. */
+/** The stored form of a value. `base`: offset of the base's first record, null without one; `baseRecords`: how many records it has. */
 export interface PackedValue {
   readonly value: Uint8Array;
   readonly packing: Packing;
@@ -28,9 +28,9 @@ interface Base {
   readonly bytes: Uint8Array;
 }
 
-/** Packs what is appended, in the order of the offsets. */
+/** Packs appended records, in the order of the offsets. */
 export class RecordPacker {
-  /** Of each partition to which wordy records came: the base in use, or the values of one that is being formed. */
+  /** For each partition with packed records: the base in use, or the values of one that is being formed. */
   readonly #bases = new Map<number, Base>();
   readonly #forming = new Map<number, { readonly from: number; readonly values: Uint8Array[]; bytes: number }>();
 
@@ -46,13 +46,13 @@ export class RecordPacker {
     return { value: packed.bytes, packing: packed.packing, base: used?.from ?? null, baseRecords: used?.records ?? 0 };
   }
 
-  /** The partition's records before this offset go away, so nothing more may be packed with them. */
+  /** Forgets the partition's records before this offset: they are deleted, so nothing more may be packed with them. */
   forgetBefore(partition: number, offset: number): void {
     if ((this.#bases.get(partition)?.from ?? offset) < offset) this.#bases.delete(partition);
     if ((this.#forming.get(partition)?.from ?? offset) < offset) this.#forming.delete(partition);
   }
 
-  /** What was packed last is not stored: its offsets will be given to other records. */
+  /** Forgets what was packed last: it is not stored, and its offsets will be given to other records. */
   forgetAll(): void {
     this.#bases.clear();
     this.#forming.clear();
@@ -84,10 +84,10 @@ export class RecordPacker {
   }
 }
 
-/** Unpacks what is read. */
+/** Unpacks records for reads. */
 export class RecordUnpacker {
   readonly #readBase: ReadBase;
-  /** The base used last, of each partition. */
+  /** The last base used, of each partition. */
   readonly #bases = new Map<number, Base>();
 
   constructor(readBase: ReadBase) {
@@ -109,7 +109,7 @@ export class RecordUnpacker {
   }
 }
 
-/** The newest `BASES_MAX` stay. */
+/** Keeps the newest `BASES_MAX`. */
 function putBounded<T>(map: Map<number, T>, partition: number, value: T): void {
   map.delete(partition);
   map.set(partition, value);

@@ -1,4 +1,4 @@
-/** Owns what SQLite's result codes mean for whoever uses the log. Must not decide whether to go on. */
+/** Owns what SQLite's result codes mean for users of the log. Must not decide whether to continue. */
 
 import { ConfigError, CorruptError, messageOf, TidemarkError, UnavailableError } from '@tidemark/core';
 

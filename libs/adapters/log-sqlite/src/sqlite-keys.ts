@@ -1,7 +1,7 @@
 /**
- * Owns the KeyStore in one SQLite file: wrapped keys, and the ids of those that were destroyed. Invariants: what `destroy` was
- * called for is in no table, no free page and no write-ahead log when it resolves (K1); an id that was destroyed is never stored
- * again. About the disk below the file system it says nothing. Must not open or check files.
+ * Owns the KeyStore in one SQLite file: wrapped keys, and the ids of destroyed ones. Invariants: once `destroy` resolves, the destroyed
+ * keys are in no table, no free page and no write-ahead log (K1); a destroyed id is never stored again. It promises nothing about the disk
+ * below the file system. Must not open or check files.
  */
 
 import path from 'node:path';
@@ -61,7 +61,7 @@ export class SqliteKeys implements KeyStore {
       for (const id of ids) {
         const row = this.#read.get(id);
         if (row !== undefined) keys.set(id, asKey(row));
-        // Asked second: what another process destroys in between is found here.
+        // This check runs second, so that it sees what another process destroys in between.
         else if (this.#readDestroyed.get(id) !== undefined) keys.set(id, null);
       }
       return keys;
@@ -86,7 +86,7 @@ export class SqliteKeys implements KeyStore {
     const { tenant = null, workflow, user = null } = filter;
     const workflows = workflow === undefined ? null : JSON.stringify([workflow].flat());
     const statement = tenant !== null && workflows !== null ? this.#listOfWorkflow : this.#list;
-    // Each page is read at once: a statement that is left open would keep what is destroyed meanwhile in the write-ahead log.
+    // Reads each page at once: an open statement would keep keys in the write-ahead log that are destroyed meanwhile.
     for (let after = ''; ; ) {
       const page = this.#guarded(() => statement.all(after, tenant, workflows, user, KEY_PAGE_COUNT).map(asKey));
       yield* page;
@@ -102,8 +102,8 @@ export class SqliteKeys implements KeyStore {
   }
 
   /**
-   * Writes the file anew where keys were destroyed (a millisecond for a thousand keys that are left): SQLite clears the place of a
-   * row that is deleted, but not those where it lay before its page was rearranged. Then empties the write-ahead log.
+   * Rewrites the file where keys were destroyed (a millisecond for a thousand remaining keys): SQLite clears the place of a deleted row,
+   * but not those where it lay before its page was rearranged. Then empties the write-ahead log.
    */
   finishScrub(): void {
     this.#guarded(() => {
@@ -118,7 +118,7 @@ export class SqliteKeys implements KeyStore {
     });
   }
 
-  /** All of the work or nothing of it. */
+  /** Does all of the work or nothing of it. */
   #transaction(work: () => void): void {
     this.#guarded(() => {
       this.#database.exec('begin immediate');

@@ -1,8 +1,8 @@
 /**
- * Owns the EventLog on one SQLite file: group commit, reads, bounds, trimming. Appends of one turn of the event loop go
- * out as one transaction, and their promises resolve after its commit (L2). The process is alone with the file, so where
- * partitions start and end is known in memory. Everything runs on the caller's thread: with a worker thread a single
- * append takes longer than the commit itself (docs/decisions/0003). Must not open or check files.
+ * Owns the EventLog on one SQLite file: group commit, reads, bounds, trimming. Appends of one turn of the event loop share one transaction,
+ * and their promises resolve after its commit (L2). The process is alone with the file, so it keeps in memory where partitions start and
+ * end. Everything runs on the caller's thread: with a worker thread a single append takes longer than the commit itself
+ * (docs/decisions/0003). Must not open or check files.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
@@ -63,7 +63,7 @@ type Row = [
 type Kept = readonly [first: number, last: number];
 const NONE_KEPT: Kept = [-1, -1];
 
-/** Of a packed record the type is there for people alone, and as short as they can read it. */
+/** The type of a packed record is for people alone, and as short as they can read it. */
 const capitals = (type: string): string => type.replaceAll(/[^A-Z]/g, '') || type;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -173,7 +173,7 @@ export class SqliteLog implements EventLog {
       throw new InvalidError('trim-past-end', message, details);
     }
     if (before <= held.start) return;
-    // First the start: what lies before it is gone for every reader, also when the process dies before it is deleted.
+    // Moves the start first: readers no longer see what lies before it, even if the process dies before deleting it.
     this.#transaction(() => this.#database.prepare(setStart).run(before, partition));
     held.start = before;
     this.#packer.forgetBefore(partition, before);
@@ -211,7 +211,7 @@ export class SqliteLog implements EventLog {
     throw new InvalidError('partition-unknown', message, { partition, partitionCount });
   }
 
-  /** One transaction. When it fails nothing of it is stored, and the offsets given inside are given again. */
+  /** Runs one transaction. When it fails nothing of it is stored, and its offsets are given again. */
   #store(appends: readonly Pending[]): void {
     let done = 0;
     try {
@@ -248,7 +248,7 @@ export class SqliteLog implements EventLog {
     held.end = end;
   }
 
-  /** All of the work or nothing of it. Throws what the port promises. */
+  /** Does all of the work or nothing of it. Throws what the port promises. */
   #transaction(work: () => void): void {
     try {
       this.#begin.run();
@@ -284,7 +284,7 @@ export class SqliteLog implements EventLog {
     return records;
   }
 
-  /** The unpacked value of the row that must be the one at this offset. */
+  /** Returns the unpacked value of the row that must be the one at this offset. */
   #valueOf(partition: number, offset: number, row: Row): Uint8Array {
     const [storedOffset, crc, bytes, packing, base, baseRecords] = row;
     if (storedOffset !== offset) throw this.#damagedAt(partition, offset);
@@ -302,7 +302,7 @@ export class SqliteLog implements EventLog {
 
   #readBase(partition: number, base: number, baseRecords: number): readonly Uint8Array[] {
     const values: Uint8Array[] = [];
-    // A statement of its own: the one that reads records may be in the middle of it.
+    // A statement of its own: the one that reads records may be in the middle of its rows.
     const select = this.#database.prepare(readRecords);
     select.setReturnArrays(true);
     for (const row of select.iterate(partition, base) as Iterable<unknown>) {
@@ -321,7 +321,7 @@ export class SqliteLog implements EventLog {
     );
   }
 
-  /** First and last offset of what lies before a partition's start and must stay, since later records are packed with it. */
+  /** First and last offset of the records before a partition's start that must stay, since later ones are packed with them. */
   #keptBase(partition: number, start: number): Kept {
     const select = this.#database.prepare(neededBase);
     const kept = select.get(partition, start, start + BASE_REACH_RECORDS, start);
@@ -340,7 +340,7 @@ export class SqliteLog implements EventLog {
     return deleted === trimSliceRecords;
   }
 
-  /** Deletes what a process that died had trimmed and not yet deleted. */
+  /** Deletes what a dead process had trimmed and not yet deleted. */
   #finishTrims(): void {
     this.#held.forEach(({ start }, partition) => {
       if (start === 0) return;

@@ -1,10 +1,10 @@
 /**
- * Owns the figures of docs/decisions/0005-jobs-are-hints.md: what a burst of jobs costs, in time until all handlers have
- * begun and in processor time of this process and of Redis. Three ways: BullMQ's own worker with a job each, this
- * library with one job a ticket, this library as it is. The first round of a process is cold, so give the way by name to
- * compare first rounds. Run it on an idle machine, against a Redis of its own:
+ * Owns the figures of docs/decisions/0005-jobs-are-hints.md: what a burst of jobs costs, in time until all handlers have begun and in
+ * processor time of this process and of Redis. It compares three ways: BullMQ's own worker with one BullMQ job per job, this library with
+ * one job per wake-up, and this library as it is. The first round of a process is cold, so give the way by name to compare first rounds.
+ * Run it on an idle machine, against a Redis of its own:
  *
- *     node libs/adapters/queue-bullmq/bench/jobs.ts redis://127.0.0.1:6379 [jobs] [way]
+ * node libs/adapters/queue-bullmq/bench/jobs.ts redis://127.0.0.1:6379 [jobs] [way]
  */
 
 import { randomUUID } from 'node:crypto';
@@ -116,7 +116,7 @@ async function redisProcessorMs(): Promise<number> {
 console.log('way | round | enqueued ms | all begun ms | Node CPU ms | Redis CPU ms');
 const ways: Readonly<Record<string, Open>> = {
   'bullmq-worker': plain,
-  'one-job-a-ticket': ours({ jobsPerWakeupMax: 1 }),
+  'one-job-per-wakeup': ours({ jobsPerWakeupMax: 1 }),
   wakeups: ours({}),
 };
 for (const [name, open] of Object.entries(ways)) if (only === undefined || only === name) await measure(name, open);

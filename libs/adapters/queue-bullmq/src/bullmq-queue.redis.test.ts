@@ -9,7 +9,7 @@ describeServers('queue-bullmq', ['redis'], ({ redis: url }) => {
     const queue = openBullmqQueue({ url, prefix: freshRedisPrefix() });
     return { queue, close: () => queue.close() };
   });
-  jobQueueContract('bullmq, one job a ticket', async () => {
+  jobQueueContract('bullmq, one job per wake-up', async () => {
     const queue = openBullmqQueue({ url, prefix: freshRedisPrefix(), limits: { jobsPerWakeupMax: 1 } });
     return { queue, close: () => queue.close() };
   });

@@ -1,4 +1,4 @@
-/** Owns the JobQueue on BullMQ: one producer, any number of consumers, each with connections of its own. */
+/** Owns the JobQueue on BullMQ: one producer, and any number of consumers, each with its own connections. */
 
 import { InvalidError } from '@tidemark/core';
 import { type JobQueue, noTelemetry, type Telemetry } from '@tidemark/ports';
@@ -10,9 +10,9 @@ import { WakeupConsumer } from './wakeup-consumer.ts';
 export interface BullmqQueueOptions {
   /** `redis://` or `rediss://`, with credentials if need be. */
   readonly url: string;
-  /** Given: nothing is sent but over TLS. */
+  /** Everything is then sent over TLS. */
   readonly tls?: ConnectionOptions['tls'];
-  /** Begins every key; two systems on one Redis have different ones. */
+  /** Prefix of every key; two systems on one Redis have different ones. */
   readonly prefix: string;
   readonly telemetry?: Telemetry;
   readonly limits?: Partial<QueueLimits>;

@@ -1,7 +1,7 @@
 /**
- * Owns connections to Redis: how they reconnect, how long anyone waits for them, and what an error says. An address or
- * an error never carries credentials (ioredis puts the arguments of AUTH into its errors, so no error of it is passed
- * on as it is). Every connection has an error listener; being away is a state, not an event to crash on.
+ * Owns connections to Redis: how they reconnect, how long callers wait for them, and what an error says. An address or an error never has
+ * credentials (ioredis puts the arguments of AUTH into its errors, so none of its errors is passed on unchanged). Every connection has an
+ * error listener; an unreachable server is a state, not an event to crash on.
  */
 
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
@@ -16,21 +16,21 @@ export interface Connection {
   /** Resolves when commands can be sent; throws `UnavailableError` (`redis-unavailable`) after the time. */
   whenReady(timeoutMs: number): Promise<void>;
   /**
-   * The result of the work, or `UnavailableError` when it fails or takes longer. What was sent and not answered may
-   * have happened. After a time-out the connection is opened anew, so that nothing piles up behind a stuck one.
+   * Returns the result of the work, or throws `UnavailableError` when it fails or takes longer. An unanswered command may have run. After a
+   * time-out the connection is reopened, so that nothing piles up behind a stuck one.
    */
   bounded<T>(timeoutMs: number, work: () => Promise<T>): Promise<T>;
-  /** Ends the connection at once; what is under way fails. */
+  /** Ends the connection at once; commands under way fail. */
   close(): void;
 }
 
 export interface ConnectionOptions {
   readonly url: string;
-  /** Given: nothing is sent but over TLS, whatever the address says. */
+  /** Everything is then sent over TLS, whatever the address says. */
   readonly tls?: TlsOptions | undefined;
   /** `forever`: commands wait for the server to come back. `briefly`: they fail after one lost attempt. */
   readonly patience: 'forever' | 'briefly';
-  /** A command without any answer for this long means a dead connection: it is opened anew. */
+  /** Time without any answer after which the connection counts as dead and is reopened. */
   readonly silenceMs: number;
 }
 
@@ -82,7 +82,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   return connection;
 }
 
-/** What ending needs of a client; BullMQ's wrappers have it as well. */
+/** The part of a client that ending needs; BullMQ's wrappers have it as well. */
 export interface Endable {
   readonly status: string;
   connect(): Promise<unknown>;
@@ -90,8 +90,8 @@ export interface Endable {
 }
 
 /**
- * Ends a client whatever it is doing, so that all that waits in it fails. A client between two attempts to reconnect
- * would only drop its timer and leave its commands unsettled for ever: it begins an attempt that the end then meets.
+ * Ends a client in any state, so that all its waiting commands fail. A client between two attempts to reconnect would only drop its timer
+ * and leave its commands unsettled forever, so this starts an attempt for the end to abort.
  */
 export function endNow(client: Endable): void {
   if (client.status === 'end') return;
@@ -99,7 +99,7 @@ export function endNow(client: Endable): void {
   client.disconnect();
 }
 
-/** True once ready; false when that did not come within the time or the connection has ended. */
+/** True once ready; false when the time is over before that, or the connection has ended. */
 function settled(redis: Redis, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const finish = (ready: boolean) => () => {
@@ -117,7 +117,7 @@ function settled(redis: Redis, timeoutMs: number): Promise<boolean> {
   });
 }
 
-/** The address for people; throws `ConfigError` (`redis-url-invalid`) without repeating the text, which may hold a password. */
+/** The address for messages; throws `ConfigError` (`redis-url-invalid`) without repeating the text, which may hold a password. */
 export function addressOf(url: string): string {
   let parsed: URL;
   try {
@@ -141,7 +141,7 @@ function unavailable(address: string, fault: unknown): UnavailableError {
   return new UnavailableError('redis-unavailable', `Redis at ${address} is not available: ${reason}`, { address });
 }
 
-/** The message and nothing else: the error's other fields may hold the arguments of AUTH. */
+/** The message alone: the error's other fields may hold the arguments of AUTH. */
 function faultText(fault: Error): string {
   const code = (fault as { code?: unknown }).code;
   if (fault.message !== '') return fault.message;

@@ -1,13 +1,14 @@
 /**
- * Owns who counts as alive, and the texts from which that is judged: beats, leases, adverts. Pure; what can't be read is
- * left out or counts as nothing, since other versions may write it.
+ * Owns the judgement of who counts as alive, and the texts that it reads: beats, leases, adverts. It is pure. Unreadable texts are skipped
+ * or count as nothing, since other versions may write them.
  *
- * L1 A beat within its ttl is alive, unless a coordinator told that the holder's last connection to it closed after that
- *    beat, without a farewell or a return, and so did every other living one to which the beat says that it was connected.
- *    So a cut to one of several coordinators is nobody's death, and the one that tells last needs to ask nobody.
- * L2 A beat past its ttl and within its stall time is alive while a connection stands: here, or by its word with another
- *    coordinator that lives and told of no close. So a blocked event loop costs nobody a lease at once.
- * L3 A holder without a beat (Redis was flushed, or it can't reach it) is alive for its stall time while it is connected here.
+ * L1 A beat within its ttl is alive, unless a coordinator reported that the holder's last connection to it closed after that beat, without
+ *    a farewell or a return, and so did every other living coordinator to which the beat claims a connection. So a cut to one of several
+ *    coordinators is nobody's death, and the last one to report needs to ask nobody.
+ * L2 A beat past its ttl and within its stall time is alive while a connection stands: to this coordinator, or as the beat says to another
+ *    living one that reported no close. So a blocked event loop does not cost a lease at once.
+ * L3 A holder without a beat (Redis was flushed, or the holder can't reach it) is alive for its stall time while it is connected to this
+ *    coordinator.
  */
 
 import type { Epoch, HolderId, WorkflowId } from '@tidemark/core';
@@ -21,18 +22,18 @@ export interface Beat {
   readonly stallMs: number;
   /** Names the version of its leases. */
   readonly number: string;
-  /** Coordinators to which it says that it is connected. */
+  /** Coordinators to which it claims a connection. */
   readonly standing: readonly string[];
 }
 
-/** By coordinators that live: whose last connection there closed, and for how many milliseconds that is so. */
+/** By living coordinator: whose last connection there closed, and how many milliseconds ago. */
 export type Words = ReadonlyMap<string, ReadonlyMap<HolderId, number>>;
 
 export interface Presence {
   readonly isConnected: boolean;
-  /** Other coordinators that live. */
+  /** Other living coordinators. */
   readonly others: ReadonlySet<string>;
-  /** Since its last beat, and how long that may be while it is connected. */
+  /** Time since its last beat, and how long that may be while it is connected. */
   readonly unseenMs: number;
   readonly stallMs: number;
 }
@@ -42,7 +43,7 @@ export function isAlive(holder: HolderId, beat: Beat | undefined, words: Words, 
   if (presence.isConnected) return true;
   const hasClosed = (coordinator: string): boolean => {
     const closedForMs = words.get(coordinator)?.get(holder);
-    // What was sent before the end may have come to Redis a little after it.
+    // A beat sent before the end may have reached Redis a little after it.
     return closedForMs !== undefined && beat.ageMs + PRESENCE_SLACK_MS >= closedForMs;
   };
   const isGone = [...words.keys()].some(hasClosed) && beat.standing.every((id) => !words.has(id) || hasClosed(id));
@@ -50,10 +51,10 @@ export function isAlive(holder: HolderId, beat: Beat | undefined, words: Words, 
   return beat.ageMs < beat.ttlMs || beat.standing.some((id) => presence.others.has(id) && !hasClosed(id));
 }
 
-/** A coordinator's word: holder and age of the close in turn. `AT WORD` in Redis. */
+/** A coordinator's report: holder and age of the close in turn. `AT WORD` in Redis. */
 export const packWord = (closedForMs: ReadonlyMap<HolderId, number>): string => JSON.stringify([...closedForMs].flat());
 
-/** From coordinator and word in turn. */
+/** Parses coordinator and report in turn. */
 export function parseWords(texts: readonly string[], nowMs: number): Words {
   const words = new Map<string, ReadonlyMap<HolderId, number>>();
   for (let index = 0; index + 1 < texts.length; index += 2) {

@@ -1,7 +1,7 @@
 /**
- * Owns what runs under which limit, over all consumers, and the jobs that wait aside for one. Of each key: a sorted set of what runs,
- * scored by when that slot is lost unless it is renewed (its process died); a list of when the last ones began; and a list of those that
- * wait. The server's clock decides. A flushed server forgets what runs: until that has ended, more may run than the limit says.
+ * Owns what runs under which limit, over all consumers, and the jobs that wait aside for one. Each key has a sorted set of what runs,
+ * scored by when that slot is lost unless its process renews it; a list of when the last ones began; and a list of waiting jobs. The
+ * server's clock decides. A flushed server forgets what runs: until those jobs have ended, more may run than the limit says.
  */
 
 import type { DispatchLimit } from '@tidemark/core';
@@ -11,22 +11,22 @@ import { jobIdentity } from './route-queue.ts';
 import { script } from './script.ts';
 
 export interface LimitKeys {
-  /** Begins the keys of every limit. */
+  /** Prefix of the keys of every limit. */
   readonly prefix: string;
-  /** The set of limits that jobs wait for. */
+  /** The set of limits for which jobs wait. */
   readonly waiting: string;
-  /** Begins the keys of every queue. */
+  /** Prefix of the keys of every queue. */
   readonly queues: string;
 }
 
-/** No queue is named `limits`: each has an at sign. */
+/** Collides with no queue, since the name of each has an at sign. */
 export const limitKeysOf = (keyPrefix: string): LimitKeys => ({
   prefix: `${keyPrefix}:limits:`,
   waiting: `${keyPrefix}:limits`,
   queues: `${keyPrefix}:`,
 });
 
-/** What scripts of this file and of the waiting line share. Times in milliseconds. */
+/** Functions shared by the scripts of this file and of the waiting line. Times in milliseconds. */
 export const LIMIT_LUA = `
 local function nowMs()
   local time = redis.call('TIME')
@@ -40,7 +40,7 @@ end
 local function baseOf(prefix, tenant, limit)
   return prefix .. (limit.scope == 'fleet' and '' or tenant) .. '\\n' .. limit.key
 end
--- How many more may begin, and in how many ms one may when it is time that is missing.
+-- Returns how many more may begin, and if only time is missing, in how many ms one may.
 local function freeOf(base, concurrency, rate, now)
   local free, due = math.huge, nil
   if concurrency then
@@ -84,7 +84,8 @@ local function begin(prefix, tenant, limits, now, ttl, member)
     end
   end
 end
--- What was taken out of line begins, or waits aside for a limit that is reached. Whether it has begun; if not, in how many ms time alone frees it.
+-- Begins a job that was taken out of line, or sets it aside for a limit that is reached. Returns whether it has begun; if not, in how many
+-- ms time alone frees it.
 local function beginOrSetAside(prefix, name, jobs, class, id, job, now, ttl)
   local limits, tenant = limitsOf(job)
   local held, due = heldBy(prefix, tenant, limits, now)
@@ -96,8 +97,8 @@ local function beginOrSetAside(prefix, name, jobs, class, id, job, now, ttl)
   begin(prefix, tenant, limits, now, ttl, name .. ' ' .. id)
   return true
 end
--- Back in line with those that may begin now, before all others of their priority. Counts the tickets that their queues want.
-local function wake(queues, base, now, tickets)
+-- Puts jobs that may begin now back in line, before all others of their priority. Counts the wake-ups that their queues need.
+local function wake(queues, base, now, wakeups)
   local woken = 0
   while true do
     local note = redis.call('LINDEX', base .. ':waiting', 0)
@@ -110,14 +111,14 @@ local function wake(queues, base, now, tickets)
     if redis.call('HEXISTS', queue .. 'jobs', id) == 1 then
       redis.call('ZADD', queue .. class, redis.call('HGET', queue .. 'turns', class) or 0, id)
       redis.call('PEXPIRE', queue .. class, 86400000)
-      tickets[name] = (tickets[name] or 0) + 1
+      wakeups[name] = (wakeups[name] or 0) + 1
       woken = woken + 1
     end
   end
 end
-local function told(tickets, due)
+local function report(wakeups, due)
   local reply = { due }
-  for name, count in pairs(tickets) do
+  for name, count in pairs(wakeups) do
     reply[#reply + 1] = name
     reply[#reply + 1] = count
   end
@@ -125,27 +126,30 @@ local function told(tickets, due)
 end
 `;
 
-/** ARGV prefix of queues, prefix of limits, member, then bases. The job has ended; who waited for it is woken. */
+/** ARGV prefix of queues, prefix of limits, member, then bases. Ends the job and wakes the jobs that waited for it. */
 const endScript = script(`${LIMIT_LUA}
-local now, tickets, due = nowMs(), {}, -1
+local now, wakeups, due = nowMs(), {}, -1
 for i = 4, #ARGV do
   redis.call('ZREM', ARGV[i] .. ':running', ARGV[3])
-  local none, free = wake(ARGV[1], ARGV[i], now, tickets)
+  local none, free = wake(ARGV[1], ARGV[i], now, wakeups)
   if none then redis.call('SREM', string.sub(ARGV[2], 1, -2), ARGV[i]) end
   if free and (due < 0 or free < due) then due = free end
 end
-return told(tickets, due)
+return report(wakeups, due)
 `);
 
-/** KEYS the set of limits that jobs wait for; ARGV prefix of queues. For what time has freed, or a death. O(limits that jobs wait for). */
+/**
+ * KEYS the set of limits for which jobs wait; ARGV prefix of queues. Wakes jobs that time or a death has freed. O(limits for which jobs
+ * wait).
+ */
 const sweepScript = script(`${LIMIT_LUA}
-local now, tickets, due = nowMs(), {}, -1
+local now, wakeups, due = nowMs(), {}, -1
 for _, base in ipairs(redis.call('SMEMBERS', KEYS[1])) do
-  local none, free = wake(ARGV[1], base, now, tickets)
+  local none, free = wake(ARGV[1], base, now, wakeups)
   if none then redis.call('SREM', KEYS[1], base) end
   if free and (due < 0 or free < due) then due = free end
 end
-return told(tickets, due)
+return report(wakeups, due)
 `);
 
 /** ARGV time to live in ms, then base and member of each slot that is still in use. */

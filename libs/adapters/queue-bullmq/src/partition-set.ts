@@ -1,6 +1,6 @@
 /**
- * Owns the wire form of hinted partitions: a version byte, then the numbers in ascending order as differences, each a
- * variable-length integer (7 bits a byte, least first). A thousand neighbours take 1 kB. What can't be read is no hint.
+ * Owns the wire form of hinted partitions: a version byte, then the numbers in ascending order as differences, each a variable-length
+ * integer (7 bits a byte, least first). A thousand neighbours take 1 kB. An unreadable message is no hint.
  */
 
 import { type Partition, partition } from '@tidemark/core';
@@ -27,7 +27,7 @@ export function encodePartitions(ascending: readonly Partition[]): Buffer {
   return bytes.subarray(0, length);
 }
 
-/** Ascending; empty for what is damaged or of another version. */
+/** Ascending; empty for a damaged message or one of another version. */
 export function decodePartitions(bytes: Uint8Array): Partition[] {
   if (bytes[0] !== VERSION) return [];
   const partitions: Partition[] = [];

@@ -1,6 +1,6 @@
 /**
- * Owns a holder's side of presence: one connection to each coordinator that is advertised, held until it breaks, and made
- * again at once. Must not close a connection because an advert is gone: a flushed Redis would then look like a death.
+ * Owns a holder's side of presence: one connection to each advertised coordinator, kept until it breaks, and reopened at once. Must not
+ * close a connection because an advert is gone: a flushed Redis would then look like a death.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -16,7 +16,7 @@ import {
 } from './limits.ts';
 import { onLines, type PresenceTls } from './presence-server.ts';
 
-/** Where a coordinator takes connections, as it says in Redis. */
+/** Where a coordinator accepts connections, as Redis has it. */
 export interface PresenceAdvert {
   /** Names one incarnation of a coordinator. */
   readonly id: string;
@@ -45,12 +45,12 @@ export class PresenceClient {
     this.#tls = tls;
   }
 
-  /** Ids of the coordinators to which a connection stands. */
+  /** Ids of the coordinators with a standing connection. */
   get standing(): readonly string[] {
     return [...this.#links.values()].filter((link) => link.isStanding).map((link) => link.advert.id);
   }
 
-  /** These coordinators are advertised now. */
+  /** Connects to the coordinators that are advertised now. */
   meet(adverts: readonly PresenceAdvert[]): void {
     if (this.#isOver) return;
     this.#advertised = new Set(adverts.map((advert) => advert.id));
@@ -62,7 +62,7 @@ export class PresenceClient {
     }
   }
 
-  /** Says farewell on every connection, and waits shortly until they are closed. */
+  /** Sends a farewell on every connection, and waits shortly until they are closed. */
   async leave(): Promise<void> {
     const sockets = this.#end();
     const closed = sockets.map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve())));
@@ -72,7 +72,7 @@ export class PresenceClient {
     clearTimeout(timer);
   }
 
-  /** Closes every connection without a word. */
+  /** Closes every connection without a farewell. */
   vanish(): void {
     for (const socket of this.#end()) socket.destroy();
   }
@@ -105,16 +105,16 @@ export class PresenceClient {
     });
   }
 
-  /** Where both sides show certificates, nothing is said before both were found good. */
+  /** Where both sides show certificates, neither sends anything before both are verified. */
   #open(host: string, port: number): { readonly socket: Socket; readonly ready: 'connect' | 'secureConnect' } {
     const tls = this.#tls;
     const to = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: PRESENCE_KEEPALIVE_MS };
     if (tls === undefined) return { socket: connect(to), ready: 'connect' };
-    // Addresses of coordinators change with each of their starts: the authority vouches for who they are, not a name.
+    // Addresses of coordinators change with each of their starts: the authority vouches for them, not a name.
     return { socket: connectTls({ ...to, ...tls, checkServerIdentity: () => undefined }), ready: 'secureConnect' };
   }
 
-  /** At once where a connection stood: its coordinator waits for no more than its grace. */
+  /** Reconnects at once where a connection stood: its coordinator waits for no more than its grace. */
   #lost(link: Link, stood: boolean): void {
     if (this.#isOver) return;
     if (!this.#advertised.has(link.advert.id)) {

@@ -1,8 +1,8 @@
 /**
- * Owns a coordinator's side of presence: a TCP server that workers hold a connection to, so that a process's end is noticed
- * when its kernel closes it. A connection says `hello TOKEN HOLDER`, is answered `ok`, and may say `bye`. The token is
- * drawn at random and told through Redis alone: who can't read that can't be taken for a worker. Everything a stranger can
- * send or hold is bounded. Must not judge by beats: it knows connections.
+ * Owns a coordinator's side of presence: a TCP server to which workers keep a connection, so that it notices a process's end when its
+ * kernel closes the connection. A client sends `hello TOKEN HOLDER`, receives `ok`, and may send `bye`. The token is random and published
+ * through Redis alone: a process that can't read Redis can't pose as a worker. Everything an unauthenticated client can send or keep open
+ * is bounded. Must not judge by beats: it knows connections.
  */
 
 import { randomBytes, timingSafeEqual } from 'node:crypto';
@@ -32,9 +32,9 @@ export interface PresenceServerOptions {
   /** 0: any. */
   readonly port: number;
   readonly tls?: PresenceTls | undefined;
-  /** Told once the grace after the last connection's unannounced close has passed. */
+  /** Called once the grace after the last connection's unannounced close has passed. */
   readonly onGone: (holder: HolderId) => void;
-  /** By default `STRANGER_LIMITS`. */
+  /** Default: `UNAUTHENTICATED_LIMITS`. */
   readonly unauthenticated?: UnauthenticatedLimits;
 }
 
@@ -64,7 +64,7 @@ export class PresenceServer {
     if (tls === undefined) return createServer(options).on('connection', (socket) => this.#take(socket));
     const secured = { ...options, ...tls, requestCert: true, rejectUnauthorized: true };
     const server = createTlsServer({ ...secured, handshakeTimeout: PRESENCE_HELLO_MS });
-    // Until its certificate was found good a connection is a stranger's, and then until it says its name.
+    // A connection is unauthenticated until its certificate is verified, and then until it names its holder.
     const shaking = new Map<string, Socket>();
     const nameOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
     server.on('connection', (socket: Socket) => {
@@ -100,7 +100,7 @@ export class PresenceServer {
       });
     }
     this.#server.off('error', reject);
-    // A connection that can't be accepted (no descriptor left) is its worker's to try again.
+    // The worker retries a connection that can't be accepted (no descriptor left).
     this.#server.on('error', () => {});
     const address = this.#server.address();
     return typeof address === 'object' && address !== null ? address.port : port;
@@ -110,14 +110,14 @@ export class PresenceServer {
     return this.#connected.has(holder);
   }
 
-  /** Whose last connection closed when, by `performance.now`; without those who may still come back, or have. */
+  /** Holders whose last connection closed, and when, by `performance.now`; without those that may still reconnect, or have. */
   gone(): ReadonlyMap<HolderId, number> {
     const gone = new Map<HolderId, number>();
     for (const [holder, { atMs, isGone }] of this.#closed) if (isGone) gone.set(holder, atMs);
     return gone;
   }
 
-  /** Closes every connection; nobody is told of any. */
+  /** Closes every connection, and reports none of them. */
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const timer of this.#timers) clearTimeout(timer);
@@ -206,13 +206,13 @@ export class PresenceServer {
   }
 }
 
-/** Both as the bytes that lines are read from: a stranger's may be any. */
+/** Both as the bytes that lines are read from, since an unauthenticated client may send any. */
 function isSame(given: string, token: string): boolean {
   const [left, right] = [Buffer.from(given, 'latin1'), Buffer.from(token, 'latin1')];
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** Each line of at most `PRESENCE_LINE_MAX_BYTES`; who sends a longer one is cut off. */
+/** Reads lines of at most `PRESENCE_LINE_MAX_BYTES`, and closes the connection at a longer one. */
 export function onLines(socket: Socket, take: (line: string) => void): void {
   let text = '';
   socket.setEncoding('latin1');

@@ -1,11 +1,11 @@
 /**
- * Owns the connections that haven't said yet whose they are. Their number is bounded, in all and for each remote address, and
- * what makes room is the oldest: a worker says its name within a round trip, so whoever is silent goes first and can't keep
- * workers out. Must not know what is said on a connection.
+ * Owns the connections that haven't named their holder yet. Their number is bounded, in all and for each remote address, and a new one
+ * replaces the oldest: a worker sends its name within a round trip, so silent clients go first and can't keep workers out. Must not know
+ * what is sent on a connection.
  */
 
 import type { Socket } from 'node:net';
-import { PRESENCE_STRANGERS_MAX, PRESENCE_STRANGERS_PER_ADDRESS_MAX } from './limits.ts';
+import { PRESENCE_UNAUTHENTICATED_MAX, PRESENCE_UNAUTHENTICATED_PER_ADDRESS_MAX } from './limits.ts';
 
 export interface UnauthenticatedLimits {
   readonly inAllMax: number;
@@ -13,8 +13,8 @@ export interface UnauthenticatedLimits {
 }
 
 export const UNAUTHENTICATED_LIMITS: UnauthenticatedLimits = {
-  inAllMax: PRESENCE_STRANGERS_MAX,
-  perAddressMax: PRESENCE_STRANGERS_PER_ADDRESS_MAX,
+  inAllMax: PRESENCE_UNAUTHENTICATED_MAX,
+  perAddressMax: PRESENCE_UNAUTHENTICATED_PER_ADDRESS_MAX,
 };
 
 export class Unauthenticated {
@@ -27,7 +27,7 @@ export class Unauthenticated {
     this.#limits = limits;
   }
 
-  /** Takes it, and closes an older one where there are too many. */
+  /** Adds the connection, and closes an older one where there are too many. */
   add(socket: Socket): void {
     const address = socket.remoteAddress ?? '';
     const ofAddress = this.#sockets.get(address) ?? new Set();
@@ -37,7 +37,7 @@ export class Unauthenticated {
     this.#addresses.set(socket, address);
   }
 
-  /** It isn't one any more: it said its name, or closed. */
+  /** Removes a connection that named its holder, or closed. */
   delete(socket: Socket): void {
     const address = this.#addresses.get(socket);
     if (address === undefined) return;
@@ -51,7 +51,7 @@ export class Unauthenticated {
     for (const socket of this.#addresses.keys()) socket.destroy();
   }
 
-  /** Of the address that has most: who comes from many addresses gains nothing on those that have few. */
+  /** The oldest of the address with the most: a client with many addresses gains nothing on those with few. */
   #fullest(): ReadonlySet<Socket> {
     let fullest: ReadonlySet<Socket> = new Set();
     for (const sockets of this.#sockets.values()) if (sockets.size > fullest.size) fullest = sockets;

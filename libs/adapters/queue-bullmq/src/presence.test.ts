@@ -1,4 +1,4 @@
-/** Connections that tell of a holder's end; what strangers can't do. On this machine's own loop, without any server. */
+/** Connections that report a holder's end; what unauthenticated clients can't do. On this machine's own loop, without any server. */
 
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,7 +1,6 @@
 /**
- * Owns the way of jobs into Redis. Calls made while a flush is under way go out together with the next (group commit).
- * A job is in Redis, or its identity was waiting there already, when its `enqueue` resolves. Must not wait for ever: an
- * absent or stuck server ends in `UnavailableError`.
+ * Owns sending jobs to Redis. Calls made while a flush is under way share the next (group commit). When `enqueue` resolves, the job is in
+ * Redis, or one of its identity was waiting there already. Must not wait forever: an absent or stuck server ends in `UnavailableError`.
  */
 
 import { LimitError } from '@tidemark/core';
@@ -24,7 +23,7 @@ export class Producer {
   readonly #keyPrefix: string;
   readonly #limits: QueueLimits;
   readonly #telemetry: Telemetry;
-  readonly #office: WakeupSender;
+  readonly #sender: WakeupSender;
   readonly #limitKeys: LimitKeys;
   #pending: Batch[] = [];
   #pendingCount = 0;
@@ -35,7 +34,7 @@ export class Producer {
     this.#keyPrefix = keyPrefix;
     this.#limits = limits;
     this.#telemetry = telemetry;
-    this.#office = new WakeupSender(connection, keyPrefix, limits);
+    this.#sender = new WakeupSender(connection, keyPrefix, limits);
     this.#limitKeys = limitKeysOf(keyPrefix);
   }
 
@@ -68,20 +67,20 @@ export class Producer {
     const counts = names.map((name) => {
       const route = parseRouteName(name);
       if (route === undefined) return 0;
-      return waitingCount(redis, this.#office.queue(queueName({ definition, ...route })));
+      return waitingCount(redis, this.#sender.queue(queueName({ definition, ...route })));
     });
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Names the routes on which jobs of the definition were sent. */
+  /** Records the routes on which jobs of the definition were sent. */
   #routesKey(definition: string): string {
     return `${this.#keyPrefix}:${definitionName(definition)}:routes`;
   }
 
-  /** What is pending still goes out. */
+  /** Sends what is pending before it closes. */
   async close(): Promise<void> {
     await this.#flushing;
-    await this.#office.close();
+    await this.#sender.close();
   }
 
   async #flushAll(): Promise<void> {
@@ -98,7 +97,7 @@ export class Producer {
     this.#flushing = undefined;
   }
 
-  /** The calls whose jobs fit in one flush; one call at least. */
+  /** Returns the calls whose jobs fit in one flush; at least one call. */
   #nextBatches(): Batch[] {
     let count = 0;
     let calls = 0;
@@ -130,11 +129,11 @@ export class Producer {
   async #add(route: Route, jobs: readonly Job[]): Promise<void> {
     const name = queueName(route);
     const { redis } = this.#connection;
-    const wakeupCount = await lineUp(redis, this.#office.queue(name), this.#limitKeys, jobs);
+    const wakeupCount = await lineUp(redis, this.#sender.queue(name), this.#limitKeys, jobs);
     if (wakeupCount === 0) return;
-    // The route every time, since a flushed server knows of none. Jobs whose tickets don't get there get some with the next ones.
+    // Names the route every time, since a flushed server knows of none. Jobs whose wake-ups don't arrive get some with the next ones.
     await Promise.all([
-      this.#office.send(name, wakeupCount),
+      this.#sender.send(name, wakeupCount),
       redis.sadd(this.#routesKey(route.definition), routeName(route)),
     ]);
   }

@@ -1,8 +1,7 @@
 /**
- * Owns messages over Redis that may be lost: PUBLISH on one connection, SUBSCRIBE on another (a subscriber can't publish),
- * each opened when first used. Nothing here waits for Redis or fails with it: messages wait in the client while it
- * connects, so that the first of a process isn't lost, and are dropped between attempts; subscriptions come back with
- * the connection.
+ * Owns messages over Redis that may be lost: PUBLISH on one connection, SUBSCRIBE on another (a subscriber can't publish), each opened when
+ * first used. Nothing here waits for Redis or fails with it: messages wait in the client while it connects, so that the first of a process
+ * isn't lost, and are dropped between attempts; subscriptions are restored with the connection.
  */
 
 import { addressOf, type Connection, type ConnectionOptions, openConnection } from './connection.ts';
@@ -17,7 +16,7 @@ export interface RedisBusOptions {
 
 type Listener = (message: Buffer) => void;
 
-/** What the client says of itself when it sends, or will once its attempt to connect has ended well. */
+/** States of a client that sends, or will once its attempt to connect succeeds. */
 const SENDING: ReadonlySet<string> = new Set(['connecting', 'connect', 'ready']);
 
 export class RedisBus {
@@ -52,13 +51,13 @@ export class RedisBus {
     redis.publish(channel, message).then(answered, answered);
   }
 
-  /** Resolves once the server has subscribed, or after `SUBSCRIBE_WAIT_MS` all the same; ended by the function returned. */
+  /** Resolves once the server has subscribed, or after `SUBSCRIBE_WAIT_MS` in any case, to a function that ends the subscription. */
   async subscribe(channel: string, listener: Listener): Promise<() => Promise<void>> {
     const own: Listener = (message) => listener(message);
     const listeners = this.#listeners.get(channel) ?? new Set<Listener>();
     this.#listeners.set(channel, listeners.add(own));
     const { redis } = this.#subscriberConnection();
-    // Waits in the client for the server to come.
+    // Waits in the client until the server is back.
     const subscribed = redis.subscribe(channel).catch(() => {});
     let timer: NodeJS.Timeout | undefined;
     const patience = new Promise<void>((resolve) => {
@@ -95,13 +94,13 @@ export class RedisBus {
   }
 }
 
-/** Tells each of them, whatever another does with it. */
+/** Calls each listener, also when another one throws. */
 export function reportAll<T>(listeners: Iterable<(reported: T) => void>, reported: T): void {
   for (const listener of [...listeners]) {
     try {
       listener(reported);
     } catch (error) {
-      // A bug of the listener, not of the connection that is reading just now.
+      // The error is the listener's bug, and must not break the connection that is reading.
       queueMicrotask(() => {
         throw error;
       });

@@ -211,7 +211,7 @@ function defineFaults(server: NativeServer): void {
     const limits = { wakeupLockMs: 200, stalledCheckMs: 200 };
     const queue = openQueue(limits);
     await queue.enqueue([some('orphan')]);
-    // What a taker leaves that died in the middle: the ticket in the active list, its lock running out.
+    // What a taker leaves that died in the middle: the wake-up in the active list, its lock running out.
     const keys = `${prefix}:jobs:${definition}@1`;
     const wakeup = (await admin.rpoplpush(`${keys}:wait`, `${keys}:active`)) ?? '';
     await admin.set(`${keys}:${wakeup}:lock`, 'dead', 'PX', 200);
@@ -219,7 +219,7 @@ function defineFaults(server: NativeServer): void {
     await eventually(() => got.has('orphan'), RECOVERY);
   });
 
-  test('an enqueuer that dies before it sent a ticket: the job gets one with the next that is given', async () => {
+  test('an enqueuer that dies before it sent a wake-up: the job gets one with the next that is sent', async () => {
     const queue = openQueue();
     await queue.enqueue([some('a')]);
     await admin.del(`${prefix}:jobs:${definition}@1:wait`);
@@ -276,7 +276,7 @@ function defineFaults(server: NativeServer): void {
     await eventually(() => begun.length === 2, RECOVERY);
   });
 
-  test('foreign and damaged jobs and tickets are dropped; those after them arrive', async () => {
+  test('foreign and damaged jobs and wake-ups are dropped; those after them arrive', async () => {
     const queue = openQueue();
     const keys = `${prefix}:jobs:${definition}@1`;
     await queue.enqueue([some('a'), some('b'), some('c')]);

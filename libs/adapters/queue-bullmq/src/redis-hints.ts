@@ -1,6 +1,6 @@
 /**
- * Owns the HintBus on Redis: the first hint goes out at the end of its turn of the event loop, those of the next milliseconds together,
- * one message a topic. Must not wait for Redis or fail with it: hints that can't be sent are dropped.
+ * Owns the HintBus on Redis: the first hint is sent at the end of its turn of the event loop, those of the next milliseconds together, one
+ * message per topic. Must not wait for Redis or fail with it: hints that can't be sent are dropped.
  */
 
 import type { Partition } from '@tidemark/core';
@@ -12,9 +12,9 @@ import { RedisBus, reportAll } from './redis-bus.ts';
 
 export interface RedisHintsOptions {
   readonly url: string;
-  /** Given: nothing is sent but over TLS. */
+  /** Everything is then sent over TLS. */
   readonly tls?: ConnectionOptions['tls'];
-  /** Begins every channel; those who hear each other have the same. */
+  /** Prefix of every channel; processes that share it hear each other. */
   readonly prefix: string;
 }
 
@@ -51,7 +51,7 @@ class RedisHints implements HintBus {
     else this.#timer = setTimeout(() => this.#sendAll(), waitMs);
   }
 
-  /** Decoded once a message, however many listen. */
+  /** Decodes once per message, however many listen. */
   async subscribe(topic: HintTopic, listener: Listener): Promise<() => Promise<void>> {
     const own: Listener = (partitions) => listener(partitions);
     const listeners = this.#listeners[topic];
@@ -71,7 +71,7 @@ class RedisHints implements HintBus {
 
   async close(): Promise<void> {
     clearTimeout(this.#timer);
-    // The last ones are of leases let go: without them the sweep would find those.
+    // The last hints are of released leases: without them only the sweep would find those.
     this.#sendAll();
     await this.#bus.close();
   }

@@ -1,15 +1,15 @@
 /**
- * Owns the scripts of Liveness on Redis. The holder's beat is a key `AT TTL STALL N STANDING`: Redis' time in ms, how long it
- * counts without and with a connection, the number of its leases' version, and the coordinators it is connected to. Leases lie in a key
- * of their own, written when they change. Coordinators are members of a sorted set by the end of their advert. Their words lie
- * in a hash by coordinator, each as `AT WORD`; who has none that is new doesn't live.
+ * Owns the scripts of Liveness on Redis. The holder's beat is a key `AT TTL STALL N STANDING`: Redis' time in ms, how long it counts
+ * without and with a connection, the version of its leases, and the coordinators it is connected to. Leases lie in a key of their own,
+ * written when they change. Coordinators are members of a sorted set by the end of their advert. Their reports lie in a hash by
+ * coordinator, each as `AT WORD`; a coordinator without a recent one counts as dead.
  */
 
 import { script } from './script.ts';
 
 /**
- * KEYS beat, leases, holders, coordinators; ARGV holder, ttl in ms, stall in ms, number of the leases, standing
- * connections, leases (empty: as before). Returns 1 when the leases are wanted, else 0, then the adverts that stand.
+ * KEYS beat, leases, holders, coordinators; ARGV holder, ttl in ms, stall in ms, version of the leases, standing connections, leases
+ * (empty: as before). Returns 1 when the leases are wanted, else 0, then the adverts that stand.
  */
 export const beatScript = script(`
 local time = redis.call('TIME')
@@ -25,10 +25,10 @@ return reply
 `);
 
 /**
- * KEYS marker, holders, coordinators, words; ARGV a new marker, its ttl in ms, key prefix of beats, own advert (empty: none),
- * its ttl in ms, own id, own word, its ttl in ms. Returns the marker that stands, Redis' time in ms, the adverts that
- * stand, coordinator and word in turn, holder and beat in turn. The own word is written before all are read, so of those
- * that tell of one holder the last sees all. O(living holders), in chunks of 1,000 because of Lua's stack.
+ * KEYS marker, holders, coordinators, words; ARGV a new marker, its ttl in ms, key prefix of beats, own advert (empty: none), its ttl in
+ * ms, own id, own word, its ttl in ms. Returns the marker that stands, Redis' time in ms, the adverts that stand, coordinator and word in
+ * turn, holder and beat in turn. The own word is written before all are read, so of several coordinators that report one holder the last
+ * sees all. O(living holders), in chunks of 1,000 because of Lua's stack.
  */
 export const viewScript = script(`
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''

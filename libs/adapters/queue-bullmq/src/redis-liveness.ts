@@ -1,14 +1,12 @@
 /**
- * Owns Liveness on Redis: beats as keys that expire, the coordinators' marker, and the holders' connections to the
- * coordinators, which are advertised there. The marker names the server's run, so a flush, a restart or a failover makes a
- * new one.
+ * Owns Liveness on Redis: beats as keys that expire, the coordinators' marker, and the holders' connections to the coordinators, which
+ * advertise there. The marker names the server's run, so a flush, a restart or a failover makes a new one.
  *
- * A view is trusted when this process has seen the same marker, without a failed view in between, for `markerAgeMs` of
- * its own monotonic clock. So after a flush, a restart, or a time in which Redis could not be reached (when nobody could
- * beat), nobody is revoked until everyone has had the time to beat again. Wall clocks decide nothing: a beat's age is
- * taken on Redis' own.
+ * A view is trusted when this process has seen the same marker, without a failed view in between, for `markerAgeMs` of its own monotonic
+ * clock. So after a flush, a restart, or a time in which Redis could not be reached (when nobody could beat), no lease is revoked until
+ * every holder has had the time to beat again. Wall clocks decide nothing: Redis' own clock gives a beat's age.
  *
- * Who lives: see `judge.ts`.
+ * judge.ts decides who lives.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -52,17 +50,17 @@ export interface PresenceOptions {
   readonly port: number;
   /** The host under which workers reach it. */
   readonly advertisedHost: string;
-  /** Given: both sides show a certificate of these authorities, and speak no other way. */
+  /** Both sides then show a certificate of these authorities, and use nothing but TLS. */
   readonly tls?: PresenceTls | undefined;
 }
 
 export interface RedisLivenessOptions {
   readonly url: string;
-  /** Given: nothing is sent to Redis but over TLS. */
+  /** Everything is then sent to Redis over TLS. */
   readonly tls?: ConnectionOptions['tls'];
-  /** Begins every key; workers and coordinators of one system have the same. */
+  /** Prefix of every key; workers and coordinators of one system share it. */
   readonly prefix: string;
-  /** By default this machine alone. */
+  /** Default: this machine alone. */
   readonly presence?: PresenceOptions;
   readonly clock?: Pick<Clock, 'monotonicMs'>;
 }
@@ -75,13 +73,13 @@ type ViewReply = readonly [string, string, readonly string[], readonly string[],
 /** A holder that beats from this process. */
 interface Own {
   readonly presence: PresenceClient;
-  /** The leases last sent, and their number; 0 is never sent. */
+  /** The leases last sent, and their version; 0 before any. */
   packed: string;
   number: number;
   isSent: boolean;
 }
 
-/** What is known of another's leases: by the number of their version. */
+/** Leases of other holders, by the number of their version. */
 interface Known extends Said {
   readonly number: string;
   /** When its beat was last seen, on this process's monotonic clock; how long that counts while it is connected. */
@@ -144,7 +142,7 @@ export class RedisLiveness implements Liveness {
     const packed = packLeases(leases, announced);
     if (packed !== own.packed) Object.assign(own, { packed, number: own.number + 1, isSent: false });
     try {
-      // A second time when Redis has lost the leases.
+      // Sends again when Redis has lost the leases.
       while (!(await this.#sendBeat(holder, own, Math.ceil(ttlMs), Math.ceil(stallMs))));
       return true;
     } catch {
@@ -176,7 +174,7 @@ export class RedisLiveness implements Liveness {
         .zrem(this.#keys.holders, holder)
         .exec(),
     );
-    // Its beat runs out by itself.
+    // The beat expires by itself.
     await Promise.all([forget.catch(() => {}), own?.presence.leave()]);
   }
 
@@ -191,13 +189,13 @@ export class RedisLiveness implements Liveness {
     const boundPort = await server.listen();
     this.#server = server;
     this.#advert = JSON.stringify({ id: this.#id, host: advertisedHost, port: boundPort, token: server.token });
-    // When that fails, the next view tells of it.
+    // When that fails, the next view reports it.
     await this.#ask((redis) => this.#view(redis, MARKER_TTL_MIN_MS)).catch(() => {});
     return async () => {
       const advert = this.#advert;
       this.#advert = '';
       this.#server = undefined;
-      // Before the connections close, so that nobody comes back.
+      // Leaves before the connections close, so that no worker comes back.
       const { coordinators, words } = this.#keys;
       await this.#ask((redis) => redis.multi().zrem(coordinators, advert).hdel(words, this.#id).exec()).catch(() => {});
       await server.close();
@@ -241,14 +239,14 @@ export class RedisLiveness implements Liveness {
     return viewScript.run(redis, [marker, holders, coordinators, words], args) as Promise<ViewReply>;
   }
 
-  /** What this process tells the other coordinators. */
+  /** What this process reports to the other coordinators. */
   #word(): string {
     const nowMs = performance.now();
     const closed = [...(this.#server?.gone() ?? [])];
     return packWord(new Map(closed.map(([holder, atMs]) => [holder, Math.floor(nowMs - atMs)])));
   }
 
-  /** Reads the leases of those whose number is new; what is known of the others stays. */
+  /** Reads the leases whose version is new, and keeps the others. */
   async #learn(beats: ReadonlyMap<HolderId, Beat>, nowMs: number): Promise<void> {
     const stale: HolderId[] = [];
     for (const [holder, beat] of beats) {
@@ -261,7 +259,7 @@ export class RedisLiveness implements Liveness {
       for (const [index, holder] of stale.entries()) {
         const { number, ageMs, stallMs } = beats.get(holder)!;
         const text = packed[index];
-        // Gone or rewritten in between: read again at the next view.
+        // The leases were deleted or rewritten in between: the next view reads them again.
         const isSame = text?.startsWith(`${number} `) === true;
         const said = text == null ? this.#known.get(holder) : unpackLeases(text.slice(text.indexOf(' ') + 1));
         const { leases = new Map(), announced } = said ?? {};

@@ -1,4 +1,4 @@
-/** Owns the WatchBus on Redis: a channel a workflow. Must not wait for Redis; messages that can't be sent at once are dropped. */
+/** Owns the WatchBus on Redis: one channel per workflow. Must not wait for Redis; messages that can't be sent at once are dropped. */
 
 import type { WorkflowId } from '@tidemark/core';
 import type { WatchBus } from '@tidemark/ports';
@@ -8,9 +8,9 @@ import { RedisBus } from './redis-bus.ts';
 
 export interface RedisWatchOptions {
   readonly url: string;
-  /** Given: nothing is sent but over TLS. */
+  /** Everything is then sent over TLS. */
   readonly tls?: ConnectionOptions['tls'];
-  /** Begins every channel. */
+  /** Prefix of every channel. */
   readonly prefix: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Owns the names under which a route's jobs lie in Redis, and the form of a job there. What lies in Redis may be foreign or damaged:
- * reading drops what it doesn't understand, since a job is a hint and the dispatcher makes a lost one again.
+ * Owns the names under which a route's jobs lie in Redis, and the form of a job there. Foreign or damaged entries may lie in Redis: reading
+ * drops what it doesn't understand, since a job is a hint and the dispatcher sends a lost one again.
  */
 
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ import { type Job, type Route, routeKey } from '@tidemark/ports';
 import { QUEUE_NAME_MAX_CHARS } from './limits.ts';
 
 /**
- * workflow, tenant, partition, offset, lamport; how it stands among others where that is said, which scripts read; `traceparent` where
+ * workflow, tenant, partition, offset, lamport; how it stands among others where that is given, which scripts read; `traceparent` where
  * traces are on.
  */
 type PackedJob = readonly [string, string, number, number, number, (Dispatch | null)?, string?];
@@ -32,11 +32,11 @@ export function definitionName(definition: string): string {
   return `${name.slice(0, QUEUE_NAME_MAX_CHARS - digest.length - 1)}$${digest}`;
 }
 
-/** What tells the routes of one definition apart: `2`, or `2.pinned`, of one build `2~BUILD`. */
+/** The part that distinguishes the routes of one definition: `2`, or `2.pinned`, of one build `2~BUILD`. */
 export const routeName = ({ version, pinned, build }: Omit<Route, 'definition'>): string =>
   `${version}${pinned ? '.pinned' : ''}${build === undefined ? '' : `~${encodeURIComponent(build)}`}`;
 
-/** The other way round; undefined for what is none. */
+/** Parses that part; undefined when it is none. */
 export function parseRouteName(name: string): Omit<Route, 'definition'> | undefined {
   const [, version, pinned, encoded] = /^(0|[1-9]\d{0,15})(\.pinned)?(?:~([!-~]{1,1000}))?$/.exec(name) ?? [];
   if (version === undefined) return undefined;
@@ -49,15 +49,15 @@ export function parseRouteName(name: string): Omit<Route, 'definition'> | undefi
   }
 }
 
-/** A queue for each route. No encoded definition has an at sign, so that no two routes share a name. */
+/** Each route has a queue. No encoded definition has an at sign, so no two routes share a name. */
 export const queueName = (route: Route): string => `${definitionName(route.definition)}@${routeName(route)}`;
 
-/** Of several that say the same route, one. */
+/** Keeps one of several equal routes. */
 export const distinctRoutes = (routes: readonly Route[]): readonly Route[] => [
   ...new Map(routes.map((route) => [routeKey(route), route])).values(),
 ];
 
-/** A job's identity among those waiting: a workflow, as it stood. */
+/** A job's identity among those waiting: a workflow, and its Lamport time. */
 export const jobIdentity = (job: Job): string => `${job.lamport} ${job.workflow}`;
 
 export const priorityOf = ({ dispatch }: Job): Priority => dispatch?.priority ?? PRIORITY_DEFAULT;
@@ -69,7 +69,7 @@ export function packJob({ workflow, tenant, partition, offset, lamport, dispatch
   return JSON.stringify(packed);
 }
 
-/** Undefined for what is none. */
+/** Undefined for anything but a job. */
 export function unpackJob({ definition, version, pinned, build }: Route, text: string): Job | undefined {
   const value = parsed(text);
   if (!isPackedJob(value)) return undefined;

@@ -1,4 +1,4 @@
-/** Owns how a Lua script is sent: by digest, and whole when the server doesn't know it (new, restarted, flushed). */
+/** Owns sending a Lua script: by digest, and whole when the server doesn't know it (new, restarted, flushed). */
 
 import { hash } from 'node:crypto';
 import type { Redis } from 'ioredis';

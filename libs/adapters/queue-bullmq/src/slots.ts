@@ -26,7 +26,7 @@ export class Slots extends TenantSlots {
     return this.#until(() => this.open > 0);
   }
 
-  /** Resolves when there are free slots, all of them kept, or on `close`. */
+  /** Resolves when all free slots are reserved ones, or on `close`. */
   onlyKept(): Promise<void> {
     return this.#until(() => this.isOnlyKept);
   }

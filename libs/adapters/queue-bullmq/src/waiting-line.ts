@@ -1,8 +1,8 @@
 /**
- * Owns the jobs of a route that wait, and which is next. Beside BullMQ's own keys a route has a hash from a job's identity to the job,
- * and a sorted set for each priority, in which a job's score is its turn: one more than its tenant's last, and than the turn that
- * was served last (start-time fair queuing: Goyal, Vin, Cheng 1996). So tenants take turns whatever their backlogs, and one that had
- * nothing to do has saved up no turns. What lies here are hints: a flushed server begins from nothing.
+ * Owns the jobs of a route that wait, and which is next. Beside BullMQ's own keys a route has a hash from a job's identity to the job, and
+ * a sorted set for each priority, in which a job's score is its turn: one more than its tenant's last, and than the turn that was served
+ * last (start-time fair queuing: Goyal, Vin, Cheng 1996). So tenants take turns whatever their backlogs, and a tenant that was idle has
+ * saved up no turns. Jobs are hints: a flushed server starts from nothing.
  */
 
 import type { Job } from '@tidemark/ports';
@@ -20,17 +20,16 @@ export interface KeyNames {
 const jobsKey = (names: KeyNames): string => names.toKey('waiting-jobs');
 const turnsKey = (names: KeyNames): string => names.toKey('waiting-turns');
 const lineKeys = (names: KeyNames): string[] => [1, 2, 3, 4, 5].map((priority) => names.toKey(`waiting-${priority}`));
-/** Jobs that are next of their tenants, while some consumer has kept slots for such. */
-export const newcomersKey = (names: KeyNames): string => names.toKey('newcomers');
-/** There is such a consumer. */
-export const newcomersWantedKey = (names: KeyNames): string => names.toKey('newcomers-wanted');
+/** Key of jobs that are next of their tenants, while some consumer has reserved slots for such. */
+export const reserveKey = (names: KeyNames): string => names.toKey('newcomers');
+/** Key that says that there is such a consumer. */
+export const reserveWantedKey = (names: KeyNames): string => names.toKey('newcomers-wanted');
 export const ownKeys = (names: KeyNames): string[] => [jobsKey(names), turnsKey(names), ...lineKeys(names)];
 
 /**
- * KEYS jobs, turns, five lines, BullMQ's wait and active lists, limits' waiting keys, newcomers, and whether they are wanted; ARGV identity,
- * tenant, priority, job, and so on.
- * Returns how many tickets are to be sent: one for each new job; for all that wait when there is none, since whoever was to send
- * them died. O(jobs × log waiting).
+ * KEYS jobs, turns, five lines, BullMQ's wait and active lists, limits' waiting keys, reserve, and whether it is wanted; ARGV identity,
+ * tenant, priority, job, and so on. Returns how many jobs need wake-ups: each new job, or all that wait when there is no wake-up, since the
+ * process that was to send them died. O(jobs × log waiting).
  */
 const lineUpScript = script(`
 local function waiting()
@@ -61,7 +60,7 @@ if redis.call('LLEN', KEYS[8]) + redis.call('LLEN', KEYS[9]) == 0 then return wa
 return fresh
 `);
 
-/** Puts those in line that don't wait yet; answers the number of tickets that are to be sent for them. */
+/** Puts new jobs in line; returns the number of jobs for which wake-ups are to be sent. */
 export async function lineUp(
   redis: Redis,
   queue: KeyNames & { readonly keys: Readonly<Record<string, string>> },
@@ -73,17 +72,17 @@ export async function lineUp(
     queue.keys.wait!,
     queue.keys.active!,
     limits.waiting,
-    newcomersKey(queue),
-    newcomersWantedKey(queue),
+    reserveKey(queue),
+    reserveWantedKey(queue),
   ];
   const args = jobs.flatMap((job) => [jobIdentity(job), job.tenant, priorityOf(job), packJob(job)]);
   return (await lineUpScript.run(redis, keys, args)) as number;
 }
 
 /**
- * KEYS jobs, turns, five lines; ARGV prefix of limits, prefix of queues, this queue's name, jobs wanted, most to look at, time to live of a slot
- * in ms. Takes the next jobs that may begin; those whose limit is reached wait aside under its key. Returns how many were looked at, how
- * many are left in line, in how many ms a limit is free again by time alone (-1: none), then the jobs. O(looked at × log waiting).
+ * KEYS jobs, turns, five lines; ARGV prefix of limits, prefix of queues, this queue's name, jobs wanted, most to read, time to live of a
+ * slot in ms. Takes the next jobs that may begin; those whose limit is reached wait aside under its key. Returns how many were read, how
+ * many are left in line, in how many ms a limit is free again by time alone (-1: none), then the jobs. O(read × log waiting).
  */
 const dealScript = script(`${LIMIT_LUA}
 local prefix, name = ARGV[1], ARGV[3]
@@ -117,12 +116,12 @@ return taken
 `);
 
 export interface Dealt {
-  /** Taken, set aside, or gone. */
-  readonly lookedAtCount: number;
+  /** Jobs taken, set aside, or gone. */
+  readonly readCount: number;
   readonly leftCount: number;
-  /** When something that was set aside may begin by time alone; undefined: not for that. */
+  /** When a job that was set aside may begin by time alone; undefined: none waits for that. */
   readonly dueInMs: number | undefined;
-  /** Packed, in order. */
+  /** Packed jobs, in order. */
   readonly jobs: readonly string[];
 }
 
@@ -135,9 +134,9 @@ export async function deal(
   const { jobsPerDealMax, limitSlotTtlMs } = ask.limits;
   const args = [keys.prefix, keys.queues, ask.queueName, ask.wantedCount, jobsPerDealMax, limitSlotTtlMs];
   const reply = (await dealScript.run(redis, ownKeys(worker), args)) as unknown[];
-  const [lookedAtCount, leftCount, dueInMs, ...jobs] = reply as [number, number, number, ...string[]];
-  return { lookedAtCount, leftCount, dueInMs: dueInMs < 0 ? undefined : dueInMs, jobs };
+  const [readCount, leftCount, dueInMs, ...jobs] = reply as [number, number, number, ...string[]];
+  return { readCount, leftCount, dueInMs: dueInMs < 0 ? undefined : dueInMs, jobs };
 }
 
-/** In line, and aside for a limit. */
+/** Counts jobs in line, and aside for a limit. */
 export const waitingCount = (redis: Redis, names: KeyNames): Promise<number> => redis.hlen(jobsKey(names));

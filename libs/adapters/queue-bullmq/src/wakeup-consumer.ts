@@ -1,7 +1,7 @@
 /**
- * Owns the way of jobs out of Redis. One loop per route takes tickets, and for each as many of the next jobs as there are free slots; a
- * ticket is done with as soon as they have begun (they are hints: nothing is gained by holding them, and a dead worker would hold them
- * from others). What exceeds the free slots stays in line, and the rest of the ticket goes back. Never more than `concurrency` jobs run.
+ * Owns taking jobs from Redis. One loop per route takes wake-ups, and for each as many of the next jobs as there are free slots. A wake-up
+ * is completed as soon as those have begun: keeping it would gain nothing, and a dead worker would keep its jobs from others. Jobs beyond
+ * the free slots stay in line, and the rest of the wake-up goes back. Never more than `concurrency` jobs run.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -9,9 +9,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ConsumeOptions, Consumer, Job, Route, Telemetry } from '@tidemark/ports';
 import { type Job as Wakeup, Worker } from 'bullmq';
 import { type Connection, type Endable, endNow } from './connection.ts';
+import { FairShareReserve } from './fair-share-reserve.ts';
 import { endSlots, type LimitKeys, limitKeysOf, limitsOf, renewSlots, sweepSlots, type Woken } from './limit-slots.ts';
 import type { QueueLimits } from './limits.ts';
-import { Newcomers } from './newcomers.ts';
 import { distinctRoutes, queueName, unpackJob } from './route-queue.ts';
 import { Slots } from './slots.ts';
 import { deal } from './waiting-line.ts';
@@ -35,11 +35,11 @@ export class WakeupConsumer implements Consumer {
   readonly #underWay = new Set<Promise<void>>();
   readonly #answers = new Set<Promise<unknown>>();
   readonly #stopped = new AbortController();
-  readonly #office: WakeupSender;
+  readonly #sender: WakeupSender;
   readonly #limitKeys: LimitKeys;
   /** Jobs under way that count against limits. */
   readonly #limited = new Set<{ readonly queueName: string; readonly job: Job }>();
-  #newcomers: Newcomers | undefined;
+  #reserve: FairShareReserve | undefined;
   #sweepTimer: NodeJS.Timeout | undefined;
   #sweepAtMs = Number.POSITIVE_INFINITY;
   #renewedAtMs = performance.now();
@@ -51,7 +51,7 @@ export class WakeupConsumer implements Consumer {
     this.#setting = setting;
     this.#handle = handle;
     this.#slots = new Slots(options.concurrency);
-    this.#office = new WakeupSender(setting.connection, setting.keyPrefix, setting.limits);
+    this.#sender = new WakeupSender(setting.connection, setting.keyPrefix, setting.limits);
     this.#limitKeys = limitKeysOf(setting.keyPrefix);
   }
 
@@ -64,13 +64,13 @@ export class WakeupConsumer implements Consumer {
       Promise.all(workers.map(([, worker]) => this.#whenReady(worker))),
     );
     this.#sweepIn(limits.limitSweepMs);
-    this.#newcomers = new Newcomers({
+    this.#reserve = new FairShareReserve({
       ...{ redis: connection.redis, limits, limitKeys: this.#limitKeys, slots: this.#slots, routes: workers },
       stopped: this.#stopped.signal,
       begin: (name, job) => this.#begin(name, job),
     });
     const consuming = workers.map(([route, worker]) => this.#consume(route, worker));
-    this.#loops = Promise.all([...consuming, this.#newcomers.run()]);
+    this.#loops = Promise.all([...consuming, this.#reserve.run()]);
   }
 
   pause(): Promise<void> {
@@ -83,7 +83,7 @@ export class WakeupConsumer implements Consumer {
       await this.pause();
       while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
       await within(this.#setting.limits.closeWaitMs, Promise.allSettled(this.#answers));
-      await within(this.#setting.limits.closeWaitMs, this.#office.close());
+      await within(this.#setting.limits.closeWaitMs, this.#sender.close());
       this.#setting.connection.close();
       await this.#loops;
     })();
@@ -94,7 +94,7 @@ export class WakeupConsumer implements Consumer {
     this.#stopped.abort();
     clearTimeout(this.#sweepTimer);
     this.#slots.close();
-    this.#newcomers?.close();
+    this.#reserve?.close();
     // By force: an ordinary close would wait behind the blocking command.
     const closed = this.#workers.map((worker) => worker.close(true));
     for (const client of this.#blocking) endNow(client);
@@ -111,7 +111,7 @@ export class WakeupConsumer implements Consumer {
       skipVersionCheck: true,
       lockDuration: limits.wakeupLockMs,
       stalledInterval: limits.stalledCheckMs,
-      // A ticket that was left in the active list comes back as often as that happens; it holds hints.
+      // A wake-up that was left in the active list comes back as often as that happens; it holds hints.
       maxStalledCount: Number.MAX_SAFE_INTEGER,
       drainDelay: limits.idleBlockMs / 1_000,
     });
@@ -124,7 +124,7 @@ export class WakeupConsumer implements Consumer {
     await worker.waitUntilReady();
     const client = await worker.getBackend().blockingClient;
     if (!client) return;
-    // BullMQ stops listening when it closes, and the client would then print what it has to say.
+    // BullMQ stops listening when it closes, and the client would then print its errors.
     client.on('error', () => {});
     this.#blocking.push(client);
   }
@@ -143,7 +143,7 @@ export class WakeupConsumer implements Consumer {
     }
   }
 
-  /** Begins as many of the next jobs as the ticket is good for and there are slots, and answers BullMQ. */
+  /** Begins as many of the next jobs as the wake-up stands for and there are slots, and answers BullMQ. */
   async #redeem(route: Route, worker: Worker, wakeup: Wakeup): Promise<void> {
     const { connection, limits } = this.#setting;
     const count = countOf(wakeup.data);
@@ -168,7 +168,7 @@ export class WakeupConsumer implements Consumer {
         begunCount += 1;
       }
       if (dealt.dueInMs !== undefined) this.#sweepIn(dealt.dueInMs);
-      const left = Math.min(count - dealt.lookedAtCount, dealt.leftCount);
+      const left = Math.min(count - dealt.readCount, dealt.leftCount);
       if (left <= 0) await wakeup.moveToCompleted(null, this.#token, false);
       else {
         await wakeup.updateData(left);
@@ -179,7 +179,7 @@ export class WakeupConsumer implements Consumer {
     }
   }
 
-  /** The slot is taken. */
+  /** Begins a job in a slot that was taken. */
   #begin(name: string, job: Job): void {
     this.#slots.begin(job.tenant);
     const isLimited = limitsOf(job).length > 0;
@@ -196,13 +196,13 @@ export class WakeupConsumer implements Consumer {
     this.#underWay.add(run);
   }
 
-  /** Sends tickets for what is back in line. */
+  /** Sends wake-ups for jobs that are back in line. */
   async #wake({ wakeups, dueInMs }: Woken): Promise<void> {
     if (dueInMs !== undefined) this.#sweepIn(dueInMs);
-    await Promise.all([...wakeups].map(([name, count]) => this.#office.send(name, count)));
+    await Promise.all([...wakeups].map(([name, count]) => this.#sender.send(name, count)));
   }
 
-  /** Looks for what limits have freed, at the latest after the period, whoever was to do it. */
+  /** Sweeps what limits have freed, after the period at the latest, also for consumers that died. */
   #sweepIn(ms: number): void {
     const atMs = performance.now() + Math.max(1, ms);
     if (this.#stopped.signal.aborted || atMs >= this.#sweepAtMs) return;
@@ -236,7 +236,7 @@ export class WakeupConsumer implements Consumer {
     }
   }
 
-  /** What fails here costs nothing: a ticket comes back, and a limit is swept. */
+  /** A failure here costs nothing: a wake-up comes back, and the next sweep finds a limit. */
   #follow(work: Promise<unknown>): void {
     const settled = work.catch(() => {}).finally(() => this.#answers.delete(settled));
     this.#answers.add(settled);

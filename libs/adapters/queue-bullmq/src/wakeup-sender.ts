@@ -1,6 +1,6 @@
 /**
- * Owns the sending of tickets. A ticket is one BullMQ job: it says that so many jobs of its route wait, and is good for whichever of them
- * are next when it is taken. A burst is spread over several, so that many workers share it.
+ * Owns sending wake-ups. A wake-up is one BullMQ job: it says that so many jobs of its route wait, and stands for those that are next when
+ * it is taken. A burst is spread over several, so that many workers share it.
  */
 
 import { Queue } from 'bullmq';
@@ -9,11 +9,11 @@ import type { QueueLimits } from './limits.ts';
 
 interface Wakeup {
   readonly name: 'jobs';
-  /** Jobs that it is good for. */
+  /** Number of jobs that it stands for. */
   readonly data: number;
 }
 
-/** What a ticket is good for; 0 for what is none. */
+/** Number of jobs that a wake-up stands for; 0 for anything else. */
 export const countOf = (data: unknown): number =>
   Number.isSafeInteger(data) && (data as number) > 0 ? (data as number) : 0;
 

@@ -1,4 +1,4 @@
-/** The door of @tidemark/queue-memory. */
+/** Entry point of @tidemark/queue-memory. */
 
 export { createMemoryHints } from './memory-hints.ts';
 export { createMemoryLiveness } from './memory-liveness.ts';

@@ -1,6 +1,6 @@
 /**
- * Owns what runs under which limit, and the jobs that wait aside for one. A job begins only when none of its limits is reached, and
- * counts against all of them then. What it holds is gone with the process, as the jobs are.
+ * Owns counting what runs under which limit, and the jobs that wait aside for one. A job begins only when none of its limits is reached,
+ * and counts against all of them then. The board is lost with the process, as the jobs are.
  */
 
 import type { DispatchLimit } from '@tidemark/core';
@@ -22,7 +22,7 @@ interface Waiting {
 export class LimitBoard {
   readonly #holders = new Map<string, Holder>();
 
-  /** Begins the job, or lets it wait aside. */
+  /** Begins the job, or sets it aside. */
   admit(job: Job, nowMs: number): boolean {
     const limits = job.dispatch?.limits ?? [];
     for (const limit of limits) {
@@ -39,7 +39,7 @@ export class LimitBoard {
     return true;
   }
 
-  /** The job has ended. Returns those that may be tried again. */
+  /** Ends the job. Returns the jobs to try again. */
   end(job: Job, nowMs: number): Job[] {
     const freed: Job[] = [];
     for (const limit of job.dispatch?.limits ?? []) {
@@ -52,12 +52,12 @@ export class LimitBoard {
     return freed;
   }
 
-  /** Those that waited for time to pass and may be tried again. */
+  /** Returns jobs to try again, for which enough time has passed. */
   due(nowMs: number): Job[] {
     return [...this.#holders].flatMap(([key, holder]) => this.#wake(key, holder, nowMs));
   }
 
-  /** When `due` has something to tell; undefined: not for time alone. */
+  /** When `due` will return jobs; undefined: time alone frees none. */
   dueAtMs(): number | undefined {
     let earliest: number | undefined;
     for (const { waiting, begun } of this.#holders.values()) {

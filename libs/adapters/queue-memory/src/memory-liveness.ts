@@ -1,7 +1,7 @@
 /**
- * Owns Liveness in process memory: who beats in this process lives until it leaves. A beat never runs out, since who looks
- * stands still when who beats does: a blocked event loop costs nobody a lease. The view is always trusted, since nothing
- * stands between the beats and the one who looks.
+ * Owns Liveness in process memory: a holder that beats in this process lives until it leaves. A beat never expires, since a blocked event
+ * loop stops the reader together with the holder, and must cost nobody a lease. The view is always trusted, since nothing stands between
+ * the beats and their reader.
  */
 
 import type { Epoch, HolderId, WorkflowId } from '@tidemark/core';

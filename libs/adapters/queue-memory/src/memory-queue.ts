@@ -1,6 +1,6 @@
 /**
- * Owns the JobQueue in process memory: jobs are lost with the process and made again from the frontier. Handlers never
- * run inside `enqueue`. Never more than `concurrency` handlers of a consumer run.
+ * Owns the JobQueue in process memory: jobs are lost with the process, and the dispatcher sends them again from the frontier. Handlers
+ * never run inside `enqueue`. Never more than `concurrency` handlers of a consumer run.
  */
 
 import { InvalidError, LimitError, type TenantId, UnavailableError } from '@tidemark/core';
@@ -80,7 +80,7 @@ class MemoryQueue implements JobQueue {
     });
   }
 
-  /** One job to each consumer in turn, until none wants or none waits: no consumer starves another. */
+  /** Gives each consumer one job in turn, until none wants or none waits, so that no consumer starves another. */
   #serve(): void {
     let wanting = [...this.#consumers];
     while (wanting.length > 0 && this.#waitingCount > 0) {
@@ -95,7 +95,7 @@ class MemoryQueue implements JobQueue {
     this.#awaitDue();
   }
 
-  /** The next job of the route that may begin, of another tenant than those that are full; those whose limits are reached wait aside. */
+  /** Returns the next job of the route that may begin, skipping full tenants; sets jobs aside whose limits are reached. */
   #next(route: string, full: ReadonlySet<TenantId> | undefined): Job | undefined {
     const line = this.#lines.get(route);
     for (let job = line?.next(full); job !== undefined; job = line!.next(full)) {
@@ -112,7 +112,7 @@ class MemoryQueue implements JobQueue {
   }
 
   #giveBack(jobs: readonly Job[]): void {
-    // The first in front of all.
+    // Reversed, so that the first ends up in front of all.
     for (const job of jobs.toReversed()) this.#line(job).giveBack(job);
   }
 
@@ -151,7 +151,7 @@ class MemoryConsumer implements Consumer {
     this.#on = on;
   }
 
-  /** Takes the next job off its routes' lines, each route in turn; none when there is no slot. */
+  /** Takes the next job from its routes' lines, each route in turn; none when there is no slot. */
   wants(nextOf: (route: string, full?: ReadonlySet<TenantId>) => Job | undefined): Job | undefined {
     if (this.#paused || this.#slots.free === 0) return undefined;
     const full = this.#slots.open > 0 ? undefined : this.#slots.full;
@@ -185,12 +185,12 @@ class MemoryConsumer implements Consumer {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
 
-  /** A job is gone whichever way its handler ends; the handler reports its own failures. */
+  /** Removes a job whichever way its handler ends; the handler reports its own failures. */
   async #run(job: Job): Promise<void> {
     try {
       await this.#handle(job);
     } catch {
-      // The dispatcher makes the job again when there is still something to do.
+      // The dispatcher sends the job again when there is still something to do.
     }
   }
 }

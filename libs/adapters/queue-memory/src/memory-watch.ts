@@ -1,4 +1,4 @@
-/** Owns the WatchBus in process memory: each message reaches those who watch in a later turn of the event loop, in order. */
+/** Owns the WatchBus in process memory: listeners receive each message in a later turn of the event loop, in order. */
 
 import type { WorkflowId } from '@tidemark/core';
 import type { WatchBus } from '@tidemark/ports';

@@ -1,6 +1,6 @@
 /**
- * Owns the jobs of one route that wait for a worker, and which of them is next: the highest priority first; within one, tenants in
- * turn; of one tenant, first come first served. One of the same workflow and Lamport time at a time.
+ * Owns the jobs of one route that wait for a worker, and which of them is next: the highest priority first; within one, tenants in turn; of
+ * one tenant, first come first served. A workflow and Lamport time has one job at a time.
  */
 
 import { PRIORITIES, PRIORITY_DEFAULT, type Priority, type TenantId } from '@tidemark/core';
@@ -12,9 +12,9 @@ const priorityOf = ({ dispatch }: Job): Priority => dispatch?.priority ?? PRIORI
 
 export class WaitingLine {
   readonly definition: string;
-  /** Those in line, and those that wait aside for a limit. */
+  /** Jobs in line, and jobs that wait aside for a limit. */
   readonly #identities = new Set<string>();
-  /** Of each priority, the tenants with jobs in line, whose turn is next first. */
+  /** For each priority, the tenants with jobs in line, whose turn is next first. */
   readonly #classes = new Map<Priority, Map<TenantId, TenantLine>>(PRIORITIES.map((priority) => [priority, new Map()]));
 
   constructor(definition: string) {
@@ -34,18 +34,18 @@ export class WaitingLine {
     return true;
   }
 
-  /** Back in front of its tenant's others: it has waited aside, or was taken and can't begin. */
+  /** Puts a job back in front of its tenant's others: it has waited aside, or was taken and can't begin. */
   giveBack(job: Job): void {
     this.#lineOf(job).unshift(job);
   }
 
-  /** The next job, which still counts as waiting until it has begun; none of the left-out tenants. */
+  /** Returns the next job, which still counts as waiting until it has begun; skips the given tenants. */
   next(omitted?: ReadonlySet<TenantId>): Job | undefined {
     for (const tenants of this.#classes.values()) {
       for (const [tenant, line] of tenants) {
         if (omitted?.has(tenant)) continue;
         const job = line.shift()!;
-        // Its turn is over, with or without more to do.
+        // The tenant's turn is over, whether or not it has more jobs.
         tenants.delete(tenant);
         if (line.length > 0) tenants.set(tenant, line);
         return job;
@@ -68,7 +68,7 @@ export class WaitingLine {
   }
 }
 
-/** First in, first out, at a constant cost; what was given back comes before. */
+/** First in, first out, at a constant cost; jobs that were given back come first. */
 class TenantLine {
   #back: Job[] = [];
   #from = 0;
@@ -91,7 +91,7 @@ class TenantLine {
     const job = this.#back[this.#from];
     if (job === undefined) return undefined;
     this.#from += 1;
-    // Half of it is spent: cut once in as many takes.
+    // Cuts the spent half: once in as many takes.
     if (this.#from * 2 > this.#back.length) {
       this.#back = this.#back.slice(this.#from);
       this.#from = 0;

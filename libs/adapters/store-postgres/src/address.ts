@@ -1,25 +1,25 @@
-/** Owns reading a Postgres address, and saying it without its credentials. */
+/** Owns parsing a Postgres address, and printing it without its credentials. */
 
 import type { ConnectionOptions } from 'node:tls';
 import { ConfigError } from '@tidemark/core';
 
 export interface StoreAddress {
-  /** As given; holds credentials. */
+  /** The address as given, credentials included. */
   readonly url: string;
   readonly database: string;
   readonly tls: ConnectionOptions | undefined;
-  /** `postgres://host:port/database`, fit for messages. */
+  /** `postgres://host:port/database`, without credentials, for messages. */
   readonly shown: string;
-  /** The same server and credentials, another database. */
+  /** Returns the address of another database on the same server, with the same credentials. */
   at(database: string): string;
 }
 
 const DEFAULT_PORT = '5432';
 
-/** In an address these say how TLS is spoken, and would count for more than what is configured. */
+/** These parameters of an address configure TLS, and `pg` would let them override the settings. */
 const TLS_PARAMETERS = ['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat'];
 
-/** Throws `ConfigError` (`store-address`, `tls-said-twice`) without repeating what was given. */
+/** Throws `ConfigError` (`store-address`, `tls-said-twice`), which does not repeat the address. */
 export function parseAddress(url: string, tls?: ConnectionOptions | undefined): StoreAddress {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !/^postgres(ql)?:$/.test(parsed.protocol)) {
@@ -56,7 +56,7 @@ export function parseAddress(url: string, tls?: ConnectionOptions | undefined): 
   };
 }
 
-/** What `pg` connects with; another database of the same server where one is named. */
+/** Options for `pg`; for another database of the same server where `database` is given. */
 export const connectionOf = (
   { url, tls, at }: StoreAddress,
   database?: string,

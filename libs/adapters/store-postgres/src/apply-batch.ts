@@ -1,7 +1,7 @@
 /**
- * Owns the order of statements by which a batch is written (P1): first the partitions, which locks out every other writer and
- * fails when someone else has moved them; then openings; then rows; then what went. One transaction, one round trip; two
- * when something opened, since rows of a stream that is placed elsewhere are left out and that must be known first.
+ * Owns the order of statements by which a batch is written (P1): the partitions first, which locks out every other writer and fails when
+ * another one has moved them; then openings; then rows; then deletions. A batch is one transaction and one round trip. It takes two when
+ * something opened, since it must skip rows of a stream that is placed elsewhere, and learns that from the first.
  */
 
 import type { Partition, WorkflowId } from '@tidemark/core';
@@ -24,7 +24,10 @@ import { deleteTimers, putTimers } from './sql/put-timers.ts';
 import { putSpends } from './sql/spends.ts';
 import { BEGIN, COMMIT, type SqlClient, type Statement, textAt } from './sql-client.ts';
 
-/** Writes the batch; throws the driver's error when a partition has moved. `shard`: a range of this writer's, for sums. */
+/**
+ * Writes the batch; throws the driver's error when a partition has moved. `shard` is a range that this writer owns; sums are kept per
+ * range.
+ */
 export async function applyBatch(client: SqlClient, batch: ProjectionBatch, shard?: number): Promise<void> {
   const advance = advancePartitions(batch.partitions, batch.storeId);
   if (batch.opened.length === 0) {
@@ -39,7 +42,7 @@ export async function applyBatch(client: SqlClient, batch: ProjectionBatch, shar
   });
 }
 
-/** Rows carry no partition, so those of one workflow opened in two could not be told apart. */
+/** Rows carry no partition, so rows of one workflow that opened in two partitions could not be distinguished. */
 function refuseTwoHomes(batch: ProjectionBatch): void {
   const homes = new Map<WorkflowId, Partition>();
   for (const { workflow, partition } of [...batch.opened, ...batch.streams]) {
@@ -118,14 +121,14 @@ function contextStatements(context: ContextBatch, shard: number): readonly State
   ];
 }
 
-/** What model calls saw. */
+/** Writes what model calls saw. */
 const seenStatements = ({ fragments, texts, scopes }: ContextBatch): readonly Statement[] => [
   ...split(fragments, putFragments, () => 0),
   ...split(texts, putTexts, (row) => row.text.length),
   ...split(scopes, putScopes, (row) => row.change.length),
 ];
 
-/** Puts the history of some workflows back, and nothing else of the batch. */
+/** Restores the history of some workflows, and nothing else of the batch. */
 export function historyStatements(
   { checkpoints, effects, events, context }: ProjectionBatch,
   isWanted: (workflow: WorkflowId) => boolean,
@@ -161,7 +164,7 @@ function memoryStatements(rows: readonly MemoryRow[]): readonly Statement[] {
   return [...split(newest, putMemories, bytesOf), ...split(newest, dropStaleEmbeddings, () => 0)];
 }
 
-/** One statement for all rows, several when they are very large, none when there are none. */
+/** Returns one statement for all rows, several when they are very large, and none when there are none. */
 function split<R>(
   rows: readonly R[],
   statement: (rows: readonly R[]) => Statement,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bools, float8s, int4s, int8s, texts } from './binary-array.ts';
 
-/** As Postgres reads it (array_recv): the elements' bytes, or null. */
+/** Parses an array as Postgres does (array_recv): the elements' bytes, or null. */
 function elements(array: Buffer): (Buffer | null)[] {
   const count = array.readInt32BE(12);
   const found: (Buffer | null)[] = [];

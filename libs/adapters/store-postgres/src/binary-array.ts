@@ -18,7 +18,7 @@ function header(buffer: Buffer, type: number, count: number): void {
   buffer.writeInt32BE(1, 16);
 }
 
-/** Postgres's text holds every character but NUL; a name that has one must not stop a projection for good. */
+/** Postgres's text holds every character but NUL; a name with a NUL must not stop a projection permanently. */
 export const storable = (value: string): string => (value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value);
 
 export function texts<R>(rows: readonly R[], get: (row: R) => string | null): Buffer {
@@ -46,7 +46,7 @@ export function texts<R>(rows: readonly R[], get: (row: R) => string | null): Bu
   return buffer;
 }
 
-/** Elements of a fixed size; null where `get` returns null. */
+/** Encodes elements of a fixed size; an element is null where `get` returns null. */
 function fixed<R>(
   rows: readonly R[],
   type: number,
@@ -77,7 +77,7 @@ function writeInt8(buffer: Buffer, value: number, at: number): void {
   buffer.writeUInt32BE(value - high * HIGH, at + 4);
 }
 
-/** Safe integers. */
+/** Encodes safe integers. */
 export const int8s = <R>(rows: readonly R[], get: (row: R) => number | null): Buffer =>
   fixed(rows, TYPE.int8, 8, get, writeInt8);
 

@@ -1,6 +1,6 @@
 /**
- * Blobs that rows rebuilt name, beside the rows in use, are told as long as those rows are there, whoever left them; and their tables may
- * be switched or gone between two pages.
+ * Blobs that rebuilt rows name, beside the rows in use, are listed as long as those rows exist, whichever process left them; and their
+ * tables may be switched or dropped between two pages.
  */
 
 import { blobReferenceText } from '@tidemark/ports';
@@ -19,7 +19,7 @@ afterAll(() => store.close());
 const text = (schema: string, number: number): string =>
   `insert into ${schema}.texts (workflow, digest, text) values ('w', '${String(number).padStart(64, '0')}', '${name(number)}')`;
 
-/** As a rebuild leaves it that was interrupted amid its tables. */
+/** The state that an interrupted rebuild leaves amid its tables. */
 const beside = (schema: string): string => `
 create schema ${schema};
 create table ${schema}.texts (like public.texts including all);

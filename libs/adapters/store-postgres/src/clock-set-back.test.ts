@@ -1,4 +1,4 @@
-/** The database's clock was ahead and was set back: what was written by it holds nobody up for as long as it was ahead. */
+/** The database's clock was ahead and was set back: rows that it wrote then block nobody for as long as it was ahead. */
 
 import { type Offset, type Partition, type TenantId, workflowId } from '@tidemark/core';
 import { RANGE_COUNT } from '@tidemark/ports';

@@ -1,22 +1,22 @@
 /**
  * Owns what a driver's error means to the caller. An address in an error never has credentials.
  *
- * | found | error | code |
+ * | cause | error | code |
  * | --- | --- | --- |
  * | no answer, refused, wrong password, ended, restarting, full | Unavailable | store-unavailable |
- * | database, tables, or something of theirs is not there: `ensure` makes it | Unavailable | store-missing |
+ * | a database, a table or a part of one is missing: `ensure` creates it | Unavailable | store-missing |
  * | partitions are not where the batch starts | Conflict | projection-moved |
  * | damaged pages or files | Corrupt | store-damaged |
- * | rows that are there already, or can't be | Corrupt | store-contradiction |
- * | not allowed | Config | store-forbidden |
+ * | rows exist already, or violate a constraint | Corrupt | store-contradiction |
+ * | the role lacks a right | Config | store-forbidden |
  */
 
 import { ConfigError, ConflictError, CorruptError, messageOf, TidemarkError, UnavailableError } from '@tidemark/core';
 import pg from 'pg';
 
 /**
- * Undefined database, schema, table, column, function. The last two: an older release made tables anew that had been dropped, or a newer one
- * contracted them; `ensure` makes what is missing, or refuses.
+ * SQLSTATEs of an undefined database, schema, table, column and function. The last two occur when an older release recreated dropped
+ * tables, or a newer one contracted them; `ensure` then creates what is missing, or refuses.
  */
 const MISSING = new Set(['3D000', '3F000', '42P01', '42703', '42883']);
 

@@ -1,4 +1,4 @@
-/** The door of the library: projections on Postgres and on PGlite. */
+/** Entry point of the library: projections on Postgres and on PGlite. */
 
 export {
   type MigratePostgresOptions,

@@ -1,4 +1,4 @@
-/** Runs the contract of KeyIndex on PGlite; the statements are those of a server, and go through their indexes however often they run. */
+/** Runs the contract of KeyIndex on PGlite. Its statements are those of a server, and use their indexes however often they run. */
 
 import type { TenantId, WorkflowId } from '@tidemark/core';
 import type { KeyFilter } from '@tidemark/ports';

@@ -10,13 +10,13 @@ export const CONNECT_TIMEOUT_MS = 10_000;
 export const ANSWER_TIMEOUT_MS = 30_000;
 /** Longest wait for a script: a migration of large tables. */
 export const SCRIPT_TIMEOUT_MS = 3_600_000;
-/** Longest start of PGlite, which includes creating its folder. */
+/** Longest start of PGlite, including the creation of its folder. */
 export const PGLITE_START_TIMEOUT_MS = 120_000;
-/** Longest clean stop of PGlite; then its thread is ended. */
+/** Longest clean stop of PGlite; after it the thread is terminated. */
 export const PGLITE_STOP_TIMEOUT_MS = 10_000;
 /** Attempts at a transaction that Postgres ended to resolve a deadlock. */
 export const DEADLOCK_ATTEMPTS_MAX = 4;
-/** Bytes of rows in one statement, roughly; more are split over several statements of the same transaction. */
+/** Approximate bytes of rows in one statement; more rows are split over several statements of the same transaction. */
 export const STATEMENT_MAX_BYTES = 4 * 1024 * 1024;
 /** Evidence of a rejected record, in characters; longer is cut. */
 export const EVIDENCE_MAX_CHARS = 2_000;
@@ -24,53 +24,55 @@ export const EVIDENCE_MAX_CHARS = 2_000;
 export const WORK_MEM_KB = 32 * 1024;
 /** Pages that PGlite keeps in its memory, all of which it writes to when it starts; the system's cache holds the files. */
 export const PGLITE_BUFFERS_KB = 16 * 1024;
-/** PGlite has no background processes: after this many bytes of statements it vacuums and writes a checkpoint itself. */
+/** Bytes of statements after which PGlite, which has no background processes, vacuums and writes a checkpoint. */
 export const PGLITE_UPKEEP_BYTES = 64 * 1024 * 1024;
-/** Rows that the rarest words of a query name as candidates; the other words only add to their scores. */
+/** Rows that the rarest words of a query select as candidates; the other words only add to their scores. */
 export const WORD_CANDIDATES_MAX = 200;
-/** Entries of a subject, and of a word in them, that are counted for the rarity of words: a word in more weighs nothing beside others. */
+/**
+ * Entries of a subject, and of a word in them, that are counted for the rarity of words. A word that stands in more weighs next to nothing.
+ */
 export const COUNTED_ENTRIES_MAX = 2_000;
-/** Distinct words of a query that are looked for. */
+/** Distinct words of a query that are searched for. */
 export const WORD_TERMS_MAX = 40;
-/** The best of each ranking, by words and by meaning, that are brought together. */
+/** Results of each ranking, by words and by meaning, that are merged. */
 export const RANKING_DEPTH = 64;
 /** Numbers in an embedding. */
 export const VECTOR_DIMENSION_MAX = 16_000;
-/** Without pgvector: embeddings kept in this process, of all subjects. 10,000 with 384 dimensions are 15 MB. */
+/** Bytes of embeddings of all subjects that this process caches where there is no pgvector. 10,000 with 384 dimensions are 15 MB. */
 export const VECTOR_CACHE_MAX_BYTES = 64 * 1024 * 1024;
 /** Without pgvector: embeddings read in one round trip. */
 export const VECTOR_PAGE_ROWS = 2_000;
 /** Data keys that one page of a listing reads. */
 export const KEYS_PAGE_ROWS = 1_000;
-/** Longest wait for the locks on tables that are to be switched or compared: of writers, and then of everybody. */
+/** Longest wait for the locks on tables that are to be switched or compared: first the writers' locks, then everybody's. */
 export const SWITCH_LOCK_TIMEOUT_MS = 5_000;
-/** Longest that writers are held while tables are switched or compared, all of it taken together. */
+/** Longest time in total that writers are blocked while tables are switched or compared. */
 export const SWITCH_MAX_MS = 30_000;
-/** Longest that a process which holds writers may say nothing: longer than it may need to catch up with them, and then it counts as gone. */
+/** Longest silence of a process that blocks writers, after which it counts as dead. It is longer than catching up with them may take. */
 export const SWITCH_SILENCE_MAX_MS = 10_000;
-/** Longest count of what is parked; it is told again and again, so that a count that took longer is left out. */
+/** Longest count of parked workflows. The count is reported repeatedly, so one that takes longer is skipped. */
 export const PARKED_COUNT_MAX_MS = 2_000;
-/** Connections of a rebuild: one that folds are written by, one that holds writers, one that compares, one that looks, one for its lock. */
+/** Connections of a rebuild: one writes folds, one blocks writers, one compares, one reads, one holds the lock. */
 export const REBUILD_POOL_MAX = 5;
-/** Differences of rows that are read in one round trip. */
+/** Differences of rows that one round trip reads. */
 export const DIFFERENCES_PAGE_ROWS = 1_000;
-/** The same of rows with their texts: each may be as long as an event. */
+/** The same for rows with their texts, each of which may be as long as an event. */
 export const CONTENTS_PAGE_ROWS = 50;
 /** Bytes of the longest name that Postgres doesn't cut. */
 export const NAME_MAX_BYTES = 63;
-/** Longest wait of a migration for a table that others use; meanwhile they wait behind it. */
+/** Longest wait of a migration for a table that others use; they wait behind it meanwhile. */
 export const MIGRATION_LOCK_TIMEOUT_MS = 2_000;
-/** Between two such waits: those behind it go on. */
+/** Pause between two such waits, in which those behind it resume. */
 export const MIGRATION_LOCK_PAUSE_MS = 1_000;
-/** Such waits before it is given up. */
+/** Such waits before the migration fails. */
 export const MIGRATION_LOCK_ATTEMPTS_MAX = 10;
-/** Bytes of the largest table, its indexes among them, that is written anew while others wait for it: to clear what was deleted out of its files. */
+/** Bytes of the largest table, with its indexes, that is rewritten while others wait, to clear deleted data out of its files. */
 export const SCRUB_TABLE_MAX_BYTES = 256 * 1024 * 1024;
 /** Longest wait for the lock on such a table; meanwhile others wait behind it. */
 export const SCRUB_LOCK_TIMEOUT_MS = 5_000;
-/** Longest that others wait while it is written. */
+/** Longest time that others wait while the table is rewritten. */
 export const SCRUB_MAX_MS = 30_000;
-/** Longest wait for transactions that may still see what was deleted. */
+/** Longest wait for transactions that may still see deleted rows. */
 export const SCRUB_READERS_MAX_MS = 10_000;
-/** Between two looks for them. */
+/** Pause between two polls for them. */
 export const SCRUB_READERS_POLL_MS = 50;

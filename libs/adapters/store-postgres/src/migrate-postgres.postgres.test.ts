@@ -1,6 +1,6 @@
 /**
- * Releases on one database: what an older one does with a newer schema, who may contract and when, interruption, and that tables which are
- * locked are waited for without holding up everybody.
+ * Releases on one database: what an older one does with a newer schema, who may contract and when, interruption, and that a migration waits
+ * for locked tables without blocking everybody.
  */
 
 import { describeServers } from '@tidemark/testkit/suites';
@@ -12,7 +12,7 @@ import { CLIENT_NAME, PoolClient } from './pool-client.ts';
 import { assemblePostgres } from './postgres-store.ts';
 import { once } from './sql-client.ts';
 
-/** What comes after this release: a column for another, then the other's end. */
+/** The next releases: a column replaces another, then the other is dropped. */
 const EXPAND: Migration = { name: '9001-more', sql: 'alter table owners add column more text', phase: 'expand' };
 const CONTRACT: Migration = { name: '9002-less', sql: 'alter table owners drop column knows', phase: 'contract' };
 const NEXT: readonly Migration[] = [...MIGRATIONS, EXPAND];
@@ -175,7 +175,7 @@ describeServers('releases on one database', ['postgres'], (servers) => {
     const waiting = once(`select count(*) from pg_locks where relation = 'owners'::regclass and not granted`);
     const looker = open();
     await expect.poll(async () => (await looker.run([waiting]))[0]).toEqual([['1']]);
-    // A reader behind the migration goes on before the lock is let go.
+    // A reader behind the migration resumes before the lock is released.
     await looker.run([once('select count(*) from owners')]);
     release();
     await holding;

@@ -1,7 +1,7 @@
 /**
- * Owns migrating a database on a server by command: what would be done, doing it, and that nothing is contracted while a process is there that
- * would fail by it. Processes say what they know by the name of their connections, and owners of partitions by their row: a worker without
- * work has no connection for a while, and a process that lost its connection keeps its row until that expires.
+ * Owns migrating a database on a server by command: listing what would be applied, applying it, and refusing a contraction while a process
+ * runs that would fail after it. The names of connections say what each process knows, and so do the rows of partition owners: a worker
+ * without work has no connection for a while, and a process that lost its connection keeps its row until the row expires.
  */
 
 import type { ConnectionOptions } from 'node:tls';
@@ -18,9 +18,9 @@ import { once, type SqlRunner, textAt } from './sql-client.ts';
 export interface MigratePostgresOptions {
   readonly url: string;
   readonly tls?: ConnectionOptions | undefined;
-  /** Also what older releases can't work with; refused while one of their processes is there. */
+  /** Applies also what older releases can't work with; refused while one of their processes runs. */
   readonly mayContract: boolean;
-  /** Changes nothing, and makes no database. */
+  /** Changes nothing, and creates no database. */
   readonly isDryRun: boolean;
   readonly migrations?: readonly Migration[];
 }
@@ -31,11 +31,11 @@ export interface NamedMigration {
 }
 
 export interface MigrationReport {
-  /** Applied now; of a dry run: what would be. */
+  /** Migrations that were applied; in a dry run, those that would be. */
   readonly applied: readonly NamedMigration[];
-  /** Contractions that are left to a later run. */
+  /** Contractions that a later run may apply. */
   readonly deferred: readonly NamedMigration[];
-  /** Expansions of newer releases, beside which this one works. */
+  /** Expansions of newer releases; this release works beside them. */
   readonly unknown: readonly string[];
 }
 
@@ -78,7 +78,7 @@ async function appliedNow(run: () => Promise<readonly string[]>, migrations: rea
   return migrations.filter(({ name }) => names.includes(name));
 }
 
-/** `to_jsonb`: the column may not be there yet. */
+/** `to_jsonb`, since the column may not exist yet. */
 const WHO_IS_THERE = `
 select distinct application_name, substr(application_name, ${CLIENT_NAME.length + 2})
 from pg_stat_activity

@@ -1,7 +1,7 @@
 /**
- * Owns bringing a database to this release's tables: numbered migrations, each applied once and in order, under an advisory lock. What can't be
- * worked without comes in one transaction, every other migration in one of its own: whoever is interrupted goes on from there. A database with
- * something that this release can't work with is left untouched (schema-state.ts).
+ * Owns bringing a database to this release's tables: numbered migrations, each applied once and in order, under an advisory lock. One
+ * transaction applies all that this release can't work without, and each other migration has a transaction of its own, so an interrupted
+ * run resumes where it stopped. A database with something that this release can't work with is left untouched (schema-state.ts).
  */
 
 import { setTimeout } from 'node:timers/promises';
@@ -13,14 +13,14 @@ import { planOf, readSchema, SCHEMA_TABLES } from './schema-state.ts';
 import { commitDurably } from './sql/place.ts';
 import { BEGIN, COMMIT, once, type SqlClient, type SqlRunner } from './sql-client.ts';
 
-/** Any number; the key of the lock under which migrations run. */
+/** Key of the lock under which migrations run; any number. */
 const MIGRATING = 7_401_000;
 
 export interface MigrateOptions {
   readonly migrations?: readonly Migration[];
   /** Also what older releases can't work with. Default: false. */
   readonly mayContract?: boolean;
-  /** Throws where someone works here who doesn't know the migration. Asked in its transaction, before what older releases can't work with. */
+  /** Throws where a process runs here that doesn't know the migration. Called in the transaction of a contraction, before it. */
   readonly refuseOlder?: (runner: SqlRunner, migration: Migration) => Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export async function migrate(
         const state = await readSchema(runner);
         const { due } = planOf(state, address, migrations, mayContract);
         const isInUse = state.binding.length > 0;
-        // Whoever waits for a table makes everybody wait who comes after.
+        // A transaction that waits for a table's lock blocks everybody who comes after it.
         if (isInUse) await runner.run([once(`set local lock_timeout = ${MIGRATION_LOCK_TIMEOUT_MS}`)]);
         for (const migration of wanted) {
           if (!due.includes(migration)) continue;
@@ -62,13 +62,13 @@ export async function migrate(
     });
   };
   const { due } = planOf(await readSchema(client), address, migrations, mayContract);
-  // Never half of it: that would look like an older release's.
+  // One transaction: half of it would look like an older release's database.
   await apply(due.filter(({ phase }) => phase === 'settled'));
   for (const migration of due.filter(({ phase }) => phase !== 'settled')) await apply([migration]);
   return applied;
 }
 
-/** Again while others keep a table locked; they go on in between. */
+/** Retries while others keep a table locked, and lets them work between two attempts. */
 async function patiently(address: string, attempt: () => Promise<void>): Promise<void> {
   for (let count = 1; ; count += 1) {
     try {

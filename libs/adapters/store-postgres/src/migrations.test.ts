@@ -1,6 +1,6 @@
 /**
- * A database that an earlier release made and filled: what a migration keeps, and that everything else comes back from the log
- * as if the database had been new (I6). The rows are written as that release wrote them.
+ * A database that an earlier release created and filled: what a migration keeps, and that everything else comes back from the log as if the
+ * database had been new (I6). The rows are written as that release wrote them.
  */
 
 import type { Generation, Position } from '@tidemark/core';
@@ -117,7 +117,7 @@ describe('a database of the first version', () => {
       ['waiting', 1, 1, false],
       ['third', 2, 1, true],
     ]);
-    // The opening that was kept comes to the log, and its workflow runs.
+    // The opening that was kept reaches the log, and its workflow runs.
     await older.store.apply(rows.openingBatch('waiting', 1));
     expect(await older.store.unappended(0, 10)).toMatchObject([{ workflow: 'third' }]);
     expect(await older.store.loadStreams([rows.workflowNamed('waiting')])).toMatchObject([{ partition: 1, next: 1 }]);
@@ -162,7 +162,7 @@ test('of a database of the fifth version sessions have their places, and what wa
   const { store, client } = assemblePglite({ memory: true }, { useTemplate: false });
   await migrate(client, 'memory', { migrations: MIGRATIONS.slice(0, 5) });
   await client.script(BY_THE_FIFTH);
-  // The twentieth takes what was folded away, and it is rebuilt.
+  // The twentieth deletes what was folded, and a rebuild restores it.
   await migrate(client, 'memory', { migrations: MIGRATIONS.filter(({ name }) => name < '0020'), mayContract: true });
   expect(await store.place([rows.request('next', { session: 's' })])).toEqual([
     { workflow: 'next', takenBy: 'goes-on' },

@@ -42,7 +42,7 @@ export interface Migration {
   readonly phase: MigrationPhase;
 }
 
-/** Made before releases could work beside each other: each release refuses a database with one that it doesn't know. */
+/** It predates phases: a release refuses a database with such a migration that it doesn't know. */
 const BEFORE_PHASES: readonly Omit<Migration, 'phase'>[] = [
   projections,
   outcomes,
@@ -73,5 +73,5 @@ export const MIGRATIONS: readonly Migration[] = [
   phased('expand', corrections),
 ];
 
-/** The newest that this release knows: names rise, so it tells what a process knows. */
+/** The newest migration that this release knows. Names rise, so this one name says what a process knows. */
 export const NEWEST_MIGRATION: string = MIGRATIONS.at(-1)!.name;

@@ -1,4 +1,4 @@
-/** Owns opening rows rebuilt, on a server and in a folder. What is opened on a folder has it to itself. */
+/** Owns opening a rebuild of rows, on a server and in a folder. A rebuild of a folder has the folder to itself. */
 
 import type { ConnectionOptions } from 'node:tls';
 import type { StoreRebuild, UnfinishedRebuild } from '@tidemark/ports';
@@ -14,8 +14,8 @@ import { quoted } from './sql/rebuild/switch-tables.ts';
 import { once, type SqlClient, textAt } from './sql-client.ts';
 
 /**
- * Beside the rows of the database at that address, which nobody else makes anew until it is closed. Throws `ConfigError` (`store-address`,
- * `schema-name-long`), `UnavailableError` (`rebuild-under-way`).
+ * Opens a rebuild beside the rows of the database at that address; no other process can rebuild them until it is closed. Throws
+ * `ConfigError` (`store-address`, `schema-name-long`), `UnavailableError` (`rebuild-under-way`).
  */
 export async function openPostgresRebuild(
   url: string,
@@ -47,7 +47,7 @@ export async function openPostgresRebuild(
   }
 }
 
-/** What a process left there that made rows anew. Throws as `openPostgresRebuild` does. */
+/** Reads what an earlier rebuild left there. Throws as `openPostgresRebuild` does. */
 export async function unfinishedPostgresRebuild(
   url: string,
   tls?: ConnectionOptions | undefined,
@@ -63,7 +63,7 @@ export async function unfinishedPostgresRebuild(
   }
 }
 
-/** In the folder of rows, which nobody else may have open. Throws as `openPgliteStore` does. */
+/** Opens a rebuild in the folder of the rows, which nobody else may have open. Throws as `openPgliteStore` does. */
 export async function openPgliteRebuild(folder: string, purpose: RebuildPurpose): Promise<StoreRebuild> {
   const { store, client } = assemblePglite({ folder }, { answerTimeoutMs: SCRIPT_TIMEOUT_MS });
   try {

@@ -1,4 +1,4 @@
-/** What PGlite alone does: folders, their locks and damage, death and hanging of its thread, kill −9 in mid-write. */
+/** What only PGlite does: folders, their locks and damage, death and hanging of its thread, kill −9 in mid-write. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import {

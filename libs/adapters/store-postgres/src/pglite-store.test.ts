@@ -1,4 +1,4 @@
-/** The contract on PGlite; and what becomes of ranges when a folder is opened again. */
+/** The contract on PGlite; and the owners of ranges when a folder is opened again. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ test('ranges of a process that died are free as soon as the folder is opened aga
     const opened = assemblePglite({ folder }).store;
     await opened.ensure();
     const ranges = await opened.shareRanges(owner, 600_000);
-    // While it is open, they have an owner that lives.
+    // While it is open, they have a living owner.
     await opened.ensure();
     expect(await opened.shareRanges('other', 600_000)).toEqual([]);
     await opened.close();

@@ -1,6 +1,6 @@
 /**
- * Owns the store on PGlite: Postgres in this process, in a folder or in memory. The same SQL, migrations and client as on a
- * server; the connection leads to a thread. Opening takes the folder; the first operation starts PGlite.
+ * Owns the store on PGlite: Postgres in this process, in a folder or in memory. It uses the same SQL, migrations and client as on a server;
+ * its connection leads to a thread. Opening takes the folder; the first operation starts PGlite.
  */
 
 import { createHash } from 'node:crypto';
@@ -19,7 +19,7 @@ import { ensureVectorForm, VECTOR_SCRIPTS } from './vector-form.ts';
 
 export type PgliteStoreOptions = (
   | {
-      /** Created when it is missing; nothing else may be in it. */
+      /** The folder of the rows, created when it is missing; it must hold nothing else. */
       readonly folder: string;
     }
   | { readonly memory: true }
@@ -30,9 +30,9 @@ export const openPgliteStore = (options: PgliteStoreOptions): RowStore => assemb
 
 export interface PgliteParts {
   readonly answerTimeoutMs?: number;
-  /** False: vectors are bytes. */
+  /** False: vectors are stored as bytes. */
   readonly usePgvector?: boolean;
-  /** False: a new database begins without tables. */
+  /** False: a new database starts without tables. */
   readonly useTemplate?: boolean;
 }
 
@@ -58,10 +58,11 @@ export function assemblePglite(
     user: 'postgres',
     database: 'postgres',
     ssl: false,
-    // PGlite has no process that writes its log now and then: what a kill takes from the rows would be folded again. A commit waits for no disk.
+    // PGlite has no process that flushes its log periodically, so the projector folds again what a kill takes from the rows. No commit
+    // waits for the disk.
     synchronousCommit: 'on',
     stream: () => new PgliteWire(thread),
-    // The session is still there when its connection was given up.
+    // The session outlives a connection that was given up.
     onOpen: async (connection) => {
       await connection.query('rollback');
       await connection.query('discard all');
@@ -74,11 +75,11 @@ export function assemblePglite(
     address: shown,
     telemetry: options.telemetry ?? noTelemetry,
     async ensure() {
-      // Nobody else uses the folder: no older release fails by it.
+      // Nobody else uses the folder, so a contraction breaks no older release.
       await migrate(client, shown, { mayContract: true });
       await ensureVectorForm(client, usePgvector);
       thread.keepTemplate();
-      // The folder's lock is ours: owners of before died without a word, and are not waited for.
+      // This process holds the folder's lock, so earlier owners are dead, and it need not wait for them to expire.
       if (isNew) await client.run(freeRanges());
       isNew = false;
       folder?.completed();
@@ -91,7 +92,7 @@ export function assemblePglite(
   return { store, client, thread };
 }
 
-/** Changes with any statement by which tables are made. */
+/** Digest of all statements that create tables. */
 const tablesNamed = (usePgvector: boolean): string =>
   createHash('sha256')
     .update(JSON.stringify([SCHEMA_TABLES, MIGRATIONS, usePgvector ? VECTOR_SCRIPTS : []]))

@@ -1,12 +1,12 @@
 /**
- * Owns sending several statements in one round trip over a `pg` connection: parse (once per connection and statement),
- * bind and execute of each, one sync. Up to the sync Postgres treats them as one transaction and skips what follows an
- * error. `pg` has no such call; this uses the interface by which its cursors plug in (`submit` and the handlers).
+ * Owns sending several statements in one round trip over a `pg` connection: parse (once per connection and statement), bind and execute of
+ * each, one sync. Up to the sync Postgres treats them as one transaction and skips what follows an error. `pg` has no such call, so this
+ * uses the interface of its cursors (`submit` and the handlers).
  */
 
 import type { Row, Rows, Statement, Value } from './sql-client.ts';
 
-/** What of pg's connection is used here. */
+/** The part of pg's connection that this file uses. */
 interface Wire {
   readonly stream: { cork?(): void; uncork?(): void };
   parse(query: { name: string; text: string }): void;
@@ -16,7 +16,7 @@ interface Wire {
   on(event: 'parseComplete', listener: () => void): void;
 }
 
-/** Statements that a connection knows, and those whose parsing it has not confirmed yet, in order of sending. */
+/** Statements that a connection knows, and in order of sending those whose parsing it has not confirmed yet. */
 interface Known {
   readonly parsed: Set<string>;
   sent: string[];
@@ -40,7 +40,7 @@ export class Pipeline {
   readonly #statements: readonly Statement[];
   readonly #results: Row[][] = [];
   #rows: Row[] = [];
-  /** Called once, by pg's convention. */
+  /** pg calls this once. */
   callback: (error: Error | null, results?: readonly Rows[]) => void;
 
   constructor(statements: readonly Statement[], callback: (error: Error | null, results?: readonly Rows[]) => void) {

@@ -75,7 +75,7 @@ describe('assign', () => {
     const pool = asCandidates(Array.from({ length: 6 }, () => ({ live: 0, tenant: 'a', generation: 0 })));
     const { placed } = assign([...flood, ...newcomers], pool, { keepFreeCount: 2 });
     const names = placed.map(({ workflow }) => workflow as string);
-    // Four of the six for the flood; those that may share join them; each newcomer gets one of the two that were kept.
+    // The flood gets four of the six; tenants that may share join them; each new tenant gets one of the two that were kept.
     expect(names).toEqual(['w-0', 'w-1', 'w-2', 'w-3', 'w-7', 'w-8', 'new-w-0', 'new-w-1']);
     expect(new Set(placed.map(({ partition }) => partition)).size).toBe(6);
   });

@@ -1,12 +1,12 @@
 /**
- * Owns which partition a workflow gets. `assign` decides, purely; `placeWorkflows` reads and writes around it, in one
- * transaction of two round trips. The rules:
+ * Owns which partition a workflow gets. `assign` decides, purely; `placeWorkflows` reads and writes around it, in one transaction of two
+ * round trips. The rules:
  *
  * - of the workflows of one session, one is live at a time.
  * - exclusive: the first partition without a live workflow, with the next generation there.
- * - shared: of the partitions without a live workflow and those of the same tenant, one with the fewest live workflows.
- *   A partition with another tenant's live workflow is never taken.
- * - where the rules keep some free, a tenant takes of the last ones only while it has few (`mayTakeFree`).
+ * - shared: of the partitions without a live workflow and those of the same tenant, one with the fewest live workflows. A partition with
+ *   another tenant's live workflow is never taken.
+ * - where the rules keep some partitions free, a tenant takes one of the last only while it has few (`mayTakeFree`).
  * - of limited requests no more are placed than the rules let be live.
  */
 
@@ -48,12 +48,12 @@ import {
   textAt,
 } from './sql-client.ts';
 
-/** A partition that may be taken, locked. */
+/** A partition that may be taken; its row is locked. */
 export interface Candidate {
   readonly partition: Partition;
   readonly placedGeneration: number;
   readonly live: number;
-  /** Of the live workflows. */
+  /** Tenant of the live workflows. */
   readonly tenant: TenantId | null;
 }
 
@@ -62,7 +62,10 @@ export interface Assignment {
   readonly taken: readonly TakenPartition[];
 }
 
-/** Gives each request a partition, in order; leaves out those for which there is none. `owned`: in how many partitions a tenant has a live workflow. */
+/**
+ * Gives each request a partition, in order, and skips requests for which there is none. `owned`: the number of partitions in which a tenant
+ * has a live workflow.
+ */
 export function assign(
   requests: readonly PlacementRequest[],
   candidates: readonly Candidate[],
@@ -110,11 +113,11 @@ export async function placeWorkflows(
 ): Promise<readonly Placed[]> {
   const distinct = distinctRequests(requests);
   if (distinct.length === 0) return [];
-  // Partitions that the projector is writing are passed over, unless that leaves too few.
+  // Skips partitions that the projector is writing, unless that leaves too few.
   return (await attempt(client, distinct, rules, true)) ?? (await attempt(client, distinct, rules, false)) ?? [];
 }
 
-/** The first request for each id. */
+/** Keeps the first request for each id. */
 function distinctRequests(requests: readonly PlacementRequest[]): readonly PlacementRequest[] {
   const first = new Map<WorkflowId, PlacementRequest>();
   for (const request of requests) {
@@ -123,7 +126,7 @@ function distinctRequests(requests: readonly PlacementRequest[]): readonly Place
   return [...first.values()];
 }
 
-/** Undefined when some request got nothing although `skip` passed over partitions. */
+/** Returns undefined when some request got nothing although `skip` skipped partitions. */
 async function attempt(
   client: SqlClient,
   requests: readonly PlacementRequest[],
@@ -155,12 +158,12 @@ async function attempt(
       throw new UnavailableError('store-rebuilding', 'Placements are being rebuilt from the log; try again later');
     }
     const known = new Map((found ?? []).map(placementOf).map((placement) => [placement.workflow, placement]));
-    const asked = requests.filter((request) => !known.has(request.workflow));
+    const unplaced = requests.filter((request) => !known.has(request.workflow));
     const refused = new Map<WorkflowId, SessionTaken | PlacementRefused>([
-      ...sessionsTaken(asked, live),
-      ...tooMany(asked, rules, open ?? []),
+      ...sessionsTaken(unplaced, live),
+      ...tooMany(unplaced, rules, open ?? []),
     ]);
-    const fresh = asked.filter((request) => !refused.has(request.workflow));
+    const fresh = unplaced.filter((request) => !refused.has(request.workflow));
     const { placed, taken } = assign(
       fresh,
       [...(free ?? []), ...shared].map(candidateOf),
@@ -191,7 +194,7 @@ const tenantsOf = (requests: readonly PlacementRequest[]): readonly TenantId[] =
 const hasOpenMax = ({ tenantOpenMax, openMax }: PlacementRules): boolean =>
   tenantOpenMax !== undefined || openMax !== undefined;
 
-/** Limited requests beyond what may be live, in order. `open`: tenant, its live workflows, all live workflows. */
+/** Returns limited requests beyond what may be live, in order. `open`: tenant, its live workflows, all live workflows. */
 function tooMany(
   requests: readonly PlacementRequest[],
   { tenantOpenMax = Number.POSITIVE_INFINITY, openMax = Number.POSITIVE_INFINITY }: PlacementRules,
@@ -213,7 +216,7 @@ function tooMany(
   return refused;
 }
 
-/** Those whose session has a live workflow, or an earlier one among the requests. `live`: tenant, session, workflow. */
+/** Returns requests whose session has a live workflow, or an earlier request. `live`: tenant, session, workflow. */
 function sessionsTaken(
   requests: readonly PlacementRequest[],
   live: readonly Row[],
@@ -230,7 +233,7 @@ function sessionsTaken(
   return refused;
 }
 
-/** By generation; those whose generation the fold has passed are placed anew first, which is rare. */
+/** Sorts by generation. Placements whose generation the fold has passed first get a new one, which is rare. */
 export async function unappendedPlacements(
   client: SqlClient,
   ageMs: number,

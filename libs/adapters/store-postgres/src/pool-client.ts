@@ -1,7 +1,7 @@
 /**
- * Owns the connections: a pool of `pg` clients, each set up for this library's statements, over TCP or over the stream
- * that leads to PGlite's thread. Survives the loss of any connection, also of idle ones. Errors leave as they came from
- * the driver; faults.ts names them.
+ * Owns the connections: a pool of `pg` clients, each set up for this library's statements, over TCP or over the stream that leads to
+ * PGlite's thread. The pool survives the loss of any connection, idle ones included. Errors leave as the driver threw them; faults.ts names
+ * them.
  */
 
 import { TidemarkError } from '@tidemark/core';
@@ -19,28 +19,31 @@ import { Pipeline } from './pipeline.ts';
 import { BEGIN, ROLLBACK, type Rows, type SqlClient, type SqlRunner, type Statement } from './sql-client.ts';
 
 /**
- * Rows are derived from the log, so a transaction need not wait for the disk: a crash of Postgres may lose the last ones,
- * each entirely, rows and next offset together, and the projector folds that part of the log again. Placements are the
- * exception (see sql/place.ts).
+ * Rows are derived from the log, so a transaction need not wait for the disk: a crash of Postgres may lose the last transactions, each
+ * entirely, rows and next offset together, and the projector folds that part of the log again. Placements are the exception (see
+ * sql/place.ts).
  *
- * Plans are made once per connection, perhaps while the tables are empty, and must hold when they are large. So the choice
- * is left to nobody: every statement finds its rows by an index, row by row, and the plans that suit small tables are off.
+ * Each connection plans a statement once, perhaps while the tables are empty, and the plan must hold when they are large. So the planner
+ * gets no choice: every statement finds its rows by an index, row by row, and the plans that suit small tables are off.
  */
 const SETTINGS = `set plan_cache_mode = force_generic_plan; set jit = off;
   set enable_seqscan = off; set enable_bitmapscan = off; set enable_hashjoin = off; set enable_mergejoin = off;
   set work_mem = '${WORK_MEM_KB}kB'; set client_min_messages = error; set timezone = 'UTC'`;
 
-/** Ended by Postgres in favour of another transaction: serialization failure, deadlock. */
+/** SQLSTATEs of a transaction that Postgres ended in favour of another: serialization failure, deadlock. */
 const RUN_AGAIN = new Set(['40001', '40P01']);
 
-/** How connections are named; behind it, what the process knows: see migrate-postgres.ts. Earlier releases say nothing behind it. */
+/**
+ * Prefix of the name of each connection, followed by the newest migration that the process knows (see migrate-postgres.ts). Earlier
+ * releases add none.
+ */
 export const CLIENT_NAME = 'tidemark';
 
 export interface PoolClientOptions extends pg.PoolConfig {
   readonly max: number;
-  /** `on`: what was answered is in Postgres's files. Default: `off`, since rows are derived. */
+  /** `on`: a commit waits until Postgres has written it to its files. Default: `off`, since rows are derived. */
   readonly synchronousCommit?: 'on' | 'off';
-  /** Run on every new connection, before its settings. */
+  /** Runs on every new connection, before its settings. */
   readonly onOpen?: (client: pg.ClientBase) => Promise<void>;
   /** Longest wait for the answer to one round trip. */
   readonly answerTimeoutMs?: number;
@@ -68,12 +71,12 @@ export class PoolClient implements SqlClient {
         await client.query(`set synchronous_commit = ${synchronousCommit}; ${SETTINGS}`);
       },
     });
-    // An idle connection that breaks has left the pool already; the next operation opens another or reports the fault.
+    // The pool has already dropped an idle connection that breaks; the next operation opens another or reports the fault.
     this.#pool.on('error', ignore);
   }
 
   run(statements: readonly Statement[]): Promise<readonly Rows[]> {
-    // What began a transaction of its own is not ended by the error.
+    // The error does not end a transaction that these statements began themselves.
     const begins = statements.includes(BEGIN);
     return again(() => this.#lend((client) => roundTrip(client, statements), begins));
   }
@@ -95,8 +98,8 @@ export class PoolClient implements SqlClient {
   }
 
   /**
-   * A connection for the time of the work, which may begin a transaction. It is used again only where it is clear how it
-   * stands: after the work, or after an answer of Postgres and a rollback that was answered too.
+   * Lends a connection to the work, which may begin a transaction. The pool reuses it only where its state is known: after the work, or
+   * after an answer of Postgres and a rollback that was answered too.
    */
   async #lend<T>(work: (client: pg.PoolClient) => Promise<T>, begins = true): Promise<T> {
     const client = await this.#pool.connect();

@@ -1,4 +1,4 @@
-/** Owns the creation of a database that is not there, on a server. */
+/** Owns creating a missing database on a server. */
 
 import pg from 'pg';
 import { connectionOf, type StoreAddress } from './address.ts';
@@ -8,9 +8,9 @@ import { PoolClient } from './pool-client.ts';
 export const isMissingDatabase = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.code === '3D000';
 
-/** Databases that a server has of its own, from which others are created. */
+/** Databases that every server has, from which others are created. */
 const MAINTENANCE = ['postgres', 'template1'];
-/** It is there, or another process is creating it at this moment. */
+/** SQLSTATEs of a database that exists, or that another process is creating at this moment. */
 const CREATED_ELSEWHERE = new Set(['42P04', '23505']);
 
 export async function createDatabase(address: StoreAddress): Promise<void> {

@@ -1,4 +1,4 @@
-/** What a server does to the store: absent, wrong, dropped, restarted, crashed; concurrent creation; newer migrations. */
+/** What a server does to the store: it is absent, wrong, dropped, restarted, or crashes; concurrent creation; newer migrations. */
 
 import type { RowStore } from '@tidemark/ports';
 import { dump } from '@tidemark/testkit/contracts/projection-store';

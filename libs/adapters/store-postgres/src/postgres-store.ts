@@ -1,6 +1,5 @@
 /**
- * Owns the store on a Postgres server: its pool, and that its tables are there. Opening connects to nothing; the first
- * operation does.
+ * Owns the store on a Postgres server: its pool, and the existence of its tables. Opening connects to nothing; the first operation does.
  */
 
 import type { ConnectionOptions } from 'node:tls';
@@ -15,16 +14,16 @@ import { SqlProjectionStore } from './sql-projection-store.ts';
 import { ensureVectorForm } from './vector-form.ts';
 
 export interface PostgresStoreOptions {
-  /** `postgres://user:password@host:port/database`; `sslmode` and the like as `pg` reads them. */
+  /** `postgres://user:password@host:port/database`; `pg` reads `sslmode` and the like. */
   readonly url: string;
-  /** Given: nothing is sent but over TLS; then the address must not say anything of it. */
+  /** When given, everything is sent over TLS, and the address must not configure TLS itself. */
   readonly tls?: ConnectionOptions | undefined;
-  /** Connections held at most; default 4. */
+  /** Most connections; default 4. */
   readonly poolMax?: number;
   readonly telemetry?: Telemetry;
 }
 
-/** The index of data keys is in the same database. */
+/** The index of data keys, in the same database. */
 export interface PostgresStore extends RowStore {
   readonly keyIndex: KeyIndex;
 }

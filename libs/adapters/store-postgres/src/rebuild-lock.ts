@@ -1,12 +1,12 @@
 /**
- * Owns that one process at a time makes rows anew in a schema: an advisory lock of the database, on a connection of its own that is held
- * until the end. Whoever dies lets go of it. Must not be what rows rest on: batches keep to P1 without it.
+ * Owns that one process at a time rebuilds the rows of a schema, by an advisory lock of the database on a connection of its own. The lock
+ * ends with its process. Rows must not depend on it: batches keep to P1 without it.
  */
 
 import { UnavailableError } from '@tidemark/core';
 import { once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
 
-/** Any number; with the schema's name the key of the lock. */
+/** Key of the lock, together with the schema's name; any number. */
 const REBUILDING = 7_401_003;
 
 export class RebuildLock {
@@ -49,13 +49,13 @@ export class RebuildLock {
     if (rows.length > 0) return;
     throw new UnavailableError(
       'rebuild-lock-lost',
-      `The connection that kept other rebuilds from ${this.#schema} broke. Nothing was changed; run it again, it goes on where it was.`,
+      `The connection that kept other rebuilds from ${this.#schema} broke. Nothing was changed; run it again, and it resumes where it was.`,
     );
   }
 
   async release(): Promise<void> {
     this.#letGo();
-    // Where its connection broke, the server has let go of it.
+    // When its connection broke, the server released the lock.
     await this.#held.catch(() => {});
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Owns the schema in which rows are rebuilt: whose it is, that it is made and thrown away, and what keeps tables in use from being
- * replaced. Must not touch a schema that no rebuild made (R4 in schema-rebuild.ts).
+ * Owns the schema in which rows are rebuilt: its ownership, its creation and removal, and the check that tables in use may be replaced.
+ * Must not touch a schema that no rebuild created (R4 in schema-rebuild.ts).
  */
 
 import { ConfigError } from '@tidemark/core';
@@ -22,10 +22,10 @@ import {
 import { inSchemas, type Schemas, TAKE_VECTOR_TYPE, VECTOR_TYPE } from './sql/rebuild/switch-tables.ts';
 import { booleanAt, numberAt, once, type Row, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
 
-/** What the new rows are for: to take the place of those in use, or to be held against them. */
+/** The purpose of the new rows: to replace those in use, or to be compared with them. */
 export type RebuildPurpose = 'switch' | 'compare';
 
-/** Throws `ConfigError` (`schema-name-long`, `schema-name-odd`) where the name of the one in use leads to none for the new rows. */
+/** Throws `ConfigError` (`schema-name-long`, `schema-name-odd`) where no name for the new schema follows from that of the one in use. */
 export function schemasOf(live: string, purpose: RebuildPurpose): Schemas {
   const fresh = `${live}_${purpose === 'switch' ? 'rebuild' : 'compare'}`;
   if (Buffer.byteLength(fresh) > NAME_MAX_BYTES) {
@@ -46,9 +46,9 @@ export function schemasOf(live: string, purpose: RebuildPurpose): Schemas {
 }
 
 export interface RebuildSchemaOptions {
-  /** Of the rows in use. */
+  /** Client of the rows in use. */
   readonly live: SqlClient;
-  /** Of the new ones: it looks for names in their schema alone, so that nothing of theirs can reach the rows in use. */
+  /** Client of the new rows: it resolves names in their schema alone, so that it can't reach the rows in use. */
   readonly fresh: SqlClient;
   readonly schemas: Schemas;
   readonly address: string;
@@ -61,7 +61,7 @@ export class RebuildSchema {
     this.#options = options;
   }
 
-  /** Makes the schema, or keeps what the same version has folded into it. */
+  /** Creates the schema, or keeps what the same version has folded into it. */
   async begin(madeBy: string, isFromNothing: boolean): Promise<void> {
     const { live, schemas } = this.#options;
     if (isFromNothing || (await this.#maker())?.madeBy !== madeBy) await this.drop();
@@ -70,7 +70,7 @@ export class RebuildSchema {
     await live.run([once(inSchemas(MARK_SCHEMA, schemas), [madeBy])]);
   }
 
-  /** Makes the tables. What is known by then of where workflows were placed is known to those that are folded afterwards. */
+  /** Creates the tables, and copies the placements known by then, so that workflows folded later find them. */
   async ensure(): Promise<void> {
     const { live, fresh, schemas, address } = this.#options;
     await migrate(fresh, address, { migrations: await this.#migrationsInUse(), mayContract: true });
@@ -80,7 +80,7 @@ export class RebuildSchema {
     await live.script(inSchemas(SEED_PLACEMENTS, schemas));
   }
 
-  /** Those of the tables in use: others would be switched in under processes that don't know them, or need what they lack. */
+  /** Migrations of the tables in use. Processes would not know the tables of any others, or would miss what those lack. */
   async #migrationsInUse(): Promise<readonly Migration[]> {
     const { live, address } = this.#options;
     const { due, deferred, unknown } = planOf(await readSchema(live), address, MIGRATIONS, false);
@@ -109,19 +109,19 @@ export class RebuildSchema {
     }
   }
 
-  /** Undefined: there is no such schema, or an empty one. Throws `ConfigError` (`schema-foreign`). */
+  /** Undefined: the schema is missing or empty. Throws `ConfigError` (`schema-foreign`). */
   async #maker(): Promise<{ readonly madeBy: string; readonly begunAtMs: number } | undefined> {
     const { live, schemas } = this.#options;
     const [isThere, isEmpty, isOurs] = flagsOf(await only(live, inSchemas(READ_SCHEMA, schemas)));
     if (!isThere || isEmpty) return undefined;
     if (!isOurs) throw foreign(schemas.fresh);
-    // Marked with nothing: whoever made it ended in between.
+    // The mark is empty: its process ended before it wrote one.
     const row = await only(live, inSchemas(READ_MAKER, schemas));
     return row.length === 0 ? { madeBy: '', begunAtMs: 0 } : { madeBy: textAt(row, 0), begunAtMs: numberAt(row, 1) };
   }
 }
 
-/** What a process left in the schema for new rows; it may be at it. */
+/** Reads what a process left in the schema for new rows; that process may still be at work. */
 export async function unfinishedIn(client: SqlClient, liveSchema: string): Promise<UnfinishedRebuild | undefined> {
   const schemas = schemasOf(liveSchema, 'switch');
   const [, , isOurs] = flagsOf(await only(client, inSchemas(READ_SCHEMA, schemas)));

@@ -1,6 +1,6 @@
 /**
  * New rows beside those in use, on a server that others use too: where workflows are placed (R3), who waits and for how long (R1, R5), what
- * is carried over (R2), what of others' stays (R4), and what is left when a process dies. The log is a list of batches here.
+ * is carried over (R2), what is kept of others' (R4), and what is left when a process dies. The log is a list of batches here.
  */
 
 import type { Sequence, WorkflowId } from '@tidemark/core';
@@ -33,7 +33,7 @@ describeServers('rows rebuilt on a server', ['postgres'], (servers) => {
   const sql = async (text: string): Promise<readonly Record<string, unknown>[]> => (await admin.query(text)).rows;
   const placedIn = async (workflow: string): Promise<unknown> =>
     (await sql(`select partition, appended from placements where workflow = '${workflow}'`))[0];
-  /** Appended to the log, and folded into the rows in use. */
+  /** Appends to the log, and folds into the rows in use. */
   const happens = async (...batches: readonly ProjectionBatch[]): Promise<void> => {
     for (const batch of batches) {
       log.push(batch);
@@ -72,7 +72,7 @@ describeServers('rows rebuilt on a server', ['postgres'], (servers) => {
     await close(rebuild);
     return comparison;
   };
-  /** What a writer that waits a tenth of a second comes to. */
+  /** The outcome of a writer that waits a tenth of a second. */
   const written = async (): Promise<string> => {
     await admin.query(`set lock_timeout = '100ms'`);
     try {
@@ -175,7 +175,7 @@ describeServers('rows rebuilt on a server', ['postgres'], (servers) => {
     await embed();
     await store.place([rows.request('starting')]);
     const rebuild = await folded();
-    // Whoever embeds is not held.
+    // A writer of embeddings is not blocked.
     await rebuild.switchOver(embed);
     expect(await placedIn('starting')).toEqual({ partition: 2, appended: false });
     expect(await sql('select partition, live, placed_generation::int from partitions order by 1')).toEqual([
@@ -234,7 +234,7 @@ describeServers('rows rebuilt on a server', ['postgres'], (servers) => {
     expect(await written()).toBe('written');
     expect(await store.workflow('first' as WorkflowId)).toBeDefined();
     await close(rebuild);
-    // What was folded is there.
+    // Everything that was folded is there.
     const again = await open();
     await again.begin(VERSION, false);
     await again.store.ensure();
@@ -276,7 +276,7 @@ describeServers('rows rebuilt on a server', ['postgres'], (servers) => {
     });
     expect(await sql('select workflow from mine order by 1')).toHaveLength(2);
     await sql('drop view mine; drop index mine_too; alter table tasks drop column note');
-    // What the list doesn't know is not dropped either.
+    // Nothing that the list doesn't know is dropped either.
     await sql(`create function mine(workflows) returns text language sql as $$ select 'x' $$`);
     await expect(rebuild.switchOver(met)).rejects.toMatchObject({ code: 'rows-depended-on' });
     await sql('drop function mine');

@@ -1,12 +1,14 @@
 /**
- * Owns rows rebuilt in a schema beside the one in use, and the transaction in which they take its place. Knows neither log nor fold: it
- * is filled through a store like any other.
+ * Owns rows rebuilt in a schema beside the one in use, and the transaction in which they replace those in use. Knows neither log nor fold:
+ * a rebuild fills it through a store like any other.
  *
- * R1 Nobody who reads or writes the rows in use sees half a switch: tables change their schema in one transaction, which holds all writers.
- * R2 What was carried over is what stood in the tables in use when their writers were held.
- * R3 A workflow is placed where its opening was found. The rows in use choose among several, and are refused where they name none (I1).
- * R4 What no rebuild made is not dropped: neither a schema, nor what others have put on the tables in use.
- * R5 Writers are held for a bounded time, also by a process that stands still.
+ * R1 No reader or writer of the rows in use sees half a switch: one transaction moves the tables to their new schema, and blocks all
+ *    writers.
+ * R2 Rows that were carried over are those that stood in the tables in use when their writers were blocked.
+ * R3 A workflow is placed where its opening was found. The rows in use choose among several openings, and are refused where they name none
+ *    (I1).
+ * R4 A rebuild drops nothing that no rebuild created: neither a schema, nor what others have put on the tables in use.
+ * R5 Writers are blocked for a bounded time, even by a process that hangs.
  */
 
 import { CorruptError, type Offset, type Partition, UnavailableError } from '@tidemark/core';
@@ -66,9 +68,9 @@ import { SqlProjectionStore, type SqlProjectionStoreOptions } from './sql-projec
 
 export interface SchemaRebuildOptions {
   readonly kind: RowStore['kind'];
-  /** Of the rows in use. */
+  /** Client of the rows in use. */
   readonly live: SqlClient;
-  /** Of the new ones: it looks for names in their schema alone, so that nothing of theirs can reach the rows in use. */
+  /** Client of the new rows: it resolves names in their schema alone, so that it can't reach the rows in use. */
   readonly fresh: SqlClient;
   readonly schemas: Schemas;
   readonly address: string;
@@ -79,10 +81,10 @@ export interface SchemaRebuildOptions {
 
 const BEGIN_SNAPSHOT = once('begin isolation level repeatable read read only');
 
-/** The transaction that holds writers. */
+/** The transaction that blocks writers. */
 interface Held {
   readonly runner: SqlRunner;
-  /** Gives what comes next the time that is left; at most that many milliseconds. */
+  /** Gives the next statement the time that is left, at most that many milliseconds. */
   bound(maxMs?: number): Promise<void>;
 }
 
@@ -124,7 +126,7 @@ export class SchemaRebuild implements StoreRebuild {
     const { live, schemas } = this.#options;
     await this.#named(async () => {
       await this.#schema.refuseDependents();
-      // Most of what is carried over needs nobody to wait.
+      // Most of what is carried over needs no writer to wait.
       await live.script(inSchemas(`begin; ${WHOLE_TABLES}; ${CARRY_EMBEDDINGS}; commit`, schemas));
     });
     await this.#held(catchUp, async ({ runner, bound }) => {
@@ -161,7 +163,7 @@ export class SchemaRebuild implements StoreRebuild {
     return this.#named(() => live.script(inSchemas(`begin; ${WHOLE_TABLES}; ${PLACE_ANEW}; commit`, schemas)));
   }
 
-  /** Runs the work in a transaction in which the rows in use stand still, and the new ones have caught up with them. */
+  /** Runs the work in a transaction in which the rows in use stand still and the new ones have caught up with them. */
   #held(catchUp: CatchUp, work: (held: Held) => Promise<void>): Promise<void> {
     const { live, lock, schemas } = this.#options;
     return this.#named(async () => {
@@ -197,12 +199,12 @@ export class SchemaRebuild implements StoreRebuild {
     if (unclear === null) return;
     throw new CorruptError(
       'opening-unclear',
-      `The log has several openings of ${unclear}, and neither placements nor workflows in use name one of them: nothing tells which counts. Nothing was changed; correct the column partition of their rows in placements, and run it again.`,
+      `The log has several openings of ${unclear}, and neither placements nor workflows in use name one of them: so it is unknown which counts. Nothing was changed; correct the column partition of their rows in placements, and run it again.`,
       { workflows: unclear },
     );
   }
 
-  /** Their ids would be free. */
+  /** Without them their ids would count as free. */
   async #refuseUnopened(runner: SqlRunner): Promise<void> {
     const row = await this.#judge(runner, FIND_UNOPENED);
     const names = nullableText(row, 0);
@@ -219,7 +221,7 @@ export class SchemaRebuild implements StoreRebuild {
     return row;
   }
 
-  /** Resolves once the snapshot is taken, with what the work in it comes to. */
+  /** Resolves once the snapshot is taken, to the outcome of the work in it. */
   #inSnapshot<T>(work: (runner: SqlRunner) => Promise<T>): Promise<{ readonly done: Promise<T> }> {
     return new Promise((resolve, reject) => {
       const done: Promise<T> = this.#options.live.session(async (runner) => {
@@ -277,7 +279,7 @@ export class SchemaRebuild implements StoreRebuild {
   }
 }
 
-/** Remembers openings that are left out, since their workflow is placed elsewhere (R3). */
+/** Records openings that the batch skips, since their workflow is placed elsewhere (R3). */
 class FreshStore extends SqlProjectionStore {
   readonly #client: SqlClient;
 
@@ -286,7 +288,7 @@ class FreshStore extends SqlProjectionStore {
     this.#client = options.client;
   }
 
-  /** Before the batch: that an opening is in the log is true whatever becomes of that. */
+  /** It runs before the batch: the opening is in the log whether the batch succeeds or not. */
   override async apply(batch: ProjectionBatch): Promise<void> {
     if (batch.opened.length > 0) await this.#client.run([keepStrays(batch.opened)]);
     await super.apply(batch);
@@ -299,18 +301,18 @@ const keepStrays = (rows: ProjectionBatch['opened']): Statement => ({
   values: [texts(rows, (row) => row.workflow), int4s(rows, (row) => row.partition)],
 });
 
-/** The time that is left to whoever holds writers, statement by statement; without a runner it isn't bounded. */
+/** The time that is left to a process that blocks writers, statement by statement; without a runner it is not bounded. */
 function boundsOf(runner: SqlRunner | undefined): Held['bound'] {
   const untilMs = performance.now() + SWITCH_MAX_MS;
   return async (maxMs = SWITCH_MAX_MS) => {
     if (runner === undefined) return;
-    // Zero would mean for ever.
+    // Zero would mean no limit.
     const leftMs = Math.max(1, Math.min(maxMs, Math.round(untilMs - performance.now())));
     await runner.run([once(`set local statement_timeout = ${leftMs}`), once(`set local lock_timeout = ${leftMs}`)]);
   };
 }
 
-/** What a query finds, page by page, in the transaction that is under way. */
+/** Yields the rows of a query page by page, in the current transaction. */
 async function* pagesOf(runner: SqlRunner, query: string, pageRows: number): AsyncIterable<Rows> {
   await runner.script(`declare tidemark_found no scroll cursor for ${query}`);
   try {
@@ -324,7 +326,7 @@ async function* pagesOf(runner: SqlRunner, query: string, pageRows: number): Asy
   }
 }
 
-/** Rows that differ by what their closed texts say. Names of them are held, never the texts. */
+/** Rows that differ in what their closed texts say. Only their names are kept, never the texts. */
 async function closedDifferences(
   runner: SqlRunner,
   comparing: Comparing,
@@ -347,7 +349,7 @@ async function closedDifferences(
   return { differences, unopenedCount };
 }
 
-/** A lock or the whole took too long: `lock_not_available`, `query_canceled`. */
+/** SQLSTATEs of a lock or a whole transaction that took too long: `lock_not_available`, `query_canceled`. */
 const TOO_LONG = new Set(['55P03', '57014']);
 const STOOD_STILL = '25P03';
 const DEPENDED_ON = '2BP01';
@@ -365,7 +367,7 @@ function faultOfSwitch(error: unknown, address: string): Error {
   if (code === STOOD_STILL) {
     return new UnavailableError(
       'rebuild-behind',
-      `This process said nothing for ${SWITCH_SILENCE_MAX_MS / 1_000} s while nobody could write, so the store ended its transaction. Nothing was changed; it goes on, or run it again.`,
+      `This process said nothing for ${SWITCH_SILENCE_MAX_MS / 1_000} s while nobody could write, so the store ended its transaction. Nothing was changed; it resumes, or run it again.`,
       { cause: error },
     );
   }
@@ -378,7 +380,7 @@ async function positionsIn(runner: SqlRunner): Promise<ReadonlyMap<Partition, Of
   return new Map(rows.map(positionOf));
 }
 
-/** The same client, with names looked for in that schema. Of one connection that both share. */
+/** The same client, with names resolved in that schema. Both share one connection. */
 export function inSchema(client: SqlClient, schema: string): SqlClient {
   const path = quoted(schema);
   const here: Statement = once(`set search_path to ${path}`);

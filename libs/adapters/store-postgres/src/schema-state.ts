@@ -1,8 +1,8 @@
 /**
- * Owns what a database says of its own schema, and what this release makes of that. Changes nothing.
+ * Owns reading what a database records of its own schema, and comparing that with this release. Changes nothing.
  *
- * Two tables hold names of migrations. Whoever works here must know all of `tidemark_migrations`: every release has refused what it doesn't know
- * there, also those from before there were phases. Nobody need know what is in `tidemark_expansions`.
+ * Two tables hold names of migrations. A release must know all of `tidemark_migrations` to work here: every release refuses what it doesn't
+ * know there, also those from before there were phases. No release need know what is in `tidemark_expansions`.
  */
 
 import { ConfigError } from '@tidemark/core';
@@ -19,13 +19,13 @@ create table if not exists tidemark_expansions (
 )`;
 
 export interface SchemaState {
-  /** Whoever works here must know these. */
+  /** A release must know these to work here. */
   readonly binding: readonly string[];
   readonly expansions: readonly string[];
 }
 
 export async function readSchema(runner: SqlRunner): Promise<SchemaState> {
-  // Of the schema that tables are made in: another one that is looked through may have tables of its own.
+  // In the schema in which tables are created: another schema of the search path may have tables of the same names.
   const [[there = []] = []] = await runner.run([
     once(`select to_regclass(quote_ident(current_schema()) || '.tidemark_migrations') is not null,
       to_regclass(quote_ident(current_schema()) || '.tidemark_expansions') is not null`),
@@ -41,15 +41,15 @@ export async function readSchema(runner: SqlRunner): Promise<SchemaState> {
 }
 
 export interface MigrationPlan {
-  /** To be applied now, in order. */
+  /** Migrations to apply now, in order. */
   readonly due: readonly Migration[];
-  /** Missing, and left to `tidemark admin migrate --contract`. */
+  /** Missing contractions, which `tidemark admin migrate --contract` applies. */
   readonly deferred: readonly Migration[];
-  /** Expansions of newer releases: this one works beside them. */
+  /** Expansions of newer releases; this release works beside them. */
   readonly unknown: readonly string[];
 }
 
-/** Throws `ConfigError` (`store-newer`, `store-older`). `mayContract`: of an older release nothing works here any more. */
+/** Throws `ConfigError` (`store-newer`, `store-older`). `mayContract`: no older release works here any more. */
 export function planOf(
   { binding, expansions }: SchemaState,
   address: string,

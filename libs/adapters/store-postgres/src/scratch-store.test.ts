@@ -20,7 +20,7 @@ test('the next one is empty, and another making of the tables; the one before is
   for (const call of [() => first.ready(), () => first.ensure(), () => first.place([rows.request('late')])]) {
     await expect(call()).rejects.toMatchObject({ code: 'store-closed' });
   }
-  // Closed once more, it takes nothing from whoever has the tables now.
+  // A second close takes nothing from the store that has the tables now.
   await second.addPartitions([partition]);
   await first.close();
   expect((await second.positions()).size).toBe(1);

@@ -1,6 +1,6 @@
 /**
- * Owns stores in memory that come and go, as tests open them. Starting Postgres takes longer than most tests, so one that was
- * closed is emptied and kept for whoever opens the next. Must not let one see what another left, nor keep the process alive.
+ * Owns stores in memory that come and go, as tests open them. Starting Postgres takes longer than most tests, so a closed store is emptied
+ * and kept for the next one that opens. No store may see what another left, or keep the process alive.
  */
 
 import { UnavailableError } from '@tidemark/core';
@@ -14,7 +14,7 @@ type Engine = ReturnType<typeof assemblePglite>;
 
 let idle: Engine | undefined;
 
-/** An empty store of one's own. Close it; whoever still calls it then is refused. */
+/** Opens an empty store. Close it; later calls then fail. */
 export function openScratchStore(): RowStore {
   const engine = idle ?? assemblePglite({ memory: true });
   idle = undefined;
@@ -39,7 +39,7 @@ async function giveBack(engine: Engine): Promise<void> {
     idle === undefined &&
     (await engine.client.script(EMPTY_TABLES).then(
       () => true,
-      // It was never ensured, or its thread has ended: the next one begins anew.
+      // It was never ensured, or its thread has ended, so the next store starts from nothing.
       () => false,
     ));
   if (!isEmpty || idle !== undefined) {
@@ -50,7 +50,7 @@ async function giveBack(engine: Engine): Promise<void> {
   engine.thread.unref();
 }
 
-/** The client as one store has it. */
+/** The client as one store sees it. */
 function untilClosed(client: SqlClient) {
   let isClosed = false;
   const whileOpen = async <T>(work: (open: SqlClient) => Promise<T>): Promise<T> => {

@@ -1,6 +1,6 @@
 /**
- * What was deleted is in no file of the database once its tables were scrubbed, neither in indexes, nor in TOAST, nor in what Postgres samples
- * for its planner; and what could not be scrubbed is told. The control is that a plain vacuum leaves the bytes.
+ * Deleted data is in no file of the database once its tables were scrubbed, neither in indexes, nor in TOAST, nor in what Postgres samples
+ * for its planner; and tables that could not be scrubbed are reported. The control is that a plain vacuum leaves the bytes.
  */
 
 import type { Lamport } from '@tidemark/core';
@@ -17,7 +17,7 @@ const BOUNDS = { tableMaxBytes: 1_000_000_000, lockTimeoutMs: 100, maxMs: 30_000
 const MARKS = ['zq7wordsk9qz', 'zq7longk9qz', 'zq7wrappedk9qz'];
 const EVERY = (why: string) => ['memories', 'memory_embeddings', 'data_keys'].map((table) => ({ table, why }));
 
-/** More than a row holds, and hardly to be packed: it goes to TOAST. */
+/** More than a row holds, and hardly compressible, so it goes to TOAST. */
 const LONG = Array.from({ length: 4_000 }, (_, n) => ((n * 2_654_435_761) >>> 0).toString(36)).join(' ');
 
 describeServers('scrubbing', ['postgres'], (servers) => {
@@ -50,7 +50,7 @@ describeServers('scrubbing', ['postgres'], (servers) => {
     await at.store.close();
   });
 
-  /** Marks in any file of the database; its write-ahead log is the server's. */
+  /** Marks found in any file of the database; its write-ahead log is the server's. */
   async function held(): Promise<readonly string[]> {
     await admin.query('checkpoint');
     const files = await admin.query<{ bytes: Buffer }>(`

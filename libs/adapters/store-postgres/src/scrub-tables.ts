@@ -1,10 +1,9 @@
 /**
- * Owns clearing what was deleted out of the database's files. A vacuum gives the room of dead rows free and leaves their bytes there, so the
- * tables that hold anything in clear, or wrapped keys, are written anew (`vacuum full`), which also takes the old files away. Must not change
- * any row.
+ * Owns clearing deleted data out of the database's files. A vacuum frees the room of dead rows and leaves their bytes there, so the tables
+ * that hold anything in clear, or wrapped keys, are rewritten (`vacuum full`), which also deletes the old files. Changes no row.
  *
- * While a table is written anew nobody uses it. So it is done within bounds: of the table's size, of the wait for its lock, of the time it
- * takes. What lies beyond is told, and `tidemark admin rebuild` does it without holding anybody.
+ * Nobody can use a table while it is rewritten. So the work is bounded: by the table's size, the wait for its lock, and the time it takes.
+ * It reports what lies beyond, and `tidemark admin rebuild` clears that without blocking anybody.
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
@@ -19,10 +18,10 @@ import {
 } from './limits.ts';
 import { numberAt, once, type SqlClient, type SqlRunner, textAt } from './sql-client.ts';
 
-/** The words and vectors by which memories are found, and wrapped keys: all else that workflows say is sealed. */
+/** Tables of the words and vectors by which memories are found, and of wrapped keys: everything else that workflows say is sealed. */
 const TABLES = ['memories', 'memory_embeddings', 'data_keys'] as const;
 
-/** Who may still see rows that were deleted before the transaction `$1`: a vacuum keeps those. */
+/** Sessions that may still see rows deleted before the transaction `$1`; a vacuum keeps those rows. */
 const READERS = `
 select 1 from pg_stat_activity where pid <> pg_backend_pid() and (datname = current_database() or datname is null)
   and greatest(age(backend_xmin), age(backend_xid)) > age($1::text::xid)
@@ -30,7 +29,7 @@ union all select 1 from pg_replication_slots where age(xmin) > age($1::text::xid
 union all select 1 from pg_prepared_xacts where age(transaction) > age($1::text::xid)
 limit 1`;
 
-/** The write-ahead log holds what was written before. PGlite's is here, and no other process reads it; a server's is the server's. */
+/** The write-ahead log holds what was written before. This process alone reads PGlite's; a server keeps its own. */
 const RENEW_LOG = ['select pg_switch_wal()', 'checkpoint'];
 
 export interface ScrubBounds {
@@ -56,7 +55,7 @@ export function scrubTables(
     if (!(await readersGone(runner, bounds.readersMaxMs))) return TABLES.map((table) => ({ table, why: 'in-use' }));
     const left: UnscrubbedTable[] = [];
     for (const table of TABLES) {
-      const why = await writeAnew(runner, table, bounds);
+      const why = await rewritten(runner, table, bounds);
       if (why !== undefined) left.push({ table, why });
     }
     if (kind === 'pglite') for (const statement of RENEW_LOG) await runner.script(statement);
@@ -64,7 +63,7 @@ export function scrubTables(
   });
 }
 
-/** Whether everybody who could see what was deleted has come to an end. */
+/** Whether every transaction that could see the deleted rows has ended. */
 async function readersGone(runner: SqlRunner, maxMs: number): Promise<boolean> {
   const [[row = []] = []] = await runner.run([once('select pg_current_xact_id()::xid::text')]);
   const before = textAt(row, 0);
@@ -76,7 +75,7 @@ async function readersGone(runner: SqlRunner, maxMs: number): Promise<boolean> {
   }
 }
 
-async function writeAnew(
+async function rewritten(
   runner: SqlRunner,
   table: string,
   { tableMaxBytes, lockTimeoutMs, maxMs }: ScrubBounds,
@@ -95,9 +94,9 @@ async function writeAnew(
     await runner.script('reset lock_timeout; reset statement_timeout');
   }
   const [[after = []] = []] = await runner.run([poll]);
-  // Whoever may not vacuum it is told in a notice, and by nothing else.
+  // Postgres reports a missing right to vacuum in a notice, and in no other way.
   return textAt(before, 0) === textAt(after, 0) ? 'not-allowed' : undefined;
 }
 
-/** The lock was not available; the statement took too long. */
+/** SQLSTATEs: the lock was not available; the statement took too long. */
 const BEYOND_BOUNDS = new Set(['55P03', '57014']);

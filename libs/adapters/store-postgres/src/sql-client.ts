@@ -1,7 +1,4 @@
-/**
- * Owns the words in which this library speaks to a database: statements, rows, and what a client of it can do. Knows no
- * table and no driver.
- */
+/** Owns the interface between this library and a database: statements, rows, and what a client can do. Knows no table and no driver. */
 
 import { placeOf, type RecordPlace } from '@tidemark/ports';
 
@@ -9,8 +6,8 @@ import { placeOf, type RecordPlace } from '@tidemark/ports';
 export type Value = string | Buffer | null;
 
 /**
- * One statement with its values. The text belongs to the name for good, so that it is planned once per connection; a
- * statement that is rarely used has the empty name and is planned each time.
+ * One statement with its values. A name always has the same text, so that each connection plans it once; a rarely used statement has the
+ * empty name and is planned each time.
  */
 export interface Statement {
   readonly name: string;
@@ -24,11 +21,11 @@ export type Rows = readonly Row[];
 
 export interface SqlRunner {
   /**
-   * Runs the statements in order in one round trip; returns the rows of each. Unless they say `begin`, they are one
-   * transaction: when one fails, those after it don't run and none has happened.
+   * Runs the statements in order in one round trip; returns the rows of each. Unless they contain `begin`, they are one transaction: when
+   * one fails, the later ones don't run, and the earlier ones are rolled back.
    */
   run(statements: readonly Statement[]): Promise<readonly Rows[]>;
-  /** Runs a text of statements without values or results, as one transaction unless it says otherwise. */
+  /** Runs a script without values or results, as one transaction unless it says otherwise. */
   script(text: string): Promise<void>;
 }
 
@@ -41,14 +38,14 @@ export interface SqlClient extends SqlRunner {
   close(): Promise<void>;
 }
 
-/** A statement that is rarely used. */
+/** Makes a statement that is rarely used. */
 export const once = (text: string, values: readonly Value[] = []): Statement => ({ name: '', text, values });
 
 export const BEGIN: Statement = { name: 'begin', text: 'begin', values: [] };
 export const COMMIT: Statement = { name: 'commit', text: 'commit', values: [] };
 export const ROLLBACK: Statement = { name: 'rollback', text: 'rollback', values: [] };
 
-/** A column that is never null. */
+/** Reads a column that is never null. */
 export function textAt(row: Row, column: number): string {
   const value = row[column];
   if (value === null || value === undefined) throw new TypeError(`Column ${column} is null`);

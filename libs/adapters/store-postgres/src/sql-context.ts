@@ -1,4 +1,4 @@
-/** Owns the reads of what is projected of a workflow's context, and of what calls spend. Knows no client: whoever extends it runs statements. */
+/** Owns the reads of a workflow's projected context, and of what calls spend. Knows no client: a subclass runs the statements. */
 
 import { type Sequence, type Sha256, type TenantId, UnavailableError, type WorkflowId } from '@tidemark/core';
 import type {
@@ -16,7 +16,7 @@ import { readSpent, spendsOf } from './sql/spends.ts';
 import { type Rows, type Statement, textAt } from './sql-client.ts';
 
 export abstract class SqlContext implements ContextStore {
-  /** One statement by its name. */
+  /** Runs one statement by its name. */
   protected abstract read(statement: Statement): Promise<Rows>;
 
   async fragments(workflow: WorkflowId, upTo: Sequence): Promise<readonly FragmentWithText[]> {
@@ -55,7 +55,7 @@ export abstract class SqlContext implements ContextStore {
   }
 }
 
-/** What was read, unless the rows were being rebuilt then: they hold less than there was. */
+/** Returns what was read, unless the rows were being rebuilt: they are incomplete then. */
 export function readyOr<T>(read: T | undefined): T {
   if (read !== undefined) return read;
   throw new UnavailableError('store-rebuilding', 'The rows are being rebuilt from the log; try again later');

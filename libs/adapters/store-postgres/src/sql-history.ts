@@ -1,4 +1,7 @@
-/** Owns the reads of workflows' histories, whole and page by page, and of what was rejected. Knows no client: whoever extends it runs statements. */
+/**
+ * Owns the reads of workflows' histories, whole and page by page, and of what was rejected. Knows no client: a subclass runs the
+ * statements.
+ */
 
 import type { Position, Sequence, TaskId, TenantId, WorkflowId } from '@tidemark/core';
 import type {

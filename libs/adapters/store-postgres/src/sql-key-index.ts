@@ -1,4 +1,4 @@
-/** Owns the KeyIndex on any client of a Postgres-like database. The tables are the store's; whoever uses it has ensured them. */
+/** Owns the KeyIndex on any client of a Postgres-like database. Its tables are the store's; the caller has ensured them. */
 
 import type { AppliedBatch, KeyBatch, KeyFilter, KeyIndex, KeyOffsets, StoredKey } from '@tidemark/ports';
 import { faultOf } from './faults.ts';
@@ -6,7 +6,7 @@ import { KEYS_PAGE_ROWS } from './limits.ts';
 import * as keys from './sql/data-keys.ts';
 import { BEGIN, COMMIT, type Rows, type SqlClient, type Statement, textAt } from './sql-client.ts';
 
-/** Ends the transaction without an error of the database's. */
+/** Ends the transaction without an error from the database. */
 class MovedElsewhere extends Error {}
 
 export class SqlKeyIndex implements KeyIndex {

@@ -26,7 +26,7 @@ import { unitVector } from './unit-vector.ts';
 import { readVectorForm } from './vector-form.ts';
 import { VectorSearch } from './vector-search.ts';
 
-/** An entry that one of the rankings found, with what settles ties. */
+/** An entry that one of the rankings found, with the columns that settle ties. */
 interface Hit {
   readonly id: number;
   readonly lamport: number;
@@ -42,8 +42,8 @@ export class SqlMemories {
     this.#client = client;
   }
 
-  async memories(asked: MemoryQuery): Promise<readonly MemoryRow[]> {
-    const [rows = []] = await this.#client.run([readMemories(sayable(asked))]);
+  async memories(request: MemoryQuery): Promise<readonly MemoryRow[]> {
+    const [rows = []] = await this.#client.run([readMemories(sayable(request))]);
     return rows.map((row) => memoryOf(row));
   }
 
@@ -52,8 +52,8 @@ export class SqlMemories {
     return rows.map(memoryNameOf);
   }
 
-  async recall(asked: RecallQuery): Promise<readonly RecalledMemory[]> {
-    const query = sayable(asked);
+  async recall(request: RecallQuery): Promise<readonly RecalledMemory[]> {
+    const query = sayable(request);
     const [words, meaning] = await Promise.all([this.#byWords(query), this.#byMeaning(query)]);
     const best = fuseRankings(
       words,
@@ -76,7 +76,7 @@ export class SqlMemories {
   }
 
   async putEmbeddings(rows: readonly MemoryEmbedding[]): Promise<void> {
-    // One for each key, or Postgres refuses the statement; the last of them.
+    // Keeps the last write for each key: Postgres refuses a statement with two.
     const distinct = new Map(rows.map((row) => [JSON.stringify([row.id, row.model]), row]));
     const units = [...distinct.values()].map((row) => ({ ...row, vector: unitVector(row.vector) }));
     if (units.length === 0) return;
@@ -113,7 +113,7 @@ export class SqlMemories {
     });
   }
 
-  /** The form of the vectors may have changed since it was read: another process ran `ensure` after an installation. */
+  /** The form of the vectors may have changed since it was read, when another process ran `ensure` after pgvector was installed. */
   async #inForm<T>(work: (form: embeddings.VectorForm) => Promise<T>): Promise<T> {
     this.#form ??= readVectorForm(this.#client);
     const form = this.#form;
@@ -129,7 +129,7 @@ export class SqlMemories {
   }
 }
 
-/** Names and words as they are stored: without characters that Postgres has no place for. */
+/** Replaces characters in names and words that Postgres can't store. */
 const sayable = <Q extends object>(query: Q): Q =>
   Object.fromEntries(
     Object.entries(query).map(([name, value]) => [name, typeof value === 'string' ? storable(value) : value]),

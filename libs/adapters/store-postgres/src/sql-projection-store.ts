@@ -1,6 +1,6 @@
 /**
- * Owns the port's operations on any client of a Postgres-like database: which statements run, what their rows mean, and the
- * name of every fault. Knows neither how connections are made nor any SQL.
+ * Owns the port's operations on any client of a Postgres-like database: which statements run, what their rows mean, and the name of every
+ * fault. Knows neither connections nor any SQL.
  */
 
 import type { Lamport, Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
@@ -73,10 +73,10 @@ import { SqlTiers } from './sql-tiers.ts';
 export interface SqlProjectionStoreOptions {
   readonly kind: RowStore['kind'];
   readonly client: SqlClient;
-  /** How the store is named in errors; without credentials. */
+  /** Name of the store in errors; without credentials. */
   readonly address: string;
   readonly telemetry: Telemetry;
-  /** Creates what is missing. */
+  /** Creates missing tables. */
   ensure(): Promise<void>;
   /** Runs after the client is closed. */
   closed(): Promise<void>;
@@ -89,7 +89,7 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
   readonly #searching: SqlSearch;
   readonly #tiers: SqlTiers;
   readonly #options: SqlProjectionStoreOptions;
-  /** The first of this process's ranges: whose sums it writes. */
+  /** The first of this process's ranges, whose sums it writes. */
   #shard: number | undefined;
 
   constructor(options: SqlProjectionStoreOptions) {
@@ -366,7 +366,7 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
     await this.#options.closed();
   }
 
-  /** One statement by its name. */
+  /** Runs one statement by its name. */
   protected override async read(statement: Statement): Promise<Rows> {
     const [rows = []] = await this.#named(statement.name, () => this.#client.run([statement]));
     return rows;

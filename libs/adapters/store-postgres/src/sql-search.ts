@@ -1,4 +1,4 @@
-/** Owns finding workflows among very many on a SQL client; faults are named by whoever calls. */
+/** Owns finding workflows among very many on a SQL client; the caller names faults. */
 
 import type { Generation, Partition, TenantId } from '@tidemark/core';
 import type {

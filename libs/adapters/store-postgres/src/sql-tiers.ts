@@ -1,6 +1,6 @@
 /**
- * Owns the store's part in tiers on any client of a Postgres-like database: which statements run, in which transactions. Knows no
- * object store: whoever calls has verified what lies there.
+ * Owns the store's part in tiers on any client of a Postgres-like database: which statements run, in which transactions. Knows no object
+ * store: the caller has verified what lies there.
  */
 
 import type { TenantId, WorkflowId } from '@tidemark/core';
@@ -111,7 +111,7 @@ export class SqlTiers {
     });
   }
 
-  /** Fails where rows that were rebuilt are switched or thrown away at this moment. */
+  /** Fails while rebuilt rows are being switched or thrown away. */
   async blobReferences(after: string | null, limit: number): Promise<readonly string[]> {
     const beside = (await this.#read(FIND_NAMING_BESIDE)).map(namingColumnOf);
     return (await this.#read(readBlobReferences(after, limit, beside))).map((row) => textAt(row, 0));

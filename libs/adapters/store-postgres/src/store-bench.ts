@@ -1,7 +1,7 @@
 /**
- * Owns the measurement of a projection store by itself: batches as the projector makes them, claims, placements. Not part of
- * the library. Run: `node libs/adapters/store-postgres/src/store-bench.ts postgres://…` or `… pglite:FOLDER` or `… pglite:` (memory).
- * The database should be empty. Prints one line per figure.
+ * Owns the measurement of a projection store by itself: batches as the projector makes them, claims, placements. It is not part of the
+ * library. Run: `node libs/adapters/store-postgres/src/store-bench.ts postgres://…` or `… pglite:FOLDER` or `… pglite:` (memory). The
+ * database should be empty. Prints one line per figure.
  */
 
 import {
@@ -146,7 +146,7 @@ const advance = (index: number, from: number, to: number) => ({
   generation: 1 as Generation,
 });
 
-/** `steps` steps of each of the given workflows after their sequence `from`; each finishes a task and adds one. */
+/** Yields `steps` steps of each of the given workflows after their sequence `from`; each finishes a task and adds one. */
 function progress(indexes: readonly number[], from: number, steps: number): ProjectionBatch {
   const to = from + steps;
   return {
@@ -195,7 +195,7 @@ async function measureApply(store: RowStore): Promise<void> {
     const name = `apply ${size} streams with ${steps} checkpoint${steps === 1 ? '' : 's'} each`;
     say(name, (rounds * size * steps * 1000) / total, 'checkpoints/s');
     say(`${name}: a batch`, median(spent), 'ms (median)');
-    // On a machine that does other things too, the fastest batch says what it costs by itself.
+    // On a busy machine the fastest batch shows what it costs by itself.
     say(`${name}: fastest batch`, (size * steps * 1000) / Math.min(...spent), 'checkpoints/s');
   }
   const single: number[] = [];
@@ -232,7 +232,7 @@ async function measurePlacing(store: RowStore): Promise<void> {
   }
 }
 
-/** How long this thread can't do anything else, at most, while batches are applied. */
+/** Longest time that this thread is blocked while batches are applied. */
 async function measureBlocking(store: RowStore): Promise<void> {
   const indexes = Array.from({ length: 500 }, (_, n) => n + 400);
   let from = sequences[indexes[0]!]!;

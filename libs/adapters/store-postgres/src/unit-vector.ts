@@ -1,4 +1,4 @@
-/** Owns bringing vectors to length 1, as they are stored and compared, and refusing what is no vector. */
+/** Owns scaling vectors to length 1, as they are stored and compared, and refusing what is no vector. */
 
 import { InvalidError } from '@tidemark/core';
 import { VECTOR_DIMENSION_MAX } from './limits.ts';

@@ -1,7 +1,7 @@
 /**
- * Owns how vectors are stored in this database: as pgvector's type where the extension is or may be created, as bytes
- * elsewhere. Decided by whoever runs `ensure`, seen by all in the column's type. When the extension comes later the vectors are
- * emptied, and the indexer makes them anew; so too when it went, and the column with it.
+ * Owns how vectors are stored in this database: as pgvector's type where the extension exists or may be created, as bytes elsewhere. The
+ * process that runs `ensure` decides; the column's type shows the others. When the extension is added later the vectors are emptied, and
+ * the indexer rebuilds them; so too when it was removed, and the column with it.
  */
 
 import pg from 'pg';
@@ -9,7 +9,7 @@ import type { VectorForm } from './sql/embeddings.ts';
 import { commitDurably } from './sql/place.ts';
 import { BEGIN, COMMIT, once, type Row, type SqlClient, type SqlRunner } from './sql-client.ts';
 
-/** Any number; the key of the lock under which the column changes. */
+/** Key of the lock under which the column changes; any number. */
 const CHANGING = 7_401_001;
 
 const READ = `
@@ -27,15 +27,15 @@ truncate memory_embeddings;
 alter table memory_embeddings add column embedding bytea not null;
 alter table memory_embeddings alter column embedding set statistics 0`;
 
-/** By which the column changes. */
+/** Script that changes the column. */
 export const VECTOR_SCRIPTS: readonly string[] = [TAKE, RESTORE];
 
-/** The form of the vectors there are. */
+/** Returns the form of the stored vectors. */
 export async function readVectorForm(runner: SqlRunner): Promise<VectorForm> {
   return formIn(await read(runner));
 }
 
-/** Brings the column to the best form that this database offers. `usePgvector` false: leaves the extension alone. */
+/** Changes the column to the best form that this database offers. `usePgvector` false: ignores the extension. */
 export async function ensureVectorForm(client: SqlClient, usePgvector: boolean): Promise<VectorForm> {
   const before = await read(client);
   if (before[0] === null) await changing(client, RESTORE);
@@ -43,7 +43,7 @@ export async function ensureVectorForm(client: SqlClient, usePgvector: boolean):
   try {
     await changing(client, TAKE);
   } catch (error) {
-    // Not allowed, or its files don't fit this server: everything works without it.
+    // The role may not create it, or its files don't fit this server: everything works without it.
     if (!(error instanceof pg.DatabaseError)) throw error;
   }
   return readVectorForm(client);
@@ -56,7 +56,7 @@ async function read(runner: SqlRunner): Promise<Row> {
   return row;
 }
 
-/** Changes the column, unless another process has in the meantime. */
+/** Changes the column, unless another process has done so meanwhile. */
 async function changing(client: SqlClient, script: string): Promise<void> {
   await client.session(async (runner) => {
     await runner.run([BEGIN, commitDurably, once(`select pg_advisory_xact_lock(${CHANGING})`)]);

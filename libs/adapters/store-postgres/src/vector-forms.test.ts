@@ -1,6 +1,6 @@
 /**
- * The two forms of vectors side by side: pgvector and this library's own search give the same answers; and what happens when the
- * extension comes or goes while stores are open.
+ * The two forms of vectors side by side: pgvector and this library's own search give the same answers; and what happens when the extension
+ * is added or removed while stores are open.
  */
 
 import type { Lamport, TenantId } from '@tidemark/core';
@@ -18,7 +18,7 @@ const DIMENSION = 48;
 const COUNT = 400;
 const TOPICS = ['invoice', 'train', 'garden', 'login', 'coffee', 'thesis', 'roof'];
 
-/** The same for the same number; near each other for numbers with the same remainder. */
+/** Equal numbers give equal vectors; numbers with the same remainder give close ones. */
 const vectorOf = (n: number): Float32Array =>
   Float32Array.from(
     { length: DIMENSION },
@@ -89,7 +89,7 @@ describe('pgvector and the own search', () => {
 describe('the extension', () => {
   test('that comes later is taken: stores that are open go on, and the indexer makes the vectors anew', async () => {
     expect(await ensureVectorForm(own.client, true)).toBe('pgvector');
-    // This store still believes in bytes.
+    // This store still assumes bytes.
     expect(await answers(own.store, query(1, { words: '' }))).toEqual([]);
     expect(await embed(own.store)).toBe(COUNT);
     expect(await answers(own.store, query(1))).toEqual(await answers(withPgvector.store, query(1)));

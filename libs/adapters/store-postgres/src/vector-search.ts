@@ -1,7 +1,7 @@
 /**
- * Owns the exact search among a subject's vectors where there is no pgvector: the vectors are kept in this process, up to a
- * number of bytes, and read again when the subject's fingerprint has changed. Each search reads that first, so it finds what
- * is in the tables at that moment. Vectors are found by tenant and subject alone (I9).
+ * Owns the exact search among a subject's vectors where there is no pgvector. It caches vectors in this process, up to a number of bytes,
+ * and reads them again when the subject's fingerprint has changed. Each search reads the fingerprint first, so it finds what the tables
+ * hold at that moment. Vectors are found by tenant and subject alone (I9).
  */
 
 import type { RecallQuery } from '@tidemark/ports';
@@ -30,7 +30,7 @@ export interface Near {
 
 export class VectorSearch {
   readonly #maxBytes: number;
-  /** The longest unused first. */
+  /** In order of use, the longest unused first. */
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
 
@@ -38,7 +38,7 @@ export class VectorSearch {
     this.#maxBytes = maxBytes;
   }
 
-  /** The nearest, best first. */
+  /** Returns the nearest, best first. */
   async nearest(
     runner: SqlRunner,
     query: RecallQuery,
@@ -101,12 +101,12 @@ async function readAll(runner: SqlRunner, query: RecallQuery, model: string): Pr
 
 function vectorOf(row: Row): VectorRow {
   const bytes = Buffer.from(textAt(row, 4), 'base64');
-  // Copied to where a float may begin.
+  // Copied to an offset at which a float may begin.
   const vector = new Float32Array(new Uint8Array(bytes).buffer, 0, numberAt(row, 3));
   return { id: numberAt(row, 0), mark: numberAt(row, 1), kind: textAt(row, 2), vector };
 }
 
-/** Keeps the list at its best, in order; of equal ones the first to come stays first, which is the one with the lower id. */
+/** Inserts a match in order and drops the worst. Of equal ones the earlier stays first, which is the one with the lower id. */
 function insert(best: Near[], row: Near, limit: number): void {
   let at = best.length;
   while (at > 0 && best[at - 1]!.similarity < row.similarity) at -= 1;
@@ -114,7 +114,7 @@ function insert(best: Near[], row: Near, limit: number): void {
   if (best.length > limit) best.pop();
 }
 
-/** Four sums at a time: the processor does them side by side. */
+/** Four sums at a time, which the processor computes in parallel. */
 function product(a: Float32Array, b: Float32Array): number {
   const even = a.length - (a.length % 4);
   let first = 0;

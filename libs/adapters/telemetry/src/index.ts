@@ -1,4 +1,4 @@
-/** The door of @tidemark/telemetry. */
+/** Entry point of @tidemark/telemetry. */
 
 export { INSTRUMENTS, type InstrumentDescription, type InstrumentKind, SECONDS_BOUNDARIES } from './instruments.ts';
 export type { MetricPoint, MetricSnapshot } from './metric-snapshot.ts';

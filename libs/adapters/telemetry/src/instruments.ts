@@ -6,10 +6,10 @@ export type InstrumentKind = 'counter' | 'histogram' | 'gauge';
 
 export interface InstrumentDescription {
   readonly kind: InstrumentKind;
-  /** UCUM. */
+  /** Unit, in UCUM. */
   readonly unit: string;
   readonly description: string;
-  /** Its labels in the metrics endpoint: of attributes, these alone, since every value of a label is a time series. */
+  /** Its labels in the metrics endpoint. Other attributes are dropped, since every value of a label is a time series. */
   readonly labels: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   checkpoint_buffer_drain_latency_seconds: seconds('Time to flush the staged checkpoints of a worker.'),
   recovery_attempts_total: counter('Recoveries, by action: replay, compensate, fail.', ['action']),
   recovery_duration_seconds: seconds(
-    'From the end of a lost lease to the first checkpoint that the workflow commits after it, both as one coordinator projects them; not told where another coordinator took over meanwhile, or the workflow was left waiting.',
+    'From the end of a lost lease to the first checkpoint that the workflow commits after it, both as one coordinator projects them; not measured where another coordinator took over meanwhile, or the workflow was left waiting.',
   ),
   effect_validation_failures_total: counter('Recorded effect outcomes that their validator refused, by operation.', [
     'operation',
@@ -44,12 +44,12 @@ export const INSTRUMENTS: Readonly<Record<MetricName, InstrumentDescription>> = 
   projection_batch_seconds: seconds('Time to fold and write one batch of the projector.'),
   queue_held: gauge('1 while nothing of the queue is claimed; tenant * is all of them.', '1', ['definition', 'tenant']),
   pool_in_flight: gauge('Workflows of the pool in the hands of living workers.', '1', ['pool']),
-  pool_backlog: gauge('Workflows of the pool that could go on, and nobody has them.', '1', ['pool']),
+  pool_backlog: gauge('Workflows of the pool that could run, without a worker.', '1', ['pool']),
   pool_recovery_debt: gauge('Workflows of the pool that a dead worker had, and no other has yet.', '1', ['pool']),
   pool_demand: gauge('The sum of these three: for as many there must be workers.', '1', ['pool']),
   pool_busy_workers: gauge('Living workers that have something of the pool in flight.', '1', ['pool']),
-  pool_held: gauge('Workflows of the pool that could go on if their queue were not held.', '1', ['pool']),
-  pool_limited: gauge('Workflows of the pool that could go on if their limits were not reached.', '1', ['pool']),
+  pool_held: gauge('Workflows of the pool that could run if their queue were not paused.', '1', ['pool']),
+  pool_limited: gauge('Workflows of the pool that could run if their limits were not reached.', '1', ['pool']),
   pool_unassigned: gauge('Demand for which no pool is named.', '1'),
   pool_demand_age_ms: gauge('Age of the oldest look that these rest on.', 'ms'),
   pool_oldest_age_ms: gauge(

@@ -1,4 +1,7 @@
-/** Owns the values of all metrics at one moment, in a shape that says nothing of who keeps them. Cumulative: since the process began. */
+/**
+ * Owns the values of all metrics at one moment, in a shape that is independent of the registry. Values are cumulative since the process
+ * began.
+ */
 
 import type { MetricName } from '@tidemark/ports';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
@@ -6,9 +9,9 @@ import { INSTRUMENTS, type InstrumentKind, SECONDS_BOUNDARIES } from './instrume
 
 export interface MetricPoint {
   readonly labels: Readonly<Record<string, string>>;
-  /** Of a counter or a gauge; of a histogram the sum of all values. */
+  /** Value of a counter or a gauge; for a histogram the sum of all values. */
   readonly value: number;
-  /** Of a histogram: values up to each bound and above the one before it; last those above all. */
+  /** For a histogram: the number of values up to each bound and above the one before it; last of those above all. */
   readonly counts?: readonly number[];
 }
 
@@ -17,15 +20,15 @@ export interface MetricSnapshot {
   readonly kind: InstrumentKind;
   readonly unit: string;
   readonly description: string;
-  /** Of a histogram. */
+  /** For a histogram. */
   readonly bounds: readonly number[];
   readonly points: readonly MetricPoint[];
 }
 
-/** As `prom-client` tells it. */
+/** As `prom-client` returns it. */
 type Reported = MetricValue<string> & { readonly metricName?: string };
 
-/** Of those that were ever measured. */
+/** Metrics that were ever measured. */
 export function snapshotOf(metrics: readonly MetricObjectWithValues<MetricValue<string>>[]): readonly MetricSnapshot[] {
   return metrics.flatMap(({ name, values }) => {
     const { kind, unit, description } = INSTRUMENTS[name as MetricName];

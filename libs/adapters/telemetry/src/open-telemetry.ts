@@ -1,7 +1,7 @@
 /**
- * Owns the Telemetry port on the OpenTelemetry API. It brings no SDK: without one every call does nothing, at the cost
- * of a call. Attributes pass as they are given (ids and counts). Of an error that isn't Tidemark's, only its class, code
- * and stack frames are recorded: its message may quote a payload.
+ * Owns the Telemetry port on the OpenTelemetry API. It brings no SDK: without one every call does nothing, at the cost of a call.
+ * Attributes pass unchanged (ids and counts). For an error that isn't Tidemark's it records only class, code and stack frames: the message
+ * may quote a payload.
  */
 
 import {
@@ -25,7 +25,7 @@ import { INSTRUMENTS, type InstrumentKind, SECONDS_BOUNDARIES } from './instrume
 import { formatTraceParent, parseTraceParent } from './trace-parent.ts';
 
 export interface TelemetryOptions {
-  /** Default: the global one by the name `tidemark`. Register the SDK before opening. */
+  /** Default: the global tracer named `tidemark`. Register the SDK before opening. */
   readonly tracer?: Tracer;
   readonly meter?: Meter;
 }
@@ -57,8 +57,8 @@ export function openTelemetry(options: TelemetryOptions = {}): Telemetry {
 }
 
 /**
- * The telemetry of a process whose workflows have traces: what users' own instrumentation begins in a step or a call is below that in the
- * trace, as far as an SDK with a context manager is registered.
+ * Returns the telemetry of a process whose workflows have traces: spans that users' own instrumentation begins in a step or a call are
+ * children of its span, if an SDK with a context manager is registered.
  */
 export const tracing = (telemetry: Telemetry, traceRatio: number): Telemetry => ({ ...telemetry, traceRatio, within });
 
@@ -67,7 +67,7 @@ const PROBED = ROOT_CONTEXT.setValue(PROBE, true);
 const isProbe = (): boolean => context.active().getValue(PROBE) === true;
 
 function within<T>(traceParent: () => string, work: () => T): T {
-  // Without a context manager nothing is ever active, and nobody could find it.
+  // Without a context manager no span is ever active, so nobody could find it.
   if (!context.with(PROBED, isProbe)) return work();
   const span = parseTraceParent(traceParent());
   return span === undefined ? work() : context.with(trace.setSpanContext(context.active(), span), work);
@@ -79,7 +79,7 @@ interface Instruments {
   readonly gauges: ReadonlyMap<MetricName, Gauge>;
 }
 
-/** Each once, at the start: an instrument made twice would count apart. */
+/** Creates each instrument once, at the start: a second one would count apart. */
 function createInstruments(meter: Meter): Instruments {
   const counters = new Map<MetricName, Counter>();
   const histograms = new Map<MetricName, Histogram>();
@@ -104,7 +104,7 @@ function assured(name: MetricName, kind: InstrumentKind): MetricName {
 const apiAttributes = (attributes: Attributes | undefined): ApiAttributes | undefined =>
   attributes as ApiAttributes | undefined;
 
-/** The remote parent if one is named and readable, else whatever span is active where the user runs us. */
+/** The remote parent if one is named and readable, else the span that is active in the caller. */
 function parentContext(parent: string | undefined): Context {
   const remote = parent === undefined ? undefined : parseTraceParent(parent);
   return remote ? trace.setSpanContext(ROOT_CONTEXT, remote) : context.active();
@@ -146,7 +146,7 @@ function recordable(error: unknown): RecordedException {
   };
 }
 
-/** The frames alone: the head of a stack repeats the message, which may have many lines. */
+/** Returns the frames alone: the head of a stack repeats the message, which may have many lines. */
 const framesOf = (stack: string): string =>
   stack
     .split('\n')

@@ -1,6 +1,6 @@
 /**
  * Owns the Telemetry port as a Prometheus registry: every metric of the port with its declared labels, and exemplars that name a trace. It
- * keeps no spans. The text is OpenMetrics, since exemplars are in no older format. What goes elsewhere (OTLP) is told from the same registry.
+ * keeps no spans. The text is OpenMetrics, since older formats have no exemplars. Other exporters (OTLP) read the same registry.
  */
 
 import { invariant } from '@tidemark/core';
@@ -13,9 +13,9 @@ import { type MetricSnapshot, snapshotOf } from './metric-snapshot.ts';
 export interface PrometheusRegistry {
   readonly telemetry: Telemetry;
   readonly contentType: string;
-  /** All metrics, as a scrape takes them. */
+  /** All metrics, as a scrape receives them. */
   text(): Promise<string>;
-  /** All that was measured so far, for whoever sends it elsewhere. */
+  /** All measurements so far, for other exporters. */
   snapshot(): Promise<readonly MetricSnapshot[]>;
 }
 
@@ -55,7 +55,7 @@ function metricOf(name: MetricName, registry: Registry<OpenMetricsContentType>):
   return new Histogram({ ...given, buckets: [...SECONDS_BOUNDARIES], enableExemplars: true });
 }
 
-/** The metric's own labels alone: what else an attribute tells would be a time series for each value. */
+/** Keeps the metric's own labels alone: any other attribute would be a time series for each value. */
 function labelsOf(name: MetricName, attributes: Attributes = {}): Record<string, string> {
   const labels: Record<string, string> = {};
   for (const label of INSTRUMENTS[name].labels) {
@@ -67,13 +67,13 @@ function labelsOf(name: MetricName, attributes: Attributes = {}): Record<string,
 
 function labelled(name: MetricName, attributes: Attributes | undefined, trace: string | undefined) {
   const labels = labelsOf(name, attributes);
-  // `00-TRACE-SPAN-01`; the flag says that it is kept.
+  // `00-TRACE-SPAN-01`; the flag says that the trace is sampled.
   const [, trace_id, span_id, flags] = trace?.split('-') ?? [];
   if (trace_id === undefined || span_id === undefined || flags !== '01') return { labels };
   return { labels, exemplarLabels: { trace_id, span_id } };
 }
 
-/** Tells both. Spans and traces are the first's. */
+/** Reports to both. Spans and traces are the first's. */
 export const bothTelemetries = (first: Telemetry, second: Telemetry): Telemetry => ({
   ...first,
   count: (...reported) => {

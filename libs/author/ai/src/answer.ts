@@ -1,6 +1,6 @@
 /**
- * Owns what is recorded of an answer, and reading it back. Invariants: the same answer is recorded alike whether it came
- * whole or in a stream; what is read back is what the provider gave, but for headers and raw bodies, which are never kept.
+ * Owns what is recorded of an answer, and reading it back. Invariants: an answer is recorded alike whether it came whole or in a stream;
+ * reading it back gives what the provider gave, except headers and raw bodies, which are never stored.
  */
 
 import type {
@@ -20,7 +20,7 @@ import { base64, plain } from './plain-json.ts';
 import type { PricedUsage } from './price.ts';
 import { sound } from './sound-text.ts';
 
-/** A provider's answer, however it came. */
+/** A provider's answer, whole or from a stream. */
 export interface Parts {
   readonly content: readonly LanguageModelV4Content[];
   readonly structuredOutputText?: string | undefined;
@@ -31,10 +31,10 @@ export interface Parts {
   readonly response?: { readonly id?: string; readonly timestamp?: Date; readonly modelId?: string } | undefined;
 }
 
-/** What a model gives to the runtime. */
+/** The answer that a model returns to the runtime. */
 export type Answer = Omit<ModelAnswer, 'latencyMs' | 'costMicros'>;
 
-/** Of the form of `detail`. */
+/** In the form of `detail`. */
 const DETAIL_VERSION = 2;
 
 interface Detail {
@@ -133,7 +133,7 @@ const restored = ({ inputTokens, outputTokens, ...rest }: LanguageModelV4Usage):
 export const textOf = (content: readonly LanguageModelV4Content[]): string =>
   content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 
-/** Input that is no JSON, or goes past its bounds, stays the text that the model wrote: the tool's own schema refuses it. */
+/** Input that is no JSON, or exceeds its bounds, stays the text that the model wrote: the tool's own schema refuses it. */
 export function toolCallOf({ toolCallId, toolName, input }: LanguageModelV4ToolCall): ModelToolCall {
   return { id: toolCallId, name: toolName, input: parsed(input) };
 }
@@ -154,7 +154,7 @@ function saysSomething(part: LanguageModelV4Content): boolean {
   return part.type !== 'reasoning' || part.text !== '' || part.providerMetadata !== undefined;
 }
 
-/** What the model said stays as it is; what the provider adds to it may quote a request. */
+/** The model's words stay as they are; what the provider adds to them may quote a request. */
 function withCleanMetadata(part: LanguageModelV4Content, hidden: Hidden): LanguageModelV4Content {
   const { providerMetadata } = part;
   return providerMetadata === undefined ? part : { ...part, providerMetadata: hidden.clean(providerMetadata) };

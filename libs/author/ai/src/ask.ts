@@ -1,4 +1,4 @@
-/** Owns one question to a provider, whole or as a stream: an answer to record, or an error that says what is certain. */
+/** Owns one request to a provider, whole or as a stream: it returns an answer to record, or throws an error that says what is certain. */
 
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ModelContext } from '@tidemark/runtime';
@@ -9,10 +9,10 @@ import { callError, streamError } from './provider-error.ts';
 import { sound, soundPart } from './sound-text.ts';
 import { BrokenStream, isInterrupted, readStream } from './stream.ts';
 
-/** What a question needs beyond its content. */
+/** Options of a request beyond its content. */
 export interface Asker {
   readonly languageModel: LanguageModelV4;
-  /** Texts that are blacked out wherever they occur. */
+  /** Texts that are masked wherever they occur. */
   readonly secrets: readonly string[];
   readonly onPart?: ((part: LanguageModelV4StreamPart) => void) | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Owns how a prompt of the runtime is spelled for the SDK's provider interface: messages, tools, schema, settings. Invariant:
- * every setting is known and checked: what a provider would silently ignore is refused by its name.
+ * Owns translating a prompt of the runtime to the SDK's provider interface: messages, tools, schema, settings. Invariant: every setting is
+ * known and checked: one that a provider would silently ignore is refused by its name.
  */
 
 import type {
@@ -40,13 +40,13 @@ const settingsSchema = z
   })
   .partial();
 
-/** What a call may say beyond its messages. */
+/** Options of a call beyond its messages. */
 export type ModelSettings = z.input<typeof settingsSchema>;
 
-/** What is the same for each call of a model. */
+/** Options that all calls of a model share. */
 export interface Asking {
   readonly languageModel: SupportedModel;
-  /** Cap on the answer where the call says none; undefined: the provider's own. */
+  /** Cap on the answer where the call sets none; undefined: the provider's own. */
   readonly maxOutputTokens: number | undefined;
 }
 

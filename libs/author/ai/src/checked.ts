@@ -1,6 +1,6 @@
 /**
- * Owns how a value from a user is checked against a schema: field, value and place are named, and nothing else of it is
- * told. Must know nothing of what is checked.
+ * Owns checking a user's value against a schema: errors name the field, its kind and the place, and reveal nothing else of the value. Must
+ * know nothing of what is checked.
  */
 
 import { InvalidError } from '@tidemark/core';
@@ -9,7 +9,7 @@ import { PROBLEMS_SHOWN_COUNT, QUOTED_MAX_CHARS } from './limits.ts';
 
 /** Where a value comes from, for the error. */
 export interface Place {
-  /** Of the error: `prices-invalid`, … */
+  /** Code of the error: `prices-invalid`, … */
   readonly code: string;
   /** Begins the message: the file, the argument. */
   readonly what: string;
@@ -17,7 +17,7 @@ export interface Place {
   readonly remedy: string;
 }
 
-/** The value as the schema has it, or an `InvalidError` that names each field, what it is, and the place. */
+/** Returns the value as the schema has it, or throws an `InvalidError` that names each field, its kind, and the place. */
 export function checked<S extends z.ZodType>(schema: S, value: unknown, place: Place): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;

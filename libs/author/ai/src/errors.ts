@@ -1,7 +1,6 @@
 /**
- * Owns the errors of model calls: whether the provider certainly did nothing, and whether another attempt may help. Must
- * hold no key, no header and no request: what a provider says comes in as an excerpt alone, and its own error is never the
- * cause of one of these.
+ * Owns the errors of model calls: whether the provider certainly did nothing, and whether another attempt may help. Must hold no key, no
+ * header and no request: they contain a provider's words only as an excerpt, and never the provider's own error as their cause.
  */
 
 import { LimitError, UnavailableError } from '@tidemark/core';
@@ -21,19 +20,19 @@ export class ModelBusyError extends NotDoneError {
 /** It may have been answered, and paid for: the provider failed, or the network, or the answer can't be read. */
 export class ModelUnavailableError extends UnavailableError {}
 
-/** What had come when a stream broke. All of it is certain; that there is no more of it is not. */
+/** What had arrived when a stream broke. All of it is certain; that nothing was missing is not. */
 export interface Received {
   readonly text: string;
   readonly reasoning: string;
-  /** Whole ones: name and input were complete. */
+  /** Complete calls: name and input had arrived. */
   readonly toolCalls: readonly ModelToolCall[];
-  /** Undefined: the provider hadn't told yet. */
+  /** Undefined: the provider hadn't reported it yet. */
   readonly usage: Usage | undefined;
   /** The provider's own id of the answer. */
   readonly responseId: string | undefined;
 }
 
-/** The provider's answer broke off. It is not recorded as an answer: another attempt asks anew. */
+/** The provider's answer broke off. It is not recorded as an answer: another attempt sends the request again. */
 export class ModelStreamError extends UnavailableError {
   readonly received: Received;
 
@@ -45,9 +44,9 @@ export class ModelStreamError extends UnavailableError {
   }
 }
 
-/** It was answered, and paid for, and is too large to be recorded: nothing of it was. */
+/** It was answered, and paid for, but is too large to be recorded, so none of it was. */
 export class ModelAnswerTooLargeError extends LimitError {
-  /** `usage`: undefined where the answer was cut off before the provider told; then all that was reserved counts as spent. */
+  /** `usage`: undefined where the answer was cut off before the provider reported it; then all that was reserved counts as spent. */
   readonly received: Pick<Received, 'usage'>;
 
   /** `sizeBytes`: undefined where the answer was cut off. */
@@ -65,5 +64,5 @@ export class ModelAnswerTooLargeError extends LimitError {
 export const STREAM_BROKEN = 'model-stream-broken';
 export const STREAM_REFUSED = 'model-stream-refused';
 
-/** Codes after which no further attempt is made. Nor is one after a `LimitError`: a person is asked then. */
+/** Codes after which no further attempt is made. A `LimitError` ends the attempts as well: the workflow then needs a person. */
 export const FINAL_CODES: readonly string[] = ['model-refused', STREAM_REFUSED];

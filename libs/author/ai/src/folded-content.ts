@@ -1,6 +1,6 @@
 /**
- * Owns content that stands beside the answer's own text and tool calls: what those hold is stored as its place there, so that
- * each text is recorded once. Pure. Invariant: what is unfolded is what was folded, to the character.
+ * Owns content beside the answer's own text and tool calls: where it repeats those, only its place there is stored, so that each text is
+ * recorded once. Pure. Invariant: unfolding gives exactly what was folded.
  */
 
 import type { LanguageModelV4Content, LanguageModelV4Text, LanguageModelV4ToolCall } from '@ai-sdk/provider';
@@ -8,7 +8,7 @@ import type { Json } from '@tidemark/core';
 import type { ModelToolCall } from '@tidemark/runtime';
 import { FOLDED_MIN_CHARS } from './limits.ts';
 
-/** What is recorded of the answer besides. */
+/** The parts of the answer that are recorded besides. */
 export interface Said {
   readonly text: string;
   readonly toolCalls: readonly ModelToolCall[];
@@ -16,7 +16,7 @@ export interface Said {
 
 /** The next so many characters of the answer's text. */
 type FoldedText = Omit<LanguageModelV4Text, 'text'> & { readonly chars: number };
-/** Text, and by number the long texts in the recorded input; null: the recorded input itself, which is no JSON. */
+/** Text, and numbers that stand for the long texts in the recorded input; null: the recorded input itself, which is no JSON. */
 type Pieces = readonly (string | number)[] | null;
 type FoldedCall = Omit<LanguageModelV4ToolCall, 'input'> & { readonly pieces: Pieces };
 export type FoldedPart = LanguageModelV4Content | FoldedText | FoldedCall;

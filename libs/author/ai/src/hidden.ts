@@ -1,25 +1,25 @@
 /**
- * Owns that no key and no header of a provider comes into an error, a record or a log: what is known of them is blacked out
- * wherever it occurs, what looks like one as well. Must never throw, and never tell what it knows.
+ * Owns keeping keys and headers of a provider out of errors, records and logs: it masks known ones wherever they occur, and whatever looks
+ * like one. Must never throw, and never reveal what it knows.
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { EchoMask, maskSecrets } from '@tidemark/secrets';
 import { EXCERPT_MAX_CHARS, HEADERS_WAIT_MS, PROVIDER_TEXT_MAX_CHARS } from './limits.ts';
 
-/** What is hidden of one call. */
+/** The secrets of one call. */
 export interface Hidden {
-  /** A provider's own words, fit to be shown: one line, bounded, without secrets. */
+  /** A provider's own words, safe to show: one line, bounded, without secrets. */
   readonly excerpt: (text: string) => string;
-  /** The value without what is known to be secret; names of members stay. */
+  /** The value without known secrets; names of members stay. */
   readonly clean: <T>(value: T) => T;
 }
 
 type Headers = Readonly<Record<string, string | undefined>>;
 
 /**
- * Knows the headers of the call, those that the SDK's providers keep in their configuration, what the user names, and what
- * the environment holds under a name such as `…_API_KEY`.
+ * Knows the headers of the call, those in the configuration of the SDK's providers, the user's own texts, and the values of environment
+ * variables with names such as `…_API_KEY`.
  */
 export async function hiddenOf(
   model: unknown,
@@ -33,7 +33,7 @@ export async function hiddenOf(
       if (!HARMLESS.test(name) && typeof value === 'string') addHeader(known, value);
     }
   }
-  // The model's own name is a header of some gateways.
+  // Some gateways send the model's own name as a header.
   const names = namesOf(model);
   const mask = new EchoMask(
     [...known].filter((value) => !names.includes(value)),
@@ -46,11 +46,11 @@ export async function hiddenOf(
 }
 
 const MARK = '[hidden]';
-/** Headers that tell nothing. */
+/** Headers that reveal nothing. */
 const HARMLESS = /^(?:content-type|accept|user-agent)$/i;
 const SECRET_NAME = /(?:key|token|secret|password|passwd|credentials?)$/i;
 
-/** `Bearer KEY`: the key alone is as secret. */
+/** Of `Bearer KEY` the key alone is secret too. */
 function addHeader(known: Set<string>, value: string): void {
   known.add(value);
   for (const word of value.split(/[\s,;]+/)) known.add(word);
@@ -66,7 +66,7 @@ function namesOf(model: unknown): string {
   return `${String(provider)} ${String(modelId)}`;
 }
 
-/** The SDK's providers keep their headers, or a function that gives them, in `config.headers` of the model. */
+/** The SDK's providers keep their headers, or a function that returns them, in `config.headers` of the model. */
 async function configuredHeaders(model: unknown): Promise<Record<string, unknown>> {
   try {
     const config = (model as { readonly config?: { readonly headers?: unknown } } | null)?.config;

@@ -1,4 +1,4 @@
-/** The door of @tidemark/ai. */
+/** Entry point of @tidemark/ai. */
 
 export type { ModelSettings } from './call-options.ts';
 export {

@@ -1,6 +1,6 @@
 /**
- * Owns which models of the AI SDK are taken: those of the two newest interfaces. They differ in files alone, which this
- * library never sends by itself, and in what they may answer: so one reading of both does.
+ * Owns which models of the AI SDK are accepted: those of the two newest interfaces. They differ only in files, which this library never
+ * sends by itself, and in what they may answer, so one reader serves both.
  */
 
 import type { LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider';
@@ -8,7 +8,7 @@ import { InvalidError } from '@tidemark/core';
 
 export type SupportedModel = LanguageModelV3 | LanguageModelV4;
 
-/** The model under the newer interface. Throws `InvalidError` (`model-unsupported`) for an older one, and for none. */
+/** Returns the model under the newer interface. Throws `InvalidError` (`model-unsupported`) for an older one, and for anything else. */
 export function supported(languageModel: SupportedModel): LanguageModelV4 {
   const found = languageModel as Partial<LanguageModelV4> | null | undefined;
   const version: unknown = found?.specificationVersion;

@@ -1,7 +1,7 @@
 /**
- * Owns recording for code that uses the AI SDK already: generateText, streamText and the rest ask their model through the
- * step, and a later attempt gets what was recorded. Invariants: what the SDK gets is always what was recorded, so the first
- * attempt and every other see the same; a stream ends only when its answer is in the log.
+ * Owns recording for code that uses the AI SDK already: generateText, streamText and the rest call their model through the step, and a
+ * later attempt gets the recorded answer. Invariants: the SDK always gets the recorded answer, so the first attempt and every other see the
+ * same; a stream ends only when its answer is in the log.
  */
 
 import type {
@@ -25,7 +25,7 @@ export interface ModelCaller {
   modelCall(request: ModelRequest): Promise<ModelAnswer>;
 }
 
-/** For wrapLanguageModel({ model, middleware: tidemark(ctx) }), inside the step that `ctx` is of. */
+/** For wrapLanguageModel({ model, middleware: tidemark(ctx) }), inside the step of `ctx`. */
 export function tidemark(ctx: ModelCaller, options: ModelOptions = {}): LanguageModelV4Middleware {
   return {
     specificationVersion: 'v4',
@@ -37,7 +37,7 @@ export function tidemark(ctx: ModelCaller, options: ModelOptions = {}): Language
   };
 }
 
-/** Called when the model is really asked; what it gives hears the parts of that answer. */
+/** Called when the model is really called; the returned listener receives the parts of that answer. */
 type Listen = () => (part: LanguageModelV4StreamPart) => void;
 
 function requestOf(
@@ -64,7 +64,7 @@ function requestOf(
   };
 }
 
-/** All that identifies the question, as JSON: headers and signals are left out, files are there by their digests. */
+/** All that identifies the request, as JSON: without headers and signals, and with files as their digests. */
 function recorded(params: LanguageModelV4CallOptions): Omit<ModelRequest, 'model'> {
   const {
     prompt,
@@ -120,8 +120,8 @@ function resultOf(answer: ModelAnswer): LanguageModelV4GenerateResult {
 }
 
 /**
- * A stream that fails when the call does, from its first part on. The call itself must not: streamText would tell that to its
- * onError alone, and a step that reads the text would go on with none.
+ * Returns a stream whose first part fails when the call fails. The call itself must not fail: streamText would report that to its onError
+ * alone, and a step that reads the text would continue without any.
  */
 function recordedStream(
   ctx: ModelCaller,
@@ -137,12 +137,12 @@ function recordedStream(
   return { stream: live.stream };
 }
 
-/** What is shown of an answer while it comes. Whoever stops reading doesn't stop the call: it is paid for, and recorded. */
+/** What is shown of an answer while it comes. A reader that stops doesn't stop the call: it is paid for, and recorded. */
 class LiveStream {
   readonly stream: ReadableStream<LanguageModelV4StreamPart>;
   #controller: ReadableStreamDefaultController<LanguageModelV4StreamPart> | undefined;
   #shownCount = 0;
-  /** The model was asked again after parts of its first answer had been shown. */
+  /** The model was called again after parts of its first answer had been shown. */
   #isMixed = false;
 
   constructor() {
@@ -156,7 +156,7 @@ class LiveStream {
     });
   }
 
-  /** For one asking of the model. A second one is only heard while nothing of the first was shown. */
+  /** For one call of the model. A second one is only shown while nothing of the first was. */
   listen(): (part: LanguageModelV4StreamPart) => void {
     if (this.#shownCount > 0) this.#isMixed = true;
     return this.#isMixed ? () => {} : (part) => this.#come(part);

@@ -1,7 +1,4 @@
-/**
- * Owns a model that steps may call, over any provider of the AI SDK. Must not record, count or retry anything: the runtime
- * does.
- */
+/** Owns a model that steps may call, over any provider of the AI SDK. Must not record, count or retry anything: the runtime does. */
 
 import type { Tokenizer } from '@tidemark/core';
 import type { Model, RetryPolicy } from '@tidemark/runtime';
@@ -22,20 +19,20 @@ import {
 import { defaultPrices, type PriceTable } from './price-table.ts';
 
 export interface ModelOptions {
-  /** Counts what is sent; by the model's id by default. */
+  /** Counts the tokens of what is sent; by the model's id by default. */
   readonly tokenizer?: Tokenizer | undefined;
   /** The shipped prices by default. */
   readonly prices?: PriceTable | undefined;
   /**
-   * Cap on an answer in tokens, sent with each call that doesn't say otherwise, and reserved for it. By default nothing is
-   * sent, and 8,192 are reserved.
+   * Cap on an answer in tokens, sent with each call that sets no other, and reserved for it. By default nothing is sent, and 8,192 are
+   * reserved.
    */
   readonly maxOutputTokens?: number | undefined;
-  /** Of one call, in milliseconds; ten minutes by default. */
+  /** Time-out of one call, in milliseconds; ten minutes by default. */
   readonly timeoutMs?: number | undefined;
-  /** Over the defaults: 5 attempts, from 1 s doubling up to a minute. */
+  /** Overrides the defaults: 5 attempts, from 1 s doubling up to a minute. */
   readonly retry?: Partial<RetryPolicy> | undefined;
-  /** Texts that are blacked out in errors, besides the provider's headers and what looks like a key. */
+  /** Texts that are masked in errors, besides the provider's headers and whatever looks like a key. */
   readonly secrets?: readonly string[] | undefined;
 }
 
@@ -65,7 +62,7 @@ const optionsSchema = z
   })
   .partial();
 
-/** What the runtime knows of a model, but for asking it. */
+/** What the runtime knows of a model, except how to call it. */
 export function traitsOf(languageModel: SupportedModel, options: ModelOptions): Omit<Model, 'answer'> {
   const { provider, modelId } = languageModel;
   checked(optionsSchema, options, {
@@ -90,8 +87,8 @@ export function traitsOf(languageModel: SupportedModel, options: ModelOptions): 
 }
 
 /**
- * A model of an AI SDK provider, for `ctx.model`. Throws `InvalidError` (`model-unsupported`, `model-options-invalid`); the
- * error of a call with a setting that isn't known is `InvalidError` (`model-settings-invalid`).
+ * A model of an AI SDK provider, for `ctx.model`. Throws `InvalidError` (`model-unsupported`, `model-options-invalid`); a call with an
+ * unknown setting throws `InvalidError` (`model-settings-invalid`).
  */
 export function model(languageModel: SupportedModel, options: ModelOptions = {}): Model {
   const found = supported(languageModel);

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Json } from '@tidemark/core';
 
-/** As JSON has it; undefined for what JSON can't hold at all. */
+/** The value as JSON has it; undefined for what JSON can't hold at all. */
 export function plain(value: unknown): Json | undefined {
   const text = JSON.stringify(value, (_, member: unknown) => (typeof member === 'bigint' ? String(member) : member));
   return text === undefined ? undefined : (JSON.parse(text) as Json);
@@ -12,7 +12,7 @@ export function plain(value: unknown): Json | undefined {
 export const base64 = (data: string | Uint8Array): string =>
   typeof data === 'string' ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64');
 
-/** The value with every file's content as its digest: bytes and base64 of the same content come out alike. */
+/** The value with every file's content as its digest: bytes and base64 of the same content give the same. */
 export function withFileDigests(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withFileDigests);
   if (typeof value !== 'object' || value === null || value instanceof URL || value instanceof Date) return value;

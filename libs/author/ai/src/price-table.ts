@@ -1,7 +1,6 @@
 /**
- * Owns the table of prices: what is shipped, what a user puts over it, and finding a model in it under the names that
- * providers and gateways give it. Invariant: a price is never guessed from a similar name: the id itself, or the id without
- * its date.
+ * Owns the table of prices: the shipped ones, a user's overrides, and finding a model in it under the names that providers and gateways
+ * give it. Invariant: a price is never guessed from a similar name: the id itself counts, or the id without its date.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -11,15 +10,15 @@ import { PRICES_FILE_MAX_BYTES } from './limits.ts';
 import { costMicros, type Price, type PricedUsage, priceSchema } from './price.ts';
 import shipped from './prices.json' with { type: 'json' };
 
-/** Finds what a model costs. */
+/** Finds the price of a model. */
 export interface PriceTable {
-  /** Undefined where the model has no price, which is told once for each model. */
+  /** Undefined where the model has no price, which is reported once for each model. */
   readonly priceOf: (provider: string, modelId: string) => Price | undefined;
   /** Millionths of a US dollar, rounded up. */
   readonly costMicros: (provider: string, modelId: string, usage: PricedUsage) => number | undefined;
 }
 
-/** Told of a model without a price. */
+/** Called for a model without a price. */
 export type OnWarning = (warning: string) => void;
 
 const providerSchema = z.strictObject({
@@ -44,7 +43,7 @@ const overridesSchema = z.record(z.string(), priceSchema);
 /** By `provider/model`: `openai/gpt-5.5`. */
 export type PriceOverrides = Readonly<Record<string, Price>>;
 
-/** The shipped prices with others over them. Throws `InvalidError` (`prices-invalid`) that names field and value. */
+/** Returns the shipped prices with others over them. Throws `InvalidError` (`prices-invalid`) that names field and value. */
 export function priceTable(overrides: PriceOverrides = {}, onWarning: OnWarning = warnOfProcess): PriceTable {
   const place = {
     code: 'prices-invalid',
@@ -62,13 +61,13 @@ export function priceTable(overrides: PriceOverrides = {}, onWarning: OnWarning 
 }
 
 let shared: PriceTable | undefined;
-/** The shipped prices, one table for all who give none: a model without a price is told of once. */
+/** The shipped prices, one table for all callers without their own, so that a model without a price is reported once. */
 export function defaultPrices(): PriceTable {
   shared ??= priceTable();
   return shared;
 }
 
-/** The shipped prices with those of a file over them, which has the form of the library's own `prices.json`. */
+/** The shipped prices with those of a file over them; the file has the form of the library's own `prices.json`. */
 export async function loadPrices(file: string, onWarning: OnWarning = warnOfProcess): Promise<PriceTable> {
   const place = {
     code: 'prices-invalid',
@@ -140,7 +139,7 @@ const PREFIXED = /^([a-z0-9-]+)\/(.+)$/i;
 /** `-2025-08-07`, `-20250929`, `@20250929`, `-0709`, `-001`, `-latest`. A preview has prices of its own. */
 const DATED = /(?:[-@]\d{4}-\d{2}-\d{2}|[-@]\d{8}|-\d{3,4}|-latest)$/;
 
-/** What a model may be listed under, best first. */
+/** Names under which a model may be listed, best first. */
 function keysOf(provider: string, modelId: string): string[] {
   const names: [string, string][] = [
     [provider, modelId],

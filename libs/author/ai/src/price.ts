@@ -1,6 +1,6 @@
 /**
- * Owns what tokens cost: prices as providers list them, and the arithmetic, in whole numbers alone. Must know no provider.
- * Invariant: a cost is never understated: it is rounded up, and what a price doesn't say costs as plain input does.
+ * Owns the cost of tokens: prices as providers list them, and the arithmetic, in whole numbers alone. Must know no provider. Invariant: a
+ * cost is never understated: it is rounded up, and a missing price counts as that of plain input.
  */
 
 import { InvalidError } from '@tidemark/core';
@@ -8,9 +8,9 @@ import type { Usage } from '@tidemark/runtime';
 import { z } from 'zod';
 import { PRICE_DECIMALS_MAX_COUNT, PRICE_MAX_USD } from './limits.ts';
 
-/** Tokens of one call, with what the provider says of its prompt cache beyond the runtime's own account. */
+/** Tokens of one call, with the provider's counts of its prompt cache beyond the runtime's own account. */
 export interface PricedUsage extends Usage {
-  /** Of the input tokens: those that were written to the provider's prompt cache. */
+  /** Input tokens that were written to the provider's prompt cache. */
   readonly cacheWriteTokens?: number | undefined;
 }
 
@@ -45,7 +45,7 @@ export function costMicros(price: Price, usage: PricedUsage): number {
   const { input, cachedInput = input, cacheWrite = input, output } = rateFor(price, inputTokens);
   const cached = count(cachedInputTokens, 'cachedInputTokens');
   const written = count(cacheWriteTokens, 'cacheWriteTokens');
-  // Where a provider counts its cache beside the input, the input has nothing left of it.
+  // Where a provider counts its cache beside the input, the input has nothing of it.
   const plain = count(inputTokens, 'inputTokens') - cached - written;
   const total =
     (plain > 0n ? plain : 0n) * picos(input) +
@@ -78,7 +78,7 @@ function picos(value: number): bigint {
 
 const decimalsOf = (value: number): number => decimalText(value).split('.')[1]?.length ?? 0;
 
-/** As people write it. The shortest digits that give back the same number are the ones that were meant. */
+/** As people write it: the shortest digits that give back the same number. */
 function decimalText(value: number): string {
   const text = String(value);
   const [digits = '', exponent] = text.split('e-');

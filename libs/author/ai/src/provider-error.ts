@@ -1,6 +1,6 @@
 /**
- * Owns what a provider's error says: refused, busy, or nobody knows. Reads the SDK's errors by their fields, since several
- * copies of its classes may be loaded. Must not send anything.
+ * Owns the meaning of a provider's error: refused, busy, or unknown. Reads the SDK's errors by their fields, since several copies of its
+ * classes may be loaded. Must not send anything.
  */
 
 import {
@@ -15,26 +15,26 @@ import {
 import type { Hidden } from './hidden.ts';
 import { RETRY_AFTER_MAX_MS } from './limits.ts';
 
-/** Whose error it is. */
+/** The provider of the error. */
 export interface AskedModel {
   readonly provider: string;
   readonly modelId: string;
 }
 
-/** What is read of any error that a provider throws or streams. */
+/** The fields that are read of any error that a provider throws or streams. */
 interface Facts {
   readonly name: string;
   readonly message: string;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
-  /** The provider's own word for it: `context_length_exceeded`. */
+  /** The provider's own code: `context_length_exceeded`. */
   readonly reason: string | undefined;
   readonly isRetryable: boolean | undefined;
-  /** Of the network: `ECONNREFUSED`. */
+  /** Code of the network: `ECONNREFUSED`. */
   readonly networkCode: string | undefined;
 }
 
-/** Statuses by which a provider refuses before it does anything, and would again. */
+/** Statuses with which a provider refuses before it does anything, and would again. */
 const REFUSED: ReadonlySet<number> = new Set([
   400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 426, 431, 451,
 ]);
@@ -63,14 +63,14 @@ const MALFORMED_NAMES: ReadonlySet<string> = new Set([
   'AI_NoContentGeneratedError',
   'AI_TypeValidationError',
 ]);
-/** No connection was made, so nothing was asked. */
+/** No connection was established, so nothing was sent. */
 const UNSENT_CODES =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_.*|ERR_TLS_.*|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_.*)$/;
-/** Words of providers for what no later attempt mends. */
+/** Providers' words for errors that no later attempt mends. */
 const FINAL_REASON =
   /content[_-]?(?:filter|policy)|insufficient_quota|invalid_request|invalid_api_key|authentication|permission|model_not_found|context_length_exceeded|billing/;
 
-/** The error of a call that gave nothing. */
+/** The error of a call without an answer. */
 export function callError(model: AskedModel, error: unknown, hidden: Hidden): Error {
   const facts = factsOf(error);
   const text = textOf(model, facts, hidden);
@@ -151,7 +151,7 @@ function messageOf(error: unknown): string {
 /** Errors and the bodies in them are nested no deeper than this. */
 const DEPTH_MAX = 4;
 
-/** A short lower-case word alone: anything else might be something else. */
+/** A short lower-case word alone: other texts might contain anything. */
 function reasonOf(error: unknown, depth: number): string | undefined {
   if (typeof error !== 'object' || error === null || depth > DEPTH_MAX) return undefined;
   const { code, type, data, error: inner } = error as Record<string, unknown>;

@@ -1,13 +1,13 @@
 /**
- * Owns that what a provider gives can be stored: NUL and halves of surrogate pairs become U+FFFD where they enter. Invariant: a
- * text comes out alike whether it came whole or in pieces, also where a pair is cut between two of them.
+ * Owns making a provider's texts storable: NUL and halves of surrogate pairs become U+FFFD where they enter. Invariant: the result is the
+ * same whether a text came whole or in pieces, also where a pair is cut between two of them.
  */
 
 import type { LanguageModelV4Content, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { ANSWER_BOUNDS, parseJson } from '@tidemark/core';
 import { storableText } from '@tidemark/runtime';
 
-/** The value with sound texts and names; bytes, addresses and dates stay what they are. */
+/** The value with storable texts and names; bytes, addresses and dates stay. */
 export function sound<T>(value: T): T {
   if (typeof value === 'string') return storableText(value) as T;
   if (Array.isArray(value)) return value.map(sound) as T;
@@ -43,7 +43,7 @@ type Delta = Extract<LanguageModelV4StreamPart, { readonly delta: string }>;
 
 const isDelta = (part: LanguageModelV4StreamPart): part is Delta => 'delta' in part;
 
-/** The parts of one stream, sound. */
+/** Makes the parts of one stream storable. */
 export class SoundStream {
   /** By kind and id: a piece that ended in the first half of a pair, with that half alone. */
   readonly #held = new Map<string, Delta>();
@@ -59,7 +59,7 @@ export class SoundStream {
     return given === '' && isCut ? [] : [sound({ ...part, delta: given })];
   }
 
-  /** What no second half came for, before its block, or all of it, ends. */
+  /** Adds the halves that stayed alone, before their block, or the stream, ends. */
   #release(end: LanguageModelV4StreamPart): readonly Delta[] {
     const released = [...this.#held].filter(([, { id }]) => end.type === 'finish' || ('id' in end && end.id === id));
     for (const [name] of released) this.#held.delete(name);

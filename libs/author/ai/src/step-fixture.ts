@@ -1,6 +1,6 @@
 /**
- * Owns a stand-in for the runtime in tests: records each model call by its place in the step and its request, as JSON, and
- * gives the recorded answer to every later attempt. Must not be kinder than the runtime: what isn't JSON is lost.
+ * Owns a stand-in for the runtime in tests: records each model call by its place in the step and its request, as JSON, and returns the
+ * recorded answer to every later attempt. Must not be kinder than the runtime: what isn't JSON is lost.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -16,7 +16,7 @@ interface Recorded {
 export class FakeStep {
   readonly journal: Recorded[] = [];
   readonly deltas: ModelDelta[] = [];
-  /** How often a model was really asked. */
+  /** How often a model was really called. */
   asked = 0;
   readonly controller = new AbortController();
 

@@ -1,7 +1,6 @@
 /**
- * Owns reading a provider's stream: puts its pieces together into the same answer that would have come whole, and tells them
- * as they come. Invariant: an answer is one only when the provider has said that it is finished; else what had come is told
- * in the error, as what is certain.
+ * Owns reading a provider's stream: builds from its pieces the answer that would have come whole, and reports them as they come. Invariant:
+ * an answer counts only when the provider has said that it is finished; otherwise the error contains what had come, as what is certain.
  */
 
 import type { LanguageModelV4Content, LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider';
@@ -12,14 +11,14 @@ import { isOwnCall } from './folded-content.ts';
 import { ANSWER_MAX_BYTES } from './limits.ts';
 import { SoundStream } from './sound-text.ts';
 
-/** Whoever hears of a stream while it comes. */
+/** A listener to a stream while it comes. */
 export interface Listener {
   readonly onDelta: (delta: ModelDelta) => void;
-  /** Every part that was read, as it came but for what can't be stored; the last is `finish`. */
+  /** Receives every part that was read, made storable; the last is `finish`. */
   readonly onPart: (part: LanguageModelV4StreamPart) => void;
 }
 
-/** A stream that is no answer; `reason` is what the provider gave. */
+/** A stream without a complete answer; `reason` is the provider's error. */
 export class BrokenStream extends Error {
   readonly reason: unknown;
   readonly received: Received;
@@ -31,7 +30,7 @@ export class BrokenStream extends Error {
   }
 }
 
-/** Throws `BrokenStream`, `ModelAnswerTooLargeError`. Ends when the signal aborts, also where the provider doesn't. */
+/** Throws `BrokenStream`, `ModelAnswerTooLargeError`. Ends when the signal aborts, even if the provider doesn't. */
 export async function readStream(
   stream: ReadableStream<LanguageModelV4StreamPart>,
   signal: AbortSignal,
@@ -80,7 +79,7 @@ class GrowingAnswer {
 
   add(part: LanguageModelV4StreamPart, onDelta: Listener['onDelta']): void {
     this.#charCount += 'delta' in part ? part.delta.length : 0;
-    // No character takes less than a byte: what is too long already is not waited for.
+    // No character takes less than a byte: a text that is too long already fails at once.
     if (this.#charCount > ANSWER_MAX_BYTES) throw new ModelAnswerTooLargeError(undefined);
     switch (part.type) {
       case 'stream-start':
@@ -179,5 +178,5 @@ class GrowingAnswer {
   }
 }
 
-/** The provider's stream ended, and it didn't say that the answer is whole. */
+/** The provider's stream ended without saying that the answer is whole. */
 export const isInterrupted = ({ unified }: LanguageModelV4FinishReason): boolean => unified === 'interrupted';

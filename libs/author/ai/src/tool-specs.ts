@@ -1,4 +1,4 @@
-/** Owns making the AI SDK's tools known to a model that a step calls. What a tool does stays with the step. */
+/** Owns offering the AI SDK's tools to a model that a step calls. The step itself executes them. */
 
 import type { Json } from '@tidemark/core';
 import { InvalidError } from '@tidemark/core';
@@ -6,15 +6,14 @@ import type { ToolSpec } from '@tidemark/runtime';
 import { z } from 'zod';
 import { plain } from './plain-json.ts';
 
-/** As `tool({ description, inputSchema })` gives them, by name. */
+/** As `tool({ description, inputSchema })` returns them, by name. */
 export type AiSdkTools = Readonly<
   Record<string, { readonly description?: unknown; readonly inputSchema?: unknown; readonly type?: unknown }>
 >;
 
 /**
- * The tools as `ctx.model` takes them. Schemas may be zod's, or what the SDK's `jsonSchema` gives. Throws `InvalidError`
- * (`tool-unsupported`) that names the tool: one that the provider runs itself, a description that is a function, a schema
- * that gives no JSON schema.
+ * The tools as `ctx.model` takes them. Schemas may be zod's, or the SDK's `jsonSchema`. Throws `InvalidError` (`tool-unsupported`) that
+ * names the tool: one that the provider runs itself, a description that is a function, a schema without a JSON schema.
  */
 export async function aiSdkTools(tools: AiSdkTools): Promise<ToolSpec[]> {
   return Promise.all(

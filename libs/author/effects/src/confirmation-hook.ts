@@ -1,14 +1,14 @@
 /**
- * Owns the web hook by which a receiver confirms what it had accepted: from a request to a confirmation, and from what became of
- * that to a status that makes the sender send it again, or stop. Must not listen: it is a handler for the user's own server.
+ * Owns the web hook by which a receiver confirms a call that it had accepted: it turns a request into a confirmation, and the outcome into
+ * a status that makes the sender repeat it, or stop. Must not listen: it is a handler for the user's own server.
  *
- * Invariant: a 2xx is answered only when the confirmation counts.
+ * Invariant: it answers 2xx only when the confirmation counts.
  */
 
 import { ConflictError, InvalidError, type Json, TidemarkError } from '@tidemark/sdk';
 import { HOOK_RETRY_AFTER_S } from './limits.ts';
 
-/** What a receiver says of an effect that it had accepted under the token. */
+/** A receiver's report on an effect that it had accepted under the token. */
 export type HookConfirmation = {
   readonly workflow: string;
   readonly token: string;
@@ -22,13 +22,13 @@ export interface ConfirmationHookOptions {
     outcome: { readonly response: Json } | { readonly error: string },
   ) => Promise<void>;
   /**
-   * Checks that the request is genuine (its signature) and reads it. Throw `HookRefusedError` when it isn't; any other error
-   * means that it can't be read. Undefined: it is about nothing of ours, and is taken without effect.
+   * Checks that the request is genuine (its signature) and reads it. Throw `HookRefusedError` when it isn't; any other error means that it
+   * can't be read. Undefined: it concerns nothing of ours, and is accepted without effect.
    */
   readonly read: (request: Request) => HookConfirmation | undefined | Promise<HookConfirmation | undefined>;
 }
 
-/** The request is not genuine: nobody is told why. */
+/** The request is not genuine; the answer does not say why. */
 export class HookRefusedError extends TidemarkError {
   override readonly name = 'HookRefusedError';
 
@@ -38,9 +38,9 @@ export class HookRefusedError extends TidemarkError {
 }
 
 /**
- * A handler for any server that speaks the fetch API's `Request` and `Response`. Answers 204 when the confirmation counts (also
- * when it did before), 401, 400 (unreadable), 409 (it says otherwise than what stands, or the workflow has ended), 404 (no such
- * workflow), and 503 with `Retry-After` when it should be sent again: servers are away, or it has overtaken the effect itself.
+ * A handler for any server that speaks the fetch API's `Request` and `Response`. Answers 204 when the confirmation counts (also when it did
+ * before), 401, 400 (unreadable), 409 (it contradicts the recorded outcome, or the workflow has ended), 404 (no such workflow), and 503
+ * with `Retry-After` when the sender should repeat it: servers are unreachable, or it has overtaken the effect itself.
  */
 export const confirmationHook =
   ({ confirm, read }: ConfirmationHookOptions) =>
@@ -65,7 +65,7 @@ export const confirmationHook =
     }
   };
 
-/** Only codes are told: what a workflow holds is not the sender's business. */
+/** The answer has only codes: what a workflow holds is not the sender's business. */
 function statusOf(error: unknown): Response {
   if (error instanceof InvalidError && error.code === 'workflow-unknown') return answer(404, error.code);
   if (error instanceof InvalidError && error.code === 'token-unknown') return answer(503, error.code);

@@ -1,4 +1,4 @@
-/** Owns the context that tests call an effect with. */
+/** Owns the context with which tests call an effect. */
 
 import type { EffectContext, EffectKey } from '@tidemark/sdk';
 

@@ -1,7 +1,7 @@
 /**
- * Owns the table of keys, and each statement on it. One row a key, written in the transaction of the change it stands for,
- * so that both are there or neither. Locks: the primary key alone; an insert waits for another transaction's insert of the
- * same key to end. Must not begin or end transactions, but for the one text that commits within the time.
+ * Owns the table of keys, and each statement on it. Each key has a row, written in the transaction of its change, so that both exist or
+ * neither. Locks: the primary key alone; an insert waits for another transaction's insert of the same key to end. Must not begin or end
+ * transactions, except in the one text that commits within the time.
  */
 
 import { InvalidError } from '@tidemark/sdk';
@@ -11,11 +11,11 @@ import { sqlStateOf } from './sql-session.ts';
 /** A row that another transaction committed. */
 export interface RecordedEffect {
   readonly requestDigest: string;
-  /** JSON; null when the transaction was ended by the user's statements, before the response was there. */
+  /** JSON; null when the user's statements ended the transaction before the response was written. */
   readonly response: string | null;
 }
 
-/** The statement that makes the table. `schema` must exist. */
+/** Creates the table. `schema` must exist. */
 export const effectsTable = (schema = 'public'): string =>
   `create table if not exists ${tableName(schema)} (
   key text primary key,
@@ -25,7 +25,7 @@ export const effectsTable = (schema = 'public'): string =>
   done_at timestamptz not null default now()
 )`;
 
-/** Quoted, for texts: names can't be values. */
+/** Quotes a name for SQL: names can't be values. */
 export function tableName(schema: string): string {
   if (/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(schema)) return `"${schema}".tidemark_effects`;
   throw new InvalidError(
@@ -34,19 +34,19 @@ export function tableName(schema: string): string {
   );
 }
 
-/** Milliseconds become part of the text, so they are a whole number above 0. */
+/** Milliseconds become part of the text, so they must be a whole number above 0. */
 const whole = (ms: number): number => Math.max(1, Math.ceil(ms));
 
 /**
- * Begins. A statement, or a pause between two, that takes longer than the effect may take ends the transaction: a process
- * that was stopped must not hold the key for ever.
+ * Begins. A statement, or a pause between two, that takes longer than the effect may take ends the transaction: a stopped process must not
+ * hold the key forever.
  */
 export const beginWithin = (timeoutMs: number): string =>
   `begin isolation level read committed; set local statement_timeout = ${whole(timeoutMs)}; set local idle_in_transaction_session_timeout = ${whole(timeoutMs)}`;
 
 /**
- * Commits, if by the server's clock the transaction is not older than the effect may take; else fails. In one text, so that
- * nothing lies between the look and the commit.
+ * Commits, if by the server's clock the transaction is not older than the effect may take; else fails. It is one text, so that nothing lies
+ * between the check and the commit.
  */
 export const commitWithin = (timeoutMs: number): string =>
   `do $$ begin if clock_timestamp() > transaction_timestamp() + interval '${whole(timeoutMs)} milliseconds' then raise exception 'the effect took longer than its time-out of ${whole(timeoutMs)} ms' using errcode = 'query_canceled'; end if; end $$; commit`;
@@ -60,7 +60,7 @@ export class EffectRows {
     this.#table = tableName(schema);
   }
 
-  /** False: the key is there. Waits while another transaction that inserted it is open. */
+  /** False: the key exists. Waits while another transaction that inserted it is open. */
   async insert(connection: SqlConnection, key: string, operation: string, requestDigest: string): Promise<boolean> {
     const { rowCount } = await connection.query(
       `insert into ${this.#table} (key, operation, request_digest) values ($1, $2, $3) on conflict (key) do nothing`,
@@ -77,7 +77,7 @@ export class EffectRows {
     return (rows as RecordedEffect[])[0];
   }
 
-  /** False: the row isn't of this very transaction, which somebody ended in between. */
+  /** False: the row isn't of this transaction, which somebody ended in between. */
   async putResponse(connection: SqlConnection, key: string, response: string): Promise<boolean> {
     const { rowCount } = await connection.query(
       `update ${this.#table} set response = $2 where key = $1 and response is null and xmin = pg_current_xact_id()::xid`,
@@ -86,12 +86,12 @@ export class EffectRows {
     return rowCount === 1;
   }
 
-  /** Outside a transaction. Others may make it at the same time. */
+  /** Runs outside a transaction. Others may create it at the same time. */
   async createTable(connection: SqlConnection): Promise<void> {
     try {
       await connection.query(effectsTable(this.#schema));
     } catch (error) {
-      // Two that create at once: one of them is told so by the catalogue's own unique keys.
+      // Of two that create it at once, one fails by the catalogue's own unique keys.
       if (!['23505', '42P07', '42710'].includes(sqlStateOf(error))) throw error;
     }
   }

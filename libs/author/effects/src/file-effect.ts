@@ -1,6 +1,4 @@
-/**
- * Owns the effect that is a file, written once. Invariant: what is at the path and is something else is never touched.
- */
+/** Owns the effect that writes a file once. Invariant: another file at the path is never touched. */
 
 import { hash } from 'node:crypto';
 import path from 'node:path';
@@ -25,21 +23,21 @@ import { finalWhenRefused, RefusedError } from './refused-error.ts';
 type Awaitable<T> = T | Promise<T>;
 
 const receipt = z.object({
-  /** Absolute. */
+  /** Absolute path. */
   path: z.string(),
   sha256: z.string(),
   bytes: z.number().int().min(0),
 });
 
-/** What is recorded of a file that was written. */
+/** The record of a written file. */
 export type FileReceipt = z.infer<typeof receipt>;
 
-/** What a user says of a file. */
+/** A user's file effect. */
 export interface FileEffectSpec<Request extends Schema>
   extends Pick<EffectSpec<Request, typeof receipt>, 'operation' | 'request' | 'retry' | 'timeoutMs' | 'compensate'> {
-  /** Where; relative to the working folder of the process. Folders are made. */
+  /** Path; relative to the working folder of the process. Missing folders are created. */
   readonly path: (request: Parsed<NoInfer<Request>>) => string;
-  /** What, at most 64 MiB. The same for the same request, or a second attempt finds another content. */
+  /** Content, at most 64 MiB. It must be the same for the same request, or a second attempt finds another content. */
   readonly content: (request: Parsed<NoInfer<Request>>) => Awaitable<string | Uint8Array>;
 }
 
@@ -65,7 +63,7 @@ export function fileEffect<Request extends Schema>(spec: FileEffectSpec<Request>
     retry: spec.retry,
     timeoutMs: spec.timeoutMs,
     compensate: spec.compensate,
-    // By digest. Of a file that is something else nobody can tell whether it ever was this one.
+    // Compared by digest. Of a different file nobody can say whether it ever was this one.
     probe: async (_key, { request }) => {
       const planned = await plan(request);
       const found = await compare(planned.receipt.path, planned.bytes);
@@ -88,7 +86,7 @@ async function write(operation: string, file: string, bytes: Uint8Array, key: st
     outcome = await writeOnce(file, bytes, key);
   } catch (error) {
     const reason = REASONS[codeOf(error)] ?? (error instanceof Error ? error.message : String(error));
-    // The probe tells, or the call is repeated.
+    // The probe decides, or the call is repeated.
     throw new UnavailableError('file-unavailable', `${operation}: ${file}: ${reason}`, { path: file, cause: error });
   }
   if (outcome === 'other') throw otherContent(operation, file);
@@ -100,7 +98,7 @@ const otherContent = (operation: string, file: string): RefusedError =>
     { operation, path: file },
   );
 
-/** What a person can do something about. */
+/** Errors that a person can do something about. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the quota is used up',

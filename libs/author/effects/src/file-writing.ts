@@ -1,9 +1,9 @@
 /**
- * Owns writing a file once and durably. Invariants: under its name the file is whole from the first moment, and is never
- * replaced; when `writeOnce` resolves, content and name survive a power cut. Must know nothing of effects.
+ * Owns writing a file once and durably. Invariants: the file under its name is whole from the first moment, and is never replaced; when
+ * `writeOnce` resolves, content and name survive a power cut. Must know nothing of effects.
  *
- * Drafts lie in a hidden folder beside the file, one folder a key, so that the next call of the key finds and removes what a
- * dead one left, without a look at the rest of the folder.
+ * Drafts lie in a hidden folder beside the file, one folder per key, so that the next call of the key finds and removes a dead call's draft
+ * without reading the rest of the folder.
  */
 
 import { hash, randomUUID } from 'node:crypto';
@@ -13,10 +13,10 @@ import { codeOf, syncFolder, writeDurably } from '@tidemark/blob-fs/durable-file
 import { refuseLink } from '@tidemark/blob-fs/folder-root';
 import { DRAFT_ATTEMPTS_COUNT } from './limits.ts';
 
-/** What is at the path: nothing, the content, or something else. */
+/** State of the path: nothing, the content, or something else. */
 export type Found = 'nothing' | 'same' | 'other';
 
-/** `other`: something else is there, and stays. Throws the file system's errors. */
+/** `other`: a different file exists, and stays. Throws the file system's errors. */
 export async function writeOnce(file: string, bytes: Uint8Array, key: string): Promise<'written' | 'same' | 'other'> {
   const folder = path.dirname(file);
   const drafts = path.join(folder, `.tidemark-${hash('sha256', `${key} ${file}`).slice(0, 32)}`);
@@ -24,12 +24,12 @@ export async function writeOnce(file: string, bytes: Uint8Array, key: string): P
   const before = await compare(file, bytes);
   const outcome = before === 'nothing' ? await linkDraft(file, bytes, drafts) : before;
   if (outcome !== 'other') await syncFolders(folder, made);
-  // Whoever writes the same at this moment finds its draft gone, and the file there.
+  // Another writer of the same content finds its draft gone, and the file there.
   await rm(drafts, { recursive: true, force: true }).catch(() => undefined);
   return outcome;
 }
 
-/** Compares by content; what is no file is `other`. What is the same is made durable, whoever wrote it. */
+/** Compares by content; anything but a file is `other`. An equal file is made durable, whoever wrote it. */
 export async function compare(file: string, bytes: Uint8Array | { readonly sha256: string }): Promise<Found> {
   const wanted = bytes instanceof Uint8Array ? hash('sha256', bytes) : bytes.sha256;
   const found = await digestOf(file);
@@ -37,7 +37,7 @@ export async function compare(file: string, bytes: Uint8Array | { readonly sha25
   return found === wanted ? 'same' : 'other';
 }
 
-/** Undefined: nothing is there. */
+/** Undefined: it is missing. */
 async function digestOf(file: string): Promise<string | undefined> {
   try {
     const handle = await open(file, 'r');
@@ -68,7 +68,7 @@ async function linkDraft(file: string, bytes: Uint8Array, drafts: string): Promi
     } catch (error) {
       const found = await compare(file, bytes);
       if (found !== 'nothing') return found;
-      // Another call of the key removed the drafts; anything else is the file system's word.
+      // Another call of the key removed the drafts; any other error is the file system's.
       if (codeOf(error) !== 'ENOENT' || attempt === DRAFT_ATTEMPTS_COUNT) {
         await rm(draft, { force: true }).catch(() => undefined);
         throw error;
@@ -77,7 +77,7 @@ async function linkDraft(file: string, bytes: Uint8Array, drafts: string): Promi
   }
 }
 
-/** From the file's folder up to the one that names the first folder that was made. */
+/** The folders from the file's own up to the one that names the first created folder. */
 async function syncFolders(folder: string, made: string | undefined): Promise<void> {
   const last = made === undefined ? folder : path.dirname(made);
   for (let at = folder; ; at = path.dirname(at)) {

@@ -1,13 +1,13 @@
 /**
- * Owns what of a request is masked where its receiver sends it back: credentials in whatever is made of an answer, and every header's value
- * in an error, which only explains. Secret fields of the effect's request are the runtime's matter, for every effect alike.
+ * Owns masking parts of a request that its receiver sends back: credentials in everything made from an answer, and every header's value in
+ * an error, which only explains. The runtime masks secret fields of requests, for every effect alike.
  */
 
 import { EchoMask } from '@tidemark/secrets';
 import type { ReadyRequest } from './http-request.ts';
 
 const MARK = '[redacted]';
-/** Headers that tell nothing. */
+/** Headers that reveal nothing. */
 const HARMLESS: ReadonlySet<string> = new Set(['content-type', 'accept']);
 /** Headers and parameters of an address that hold credentials. */
 const CREDENTIAL =
@@ -15,14 +15,14 @@ const CREDENTIAL =
 const SCHEME = /^(?:bearer|basic|digest|token|apikey|negotiate)$/i;
 
 export interface HttpEcho {
-  /** Of an answer's text, before anything is made of it. */
+  /** Masks an answer's text, before anything else reads it. */
   readonly text: (text: string) => string;
   readonly headers: (headers: Headers) => Headers;
-  /** Of the beginning of an unwelcome answer. */
+  /** Masks the beginning of an unwelcome answer. */
   readonly excerpt: (text: string) => string;
 }
 
-/** `keyHeader`: of the idempotency key, which is none. */
+/** `keyHeader`: of the idempotency key, which is no secret. */
 export function echoOf({ url, headers }: Pick<ReadyRequest, 'url' | 'headers'>, keyHeader: string): HttpEcho {
   const sent = [...headers].filter(([name]) => !HARMLESS.has(name) && name !== keyHeader.toLowerCase());
   const parameters = [...url.searchParams].filter(([name]) => CREDENTIAL.test(name)).map(([, value]) => value);
@@ -36,10 +36,10 @@ export function echoOf({ url, headers }: Pick<ReadyRequest, 'url' | 'headers'>, 
   };
 }
 
-/** `Bearer abc` and `session=abc; other=def` are echoed in parts as well. */
+/** Receivers echo parts of `Bearer abc` and `session=abc; other=def` as well. */
 const partsOf = (value: string): readonly string[] => [value, ...value.split(/[\s;,=]+/)];
 
-/** The value, and what in it is secret by itself: no scheme, no cookie's name; of `Basic …` the password. */
+/** The value, and its parts that are secret alone: no scheme, no cookie's name; for `Basic …` the password. */
 function credentialsIn(value: string): readonly string[] {
   const words = value.split(/[\s;,]+/).filter((word) => !SCHEME.test(word));
   const given = words.map((word) => word.slice(word.indexOf('=') + 1 || 0) || word);

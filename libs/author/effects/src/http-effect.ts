@@ -1,6 +1,6 @@
 /**
- * Owns the effect that is an HTTP request with an idempotency key. Must hold no state: all that recovery needs is the key
- * and the request. Invariant: `NotDoneError` is thrown only for a call that certainly changed nothing.
+ * Owns the effect that is an HTTP request with an idempotency key. Must hold no state: all that recovery needs is the key and the request.
+ * Invariant: `NotDoneError` is thrown only for a call that certainly changed nothing.
  */
 
 import { ANSWER_BOUNDS, messageOf, parseJson } from '@tidemark/core';
@@ -29,7 +29,7 @@ import { finalWhenRefused } from './refused-error.ts';
 
 type Awaitable<T> = T | Promise<T>;
 
-/** What came back; credentials that were sent read `[redacted]` in it. */
+/** The response; credentials that were sent read `[redacted]` in it. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -38,17 +38,17 @@ export interface HttpAnswer {
   json(): unknown;
 }
 
-/** What a user says of an effect over HTTP. */
+/** A user's effect over HTTP. */
 export interface HttpEffectSpec<Request extends Schema, Response extends Schema>
   extends Pick<
     EffectSpec<Request, Response>,
     'operation' | 'kind' | 'request' | 'response' | 'retry' | 'timeoutMs' | 'confirm'
   > {
-  /** The request to send; nothing leaves the process here. It should be the same for the same input: receivers compare. */
+  /** The request to send; it sends nothing itself. It should be the same for the same input: receivers compare. */
   readonly send: (request: Parsed<NoInfer<Request>>) => Awaitable<HttpRequest>;
   /** What the answer means; default: its body as JSON. `pending(token)` where it is confirmed later. */
   readonly receive?: ((answer: HttpAnswer) => Answer<NoInfer<Response>>) | undefined;
-  /** How to ask whether the call of a key took place. */
+  /** How to find out whether the call of a key took place. */
   readonly probe?: HttpProbe<Given<NoInfer<Response>>> | undefined;
   /** The request that undoes it, sent with the key of the compensation. */
   readonly compensate?: { readonly send: (response: Parsed<NoInfer<Response>>) => Awaitable<HttpRequest> } | undefined;
@@ -56,7 +56,7 @@ export interface HttpEffectSpec<Request extends Schema, Response extends Schema>
   readonly keyHeader?: string | undefined;
   /** Default `plain`, which is common practice. */
   readonly keyFormat?: KeyFormat | undefined;
-  /** What a status of this receiver means, where it differs from the usual. */
+  /** The meaning of this receiver's statuses, where it differs from the usual. */
   readonly outcomes?: Readonly<Record<number, HttpOutcome>> | undefined;
   /** Default 4 MiB. A longer response fails the call, its outcome open. */
   readonly responseMaxBytes?: number | undefined;
@@ -65,7 +65,7 @@ export interface HttpEffectSpec<Request extends Schema, Response extends Schema>
 export interface HttpProbe<Response> {
   /** `key` is the key as the call sent it, without quotes. */
   readonly send: (key: string) => Awaitable<HttpRequest>;
-  /** Gets every answer, whatever its status, but for 5xx and 429, which say nothing of the call. */
+  /** Receives every answer, whatever its status, except 5xx and 429, which say nothing of the call. */
   readonly judge: (answer: HttpAnswer) => ProbeResult<Response>;
 }
 
@@ -98,7 +98,7 @@ export function httpEffect<Request extends Schema, Response extends Schema>(
   return finalWhenRefused(effect);
 }
 
-/** The two ways to send: a call, which acts and carries the key, and a question, which does neither. */
+/** The two ways to send: a call, which acts and carries the key, and a probe, which does neither. */
 class Exchange {
   readonly #operation: string;
   readonly #keyHeader: string;
@@ -114,7 +114,7 @@ class Exchange {
     this.#maxBytes = spec.responseMaxBytes ?? RESPONSE_MAX_BYTES;
   }
 
-  /** The answer of a call that was done; throws for any other. */
+  /** Returns the answer of a call that was done; throws for any other. */
   async call(make: () => Awaitable<HttpRequest>, { key, signal }: EffectContext): Promise<HttpAnswer> {
     const header = { name: this.#keyHeader, value: keyHeaderValue(key, this.#keyFormat) };
     const request = ready(this.#operation, await this.#made(make), header);
@@ -157,7 +157,7 @@ class Exchange {
   }
 }
 
-/** The text isn't quoted: it may be anything. */
+/** The error does not quote the text: it may be anything. */
 function parse(operation: string, status: number, text: string): unknown {
   try {
     return parseJson(text, 'the body', ANSWER_BOUNDS);

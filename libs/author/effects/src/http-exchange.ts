@@ -1,13 +1,13 @@
 /**
- * Owns one exchange over `fetch`: sending, the redirects of a GET, reading within a bound. Must not judge an answer.
- * Invariant: a method that may change something is sent once, to the address that was given.
+ * Owns one exchange over `fetch`: sending, the redirects of a GET, reading within a bound. Must not judge an answer. Invariant: a method
+ * that may change something is sent once, to the given address.
  */
 
 import { LimitError, NotDoneError, UnavailableError } from '@tidemark/sdk';
 import type { ReadyRequest } from './http-request.ts';
 import { EXCERPT_MAX_BYTES, REASON_MAX_CHARS, REDIRECTS_MAX_COUNT } from './limits.ts';
 
-/** Sends and gives the response, its body unread. Throws `NotDoneError` when it was certainly not sent. */
+/** Sends and returns the response, its body unread. Throws `NotDoneError` when it was certainly not sent. */
 export async function send(operation: string, request: ReadyRequest, signal: AbortSignal): Promise<Response> {
   if (signal.aborted) throw new NotDoneError(`${operation}: aborted before it was sent.`, { operation });
   const followed = request.method === 'GET' || request.method === 'HEAD';
@@ -17,7 +17,7 @@ export async function send(operation: string, request: ReadyRequest, signal: Abo
     const next = followed ? redirectOf(response, url) : undefined;
     if (next === undefined || hops === REDIRECTS_MAX_COUNT) return response;
     await response.body?.cancel();
-    // Another origin was not meant to see the key or the credentials.
+    // Another origin must not see the key or the credentials.
     if (next.origin !== url.origin) headers = new Headers();
     url = next;
   }
@@ -42,7 +42,7 @@ function redirectOf(response: Response, from: URL): URL | undefined {
   return next !== null && /^https?:$/.test(next.protocol) && next.username === '' ? next : undefined;
 }
 
-/** All of the body as text. Throws `LimitError` beyond `maxBytes`, `UnavailableError` when it is cut off. */
+/** Reads all of the body as text. Throws `LimitError` beyond `maxBytes`, `UnavailableError` when it is cut off. */
 export async function readWhole(
   operation: string,
   response: Response,
@@ -60,7 +60,7 @@ export async function readWhole(
   );
 }
 
-/** The beginning of the body, or what there is of it: it only explains. */
+/** Reads the beginning of the body, or what there is of it: it only explains. */
 export const readExcerpt = async (response: Response): Promise<string> =>
   (await read(response, EXCERPT_MAX_BYTES).catch(() => ({ text: '' }))).text;
 
@@ -77,7 +77,7 @@ async function read(response: Response, maxBytes: number): Promise<{ readonly te
   return { text: new TextDecoder().decode(bytes), more: size > maxBytes };
 }
 
-/** What a failed exchange means. The platform's error is not passed on: it may quote what was sent. */
+/** The error of a failed exchange. The platform's error is not passed on: it may quote the request. */
 function exchangeError(
   operation: string,
   url: URL | null,
@@ -102,7 +102,7 @@ function exchangeError(
 /** Errors of these codes come from the handshake, before a byte of the request is sent. */
 const HANDSHAKE = /^(?:UND_ERR_CONNECT_TIMEOUT$|ERR_TLS_|CERT_|UNABLE_TO_|ERR_SSL_WRONG_VERSION_NUMBER$)|_SIGNED_CERT/;
 
-/** A host that can't be reached may also end an established connection with such a code: only `connect` proves it. */
+/** A host that becomes unreachable may also end an established connection with such a code: only `connect` proves that nothing was sent. */
 function neverSent(cause: unknown): boolean {
   if (cause instanceof AggregateError) return cause.errors.length > 0 && cause.errors.every(neverSent);
   const { code, syscall, message } = cause as { code?: unknown; syscall?: unknown; message?: unknown };

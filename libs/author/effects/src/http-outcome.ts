@@ -1,6 +1,4 @@
-/**
- * Owns what a status says of a call: done, certainly not done, or unknown. Must not send anything.
- */
+/** Owns the meaning of a status for a call: done, certainly not done, or unknown. Must not send anything. */
 
 import { FatalError, NotDoneError, UnavailableError } from '@tidemark/sdk';
 import { EXCERPT_MAX_CHARS } from './limits.ts';
@@ -14,15 +12,14 @@ import { RefusedError } from './refused-error.ts';
 export type HttpOutcome = 'done' | 'not-done' | 'refused' | 'fatal' | 'unknown';
 
 /**
- * Statuses by which a receiver refuses before it acts (RFC 9110; 425: RFC 8470; 428, 429, 431: RFC 6585; 402: declined).
- * Not among them: 408, since proxies give it for a slow receiver as well; 409, which the draft of Idempotency-Key gives
- * while an earlier call of the key is at work, and many others when its result is there; 303 and 302, since a form that
- * was taken answers so; 503 and every other 5xx.
+ * Statuses with which a receiver refuses before it acts (RFC 9110; 425: RFC 8470; 428, 429, 431: RFC 6585; 402: declined). Not among them:
+ * 408, since proxies send it for a slow receiver as well; 409, which the draft of Idempotency-Key prescribes while an earlier call of the
+ * key is at work, and many receivers send when its result exists; 303 and 302, the answers to an accepted form; 503 and every other 5xx.
  */
 const REFUSED: ReadonlySet<number> = new Set([
   307, 308, 400, 401, 402, 403, 404, 405, 406, 407, 410, 411, 412, 413, 414, 415, 416, 417, 422, 426, 428, 431, 451,
 ]);
-/** Of these, another attempt may be taken: another connection, a little later. */
+/** After these another attempt is allowed: another connection, a little later. */
 const NOT_DONE: ReadonlySet<number> = new Set([421, 425, 429]);
 
 /** By the user's table, else by the status. */
@@ -34,7 +31,7 @@ export function outcomeOf(status: number, table: Readonly<Record<number, HttpOut
   return REFUSED.has(status) ? 'refused' : 'unknown';
 }
 
-/** The error of an outcome that isn't done. `excerpt` holds no secrets. */
+/** The error of an outcome other than done. `excerpt` holds no secrets. */
 export function outcomeError(
   operation: string,
   outcome: Exclude<HttpOutcome, 'done'>,

@@ -1,7 +1,6 @@
 /**
- * Owns what a user asks to be sent, made ready for `fetch`. All that is wrong with a request shows here, before anything
- * leaves the process. Invariant: no error holds a header's value, a body, or an address beyond its host; the platform's own
- * errors quote them, so they are not passed on.
+ * Owns preparing a user's request for `fetch`. Every fault of a request shows here, before anything leaves the process. Invariant: no error
+ * holds a header's value, a body, or an address beyond its host; the platform's own errors quote them, so they are not passed on.
  */
 
 import { NotDoneError } from '@tidemark/sdk';
@@ -25,7 +24,7 @@ export interface ReadyRequest {
   readonly body: string | Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** Throws `NotDoneError` that names what is wrong. `key` is the header of the idempotency key, if one is sent. */
+/** Throws `NotDoneError` that names the fault. `key` is the header of the idempotency key, if one is sent. */
 export function ready(
   operation: string,
   request: HttpRequest,

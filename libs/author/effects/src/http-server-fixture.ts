@@ -1,4 +1,4 @@
-/** Owns a real server of node:http that keeps what it saw and answers as the test says. */
+/** Owns a real server of node:http that records requests and answers as the test says. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** The door of the library: effects on the usual outside. */
+/** Entry point of the library: effects on the usual outside. */
 
 export {
   type ConfirmationHookOptions,

@@ -1,12 +1,12 @@
 /**
- * Owns how an effect's key travels in a header. Invariant: distinct keys have distinct forms, so a key with characters
- * that a header can't hold is never confused with another.
+ * Owns the form of an effect's key in a header. Invariant: distinct keys have distinct forms, so a key with characters that a header can't
+ * hold is never confused with another.
  */
 
 /** `plain`: the key itself. `structured`: quoted, a string of RFC 9651, as draft-ietf-httpapi-idempotency-key-header asks. */
 export type KeyFormat = 'plain' | 'structured';
 
-/** The key as a header can hold it: what isn't visible ASCII is percent-encoded, and so are `%`, `"` and `\`. */
+/** The key as a header can hold it: percent-encodes everything but visible ASCII, and `%`, `"` and `\`. */
 export const sentKey = (key: string): string =>
   key.replaceAll(/[^!#-$&-[\]-~]/gu, (char) =>
     [...new TextEncoder().encode(char)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),

@@ -1,11 +1,10 @@
 /**
- * Owns what the failure of a question means. Invariant: a probe never throws `NotDoneError`: that the question was not asked
- * says nothing of the call.
+ * Owns the meaning of a failed probe. Invariant: a probe never throws `NotDoneError`: that the probe was not sent says nothing of the call.
  */
 
 import { NotDoneError, UnavailableError } from '@tidemark/sdk';
 
-/** Asks; a question that could not be asked is an `UnavailableError` (`probe-not-asked`). */
+/** Sends the probe; when it could not be sent, throws an `UnavailableError` (`probe-not-asked`). */
 export async function question<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

@@ -1,6 +1,6 @@
 /**
- * Owns the error that is both certain and final, and how an effect's retry policy comes to know it. Invariant: what throws
- * it changed nothing.
+ * Owns the error that is both certain and final, and how an effect's retry policy learns of it. Invariant: a call that throws it changed
+ * nothing.
  */
 
 import { type Effect, NotDoneError, type Schema } from '@tidemark/sdk';
@@ -12,7 +12,7 @@ export class RefusedError extends NotDoneError {
   override readonly code = CODE;
 }
 
-/** The effect, tried no further after a `RefusedError`. */
+/** The effect, with a retry policy that stops at a `RefusedError`. */
 export function finalWhenRefused<Request extends Schema, Response extends Schema>(
   effect: Effect<Request, Response>,
 ): Effect<Request, Response> {

@@ -35,19 +35,19 @@ import {
   withConnection,
 } from './sql-session.ts';
 
-/** What a user says of a change in Postgres. */
+/** A user's change in Postgres. */
 export interface SqlEffectSpec<Request extends Schema, Response extends Schema>
   extends Pick<EffectSpec<Request, Response>, 'operation' | 'request' | 'response' | 'retry' | 'timeoutMs'> {
-  /** The pool of the database that is changed; asked for at each call, so it may be made late. */
+  /** The pool of the database to change; called for each call, so the pool may be created late. */
   readonly pool: () => SqlPool;
-  /** The change. What it returns is recorded with it; what it throws rolls it back. It must not end the transaction. */
+  /** The change. Its result is recorded with it; its error rolls it back. It must not end the transaction. */
   readonly run: (
     tx: SqlTransaction,
     request: Parsed<NoInfer<Request>>,
   ) => Given<NoInfer<Response>> | Promise<Given<NoInfer<Response>>>;
-  /** Takes it back, exactly once as well. */
+  /** Reverses the change, exactly once as well. */
   readonly undo?: ((tx: SqlTransaction, response: Parsed<NoInfer<Response>>) => unknown) | undefined;
-  /** Of the table `tidemark_effects`; default `public`. The table is made when it is missing. */
+  /** Schema of the table `tidemark_effects`; default `public`. The table is created when it is missing. */
   readonly schema?: string | undefined;
 }
 
@@ -67,7 +67,7 @@ export function sqlEffect<Request extends Schema, Response extends Schema>(
     call: async (request, context) => {
       const change = async (tx: SqlTransaction): Promise<Json> => {
         const response = toJson((await run(tx, request)) ?? null, `response of effect ${operation}`);
-        // Refused before the commit: what is done can't be undone by a refusal.
+        // Refused before the commit: a later refusal can't undo the change.
         effect.parseResponse(response);
         return response;
       };
@@ -83,7 +83,7 @@ export function sqlEffect<Request extends Schema, Response extends Schema>(
           await undo(tx, response);
           return null;
         };
-        // A key of its own, whatever key the compensation has: that of the change is taken.
+        // A key of its own, whatever key the compensation has: the change's key is taken.
         await once.apply(`${key} undo`, response, change, signal, effect.timeoutMs);
       },
     }),
@@ -103,7 +103,7 @@ class Once {
     this.#rows = rows;
   }
 
-  /** Changes, or gives what was recorded. */
+  /** Makes the change, or returns the recorded result. */
   apply(
     key: string,
     request: unknown,
@@ -124,10 +124,7 @@ class Once {
     });
   }
 
-  /**
-   * Takes the key as a call would, and lets go of it: so a call under way is waited for. What it can't know of is a call
-   * that begins later.
-   */
+  /** Takes the key as a call would, and releases it, which waits for a call under way. It can't know of a call that begins later. */
   probe(key: string, signal: AbortSignal, timeoutMs: number): Promise<ProbeResult<Json>> {
     return withConnection(this.#operation, this.#pool(), signal, async (connection) => {
       try {
@@ -147,7 +144,7 @@ class Once {
     });
   }
 
-  /** Begins. Undefined: the key is this transaction's; else what another recorded for it. */
+  /** Begins. Undefined: the key is this transaction's; else another call's record for it. */
   async #claim(
     connection: SqlConnection,
     key: string,
@@ -197,12 +194,12 @@ class Once {
     return response;
   }
 
-  /** The only place where an error leaves open what happened. */
+  /** The only place where an error leaves the outcome open. */
   async #commit(connection: SqlConnection, timeoutMs: number): Promise<void> {
     try {
       await connection.query(commitWithin(timeoutMs));
     } catch (error) {
-      // An answer of the server, other than its farewell, is the end of a transaction that was rolled back.
+      // An answer of the server, other than its farewell, ends a transaction that was rolled back.
       const { severity } = error as { severity?: unknown };
       if (severity === 'ERROR') throw this.#nothing(error);
       throw new UnavailableError(
@@ -213,7 +210,7 @@ class Once {
     }
   }
 
-  /** Before the commit is sent, whatever fails leaves nothing behind. */
+  /** Before the commit is sent, a failure leaves nothing behind. */
   async #certain<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();

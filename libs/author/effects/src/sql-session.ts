@@ -1,40 +1,40 @@
 /**
- * Owns the connection of one transaction: taken from the user's pool, given back usable or thrown away. Must hold no SQL of
- * the effect. Invariant: once the signal aborts, the connection is closed, so nothing that is under way can be committed.
+ * Owns the connection of one transaction: taken from the user's pool, returned usable or discarded. Must hold no SQL of the effect.
+ * Invariant: once the signal aborts, the connection is closed, so no transaction under way can commit.
  */
 
 import { NotDoneError } from '@tidemark/sdk';
 import { REASON_MAX_CHARS } from './limits.ts';
 
-/** What is used of a result. */
+/** The part of a result that is used. */
 export interface SqlResult {
   // biome-ignore lint/suspicious/noExplicitAny: as `pg` types a row, whose shape the statement alone knows.
   readonly rows: any[];
   readonly rowCount: number | null;
 }
 
-/** What is used of a connection; a `PoolClient` of `pg` is one. */
+/** The part of a connection that is used; a `PoolClient` of `pg` is one. */
 export interface SqlConnection {
   query(text: string, values?: unknown[]): Promise<SqlResult>;
   /** `true`: it can't be used again. */
   release(destroy?: boolean): void;
-  /** Where errors of a connection that is at rest are told. */
+  /** Receives errors of an idle connection. */
   on?(event: 'error', listener: (error: Error) => void): unknown;
   off?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-/** What is used of a pool; a `Pool` of `pg` is one. */
+/** The part of a pool that is used; a `Pool` of `pg` is one. */
 export interface SqlPool {
   connect(): Promise<SqlConnection>;
 }
 
-/** The transaction, for the user's statements. It ends with the function it was given to. */
+/** The transaction, for the user's statements. It ends with the function that received it. */
 export interface SqlTransaction {
   /** `$1`, `$2` … stand for the values. */
   query(text: string, values?: unknown[]): Promise<SqlResult>;
 }
 
-/** Runs `use` on a connection of its own. Throws `NotDoneError` when there is none to be had. */
+/** Runs `use` on a connection of its own. Throws `NotDoneError` when the pool has none. */
 export async function withConnection<T>(
   operation: string,
   pool: SqlPool,
@@ -42,15 +42,15 @@ export async function withConnection<T>(
   use: (connection: SqlConnection) => Promise<T>,
 ): Promise<T> {
   const connection = await connect(operation, pool, signal);
-  // A connection that dies between two statements says so by an event, which without a listener would end the process. The
-  // next statement fails by itself.
+  // A connection that dies between two statements emits an event, which without a listener would end the process. The next statement fails
+  // by itself.
   const onError = (): void => undefined;
   connection.on?.('error', onError);
   let held = true;
   const giveBack = (destroy: boolean): void => {
     if (!held) return;
     held = false;
-    // One that is thrown away may say so still.
+    // A discarded connection may still emit one.
     if (!destroy) connection.off?.('error', onError);
     connection.release(destroy);
   };
@@ -94,7 +94,7 @@ async function connect(operation: string, pool: SqlPool, signal: AbortSignal): P
 export const reasonOf = (error: unknown): string =>
   String(error instanceof Error ? error.message || error.name : error).slice(0, REASON_MAX_CHARS);
 
-/** The five characters by which Postgres says what went wrong; empty for an error of another origin. */
+/** Postgres' five-character code of an error; empty for an error of another origin. */
 export const sqlStateOf = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : '';

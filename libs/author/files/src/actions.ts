@@ -1,5 +1,5 @@
 /**
- * Owns what the journaled effects of a step say in the execution log: a line for each model call, tool call, written file and other
+ * Owns the lines that a step's journaled effects add to the execution log: one for each model call, tool call, written file and other
  * effect. Pure.
  */
 
@@ -15,13 +15,13 @@ export type Effect = Answer<'GET /v1/workflows/{workflow}/effects'>['effects'][n
 /** One line of the log. */
 export interface LogEntry {
   readonly line: LogLine;
-  /** Of a journaled effect: its result is what the effect answered, and is written shortened. */
+  /** Of a journaled effect, whose response is written shortened. */
   readonly isAction: boolean;
 }
 
 /** As the runtime journals it. */
 const MODEL_OPERATION = 'model';
-/** Begins the operation of a tool that only answers. */
+/** Prefix of the operation of a tool that only answers. */
 const TOOL_PREFIX = 'tool.';
 
 const modelAnswer = z.object({
@@ -35,11 +35,11 @@ const fileReceipt = z.strictObject({ path: z.string(), sha256: z.string(), bytes
 const answerOf = ({ operation, response }: Effect) =>
   operation === MODEL_OPERATION ? modelAnswer.safeParse(response).data : undefined;
 
-/** Ids of the calls that models asked for. */
+/** Ids of the calls that models requested. */
 export const toolCallIds = (effects: readonly Effect[]): ReadonlySet<string> =>
   new Set(effects.flatMap((effect) => (answerOf(effect)?.toolCalls ?? []).map(({ id }) => id)));
 
-/** `calls`: of the whole run. A viewer who may not see content is told the status in place of the result, and no tokens. */
+/** `calls`: of the whole run. A viewer who may not see content gets the status in place of the result, and no tokens. */
 export function actionEntry(step: string | null, effect: Effect, calls: ReadonlySet<string>): LogEntry {
   const { at, operation, idempotency_key, task, status } = effect;
   const line = {
@@ -63,7 +63,7 @@ export function actionEntry(step: string | null, effect: Effect, calls: Readonly
   return { line: isToolCall(effect, calls) ? { ...line, action: 'tool_call' } : line, isAction: true };
 }
 
-/** A call that a model asked for is journaled under the call's id and a digest of what it asks. */
+/** A call that a model requested is journaled under the call's id and a digest of its request. */
 function isToolCall({ operation, idempotency_key: key }: Effect, calls: ReadonlySet<string>): boolean {
   const [, id] = /:([^:]+)-[0-9a-f]+$/.exec(key) ?? [];
   return operation.startsWith(TOOL_PREFIX) || (id !== undefined && calls.has(id));

@@ -1,6 +1,6 @@
 /**
- * Owns which files a run becomes, and what is in them. An output is a file of its own, below its run's name, whose
- * `sha256sum` is the recorded checksum. Pure.
+ * Owns which files show a run, and their content. An output has a file of its own, below its run's name, whose `sha256sum` is the recorded
+ * checksum. Pure.
  */
 
 import { createHash } from 'node:crypto';
@@ -52,13 +52,13 @@ function runState(view: RunView, pathOf: PathOf): RunState {
   };
 }
 
-/** Of the step to do, from 1; 0 before the first, one more than there are where none is left. */
+/** Number of the next step, from 1; 0 before the first, one more than there are when none is left. */
 function stepNumber({ status, stepNames, currentStep }: RunView): number {
   if (status === 'new') return 0;
   return currentStep === null ? stepNames.length + 1 : stepNames.indexOf(currentStep) + 1;
 }
 
-/** Of all that a step has done in the run: its first start, its last end. */
+/** Times of all that a step did in the run: its first start, its last end. */
 function stepState(view: RunView, step: string, pathOf: PathOf): StepState {
   const done = view.done.filter((one) => one.step === step);
   const pending = view.pending.filter((one) => one.step === step);
@@ -104,13 +104,13 @@ function success(view: RunView, pathOf: PathOf): LastSuccessFile | undefined {
   };
 }
 
-/** Texts as they are, all else as canonical JSON: the bytes that the checksum is of. */
+/** Texts as they are, all else as canonical JSON: the bytes of the checksum. */
 export const outputText = (output: Json): string => (typeof output === 'string' ? output : canonicalJson(output));
 
 export const outputPath = (workflow: string, { name, output }: Pick<DoneStep, 'name' | 'output'>): string =>
   `outputs/${pathName(workflow)}/${pathName(name)}.${typeof output === 'string' ? 'txt' : 'json'}`;
 
-/** A name that is one part of a path on every system (Windows drops dots at its end, and has devices), and no other name's. */
+/** A name that is one part of a path on every system (Windows drops dots at its end, and has devices), and distinct from other names. */
 export function pathName(name: string): string {
   const plain = name.replace(/[^A-Za-z0-9._-]/g, '_').replace(/^\.+|\.+$/g, '_');
   if (plain === name && plain.length <= NAME_MAX_CHARS && isNameWithin(plain)) return plain;

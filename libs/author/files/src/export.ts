@@ -1,4 +1,4 @@
-/** Owns the export: a folder made once what a run's rows say. Must not follow anything. */
+/** Owns the export: a folder written once from a run's rows. Must not follow anything. */
 
 import type { Client } from '@tidemark/client';
 import { InvalidError } from '@tidemark/core';
@@ -14,19 +14,18 @@ export interface ExportOptions extends FolderOptions {
   readonly client: Client;
   readonly shown: Shown;
   readonly folder: string;
-  /** All steps of the definition in order; without, those that have come up. */
+  /** All steps of the definition in order; without it, those that have occurred. */
   readonly stepNames?: readonly string[] | undefined;
   readonly records?: ReadRecords | undefined;
-  /** Takes what others wrote to the folder; without, it stays there and is told. */
+  /** Takes over what others wrote to the folder; without it, that stays there and is reported. */
   readonly back?: WayBack | undefined;
   readonly find?: FindSecrets | undefined;
   readonly onReport?: OnReport | undefined;
 }
 
 /**
- * Writes the files of a run. Throws `InvalidError` (`workflow-unknown`), `ConfigError` (`files-in-use`, `files-newer`,
- * `files-no-folder`), `UnavailableError` (`files-unavailable`), and what the
- * client throws.
+ * Writes the files of a run. Throws `InvalidError` (`workflow-unknown`), `ConfigError` (`files-in-use`, `files-newer`, `files-no-folder`),
+ * `UnavailableError` (`files-unavailable`), and what the client throws.
  */
 export async function exportFiles(options: ExportOptions): Promise<RunView> {
   const reader = new RunReader(options.client, options.stepNames);

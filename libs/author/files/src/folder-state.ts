@@ -1,6 +1,6 @@
 /**
- * Owns what a folder remembers of itself beside the five files: whose run it shows, and what from outside has been taken.
- * It saves work and tells runs apart; that nothing is taken twice follows from the keys under which it is taken.
+ * Owns what a folder records of itself beside the five files: the run that it shows, and what was taken over from outside. This saves work
+ * and distinguishes runs; the keys of what is taken over prevent doubles.
  */
 
 import { ConfigError, parseJson } from '@tidemark/core';
@@ -16,7 +16,7 @@ const schema = z.object({ version: z.literal(VERSION), run: z.string().nullable(
 
 export class FolderState {
   readonly #folder: FilesFolder;
-  /** The run whose files these are. */
+  /** The run of these files. */
   run: string | null;
   readonly #taken: Set<string>;
 
@@ -46,7 +46,7 @@ export class FolderState {
   }
 }
 
-/** Undefined for one that can't be read. Throws `ConfigError` (`files-newer`). */
+/** Undefined for an unreadable one. Throws `ConfigError` (`files-newer`). */
 export async function loadState(folder: FilesFolder): Promise<FolderState | 'corrupt'> {
   const text = await folder.read(FOLDER_STATE);
   if (text === undefined) return new FolderState(folder, null, []);

@@ -1,9 +1,9 @@
 /**
- * Owns a folder of files that others read at any moment: who may write it (one process), how (a temporary file, then its
- * new name), and what is set aside. Must not know what the files mean.
+ * Owns a folder of files that others read at any moment: who may write it (one process), how (a temporary file, then its new name), and
+ * what is set aside. Must not know what the files mean.
  *
- * F1 A reader sees a file as it was or as it is, never half of one.
- * F2 Nothing that somebody else wrote is thrown away: what is replaced against its writer's will is set aside first.
+ * F1 A reader sees a file's old or new content, never half of one.
+ * F2 Nothing that somebody else wrote is discarded: before a file is replaced against its writer's will, it is set aside.
  * F3 Nothing outside of the folder is read or written, and no link in it is followed (see folder-root.ts).
  */
 
@@ -20,7 +20,7 @@ const LOCK = '.tidemark-files.lock';
 const DRAFTS = '.tidemark-files.drafts';
 
 export interface FolderOptions {
-  /** How a new file is written, so that it outlives the machine; tests let it fail. */
+  /** Writes a new file so that it outlives the machine; tests make it fail. */
   readonly writeFile?: ((file: string, bytes: Uint8Array) => Promise<void>) | undefined;
 }
 
@@ -28,7 +28,7 @@ export class FilesFolder {
   readonly path: string;
   readonly #root: FolderRoot;
   readonly #lock: DatabaseSync;
-  /** Files that were replaced a moment ago, still open, and how much of each was read. */
+  /** Recently replaced files, still open, and how much of each was read. */
   readonly #late = new Map<string, { readonly old: FileHandle; readonly bytes: number }>();
 
   constructor(root: FolderRoot, lock: DatabaseSync) {
@@ -38,20 +38,20 @@ export class FilesFolder {
   }
 
   /**
-   * Undefined where there is none. Throws `UnavailableError` (`files-unavailable`), `LimitError` (`file-too-large`), `InvalidError`
-   * (`path-linked`, `path-not-plain`, `path-outside`), as all that follow.
+   * Undefined where there is none. This and the following throw `UnavailableError` (`files-unavailable`), `LimitError` (`file-too-large`),
+   * `InvalidError` (`path-linked`, `path-not-plain`, `path-outside`).
    */
   read(name: string): Promise<string | undefined> {
     return textIn(this.#root, name);
   }
 
-  /** Differs once the file was written anew; empty where there is none. */
+  /** Changes when the file is rewritten; empty where there is none. */
   async changeOf(name: string): Promise<string> {
     const found = await guarded(this.path, () => this.#root.stat(name));
     return found === undefined ? '' : `${found.ino}-${found.size}-${found.mtimeNs}`;
   }
 
-  /** Makes the file what is given, at once; false when it was so already. */
+  /** Replaces the file's content at once; false when it was the same already. */
   async write(name: string, text: string): Promise<boolean> {
     if ((await this.read(name)) === text) return false;
     await guarded(this.path, () => this.#root.write(name, Buffer.from(text)));
@@ -59,8 +59,8 @@ export class FilesFolder {
   }
 
   /**
-   * Makes the file what `change` makes of it. Others may append to it at the same time: what came in between is read first,
-   * and what reaches the old file once it was replaced is added to the new one by the next call.
+   * Replaces the file's content by the result of `change`. Others may append to it at the same time: what came in between is read first,
+   * and the next call adds to the new file whatever still reached the old one.
    */
   async replace(name: string, change: (text: string | undefined) => string): Promise<void> {
     const late = await this.#lateText(name);
@@ -80,7 +80,7 @@ export class FilesFolder {
     }
   }
 
-  /** What was appended to the file that was replaced last. */
+  /** Text that was appended to the last replaced file. */
   async #lateText(name: string): Promise<string> {
     const late = this.#late.get(name);
     if (late === undefined) return '';
@@ -96,7 +96,7 @@ export class FilesFolder {
     }
   }
 
-  /** Gives the file another name within the folder; what is there already is never overwritten. Returns the name. */
+  /** Renames the file within the folder; never overwrites an existing one. Returns the name. */
   move(name: string, to: string): Promise<string> {
     return guarded(this.path, () => this.#root.move(name, to));
   }
@@ -110,18 +110,18 @@ export class FilesFolder {
 }
 
 /**
- * Takes the folder for writing; made when absent. The lock is the operating system's, so it goes with its process. Throws
+ * Locks the folder for writing; creates it when it is missing. The lock is the operating system's, so it ends with its process. Throws
  * `ConfigError` (`files-in-use`, `files-no-folder`), `UnavailableError` (`files-unavailable`), `InvalidError` (`path-linked`).
  */
 export async function openFolder(folder: string, { writeFile }: FolderOptions = {}): Promise<FilesFolder> {
   const full = path.resolve(folder);
   const root = await guarded(full, () => FolderRoot.open(full, { drafts: DRAFTS, writeNew: writeFile, makes: true }));
   if (root === undefined) throw unavailable(full, 'it is gone', undefined);
-  // Looked at, and not opened: closing it would free the lock of another holder in this process (POSIX).
+  // Inspected without opening: closing the file would free the lock of another holder in this process (POSIX).
   await guarded(full, () => refuseLink(path.join(root.path, LOCK)));
   const lock = lockFolder(root.path);
   try {
-    // Whoever left drafts is dead: this process has the lock.
+    // Writers of older drafts are dead: this process has the lock.
     await guarded(full, () => root.tidy());
     return new FilesFolder(root, lock);
   } catch (error) {
@@ -150,7 +150,7 @@ function lockFolder(folder: string): DatabaseSync {
 
 const SQLITE_BUSY = 5;
 
-/** For whoever only reads a folder, and may not write it. */
+/** For a process that only reads a folder, and may not write it. */
 export async function readIn(folder: string, name: string): Promise<string | undefined> {
   const root = await guarded(folder, () => FolderRoot.open(folder, { drafts: DRAFTS, makes: false }));
   return root && textIn(root, name);
@@ -159,10 +159,10 @@ export async function readIn(folder: string, name: string): Promise<string | und
 const textIn = async (root: FolderRoot, name: string): Promise<string | undefined> =>
   (await guarded(root.path, () => root.read(name, FILE_MAX_BYTES)))?.toString('utf8');
 
-/** A sum to know a text by. */
+/** A digest that identifies a text. */
 export const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** What a person can do something about. */
+/** Errors that a person can do something about. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the quota is used up',

@@ -1,6 +1,6 @@
 /**
- * Owns the formats of the five files, as schemas. What is written has exactly the members of the types; what is read may have more, since
- * scripts add their own, and may lack what isn't needed to know which run and step it is about. Must not touch files.
+ * Owns the formats of the five files, as schemas. Written files have exactly the members of the types; read files may have more, since
+ * scripts add their own, and may lack those that don't identify the run and step. Must not touch files.
  */
 
 import { InvalidError, messageOf, parseJson, parseLenient, parseTime } from '@tidemark/core';
@@ -64,19 +64,19 @@ export const lastSuccessFileSchema = z.looseObject({
 });
 export type LastSuccessFile = z.infer<typeof lastSuccessFileSchema>;
 
-/** What a reader makes of a file's text: its value and what was overlooked in it (a trailing comma, comments), or why it has none. */
+/** A parsed text: its value and the tolerated slips in it (a trailing comma, comments), or the reason why it has no value. */
 export type Read<T> =
   | { readonly ok: true; readonly value: T; readonly overlooked: readonly string[] }
   | { readonly ok: false; readonly problem: string };
 
-/** Slips that cost nothing are overlooked: agents write these files too. */
+/** Tolerates harmless slips: agents write these files too. */
 export function readJson<T>(text: string, schema: z.ZodType<T>): Read<T> {
   let value: unknown;
   let overlooked: readonly string[] = [];
   try {
     value = parseJson(text, 'it');
   } catch (error) {
-    // What is too large, or would be rounded, is no slip.
+    // Too large a text, or a number that would be rounded, is no slip.
     const isSlip = error instanceof InvalidError && error.code === 'json-invalid';
     const lenient = isSlip ? parseLenient(text) : undefined;
     if (lenient?.isWhole !== true) return { ok: false, problem: messageOf(error).replace(/\.$/, '') };
@@ -84,7 +84,7 @@ export function readJson<T>(text: string, schema: z.ZodType<T>): Read<T> {
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return { ok: true, value: parsed.data, overlooked };
-  // Never tells a value: it may be secret.
+  // Never quotes a value: it may be secret.
   const issue = parsed.error.issues[0]!;
   const place = issue.path.join('.');
   return { ok: false, problem: `${place === '' ? 'the whole' : place}: ${wrongIn(issue)}` };

@@ -1,12 +1,12 @@
 /**
- * Owns `handoff.md`: a heading per hand-over (`## FROM → TO Handoff`), its text, and the list of its artifacts. What is
- * written is read back as it was. Text outside such sections is left alone. Pure.
+ * Owns `handoff.md`: a heading per hand-over (`## FROM → TO Handoff`), its text, and the list of its artifacts. Reading returns exactly
+ * what was written. Text outside such sections is left alone. Pure.
  */
 
 import { createHash } from 'node:crypto';
 import type { NamedHandoff } from '@tidemark/sdk';
 
-/** Headings within a text, and those that were escaped before, are escaped. */
+/** Escapes headings within a text, and those that were escaped before. */
 const HEADING_IN_TEXT = /^(\\*)(?=## )/gm;
 const ARTIFACTS = /(?:^|\n)Artifacts:\n((?:- .+(?:\n|$))+)\s*$/;
 
@@ -44,11 +44,11 @@ function headingOf(line: string): { readonly from: string; readonly to: string }
   return from === '' || to === '' ? undefined : { from, to };
 }
 
-/** A digest for each, in order; of several that are the same, each has another. */
+/** A digest for each, in order; each of several equal ones has another. */
 export function handoffDigests(handoffs: readonly NamedHandoff[]): readonly string[] {
   const counts = new Map<string, number>();
   return handoffs.map((handoff) => {
-    // As a reader of the file sees it, so that what was written there is known again.
+    // In the form that a reader of the file sees, so that it recognises what was written there.
     const text = handoffText(readHandoffs(handoffText(handoff))[0] ?? handoff);
     const digest = createHash('sha256').update(text).digest('hex').slice(0, 32);
     const nth = (counts.get(digest) ?? 0) + 1;
@@ -57,7 +57,7 @@ export function handoffDigests(handoffs: readonly NamedHandoff[]): readonly stri
   });
 }
 
-/** The text with the hand-overs that it lacks at its end: what others wrote there stays as it is. */
+/** Appends the hand-overs that the text lacks: what others wrote there stays. */
 export function withHandoffs(text: string, handoffs: readonly NamedHandoff[]): string {
   const there = new Set(handoffDigests(readHandoffs(text)));
   const digests = handoffDigests(handoffs);

@@ -1,7 +1,7 @@
 /**
- * Owns the import: a folder of files, made by a mirror or by a shell script, becomes a run of a pipeline in which what the
- * files call completed is done. The run goes through every step: those are skipped, each with its output and as a checkpoint
- * of its own, so the history says where it came from. Nothing in the folder is changed.
+ * Owns the import: a folder of files, written by a mirror or by a shell script, becomes a run of a pipeline in which the steps that the
+ * files call completed are done. The run passes through every step, and skips those, each with its output and a checkpoint of its own, so
+ * the history says where it came from. Changes nothing in the folder.
  */
 
 import { ConfigError, CorruptError, InvalidError, type Json } from '@tidemark/core';
@@ -38,14 +38,14 @@ import type { FindSecrets } from './withhold.ts';
 
 export interface ImportOptions {
   readonly folder: string;
-  /** The pipeline that the run is of: its name, and its steps in order. */
+  /** The pipeline of the run: its name, and its steps in order. */
   readonly pipeline: { readonly name: string; readonly stepNames: readonly string[] };
-  /** Of the new run; default: the folder's `pipeline_id`. */
+  /** Id of the new run; default: the folder's `pipeline_id`. */
   readonly id?: string | undefined;
-  /** Further folders whose files may be outputs: paths lead nowhere else. */
+  /** Further folders in which outputs may lie: paths lead nowhere else. */
   readonly outside?: readonly string[] | undefined;
   readonly back: Pick<WayBack, 'remember'>;
-  /** Starts the run once its records are there; the same id answers the same run. */
+  /** Starts the run once its records exist; the same id returns the same run. */
   readonly start: (id: string) => Promise<void>;
   readonly find?: FindSecrets | undefined;
   readonly onReport?: OnReport | undefined;
@@ -55,14 +55,14 @@ export interface Imported {
   readonly id: string;
   /** Steps that the run will skip, in order. */
   readonly done: readonly string[];
-  /** Keys of the dedupe index that are records now, and hand-overs that are. */
+  /** Keys of the dedupe index, and hand-overs, that became records. */
   readonly keyCount: number;
   readonly handoffCount: number;
 }
 
 /**
- * Throws `InvalidError` (`files-missing`, `files-unfit`, `files-secret`), `ConfigError` (`files-outside`), `CorruptError` (`files-corrupt`):
- * nothing was started then. Records that were made before are made again under the same keys.
+ * Throws `InvalidError` (`files-missing`, `files-unfit`, `files-secret`), `ConfigError` (`files-outside`), `CorruptError`
+ * (`files-corrupt`), before anything was started. A repeated import writes the same records under the same keys.
  */
 export async function importFiles(options: ImportOptions): Promise<Imported> {
   const { folder, pipeline, back, find, start } = options;
@@ -119,7 +119,7 @@ async function readFiles(folder: string, overlook: Overlook): Promise<Found> {
   };
 }
 
-/** Completed steps whose output is there, up to the first that isn't: what comes after it can't be built upon. */
+/** Completed steps whose output exists, up to the first without one: later steps can't build on it. */
 async function doneSteps({ state, index }: Found, stepNames: readonly string[], read: ReadOutput, reports: Reports) {
   const done: (Made & { readonly step: string })[] = [];
   for (const step of stepNames) {
@@ -142,7 +142,7 @@ async function doneSteps({ state, index }: Found, stepNames: readonly string[], 
   return done;
 }
 
-/** The number says more than the steps do: what isn't called completed runs again. */
+/** The step number claims more than the list of steps: steps that aren't called completed run again. */
 function warnOfNumber({ current_step: number }: RunState, doneCount: number, reports: Reports): void {
   if (typeof number !== 'number' || number - 1 <= doneCount) return;
   reports.report(
@@ -151,7 +151,7 @@ function warnOfNumber({ current_step: number }: RunState, doneCount: number, rep
   );
 }
 
-/** What is done must not be done again because nobody said where its output may be read. */
+/** A completed step must not run again only because the caller didn't say where its output may be read. */
 const refusingOutside =
   (step: string, read: ReadOutput): ReadOutput =>
   (file) =>

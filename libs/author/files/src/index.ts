@@ -1,4 +1,4 @@
-/** The door of @tidemark/files: a workflow as plain files. */
+/** Entry point of @tidemark/files: a workflow as plain files. */
 
 export { type ExportOptions, exportFiles } from './export.ts';
 export {

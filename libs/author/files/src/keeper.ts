@@ -1,6 +1,6 @@
 /**
- * Owns one look at a folder: takes what came from outside, then makes the files what the run's rows say. The log is right
- * about what it knows; what others wrote beside that stays.
+ * Owns one pass over a folder: it takes over what came from outside, then writes the files from the run's rows. The log is right about what
+ * it knows; what others wrote beside that stays.
  */
 
 import { isoTime } from '@tidemark/core';
@@ -46,7 +46,7 @@ export interface KeeperOptions {
   readonly records?: ReadRecords | undefined;
   readonly back?: WayBack | undefined;
   readonly find?: FindSecrets | undefined;
-  /** How long a file that can't be read must stay the same before it is set aside, in milliseconds. */
+  /** How long an unreadable file must stay the same before it is set aside, in milliseconds. */
   readonly settleMs: number;
   readonly nowMs: () => number;
 }
@@ -61,10 +61,10 @@ const OWN: Readonly<Record<string, (text: string) => Read<unknown>>> = {
 export class Keeper {
   readonly #options: KeeperOptions;
   readonly #state: FolderState;
-  /** Files that can't be read yet: as they are, and since when. */
+  /** Files that can't be read yet: their content, and since when. */
   readonly #unsettled = new Map<string, { readonly digest: string; readonly sinceMs: number }>();
 
-  /** What came of comparing others' entries with what is known. */
+  /** The outcome of comparing others' entries with the known ones. */
   readonly #compared = new Map<string, boolean>();
 
   private constructor(options: KeeperOptions, state: FolderState) {
@@ -79,14 +79,14 @@ export class Keeper {
     if (state !== 'corrupt') return new Keeper(options, state);
     const keeper = new Keeper(options, new FolderState(folder, null, []));
     await keeper.#setAside(FOLDER_STATE, 'corrupt', 'it is no JSON of this form');
-    // Whose the files are says the one that names its run.
+    // The file that names its run decides whose the files are.
     const read = readJson((await folder.read(RUN_STATE)) ?? '', runStateSchema);
     keeper.#state.run = read.ok ? read.value.pipeline_id : null;
     await keeper.#state.save();
     return keeper;
   }
 
-  /** False while a file that somebody seems to be writing is waited for. */
+  /** False while it waits for a file that somebody seems to be writing. */
   get isSettled(): boolean {
     return this.#unsettled.size === 0;
   }
@@ -101,14 +101,14 @@ export class Keeper {
     return held.view;
   }
 
-  /** A run that the folder hasn't shown: what was there belongs to the one before, or to somebody else. */
+  /** A run that the folder hasn't shown: the existing files belong to the previous one, or to somebody else. */
   async #begin(view: RunView): Promise<void> {
     const { folder, reports } = this.#options;
     if (this.#state.run === view.workflow) return;
     const before = this.#state.run;
     const isOthers = before === null ? await this.#setForeignAside(view) : true;
     if (before !== null) await this.#takeLast(before, view);
-    // Of the same run, but written by another program: its lines aren't in the log.
+    // They are of the same run, but written by another program: its lines aren't in the log.
     const isOthersLog = isOthers || before === null;
     for (const file of [...(isOthers ? [HANDOFF] : []), ...(isOthersLog ? [EXECUTION_LOG] : [])]) {
       if ((await folder.read(file)) === undefined) continue;
@@ -122,7 +122,7 @@ export class Keeper {
     await this.#state.save();
   }
 
-  /** What was written for the run before, after it was last looked at. */
+  /** What was written for the previous run after the last pass. */
   async #takeLast(workflow: string, { definition }: RunView): Promise<void> {
     const { folder, reader, find, back, reports } = this.#options;
     const text = await folder.read(HANDOFF);
@@ -165,7 +165,7 @@ export class Keeper {
     const { folder, reader } = this.#options;
     const documents = runDocuments(held);
     for (const file of Object.keys(OWN)) await this.#checkOwn(file);
-    // Outputs first: whoever reads their path in another file finds them.
+    // Outputs first: a reader of their path in another file finds them.
     for (const [file, text] of documents.texts) await folder.write(file, text);
     await this.#keepKeys(held, documents.dedupe);
     let last = documents.lastSuccess;
@@ -176,7 +176,7 @@ export class Keeper {
       last = earlier?.lastSuccess;
     }
     if (last !== undefined) await folder.write(LAST_SUCCESS, jsonText(last));
-    // Last, so that whoever waits for its status finds all the others.
+    // Last, so that a reader that waits for its status finds all the others.
     await folder.write(
       RUN_STATE,
       jsonText(withOthersFields(await folder.read(RUN_STATE), documents.runState, held.view)),
@@ -207,7 +207,7 @@ export class Keeper {
     for (const [key, entry] of Object.entries(written)) {
       const known = own[key] ?? recorded[key];
       if (known === undefined || (known.checksum ?? '') === (entry.checksum ?? '')) continue;
-      // It says that the key is done, and not with what.
+      // It says that the key is done, but not with which output.
       if (entry.output == null && entry.checksum == null) continue;
       if (await this.#isSame(entry, known)) theirs.push([key, entry]);
       else if (!this.#state.has(keyMark(view, key, entry))) {
@@ -217,7 +217,7 @@ export class Keeper {
     if (read.ok) this.#unsettled.delete(DEDUPE_INDEX);
     const ours = Object.entries({ ...recorded, ...own });
     await this.#state.take(...ours.map(([key, entry]) => keyMark(view, key, entry)));
-    // Between the reading and now somebody may have written it anew: then the next look takes that first.
+    // Somebody may have rewritten it since it was read: then the next pass takes that over first.
     if ((await folder.read(DEDUPE_INDEX)) === text || !read.ok) {
       await folder.write(
         DEDUPE_INDEX,
@@ -226,7 +226,7 @@ export class Keeper {
     }
   }
 
-  /** Whether it says the same output in its own words, or one that can't be read here. Read once: each look asks. */
+  /** Whether it names the same output in its own words, or one that can't be read here. Cached, since each pass needs it. */
   async #isSame(entry: DedupeEntry, { checksum }: DedupeEntry): Promise<boolean> {
     const name = digestOf(JSON.stringify([entry, checksum]));
     const known = this.#compared.get(name);
@@ -272,7 +272,7 @@ export class Keeper {
   }
 }
 
-/** The run's state with what others keep in its file, of the whole and of each step; when they did what this run has skipped, they know. */
+/** The run's state with others' fields in its file, of the whole and of each step; their times of steps that this run has skipped count. */
 function withOthersFields(text: string | undefined, own: RunState, { done }: RunView): RunState {
   const read = readJson(text ?? '', runStateSchema);
   if (!read.ok || read.value.pipeline_id !== own.pipeline_id) return own;
@@ -286,6 +286,6 @@ function withOthersFields(text: string | undefined, own: RunState, { done }: Run
   return { ...rest, ...own, steps: Object.fromEntries(steps) };
 }
 
-/** What the log knows stands against what was written. */
+/** The log's entry contradicts the written one. */
 const overlap = (recorded: DedupeIndex, written: DedupeIndex): DedupeIndex =>
   Object.fromEntries(Object.entries(recorded).filter(([key]) => Object.hasOwn(written, key)));

@@ -1,6 +1,6 @@
 /**
- * Owns the mirror: a folder that follows a run, or always the newest run of a workflow, as the log grows. Hints say when to
- * look, a period makes up for lost ones and sees what others write to the folder. It outlives servers and disks that are away.
+ * Owns the mirror: a folder that follows a run, or always the newest run of a workflow, as the log grows. Hints trigger a pass; a period
+ * makes up for lost ones and notices what others write to the folder. It survives unreachable servers and disks.
  */
 
 import { TidemarkApiError } from '@tidemark/client';
@@ -14,16 +14,16 @@ import { Reports } from './reports.ts';
 import { RunReader } from './source.ts';
 
 export interface MirrorOptions extends ExportOptions {
-  /** Calls the listener whenever rows may have changed; returns what ends that. */
+  /** Calls the listener whenever rows may have changed; returns a function that stops it. */
   readonly subscribe?: ((listener: () => void) => Promise<() => unknown>) | undefined;
   readonly settleMs?: number | undefined;
   readonly periodMs?: number | undefined;
 }
 
 export interface Mirror {
-  /** Settles when the mirror ends: rejects with what it can't outlive. */
+  /** Settles when the mirror ends: rejects with an error that it can't survive. */
   readonly ended: Promise<void>;
-  /** Looks once more, then lets the folder go. Harmless when repeated. */
+  /** Runs a last pass, then releases the folder. Harmless when repeated. */
   close(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export async function mirrorFiles(options: MirrorOptions): Promise<Mirror> {
       await unsubscribe?.();
       await folder.close();
     });
-    // Whoever waits for `ended` or `close` is told.
+    // Callers of `ended` or `close` receive the error.
     ended.catch(() => {});
     return {
       ended,
@@ -68,7 +68,7 @@ class Following {
   #isStopping = false;
   #isHinted = false;
   #wake: (() => void) | undefined;
-  /** Of rows and folder as they were looked at last. */
+  /** Of rows and folder at the last pass. */
   #seen = '';
 
   constructor(options: MirrorOptions, folder: FilesFolder, keeper: Keeper, reader: RunReader, reports: Reports) {
@@ -91,7 +91,7 @@ class Following {
 
   async run(): Promise<void> {
     for (;;) {
-      // What is asked to end looks once more, so that it leaves the newest there is.
+      // A last pass at the end leaves the newest state.
       const isLast = this.#isStopping;
       this.#isHinted = false;
       const beganMs = performance.now();
@@ -114,17 +114,17 @@ class Following {
     const before = await this.#shared();
     if (rows + before === this.#seen) return;
     await this.#keeper.poll(row);
-    // Written meanwhile, by this look or by somebody else, who can't be told apart; or still being written: looked at again.
+    // Written meanwhile, by this pass or by somebody else, which can't be distinguished; or still being written: another pass follows.
     const isSame = this.#keeper.isSettled && (await this.#shared()) === before;
     this.#seen = isSame ? rows + before : '';
   }
 
-  /** Of the files that others write to. */
+  /** Of the files to which others write. */
   async #shared(): Promise<string> {
     return JSON.stringify([await this.#folder.changeOf(HANDOFF), await this.#folder.changeOf(DEDUPE_INDEX)]);
   }
 
-  /** Until the next hint or period, and after long writings for longer. */
+  /** Waits until the next hint or period, and longer after long writings. */
   async #rest(leastMs: number): Promise<void> {
     const periodMs = this.#options.periodMs ?? POLL_PERIOD_MS;
     if (!this.#isStopping) await this.#sleep(Math.min(leastMs, periodMs * REST_FACTOR), false);

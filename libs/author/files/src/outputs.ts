@@ -1,6 +1,6 @@
 /**
- * Owns what the files say a step has made: a path, whose file is read and held against its checksum, or the output itself. A path that
- * names a file that isn't there, or is another than its checksum says, stands for nothing: the step is done again, and that is said.
+ * Owns which output a step's entry in the files has: a path, whose file is read and compared with its checksum, or the output itself. A
+ * path to a missing file, or to one with another checksum, counts as no output: the step runs again, which is reported.
  */
 
 import { createHash } from 'node:crypto';
@@ -12,7 +12,7 @@ import { checksumOf } from '@tidemark/sdk';
 import { type FilesFolder, readIn } from './folder.ts';
 import type { DedupeEntry } from './formats.ts';
 
-/** The text of the file that a path names; undefined: it isn't there. Throws `InvalidError` (`path-outside` and the folder's own). */
+/** The text of the file at a path; undefined: it is missing. Throws `InvalidError` (`path-outside` and the folder's own). */
 export type ReadOutput = (file: string) => Promise<string | undefined>;
 
 export interface Made {
@@ -20,7 +20,7 @@ export interface Made {
   readonly checksum: string;
 }
 
-/** Paths count from the folder; those that lead out of it are read where `outside` has a folder they lie in. */
+/** Paths are relative to the folder; one that leads out of it is read where a folder of `outside` contains it. */
 export function readWithin(from: Pick<FilesFolder, 'path' | 'read'>, outside: readonly string[] = []): ReadOutput {
   const { path: folder } = from;
   return async (file) => {
@@ -42,7 +42,7 @@ function nameIn(root: string, folder: string, file: string): string | undefined 
   return isNameWithin(name) ? name : undefined;
 }
 
-/** What the entry stands for, or why it can't be taken. */
+/** The output of the entry, or why there is none. */
 export async function resolveOutput(
   { output = null, checksum }: DedupeEntry,
   read: ReadOutput,
@@ -50,7 +50,7 @@ export async function resolveOutput(
   const [given, own] = [sumIn(checksum), checksumOf(output as Json)];
   if (typeof output === 'string' && given !== own) {
     if (namesFile(output)) return resolveFile(output, checksum, read);
-    // A path without an ending is known by its file alone.
+    // A path without an ending is recognised by its file alone.
     const made = output !== '' && isNameWithin(output) ? await fromFile(output, given, read) : undefined;
     if (made !== undefined) return made;
   }
@@ -58,7 +58,7 @@ export async function resolveOutput(
   return { output: output as Json, checksum: own };
 }
 
-/** What the file of that path holds, or why it can't be taken. */
+/** The content of the file at that path, or why it can't be used. */
 export const resolveFile = async (
   file: string,
   checksum: string | null | undefined,
@@ -67,7 +67,7 @@ export const resolveFile = async (
 
 const sumIn = (checksum: string | null | undefined): string => checksum?.replace(/^sha256:/, '').toLowerCase() ?? '';
 
-/** Undefined: it isn't there. */
+/** Undefined: it is missing. */
 async function fromFile(file: string, given: string, read: ReadOutput): Promise<Made | string | undefined> {
   let output: Json;
   let text: string | undefined;
@@ -76,7 +76,7 @@ async function fromFile(file: string, given: string, read: ReadOutput): Promise<
     if (text === undefined) return undefined;
     output = file.endsWith('.json') ? parseJson(text, `its output ${file}`) : text;
   } catch (error) {
-    // What it says names no value of the file.
+    // The entry's text names no value of the file.
     if (error instanceof InvalidError || error instanceof LimitError)
       return `its output can't be read: ${error.message}`;
     throw error;
@@ -86,16 +86,16 @@ async function fromFile(file: string, given: string, read: ReadOutput): Promise<
   return fits ? { output, checksum: own } : 'its checksum is not that of its output.';
 }
 
-/** What looks like a sum; another text is for whoever wrote it. */
+/** Whether it looks like a checksum; any other text is left to its writer. */
 const SUM = /^[0-9a-f]{8,128}$/;
 
-/** The sums that scripts write, whole or their first digits. */
+/** The checksums that scripts write, whole or their first digits. */
 const sumsOf = (text: string): readonly string[] => [
   ...['sha256', 'sha1', 'md5', 'sha512'].map((name) => createHash(name).update(text).digest('hex')),
   crc32(text).toString(16).padStart(8, '0'),
 ];
 
-/** A text that can only be meant as a path: from a root, from `.` or `..`, or of plain names with an ending. */
+/** Whether a text can only be meant as a path: from a root, from `.` or `..`, or of plain names with an ending. */
 const namesFile = (text: string): boolean =>
   /^(?:\/|\.{1,2}\/|[A-Za-z]:[\\/])\S|^[\w.~-]+(?:\/[\w.~-]+)*\.[A-Za-z][A-Za-z0-9]{0,9}$/.test(text) &&
   !/[\n\r\0]/.test(text);

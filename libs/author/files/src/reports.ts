@@ -1,11 +1,10 @@
-/** Owns what the file view tells whoever runs it: each thing once. Must not print. */
+/** Owns the reports of the file view to its caller: each thing once. Must not print. */
 
 export interface FilesReport {
   /**
-   * `corrupt`, `foreign`: a file was set aside. `withheld`: a secret isn't written. `taken`: something from outside came back.
-   * `refused`: something from outside can't be taken. `overlooked`: a slip in a file that cost nothing. `unnamed`: a done step names no
-   * output. `archived`: a run's file made place for the next one's. `away`: the folder
-   * or the rows can't be used now; it is tried again.
+   * `corrupt`, `foreign`: a file was set aside. `withheld`: a secret isn't written. `taken`: something from outside was taken over.
+   * `refused`: something from outside can't be. `overlooked`: a harmless slip in a file. `unnamed`: a done step names no output.
+   * `archived`: a run's file was replaced by the next one's. `away`: the folder or the rows are unavailable, and the pass is retried.
    */
   readonly kind:
     | 'corrupt'
@@ -22,7 +21,7 @@ export interface FilesReport {
 
 export type OnReport = (report: FilesReport) => void;
 
-/** Told anew only once something else was told of the same kind. */
+/** Repeated only after another report of the same kind. */
 export class Reports {
   readonly #onReport: OnReport;
   readonly #reported = new Set<string>();
@@ -38,7 +37,7 @@ export class Reports {
     this.#onReport({ kind, message });
   }
 
-  /** What was away is there again: the next time is news. */
+  /** It is available again: the next fault is news. */
   forget(kind: FilesReport['kind']): void {
     for (const key of this.#reported) if (key.startsWith(`${kind} `)) this.#reported.delete(key);
   }

@@ -1,6 +1,6 @@
 /**
- * Owns what a run's answers say, in the words of the files: steps, log, hand-overs, keys that are done. It knows pipelines'
- * records, and makes the best of any other workflow's checkpoints. Pure.
+ * Owns translating a run's answers to the terms of the files: steps, log, hand-overs, done keys. It knows pipelines' records, and shows any
+ * other workflow's checkpoints as well as it can. Pure.
  */
 
 import type { Answer } from '@tidemark/client';
@@ -28,7 +28,7 @@ export interface RunParts {
 
 /** One committed step. */
 export interface DoneStep {
-  /** Names it among all of the run: the step, with its task where the step was done before. */
+  /** Unique in the run: the step, with its task where the step was done before. */
   readonly name: string;
   readonly step: string;
   readonly key: string;
@@ -36,7 +36,7 @@ export interface DoneStep {
   readonly checksum: string;
   readonly startedAtMs: number;
   readonly finishedAtMs: number;
-  /** Why it failed for good, where the run ended with its last success instead. */
+  /** Why it failed permanently, where the run ended with its last success instead. */
   readonly failure: string | null;
   /** It was done before, by another run or program. */
   readonly isSkipped: boolean;
@@ -49,7 +49,7 @@ export interface RunView {
   readonly position: number;
   readonly status: RunState['status'];
   readonly currentStep: string | null;
-  /** The step that failed for good, where that can be told. */
+  /** The step that failed permanently, if it is known. */
   readonly failedStep: string | undefined;
   readonly updatedAtMs: number;
   readonly tokens: number;
@@ -104,7 +104,7 @@ export function runView({ row, checkpoints, notes, tasks, effects, stepNames }: 
     handoffs: inOrder.flatMap(({ handoffs }) => handoffs),
     log: withActions(
       inOrder.flatMap(({ lines }) => lines),
-      // Of steps under way, and of those that never ended well.
+      // Of steps under way, and of those that never succeeded.
       [...effects.keys()]
         .filter((task) => !doneTasks.has(task))
         .flatMap((task) => actionsOf(task, stepOf.get(task) ?? failedStep ?? null)),
@@ -194,7 +194,7 @@ function checkpointReported(checkpoint: Checkpoint, actions: readonly LogEntry[]
 
 const entry = (line: LogLine): LogEntry => ({ line, isAction: false });
 
-/** Each action before what came after it; lines keep their order. */
+/** Each action before its consequences; lines keep their order. */
 function withActions(lines: readonly LogEntry[], actions: readonly LogEntry[]): readonly LogEntry[] {
   const merged = [...lines];
   for (const action of actions) {
@@ -204,7 +204,9 @@ function withActions(lines: readonly LogEntry[], actions: readonly LogEntry[]): 
   return merged;
 }
 
-/** Tokens are counted with model calls and with the rest of a step at its end, so that a sum over the lines of all steps is the run's total. */
+/**
+ * Tokens are counted with model calls and with the rest of a step at its end, so that a sum over the lines of all steps is the run's total.
+ */
 function noteLine(step: string | null, ts: string, action: string, detail: Json | undefined): LogLine {
   const isObject = typeof detail === 'object' && detail !== null && !Array.isArray(detail);
   const { result = null, ...fields } = isObject ? (detail as { readonly [field: string]: Json }) : {};
@@ -212,7 +214,7 @@ function noteLine(step: string | null, ts: string, action: string, detail: Json 
   return { ...line, ...fields, ...line } as LogLine;
 }
 
-/** What people and the system said; what was forgotten has no words. */
+/** The words of people and of the system; forgotten ones are empty. */
 interface Words {
   readonly error?: { readonly message?: string };
   readonly why?: string;

@@ -14,27 +14,27 @@ import {
 } from './limits.ts';
 import { type Checkpoint, type Note, type RunView, runView, type Task, type Workflow } from './run-view.ts';
 
-/** Which run is shown: one by its id, or always the newest of a tenant's workflow by its name. */
+/** The run to show: one by its id, or always the newest of a tenant's workflow by its name. */
 export type Shown =
   | { readonly workflow: string }
-  /** `tenant`: default, the default one. */
+  /** Default of `tenant`: the default tenant. */
   | { readonly definition: string; readonly tenant?: string | undefined };
 
-/** What seldom changes, so each is read once. */
+/** Records that seldom change, so each is read once. */
 interface Read {
-  /** Their status is that of now: they are read again where it may be another. */
+  /** Their status is the current one: they are read again where it may have changed. */
   readonly checkpoints: Checkpoint[];
   /** Of the workflow, when they were read. */
   status: Workflow['status'] | undefined;
   /** By position. */
   readonly notes: Note[];
-  /** By task; of those that change no more. */
+  /** By task; only effects that no longer change. */
   readonly effects: Map<string, readonly Effect[]>;
   /** The run has ended, and all its effects are here. */
   hasAllEffects: boolean;
 }
 
-/** In which what checkpoints did may have been undone since. */
+/** Statuses in which effects of checkpoints may have been compensated since. */
 const UNDOING: ReadonlySet<Workflow['status']> = new Set(['compensating', 'compensated', 'failed']);
 
 export class RunReader {
@@ -84,7 +84,7 @@ export class RunReader {
   #readOf(workflow: string): Read {
     const known = this.#read.get(workflow);
     if (known !== undefined) return known;
-    // One run is followed at a time; the others were looked at once.
+    // It follows one run at a time; the others were read once.
     this.#read.clear();
     const read: Read = { checkpoints: [], status: undefined, notes: [], effects: new Map(), hasAllEffects: false };
     this.#read.set(workflow, read);
@@ -112,7 +112,7 @@ export class RunReader {
     return known.slice(0, newest);
   }
 
-  /** The newest first, back to those that are known. */
+  /** The newest first, back to the known ones. */
   async #readNotes({ workflow }: Workflow, { notes }: Read): Promise<void> {
     const last = notes.at(-1)?.position ?? 0;
     const pages: (readonly Note[])[] = [];
@@ -128,7 +128,7 @@ export class RunReader {
     notes.splice(0, notes.length - EVENTS_READ_MAX_COUNT);
   }
 
-  /** By task. Those of a committed step change no more, unless they are still pending; of a run that has ended all are read, once. */
+  /** By task. Those of a committed step no longer change, unless they are still pending; for a run that has ended all are read, once. */
   async #effects(
     { workflow, status }: Workflow,
     read: Read,
@@ -162,10 +162,10 @@ export class RunReader {
     let after: string | null | undefined;
     while (after !== null && found.length < EFFECTS_READ_MAX_COUNT) {
       const query = { ...of, limit: PAGE_COUNT, ...(after !== undefined && { after }) };
-      const asked = { params: { workflow }, query };
+      const request = { params: { workflow }, query };
       const page: Answer<'GET /v1/workflows/{workflow}/effects'> = await this.#client.ask(
         'GET /v1/workflows/{workflow}/effects',
-        asked,
+        request,
       );
       found.push(...page.effects);
       after = page.next_after;

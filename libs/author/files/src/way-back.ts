@@ -1,7 +1,7 @@
 /**
- * Owns what comes back from a folder: a hand-over that somebody wrote to `handoff.md` becomes a signal and a record of the
- * run, a key that somebody marked done a record of its pipeline. Each is taken under a key that derives from its text, so
- * that taking it again, after whatever crash, changes nothing.
+ * Owns taking over changes from a folder: a hand-over that somebody wrote to `handoff.md` becomes a signal and a record of the run, a key
+ * that somebody marked done a record of its pipeline. Each has a key that derives from its text, so that repeating it, after any crash,
+ * changes nothing.
  */
 
 import type { Json } from '@tidemark/core';
@@ -15,7 +15,7 @@ import type { Reports } from './reports.ts';
 import { HANDOFF_SIGNAL, type RunView } from './run-view.ts';
 import type { FindSecrets } from './withhold.ts';
 
-/** Where it goes; a client is one. */
+/** The target; a client is one. */
 export interface WayBack {
   /** Counts once for its key. Throws errors with the codes `workflow-closed` and `signal-unknown`. */
   signal(workflow: string, name: string, value: unknown, options: { readonly key: string }): Promise<unknown>;
@@ -37,16 +37,16 @@ export interface Outside {
   readonly reports: Reports;
 }
 
-/** Which run, as far as it matters here; of one that is gone from view only the name is known. */
+/** The run; of one that is gone from view only the name is known. */
 export type Run = Pick<RunView, 'workflow' | 'definition'>;
 
-/** Which step a key is of: the one that it begins with, or what stands before its first `_`. */
+/** The step of a key: the one that it begins with, or the text before its first `_`. */
 export function stepOf(key: string, stepNames: readonly string[]): string {
   const named = stepNames.filter((name) => key === name || key.startsWith(`${name}_`));
   return named.sort((a, b) => b.length - a.length)[0] ?? key.split('_')[0] ?? key;
 }
 
-/** Takes the hand-overs of the file that neither the log has nor were taken before. */
+/** Takes over hand-overs of the file that are not in the log and were not taken over before. */
 export async function takeHandoffs(
   { state, back, find, reports }: Outside,
   run: Run,
@@ -75,7 +75,7 @@ export async function takeHandoffs(
   }
 }
 
-/** Why there is only the record of it; undefined: the run has it as a signal as well. */
+/** Why there is only a record of it; undefined: the run has it as a signal as well. */
 async function send(back: WayBack, { workflow, definition }: Run, handoff: NamedHandoff, digest: string) {
   const record = { key: handoffKey(workflow, digest), value: handoff as unknown as Json };
   await back.remember(pipelineSubject(definition), [record]);
@@ -90,7 +90,7 @@ async function send(back: WayBack, { workflow, definition }: Run, handoff: Named
   }
 }
 
-/** Takes the keys of the file that nobody knows to be done. */
+/** Takes over keys of the file that are not known to be done. */
 export async function takeKeys(
   { folder, state, back, find, reports }: Outside,
   run: Run & Pick<RunView, 'stepNames'>,
@@ -118,6 +118,6 @@ export async function takeKeys(
   }
 }
 
-/** Known from then on, so that a key that the log had the file say is nobody's wish. */
+/** Known from then on, so that a key that the file has from the log counts as nobody's wish. */
 export const keyMark = ({ definition }: Run, key: string, { checksum }: DedupeEntry): string =>
   `key/${definition}/${digestOf(JSON.stringify([key, checksum ?? '']))}`;

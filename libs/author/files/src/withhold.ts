@@ -1,6 +1,6 @@
 /**
- * Owns what is withheld from files: whatever looks like a secret, by the check that the caller gives. It is told by its
- * place, never by its value. What Tidemark itself writes (digests, ids, times) isn't searched. Pure.
+ * Owns withholding from files whatever looks like a secret, by the caller's check. A report names its place, never its value. What Tidemark
+ * itself writes (digests, ids, times) isn't searched. Pure.
  */
 
 import type { Json } from '@tidemark/core';

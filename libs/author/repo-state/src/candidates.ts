@@ -1,8 +1,7 @@
 /**
- * Owns which files hold the same state, and which of them counts. There is more than one after a merge that left both
- * sides in the file, after a synchronising tool kept a copy, or after a read-only place was written elsewhere. The one
- * with the newer `updated_at` counts; of equal ones that differ a person says which. Here the wall clock decides, since
- * files have no other order. Must write nothing.
+ * Owns which files hold the same state, and which of them counts. There are several after a merge that left both sides in the file, after a
+ * synchronising tool kept a copy, or after writing to a temporary place instead of a read-only one. The one with the newer `updated_at`
+ * counts; between equal times a person decides. The wall clock decides here, since files have no other order. Must write nothing.
  */
 
 import path from 'node:path';
@@ -17,17 +16,17 @@ export interface Candidate {
   readonly state: RepoState;
   /** How its file is written. */
   readonly form: FileForm;
-  /** As people are told. */
+  /** Its name in messages. */
   readonly where: string;
   readonly place: Place;
   readonly file: string;
-  /** What is kept of it when another one counts. */
+  /** The part of it that is kept when another one counts. */
   readonly bytes: Uint8Array;
 }
 
 export interface Read {
   readonly candidates: readonly Candidate[];
-  /** The state's own files that are no JSON, as they are. */
+  /** Texts of the state's own files that are no JSON. */
   readonly damaged: readonly { readonly place: Place; readonly bytes: Uint8Array }[];
   readonly warnings: readonly string[];
 }
@@ -52,7 +51,7 @@ export async function readCandidates(files: StateFiles, places: readonly Place[]
   return { candidates, damaged, warnings };
 }
 
-/** What synchronising tools call a second version: `x-state (conflicted copy).json`, `x-state.sync-conflict-….json`. */
+/** Names that synchronising tools give a second version: `x-state (conflicted copy).json`, `x-state.sync-conflict-….json`. */
 export function isCopy(file: string, name: string): boolean {
   const stem = `${name}-state`;
   if (!file.startsWith(stem) || !file.endsWith('.json') || file.endsWith('-state.json')) return false;
@@ -116,7 +115,7 @@ function parseStrict(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** Throws for what another workflow or a newer Tidemark wrote: that isn't ours to repair. */
+/** Throws for files of another workflow or a newer Tidemark, which we must not repair. */
 function lenientState(text: string, place: Place, changedMs: number) {
   const { value, problems } = parseLenient(text);
   const form = formOf(value ?? {});

@@ -1,6 +1,6 @@
 /**
- * Owns what happens to a state: begin, checkpoint, migrate, complete. Data in, data out: `(state, change) → state`. A stage
- * with a check is never done without the evidence that this check passed. Pure.
+ * Owns the changes of a state: begin, checkpoint, migrate, complete. Data in, data out: `(state, change) → state`. A stage with a check is
+ * never done without evidence that this check passed. Pure.
  */
 
 import { ConflictError, InvalidError, type Json } from '@tidemark/core';
@@ -25,28 +25,28 @@ export interface Beginning {
   /** Default 1. */
   readonly version?: number | undefined;
   readonly stages: readonly (string | StagePlan)[];
-  /** Whether the state belongs into the repository. Default: it is ignored there. */
+  /** Whether the state belongs in the repository. Default: git ignores it there. */
   readonly shared?: boolean | undefined;
   readonly note?: string | undefined;
   readonly agent?: string | undefined;
 }
 
 export interface Checkpoint {
-  /** Stages in question; none: only notes and artifacts. */
+  /** Stages to change; none: only notes and artifacts. */
   readonly stages?: readonly string[] | undefined;
-  /** What the stages are now. */
+  /** Their new status. */
   readonly status?: StageStatus | undefined;
-  /** A check for these stages, from now on. */
+  /** Sets a check for these stages. */
   readonly check?: string | undefined;
-  /** Joined to the evidence that is there; null takes a field away. `check` is the product's own. */
+  /** Merged into the existing evidence; null removes a field. `check` is the product's own. */
   readonly evidence?: Readonly<Record<string, Json>> | undefined;
-  /** Joined to the artifacts that are there; null takes one away. */
+  /** Merged into the existing artifacts; null removes one. */
   readonly artifacts?: Readonly<Record<string, Json>> | undefined;
   readonly note?: string | undefined;
   readonly agent?: string | undefined;
-  /** Stages that the state doesn't have are added at its end. Default: they are refused. */
+  /** Appends stages that the state doesn't have. Default: they are refused. */
   readonly add?: boolean | undefined;
-  /** A stage that another agent has in progress is taken over. Default: it is refused. */
+  /** Takes over a stage that another agent has in progress. Default: it is refused. */
   readonly take?: boolean | undefined;
 }
 
@@ -95,7 +95,7 @@ export function checkpointed(state: RepoState, change: Checkpoint, checked: Chec
   return next;
 }
 
-/** Any other change: whatever it is, what the product owns is kept, and checks must have passed. */
+/** Any other change. It keeps what the product owns, and checks must have passed. */
 export function updated(state: RepoState, change: (state: RepoState) => RepoState): RepoState {
   const next = {
     ...change(structuredClone(state)),
@@ -150,7 +150,7 @@ const isObject = (value: Json): value is { readonly [field: string]: Json } =>
 function changedStage(before: Stage, change: Checkpoint, checked: CheckEvidence | undefined, at: string): Stage {
   const { check: _own, ...given } = change.evidence ?? {};
   const evidence = joined({ ...before.evidence, ...(checked && { check: checked }) }, given) as Evidence;
-  // A check that failed decides, whatever was asked for.
+  // A failed check decides, whatever the request was.
   const status = checked?.passed === false ? 'failed' : (change.status ?? before.status);
   return {
     ...before,
@@ -207,20 +207,20 @@ export function unknownStage(state: RepoState, id: string): InvalidError {
   );
 }
 
-/** Brings a state from one version to the next: its result is that of version `from + 1`. */
+/** Brings a state from one version to the next: its result has version `from + 1`. */
 export type Migration = (state: RepoState) => RepoState;
 
 export interface MigrationPlan {
   readonly to: number;
-  /** By the version that they begin with. A version without one keeps its shape. */
+  /** By the version from which they start. A version without one keeps its shape. */
   readonly migrations?: Readonly<Record<number, Migration>> | undefined;
-  /** Stages of the new version, in order. Those that were there keep what they have; the others are pending. */
+  /** Stages of the new version, in order. Existing ones keep their data; new ones are pending. */
   readonly stages?: readonly (string | StagePlan)[] | undefined;
-  /** New ids of stages by old ones, before anything else. */
+  /** New ids of stages by old ones, applied first. */
   readonly rename?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A state that lost stages, with those of its plan again, in the plan's order; what is known of a stage stays. */
+/** Restores stages of its plan that a state lost, in the plan's order; the data of the others stays. */
 export function withStagesOf(state: RepoState, plan: RepoState): RepoState {
   const known = new Map(state.stages.map((stage) => [stage.id, stage]));
   const planned = plan.stages.map((stage) => known.get(stage.id) ?? stage);
@@ -244,7 +244,7 @@ export function migrated(state: RepoState, plan: MigrationPlan): RepoState {
   return { ...next, workflow: state.workflow, format: FORMAT, version: plan.to, created_at: state.created_at, stages };
 }
 
-/** Another check than the one that passed: the stage has to pass it yet. */
+/** The check differs from the one that passed: the stage has yet to pass it. */
 function planned(each: string | StagePlan, before: readonly Stage[]): Stage {
   const { id, check } = typeof each === 'string' ? { id: each, check: undefined } : each;
   const was = before.find((stage) => stage.id === id) ?? { id, status: 'pending' as const };

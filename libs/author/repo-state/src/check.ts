@@ -1,7 +1,7 @@
 /**
- * Owns running a stage's check and what is kept as its evidence. The command is the repository's own, as a script in its
- * manifest is; it runs in a shell, in the state's root, without input. It gets its own process group, so that nothing of
- * it outlives its time. Secrets in its output are masked before anything is kept.
+ * Owns running a stage's check and its evidence. The command is the repository's own, as a script in its manifest is; it runs in a shell,
+ * in the state's root, without input. It gets its own process group, so that nothing of it outlives its time. Secrets in its output are
+ * masked before anything is stored.
  */
 
 import { spawn } from 'node:child_process';
@@ -21,11 +21,11 @@ export interface CheckOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Characters that are held of the end of the output, enough for the last lines. */
+/** Characters kept of the end of the output, enough for the last lines. */
 const TAIL_CHARS = CHECK_LINES_MAX * CHECK_LINE_MAX_CHARS * 4;
 const COLOURS = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[ -/]*[@-~]`, 'g');
 
-/** Never throws for what the command does: a command that can't be started has failed. */
+/** Never throws for the command's failure: a command that can't be started has failed. */
 export async function runCheck(command: string, { cwd, timeoutMs, now, signal }: CheckOptions): Promise<CheckEvidence> {
   const startedMs = now();
   const child = spawn(command, {
@@ -80,7 +80,7 @@ export async function runCheck(command: string, { cwd, timeoutMs, now, signal }:
   };
 }
 
-/** All that the command started, where the system has groups. */
+/** Kills everything that the command started, where the system has groups. */
 function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
   try {
@@ -90,7 +90,7 @@ function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   }
 }
 
-/** Masked as one text, since a secret may go over several lines. */
+/** Masks it as one text, since a secret may span several lines. */
 function lastLines(tail: string): string[] {
   const lines = maskSecrets(tail.replace(COLOURS, '')).trimEnd().split(/\r?\n/);
   const last = lines[0] === '' && lines.length === 1 ? [] : lines.slice(-CHECK_LINES_MAX);

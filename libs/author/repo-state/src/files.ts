@@ -1,7 +1,6 @@
 /**
- * Owns what state needs of a file system, as a port that tests can make fail, and what its errors mean. A file is replaced
- * whole or not at all: readers see the old one or the new one (I: no torn state), and once `replaceFile` returns the disk
- * has it.
+ * Owns what state needs of a file system, as a port that tests can make fail, and the meaning of its errors. A file is replaced whole or
+ * not at all: readers see the old one or the new one (I: no torn state), and once `replaceFile` returns the disk has it.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -22,15 +21,15 @@ export interface StateFiles {
     readonly changedMs: number;
     readonly owner: number;
   }>;
-  /** Of a plain file of a state's size; follows no link. */
+  /** Reads a plain file of a state's size; follows no link. */
   read(file: string): Promise<Uint8Array>;
   list(folder: string): Promise<readonly string[]>;
-  /** With its parents; readable for its owner alone where `secluded`. */
+  /** Creates parents too; readable for its owner alone where `secluded`. */
   makeFolder(folder: string, secluded: boolean): Promise<void>;
-  /** Throws `EEXIST` when it is there. Durable once it resolves. */
+  /** Throws `EEXIST` when it exists. Durable once it resolves. */
   writeNew(file: string, bytes: Uint8Array): Promise<void>;
   rename(from: string, to: string): Promise<void>;
-  /** No error when it isn't there. */
+  /** No error when it is missing. */
   remove(file: string): Promise<void>;
   sync(folder: string): Promise<void>;
 }
@@ -46,7 +45,7 @@ export const nodeFiles: StateFiles = {
       throw error;
     }
   },
-  // What was written by hand may be somewhat larger than what is written here.
+  // Files written by hand may be somewhat larger than ours.
   read: (file) => readPlain(file, 4 * STATE_MAX_BYTES),
   async list(folder) {
     try {
@@ -64,7 +63,7 @@ export const nodeFiles: StateFiles = {
   sync: syncFolder,
 };
 
-/** Undefined: it isn't there. Throws `InvalidError` for what is no plain file of a state's size. */
+/** Undefined: it is missing. Throws `InvalidError` for anything but a plain file of a state's size. */
 export async function readIfThere(
   files: StateFiles,
   file: string,
@@ -89,11 +88,11 @@ export const linkError = (file: string): InvalidError =>
     { file },
   );
 
-/** What a file is written under before it has its name. */
+/** Name of a file until it is complete. */
 const temporaryName = (file: string): string => `${file}.${randomUUID()}.tmp`;
 const TEMPORARY = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 
-/** Whether that name is one that a writer of the file gave, and no name of anybody else's. */
+/** Whether that name is one that a writer of the file gave. */
 export const isTemporary = (name: string, file: string): boolean =>
   name.startsWith(file) && TEMPORARY.exec(name)?.index === file.length;
 
@@ -103,7 +102,7 @@ export async function tryToWrite(files: StateFiles, file: string): Promise<void>
   await files.writeNew(probe, new Uint8Array()).finally(() => files.remove(probe).catch(() => {}));
 }
 
-/** The whole new content, or the old one. Throws the file system's errors; what it began with is gone then. */
+/** Leaves the whole new content, or the old one. Throws the file system's errors, and then removes its draft. */
 export async function replaceFile(files: StateFiles, file: string, bytes: Uint8Array): Promise<void> {
   const temporary = temporaryName(file);
   try {
@@ -136,7 +135,7 @@ export async function writeBeside(
         await files.remove(file).catch(() => {});
         throw error;
       }
-      // A link or a pipe is somebody else's, as what differs is.
+      // A link or a pipe is somebody else's, as a different file is.
       const there = await readIfThere(files, file).catch(() => undefined);
       if (there !== undefined && Buffer.compare(there.bytes, bytes) === 0) return name;
     }
@@ -145,7 +144,7 @@ export async function writeBeside(
 
 export const isReadOnly = (error: unknown): boolean => ['EROFS', 'EACCES', 'EPERM'].includes(codeOf(error));
 
-/** A file system's error, as what the caller can do about it. */
+/** Translates a file system's error by what the caller can do about it. */
 export function asStateError(error: unknown, place: string): unknown {
   const code = codeOf(error);
   if (code === 'ENOSPC' || code === 'EDQUOT') {

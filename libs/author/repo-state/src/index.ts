@@ -1,4 +1,4 @@
-/** The door of @tidemark/repo-state. */
+/** Entry point of @tidemark/repo-state. */
 
 export type { Beginning, Checkpoint, Migration, MigrationPlan, StagePlan } from './changes.ts';
 export { type CheckOptions, runCheck } from './check.ts';

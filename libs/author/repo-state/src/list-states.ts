@@ -1,11 +1,11 @@
-/** Owns which states a folder has. Must read none of them. */
+/** Owns listing the states of a folder. Must read none of them. */
 
 import os from 'node:os';
 import path from 'node:path';
 import { linkError, nodeFiles } from './files.ts';
 import { placeIn } from './place.ts';
 
-/** Names, sorted; none where there is no folder of states. `folder`: as of `openRepoState`. Throws `InvalidError` (`state-link`). */
+/** Names, sorted; empty where there is no folder of states. `folder`: as for `openRepoState`. Throws `InvalidError` (`state-link`). */
 export async function listStates(folder: string | undefined): Promise<readonly string[]> {
   const { folder: states } =
     folder === undefined ? placeIn('outside', os.tmpdir(), '') : placeIn('own', path.resolve(folder), '');

@@ -1,8 +1,8 @@
 /**
- * Owns who may write a state: one process at a time. The lock is SQLite's own on an empty file, as it is for the log in a
- * folder: the operating system holds it for a living process and takes it back with it, also after `kill -9`, so there is
- * no stale lock that two could take over at once. The file itself stays, and says nothing. No other code may open the file: closing it
- * would free the lock of a holder in the same process (POSIX). Must not read any clock.
+ * Owns who may write a state: one process at a time. The lock is SQLite's own on an empty file, as for the log in a folder: the operating
+ * system holds it for a living process and releases it with the process, also after `kill -9`, so there is no stale lock that two could
+ * take over at once. The file itself stays, and stays empty. No other code may open the file: closing it would free the lock of a holder in
+ * the same process (POSIX). Must not read any clock.
  */
 
 import { DatabaseSync } from 'node:sqlite';
@@ -24,7 +24,7 @@ export async function withLock<T>(file: string, waitMs: number, work: () => Prom
 }
 
 async function take(file: string, waitMs: number): Promise<DatabaseSync> {
-  // SQLite would follow it, and make a file wherever it leads.
+  // SQLite would follow it, and create a file wherever it leads.
   if ((await nodeFiles.stat(file)).kind === 'link') throw linkError(file);
   let waitedMs = 0;
   let pauseMs = LOCK_PAUSE_MS;
@@ -38,7 +38,7 @@ async function take(file: string, waitMs: number): Promise<DatabaseSync> {
         { file },
       );
     }
-    // Not all at the same moment again.
+    // A random pause, so that waiting processes don't retry together.
     const pause = pauseMs * (0.5 + Math.random());
     await new Promise((resolve) => setTimeout(resolve, pause));
     waitedMs += pause;

@@ -1,6 +1,6 @@
 /**
- * Owns where a state is: `.workflow-state/` in a repository or another folder, and the temporary place for one that can't
- * be written. A name never leads out of the folder, and links are not followed.
+ * Owns where a state is: `.workflow-state/` in a repository or another folder, and the temporary place for one that can't be written. A
+ * name never leads out of the folder, and links are not followed.
  */
 
 import { createHash } from 'node:crypto';
@@ -11,7 +11,7 @@ import { linkError, type StateFiles } from './files.ts';
 import { NAME_MAX_CHARS } from './limits.ts';
 
 export const STATE_FOLDER = '.workflow-state';
-/** In the system's temporary folder, of whoever is in no repository. */
+/** In the system's temporary folder, for users without a repository. */
 const OUTSIDE_FOLDER = 'workflow-state';
 
 export interface Place {
@@ -26,7 +26,7 @@ export interface Place {
   readonly lock: string;
 }
 
-/** The repository that the folder is in: the nearest folder upwards with a `.git`. */
+/** The repository of the folder: the nearest folder upwards with a `.git`. */
 export function findRepository(from: string): string | undefined {
   for (let folder = path.resolve(from); ; folder = path.dirname(folder)) {
     if (existsSync(path.join(folder, '.git'))) return folder;
@@ -57,7 +57,7 @@ export function placeIn(kind: Place['kind'], root: string, name: string): Place 
   };
 }
 
-/** The same one for the same folder and user, so that the next process finds what the last one wrote. */
+/** The same for the same folder and user, so that the next process finds what the last one wrote. */
 export function temporaryPlace(temporaryFolder: string, root: string, name: string): Place {
   const digest = createHash('sha256').update(path.resolve(root)).digest('hex').slice(0, 16);
   return placeIn(
@@ -67,7 +67,7 @@ export function temporaryPlace(temporaryFolder: string, root: string, name: stri
   );
 }
 
-/** As it is told: within its root where it is the user's own place, else in full. */
+/** Its name in messages: relative to its root where it is the user's own place, else the whole path. */
 export const shown = (place: Place, file: string): string =>
   place.kind === 'own' ? path.relative(place.root, file) || '.' : file;
 
@@ -78,7 +78,7 @@ export async function refuseLinks(files: StateFiles, place: Place): Promise<void
   }
 }
 
-/** Makes the folder. In the temporary place, which others may write beside, it must be the user's own. */
+/** Creates the folder. In the temporary place, beside which others may write, it must be the user's own. */
 export async function makeReady(files: StateFiles, place: Place): Promise<void> {
   if (place.kind === 'own') {
     if ((await files.stat(place.root)).kind === 'absent') {
@@ -98,7 +98,7 @@ export async function isOurs(files: StateFiles, folder: string): Promise<boolean
   return kind === 'folder' && (process.getuid === undefined || owner === process.getuid());
 }
 
-/** Throws `ConfigError` (`place-foreign`) for a folder that somebody else has made where anybody may make one. */
+/** Throws `ConfigError` (`place-foreign`) for a folder of somebody else where anybody may create one. */
 export async function refuseOthers(files: StateFiles, folder: string, mayBeAbsent = false): Promise<void> {
   if (await isOurs(files, folder)) return;
   if (mayBeAbsent && (await files.stat(folder)).kind === 'absent') return;

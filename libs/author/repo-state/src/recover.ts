@@ -7,8 +7,8 @@ export interface Recovered {
 }
 
 /**
- * `changedMs`: when the file was changed last, for times that it lost. `isCut`: its end is missing, and nobody knows how much.
- * Undefined: there is no state in it.
+ * `changedMs`: when the file last changed, for times that it lost. `isCut`: its end is missing, and nobody knows how much. Undefined: it
+ * holds no state.
  */
 export function recoverState(found: unknown, name: string, changedMs: number, isCut: boolean): Recovered | undefined {
   if (typeof found !== 'object' || found === null || Array.isArray(found)) return undefined;
@@ -18,7 +18,7 @@ export function recoverState(found: unknown, name: string, changedMs: number, is
   const lost: string[] = [];
   const kept = Array.isArray(stages) ? stages.flatMap((each, at) => stageFrom(each, at, lost)) : [];
   if (!Array.isArray(stages)) lost.push('all stages');
-  // The file says which stage was under way: it is there, and not done, though its own words are gone.
+  // The file names the stage under way: it exists, and is not done, though its own entry is gone.
   const { current_stage: current } = given;
   if (typeof current === 'string' && current !== '' && kept.every(({ id }) => id !== current)) {
     kept.push({ id: current, status: 'pending' });
@@ -70,7 +70,7 @@ function behindTheCut(given: Record<string, unknown>, kept: readonly Stage[]): s
   return last === undefined ? 'all of it' : `what stood behind ${last}`;
 }
 
-/** Whether the state fits with this field as it is, by leaving the other optional ones out. */
+/** Whether the state fits with this field as it is and without the other optional ones. */
 function fitsWithout(plain: Record<string, unknown>, field: string, name: string): boolean {
   const { artifacts, notes, conflicts, shared, completed_at, ...needed } = plain;
   return fits({ ...needed, [field]: plain[field] }, name);
@@ -78,7 +78,7 @@ function fitsWithout(plain: Record<string, unknown>, field: string, name: string
 
 function fits(state: unknown, name: string): boolean {
   try {
-    // Times that it lacks come later.
+    // Missing times are added later.
     stateFrom(state, name, '', 0);
     return true;
   } catch {

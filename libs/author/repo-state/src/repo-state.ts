@@ -1,7 +1,7 @@
 /**
- * Owns the operations on a state in a repository: init, checkpoint, resume, show, complete, migrate, update, patch. They return
- * plain data and warnings, and print nothing. Any number of processes may use the same state: each change reads it anew
- * under its lock. The clock is a parameter; here, and only here, the wall clock decides what is newer.
+ * Owns the operations on a state in a repository: init, checkpoint, resume, show, complete, migrate, update, patch. They return plain data
+ * and warnings, and print nothing. Any number of processes may use the same state: each change reads it again under its lock. The clock is
+ * a parameter; only here the wall clock decides what is newer.
  */
 
 import os from 'node:os';
@@ -33,16 +33,16 @@ import { type Loaded, StateStore, type Step, type Stored } from './store.ts';
 import type { Clock } from './times.ts';
 
 export interface RepoStateOptions {
-  /** The repository, or another place: `.workflow-state/` is in it. Undefined: of no repository, in the system's temporary folder. */
+  /** The repository, or another place: it contains `.workflow-state/`. Undefined: no repository, the system's temporary folder. */
   readonly folder: string | undefined;
   /** The workflow's name; the file is `<name>-state.json`. */
   readonly name: string;
   readonly now: Clock;
-  /** Who writes, in stages and notes. */
+  /** Author of stages and notes. */
   readonly agent?: string | undefined;
   /** The version that the caller knows. An older state is migrated or refused, a newer one refused. Default: any. */
   readonly version?: number | undefined;
-  /** By the version that they begin with. */
+  /** By the version from which they start. */
   readonly migrations?: Readonly<Record<number, Migration>> | undefined;
   /** Write after this many stages became done (default 1: each). A failed stage, the last one and a note are written at once. */
   readonly checkpointEvery?: number | undefined;
@@ -61,7 +61,7 @@ export interface RepoStateOptions {
 
 export interface StateResult {
   readonly state: RepoState;
-  /** The state's file from its folder; in the temporary place with its whole path. */
+  /** The state's file, relative to its folder; in the temporary place its whole path. */
   readonly file: string;
   readonly warnings: readonly string[];
 }
@@ -69,7 +69,7 @@ export interface StateResult {
 export interface CheckpointResult extends StateResult {
   /** False: it waits for `checkpointEvery`, `flush` or `complete`. */
   readonly saved: boolean;
-  /** False: a check failed, and its stage with it; stages named after it were left as they are. */
+  /** False: a check failed, and its stage with it; later stages of the call were left as they are. */
   readonly passed: boolean;
   readonly checks: readonly { readonly stage: string; readonly evidence: CheckEvidence }[];
 }
@@ -106,7 +106,7 @@ export class RepoStateFile {
     this.#store = new StateStore({ files, own, temporary, now, lock, lockWaitMs: options.lockWaitMs ?? LOCK_WAIT_MS });
   }
 
-  /** Begins. Throws `ConflictError` (`state-exists`) when there is a state already. */
+  /** Begins. Throws `ConflictError` (`state-exists`) when a state exists. */
   async init(given: Beginning): Promise<StateResult> {
     const stored = await this.#store.change((before, at) => {
       if (before !== undefined) throw existsError(before);
@@ -119,8 +119,8 @@ export class RepoStateFile {
   }
 
   /**
-   * Where work goes on. Repairs what must be: conflicts, damage, a state left in the temporary place, an older version with
-   * migrations. `choose`: which of equally new states counts. `otherwise`: what to begin with where there is none.
+   * Finds where work resumes, and repairs the state: conflicts, damage, a state left in the temporary place, an older version with
+   * migrations. `choose`: which of equally new states counts. `otherwise`: begins this where there is none.
    */
   async resume(
     how: { readonly choose?: number | undefined; readonly otherwise?: Beginning | undefined } = {},
@@ -144,8 +144,8 @@ export class RepoStateFile {
   }
 
   /**
-   * Says what became of stages, and keeps notes and artifacts. A stage with a check that becomes done is checked first; the
-   * evidence is kept either way. Without a state it begins one with these stages.
+   * Records the status of stages, notes and artifacts. A stage with a check that becomes done is checked first; the evidence is kept either
+   * way. Without a state it begins one with these stages.
    */
   async checkpoint(given: Checkpoint): Promise<CheckpointResult> {
     const asked = { ...given, agent: given.agent ?? this.#options.agent };
@@ -155,7 +155,7 @@ export class RepoStateFile {
     const checked: Checked = new Map(checks.map(({ stage, evidence }) => [stage, evidence]));
     const pending = [...this.#pending, { change, checked }];
     const passed = checks.every(({ evidence }) => evidence.passed);
-    // What can't be is refused now, and not when it is written.
+    // An impossible change is refused now, and not when it is written.
     const preview = this.#applied(known, [{ change, checked }], isoTime(this.#options.now()));
     textOf(preview);
     if (!this.#isDue(pending, preview)) {
@@ -166,12 +166,12 @@ export class RepoStateFile {
     return { ...stored, saved: true, passed, checks };
   }
 
-  /** Writes what waits for `checkpointEvery`. Undefined: nothing did. */
+  /** Writes what waits for `checkpointEvery`. Undefined: nothing waited. */
   async flush(): Promise<StateResult | undefined> {
     return this.#pending.length === 0 ? undefined : this.#write(this.#pending);
   }
 
-  /** As it is, with what waits to be written. Repairs nothing; of equally new states it shows the first and warns. */
+  /** The state with unwritten changes. Repairs nothing; of equally new states it shows the first and warns. */
   async show(): Promise<Omit<StateResult, 'state'> & { readonly state: RepoState | undefined }> {
     const { state, file, warnings } = await this.#store.load().catch(async (error: unknown): Promise<Loaded> => {
       if (!(error instanceof ConflictError && error.code === 'state-conflict')) throw error;
@@ -181,7 +181,7 @@ export class RepoStateFile {
     return { state: this.#pending.length === 0 ? state : this.#withPending(state), file, warnings };
   }
 
-  /** Any change, read and written under the lock: a blackboard. `change` must be pure; it may run more than once. */
+  /** Makes any change, read and written under the lock: a blackboard. `change` must be pure; it may run more than once. */
   async update(change: (state: RepoState) => RepoState): Promise<StateResult> {
     await this.flush();
     return resultOf(
@@ -192,14 +192,14 @@ export class RepoStateFile {
   }
 
   /**
-   * Joins a JSON merge patch (RFC 7396) under the lock, so that nothing is lost that others wrote meanwhile. Throws `InvalidError`
-   * (`patch-field-owned`) for stages and what Tidemark owns.
+   * Applies a JSON merge patch (RFC 7396) under the lock, so that no concurrent write is lost. Throws `InvalidError` (`patch-field-owned`)
+   * for stages and fields that Tidemark owns.
    */
   patch(change: Readonly<Record<string, Json>>): Promise<StateResult> {
     return this.update((state) => patched(state, change));
   }
 
-  /** Puts a finished state into `archive/`. Throws `ConflictError` (`stages-open`), unless `open` allows for it. */
+  /** Moves a finished state into `archive/`. Throws `ConflictError` (`stages-open`), unless `open` allows for it. */
   async complete({
     open = false,
   }: {
@@ -212,7 +212,7 @@ export class RepoStateFile {
     return { ...resultOf(stored), archived: stored.beside! };
   }
 
-  /** To a greater version; the file as it was is kept as `<name>-state.v<old>.json.bak`. */
+  /** Migrates to a greater version; the old file is kept as `<name>-state.v<old>.json.bak`. */
   async migrate(plan: MigrationPlan): Promise<StateResult & { readonly from: number; readonly backup: string }> {
     await this.flush();
     let from = 0;
@@ -263,7 +263,7 @@ export class RepoStateFile {
     );
   }
 
-  /** What would be refused in any case is refused before a check runs for minutes. */
+  /** Refuses an impossible change before a check runs for minutes. */
   #refuseEarly(change: Checkpoint, known: RepoState | undefined): void {
     const status = change.status === 'done' ? 'in_progress' : change.status;
     const begun = {
@@ -273,7 +273,7 @@ export class RepoStateFile {
     textOf(this.#applied(known, [begun], isoTime(this.#options.now())));
   }
 
-  /** Runs the checks of stages that become done, until one fails; stages behind that are left out of the change. */
+  /** Runs the checks of stages that become done, until one fails; later stages are left out of the change. */
   async #checked(change: Checkpoint, state: RepoState | undefined) {
     const checks: { stage: string; evidence: CheckEvidence }[] = [];
     const reached: string[] = [];

@@ -1,4 +1,4 @@
-/** Owns what a resume says: where work goes on, and what was found on the way. Pure. */
+/** Owns the report of a resume: where work resumes, and what was found on the way. Pure. */
 
 import type { RepoState, ResolvedConflict, Stage } from './state-file.ts';
 
@@ -8,11 +8,11 @@ export interface ResumeReport {
   readonly state?: RepoState | undefined;
   /** The first stage that isn't done, with its number from 1; null: all are done. */
   readonly stage: (Stage & { readonly number: number; readonly of: number }) | null;
-  /** `Resuming from stage 3: build. Stages 1–2 already done.`, and how that stage stands where it was begun. */
+  /** `Resuming from stage 3: build. Stages 1–2 already done.`, and the status of that stage if it was begun. */
   readonly line: string;
   /** Conflicts that were resolved since the state began, the newest last. */
   readonly conflicts: readonly ResolvedConflict[];
-  /** The state's file, as people are told; in the temporary place with its whole path. */
+  /** The state's file in messages; in the temporary place its whole path. */
   readonly file: string;
   readonly warnings: readonly string[];
 }

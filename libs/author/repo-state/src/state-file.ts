@@ -1,6 +1,6 @@
 /**
- * Owns the shape of a state's file, and telling a state from any other JSON. What is in a file and not in this shape is
- * kept as it is: scripts and other agents may have put it there. Pure.
+ * Owns the shape of a state's file, and distinguishing a state from any other JSON. Fields outside of this shape are kept: scripts and
+ * other agents may have put them there. Pure.
  */
 
 import { ConfigError, InvalidError, isoTime, type Json, LimitError, parseTime } from '@tidemark/core';
@@ -21,14 +21,14 @@ const word = z.string().min(1);
 
 const checkEvidence = z.looseObject({
   command: word,
-  /** Null: it was ended by a signal. */
+  /** Null: a signal ended it. */
   exit_code: z.int().nullable(),
   passed: z.boolean(),
-  /** Why it was ended: `SIGKILL`, `timeout`. */
+  /** What ended it: `SIGKILL`, `timeout`. */
   ended_by: z.string().optional(),
   /** Its last lines, both streams; secrets are masked. */
   output: z.array(z.string()),
-  /** Of the whole output, in hexadecimal. */
+  /** Digest of the whole output, in hexadecimal. */
   output_sha256: z.string(),
   output_bytes: z.int().min(0),
   duration_ms: z.int().min(0),
@@ -49,7 +49,7 @@ const stage = z.looseObject({
   evidence: evidence.optional(),
   /** A command that must pass before the stage counts as done. */
   check: word.optional(),
-  /** Who changed it last, and when. */
+  /** Author and time of the last change. */
   agent: z.string().optional(),
   updated_at: time.optional(),
 });
@@ -98,13 +98,12 @@ export type CheckEvidence = z.infer<typeof checkEvidence>;
 export type Evidence = EvidenceFields;
 export type Stage = z.infer<typeof stage>;
 export type ResolvedConflict = z.infer<typeof resolvedConflict>;
-/** What the file holds. */
+/** Content of the file. */
 export type RepoState = z.infer<typeof stateSchema>;
 
 /**
- * The state that the value is. Throws `InvalidError` (`state-foreign`: something else's JSON; `state-other-workflow`;
- * `state-invalid`, with the places) or `ConfigError` (`state-newer`). `file` is told; `changedMs`: when it was changed last, for times that
- * it doesn't have.
+ * Parses a state. Throws `InvalidError` (`state-foreign`: JSON of something else; `state-other-workflow`; `state-invalid`, with the places)
+ * or `ConfigError` (`state-newer`). `file` is its name in messages; `changedMs`: when it last changed, for missing times.
  */
 export function stateFrom(value: unknown, name: string, file: string, changedMs?: number): RepoState {
   const { format, workflow, stages } = (typeof value === 'object' && value !== null ? value : {}) as Partial<RepoState>;
@@ -144,7 +143,7 @@ function withTimes(value: Partial<RepoState>, changedMs: number | undefined): ob
   return { ...value, created_at: value.created_at ?? updated_at, updated_at };
 }
 
-/** How a file writes what may be written in two ways. */
+/** How a file writes fields with two forms. */
 export interface FileForm {
   readonly artifacts: 'list' | 'map';
   readonly notes: 'text' | 'list';
@@ -156,7 +155,7 @@ export function formOf(value: unknown): FileForm {
   return { artifacts: Array.isArray(artifacts) ? 'list' : 'map', notes: typeof notes === 'string' ? 'text' : 'list' };
 }
 
-/** As the file's own reader expects it: what is only a text or a list of evidence is written as such. */
+/** As the file's own reader expects it: evidence in the form of a text or a list is written as such. */
 function written(state: RepoState, form: FileForm): object {
   const stages = state.stages.map((each) => {
     const [[field, value] = [], ...more] = Object.entries(each.evidence ?? {});
@@ -167,7 +166,7 @@ function written(state: RepoState, form: FileForm): object {
   return { ...state, stages, artifacts, notes };
 }
 
-/** What is written. Throws `InvalidError` (`state-secret`, with the places) and `LimitError` (`state-too-large`). */
+/** The text to write. Throws `InvalidError` (`state-secret`, with the places) and `LimitError` (`state-too-large`). */
 export function textOf(state: RepoState, form: FileForm = { artifacts: 'map', notes: 'list' }): string {
   const found = findSecrets(state);
   if (found.length > 0) {

@@ -1,8 +1,7 @@
 /**
- * Owns reading and writing a state as a whole: under its lock it is read anew, repaired, changed and replaced, so that of
- * two writers neither loses anything. A place that can't be written is replaced by a temporary one. What is taken away is
- * kept before: damaged files, and states that do not count. A crash at any point leaves a whole state, and repeats at most
- * a copy in the archive.
+ * Owns reading and writing a state as a whole: under its lock it is read again, repaired, changed and replaced, so that neither of two
+ * writers loses anything. A temporary place replaces one that can't be written. Before anything is removed, it is kept: damaged files, and
+ * states that do not count. A crash at any point leaves a whole state, and repeats at most a copy in the archive.
  */
 
 import path from 'node:path';
@@ -32,13 +31,13 @@ export interface StoreOptions {
   readonly temporary: Place;
   readonly now: Clock;
   readonly lockWaitMs: number;
-  /** Takes the lock; replaced by tests that show what it is for. */
+  /** Takes the lock; tests replace it to show its purpose. */
   readonly lock?: typeof withLock | undefined;
 }
 
 export interface Loaded {
   readonly state: RepoState | undefined;
-  /** Something is to be written even when nothing changes. */
+  /** Writes even when nothing changed. */
   readonly needsRepair: boolean;
   readonly file: string;
   readonly warnings: readonly string[];
@@ -47,18 +46,18 @@ export interface Loaded {
 /** What to do with the state. */
 export type Step =
   | { readonly keep: RepoState; readonly backup?: { readonly stem: string; readonly ending: string } }
-  /** Put away under this name, since it is finished. */
+  /** Moves it away under this name, since it is finished. */
   | { readonly archive: RepoState }
   | { readonly nothing: true };
 
-/** `isDamaged`: it was read as far as it goes, and parts of it may be gone. */
+/** `isDamaged`: it was recovered, and parts of it may be lost. */
 export type StateStep = (state: RepoState | undefined, at: string, isDamaged: boolean) => Step;
 
 export interface Stored {
   readonly state: RepoState | undefined;
   readonly file: string;
   readonly warnings: readonly string[];
-  /** The copy of what was there before, or the finished state. */
+  /** The copy of the previous content, or the finished state. */
   readonly beside?: string | undefined;
 }
 
@@ -69,7 +68,7 @@ export class StateStore {
     this.#options = options;
   }
 
-  /** Without a lock and without writing anything: a state's file is always whole. Throws as `judge` does. */
+  /** Reads without a lock and writes nothing: a state's file is always whole. Throws as `judge` does. */
   async load(choice?: number): Promise<Loaded> {
     const { files, own, temporary } = this.#options;
     try {
@@ -88,7 +87,7 @@ export class StateStore {
     }
   }
 
-  /** `step` may run more than once and must not keep anything of a run before. */
+  /** `step` may run more than once and must keep nothing of an earlier run. */
   async change(step: StateStep, choice?: number): Promise<Stored> {
     const { own, temporary } = this.#options;
     try {
@@ -127,7 +126,8 @@ export class StateStore {
     try {
       return await lock(place.lock, lockWaitMs, () => this.#locked(place, step, choice));
     } catch (error) {
-      // SQLite says that it can't, and the file system why. The lock's own file is never opened by others: closing it would free it.
+      // SQLite only says that it can't open it; the file system says why. Nothing but SQLite opens the lock's own file: closing it would
+      // free it.
       if (codeOf(error) === 'ERR_SQLITE_ERROR') await tryToWrite(files, place.file);
       throw error;
     }
@@ -141,7 +141,7 @@ export class StateStore {
     const before = judged.winner?.state;
     const atMs = Math.max(now(), before === undefined ? 0 : parseTime(before.updated_at) + 1);
     const at = isoTime(atMs);
-    // It is decided, and refused if it must be, before anything is touched.
+    // The decision, or the refusal, comes before anything is touched.
     const todo = step(before, at, read.damaged.length > 0);
     const next = this.#finished(todo, before, at);
     if (next !== undefined) textOf(next);
@@ -158,7 +158,7 @@ export class StateStore {
     if ('nothing' in todo) return before;
     const state = 'keep' in todo ? todo.keep : todo.archive;
     const next = { ...state, updated_at: at };
-    // What callers put in by themselves must be readable again.
+    // Data that callers put in must be readable again.
     return stateFrom(JSON.parse(JSON.stringify(next)), this.#options.own.name, 'The new state');
   }
 
@@ -189,7 +189,7 @@ export class StateStore {
     return kept && shown(place, path.join(place.folder, kept));
   }
 
-  /** What can't be taken away would be taken for unfinished by the next one who looks. */
+  /** A file that stays would look unfinished to the next reader. */
   async #requireRemovable(place: Place): Promise<void> {
     const { files, own } = this.#options;
     if (place.kind !== 'temporary' || (await files.stat(own.file)).kind === 'absent') return;
@@ -211,7 +211,7 @@ export class StateStore {
     const { files } = this.#options;
     const warnings: string[] = [];
     for (const { bytes } of damaged) {
-      // The first keeps the plain name; what comes later must not replace it.
+      // The first keeps the plain name; later ones must not replace it.
       const plain = `${place.name}-state.json.corrupt`;
       const before = await readIfThere(files, path.join(place.folder, plain));
       const isFree = before === undefined || Buffer.compare(before.bytes, bytes) === 0;
@@ -226,7 +226,7 @@ export class StateStore {
     const conflicts: ResolvedConflict[] = [];
     for (const { candidate, because, same } of losers) {
       if (same && candidate.file === winner?.file) continue;
-      // It stays where it is and loses again, until its place can be written.
+      // It stays and loses again, until its place can be written.
       if (stays(place, candidate.place)) continue;
       const archived = await this.#intoArchive(place, `conflict-${place.name}-state-${stampOf(atMs)}`, candidate.bytes);
       if (!same) conflicts.push({ at: isoTime(atMs), kept: winner?.where ?? '', because, archived });
@@ -234,7 +234,7 @@ export class StateStore {
     return conflicts;
   }
 
-  /** What was taken over, or is kept in the archive or as `.corrupt` by now. */
+  /** Files whose content was taken over, or is kept in the archive or as `.corrupt` by now. */
   async #removeKept(place: Place, { winner, losers }: Judged, { damaged }: Read): Promise<void> {
     const { files } = this.#options;
     const read = [...losers.map(({ candidate }) => candidate), ...(winner ? [winner] : [])];
@@ -246,7 +246,7 @@ export class StateStore {
     }
   }
 
-  /** Only who has the lock writes, so a temporary file is what a dead writer left. */
+  /** Only the holder of the lock writes, so a temporary file is a dead writer's. */
   async #removeLeftBehind(place: Place): Promise<void> {
     const { files } = this.#options;
     for (const name of await files.list(place.folder)) {
@@ -261,14 +261,14 @@ export class StateStore {
     try {
       const before = await readIfThere(files, file);
       if (gitignoreFor(textIn(before), place.name, state.shared === true) === undefined) return [];
-      // Other states have a line in it too, and locks of their own.
+      // Other states have lines in it too, and locks of their own.
       await lock(path.join(place.folder, 'gitignore.lock'), lockWaitMs, async () => {
         const next = gitignoreFor(textIn(await readIfThere(files, file)), place.name, state.shared === true);
         if (next !== undefined) await replaceFile(files, file, Buffer.from(next));
       });
       return [];
     } catch (error) {
-      // The state is written; a file beside it must not make that a failure.
+      // The state is written; a fault of a file beside it must not fail the call.
       return [`${shown(place, file)} could not be put right: ${(error as Error).message}`];
     }
   }

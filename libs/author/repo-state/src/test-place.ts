@@ -16,7 +16,7 @@ export const START = '2026-03-01T14:00:00.000Z';
 export interface TestPlace {
   readonly folder: string;
   readonly temporaryFolder: string;
-  /** Set it to change what time it is. */
+  /** Set it to change the time. */
   readonly clock: { nowMs: number };
   open(options?: Partial<RepoStateOptions>): RepoStateFile;
   /** Below `.workflow-state`. */

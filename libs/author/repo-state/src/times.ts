@@ -1,4 +1,4 @@
-/** Owns times as files write them. Pure: the clock comes in. */
+/** Owns the form of times in files. Pure: the clock is a parameter. */
 
 import { isoTime } from '@tidemark/core';
 

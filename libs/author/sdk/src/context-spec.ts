@@ -1,6 +1,6 @@
 /**
- * Owns what a definition says of its agents' context: models, tools, bundles, phases, budgets. From what a user writes to what the
- * runtime consumes; everything wrong with it is said at the definition.
+ * Owns the part of a definition about its agents' context: models, tools, bundles, phases, budgets. It turns what a user writes into what
+ * the runtime consumes, and reports every mistake at the definition.
  */
 
 import {
@@ -20,7 +20,7 @@ import { type DefinitionProblem, unknownMembers } from './problem.ts';
 import type { Schema } from './schema.ts';
 import { type Tools, toolProblems } from './tool.ts';
 
-/** What may be spent. Tokens count input and output; money is in US dollars, by the models' price tables. */
+/** Limits of spending. Tokens count input and output; money is in US dollars, by the models' price tables. */
 export interface BudgetOptions {
   readonly tokens?: number | undefined;
   readonly usd?: number | undefined;
@@ -29,19 +29,19 @@ export interface BudgetOptions {
 export interface PhaseOptions {
   /** Phases that it may hand over to; none by default. */
   readonly next?: readonly string[] | undefined;
-  /** Of its working memory: an object; any JSON by key when absent. */
+  /** Schema of its working memory: an object; any JSON by key when absent. */
   readonly memory?: Schema | undefined;
-  /** Of its working memory; 4,000 by default. */
+  /** Tokens of its working memory; 4,000 by default. */
   readonly budgetTokens?: number | undefined;
 }
 
-/** The part of a definition that is about what its model calls see and may spend. */
+/** The part of a definition about what its model calls see and may spend. */
 export interface ContextSpec {
-  /** For `ctx.model`; `default` is asked where a call names none. */
+  /** For `ctx.model`; a call that names none uses `default`. */
   readonly models?: Readonly<Record<string, Model>> | undefined;
-  /** What models may call, and `ctx.tool` makes. */
+  /** What models may call, and `ctx.tool` executes. */
   readonly tools?: Tools | undefined;
-  /** Bundle types, such as `triage`, `reply`, `investigate`: what goes into a prompt, and what goes first when it doesn't fit. */
+  /** Bundle types, such as `triage`, `reply`, `investigate`: the content of a prompt, and what is dropped first when it doesn't fit. */
   readonly bundles?: Readonly<Record<string, Omit<PolicyOptions, 'type'>>> | undefined;
   /** Read-only context of every bundle, of this version of the definition. A function must give the same for the same input. */
   readonly system?: string | ((input: never) => string) | undefined;
@@ -54,11 +54,11 @@ export interface ContextSpec {
         readonly workflow?: BudgetOptions | undefined;
       }
     | undefined;
-  /** How often one question may be asked of a model or a tool before the workflow is stopped as running in circles; 10 by default. */
+  /** How often a model or a tool may get the same request before the workflow is stopped as running in circles; 10 by default. */
   readonly repeatsMax?: number | undefined;
-  /** Fields of knowledge, such as a product or a repository, whose facts its bundles are told and `ctx.recall` finds. */
+  /** Fields of knowledge, such as a product or a repository, whose facts its bundles contain and `ctx.recall` finds. */
   readonly domains?: readonly string[] | undefined;
-  /** Which of `models` makes summaries; by rule when absent. */
+  /** Which of `models` writes summaries; by rule when absent. */
   readonly summaryModel?: string | undefined;
 }
 
@@ -76,7 +76,7 @@ export const CONTEXT_MEMBERS = [
 
 const problem = (code: string, message: string): DefinitionProblem => ({ code, message });
 
-/** Everything wrong with it. */
+/** Returns every mistake in it. */
 export function contextProblems(spec: ContextSpec): readonly DefinitionProblem[] {
   return [
     ...modelProblems(spec),
@@ -169,7 +169,7 @@ export function contextDefinition(spec: ContextSpec, title: string): ContextDefi
     system: systemOf(system),
     phases: new Map(Object.entries(phases).map(([name, options]) => [name, phaseDefinition(name, options, title)])),
     firstPhase: Object.keys(phases)[0],
-    // Made when it is first needed: loading one takes a moment, and most definitions never count.
+    // Built on first use: loading a tokenizer takes a moment, and most definitions never count.
     get tokenizer(): Tokenizer {
       return models.default?.tokenizer ?? Object.values(models)[0]?.tokenizer ?? tokenizerFor();
     },

@@ -1,6 +1,6 @@
 /**
- * Owns what a step sees, typed by its definition, in front of the runtime's untyped context. Must not journal, retry or
- * decide: the runtime does.
+ * Owns what a step sees, typed by its definition, in front of the runtime's untyped context. Must not journal, retry or decide: the runtime
+ * does.
  */
 
 import { InvalidError, type Json, type TaskId, type WorkflowId } from '@tidemark/core';
@@ -28,7 +28,7 @@ import type { Frozen, Given, MemberOf, Parsed, ParsedOr, Schema, Schemas } from 
 import { callTool, type ToolOutcome, type Tools } from './tool.ts';
 import type { ApprovalName, ChildName } from './wait.ts';
 
-/** What comes back of a journaled closure: undefined is stored as null. */
+/** What a journaled closure returns: undefined is stored as null. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a closure without a return statement has it
 export type Recorded<T> = undefined extends T ? Exclude<T, undefined | void> | null : T;
 
@@ -39,68 +39,67 @@ export interface StepActions {
   readonly step: string;
   /** 1 for the first attempt. */
   readonly attempt: number;
-  /** W3C `traceparent` of this attempt: hand it to whom the step calls, and what they trace is below the step. */
+  /** W3C `traceparent` of this attempt: pass it to the services that the step calls, and their spans are below the step. */
   readonly traceparent: string;
-  /** Aborts when the lease is lost or the worker must go: stop then, nothing of this attempt will count. */
+  /** Aborts when the lease is lost or the worker must end. Stop then: nothing of this attempt will count. */
   readonly signal: AbortSignal;
   /**
-   * Runs a closure that changes nothing outside and records its result, which must be JSON (undefined becomes null): a
-   * later attempt at this step gets the recorded value. Closures of one name in a step are told apart by their order, or by
-   * `options.name`.
+   * Runs a closure that changes nothing outside and records its result, which must be JSON (undefined becomes null): a later attempt at
+   * this step gets the recorded value. Closures of one name in a step are distinguished by their order, or by `options.name`.
    */
   run<T>(name: string, body: (signal: AbortSignal) => T | Promise<T>, options?: RunOptions): Promise<Recorded<T>>;
   /**
-   * Calls an effect at most once for its key, which derives from the workflow, the task, the operation and the effect's
-   * order in the step, or `options.name`: a recorded outcome is not repeated, whoever goes on with the step.
+   * Calls an effect at most once for its key, which derives from the workflow, the task, the operation and the effect's order in the step,
+   * or `options.name`. A recorded outcome is not repeated, whichever worker continues the step.
    */
   effect<Request extends Schema, Response extends Schema>(
     effect: Effect<Request, Response>,
     request: NoInfer<Given<Request>>,
     options?: RunOptions,
   ): Promise<Parsed<Response>>;
-  /** The session that the workflow is a part of, and whose it is. */
+  /** The session that the workflow is a part of, and its user. */
   readonly session: string | undefined;
   readonly user: string | undefined;
   /** Working memory of the phase that the step runs in, as it was when the step began; a step changes it by what it returns. */
   readonly memory: PhaseMemory;
   /**
-   * Asks a model: what the agent knows (a bundle of the definition's), a prompt, or both. Intended with what is sent, resolved with what
-   * came, so that it is paid once; what is recorded can be rebuilt byte for byte. Throws `InvalidError` (`model-unknown`,
+   * Calls a model with what the agent knows (a bundle of the definition's), a prompt, or both. The request is recorded before the call and
+   * the answer after it, so that it is paid once, and can be rebuilt byte for byte. Throws `InvalidError` (`model-unknown`,
    * `bundle-unknown`, `tool-unknown`, `memory-out-of-scope`, `answer-unfit`), `LimitError` (`bundle-directives-too-large`).
    */
   model<Answer extends Schema | undefined = undefined>(options: ModelCallOptions<Answer>): Promise<ModelReply<Answer>>;
-  /** Makes a call that a model asked for; one that names no tool, or doesn't fit its input, comes back as an error for the model. */
+  /** Makes a call that a model requested; one that names no tool, or doesn't fit its input, returns an error for the model. */
   tool(call: ModelToolCall): Promise<ToolOutcome>;
-  /** A model call as the runtime has it: for `tidemark(ctx)` of @tidemark/ai. */
+  /** The runtime's model call: for `tidemark(ctx)` of @tidemark/ai. */
   modelCall(request: ModelRequest): Promise<ModelAnswer>;
   /** Reads long-term memory by key; a step changes it by the `memories` that it returns. */
   memories(query: MemoryQuery): Promise<readonly MemoryEntry[]>;
   /**
-   * What long-term memory holds that fits the question, by words, and by meaning where there is an embedder: of the workflow's user, the
-   * definition's `domains` and the tenant, or of `about`. A later attempt at this step gets the same answer. Throws `InvalidError`
+   * Finds entries of long-term memory that fit the question, by words, and by meaning where there is an embedder: of the workflow's user,
+   * the definition's `domains` and the tenant, or of `about`. A later attempt at this step gets the same answer. Throws `InvalidError`
    * (`recall-invalid`).
    */
   recall(question: string, options?: RecallOptions): Promise<RecalledMemories>;
   /** Adds a line to the execution log, stored with the step's checkpoint. */
   log(action: string, detail?: unknown): void;
-  /** Tells whoever watches; not stored. */
+  /** Reports to watchers; not stored. */
   progress(progress: Progress): void;
 }
 
-/** What a step of a definition sees. All of it is readonly: what a step returns is all that it changes. */
+/** What a step of a definition sees. All of it is readonly: a step changes only what it returns. */
 export interface Context<Input, Belief, Outputs, Names extends string, Signals extends Schemas = Record<never, never>>
   extends StepActions {
   /** The workflow's own input. */
   readonly input: Frozen<Input>;
   /** Belief as it was when the step began. */
   readonly belief: Frozen<Belief>;
-  /** What came that the task waited for; null: it waited for nothing. */
+  /** What ended the task's wait; null: it waited for nothing. */
   readonly cause: CauseOf<Signals> | null;
   /** Outputs of all committed tasks of a step of this workflow, in order of the tasks' creation. */
   outputs<Name extends Names>(step: Name): Promise<readonly ParsedOr<MemberOf<Outputs, Name>>[]>;
 }
 
-/** A signal with the value that came with it, a person's answer, or a timer. */
+/** A signal with its value, a person's answer, or a timer. */
 export type CauseOf<Signals extends Schemas> =
   | { readonly kind: 'timer' }
   | {
@@ -138,7 +137,7 @@ export type ApprovalCause<Name extends string, Value> = {
 /** A context of some definition, once its types are checked. */
 export type AnyContext = Context<unknown, unknown, unknown, string, Schemas>;
 
-/** What the context refuses by the definition: names of all steps, and operations where they are declared. */
+/** The definition's own restrictions: names of all steps, and operations where they are declared. */
 export interface ContextRules {
   /** `refund v2`. */
   readonly definition: string;
@@ -147,7 +146,7 @@ export interface ContextRules {
   readonly operations: ReadonlySet<string> | undefined;
   readonly models: Readonly<Record<string, Model>>;
   readonly tools: Tools;
-  /** Of the values that come with signals, by name. */
+  /** Schemas of the values of signals, by name. */
   readonly parseSignal: ReadonlyMap<string, Parse>;
 }
 
@@ -194,7 +193,7 @@ export function typedContext(context: StepContext, rules: ContextRules): AnyCont
   };
 }
 
-/** One that doesn't fit is nothing that the step could mend, nor a reason to end the workflow: a person is asked. */
+/** The step can't mend a value that doesn't fit, and the workflow should not end for it: it waits for a person. */
 function causeOf({ cause, step }: StepContext, { definition, parseSignal }: ContextRules): CauseOf<Schemas> | null {
   if (cause === null) return null;
   if (cause.kind === 'timer') return { kind: 'timer' };
@@ -238,13 +237,13 @@ function approvalCause(name: string, given: GivenApproval, parsers: ContextRules
   return { kind: 'approval', name, ...given, value: freeze(value) } as never;
 }
 
-/** Where effects are listed, only those; where they aren't, none that must be: nobody would find it. */
+/** Where effects are listed, only those are allowed; where they aren't, none that must be listed: recovery would not find it. */
 function isCallable(effect: Effect, { operations }: ContextRules): boolean {
   if (operations !== undefined) return operations.has(effect.operation);
   return !mustBeListed(effect);
 }
 
-/** Whoever recovers or undoes it looks there, and so does who gets the keys of secret fields. */
+/** Recovery and compensation read this list, and so does the grant of keys of secret fields. */
 const mustBeListed = ({ compensate, compensateUnknown, hasSecrets }: Effect): boolean =>
   compensate !== undefined || compensateUnknown !== undefined || hasSecrets === true;
 

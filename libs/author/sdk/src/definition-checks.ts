@@ -1,6 +1,6 @@
 /**
- * Owns the checks of a definition before it runs: mistakes that would otherwise show when a workflow is already under way.
- * Mistakes are refused, all at once.
+ * Owns the checks of a definition before it runs, for mistakes that would otherwise show when a workflow is already under way. It reports
+ * all of them at once.
  */
 
 import { checkedDuration, type EffectDefinition } from '@tidemark/runtime';
@@ -15,7 +15,7 @@ import { hasSecrets } from './secret.ts';
 import { type AnyStep, settingsOf } from './step.ts';
 import { upcastProblems } from './upcast.ts';
 
-/** A spec of whatever types: also of someone who writes without any. */
+/** A spec of any types, also from callers without types. */
 export interface AnySpec extends ContextSpec {
   readonly name: string;
   readonly version: number;
@@ -84,7 +84,7 @@ const PLACEMENTS: readonly unknown[] = ['exclusive', 'shared', undefined];
 const ON_FAILURES: readonly unknown[] = ['park', 'retry-on-new-build', 'fail', 'compensate', undefined];
 const ON_SECRETS: readonly unknown[] = ['report', 'mask', 'refuse', undefined];
 
-/** Everything wrong with a definition, and the starts that follow from it. */
+/** Returns every mistake in a definition, and the starts that follow from it. */
 export function checkSpec(spec: AnySpec): {
   readonly problems: readonly DefinitionProblem[];
   readonly starts: readonly string[];
@@ -103,7 +103,7 @@ export function checkSpec(spec: AnySpec): {
       ...allSchemaProblems(spec),
       ...stepProblems(spec),
       ...references,
-      // Reachability over names that don't exist would only repeat those problems in other words.
+      // Checking reachability over names that don't exist would only repeat those problems.
       ...(references.length === 0 ? reached.problems : []),
       ...effectProblems(spec.effects ?? []),
       ...upcastProblems(spec.upcast, spec.version),
@@ -184,15 +184,15 @@ function stagingProblems(staging: AnySpec['staging']): DefinitionProblem[] {
   ];
 }
 
-/** Of a number from 1 that may be left out. */
+/** Checks an optional number from 1. */
 function countProblems(code: string, name: string, value: number | undefined, most: number): DefinitionProblem[] {
   if (value === undefined || (Number.isSafeInteger(value) && value >= 1 && value <= most)) return [];
   return [problem(code, `${name} must be a whole number between 1 and ${most}.`)];
 }
 
-/** A form is shown to whoever answers it, and its answer to whoever reads the history. */
+/** A form is shown to the person who answers it, and its answer to readers of the history. */
 function formProblems(name: string, schema: unknown): DefinitionProblem[] {
-  // What is no schema is refused as such.
+  // Another check refuses what is no schema.
   if (schemaProblems(name, schema).length > 0) return [];
   if (hasSecrets(schema as Schema)) {
     const message = `approvals.${name} has a secret field: an answer is read by whoever may read the history. Ask for secrets elsewhere.`;

@@ -22,7 +22,7 @@ function unsettled(effect: EffectDefinition): readonly DefinitionWarning[] {
   return [{ code: 'effect-without-probe', subject: effect.operation, message }];
 }
 
-/** What a workflow that promises to undo itself can't undo. */
+/** Effects that a workflow with compensation can't compensate. */
 function notUndone(spec: AnySpec, effects: readonly EffectDefinition[]): readonly DefinitionWarning[] {
   const hasSteps = Object.values(spec.steps).some((step) => settingsOf(step).compensate !== undefined);
   if (!hasSteps && !effects.some((effect) => effect.compensate !== undefined)) {

@@ -1,4 +1,4 @@
-/** Owns how a definition says when its workflows get a worker: their priority, and limits by any key. */
+/** Owns the part of a definition about when its workflows get a worker: their priority, and limits by any key. */
 
 import {
   type Dispatch,
@@ -9,9 +9,9 @@ import {
   parseDuration,
 } from '@tidemark/core';
 
-/** At most so many workflows of one key at work at once, or beginning in a period. */
+/** Most workflows of one key at work at once, or beginning in a period. */
 export interface Limit {
-  /** What is limited, such as `customer:42`; stored readable, so no secret. */
+  /** The limited thing, such as `customer:42`; stored readable, so no secret. */
   readonly key: string;
   /** Whose workflows count together: `tenant` (default), or `fleet`: those of all tenants. */
   readonly scope?: 'tenant' | 'fleet' | undefined;
@@ -21,7 +21,7 @@ export interface Limit {
   readonly rate?: { readonly count: number; readonly per: string | number } | undefined;
 }
 
-/** What of a spec says how its workflows are dispatched, its type parameters forgotten. */
+/** The part of a spec about dispatching its workflows, its type parameters forgotten. */
 export interface DispatchSpec {
   readonly priority?: Priority | ((input: Json) => Priority) | undefined;
   readonly limits?: readonly Limit[] | ((input: Json) => readonly Limit[]) | undefined;
@@ -29,14 +29,14 @@ export interface DispatchSpec {
 
 export const DISPATCH_MEMBERS = ['priority', 'limits'];
 
-/** Undefined where the definition says nothing. What is said is checked when a workflow starts. */
+/** Undefined where the definition sets nothing. The values are checked when a workflow starts. */
 export function dispatchDefinition({ priority, limits }: DispatchSpec): ((input: Json) => Dispatch) | undefined {
   if (priority === undefined && limits === undefined) return undefined;
   return (input) => {
     const said = typeof limits === 'function' ? limits(input) : limits;
     return {
       priority: typeof priority === 'function' ? priority(input) : priority,
-      // What is no list is told where it is checked.
+      // The check at the start reports anything but a list.
       limits: Array.isArray(said) ? said.map(limitOf) : (said as undefined),
     };
   };

@@ -1,6 +1,6 @@
 /**
- * Owns the checks of an effect's definition: mistakes that would otherwise show when a call is already under way. Must not
- * fill in defaults: what it judges has them.
+ * Owns the checks of an effect's definition, for mistakes that would otherwise show when a call is already under way. Must not fill in
+ * defaults: its input has them.
  */
 
 import type { EffectKind } from '@tidemark/core';
@@ -9,7 +9,7 @@ import { CONFIRM_PROBE_MIN_MS, CONFIRM_TIMEOUT_MAX_MS, EFFECT_TIMEOUT_MAX_MS } f
 import { type DefinitionProblem, nameProblems, schemaProblems, unknownMembers } from './problem.ts';
 import { type RetryOptions, retryProblems } from './retry.ts';
 
-/** A spec of whatever types: also of someone who writes without any. */
+/** A spec of any types, also from callers without types. */
 export interface AnyEffectSpec {
   readonly operation: unknown;
   readonly kind: unknown;
@@ -25,7 +25,7 @@ export interface AnyEffectSpec {
   readonly heartbeatTimeoutMs?: number | undefined;
 }
 
-/** What was asked for, with the defaults. */
+/** The options with the defaults. */
 export interface EffectSettings {
   readonly retry: RetryPolicy;
   readonly timeoutMs: number;
@@ -39,7 +39,7 @@ const KNOWN = [
 ];
 const CONFIRM_KNOWN = ['probeEveryMs', 'timeoutMs'];
 
-/** Everything wrong with it. */
+/** Returns every mistake in it. */
 export function effectSpecProblems(spec: AnyEffectSpec, settings: EffectSettings): readonly DefinitionProblem[] {
   return [
     ...unknownMembers('defineEffect', spec, KNOWN),

@@ -1,6 +1,6 @@
 /**
- * Owns effects as a user defines them: an action on the outside with how to call, probe and undo it, in one value, so that
- * recovery needs no closure of a dead process. Must not call anything: the runtime does, and journals it (I4).
+ * Owns effects as a user defines them: an action on the outside with how to call, probe and compensate it, in one value, so that recovery
+ * needs no closure of a dead process. Must not call anything: the runtime does, and journals it (I4).
  */
 
 import { toJson } from '@tidemark/codec';
@@ -20,9 +20,9 @@ import { type RetryOptions, retryPolicy } from './retry.ts';
 import type { Given, Parsed, Schema } from './schema.ts';
 import { hasSecrets } from './secret.ts';
 
-/** What a user says of an effect. */
+/** A user's definition of an effect. */
 export interface EffectSpec<Request extends Schema, Response extends Schema> {
-  /** Names it for good, in keys, logs and metrics: `payments.credit`. */
+  /** Its permanent name in keys, logs and metrics: `payments.credit`. */
   readonly operation: string;
   /**
    * `pure`: may be repeated, nothing outside changes. `idempotent`: repeating it with the same key is harmless.
@@ -31,15 +31,15 @@ export interface EffectSpec<Request extends Schema, Response extends Schema> {
   readonly kind: EffectKind;
   readonly request: Request;
   readonly response: Response;
-  /** Does it. Pass `key` on to a receiver that deduplicates, and `signal` to whatever can be aborted. */
+  /** Makes the call. Pass `key` on to a receiver that deduplicates, and `signal` to whatever can be aborted. */
   readonly call: (
     request: Parsed<NoInfer<Request>>,
     context: EffectContext,
   ) => Answer<NoInfer<Response>> | Promise<Answer<NoInfer<Response>>>;
   /**
-   * Asks the outside whether the call of this key took place: `done(response)`, `notDone()` or `unknown()`. Recovery asks it
-   * when a worker died during the call; asked again about a call whose outcome is recorded, it validates that: `notDone()`
-   * then says that the record doesn't hold outside. `context.request` is what was asked with the key.
+   * Finds out outside whether the call of this key took place: returns `done(response)`, `notDone()` or `unknown()`. Recovery calls it when
+   * a worker died during the call. Called for a recorded outcome, it validates that: `notDone()` then says that the record doesn't hold
+   * outside. `context.request` is the request of that key.
    */
   readonly probe?:
     | ((
@@ -48,28 +48,28 @@ export interface EffectSpec<Request extends Schema, Response extends Schema> {
       ) => ProbeResult<Given<NoInfer<Response>>> | Promise<ProbeResult<Given<NoInfer<Response>>>>)
     | undefined;
   /**
-   * True: once the probe has answered `notDone()` for a key, the receiver takes no call with that key any more. Recovery then
-   * calls again at once, where it would else wait until no late call can be under way.
+   * True: once the probe has answered `notDone()` for a key, the receiver takes no call with that key any more. Recovery then calls again
+   * at once, where it would otherwise wait until no late call can be under way.
    */
   readonly probeFences?: boolean | undefined;
   /**
-   * Undoes it, given what it answered. `context.key` is that of the undoing: it may be called again with the same one. Only
-   * effects that the workflow lists in `effects` are undone, since recovery finds them there.
+   * Undoes the call, given its response. `context.key` is that of the compensation: it may be called again with the same one. Only effects
+   * that the workflow lists in `effects` are compensated, since recovery finds them there.
    */
   readonly compensate?: ((response: Parsed<NoInfer<Response>>, context: EffectContext) => unknown) | undefined;
   /**
-   * Undoes what may or may not have happened, given what was asked. With it, a call whose outcome nobody knows is undone in
-   * place of asking a person; it must do no harm when nothing had happened.
+   * Undoes what may or may not have happened, given the request. With it, a call with an unknown outcome is compensated without asking a
+   * person; it must do no harm when nothing had happened.
    */
   readonly compensateUnknown?: ((request: Parsed<NoInfer<Request>>, context: EffectContext) => unknown) | undefined;
   /** Follow-up of a call that returned `pending(…)`; default: a probe a minute, a person after a day. */
   readonly confirm?: Partial<ConfirmationPolicy> | undefined;
   /**
-   * Default: 5 attempts, 200 ms first, doubling, at most 30 s. An error of an irreversible call doesn't say that nothing
-   * happened: the next attempt asks the probe, and without one a person. Throw `NotDoneError` when it certainly did not.
+   * Default: 5 attempts, 200 ms first, doubling, at most 30 s. An error of an irreversible call doesn't prove that nothing happened: before
+   * the next attempt the probe is called, or without one a person asked. Throw `NotDoneError` when it certainly did not happen.
    */
   readonly retry?: RetryOptions | undefined;
-  /** Of one call; default 30 s, at most an hour. */
+  /** Time-out of one call; default 30 s, at most an hour. */
   readonly timeoutMs?: number | undefined;
   /**
    * Longest time between two `context.heartbeat()` of a call, less than `timeoutMs`: a call that falls silent for longer is
@@ -88,9 +88,9 @@ export interface Effect<Request extends Schema = Schema, Response extends Schema
 }
 
 /**
- * Returned by `call`: the receiver has accepted the request and confirms later, under this token (1..512 characters). The step
- * waits, holding no worker, for the confirmation, which brings the response; meanwhile the probe is asked as `confirm` says.
- * `detail`, JSON, is for whoever confirms.
+ * Returned by `call`: the receiver has accepted the request and confirms later, under this token (1..512 characters). The step waits,
+ * holding no worker, for the confirmation, which brings the response; meanwhile the probe is called as `confirm` says. `detail`, JSON, is
+ * for the one who confirms.
  */
 export function pending(token: string, detail: unknown = null): PendingResult {
   if (typeof token === 'string' && token.length > 0 && token.length <= PENDING_TOKEN_MAX_CHARS) {
@@ -102,11 +102,11 @@ export function pending(token: string, detail: unknown = null): PendingResult {
   );
 }
 
-/** What a probe found: the call took place, and answered this. */
+/** A probe's answer: the call took place, with this response. */
 export const done = <const Response>(response: Response): ProbeResult<Response> => ({ status: 'done', response });
-/** What a probe found: the call did not take place. */
+/** A probe's answer: the call did not take place. */
 export const notDone = (): ProbeResult<never> => ({ status: 'not-done' });
-/** What a probe found: it can't tell. */
+/** A probe's answer: it can't tell. */
 export const unknown = (): ProbeResult<never> => ({ status: 'unknown' });
 
 /** Defines an effect. Throws `InvalidError` (`effect-invalid`) that lists every problem of the definition. */
@@ -152,13 +152,13 @@ export function defineEffect<Request extends Schema, Response extends Schema>(
   };
 }
 
-/** A deadline that is said alone moves the default period of probes along with it. */
+/** A deadline alone scales the default period of probes with it. */
 function confirmation(options: Partial<ConfirmationPolicy> | undefined): ConfirmationPolicy {
   const timeoutMs = options?.timeoutMs ?? CONFIRM_DEFAULT.timeoutMs;
   return { timeoutMs, probeEveryMs: options?.probeEveryMs ?? Math.min(CONFIRM_DEFAULT.probeEveryMs, timeoutMs) };
 }
 
-/** A probe decides whether something irreversible is done again, so nothing that is no clear answer passes for one. */
+/** A probe decides whether something irreversible is repeated, so any unclear answer counts as unknown. */
 function checkProbe(
   operation: string,
   parseResponse: (value: unknown) => Json,

@@ -1,21 +1,21 @@
 /**
- * Owns the making of fragments: what a step tells, says and did, for later model calls to see. Must not store them: a step returns them,
- * and they come with its checkpoint.
+ * Owns making fragments: what a step hears, says and does, for later model calls to see. Must not store them: a step returns them, and its
+ * checkpoint contains them.
  */
 
 import type { Json } from '@tidemark/core';
 import type { FragmentDraft, ModelAnswer, ModelToolCall } from '@tidemark/runtime';
 
-/** What the task is for: never trimmed. */
+/** The goal of the task: never trimmed. */
 export const taskGoal = (text: string): FragmentDraft => ({ type: 'task_goal', text });
-/** What must hold whatever is done: never trimmed. */
+/** What must hold in any case: never trimmed. */
 export const constraint = (text: string): FragmentDraft => ({ type: 'constraint', text });
-/** Where things stand, for whoever goes on; the newest one counts, and is never trimmed. */
+/** The current state of affairs, for the next holder; the newest one counts, and is never trimmed. */
 export const checkpointNote = (text: string): FragmentDraft => ({ type: 'checkpoint_note', text });
 export const userMessage = (text: string): FragmentDraft => ({ type: 'user_message', text });
 export const agentMessage = (text: string): FragmentDraft => ({ type: 'agent_message', text });
 
-/** What a model answered: its text, and the tools that it calls. */
+/** A model's answer: its text, and the tools that it calls. */
 export const said = ({ text, toolCalls }: Pick<ModelAnswer, 'text' | 'toolCalls'>): readonly FragmentDraft[] => [
   ...(text.trim() === '' ? [] : [agentMessage(text)]),
   ...toolCalls.map(toolCall),
@@ -29,7 +29,7 @@ export const toolCall = ({ id, name, input }: ModelToolCall): FragmentDraft => (
   text: JSON.stringify(input),
 });
 
-/** What a tool gave back. */
+/** The result of a tool. */
 export const toolResult = (
   { id, name }: Pick<ModelToolCall, 'id' | 'name'>,
   result: string | { readonly text: string } | Json,

@@ -1,11 +1,11 @@
 /**
- * Owns the freezing of what steps are handed. Belief is shared by the tasks of a workflow and its change is found by
- * comparing before and after, so an update in place would be lost without a word: frozen, it throws where it is made.
+ * Owns freezing the values that steps receive. The tasks of a workflow share its belief, and its change is found by comparing before and
+ * after, so an update in place would be silently lost: frozen, it throws where it is made.
  */
 
 /**
- * Freezes a JSON value all the way down, and returns it. What is frozen already counts as frozen below, so that belief,
- * which shares what a step didn't touch, costs only what is new.
+ * Freezes a JSON value all the way down, and returns it. A frozen value counts as frozen below, so that belief, which shares what a step
+ * didn't touch, costs only its new parts.
  */
 export function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;

@@ -1,6 +1,6 @@
 /**
- * Owns gates: a named check that must pass before what a step made counts as done. What a check found is evidence, kept in
- * the execution log with the checkpoint; a gate that doesn't pass throws, so that nothing of the attempt counts.
+ * Owns gates: a named check that must pass before a step counts as done. Its findings are evidence, kept in the execution log with the
+ * checkpoint; a gate that doesn't pass throws, so that nothing of the attempt counts.
  */
 
 import { toJson } from '@tidemark/codec';
@@ -8,24 +8,24 @@ import { type Json, messageOf, TidemarkError } from '@tidemark/core';
 import type { StepActions } from './context.ts';
 import { EVIDENCE_SHOWN_MAX_CHARS } from './limits.ts';
 
-/** What a check found. True and false are verdicts without more to say. */
+/** A check's finding. True and false are verdicts without evidence. */
 export type Verdict = boolean | { readonly passed: boolean; readonly evidence?: unknown };
 
-/** A named check of what a step made. */
+/** A named check of a step's output. */
 export interface Gate<Output> {
-  /** Of the check, for people: `at least one article`. */
+  /** Name of the check, for people: `at least one article`. */
   readonly name: string;
-  /** Runs after the step and before its checkpoint. One that throws hasn't passed. */
+  /** Runs after the step and before its checkpoint. If it throws, the gate hasn't passed. */
   check(output: Output, ctx: StepActions): Verdict | Promise<Verdict>;
 }
 
-/** What is kept of a gate that was passed. */
+/** The record of a gate that passed. */
 export interface GateEvidence {
   readonly name: string;
   readonly evidence: Json;
 }
 
-/** A gate wasn't passed: the step isn't done, and is tried again as its retry policy says. */
+/** A gate didn't pass: the step isn't done, and is retried as its retry policy says. */
 export class GateError extends TidemarkError {
   override readonly name = 'GateError';
 
@@ -52,7 +52,7 @@ async function verdictOf<Output>(
   try {
     verdict = await gate.check(output, ctx);
   } catch (error) {
-    // The worker must go, or someone says that trying again won't help: that is no verdict.
+    // The worker must end, or the error is marked as final: that is no verdict.
     if (ctx.signal.aborted || error instanceof TidemarkError) throw error;
     throw new GateError(gate.name, ctx.step, messageOf(error), error);
   }

@@ -1,4 +1,4 @@
-/** The door of the SDK: what a user imports. */
+/** Entry point of the SDK: what a user imports. */
 
 export {
   ConfigError,

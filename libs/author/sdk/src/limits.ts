@@ -8,12 +8,12 @@ export const NON_RETRYABLE_MAX_COUNT = 100;
 /** Characters of the name of a workflow, a step or an operation, at most. */
 export const NAME_MAX_CHARS = 128;
 
-/** Attempts that a retry policy may ask for, at most. */
+/** Most attempts of a retry policy. */
 export const ATTEMPTS_MAX_COUNT = 1_000;
-/** Longest delay between two attempts that a retry policy may ask for: a week. */
+/** Longest delay between two attempts in a retry policy: a week. */
 export const RETRY_DELAY_MAX_MS = 7 * 24 * 60 * 60 * 1_000;
 
-/** Retry of a step when neither the workflow nor the step says otherwise. */
+/** Retry of a step when neither the workflow nor the step sets one. */
 export const STEP_RETRY_DEFAULT: RetryPolicy = {
   attempts: 5,
   firstDelayMs: 200,
@@ -23,7 +23,7 @@ export const STEP_RETRY_DEFAULT: RetryPolicy = {
   nonRetryable: [],
 };
 
-/** Retry of an effect by default. A further attempt at an irreversible one asks its probe first, and never calls blindly. */
+/** Default retry of an effect. A further attempt at an irreversible one calls its probe first, and never calls blindly. */
 export const EFFECT_RETRY_DEFAULT: RetryPolicy = {
   attempts: 5,
   firstDelayMs: 200,
@@ -42,12 +42,12 @@ export const CONFIRM_TIMEOUT_MAX_MS = 366 * 24 * 60 * 60 * 1_000;
 /** Characters of the token of an effect that is confirmed later, at most. */
 export const PENDING_TOKEN_MAX_CHARS = 512;
 
-/** Checkpoints after which a person is asked whether the workflow should go on, by default. */
+/** Default number of checkpoints after which the workflow asks a person whether to continue. */
 export const STEP_BUDGET_DEFAULT_COUNT = 100_000;
 
 /** Time-out of one call of an effect by default. */
 export const EFFECT_TIMEOUT_DEFAULT_MS = 30_000;
-/** Longest time-out of one call of an effect: an hour. What takes longer is better split in asking and fetching. */
+/** Longest time-out of one call of an effect: an hour. A longer one is better split into requesting and fetching. */
 export const EFFECT_TIMEOUT_MAX_MS = 60 * 60 * 1_000;
 
 /** Tasks of one workflow under way at once, by default. */
@@ -55,17 +55,17 @@ export const PARALLEL_DEFAULT_COUNT = 8;
 /** Tasks of one workflow under way at once, at most. */
 export const PARALLEL_MAX_COUNT = 256;
 
-/** Problems of one value that an error message spells out; the rest are counted. */
+/** Problems of one value that an error message lists; the rest are counted. */
 export const PROBLEMS_SHOWN_COUNT = 3;
-/** Characters of one problem's text in an error message, so that a value that a check quotes can't flood it. */
+/** Characters of one problem's text in an error message, which bounds a value that a check quotes. */
 export const PROBLEM_MAX_CHARS = 200;
 /** Levels of nested schemas that the start-time check follows. */
 export const SCHEMA_DEPTH_MAX = 64;
 
-/** Of a tool call: characters of its id, and of the digest of what it asks, in its effect's key. */
+/** Of a tool call: characters of its id, and of the digest of its request, in its effect's key. */
 export const CALL_ID_MAX_CHARS = 100;
 export const CALL_DIGEST_CHARS = 16;
-/** Of a tool that only answers, in milliseconds. */
+/** Time-out of a tool that only answers, in milliseconds. */
 export const TOOL_TIMEOUT_MS = 600_000;
 /** Names of tools that every provider takes. */
 export const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
@@ -73,7 +73,7 @@ export const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 export const REPAIRS_MAX_COUNT = 1;
 /** Working memory of a phase by default, in tokens. */
 export const PHASE_BUDGET_DEFAULT_TOKENS = 4_000;
-/** How often one question may be asked by default before the workflow is stopped as running in circles. */
+/** Default number of equal requests before the workflow is stopped as running in circles. */
 export const REPEATS_DEFAULT_COUNT = 10;
 
 /** Characters of the key of a pipeline's step, at most. */
@@ -82,7 +82,7 @@ export const PIPELINE_KEY_MAX_CHARS = 200;
 export const EVIDENCE_SHOWN_MAX_CHARS = 500;
 /** Hand-overs from outside that a step reads, at most. */
 export const HANDOFFS_READ_MAX_COUNT = 100;
-/** Staged checkpoints that a definition may let be unflushed at once, and for how many milliseconds. */
+/** Most unflushed staged checkpoints of a definition, and for how many milliseconds. */
 export const STAGED_STEPS_MAX_COUNT = 1_000;
 export const STAGED_DELAY_MAX_MS = 10_000;
 

@@ -1,6 +1,6 @@
 /**
- * Owns `ctx.model`: from what a step asks to the runtime's model call, and from the recorded answer to what the step gets. Must not
- * call a provider, nor count or record: the runtime does.
+ * Owns `ctx.model`: it turns a step's request into the runtime's model call, and the recorded answer into the step's reply. Must not call a
+ * provider, nor count or record: the runtime does.
  */
 
 import { ANSWER_BOUNDS, type BundleMessage, InvalidError, type Json, messageOf, parseJson } from '@tidemark/core';
@@ -11,15 +11,15 @@ import { parser } from './parse.ts';
 import type { Parsed, Schema } from './schema.ts';
 import { type Tools, toolSpecs } from './tool.ts';
 
-/** What a step asks a model. `Answer`: the schema of structured output. */
+/** A step's request to a model. `Answer`: the schema of structured output. */
 export interface ModelCallOptions<Answer extends Schema | undefined = undefined> {
   /** Which of the definition's models; `default` when absent. */
   readonly model?: string | undefined;
   /** A bundle type of the definition: what the agent knows comes first. */
   readonly bundle?: string | undefined;
-  /** What is asked, after the bundle: a text, or messages. */
+  /** The prompt after the bundle: a text, or messages. */
   readonly prompt?: string | readonly BundleMessage[] | undefined;
-  /** Keys of the phase's working memory to be sent before the prompt; one that is out of scope throws, and is counted. */
+  /** Keys of the phase's working memory to send before the prompt; one that is out of scope throws, and is counted. */
   readonly memory?: readonly string[] | undefined;
   /** The answer is JSON of this schema, in `reply.object`. One that doesn't fit is sent back to the model once. */
   readonly schema?: Answer;
@@ -29,13 +29,13 @@ export interface ModelCallOptions<Answer extends Schema | undefined = undefined>
   readonly settings?: Readonly<Record<string, unknown>> | undefined;
   /** Values of `{{name}}` in system context, goals and constraints: resolved after assembly, not counted. */
   readonly placeholders?: Readonly<Record<string, string>> | undefined;
-  /** Tells whoever watches the run what comes, piece by piece; what is recorded is the same. */
+  /** Streams the answer to watchers of the run, piece by piece; the record is the same. */
   readonly stream?: boolean | undefined;
-  /** Names the call among others of the step. */
+  /** Distinguishes the call from others of the step. */
   readonly name?: string | undefined;
 }
 
-/** What a model answered. */
+/** A model's answer. */
 export interface ModelReply<Answer extends Schema | undefined = undefined> extends ModelAnswer {
   /** Structured output; undefined without a schema. */
   readonly object: Answer extends Schema ? Parsed<Answer> : undefined;
@@ -97,7 +97,7 @@ function messagesOf(
   return memory.length === 0 ? asked : [user(memoryText(memory, context)), ...asked];
 }
 
-/** Working memory in a prompt: a key that is out of scope is never sent, and is counted by the read. */
+/** Working memory in a prompt: a key that is out of scope is never sent, and the read counts it. */
 const memoryText = (keys: readonly string[], { memory }: StepContext): string =>
   ['Working memory:', ...keys.map((key) => `- ${key}: ${JSON.stringify(memory.get(key))}`)].join('\n');
 
@@ -120,7 +120,7 @@ function readObject(
   }
 }
 
-/** Models like to put JSON into a fence, though they are told not to. */
+/** Models like to put JSON into a fence, though they are asked not to. */
 function withoutFence(text: string): string {
   const fenced = text.trim();
   const [head] = /^```(?:json)?[^\S\n]*\n/.exec(fenced) ?? [];

@@ -1,6 +1,6 @@
 /**
- * Owns the border between a user's schema and Tidemark: a parser gives JSON or throws an `InvalidError` that names whose
- * value it is, the path, what was expected and what to do. Must never print the value: it may be large or secret.
+ * Owns the border between a user's schema and Tidemark: a parser returns JSON or throws an `InvalidError` that names the source of the
+ * value, the path, what was expected and what to do. Must never print the value: it may be large or secret.
  */
 
 import { toJson } from '@tidemark/codec';
@@ -11,9 +11,9 @@ import { PROBLEM_MAX_CHARS, PROBLEMS_SHOWN_COUNT } from './limits.ts';
 import type { Schema } from './schema.ts';
 import { whileSealing } from './secret.ts';
 
-/** Where a value crosses. */
+/** Where a value crosses the border. */
 export interface Border {
-  /** Of the error: `belief-invalid`, … */
+  /** Code of the error: `belief-invalid`, … */
   readonly code: string;
   /** Begins the message: `refund v2, input of step credit`. */
   readonly what: string;
@@ -21,7 +21,7 @@ export interface Border {
   readonly remedy: string;
 }
 
-/** One thing that is wrong with a value. */
+/** One fault of a value. */
 export interface Problem {
   /** `orderId`, `items[3].price`; empty: the value itself. */
   readonly path: string;
@@ -56,7 +56,7 @@ export function pathText(path: readonly PropertyKey[]): string {
   return clip(text);
 }
 
-/** What kind of thing a value is, for a message: never the value. */
+/** The kind of a value, for a message: never the value. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
@@ -88,7 +88,7 @@ function problemsOf(issues: readonly $ZodIssue[], value: unknown): Problem[] {
   });
 }
 
-/** An issue of a union is told by the alternative that the value came closest to: the one whose problem lies deepest. */
+/** For a union, reports the alternative that the value came closest to: the one whose problem lies deepest. */
 function nearestIssue(issue: $ZodIssue, base: readonly PropertyKey[]): $ZodIssue {
   const here = { ...issue, path: [...base, ...issue.path] };
   if (issue.code !== 'invalid_union') return here;

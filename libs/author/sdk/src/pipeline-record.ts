@@ -1,6 +1,6 @@
 /**
- * Owns what a pipeline leaves behind, as data with schemas: a step's checkpoint output, the record under its key, the last
- * success. Readers (the file view) take these from the rows without knowing the definition. Must not run anything.
+ * Owns what a pipeline leaves behind, as data with schemas: a step's checkpoint output, the record under its key, the last success. Readers
+ * (the file view) take these from the rows without knowing the definition. Must not run anything.
  */
 
 import { canonicalJson } from '@tidemark/codec';
@@ -21,16 +21,16 @@ export const handoffSchema = z.object({
   message: z.string(),
   artifacts: z.array(z.string()),
 });
-/** What is handed over from one step or agent to another. */
+/** A hand-over from one step or agent to another. */
 export interface NamedHandoff {
   readonly from: string;
   readonly to: string;
   readonly message: string;
-  /** Paths, ids or addresses of what goes along. */
+  /** Paths, ids or addresses that go along. */
   readonly artifacts: readonly string[];
 }
 
-/** What a step leaves: its output under its key, and how it came to it. */
+/** A step's record: its output under its key, and how it was made. */
 export interface StepRecord {
   readonly form: typeof FORM;
   readonly key: string;
@@ -41,7 +41,7 @@ export interface StepRecord {
   readonly gate: { readonly name: string; readonly evidence: Json } | null;
   /** The run that did it, where this one found it done and skipped it. */
   readonly skipped: { readonly workflow: string; readonly atMs: number } | null;
-  /** Set by the step that failed for good where the pipeline ends with its last success instead: why. */
+  /** Reason of a permanent failure, set by the failed step where the pipeline ends with its last success instead. */
   readonly failure: string | null;
 }
 
@@ -57,17 +57,17 @@ export const stepRecordSchema: z.ZodType<StepRecord> = z.object({
   failure: z.string().nullable(),
 }) as z.ZodType<StepRecord>;
 
-/** A record of the dedupe index: what is kept under a key that is done. */
+/** A record of the dedupe index, under the key of a done step. */
 export const doneSchema = z.object({
   step: z.string(),
   workflow: z.string(),
   output: z.json(),
   checksum: z.string(),
-  /** The output looks like a secret: it is in the checkpoint of its run alone, and null here. */
+  /** The output looks like a secret: only the checkpoint of its run has it, and this is null. */
   isWithheld: z.boolean().optional(),
-  /** Digest of the run's input; absent: of files that others wrote, which don't tell it. */
+  /** Digest of the run's input; absent for files of others, which don't have it. */
   input: z.string().optional(),
-  /** The same of what the step was given: what the one before it had made, or the input. */
+  /** Digest of the step's own input: the previous step's output, or the run's input. */
   given: z.string().optional(),
 });
 export type DoneRecord = z.infer<typeof doneSchema>;
@@ -90,11 +90,11 @@ export const lastSuccessSchema: z.ZodType<LastSuccess> = z.object({
   withheld: z.array(z.string()).optional(),
 }) as z.ZodType<LastSuccess>;
 
-/** Whose records they are: `pipeline:content`. */
+/** Subject of the records: `pipeline:content`. */
 export const pipelineSubject = (pipeline: string): string => `pipeline:${pipeline}`;
 /** Keys of the three kinds of records of a pipeline. */
 export const doneKey = (key: string): string => `done/${key}`;
-/** Of a step where nobody says otherwise: a run with another input is another run. Without an input it is as scripts write keys. */
+/** Default key of a step: a run with another input is another run. Without an input it is as scripts write keys. */
 export const defaultKey = ({
   step,
   date,
@@ -106,17 +106,17 @@ export const defaultKey = ({
 }): string =>
   isEmpty(input) ? plainKey(step, date) : `${plainKey(step, date)}_${checksumOf(input).slice(0, INPUT_DIGEST_CHARS)}`;
 
-/** As scripts write them: for whatever input. */
+/** As scripts write them: for any input. */
 export const plainKey = (step: string, date: string): string => `${step}_${date}`;
 
 const isEmpty = (input: Json): boolean => input === null || canonicalJson(input) === '{}';
 
 export const handoffKey = (workflow: string, digest: string): string => `handoff/${workflow}/${digest}`;
-/** A step of a run that was imported: done, whatever its key. */
+/** A step of an imported run: done, whatever its key. */
 export const importedKey = (workflow: string, step: string): string => `import/${workflow}/${step}`;
 export const LAST_SUCCESS_KEY = 'last-success';
 
-/** SHA-256 of a text's bytes, or of any other output's canonical JSON: what `sha256sum` says of the file that holds it. */
+/** SHA-256 of a text's bytes, or of any other output's canonical JSON: the `sha256sum` of the file that holds it. */
 export const checksumOf = (output: Json): string =>
   sha256Digest.sha256(typeof output === 'string' ? output : canonicalJson(output));
 

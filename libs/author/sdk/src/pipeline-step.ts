@@ -1,10 +1,10 @@
 /**
- * Owns how one step of a pipeline is performed: skipped where its key is done, else run, gated, and recorded under its key
- * with the same checkpoint that makes it done. Must not decide what follows it: that is pipeline.ts.
+ * Owns performing one step of a pipeline: it is skipped where its key is done, else run, gated, and recorded under its key with the same
+ * checkpoint that makes it done. Must not decide what follows it: that is pipeline.ts.
  *
- * L1 What a key stands for is written with the step's checkpoint or not at all.
- * L2 Nothing of an attempt whose gate wasn't passed is recorded.
- * L3 What looks like a secret is in no record, and whoever misses it is told: in the log, and in the step's last action.
+ * L1 The record of a key is written with the step's checkpoint or not at all.
+ * L2 Nothing of an attempt whose gate didn't pass is recorded.
+ * L3 No record holds what looks like a secret. The log and the step's last action say that it is missing.
  */
 
 import { type MemoryWrite, toJson } from '@tidemark/codec';
@@ -47,14 +47,14 @@ export interface PlacedStep extends PipelineStepSettings {
   readonly keyOf: ((parts: KeyParts) => string) | undefined;
 }
 
-/** What came of a step. */
+/** The outcome of a step. */
 export interface Performed {
   readonly record: StepRecord;
   readonly memories: readonly MemoryWrite[];
   readonly costMicros: number;
   /** The output looks like a secret: later runs make it again. */
   readonly isWithheld: boolean;
-  /** What people are to know of a skip. */
+  /** A note to people about a skip. */
   readonly note: string;
 }
 
@@ -73,17 +73,17 @@ export async function performStep(step: PlacedStep, ctx: AnyContext, date: strin
 
 interface Keys {
   readonly date: string;
-  /** What the one before it has made, or the input. */
+  /** The previous step's output, or the input. */
   readonly given: Json;
   readonly givenDigest: string;
   /** Of the run's input. */
   readonly inputDigest: string;
   readonly key: string;
-  /** The same without the input: what files of others call done. */
+  /** The key without the input, as files of others have it. */
   readonly plain: string;
 }
 
-/** What is known to be done: first what this very run was given, then what some run has made, then what files of others say. */
+/** Records of done steps: of this very run first, then of any run, then from files of others. */
 async function doneBefore({ pipeline, name, keyOf }: PlacedStep, ctx: AnyContext, keys: Keys) {
   const { key, plain, inputDigest, givenDigest } = keys;
   for (const named of new Set([importedKey(ctx.workflow, name), doneKey(key), doneKey(plain)])) {
@@ -92,7 +92,7 @@ async function doneBefore({ pipeline, name, keyOf }: PlacedStep, ctx: AnyContext
     if (found === undefined || !done.success) continue;
     const { input = inputDigest, given = givenDigest } = done.data;
     const other = input !== inputDigest ? ', with another input' : given !== givenDigest ? ', from something else' : '';
-    // Where a definition has made the key, it has said that neither matters.
+    // A definition with a key of its own has decided that neither matters.
     if (other !== '' && keyOf === undefined) {
       ctx.log('repeat', { key, checksum: done.data.checksum, result: `done before by ${done.data.workflow}${other}` });
       continue;
@@ -102,7 +102,7 @@ async function doneBefore({ pipeline, name, keyOf }: PlacedStep, ctx: AnyContext
   return undefined;
 }
 
-/** The step as done before, by whichever run; undefined when its key isn't. */
+/** The step as done before, by any run; undefined when its key isn't done. */
 async function skipped(step: PlacedStep, ctx: AnyContext, keys: Keys): Promise<Performed | undefined> {
   const { key } = keys;
   const found = await doneBefore(step, ctx, keys);
@@ -134,7 +134,7 @@ async function ran(step: PlacedStep, ctx: AnyContext, keys: Keys): Promise<Perfo
   const spent = { tokens: 0, costMicros: 0 };
   const handoffs: NamedHandoff[] = [];
   ctx.log('start', { key });
-  // A copy of its own: a plain function may change what it is given.
+  // A copy, since a plain function may change its input.
   const made = await step.run(structuredClone(given), pipelineContext(step, ctx, { key, date, spent, handoffs }));
   const output = toJson(made ?? null, `output of step ${step.name} of pipeline ${step.pipeline}`);
   const gate = step.gate === undefined ? null : await passGate(ctx, step.gate, output as never);
@@ -151,7 +151,7 @@ async function ran(step: PlacedStep, ctx: AnyContext, keys: Keys): Promise<Perfo
   };
 }
 
-/** Memory refuses secrets. That the key is done stays known, and of what: not the output. */
+/** Memory refuses secrets. The record keeps that the key is done, but not the output. */
 function doneRecord(
   { name }: PlacedStep,
   ctx: AnyContext,
@@ -171,7 +171,7 @@ function doneRecord(
   return { ...done, output: null, isWithheld: true };
 }
 
-/** What a run that succeeded leaves for those that fail, but for what looks like a secret. */
+/** The outputs of a successful run, for runs that fail; without what looks like a secret. */
 export function lastSuccessWrite(step: PlacedStep, ctx: AnyContext, value: LastSuccess): readonly MemoryWrite[] {
   const named = Object.entries(value.outputs);
   const withheld = named.filter(([name, output]) => secretIn(name, { [name]: output, output }) !== undefined);
@@ -190,7 +190,7 @@ export async function lastSuccessOf(ctx: AnyContext, pipeline: string): Promise<
   return parsed.success ? parsed.data : undefined;
 }
 
-/** What an earlier step of this run left. Throws `InvalidError` (`step-not-done`). */
+/** Output of an earlier step of this run. Throws `InvalidError` (`step-not-done`). */
 export async function leftBy(ctx: AnyContext, step: string): Promise<StepRecord> {
   const record = stepRecordIn((await ctx.outputs(step)).at(-1) as Json);
   if (record !== undefined) return record;
@@ -228,7 +228,7 @@ function pipelineContext(step: PlacedStep, ctx: AnyContext, attempt: Attempt): P
   };
 }
 
-/** Of the step before, and of those outside who addressed this step or everybody. */
+/** Of the previous step, and from outside to this step or everybody. */
 async function handoffsFor(step: PlacedStep, ctx: AnyContext): Promise<readonly NamedHandoff[]> {
   const inside = step.before === undefined ? [] : await ctx.outputs(step.before);
   const own = stepRecordIn(inside.at(-1) as Json)?.handoffs ?? [];

@@ -31,7 +31,7 @@ export const broken = pipeline('broken', {
   format: ({ words }: { words: number }) => words,
 });
 
-// A step without annotations takes what it is given as unknown, and never as something it may not be.
+// A step without annotations takes its input as unknown, and never as a wrong type.
 export const unknowns = pipeline('unknowns', {
   one: () => 1,
   // @ts-expect-error: annotate the input

@@ -1,7 +1,7 @@
 /**
- * Owns the types of pipelines: what a user writes, what a step sees, and the value that comes of it. In the object form
- * TypeScript doesn't know the order of the members, so it is checked that each step's input is some step's output (one
- * begins); the builder form checks each against the one before it.
+ * Owns the types of pipelines: what a user writes, what a step sees, and the resulting value. In the object form TypeScript doesn't know
+ * the order of the members, so it checks that each step's input is some step's output (one begins); the builder form checks each against
+ * the one before it.
  */
 
 import type { Json } from '@tidemark/core';
@@ -16,17 +16,17 @@ import type { Workflow } from './workflow-spec.ts';
 /** What a step of a pipeline can do, beside what any step can (`run`, `effect`, `log`, `progress`, `signal`). */
 export interface PipelineContext extends StepActions {
   readonly pipeline: string;
-  /** The key under which this step's output is kept: `{step}_{date}_{digest of the input}` unless said otherwise. */
+  /** The key of this step's output: `{step}_{date}_{digest of the input}` by default. */
   readonly key: string;
   /** Of the run, not of today: `2026-11-22`. */
   readonly date: string;
-  /** What the run was started with. */
+  /** Input of the run. */
   readonly input: Json;
-  /** What an earlier step of this run made. */
+  /** Output of an earlier step of this run. */
   outputs<T = Json>(step: string): Promise<T>;
-  /** Writes down what the next step (or `to`) must know. Without a call, that the step is done is written down. */
+  /** Records a note for the next step (or `to`). Without a call, a note says that the step is done. */
   handoff(message: string, artifacts?: readonly string[], to?: string): void;
-  /** What earlier steps of this run, and those outside who wrote to its hand-over file, left for this step. */
+  /** Notes for this step from earlier steps of this run, and from outside through its hand-over file. */
   handoffs(): Promise<readonly NamedHandoff[]>;
   /** Adds tokens that the step used, and their cost in millionths of a US dollar. */
   tokens(count: number, costMicros?: number): void;
@@ -34,10 +34,10 @@ export interface PipelineContext extends StepActions {
   lastSuccess(): Promise<LastSuccess | undefined>;
 }
 
-/** A plain function. Method syntax, so that its input may be annotated with what the step before returns. */
+/** A plain function. Method syntax, so that its input may be annotated with the previous step's output. */
 export type PipelineFunction = { step(input: unknown, ctx: PipelineContext): unknown }['step'];
 
-/** What a key is made of. */
+/** The parts of a key. */
 export interface KeyParts {
   readonly pipeline: string;
   readonly step: string;
@@ -49,7 +49,7 @@ export interface KeyParts {
 /** A step with settings of its own. */
 export interface PipelineStepSettings<Run = PipelineFunction, Output = never> {
   readonly run: Run;
-  /** Over the pipeline's. */
+  /** Overrides the pipeline's. */
   readonly key?: ((parts: KeyParts) => string) | undefined;
   /** Must pass before the step counts as done. */
   readonly gate?: Gate<Output> | undefined;
@@ -64,9 +64,9 @@ export interface PipelineOptions {
   readonly version?: number | undefined;
   /** The key of a step; default `{step}_{date}_{digest of the input}`. A key that is done is skipped, in later runs too. */
   readonly key?: ((parts: KeyParts) => string) | undefined;
-  /** The date of a run, recorded as it is started; default today (UTC). */
+  /** The date of a run, recorded at its start; default today (UTC). */
   readonly date?: ((input: Json) => string) | undefined;
-  /** When a step fails for good: `fail` (default), or end with the output of the newest run that succeeded. */
+  /** When a step fails permanently: `fail` (default), or end with the output of the newest run that succeeded. */
   readonly onFailure?: 'fail' | 'last-success' | undefined;
   readonly effects?: readonly Effect[] | undefined;
   readonly retry?: RetryOptions | undefined;
@@ -81,7 +81,7 @@ export interface Pipeline<Input = Json, Output = Json>
 
 type RunOf<S> = S extends { readonly run: infer Run } ? Run : S;
 type TakenBy<S> = RunOf<S> extends (...args: infer Args) => unknown ? (Args extends [] ? unknown : Args[0]) : never;
-/** What a step leaves for the next one: nothing becomes null. */
+/** A step's output as the next one gets it: nothing becomes null. */
 type MadeBy<S> =
   RunOf<S> extends (...args: never[]) => infer Made
     ? // biome-ignore lint/suspicious/noConfusingVoidType: a step without a return statement has it
@@ -118,7 +118,7 @@ export type PipelineOutput<Steps> = MadeBy<
   [Untaken<Steps>] extends [never] ? Steps[keyof Steps] : Steps[Untaken<Steps>]
 >;
 
-/** Adds one step after the other: each takes what the one before it made. */
+/** Adds one step after the other: each takes the output of the one before it. */
 export interface PipelineBuilder<Input, Last> {
   step<const Name extends string, Made>(
     name: Name,

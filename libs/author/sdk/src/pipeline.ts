@@ -1,6 +1,6 @@
 /**
- * Owns `pipeline`: named steps in order, plain functions, as a workflow. Each step is one durable checkpoint, so a crash
- * loses at most one step's work; keys, dedupe, hand-overs, log and last success come with it.
+ * Owns `pipeline`: named steps in order, plain functions, as a workflow. Each step is one durable checkpoint, so a crash loses at most one
+ * step's work; keys, dedupe, hand-overs, log and last success are built in.
  */
 
 import { InvalidError, type Json, LimitError, messageOf, TidemarkError } from '@tidemark/core';
@@ -38,7 +38,7 @@ import type { Workflow } from './workflow-spec.ts';
 const beliefSchema = z.object({
   /** Of the run: part of its steps' keys. */
   date: z.string(),
-  /** The step that failed for good, where the run ends with the last success instead, and whose that is. */
+  /** The step that failed permanently, where the run ends with the last success instead, and whose that is. */
   fellBack: z.object({ step: z.string(), error: z.string(), to: z.string() }).nullable(),
 });
 type Belief = z.infer<typeof beliefSchema>;
@@ -84,7 +84,7 @@ function define(name: string, steps: Named, options: PipelineOptions): Pipeline<
     output: z.json(),
     tasks: bySteps(() => z.object({})),
     outputs: bySteps(() => stepRecordSchema),
-    // Whoever writes to its files hands over by it; steps read the records of these.
+    // Writers to its files hand over by it; steps read the records of these.
     signals: { handoff: handoffSchema },
     flow: bySteps(({ after }) => (after === undefined ? [] : [after])),
     starts: names.slice(0, 1),
@@ -181,7 +181,7 @@ async function done(step: PlacedStep, placed: readonly PlacedStep[], ctx: AnyCon
   return { ...made, memories: [...memories, ...lastSuccessWrite(step, ctx, success)], done: record.output };
 }
 
-/** Whether no further attempt will be made; what isn't the step's own failure never is. */
+/** Whether no further attempt will be made; false for a failure that isn't the step's own. */
 function isFinal(error: unknown, ctx: AnyContext, own: RetryPolicy): boolean {
   if (ctx.signal.aborted) return false;
   const policy = error instanceof EffectError ? error.retry : own;
@@ -193,7 +193,7 @@ function isFinal(error: unknown, ctx: AnyContext, own: RetryPolicy): boolean {
   return isNamed || ctx.attempt >= policy.attempts;
 }
 
-/** The run ends with what the newest one that succeeded made; undefined where none has. Throws `FatalError` where that is withheld. */
+/** Ends the run with the output of the newest one that succeeded; undefined where none has. Throws `FatalError` where that is withheld. */
 async function fallenBack(
   step: PlacedStep,
   placed: readonly PlacedStep[],

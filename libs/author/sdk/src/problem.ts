@@ -1,4 +1,4 @@
-/** Owns what is found wrong, or worth a warning, in a definition before it runs. All of it is reported at once. */
+/** Owns mistakes and warnings of a definition before it runs. All of them are reported at once. */
 
 import { InvalidError, SYSTEM_PREFIX } from '@tidemark/core';
 import { NAME_MAX_CHARS } from './limits.ts';
@@ -12,7 +12,7 @@ export interface DefinitionProblem {
 
 /** Something that works, but whose consequence its author should know. */
 export interface DefinitionWarning extends DefinitionProblem {
-  /** The operation or step that it is about. */
+  /** The operation or step concerned. */
   readonly subject: string;
 }
 
@@ -23,7 +23,7 @@ export function refuseProblems(code: string, what: string, problems: readonly De
   throw new InvalidError(code, `${what} can't be used:\n${list}`, { what, problems });
 }
 
-/** Names stand in keys, logs and commands, so they are plain; objects order members that are digits alone before all others. */
+/** Names stand in keys, logs and commands, so they are plain; objects would move members of digits alone to the front. */
 export function nameProblems(what: string, name: unknown): readonly DefinitionProblem[] {
   if (typeof name === 'string' && name.startsWith(SYSTEM_PREFIX)) {
     return [
@@ -51,7 +51,7 @@ export function schemaProblems(what: string, schema: unknown): readonly Definiti
   }));
 }
 
-/** Members that no one reads, for those who write without types. */
+/** Members that nothing reads, for callers without types. */
 export function unknownMembers(what: string, given: object, known: readonly string[]): readonly DefinitionProblem[] {
   return Object.keys(given)
     .filter((key) => !known.includes(key))

@@ -15,7 +15,7 @@ export type Flow = { readonly [step: string]: readonly string[] };
 /** Steps that no other step names, by type; a step that only names itself is one. */
 export type Sources<F extends Flow> = Exclude<keyof F & string, { [S in keyof F]: Exclude<F[S][number], S> }[keyof F]>;
 
-/** What `begin` may add, and what is wrong with that or with the flow. All of `flow`'s names must be steps. */
+/** What `begin` may add, and the mistakes in that or in the flow. All of `flow`'s names must be steps. */
 export function reach(
   flow: Flow,
   declared: readonly string[] | undefined,

@@ -1,11 +1,11 @@
-/** Owns how retry options become a policy: what is left out comes from a base. Must not wait or count: that is the runtime. */
+/** Owns turning retry options into a policy: a base fills in missing ones. Must not wait or count: that is the runtime. */
 
 import type { RetryPolicy } from '@tidemark/runtime';
 import { ATTEMPTS_MAX_COUNT, NON_RETRYABLE_MAX_COUNT, RETRY_DELAY_MAX_MS } from './limits.ts';
 
 /**
- * Delay before attempt n + 1: `min(firstDelayMs * factor ** (n - 1), maxDelayMs)`, of which up to `jitter` is random.
- * What is left out is as documented in `limits.ts`.
+ * Delay before attempt n + 1: `min(firstDelayMs * factor ** (n - 1), maxDelayMs)`, of which up to `jitter` is random. `limits.ts` documents
+ * the defaults.
  */
 export interface RetryOptions {
   /** Attempts in all, the first included, 1..1,000; 1: never again. */
@@ -22,7 +22,7 @@ export interface RetryOptions {
   readonly nonRetryable?: readonly string[] | undefined;
 }
 
-/** The base, with what the options say. */
+/** The base, overridden by the options. */
 export function retryPolicy(options: RetryOptions | undefined, base: RetryPolicy): RetryPolicy {
   const firstDelayMs = options?.firstDelayMs ?? base.firstDelayMs;
   return {
@@ -38,7 +38,7 @@ export function retryPolicy(options: RetryOptions | undefined, base: RetryPolicy
 
 const KNOWN = ['attempts', 'firstDelayMs', 'factor', 'maxDelayMs', 'jitter', 'nonRetryable'];
 
-/** What is wrong with a policy made of these options, in words; empty when nothing is. */
+/** The mistakes of a policy made of these options, in words; empty when there are none. */
 export function retryProblems(options: RetryOptions | undefined, policy: RetryPolicy): readonly string[] {
   const unknown = Object.keys(options ?? {}).filter((key) => !KNOWN.includes(key));
   return [

@@ -1,17 +1,17 @@
-/** Owns the way through a schema: every schema within it, with its path. Reads schemas, runs none. */
+/** Owns visiting a schema: every schema within it, with its path. Reads schemas, runs none. */
 
 import type { $ZodTypes, SomeType } from 'zod/v4/core';
 import { SCHEMA_DEPTH_MAX } from './limits.ts';
 
 export interface Place {
   readonly path: string;
-  /** Whether undefined is fine here: a member of an object is then left out. */
+  /** Whether undefined is allowed here: a member of an object is then left out. */
   readonly mayBeAbsent: boolean;
 }
 
 type Visit = (schema: SomeType, place: Place) => void;
 
-/** Each schema is visited once, so that a recursive one ends. */
+/** Visits each schema once, so that a recursive one ends. */
 export function walkSchema(schema: SomeType, visit: Visit): void {
   walk(schema, { path: '', mayBeAbsent: false }, 0, { visit, seen: new Set() });
 }

@@ -1,7 +1,7 @@
 /**
- * Owns the types of schemas and of the values they stand for. Any zod 4 schema will do, `zod/mini` included. What is given
- * to Tidemark may be readonly all the way down, since it is only stored; what comes back as belief is, since it is shared.
- * Must not parse: that is parse.ts.
+ * Owns the types of schemas and of the values they stand for. Any zod 4 schema will do, `zod/mini` included. Values for Tidemark may be
+ * readonly all the way down, since they are only stored; belief from Tidemark is readonly, since it is shared. Must not parse: that is
+ * parse.ts.
  */
 
 import type { Json } from '@tidemark/core';
@@ -16,7 +16,7 @@ type Leaf = string | number | boolean | bigint | symbol | null | undefined | ((.
 /** The type of `z.json()`. */
 type ZodJson = util.JSONType;
 
-/** The same value, readonly all the way down. Any JSON is named as such, since the type is endless when spelt out. */
+/** The same value, readonly all the way down. JSON is kept by name, since its spelt-out type is endless. */
 export type Frozen<T> = unknown extends T
   ? T
   : ZodJson extends T
@@ -25,12 +25,12 @@ export type Frozen<T> = unknown extends T
       ? T
       : { readonly [K in keyof T]: Frozen<T[K]> };
 
-/** What a caller gives for a schema: members with a default may be left out. */
+/** A schema's input: members with a default may be left out. */
 export type Given<S extends Schema> = Frozen<input<S>>;
-/** What comes of it after validation. */
+/** A schema's output, after validation. */
 export type Parsed<S extends Schema> = output<S>;
 
-/** What comes of a value, or any JSON where there is no schema. */
+/** A schema's output, or any JSON where there is no schema. */
 export type ParsedOr<S> = S extends Schema ? Parsed<S> : Json;
 
 /** A member where there is one, else undefined. */

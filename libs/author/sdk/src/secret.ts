@@ -1,6 +1,6 @@
 /**
- * Owns the mark of a schema whose values are secret, and what a parser does with it: nothing, but where the caller stores what comes of
- * it; then each such value becomes what the caller makes of it. Must not know how values are sealed.
+ * Owns the mark of a schema whose values are secret, and its meaning to a parser: none by default; where the caller stores the result, each
+ * such value becomes what the caller makes of it. Must not know how values are sealed.
  */
 
 import type { Json } from '@tidemark/core';
@@ -11,13 +11,12 @@ import { walkSchema } from './schema-walk.ts';
 
 const marks = new WeakSet<object>();
 
-/** Of the parser that is at work: schemas are synchronous, so there is one at a time. */
+/** Of the current parser: schemas are synchronous, so there is one at a time. */
 let sealing: Seal | undefined;
 
 /**
- * Marks what the schema describes as secret: steps and effects are given the value, and whatever is stored of it (log, rows, segments) has
- * it sealed with a key of its own, so that only those may read it who may use that key. Checks belong into the schema that is given:
- * `secret(z.string().min(8))`.
+ * Marks a schema's values as secret: steps and effects receive the value, and everything stored (log, rows, segments) has it sealed with a
+ * key of its own, so that only callers who may use that key can read it. Put checks into the given schema: `secret(z.string().min(8))`.
  */
 export function secret<S extends Schema>(schema: S): S {
   const mark = _overwrite<unknown>((value) =>
@@ -33,7 +32,7 @@ const checksOf = (schema: SomeType): readonly $ZodCheck<never>[] => (schema as S
 /** Whether this very schema is marked. */
 export const isSecret = (schema: SomeType): boolean => checksOf(schema).some((check) => marks.has(check));
 
-/** Whether something is checked after the mark. */
+/** Whether a check follows the mark. */
 export function isMarkedEarly(schema: SomeType): boolean {
   const checks = checksOf(schema);
   const at = checks.findIndex((check) => marks.has(check));
@@ -49,7 +48,7 @@ export function hasSecrets(schema: SomeType): boolean {
   return isMarked;
 }
 
-/** What `parse` gives, with secret values as the caller makes them. */
+/** Runs `parse`, with secret values as the caller makes them. */
 export function whileSealing<T>(seal: Seal | undefined, parse: () => T): T {
   const outer = sealing;
   sealing = seal;

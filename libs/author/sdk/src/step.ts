@@ -1,6 +1,6 @@
 /**
- * Owns the types of steps and of what they return, and the border where a step's result enters Tidemark: nothing it holds
- * is dropped in silence. Must not apply the result: the runtime does, at commit.
+ * Owns the types of steps and of their results, and the border where a result enters Tidemark: no part of it is dropped silently. Must not
+ * apply the result: the runtime does, at commit.
  */
 
 import { InvalidError, type Json } from '@tidemark/core';
@@ -27,7 +27,7 @@ import type { AnyTask, TaskOf } from './task.ts';
 export type Change<Input extends Schema, Belief extends Schema, Output extends Schema, Next> = Changed<Belief, Next> &
   Ending<Input, Output>;
 
-/** One of the two at most, and neither together with `next`. */
+/** At most one of the two, and neither together with `next`. */
 type Ending<Input extends Schema, Output extends Schema> =
   | {
       /** Ends the workflow with this output. */
@@ -36,7 +36,7 @@ type Ending<Input extends Schema, Output extends Schema> =
     }
   | {
       readonly done?: never;
-      /** Ends this history: the workflow goes on with a fresh one, which begins with this input. */
+      /** Ends this run: the workflow continues as a new one, which begins with this input. */
       readonly continueAsNew?: Given<Input>;
     };
 
@@ -53,11 +53,11 @@ interface Changed<Belief extends Schema, Next> {
   readonly costMicros?: number | undefined;
   /** Sequence of the earlier checkpoint of this workflow that this one corrects: both stay, and readers see which counts. */
   readonly supersedes?: number | undefined;
-  /** What was told, said or done, for later model calls to see. */
+  /** What the agent heard, said or did, for later model calls to see. */
   readonly fragments?: readonly FragmentDraft[] | undefined;
-  /** Keys of the phase's working memory to set; undefined removes one. Over the phase's budget it is refused. */
+  /** Keys of the phase's working memory to set; undefined removes one. Beyond the phase's budget they are refused. */
   readonly memory?: Readonly<Record<string, unknown>> | undefined;
-  /** Ends the phase: what the next one is told, and the keys that go with it. All others are cleared. */
+  /** Ends the phase: the note for the next one, and the keys that go with it. All others are cleared. */
   readonly handOver?: HandOver | undefined;
   /** Changes of long-term memory: facts, preferences, records; without a value an entry is forgotten. */
   readonly memories?: readonly MemoryUpdate[] | undefined;
@@ -85,7 +85,7 @@ export type StepFunction<
 
 type Returning<T> = T | Promise<T>;
 
-/** What a committed step left: what there is to undo it with. */
+/** The record of a committed step, for compensating it. */
 export interface DoneStep<Input, Output> {
   readonly input: Frozen<Input>;
   readonly output: Output;
@@ -95,19 +95,19 @@ export interface DoneStep<Input, Output> {
 export interface StepSettings<Run, Input = Json, Output = Json> {
   readonly run: Run;
   /**
-   * Undoes the committed step as a whole, in addition to what its effects undo themselves, and before them. `context.key` is
-   * that of the undoing: it may be called again with the same one.
+   * Undoes the committed step as a whole, in addition to its effects' own compensations, and before them. `context.key` is that of the
+   * compensation: it may be called again with the same one.
    */
   readonly compensate?: ((done: DoneStep<Input, Output>, context: EffectContext) => unknown) | undefined;
-  /** `staged` goes on before the log has the checkpoint; a crash then runs the step again. For pure steps. */
+  /** `staged` continues before the log has the checkpoint; a crash then runs the step again. For pure steps. */
   readonly durability?: 'durable' | 'staged' | undefined;
-  /** The step works out what to do next: its span in a trace is a `plan`. */
+  /** The step plans what to do next: its span in a trace is a `plan`. */
   readonly plans?: boolean | undefined;
-  /** Over the workflow's. */
+  /** Overrides the workflow's. */
   readonly retry?: RetryOptions | undefined;
   /**
-   * A check that must pass before the step counts as done: of its `output`, else of what it ends the workflow or its history with. What it
-   * found is kept in the execution log; one that doesn't pass fails the attempt (`gate-failed`), and nothing of it counts.
+   * A check that must pass before the step counts as done: of its `output`, else of the value with which it ends the workflow or its run.
+   * Its findings are kept in the execution log; one that doesn't pass fails the attempt (`gate-failed`), and nothing of it counts.
    */
   readonly gate?: Gate<Output> | undefined;
 }
@@ -119,7 +119,7 @@ export type AnyStep = AnyStepFunction | StepSettings<AnyStepFunction>;
 export const settingsOf = (step: AnyStep): StepSettings<AnyStepFunction> =>
   typeof step === 'function' ? { run: step } : step;
 
-/** How the runtime undoes the step, where it can. */
+/** How the runtime compensates the step, where it can. */
 export function compensation({ compensate }: StepSettings<AnyStepFunction>): Pick<StepDefinition, 'compensate'> {
   if (compensate === undefined) return {};
   return { compensate: async (done, context) => void (await compensate(freeze({ ...done }), context)) };
@@ -178,7 +178,7 @@ function checkedResult(value: unknown, rules: StepRules): RuntimeResult {
   return result.belief === undefined ? result : { ...result, belief: checkedUpdate(result.belief, rules, refuse) };
 }
 
-/** Refuses a step's or the opening's result: what is wrong, and what to do. */
+/** Refuses the result of a step or the opening: names the mistake, and what to do. */
 export type Refuse = (problem: string, remedy: string) => never;
 
 function checkEnding(result: RuntimeResult, refuse: Refuse): void {
@@ -197,7 +197,7 @@ function checkEnding(result: RuntimeResult, refuse: Refuse): void {
   }
 }
 
-/** Checks the shape of what was returned as tasks; names and inputs are for the runtime, which adds them. */
+/** Checks the shape of the returned tasks; the runtime, which adds them, checks names and inputs. */
 export function checkTasks(next: unknown, signals: StepRules['parseSignal'], refuse: Refuse): readonly AnyTask[] {
   if (!Array.isArray(next)) return refuse(`next is ${kindOf(next)}`, "Return an array: next: [task('name', input)].");
   for (const [at, item] of next.entries()) {
@@ -209,7 +209,7 @@ export function checkTasks(next: unknown, signals: StepRules['parseSignal'], ref
   return next;
 }
 
-/** For those who write without types. */
+/** For callers without types. */
 function checkWait(when: unknown, signals: StepRules['parseSignal'], where: string, refuse: Refuse): void {
   if (when === undefined) return;
   const { anyOf } = (when ?? {}) as { readonly anyOf?: unknown };
@@ -233,7 +233,7 @@ function checkCount(name: string, value: unknown, refuse: Refuse): void {
   refuse(`${name} is ${typeof value === 'number' ? value : kindOf(value)}`, 'Return a whole number, 0 or more.');
 }
 
-/** No secret is stored: it would be told to every later model call. */
+/** No secret is stored: every later model call would see it. */
 function checkMemories(memories: unknown, refuse: Refuse): void {
   if (!Array.isArray(memories))
     refuse(`memories is ${kindOf(memories)}`, 'Return an array of { subject, kind, key, value }.');
@@ -267,7 +267,7 @@ function attempt<T>(body: () => T, rules: StepRules): T {
   }
 }
 
-/** An error of changing something frozen says what to do instead; any other is the user's own and stays as it is. */
+/** An error of changing something frozen gets advice on what to do instead; any other is the user's own and stays as it is. */
 function explained(error: unknown, { definition, step }: StepRules): unknown {
   const inPlace = /read only property|object is not extensible|Cannot (?:delete|redefine) property/;
   if (!(error instanceof TypeError) || !inPlace.test(error.message)) return error;

@@ -1,7 +1,7 @@
 /**
- * Owns the start-time check that what a schema lets through can be stored: that it is JSON, and that validating it again
- * gives the same value, since it is validated at every border. Reads schemas, runs none. What a schema leaves open
- * (`z.unknown()`, `z.custom()`) is checked value by value when it is stored.
+ * Owns the start-time check that a schema's values can be stored: that they are JSON, and that validating one again gives the same value,
+ * since it is validated at every border. Reads schemas, runs none. Open types (`z.unknown()`, `z.custom()`) are checked value by value when
+ * they are stored.
  */
 
 import type { $ZodTypes, SomeType } from 'zod/v4/core';
@@ -43,7 +43,7 @@ export function unstorable(schema: Schema): readonly Problem[] {
   return problems;
 }
 
-/** What depends on more than the type's name. */
+/** Types whose answer depends on more than their name. */
 function checkOpen(schema: SomeType, place: Place, problems: Problem[]): void {
   const def = (schema as $ZodTypes)._zod.def;
   const absent = "may be undefined, which JSON doesn't have; use nullable()";

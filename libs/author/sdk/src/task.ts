@@ -1,6 +1,6 @@
 /**
- * Owns how a step names the tasks it adds: plain values, typed by name and input, so that what a step returns is all that
- * it changes. Must not validate: the input is checked against the definition's schema when the task is added.
+ * Owns how a step names the tasks it adds: plain values, typed by name and input, so that a step changes only what it returns. Must not
+ * validate: the input is checked against the definition's schema when the task is added.
  */
 
 import type { TaskId } from '@tidemark/core';
@@ -29,8 +29,8 @@ export interface TaskOptions {
    */
   readonly after?: readonly (AnyTask | TaskId)[] | 'all' | undefined;
   /**
-   * What must come besides: `signal('approved')`, `timer('2h')`, `at(date)`, or `anyOf` several. The step finds what came in `ctx.cause`.
-   * By default nothing.
+   * What must come besides: `signal('approved')`, `timer('2h')`, `at(date)`, or `anyOf` several. The step finds it in `ctx.cause`. By
+   * default nothing.
    */
   readonly when?: Wait | undefined;
 }

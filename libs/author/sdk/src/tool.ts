@@ -1,7 +1,7 @@
 /**
- * Owns tools: what a model may call, and what that does. A tool is an effect, so a call that was made is not made again, or a journaled
- * closure where nothing outside changes. Text from a model can neither name a tool that isn't declared nor pass an input
- * that doesn't fit: such a call comes back to the model as an error (C5a).
+ * Owns tools: what a model may call, and what that does. A tool is an effect, so a completed call is not repeated, or a journaled closure
+ * where nothing outside changes. Text from a model can neither name an undeclared tool nor pass an input that doesn't fit: such a call
+ * returns to the model as an error (C5a).
  */
 
 import { toJson } from '@tidemark/codec';
@@ -21,18 +21,18 @@ import { pathText } from './parse.ts';
 import type { DefinitionProblem } from './problem.ts';
 import type { Parsed, Schema } from './schema.ts';
 
-/** What a user says of a tool; its name is its key in `tools`. */
+/** A user's tool; its name is its key in `tools`. */
 export interface ToolOptions<Input extends Schema> {
   /** What it does and when to use it, for the model. */
   readonly description: string;
   readonly input: Input;
-  /** Does it outside, under the guarantees of an effect. Either this or `run`. */
+  /** Acts outside, under the guarantees of an effect. Either this or `run`. */
   readonly effect?: Effect | undefined;
   /** The effect's request from the tool's input; by default the input itself. */
   readonly request?: ((input: Parsed<NoInfer<Input>>) => unknown) | undefined;
   /** Answers without changing anything outside. */
   readonly run?: ((input: Parsed<NoInfer<Input>>, signal: AbortSignal) => unknown) | undefined;
-  /** What the model is told of the result; by default its JSON, or the text itself. */
+  /** The model's view of the result; by default its JSON, or the text itself. */
   readonly render?: ((result: Json) => string) | undefined;
 }
 
@@ -48,15 +48,15 @@ export interface Tool {
 /** The schema of a tool call, for a task that makes it: `tasks: { act: toolCallSchema }`. */
 export const toolCallSchema = z.object({ id: z.string(), name: z.string(), input: z.json() });
 
-/** What a tool call came to. */
+/** The outcome of a tool call. */
 export interface ToolOutcome {
   readonly call: string;
   readonly tool: string;
   /** For the model. */
   readonly text: string;
-  /** What the tool gave; null where the call could not be made. */
+  /** The tool's result; null where the call could not be made. */
   readonly result: Json;
-  /** The model named a tool or gave an input that doesn't fit: it is told so. */
+  /** The model named an unknown tool or gave an input that doesn't fit: the text says so. */
   readonly isError: boolean;
 }
 
@@ -65,7 +65,7 @@ export const tool = <Input extends Schema>(options: ToolOptions<Input>): Tool =>
 
 export type Tools = Readonly<Record<string, Tool>>;
 
-/** Everything wrong with declared tools. */
+/** Returns every mistake in declared tools. */
 export function toolProblems(tools: Tools): readonly DefinitionProblem[] {
   return Object.entries(tools).flatMap(([name, { description, input, effect, run }]) => {
     const problem = (message: string): DefinitionProblem => ({
@@ -117,7 +117,7 @@ export async function callTool(tools: Tools, context: StepContext, call: ModelTo
   return { call: id, tool: name, text, result, isError: false };
 }
 
-/** Models reuse their call ids: calls are told apart by what they ask as well, and the same call twice is one. */
+/** Models reuse their call ids: a call is identified by its request as well, and the same call twice is one. */
 function perform(name: string, found: Tool, context: StepContext, call: ModelToolCall, input: never): Promise<Json> {
   const asked = sha256Digest.sha256(canonicalJson([name, call.input])).slice(0, CALL_DIGEST_CHARS);
   const options = { name: `${call.id.slice(0, CALL_ID_MAX_CHARS)}-${asked}` };
@@ -126,7 +126,7 @@ function perform(name: string, found: Tool, context: StepContext, call: ModelToo
   return context.effect(effect, request, { ...options, question: [name, call.input] });
 }
 
-/** What only answers is an effect as well: recorded, and counted when the model asks it again and again. */
+/** A tool that only answers is an effect as well: recorded, and counted when the model calls it again and again. */
 const answering = (name: string, run: NonNullable<Tool['run']>): EffectDefinition => ({
   ...defineEffect({
     operation: `tool.${name}`,

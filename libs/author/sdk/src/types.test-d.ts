@@ -52,7 +52,7 @@ export const issueCredit = defineEffect({
   timeoutMs: 10_000,
 });
 
-// Accepted now, confirmed later: the response is what the effect says, whoever brings it.
+// Accepted now, confirmed later: the response has the effect's type, whoever brings it.
 export const bookSeat = defineEffect({
   operation: 'seats.book',
   kind: 'irreversible',
@@ -91,7 +91,7 @@ export const refund = defineWorkflow({
   stepBudget: 1_000,
   upcast: {
     1: {
-      // What an older version stored is known to its author alone: annotated, or narrowed from unknown.
+      // Only the author knows what an older version stored: annotated, or narrowed from unknown.
       belief: (b: { readonly price: number }) => ({ cents: b.price * 100 }),
       tasks: {
         pay: (input: { readonly orderId: string }) => task('price', { orderId: input.orderId }),
@@ -228,7 +228,7 @@ export const open = defineWorkflow({
       const any: { readonly whatever: number } = ctx.input.any;
       ctx.log('any', any.whatever);
       same<typeof ctx.belief.unknown, unknown>(true);
-      // What is handed out is readonly, and may be handed on.
+      // Values from Tidemark are readonly, and may be passed on.
       const { data } = ctx.belief;
       same<typeof data, Json>(true);
       if (name === '') return { next: [task('keep', { data, list: [data, { deep: [1] }] })] };
@@ -241,7 +241,7 @@ export const open = defineWorkflow({
   },
 });
 
-// An agent: models, tools, bundles and phases, with what comes back typed by the schemas that are given.
+// An agent: models, tools, bundles and phases, with results typed by the given schemas.
 export const agent = defineWorkflow({
   name: 'agent',
   version: 1,
@@ -335,7 +335,7 @@ export const parentFlow = defineWorkflow({
 export const definitions: readonly Workflow[] = [refund, fan, quiet, open, agent, approvalFlow, parentFlow];
 export const warnings = checkTogether([refund, fan, quiet, open]);
 
-// What a person answered is typed by the form that they were asked with.
+// A person's answer is typed by its form.
 export const asked = defineWorkflow({
   name: 'asked',
   version: 1,
@@ -364,7 +364,7 @@ export const asked = defineWorkflow({
   },
 });
 
-// A history that is long enough ends with the input of the next one; what the schema makes of it is for that one to see.
+// A long run ends with the input of the next one; the schema's output is for that one.
 export const turning = defineWorkflow({
   name: 'turning',
   version: 1,

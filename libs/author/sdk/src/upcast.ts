@@ -1,5 +1,5 @@
 /**
- * Owns how older versions' belief and tasks become those of this definition: what a user writes, checked, in the form that the
+ * Owns turning older versions' belief and tasks into those of this definition: it checks what a user writes, and returns the form that the
  * runtime takes. Must not apply it, nor validate against schemas: the runtime does, once the chain ends.
  */
 
@@ -38,12 +38,12 @@ function checkedTask(task: unknown, where: string): { readonly step: string; rea
     return refuse(`it returned ${kindOf(task)}, not a task`);
   }
   if (typeof task.step !== 'string') return refuse(`its step is ${kindOf(task.step)}`);
-  // What the task waits for is in the log and stays as it is.
+  // The task's wait is in the log and stays as it is.
   if ('after' in task) return refuse('it returned a task with `after`, which an upcaster can not change');
   return { step: task.step, input: toJson(task.input, where) };
 }
 
-/** What is wrong with the upcasters of a definition of this version. */
+/** The mistakes in the upcasters of a definition of this version. */
 export function upcastProblems(upcast: unknown, version: number): readonly DefinitionProblem[] {
   if (upcast === undefined) return [];
   if (!isRecord(upcast)) return [problem('upcast must be an object: upcast: { 1: { belief: (b) => … } }')];

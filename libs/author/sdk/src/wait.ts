@@ -1,6 +1,6 @@
 /**
- * Owns how a task says what it waits for besides other tasks: plain values, typed by the names of the definition's signals. Nothing is held
- * while a task waits: no worker, no lease, no memory. Must not decide what has come: the fold does.
+ * Owns what a task waits for besides other tasks: plain values, typed by the names of the definition's signals. A waiting task holds
+ * nothing: no worker, no lease, no memory. Must not decide what has come: the fold does.
  */
 
 import type { ParentClosePolicy } from '@tidemark/core';
@@ -12,17 +12,17 @@ export interface Wait<Signal extends string = string> {
   readonly anyOf: readonly WaitRequest<Signal>[];
 }
 
-/** A signal of this name. One that came before anybody waited for it counts: each is given to one task, the oldest first. */
+/** A signal of this name. One that came before anybody waited for it counts: each goes to one task, the oldest first. */
 export const signal = <const Signal extends string>(name: Signal): Wait<Signal> => ({
   anyOf: [{ kind: 'signal', name }],
 });
 
-/** How the names of approvals are told from those of signals, in types alone. */
+/** Distinguishes names of approvals from those of signals, in types alone. */
 export type ApprovalName<Name extends string = string> = `approval ${Name}`;
 
 /**
- * A person's answer to the definition's approval of this name: approved with what its form holds, or rejected. `assignee`: who is to answer (`user:ana`, `group:leads`, `role:approver`);
- * `title` and `detail`: what they are told.
+ * A person's answer to the definition's approval of this name: approved with the values of its form, or rejected. `assignee`: who is to
+ * answer (`user:ana`, `group:leads`, `role:approver`); `title` and `detail`: shown with the question.
  */
 export const approval = <const Name extends string>(
   name: Name,
@@ -30,19 +30,19 @@ export const approval = <const Name extends string>(
 ): Wait<ApprovalName<Name>> =>
   ({ anyOf: [{ kind: 'approval', name, ...options }] }) as unknown as Wait<ApprovalName<Name>>;
 
-/** How the names of children are told from those of signals, in types alone. */
+/** Distinguishes names of children from those of signals, in types alone. */
 export type ChildName<Name extends string = string> = `child ${Name}`;
 
 export interface ChildOptions {
-  /** When it doesn't complete: `tell` (default) runs the task, which finds it in `ctx.cause`; `fail` cancels this workflow. */
+  /** When it doesn't complete: `tell` (default) runs the task, which finds the outcome in `ctx.cause`; `fail` cancels this workflow. */
   readonly onFailure?: 'tell' | 'fail' | undefined;
-  /** When this workflow ends first, or is undone: what becomes of the child; `cancel` by default. */
+  /** What happens to the child when this workflow ends first, or is compensated; `cancel` by default. */
   readonly onParentClose?: ParentClosePolicy | undefined;
 }
 
 /**
- * The end of another workflow, one of the definition's `children`, which is started for the task when that is added: its id is
- * `{this workflow}~{task}`. The input is checked by its definition.
+ * The end of another workflow, one of the definition's `children`, which is started for the task when that is added: its id is `{this
+ * workflow}~{task}`. Its definition checks the input.
  */
 export const child = <const Name extends string>(
   name: Name,
@@ -54,7 +54,7 @@ export const child = <const Name extends string>(
   }) as unknown as Wait<ChildName<Name>>;
 
 /**
- * So long after the task was added: `90s`, `15m`, `36h`, `7d`, or milliseconds; at most ten years. Throws `InvalidError`
+ * A time after the task was added: `90s`, `15m`, `36h`, `7d`, or milliseconds; at most ten years. Throws `InvalidError`
  * (`duration-invalid`).
  */
 export function timer(duration: string | number): Wait<never> {

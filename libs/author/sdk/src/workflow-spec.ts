@@ -1,6 +1,6 @@
 /**
- * Owns the types of a definition: what a user writes, and the value that comes of it. Schemas come first and functions
- * after, so that every type is inferred from the schemas; `NoInfer` keeps what functions return from widening them.
+ * Owns the types of a definition: what a user writes, and the resulting value. Schemas come first and functions after, so that every type
+ * is inferred from the schemas; `NoInfer` keeps the results of functions from widening them.
  */
 
 import type { Priority } from '@tidemark/core';
@@ -25,7 +25,7 @@ export type StartsOf<F extends Flow> = readonly Sources<F>[];
 
 type Refused<Given, Known> = { readonly [K in Exclude<keyof Given, keyof Known>]: never };
 
-/** All that tasks wait for, by name; approvals under names of their own. */
+/** Everything that tasks wait for, by name; approvals under names of their own. */
 export type Waited<Signals extends Schemas, Approvals extends Schemas, Children extends ChildDefinitions> = Signals & {
   readonly [Name in keyof Approvals & string as ApprovalName<Name>]: Approvals[Name];
 } & {
@@ -51,9 +51,9 @@ export interface WorkflowSpec<
   Children extends ChildDefinitions = Record<never, never>,
 > extends ContextSpec {
   readonly name: string;
-  /** 1, 2, 3 …; raise it when running workflows could not go on with the new code, and say in `upcast` how they can. */
+  /** 1, 2, 3 …; raise it when running workflows could not continue with the new code, and say in `upcast` how they can. */
   readonly version: number;
-  /** What a caller gives. */
+  /** A caller's input. */
   readonly input: Input;
   /** The working model: what the agent holds true. */
   readonly belief: Belief;
@@ -61,11 +61,11 @@ export interface WorkflowSpec<
   readonly output: Output;
   /** Every step's input, by name. */
   readonly tasks: Tasks;
-  /** What steps leave for others to read with `ctx.outputs`; a step named here must return one. */
+  /** Outputs that steps leave for others to read with `ctx.outputs`; a step named here must return one. */
   readonly outputs?: (Outputs & Refused<Outputs, NoInfer<Tasks>>) | undefined;
-  /** What others may send it, by name: tasks wait for it with `when: signal(name)`, and find what came in `ctx.cause`. */
+  /** Signals that it takes, by name: tasks wait for one with `when: signal(name)`, and find its value in `ctx.cause`. */
   readonly signals?: Signals | undefined;
-  /** What people are asked, by name, with the form of their answer: tasks wait for it with `when: approval(name)`. */
+  /** Questions to people, by name, with the form of their answer: tasks wait for one with `when: approval(name)`. */
   readonly approvals?: Approvals | undefined;
   /** Workflows that its tasks start and wait for, by name: `when: child(name, input)`. */
   readonly children?: Children | undefined;
@@ -74,13 +74,13 @@ export interface WorkflowSpec<
   /** What `begin` may add; by default the one step that no other step names. */
   readonly starts?: Starts | undefined;
   /**
-   * Effects that steps call. Listed, they are checked at the start, and steps can call no others. Those with `compensate`
-   * must be listed: whoever undoes a workflow finds them here.
+   * Effects that steps call. Listed, they are checked at the start, and steps can call no others. Those with `compensate` must be listed:
+   * compensation finds them here.
    */
   readonly effects?: readonly Effect[] | undefined;
   /** Read-only context of every bundle, of this version of the definition. A function must give the same for the same input. */
   readonly system?: string | ((input: Frozen<Parsed<NoInfer<Input>>>) => string) | undefined;
-  /** The first belief and the first tasks. Runs with whoever starts the workflow, so work belongs in a step. */
+  /** The first belief and the first tasks. It runs in the process that starts the workflow, so work belongs in a step. */
   readonly begin: (input: Parsed<NoInfer<Input>>) => {
     readonly belief: Given<NoInfer<Belief>>;
     readonly next: readonly TaskOf<
@@ -88,7 +88,7 @@ export interface WorkflowSpec<
       NoInfer<Starts>[number],
       NoInfer<Waited<Signals, Approvals, Children>>
     >[];
-    /** What the agent is told before its first step: goal, constraints, the user's words. */
+    /** What the agent knows before its first step: goal, constraints, the user's words. */
     readonly fragments?: readonly FragmentDraft[] | undefined;
   };
   readonly steps: {
@@ -107,34 +107,34 @@ export interface WorkflowSpec<
       ParsedOr<MemberOf<NoInfer<Outputs>, S>>
     >;
   };
-  /** Models decide in it what is done: its span in a trace is an `invoke_agent`. By default it is where it has `models`. */
+  /** Models decide what is done in it: its span in a trace is an `invoke_agent`. Default: whether it has `models`. */
   readonly agent?: boolean | undefined;
   /** Tasks of one workflow under way at once; default 8, at most 256. */
   readonly parallel?: number | undefined;
-  /** Of steps that don't say; default `durable`. */
+  /** Durability of steps that set none; default `durable`. */
   readonly durability?: 'durable' | 'staged' | undefined;
   /**
-   * How much of steps that are `staged` a crash may undo: so many checkpoints (default 10, at most 1,000), or those of so many milliseconds
-   * (default 50, at most 10,000), whichever is less. Anything irreversible is flushed before in any case.
+   * How many `staged` checkpoints a crash may lose: so many (default 10, at most 1,000), or those of so many milliseconds (default 50, at
+   * most 10,000), whichever is less. They are always flushed before anything irreversible.
    */
   readonly staging?: { readonly steps?: number | undefined; readonly delayMs?: number | undefined } | undefined;
-  /** Of steps; default 5 attempts, 200 ms first, doubling, at most a minute. */
+  /** Retry of steps; default 5 attempts, 200 ms first, doubling, at most a minute. */
   readonly retry?: RetryOptions | undefined;
-  /** Default `exclusive`: a partition of its own while it lives; `shared`: one that it shares. */
+  /** Default `exclusive`: a partition of its own while it lives; `shared`: one together with others. */
   readonly placement?: 'exclusive' | 'shared' | undefined;
   /**
-   * When a step fails for good. `park` (default): the workflow waits for a person, who mends what was wrong and lets it go on (`retry`); a
-   * failure that you name as final (`FatalError`, or `nonRetryable` of `retry`) ends it as failed. `retry-on-new-build`: the same, and the step
-   * goes on by itself, once a build, when workers of a build announce themselves on which it has not failed. `fail`: any ends it.
-   * `compensate`: any undoes first what it did.
+   * When a step fails permanently. `park` (default): the workflow waits for a person, who mends the cause and resumes it (`retry`); a
+   * failure that you name as final (`FatalError`, or `nonRetryable` of `retry`) ends it as failed. `retry-on-new-build`: the same, and the step resumes by
+   * itself, once for each build, when workers of a build announce themselves on which it has not failed. `fail`: any failure ends it.
+   * `compensate`: any failure first compensates what it did.
    */
   readonly onFailure?: 'park' | 'retry-on-new-build' | 'fail' | 'compensate' | undefined;
   /**
-   * When something that is to be stored holds what looks like a secret (a key, a token, a password: by its form or its name). `report`: it is
-   * stored, counted and warned of. `mask`: `[masked KIND]` is stored in its place, and is what later steps read; a call of an effect is given
-   * what was asked, a model what is stored. `refuse`: nothing of it is stored: a start or a signal throws, a step fails for good
-   * (`secret-found`); what an effect or a model has answered is stored masked first. Fields in `secret()` are exempt. By default as
-   * `TIDEMARK_ON_SECRET` says, else `report`.
+   * When a value to store holds what looks like a secret (a key, a token, a password: by its form or its name). `report`: it is stored,
+   * counted and warned of. `mask`: `[masked KIND]` is stored in its place, and is what later steps read; an effect still receives the
+   * original request, a model the stored one. `refuse`: nothing of it is stored: a start or a signal throws, a step fails permanently
+   * (`secret-found`); the answer of an effect or a model is stored masked first. Fields in `secret()` are exempt. Default:
+   * `TIDEMARK_ON_SECRET`, else `report`.
    */
   readonly onSecret?: OnSecret | undefined;
   /** 1 is served first, 5 last, over all tenants; default 3. Within one priority tenants take turns. */
@@ -142,15 +142,15 @@ export interface WorkflowSpec<
   /** What keeps a workflow waiting while too many others of the same key are at work, or began a moment ago. */
   readonly limits?: readonly Limit[] | ((input: Frozen<Parsed<NoInfer<Input>>>) => readonly Limit[]) | undefined;
   /**
-   * Time from its opening after which a workflow is cancelled: `24h`, `7d`, or milliseconds. Neither a pause nor a recovery extends it. Who
-   * starts one may say otherwise. By default none.
+   * Time from its opening after which a workflow is cancelled: `24h`, `7d`, or milliseconds. Neither a pause nor a recovery extends it. A
+   * caller that starts one may set another. Default: none.
    */
   readonly timeout?: string | number | undefined;
-  /** Checkpoints after which a person is asked whether the workflow should go on; default 100,000. */
+  /** Checkpoints after which the workflow asks a person whether to continue; default 100,000. */
   readonly stepBudget?: number | undefined;
   /**
-   * For each older version whose workflows this one can go on with: how they become those of the next version. `{}` says
-   * that they already are. One upcaster leads to the next, so there are no gaps: `upcast: { 1: …, 2: … }` in version 3.
+   * For each older version whose workflows this one can continue: how they become those of the next version. `{}` says that they already
+   * are. One upcaster leads to the next, so there are no gaps: `upcast: { 1: …, 2: … }` in version 3.
    */
   readonly upcast?: { readonly [from: number]: VersionUpcast } | undefined;
 }
@@ -158,19 +158,19 @@ export interface WorkflowSpec<
 type StepEntry<Run, Input, Output> = Run | StepSettings<Run, Input, Output>;
 
 /**
- * From one version to the next. Arguments are what the older version stored; annotate them with its types. What is returned
- * is validated by this version's schemas once the chain of upcasters ends.
+ * From one version to the next. Arguments are what the older version stored; annotate them with its types. The result is validated by this
+ * version's schemas once the chain of upcasters ends.
  */
 export interface VersionUpcast {
-  /** What the workflow was started with, as the next version takes it; left out: the same. */
+  /** The workflow's input, as the next version takes it; left out: the same. */
   input?(input: unknown): unknown;
   /** The next version's belief; left out: the same. */
   belief?(belief: unknown): unknown;
-  /** For steps that are named otherwise or take another input now: the task to do instead; left out: the same. */
+  /** For steps with another name or input now: the task to do instead; left out: the same. */
   readonly tasks?: { readonly [step: string]: TaskUpcast } | undefined;
 }
 
-/** Method syntax, so that the argument may be annotated with what it was. */
+/** Method syntax, so that the argument may be annotated with its old type. */
 export type TaskUpcast = { of(input: unknown): AnyTask }['of'];
 
 /** A workflow as a worker and a client take it. */
@@ -194,15 +194,15 @@ export interface Workflow<
   readonly flow: Flow;
   /** What `begin` may add. */
   readonly starts: readonly string[];
-  /** The effects it lists, if it does. */
+  /** The listed effects, if there is a list. */
   readonly effects: readonly EffectDefinition[];
   /** What works, but has a consequence to know of. */
   readonly warnings: readonly DefinitionWarning[];
 }
 
-/** What a caller gives to start the workflow. */
+/** A caller's input at the start. */
 export type InputOf<W extends Workflow> = Given<W['schemas']['input']>;
-/** What its run ends with. */
+/** Output of its run. */
 export type OutputOf<W extends Workflow> = Parsed<W['schemas']['output']>;
 /** Its belief, as a reader sees it. */
 export type BeliefOf<W extends Workflow> = Parsed<W['schemas']['belief']>;

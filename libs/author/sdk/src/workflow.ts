@@ -1,6 +1,6 @@
 /**
- * Owns `defineWorkflow`: from what a user writes to what the runtime consumes. Every value that crosses is validated here,
- * so the runtime never sees a schema. Must hold no state beyond the definition.
+ * Owns `defineWorkflow`: it turns what a user writes into what the runtime consumes. Every value that crosses is validated here, so the
+ * runtime never sees a schema. Must hold no state beyond the definition.
  */
 
 import { toJson } from '@tidemark/codec';
@@ -41,8 +41,8 @@ import type {
 } from './workflow-spec.ts';
 
 /**
- * Defines a workflow: belief, tasks and the steps that do them. Throws `InvalidError` (`definition-invalid`) that lists
- * everything wrong with the definition.
+ * Defines a workflow: belief, tasks and the steps that do them. Throws `InvalidError` (`definition-invalid`) that lists every mistake in
+ * the definition.
  */
 export function defineWorkflow<
   Input extends Schema,
@@ -86,7 +86,7 @@ interface Parts {
   /** `refund v2`, to begin messages with. */
   readonly title: string;
   readonly starts: readonly string[];
-  /** A belief parser that tells where the belief came from. */
+  /** A belief parser whose errors name the source of the belief. */
   readonly beliefParser: (from: string, remedy: string) => Parse;
 }
 
@@ -187,8 +187,8 @@ function stepDefinition(name: string, parts: Parts): StepDefinition {
 }
 
 /**
- * Belief is validated where it is returned, so that the message names the step. The runtime validates it again at once:
- * what was validated last is frozen and remembered, so that this costs nothing.
+ * Belief is validated where it is returned, so that the message names the step. The runtime validates it again at once: the last validated
+ * value is frozen and remembered, so that this costs nothing.
  */
 function beliefParsers(schema: Schema, title: string): Parts['beliefParser'] {
   let last: Json | undefined;
@@ -202,7 +202,7 @@ function beliefParsers(schema: Schema, title: string): Parts['beliefParser'] {
   };
 }
 
-/** The opening: held to `starts` as steps are held to `flow`. */
+/** The opening: `starts` restricts it as `flow` restricts steps. */
 function beginning({ spec, title, starts, beliefParser }: Parts): Definition['begin'] {
   const signals = signalParsers(spec, title);
   const parseBelief = beliefParser('belief returned by begin', 'Fix what begin returns, or the belief schema.');
@@ -228,7 +228,7 @@ function beginning({ spec, title, starts, beliefParser }: Parts): Definition['be
   };
 }
 
-/** Of what comes to tasks that wait, by its name; approvals as `approval {name}`. */
+/** Parsers of what tasks wait for, by name; approvals as `approval {name}`. */
 const signalParsers = (
   { signals = {}, approvals = {}, children = {} }: CheckedSpec,
   title: string,
@@ -260,11 +260,11 @@ const signalForms = ({ signals = {} }: CheckedSpec, title: string): ReadonlyMap<
     ]),
   );
 
-/** What answers hold, for whoever shows and checks a form without the definition. */
+/** The JSON Schema of answers, for programs that show and check a form without the definition. */
 const formsOf = (approvals: Schemas): ReadonlyMap<string, Json> =>
   new Map(Object.entries(approvals).map(([name, schema]) => [name, formJson(schema)]));
 
-/** `unrepresentable`: what becomes of a type that JSON Schema has no words for. */
+/** `unrepresentable`: how to treat a type without an equivalent in JSON Schema. */
 function formJson(schema: Schema, unrepresentable: 'throw' | 'any' = 'throw'): Json {
   const { $schema: _, ...rest } = toJSONSchema(schema as ZodType, { io: 'input', reused: 'inline', unrepresentable });
   return rest as Json;
@@ -275,7 +275,7 @@ const schemasOf = ({ input, belief, output, tasks, outputs = {}, signals = {} }:
   ...[...Object.values(tasks), ...Object.values(outputs), ...Object.values(signals)],
 ];
 
-/** Those of tools as well: whoever undoes a workflow finds them there. */
+/** Includes those of tools: compensation finds them there. */
 function allEffects({ effects = [], tools = {} }: CheckedSpec): readonly EffectDefinition[] {
   const found = new Map<string, EffectDefinition>(effects.map((effect) => [effect.operation, effect]));
   for (const { effect } of Object.values(tools)) if (effect !== undefined) found.set(effect.operation, effect);

@@ -1,4 +1,4 @@
-/** Owns what this library's tests share: records in memory and time that only the test moves. Must not be used outside tests. */
+/** Owns what this library's tests share: records in memory, and time that only the test moves. Must not be used outside tests. */
 
 import type { Clock } from '@tidemark/ports';
 import type { HashedKey, StoredTenant } from './access-records.ts';
@@ -23,7 +23,7 @@ export class MovedClock implements Clock {
     });
   }
 
-  /** Everybody who sleeps for at most so long has slept long enough. */
+  /** Wakes every sleeper whose time is up. */
   wakeAll(maxMs = Number.POSITIVE_INFINITY): void {
     for (const [wake, ms] of this.#waking) {
       if (ms > maxMs) continue;
@@ -33,7 +33,7 @@ export class MovedClock implements Clock {
   }
 }
 
-/** Records that a test sets, and counts the looks at. */
+/** Records that a test sets; counts the reads. */
 export class RecordsInMemory {
   readonly all = new Map<string, HashedKey>();
   readonly tenants = new Map<string, StoredTenant>();
@@ -61,7 +61,7 @@ export class RecordsInMemory {
     return this.tenants.get(name);
   }
 
-  /** As if it had been made with this text. */
+  /** Returns a key as if it had this text. */
   set(text: string, more: Partial<HashedKey> = {}): HashedKey {
     const { id, secret } = parseApiKey(text)!;
     const key: HashedKey = {

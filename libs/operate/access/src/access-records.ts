@@ -1,7 +1,7 @@
 /**
- * Owns what lasts of keys and tenants: records of a stream of the system's own, so that rows rebuilt from the log have every one of
- * them (I6). Must not decide who a caller is. What is written of a key is never written again, so that no two writers can undo each
- * other: `ID/key` once, `ID/revoked` once, and apart from both `ID/used`. So are tenants: `NAME`, and apart from it whether it is suspended.
+ * Owns what lasts of keys and tenants: records of a stream of the system's own, so that rows rebuilt from the log have every one of them
+ * (I6). Must not decide who a caller is. A record of a key is written only once, so that no two writers can revert each other: `ID/key`
+ * once, `ID/revoked` once, and apart from both `ID/used`. Tenants are alike: `NAME`, and apart from it whether it is suspended.
  */
 
 import { CorruptError, InvalidError, type Json, SYSTEM_TENANT, type TenantId } from '@tidemark/core';
@@ -14,15 +14,15 @@ import { callersTenant, checkedRoles, isRole } from './names.ts';
 
 const KEYS = `${ACCESS_SUBJECT}keys`;
 const TENANTS = `${ACCESS_SUBJECT}tenants`;
-/** No tenant's name begins so. */
+/** No tenant's name has this prefix. */
 const SUSPENDED = '~suspended/';
 const [KEY, REVOKED, USED] = ['/key', '/revoked', '/used'];
 
 export interface NewKey {
-  /** Null: every tenant's. */
+  /** Null: for every tenant. */
   readonly tenant: TenantId | null;
   readonly roles: readonly Role[];
-  /** What it is for, in words. */
+  /** Purpose, in words. */
   readonly name: string;
   /** Null: it never expires. */
   readonly expiresMs: number | null;
@@ -46,7 +46,7 @@ export interface StoredTenant {
   readonly tenant: TenantId;
   readonly createdMs: number;
   readonly by: string;
-  /** Nobody of the tenant's is let in while it is set. */
+  /** While it is set, no caller of the tenant is let in. */
   readonly suspended: { readonly by: string; readonly why: string; readonly atMs: number } | null;
 }
 
@@ -55,7 +55,7 @@ export interface AccessRecordsOptions {
   readonly store: Pick<ProjectionStore, 'memories' | 'workflow' | 'ready'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly digest: Digest;
-  /** Told once rows show that a key was revoked, or that a tenant was suspended or resumed. */
+  /** Called once rows show that a key was revoked, or that a tenant was suspended or resumed. */
   readonly onChanged?: ((changed: AccessChanged) => void) | undefined;
 }
 
@@ -80,30 +80,30 @@ export class AccessRecords {
     this.#options = options;
   }
 
-  /** The whole key is told here and never again (K1). Throws `InvalidError` (names the field). */
-  async createKey(asked: NewKey): Promise<{ readonly key: StoredKey; readonly text: string }> {
+  /** Returns the whole key, which nothing returns again (K1). Throws `InvalidError` (names the field). */
+  async createKey(request: NewKey): Promise<{ readonly key: StoredKey; readonly text: string }> {
     const { clock } = this.#options;
     const made: ApiKey = newApiKey();
     const createdMs = clock.nowMs();
     const stored = {
-      tenant: asked.tenant === null ? null : callersTenant(asked.tenant),
-      roles: checkedRoles(asked.roles),
-      name: checkName('name', asked.name, ACCESS_NAME_MAX_CHARS),
-      expiresMs: checkedExpiry(asked.expiresMs, createdMs),
-      by: checkName('by', asked.by, ACCESS_NAME_MAX_CHARS),
+      tenant: request.tenant === null ? null : callersTenant(request.tenant),
+      roles: checkedRoles(request.roles),
+      name: checkName('name', request.name, ACCESS_NAME_MAX_CHARS),
+      expiresMs: checkedExpiry(request.expiresMs, createdMs),
+      by: checkName('by', request.by, ACCESS_NAME_MAX_CHARS),
       createdMs,
     };
     await this.#write(KEYS, `${made.id}${KEY}`, { ...stored, hash: hashOfSecret(made.secret) });
     return { key: { ...stored, id: made.id, revoked: null, usedMs: null }, text: apiKeyText(made) };
   }
 
-  /** Undefined: there is none of this id. */
+  /** Undefined: no key has this id. */
   async key(id: string): Promise<HashedKey | undefined> {
     if (!isKeyId(id)) return undefined;
     return keysIn(await this.#page(KEYS, { prefix: `${id}/` }))[0];
   }
 
-  /** All that may act for the tenant alone; null: every key. In the order of their ids; after that one, where it is given. */
+  /** Keys that may act for the tenant alone; null: every key. In the order of their ids, after the given one. */
   async *keys(tenant: TenantId | null, after?: string): AsyncGenerator<StoredKey> {
     for await (const { hash: _, ...key } of this.#allKeys(after))
       if (tenant === null || key.tenant === tenant) yield key;
@@ -121,7 +121,7 @@ export class AccessRecords {
     return { ...key, revoked };
   }
 
-  /** When keys were used last. */
+  /** Stores when keys were used last. */
   async noteUsed(used: ReadonlyMap<string, number>): Promise<void> {
     const records = Array.from(used, ([id, atMs]) => ({ key: `${id}${USED}`, value: { atMs } }));
     for (let at = 0; at < records.length; at += KEY_USED_AT_ONCE) {
@@ -130,8 +130,8 @@ export class AccessRecords {
   }
 
   /**
-   * Whether rows know of any key, and of all that were made: while they don't, nothing follows from a key's absence. Nobody ever made
-   * one, or the rows are being rebuilt.
+   * Whether rows hold any key, and all keys that were created. While they don't, a key's absence proves nothing: nobody ever created one,
+   * or the rows are being rebuilt.
    */
   async areKnown(): Promise<boolean> {
     const { store, digest } = this.#options;
@@ -145,7 +145,7 @@ export class AccessRecords {
     return row === undefined ? undefined : tenantOf(row, suspended);
   }
 
-  /** In the order of their names; after that one, where it is given. */
+  /** In the order of their names, after the given one. */
   async *tenants(after?: string): AsyncGenerator<StoredTenant> {
     const suspended = new Map<string, MemoryRow>();
     for await (const row of this.#rows(TENANTS, undefined, SUSPENDED)) suspended.set(row.key, row);
@@ -154,7 +154,7 @@ export class AccessRecords {
     }
   }
 
-  /** One that is there stays as it is. */
+  /** An existing one stays as it is. */
   async createTenant(name: string, by: string): Promise<StoredTenant> {
     const tenant = callersTenant(name);
     const known = await this.tenant(tenant);
@@ -164,7 +164,7 @@ export class AccessRecords {
     return { tenant, ...made };
   }
 
-  /** Nobody of the tenant's is let in from then on, or they are again; a tenant that nobody has created is created. */
+  /** Suspends or resumes a tenant, and creates one that is missing. No caller of a suspended tenant is let in. */
   async suspendTenant(
     name: string,
     suspended: boolean,
@@ -205,7 +205,7 @@ export class AccessRecords {
 
   async *#allKeys(after?: string): AsyncGenerator<HashedKey> {
     let one: MemoryRow[] = [];
-    // The last of that key's records, by their names.
+    // Sorts after all of that key's records.
     for await (const row of this.#rows(KEYS, after === undefined ? undefined : `${after}${USED}`)) {
       if (one[0] !== undefined && idIn(one[0]) !== idIn(row)) {
         yield* keysIn(one);
@@ -221,7 +221,7 @@ const query = (subject: string) => ({ tenant: SYSTEM_TENANT, subject, kind: 'rec
 
 const idIn = ({ key }: MemoryRow): string => key.slice(0, key.indexOf('/'));
 
-/** The key that these rows are of, if one of them says what it is. */
+/** The key of these rows, if one of them describes it. */
 function keysIn(rows: readonly MemoryRow[]): readonly HashedKey[] {
   const [at, revokedAt, usedAt] = [KEY, REVOKED, USED].map((part) => rows.find(({ key }) => key.endsWith(part!)));
   if (at === undefined) return [];
@@ -243,7 +243,7 @@ const tenantOf = (row: MemoryRow, suspended: MemoryRow | undefined): StoredTenan
   ...(suspended !== undefined && read(suspendedRecord, suspended)),
 });
 
-/** Throws `CorruptError` (`access-unreadable`): nobody is let in by what can't be read. */
+/** Throws `CorruptError` (`access-unreadable`): an unreadable record lets nobody in. */
 function read<T>(schema: z.ZodType<T>, { key, value }: MemoryRow): T {
   const parsed = schema.safeParse(JSON.parse(value));
   if (parsed.success) return parsed.data;

@@ -1,6 +1,6 @@
 /**
- * Owns what is remembered of a lookup and for how long: each answer is used for a named time from when it was asked for, then it is
- * asked for again. Questions under way are shared. A failure is never remembered, and an answer that is too old never given in its place.
+ * Owns what is remembered of a lookup and for how long: each answer is used for a named time after its request, then it is requested again.
+ * Concurrent callers share one request. A failure is never remembered, and an answer that is too old is never returned in its place.
  */
 
 import type { Clock } from '@tidemark/ports';
@@ -8,7 +8,7 @@ import type { Clock } from '@tidemark/ports';
 export interface AgedCacheOptions<V> {
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly ageMaxMs: number;
-  /** Answers that are remembered, the last used; and of those that are undefined. */
+  /** Most answers that are remembered, the last used ones; and most absences. */
   readonly maxCount: number;
   readonly undefinedMaxCount: number;
   readonly load: (key: string) => Promise<V | undefined>;
@@ -22,7 +22,7 @@ interface Answer<V> {
 export class AgedCache<V> {
   readonly #options: AgedCacheOptions<V>;
   readonly #found = new Map<string, Answer<V>>();
-  /** Apart, so that whoever asks for many that aren't there pushes out none that is. */
+  /** Apart from the answers, so that a caller who requests many absent ones evicts no answer. */
   readonly #absent = new Map<string, Answer<V>>();
 
   constructor(options: AgedCacheOptions<V>) {
@@ -37,7 +37,7 @@ export class AgedCache<V> {
     return this.#ask(key, nowMs);
   }
 
-  /** It is asked for again next time. */
+  /** The next call requests it again. */
   forget(key: string): void {
     this.#found.delete(key);
     this.#absent.delete(key);
@@ -51,7 +51,7 @@ export class AgedCache<V> {
   #ask(key: string, askedMs: number): Promise<V | undefined> {
     this.forget(key);
     const answer: Answer<V> = { askedMs, value: this.#options.load(key) };
-    // Until it is answered it counts as absent: nobody knows better.
+    // Until there is an answer it counts as absent.
     keep(this.#absent, key, answer, this.#options.undefinedMaxCount);
     answer.value.then(
       (value) => {

@@ -1,9 +1,9 @@
 /**
- * Owns the form of an API key, `tmk_ID_SECRET`, and how a secret is stored and compared. Letters of base 32 alone: a key is one word
- * for whoever selects it, and scanners know it by its beginning.
+ * Owns the form of an API key, `tmk_ID_SECRET`, and how a secret is stored and compared. It uses letters of base 32 alone: a double click
+ * selects the whole key, and scanners know it by its prefix.
  *
- * K1 The secret is told once. What is stored is its SHA-256: it has 256 random bits, so nobody can guess it offline, and a slow hash
- *    would cost every request what only passwords need.
+ * K1 The secret is shown once. Only its SHA-256 is stored: it has 256 random bits, so nobody can guess it offline, and a slow hash would
+ *    cost every request what only passwords need.
  * K2 The id is public: it names the key in lists, logs and audit.
  */
 
@@ -20,7 +20,7 @@ export interface ApiKey {
   readonly secret: string;
 }
 
-/** Five bits of each random byte are a letter: none is likelier than another. */
+/** Maps five bits of each random byte to a letter, so that none is likelier than another. */
 const letters = (count: number): string =>
   Array.from(randomBytes(count), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
 
@@ -28,7 +28,7 @@ export const newApiKey = (): ApiKey => ({ id: letters(KEY_ID_CHARS), secret: let
 
 export const apiKeyText = ({ id, secret }: ApiKey): string => `${KEY_PREFIX}${id}_${secret}`;
 
-/** Undefined: no key, whatever else it is. */
+/** Undefined: not a key. */
 export function parseApiKey(text: string): ApiKey | undefined {
   const [, id, secret] = FORM.exec(text) ?? [];
   return id === undefined || secret === undefined ? undefined : { id, secret };
@@ -39,7 +39,7 @@ export const isKeyId = (text: string): boolean => ID_FORM.test(text);
 /** 64 lower-case hex digits. */
 export const hashOfSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
-/** Takes as long for any two (hashes have one length). */
+/** Takes the same time for any two (hashes have one length). */
 export const isSameHash = (one: string, other: string): boolean => {
   const [a, b] = [Buffer.from(one, 'hex'), Buffer.from(other, 'hex')];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -1,6 +1,6 @@
 /**
- * Owns whom a task asks: which names of assignees a caller answers to. Every door asks here. Names are compared as they stand, and each kind
- * has a beginning of its own, so that nobody becomes somebody else by what a group is called.
+ * Owns whom a task asks: the names of assignees to which a caller answers. Every entry point uses this. Names are compared exactly, and
+ * each kind has a prefix of its own, so that a group's name can make nobody someone else.
  *
  * | assignee | who answers |
  * | --- | --- |
@@ -15,16 +15,16 @@ import { mayDo, type Principal } from '@tidemark/ports';
 import { type ClaimMapping, type Claims, claimAt, textsIn } from './claims.ts';
 import { SUBJECT_MAX_CHARS } from './limits.ts';
 
-/** All names by which tasks ask for this caller, its subject first. */
+/** All names by which tasks may ask this caller, its subject first. */
 export const assigneeNames = ({ subject, names = [], roles }: Principal): readonly string[] => [
   ...new Set([subject, ...names, ...roles.map((role) => `role:${role}`)]),
 ];
 
-/** Whether the caller may answer what asks for that assignee; null: anybody who may decide. An admin answers for all. */
+/** Whether the caller may answer a question to that assignee; null: anybody who may decide. An admin answers for all. */
 export const isAskedFor = (principal: Principal, assignee: string | null): boolean =>
   assignee === null || mayDo(principal, 'administer') || assigneeNames(principal).includes(assignee);
 
-/** What a token says of whom it stands for, besides its subject and our roles. */
+/** Names in a token of the person it stands for, besides its subject and our roles. */
 export function claimedNames(
   claims: Claims,
   { userClaim = 'sub', rolesClaim, teamsClaim }: ClaimMapping,

@@ -1,10 +1,13 @@
-/** Owns what waits to be written down: of whom, since when, and when that is too much. One tenant's never counts against another. */
+/**
+ * Owns the entries that wait to be written: of which tenant, since when, and when they are too many. One tenant's never count against
+ * another.
+ */
 
 import type { TenantId } from '@tidemark/core';
 import { Room } from '@tidemark/ports';
 import { AUDIT_BEHIND_MAX_MS, AUDIT_WAITING_MAX_COUNT } from './limits.ts';
 
-/** Null: whose it is isn't known yet. */
+/** Null: the tenant isn't known yet. */
 type Whose = TenantId | null;
 
 interface Waited {
@@ -12,14 +15,14 @@ interface Waited {
 }
 
 export interface WaitingPlace {
-  /** Whose it is was found out. */
+  /** Sets the tenant once it is known. */
   move(whose: TenantId): void;
   leave(): void;
 }
 
 export class AuditBacklog {
   readonly #room = new Room(AUDIT_WAITING_MAX_COUNT);
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #waiting = new Map<Whose, Set<Waited>>();
 
   add(whose: Whose, sinceMs: number): WaitingPlace {

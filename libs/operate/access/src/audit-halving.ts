@@ -1,12 +1,12 @@
 /**
- * Owns how many entries go to the log together while there is one among them that it doesn't take: half of those in question, until one
- * stands alone. After that one alone again, and twice as many with each write that goes well. Must not know what is written.
+ * Owns how many entries are written together while one among them is unwritable: half of those in question, until one stands alone. After
+ * that one alone again, and twice as many with each successful write. Must not know what is written.
  */
 
 export class Halving {
   readonly #maxCount: number;
   #count: number;
-  /** The first so many have one among them that can't be written. */
+  /** This many of the first entries contain an unwritable one. */
   #inQuestionCount = 0;
 
   constructor(maxCount: number) {
@@ -14,7 +14,7 @@ export class Halving {
     this.#count = maxCount;
   }
 
-  /** From 1. */
+  /** At least 1. */
   get count(): number {
     return this.#inQuestionCount === 0 ? this.#count : Math.max(1, Math.floor(this.#inQuestionCount / 2));
   }

@@ -1,11 +1,11 @@
 /**
- * Owns the writing down of one tenant's entries: they gather for a moment and go to the log together, in the order in which they came, into a
- * stream of the tenant's that ends and begins anew, so that old ones are archived. Must not know who records what.
+ * Owns writing one tenant's entries: they gather for a moment and go to the log together, in order of arrival, into a stream of the
+ * tenant's that ends and is replaced, so that old ones are archived. Must not know who records what.
  *
- * A2 A write that failed is written again, into another stream: the same entry may stand in the log twice, and is told once.
- * A3 A write that fails neither for servers that are away nor for what became of its stream is halved until the entry stands alone that
- *    can't be written: that one is refused. While no stream begins for such a reason, whoever waits for an answer is refused at once,
- *    and what has been done already goes on waiting.
+ * A2 A failed write is repeated, into another stream: the same entry may stand in the log twice, and readers see it once.
+ * A3 A write that fails neither for unreachable servers nor for the state of its stream is halved until the unwritable entry stands alone,
+ *    which is refused. While no stream can begin for such a reason, an entry whose caller waits is refused at once, and entries of
+ *    completed actions keep waiting.
  */
 
 import {
@@ -43,12 +43,12 @@ export interface AuditLaneOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** What is to be written. */
+/** Entries to write. */
 export interface Waiting {
   readonly record: AuditRecord;
-  /** Somebody waits for it; otherwise it may gather for longer. */
+  /** A caller waits for it; otherwise it may gather for longer. */
   readonly isAwaited: boolean;
-  /** The log has it, or never will. */
+  /** The entry is in the log, or never will be. */
   readonly done: (failure?: TidemarkError) => void;
 }
 
@@ -57,7 +57,7 @@ interface OpenStream {
   readonly stream: SystemStream;
   readonly openedMs: number;
   writtenMs: number;
-  /** Something was written to it. */
+  /** The stream has been written to. */
   isUsed: boolean;
 }
 
@@ -89,7 +89,7 @@ export class AuditLane {
     this.#begin();
   }
 
-  /** What comes just as the last write ends begins another. */
+  /** An entry that comes just as the last write ends begins another. */
   #begin(): void {
     if (this.#waiting.length === 0 || this.#options.ending.aborted) return;
     this.#writing ??= this.#writeAll().finally(() => {
@@ -121,7 +121,7 @@ export class AuditLane {
     try {
       await open?.stream.close();
     } catch (error) {
-      // It stays open until somebody finds it abandoned.
+      // It stays open until a poll finds it abandoned.
       this.#options.onError(error);
     }
   }
@@ -140,7 +140,7 @@ export class AuditLane {
     }
   }
 
-  /** Until others have come that may go together, or somebody waits: even then writes don't follow each other more closely than named. */
+  /** Waits until enough entries have gathered, or a caller waits. Even then writes follow each other no more closely than the limit. */
   async #gather(): Promise<void> {
     const isFull = (): boolean => this.#isHurried || this.#waiting.length >= this.#halving.count;
     await this.#pause(AUDIT_FLUSH_MS, () => this.#awaitedCount > 0 || isFull());
@@ -158,7 +158,7 @@ export class AuditLane {
     this.#wake = () => {};
   }
 
-  /** Entries leave the list when the log has them, or never will, and not before. */
+  /** Entries leave the list once they are in the log, or never will be. */
   async #write(): Promise<void> {
     const { clock } = this.#options;
     const open = await this.#stream();
@@ -167,7 +167,7 @@ export class AuditLane {
     try {
       await open.stream.write(recordsAsJson(batch.map(({ record }) => record)), `${batch.length} entries`);
     } catch (error) {
-      // A2. Its end is left to a later look.
+      // A2. A later poll ends it.
       this.#open = undefined;
       if (error instanceof UnavailableError || (open.isUsed && isOfStream(error))) throw error;
       await this.#endFailed(open.name);
@@ -198,7 +198,7 @@ export class AuditLane {
     });
   }
 
-  /** Another stream begins soon: this one isn't left to take up room until it is found abandoned. */
+  /** Another stream begins soon, so this one should not take up room until it is found abandoned. */
   async #endFailed(name: SystemStreamName): Promise<void> {
     const { streams, ending, onError } = this.#options;
     try {
@@ -226,7 +226,7 @@ export class AuditLane {
   }
 }
 
-/** Another process has ended it, or writes to it: no other stream has that in common with it. */
+/** Another process has ended the stream, or writes to it; no other stream shares that fault. */
 const isOfStream = (error: unknown): boolean => error instanceof FencedError || error instanceof ConflictError;
 
 const unwritable = ({ id, subject, action, target }: AuditRecord, cause: unknown): TidemarkError =>

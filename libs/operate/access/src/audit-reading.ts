@@ -1,8 +1,10 @@
 /**
- * Owns finding what was audited: the newest entries of a tenant that fit, page by page. Reads rows, which archived streams come back to.
+ * Owns finding what was audited: the newest entries of a tenant that fit, page by page. It reads rows, into which archived streams are
+ * restored.
  *
- * A4 A page is the newest entries that fit and no other page has told; where none comes after, there are no more. It reads no more than
- *    `AUDIT_LOOKED_MAX_COUNT` entries (and one page of a stream) before it tells what it has found, be that nothing, and how to go on.
+ * A4 A page holds the newest entries that fit and that no other page had; without a next page, there are no more. A page reads at most
+ *    `AUDIT_LOOKED_MAX_COUNT` entries (and one page of a stream) before it returns what it has found, be that nothing, and where to
+ *    continue.
  */
 
 import type { TenantId, WorkflowId } from '@tidemark/core';
@@ -27,25 +29,25 @@ export interface AuditQuery {
   readonly action?: string | undefined;
   readonly target?: string | undefined;
   readonly outcome?: AuditEntry['outcome'] | undefined;
-  /** Goes on after this one. */
+  /** Continues after this one. */
   readonly before?: AuditPlace | undefined;
   /** At most `AUDIT_READ_MAX_COUNT`. */
   readonly limit: number;
 }
 
-/** A place in the order of entries; one that a page names need not be an entry's. */
+/** A place in the order of entries; a place that a page names need not be an entry's. */
 export type AuditPlace = Pick<AuditRecord, 'atMs' | 'id'>;
 
 export interface AuditPage {
-  /** The newest first; fewer than asked for, or none, doesn't mean that there are no more. */
+  /** The newest first; fewer than requested, or none, doesn't mean that there are no more. */
   readonly entries: readonly AuditRecord[];
-  /** Where to go on; null: there is no more. */
+  /** Where to continue; null: there is no more. */
   readonly next: AuditPlace | null;
 }
 
 type Reads = Pick<ProjectionStore, 'search' | 'checkpoints'>;
 
-/** However much has to be read for it. Throws as `auditPage` does. */
+/** Reads on, however much that takes, until it finds entries. Throws as `auditPage` does. */
 export async function readAudit(store: Reads, query: AuditQuery): Promise<readonly AuditRecord[]> {
   const limit = Math.min(query.limit, AUDIT_READ_MAX_COUNT);
   const found: AuditRecord[] = [];
@@ -58,40 +60,40 @@ export async function readAudit(store: Reads, query: AuditQuery): Promise<readon
   return found;
 }
 
-/** Throws `CorruptError` (`audit-unreadable`), and where archived streams are asked for as the tiers do. */
+/** Throws `CorruptError` (`audit-unreadable`), and for archived streams what the tiers throw. */
 export async function auditPage(store: Reads, query: AuditQuery): Promise<AuditPage> {
   const { fromMs = 0, toMs = Number.POSITIVE_INFINITY, before } = query;
   const limit = Math.min(query.limit, AUDIT_READ_MAX_COUNT);
   const beginsMs = Math.min(toMs - 1, before?.atMs ?? Number.POSITIVE_INFINITY);
   const streams = new Streams(store, query, beginsMs);
   const found = new Map<string, AuditRecord>();
-  for (let lookedCount = 0; ; ) {
+  for (let readCount = 0; ; ) {
     const { newestMs } = streams;
-    // What is newer than all that isn't read yet is in order.
+    // Every entry newer than the unread ones is in order.
     const reported = [...found.values()].filter(({ atMs }) => atMs > newestMs).sort(newestFirst);
     if (reported.length >= limit || newestMs < fromMs) {
       const entries = reported.slice(0, limit);
       const isLast = newestMs < fromMs && reported.length <= limit;
       return { entries, next: isLast ? null : placeOf(entries.at(-1)!) };
     }
-    if (lookedCount >= AUDIT_LOOKED_MAX_COUNT && newestMs < beginsMs) {
+    if (readCount >= AUDIT_LOOKED_MAX_COUNT && newestMs < beginsMs) {
       return { entries: reported, next: { atMs: newestMs, id: AFTER_ALL_IDS } };
     }
     const records = await streams.page();
-    lookedCount += Math.max(records.length, AUDIT_PAGE_COUNT);
+    readCount += Math.max(records.length, AUDIT_PAGE_COUNT);
     for (const record of records) if (fits(record, query)) found.set(record.id, record);
   }
 }
 
-/** The streams of a tenant, read backwards as if they were one. */
+/** Reads the streams of a tenant backwards as if they were one. */
 class Streams {
   readonly #store: Reads;
   readonly #query: AuditQuery;
   readonly #beginsMs: number;
   #tails: AuditTail[] = [];
-  /** Streams that aren't listed yet begin after this one; null: all are. */
+  /** Streams that aren't listed yet begin after this one; null: all are listed. */
   #after: { readonly openedAtMs: number; readonly workflow: WorkflowId } | null | undefined;
-  /** None of them holds what is newer. */
+  /** None of them holds a newer entry. */
   #unlistedMs: number;
 
   constructor(store: Reads, query: AuditQuery, beginsMs: number) {
@@ -101,12 +103,12 @@ class Streams {
     this.#unlistedMs = beginsMs;
   }
 
-  /** Nothing that isn't read yet is newer; there is no more: before all times. */
+  /** No unread entry is newer than this; before all times when there is no more. */
   get newestMs(): number {
     return Math.max(this.#unlistedMs, ...this.#tails.map(({ newestMs }) => newestMs));
   }
 
-  /** More of what may be the newest that isn't read yet; none: it was another list of streams. */
+  /** Reads more of the streams that may hold the newest unread entry; none: it lists further streams. */
   async page(): Promise<readonly AuditRecord[]> {
     const [newest] = this.#tails.toSorted((a, b) => b.newestMs - a.newestMs);
     if (newest === undefined || newest.newestMs < this.#unlistedMs) {
@@ -137,7 +139,7 @@ class Streams {
   }
 }
 
-/** Nobody writes to a stream that is twice as old as one gets. */
+/** No process writes to a stream that is twice as old as one gets. */
 const STREAM_SPAN_MS = 2 * AUDIT_STREAM_MAX_MS;
 
 /** Ids are hexadecimal digits. */

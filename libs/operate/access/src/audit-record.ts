@@ -1,4 +1,4 @@
-/** Owns the form of what is audited, as it is stored: names, ids and codes; no payloads, no credentials, no texts of errors. */
+/** Owns the stored form of an audit entry: names, ids and codes; no payloads, no credentials, no texts of errors. */
 
 import type { Json, TenantId } from '@tidemark/core';
 import type { AuditEntry, Right, Role } from '@tidemark/ports';
@@ -8,13 +8,13 @@ import { AUDIT_TEXT_MAX_CHARS } from './limits.ts';
 export const AUDIT_DEFINITION = 'tidemark.audit';
 
 export interface AuditRecord {
-  /** The same one may stand in the log twice, and counts once. */
+  /** The same entry may stand in the log twice, and counts once. */
   readonly id: string;
   readonly atMs: number;
   readonly subject: string;
   readonly kind: string;
   readonly roles: readonly Role[];
-  /** Of the principal; null: every tenant's. */
+  /** Tenant of the principal; null: every tenant's. */
   readonly of: TenantId | null;
   readonly action: string;
   readonly right: Right;
@@ -39,7 +39,7 @@ const stored = z.array(
   }),
 );
 
-/** Whoever writes a stranger's text down keeps it short. */
+/** Texts of unauthenticated callers are cut short. */
 const cut = (text: string): string => text.toWellFormed().replaceAll('\0', '').slice(0, AUDIT_TEXT_MAX_CHARS);
 
 export function recordOf(entry: AuditEntry, id: string, atMs: number): AuditRecord {
@@ -61,7 +61,7 @@ export function recordOf(entry: AuditEntry, id: string, atMs: number): AuditReco
 
 export const recordsAsJson = (records: readonly AuditRecord[]): Json => records as unknown as Json;
 
-/** Undefined: not what this library writes. */
+/** Undefined: this library did not write it. */
 export function recordsIn(output: unknown): readonly AuditRecord[] | undefined {
   const parsed = stored.safeParse(output);
   return parsed.success ? (parsed.data as unknown as readonly AuditRecord[]) : undefined;

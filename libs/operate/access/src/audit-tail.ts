@@ -1,6 +1,6 @@
 /**
- * Owns reading one stream of audited entries backwards, from a time on, page by page. A stream is written by one process, in the order in
- * which entries came (but for `AUDIT_ROUTED_MAX_MS`), and none stands in it before its time.
+ * Owns reading one stream of audit entries backwards, from a time on, page by page. One process writes a stream, in the order in which
+ * entries came (but for `AUDIT_ROUTED_MAX_MS`), and no entry stands in it before its time.
  */
 
 import { decodePayload } from '@tidemark/codec';
@@ -14,9 +14,9 @@ export type AuditStream = Pick<WorkflowListing, 'workflow' | 'sequence' | 'opene
 export class AuditTail {
   readonly #store: Pick<ProjectionStore, 'checkpoints'>;
   readonly #stream: AuditStream;
-  /** The last that isn't read yet; undefined: not looked for. */
+  /** The last unread entry; undefined: not searched for yet. */
   #to: number | undefined;
-  /** Nothing that isn't read yet is newer, in milliseconds since 1970. */
+  /** No unread entry is newer than this, in milliseconds since 1970. */
   newestMs: number;
 
   constructor(store: Pick<ProjectionStore, 'checkpoints'>, stream: AuditStream, newestMs: number) {
@@ -29,7 +29,7 @@ export class AuditTail {
     return this.#to === 0;
   }
 
-  /** The next page, in no order. Throws `CorruptError` (`audit-unreadable`), and where archived streams are asked for as the tiers do. */
+  /** The next page, in no order. Throws `CorruptError` (`audit-unreadable`), and for archived streams what the tiers throw. */
   async page(): Promise<readonly AuditRecord[]> {
     const to = this.#to ?? (await this.#lastBefore(this.newestMs + AUDIT_ROUTED_MAX_MS));
     this.#to = to;
@@ -44,12 +44,12 @@ export class AuditTail {
     return rows.flatMap((row) => this.#recordsOf(row));
   }
 
-  /** The last that may hold what is older than that; 0: none. */
+  /** The last page that may hold an older entry than that; 0: none. */
   async #lastBefore(ms: number): Promise<number> {
     const { sequence, updatedAtMs } = this.#stream;
     if (updatedAtMs < ms) return sequence;
     let [held, missed] = [0, sequence + 1];
-    // The first alone says of most whether they hold anything.
+    // For most streams the first entry alone shows whether they hold anything.
     for (let at = 1; held + 1 < missed; at = Math.floor((held + missed) / 2)) {
       const [row] = await this.#read(at, 1);
       if (row !== undefined && this.#oldestMs(row) < ms) held = at;

@@ -1,10 +1,10 @@
 /**
- * Owns the writing down of who read or did what, for all tenants: what comes together goes to the log together, each tenant's into a stream of
- * its own (audit-lane.ts), and none waits for another's.
+ * Owns recording who read or did what, for all tenants: concurrent entries are written together, each tenant's into a stream of its own
+ * (audit-lane.ts), and no tenant's wait for another's.
  *
- * A1 What was recorded is in the log within `AUDIT_FLUSH_MS` while the log takes anything of its tenant. While it doesn't, nothing more of
- *    that tenant is admitted after `AUDIT_BEHIND_MAX_MS`, and so nothing read or done (R4).
- * A3 What the log will never take is refused by itself, and told; nothing else waits for it.
+ * A1 An entry is in the log within `AUDIT_FLUSH_MS` while the log accepts entries of its tenant. While it doesn't, no request of that
+ *    tenant is admitted after `AUDIT_BEHIND_MAX_MS`, and so nothing read or done (R4).
+ * A3 An entry that the log will never take is refused by itself, and reported; nothing else waits for it.
  */
 
 import { SYSTEM_TENANT, type TenantId, type TidemarkError, UnavailableError, uuidv7, workflowId } from '@tidemark/core';
@@ -27,11 +27,11 @@ export interface WrittenTrailOptions {
   readonly clock: Clock;
   readonly prng: Prng;
   readonly digest: Digest;
-  /** Told of every write that failed and is tried again, and of every entry that never will be written. */
+  /** Called for every write that failed and is retried, and for every entry that will never be written. */
   readonly onError?: ((where: string, error: unknown) => void) | undefined;
 }
 
-/** What became of an entry; as long as it says nothing, that is open. */
+/** Outcome of an entry; open until one of these is called. */
 interface Fate {
   isWritten?: boolean;
   failure?: TidemarkError | undefined;
@@ -40,22 +40,22 @@ interface Fate {
 export class WrittenTrail implements AuditTrail {
   readonly #options: WrittenTrailOptions;
   readonly #lanes = new Map<TenantId, AuditLane>();
-  /** What the log has not taken yet. */
+  /** Entries that the log has not taken yet. */
   readonly #backlog = new AuditBacklog();
-  /** End the waiting of those who wait for an entry. */
+  /** End the waiting of callers that wait for an entry. */
   readonly #waiters = new Set<() => void>();
   /** Entries whose tenant is being looked up. */
   readonly #routing = new Set<Promise<void>>();
   readonly #ending = new AbortController();
-  #looking: Promise<void> | undefined;
+  #polling: Promise<void> | undefined;
 
   constructor(options: WrittenTrailOptions) {
     this.#options = options;
   }
 
-  /** Ends now and then what is idle or full here, and what a process that died has left open. */
+  /** Periodically ends streams that are idle or full here, and those that a dead process left open. */
   start(): void {
-    this.#looking ??= this.#lookNowAndThen();
+    this.#polling ??= this.#pollPeriodically();
   }
 
   admit(tenant: TenantId | null): void {
@@ -65,7 +65,7 @@ export class WrittenTrail implements AuditTrail {
     if (isBehind || this.#ending.signal.aborted) throw behind();
   }
 
-  /** What was admitted is taken: beyond the limit there are only as many as were under way at once. */
+  /** An admitted entry is taken: beyond the limit there are only as many as were under way at once. */
   record(entry: AuditEntry): void {
     this.#take(entry, false);
   }
@@ -78,7 +78,7 @@ export class WrittenTrail implements AuditTrail {
     if (fate.isWritten !== true) throw behind();
   }
 
-  /** Resolves when nothing waits; for who shows what was just done, and for tests. */
+  /** Resolves when nothing waits; for callers that show recent entries, and for tests. */
   async flushed(): Promise<void> {
     await Promise.all(this.#routing);
     await Promise.all(Array.from(this.#lanes.values(), (lane) => lane.flushed()));
@@ -92,13 +92,13 @@ export class WrittenTrail implements AuditTrail {
     await clock.sleep(AUDIT_BEHIND_MAX_MS, late.signal);
     this.#ending.abort();
     for (const giveUp of this.#waiters) giveUp();
-    await this.#looking;
+    await this.#polling;
     if (!late.signal.aborted) return;
     await written;
     for (const lane of this.#lanes.values()) await lane.end();
   }
 
-  /** `onOver` is called once what is returned says what became of it, or nobody writes any more. */
+  /** Calls `onOver` once the returned object has the outcome, or nothing is written any more. */
   #take(entry: AuditEntry, isAwaited: boolean, onOver = (): void => {}): Fate {
     const { clock, prng } = this.#options;
     const isRouted = entry.tenant === null && entry.isWorkflow === true;
@@ -144,19 +144,19 @@ export class WrittenTrail implements AuditTrail {
     return lane;
   }
 
-  /** What somebody of no tenant did to a workflow is written down with the workflow's tenant. Undefined: nothing is written any more. */
+  /** An action of a caller without tenant on a workflow is recorded with the workflow's tenant. Undefined: nothing is written any more. */
   async #tenantOf(target: string | null): Promise<TenantId | undefined> {
     if (target === null) return SYSTEM_TENANT;
     const { store, clock, onError } = this.#options;
     while (!this.#ending.signal.aborted) {
       try {
         const id = workflowId(target);
-        // What was started just now is placed before rows know it.
+        // A workflow that has just started is placed before rows know it.
         const known = (await store.workflow(id)) ?? (await store.placed(id));
         return known?.tenant ?? SYSTEM_TENANT;
       } catch (error) {
         onError?.('audit', error);
-        // Rows that can't tell whose it is never will.
+        // If rows can't say whose it is now, they never will.
         if (!(error instanceof UnavailableError)) return SYSTEM_TENANT;
         await clock.sleep(AUDIT_RETRY_MS, this.#ending.signal);
       }
@@ -164,7 +164,7 @@ export class WrittenTrail implements AuditTrail {
     return undefined;
   }
 
-  async #lookNowAndThen(): Promise<void> {
+  async #pollPeriodically(): Promise<void> {
     const { clock, onError } = this.#options;
     while (!this.#ending.signal.aborted) {
       try {
@@ -184,7 +184,7 @@ export class WrittenTrail implements AuditTrail {
     }
   }
 
-  /** Nobody writes to a stream that is twice as old as one gets. Two processes may find the same: one of them is refused. */
+  /** No process writes to a stream that is twice as old as one gets. Two processes may find the same one: the log refuses one of them. */
   async #endAbandoned(): Promise<void> {
     const { store, streams, clock } = this.#options;
     const beforeMs = clock.nowMs() - 2 * AUDIT_STREAM_MAX_MS;
@@ -200,5 +200,5 @@ export class WrittenTrail implements AuditTrail {
 const behind = (): UnavailableError =>
   new UnavailableError(
     'audit-behind',
-    'What was read or done before could not be written down yet, and nothing may go on without: the log is away or slow. Try again.',
+    'Earlier entries could not be written yet, and nothing may be read or done until they are: the log is unreachable or slow. Try again.',
   );

@@ -1,10 +1,10 @@
-/** Owns several ways to say who one is, of which a caller's credentials fit one. */
+/** Owns choosing among several authenticators the one that a caller's credentials fit. */
 
 import type { AccessChanged, Authenticator, Credentials, Principal } from '@tidemark/ports';
 import { credentialsInvalid, credentialsMissing } from './refusals.ts';
 
 export interface Taking extends Authenticator {
-  /** Whether the credentials are meant for it; whoever says so judges them alone. */
+  /** Whether the credentials are meant for it; the one that claims them judges them alone. */
   takes(credentials: Credentials): boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Owns how a caller's credentials are taken from a request: one `Authorization: Bearer` header, and nowhere else. */
+/** Owns reading a caller's credentials from a request: one `Authorization: Bearer` header, and nowhere else. */
 
 import { InvalidError } from '@tidemark/core';
 import type { Credentials } from '@tidemark/ports';
@@ -20,12 +20,12 @@ export function bearerOf({ authorization }: Credentials): string {
 /** Names under which callers put credentials into addresses. */
 const QUERY_NAMES =
   /^(?:access[_-]?token|id[_-]?token|api[_-]?key|apikey|token|auth|authorization|bearer|jwt|secret|password)$/i;
-/** How tokens begin: ours, and JSON Web Tokens. */
+/** Prefixes of tokens: ours, and JSON Web Tokens. */
 const TOKEN_START = /(?:^|[\s])(?:tmk_|eyJ[A-Za-z0-9_-]{10,}\.)/;
 
 /**
- * What stands in an address stands in logs and histories of browsers, so credentials there are refused even when others would do. Throws
- * `InvalidError` (`credentials-in-query`), naming the parameter and never its value.
+ * Addresses end up in logs and histories of browsers, so credentials there are refused even beside valid ones. Throws `InvalidError`
+ * (`credentials-in-query`), naming the parameter and never its value.
  */
 export function refuseCredentialsInQuery(query: Iterable<readonly [string, string]>): void {
   for (const [name, value] of query) {

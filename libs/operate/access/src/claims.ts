@@ -1,4 +1,4 @@
-/** Owns what of a token's claims becomes tenant and roles. What a claim doesn't say is not guessed. */
+/** Owns which tenant and roles follow from a token's claims. A missing claim is not guessed. */
 
 import { InvalidError, type TenantId } from '@tidemark/core';
 import type { Role } from '@tidemark/ports';
@@ -8,17 +8,17 @@ import { callersTenant, isRole } from './names.ts';
 export interface ClaimMapping {
   /** The claim that names the tenant: by its name, or by a path with dots (`realm.tenant`). */
   readonly tenantClaim: string;
-  /** Whose everybody is, for issuers of one tenant: then no claim is read. */
+  /** The tenant of every token, for issuers of one tenant; the claim is then not read. */
   readonly tenant?: TenantId | undefined;
-  /** What the claim says of those who belong to no one tenant and may see all; absent: nobody does. */
+  /** The claim's value for callers that belong to no one tenant and may see all; absent: there are none. */
   readonly allTenants?: string | undefined;
   /** The claim with roles or groups: a list of texts, or one text with spaces. */
   readonly rolesClaim: string;
-  /** Which role each of them gives; absent: those that are called like our roles. */
+  /** Which role each of them gives; absent: those named like our roles. */
   readonly roles?: ReadonlyMap<string, Role> | undefined;
-  /** The claim by which tasks ask for a person (`user:…`): one that nobody can choose for themselves; `sub` when absent. */
+  /** The claim by which tasks ask a person (`user:…`), which people must not be able to choose for themselves; `sub` when absent. */
   readonly userClaim?: string | undefined;
-  /** The claim with the teams that tasks ask for (`team:…`): a list of texts, or one text with spaces; absent: none. */
+  /** The claim with the teams that tasks ask (`team:…`): a list of texts, or one text with spaces; absent: none. */
   readonly teamsClaim?: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export function tenantIn(claims: Claims, { tenantClaim, tenant, allTenants }: Cl
   return said === allTenants ? null : callersTenant(said);
 }
 
-/** Empty where none is given: who it is is known then, and they may do nothing. */
+/** Empty where none is given: the caller is known then, and may do nothing. */
 export function rolesIn(claims: Claims, { rolesClaim, roles }: ClaimMapping): readonly Role[] {
   const given = new Set<Role>();
   for (const name of textsIn(claimAt(claims, rolesClaim))) {
@@ -42,13 +42,13 @@ export function rolesIn(claims: Claims, { rolesClaim, roles }: ClaimMapping): re
   return [...given];
 }
 
-/** Of a list, or of one text with spaces. */
+/** Reads a list, or one text with spaces. */
 export function textsIn(said: unknown): readonly string[] {
   const names: readonly unknown[] = typeof said === 'string' ? said.split(' ') : Array.isArray(said) ? said : [];
   return names.slice(0, CLAIMED_ROLES_MAX_COUNT).filter((name) => typeof name === 'string');
 }
 
-/** Names with dots are names first: many issuers use addresses. */
+/** Tries a name with dots as a name first: many issuers use addresses. */
 export function claimAt(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path];
   let at: unknown = claims;

@@ -1,31 +1,31 @@
 /**
- * Owns which requests over HTTP are heard at all: those to a name by which the server is reached (a page that made its own name point here
- * sends that name), from no page of another origin, and that can be understood in one way. Who asks is not judged here. Pure.
+ * Owns which HTTP requests are accepted at all: those to a name of the server (a page that made its own name point here sends that name),
+ * from no page of another origin, and with only one meaning. It does not judge who the caller is. Pure.
  */
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { AccessError, InvalidError } from '@tidemark/core';
 
 export interface HttpGuard {
-  /** Names by which the server is reached, without port. Absent: any. */
+  /** Names of the server, without port. Absent: any. */
   readonly hosts?: readonly string[] | undefined;
-  /** Origins of web pages that may speak to it beside its own, such as `https://example.com`. */
+  /** Origins of web pages that may call it beside its own, such as `https://example.com`. */
   readonly origins?: readonly string[] | undefined;
 }
 
-/** Names by which a server on loopback is reached. */
+/** Names of a server on loopback. */
 export const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '[::1]'] as const;
 
-/** Whether nobody but this machine gets to a server there. An address of version 6 may be in brackets, as addresses of pages have it. */
+/** Whether only this machine can reach a server at that host. An address of version 6 may be in brackets, as addresses of pages have it. */
 export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/.test(host);
 
-/** `AccessError` (`host-refused`, `origin-refused`), which says nothing of what would have been right; undefined: it may be heard. */
+/** `AccessError` (`host-refused`, `origin-refused`), which does not say what would be accepted; undefined: the request is accepted. */
 export function refusalOf(headers: IncomingHttpHeaders, { hosts, origins = [] }: HttpGuard): AccessError | undefined {
   const host = (headers.host ?? '').toLowerCase();
   if (hosts !== undefined && !holds(hosts, nameOf(host))) {
     return new AccessError('host-refused', 'This host is not served here (Host).');
   }
-  // Pages of other origins can't read what is answered, since nothing allows them to; nor may they have anything done.
+  // Pages of other origins can't read the answer, since nothing allows them to; they must not cause an action either.
   const { origin } = headers;
   if (origin === undefined || URL.parse(origin)?.host === host || holds(origins, origin.toLowerCase()))
     return undefined;
@@ -34,13 +34,13 @@ export function refusalOf(headers: IncomingHttpHeaders, { hosts, origins = [] }:
 
 const holds = (texts: readonly string[], text: string): boolean => texts.some((one) => one.toLowerCase() === text);
 
-/** Without its port; empty where it is none. */
+/** The host without its port; empty where it is none. */
 const nameOf = (host: string): string => /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/.exec(host)?.[1] ?? '';
 
-/** Of these one alone may stand in a request: of two, whoever stands before the server may go by the other. */
+/** Headers that a request may have once: of two, a proxy might use the other. */
 const SINGLE = ['host', 'authorization', 'content-length', 'content-type', 'transfer-encoding'];
 
-/** `InvalidError` (`request-ambiguous`) of what two servers could understand in two ways; undefined: nothing. */
+/** `InvalidError` (`request-ambiguous`) for a request that two servers could understand in two ways; undefined: it is clear. */
 export function ambiguityOf({
   rawHeaders,
   headers,
@@ -53,14 +53,14 @@ export function ambiguityOf({
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
     return ambiguous('of transfer encodings chunked alone is served');
   }
-  // RFC 9112, section 3.2.2: the address has it where it is a whole one, whatever the header says.
+  // RFC 9112, section 3.2.2: an absolute address decides, whatever the header says.
   if (url !== '*' && !isPath(url) && URL.parse(url)?.host !== URL.parse(`http://${headers.host}`)?.host) {
     return ambiguous('its address and its header host name different servers');
   }
   return undefined;
 }
 
-/** Two slashes in front would be an address to whoever resolves it. */
+/** Two slashes in front would be resolved as an address. */
 const isPath = (url: string): boolean => url.startsWith('/') && !url.startsWith('//');
 
 const ambiguous = (what: string): InvalidError =>

@@ -1,6 +1,6 @@
 /**
- * Owns the public keys of an issuer of tokens: found by its discovery document, asked for again when they are old or when a token names
- * one that isn't known (the issuer has changed its keys), and used for a bounded time while the issuer can't be reached.
+ * Owns the public keys of an issuer of tokens: found by its discovery document, fetched again when they are old or when a token names an
+ * unknown one (the issuer has changed its keys), and used for a bounded time while the issuer can't be reached.
  */
 
 import { ConfigError, messageOf, UnavailableError } from '@tidemark/core';
@@ -18,7 +18,7 @@ import {
 export interface IssuerKeysOptions {
   /** Exactly as tokens name it. */
   readonly issuer: string;
-  /** Where its keys are, for issuers without a discovery document. */
+  /** Address of its keys, for issuers without a discovery document. */
   readonly jwksUrl?: string | undefined;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
@@ -32,7 +32,7 @@ export class IssuerKeys {
   readonly #options: IssuerKeysOptions;
   #known: Known | undefined;
   #asking: Promise<Known> | undefined;
-  /** When it was asked last, on the monotonic clock, whatever came of it. */
+  /** When the last fetch began, on the monotonic clock, whatever its outcome. */
   #askedMs = Number.NEGATIVE_INFINITY;
 
   /** Throws `ConfigError` (`issuer-invalid`). */
@@ -58,7 +58,7 @@ export class IssuerKeys {
     if (known === undefined) return this.#ask();
     const ageMs = this.#nowMs() - known.atMs;
     if (ageMs < ISSUER_KEYS_FRESH_MS) return known;
-    // An issuer that was away a moment ago is not waited for by every request.
+    // Not every request waits for an issuer that was unreachable a moment ago.
     if (ageMs < ISSUER_KEYS_STALE_MAX_MS && !this.#mayAskAgain()) return known;
     try {
       return await this.#ask();
@@ -72,7 +72,7 @@ export class IssuerKeys {
     return this.#asking !== undefined || this.#nowMs() - this.#askedMs >= ISSUER_ASKED_AGAIN_MS;
   }
 
-  /** One question at a time. */
+  /** Runs one fetch at a time. */
   #ask(): Promise<Known> {
     this.#asking ??= this.#askNow().finally(() => {
       this.#asking = undefined;
@@ -114,7 +114,7 @@ async function discovered(issuer: string): Promise<string> {
 }
 
 async function answerOf(url: string): Promise<object> {
-  // Where it sends us on was not configured.
+  // Redirects are refused: their targets were not configured.
   const signal = AbortSignal.timeout(ISSUER_TIMEOUT_MS);
   const answer = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json' } });
   if (answer.status !== 200) throw new TypeError(`it answered ${answer.status}`);
@@ -131,7 +131,7 @@ async function answerOf(url: string): Promise<object> {
   return parsed;
 }
 
-/** Keys that come over a plain connection are anybody's. Throws `ConfigError` (`issuer-invalid`). */
+/** A plain connection could replace the keys. Throws `ConfigError` (`issuer-invalid`). */
 function checkedAddress(url: string, what: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const isSafe = parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLoopback(parsed.hostname));

@@ -1,7 +1,7 @@
 /**
- * Owns reading the JSON body of a request, for every server that takes one: what bodies in hand may take in all, of one caller or address,
- * and of one request. Each piece is counted and copied as it comes, so that pieces of a byte cost a byte, and what passes a bound is
- * refused there and then: its server answers, and closes the connection upon the rest.
+ * Owns reading the JSON body of a request, for every server that takes one, and its bounds: of all bodies in hand, of one caller or
+ * address, and of one request. Each piece is counted and copied as it comes, so that a piece of one byte costs one byte, and a body that
+ * exceeds a bound is refused at once: its server answers, and closes the connection.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -16,13 +16,15 @@ import {
 } from './limits.ts';
 
 export interface BodyBounds {
-  /** Of one body, as it is sent. */
+  /** Bytes of one body, as it is sent. */
   readonly bodyMaxBytes?: number | undefined;
-  /** Of all in hand: what was read of them, and what its values take once they are parsed. One caller has as much as is still free. */
+  /**
+   * Bytes of all bodies in hand: what was read of them, and what their values take once parsed. One caller has as much as is still free.
+   */
   readonly inHandMaxBytes?: number | undefined;
 }
 
-/** Whether anything follows the head of the request. */
+/** Whether a body follows the head of the request. */
 export const hasBody = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
@@ -40,12 +42,12 @@ export class Bodies {
     this.#telemetry = telemetry;
   }
 
-  /** What the bodies in hand take. */
+  /** Bytes that the bodies in hand take. */
   get inHandBytes(): number {
     return this.#inHand.takenCount;
   }
 
-  /** Begins to read: pieces that wait unread would take more than their bytes. `address`: whose room it takes until it is known who asks. */
+  /** Begins to read: unread pieces would take more than their bytes. `address`: whose room it takes until the caller is known. */
   open(request: IncomingMessage, response: ServerResponse, address: string): Body {
     const share = new Share(this.#inHand, `address ${address}`, (bytes) =>
       this.#telemetry.gauge('request_body_bytes', bytes),
@@ -63,7 +65,7 @@ class Share {
   readonly #room: Room<string>;
   readonly #onChange: (takenBytes: number) => void;
   #whose: string | null;
-  /** Also of what was given back. */
+  /** Includes bytes that were given back. */
   bytes = 0;
   #isOver = false;
   #giveBack = (): void => {};
@@ -74,7 +76,7 @@ class Share {
     this.#onChange = onChange;
   }
 
-  /** Throws `LimitError` (`bodies-too-many`) where nothing is free for them. */
+  /** Throws `LimitError` (`bodies-too-many`) where not enough is free. */
   take(bytes: number, whose = this.#whose): void {
     if (this.#isOver) return;
     if (!this.#room.hasFor(whose)) {
@@ -118,7 +120,7 @@ export class Body {
     });
     const saidBytes = Number(request.headers['content-length'] ?? 0);
     this.#bytes = new Growing(saidBytes === 0 ? maxBytes : Math.min(saidBytes, maxBytes));
-    // What follows a refusal is dropped as it comes, until the connection is closed.
+    // Drops what follows a refusal, until the connection is closed.
     request.on('data', (piece: Uint8Array) => this.#within(() => this.#take(piece)));
     request.once('end', () => this.#within(() => this.#scanner.end()).#end());
     request.once('error', () => this.#end(incomplete()));
@@ -127,7 +129,7 @@ export class Body {
   }
 
   /**
-   * What `parse` makes of all of it, once. Throws as that does, `LimitError` (`body-too-large`, `body-pieces-too-small`,
+   * Returns what `parse` makes of the whole body, once. Throws what it throws, `LimitError` (`body-too-large`, `body-pieces-too-small`,
    * `bodies-too-many`, and as `JsonScanner` does), `InvalidError` (`body-invalid`, `body-incomplete`, and as `JsonScanner` does).
    */
   async value<T>(parse: (text: string) => T): Promise<T> {
@@ -135,12 +137,15 @@ export class Body {
     return parse(textOf(this.#bytes.taken()));
   }
 
-  /** What was read of it, and what its values take. */
+  /** Bytes read of it, and bytes of its values. */
   get tookBytes(): number {
     return this.#share.bytes;
   }
 
-  /** It is known who asks: it takes their room from now on. Null: callers of no tenant, who have whatever is free. Throws `LimitError` (`bodies-too-many`). */
+  /**
+   * From now on it takes the room of the caller, who is known now. Null: callers of no tenant, who have whatever is free. Throws
+   * `LimitError` (`bodies-too-many`).
+   */
   belongTo(tenant: TenantId | null): void {
     try {
       this.#share.belongTo(tenant === null ? null : `tenant ${tenant}`);
@@ -150,7 +155,10 @@ export class Body {
     }
   }
 
-  /** Its room is given back once all who hold it have let go: its response, and work that it began. What is returned lets go, once. */
+  /**
+   * Its room is free again once all holders have released it: its response, and work that it began. The returned function releases it,
+   * once.
+   */
   hold(): () => void {
     this.#holdersCount++;
     let isHeld = true;
@@ -211,7 +219,7 @@ function textOf(bytes: Uint8Array): string {
 
 const GROWING_MIN_BYTES = 1_024;
 
-/** Bytes in one place, which is doubled where they need more, up to the most that there may be. */
+/** Bytes in one buffer, which is doubled when they need more, up to the limit. */
 class Growing {
   readonly #maxBytes: number;
   #place = Buffer.alloc(0);
@@ -234,7 +242,7 @@ class Growing {
     this.length = needed;
   }
 
-  /** All of them; none are left. */
+  /** Returns all of them and keeps none. */
   taken(): Uint8Array {
     const all = this.#place.subarray(0, this.length);
     [this.#place, this.length] = [Buffer.alloc(0), 0];

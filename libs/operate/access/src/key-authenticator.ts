@@ -1,8 +1,8 @@
 /**
- * Owns who a caller with an API key is. A lookup costs nothing for `KEY_AGE_MAX_MS` after the last, and no request waits for a write:
- * when keys were last used is noted now and then.
+ * Owns who a caller with an API key is. A repeated lookup is free for `KEY_AGE_MAX_MS`, and no request waits for a write: times of last use
+ * are stored periodically.
  *
- * K3 While keys can't be looked up, nobody is told that a key is wrong: callers are told to come back.
+ * K3 While keys can't be looked up, no caller is refused for a wrong key: callers get an error that says when to retry.
  */
 
 import { UnavailableError } from '@tidemark/core';
@@ -24,11 +24,11 @@ export interface KeyAuthenticatorOptions {
   readonly records: Pick<AccessRecords, 'key' | 'areKnown' | 'noteUsed'>;
   readonly tenants: Pick<StandingTenants, 'check' | 'forget'>;
   readonly clock: Clock;
-  /** Told when it could not be written down which keys were used; it is tried again. */
+  /** Called when times of last use could not be stored; the write is retried. */
   readonly onError?: ((where: string, error: unknown) => void) | undefined;
 }
 
-/** Compared with where there is no key, so that it takes as long. */
+/** Compared with where there is no key, so that the time is the same. */
 const NO_HASH = '0'.repeat(64);
 
 export class KeyAuthenticator implements Authenticator {
@@ -75,7 +75,7 @@ export class KeyAuthenticator implements Authenticator {
     else this.#options.tenants.forget(changed.tenant);
   }
 
-  /** Writes down what is left to write of when keys were used. */
+  /** Stores the times of last use that are not stored yet. */
   async close(): Promise<void> {
     this.#ending.abort();
     await this.#noting;
@@ -86,7 +86,7 @@ export class KeyAuthenticator implements Authenticator {
     const { records } = this.#options;
     const key = await records.key(id);
     if (key !== undefined) return key;
-    // Asked again, since its row may have come between the two: rows that were lost come back one after the other.
+    // Repeats the lookup, since its row may have come between the two: lost rows come back one after the other.
     if (await records.areKnown()) return records.key(id);
     throw new UnavailableError(
       'keys-unknown',
@@ -106,7 +106,7 @@ export class KeyAuthenticator implements Authenticator {
     this.#noting = undefined;
   }
 
-  /** Harmless when it is lost: it says a time, and the next use says a later one. */
+  /** Losing it is harmless: it holds a time, and the next use stores a later one. */
   async #noteAll(): Promise<void> {
     const used = this.#used;
     this.#used = new Map();

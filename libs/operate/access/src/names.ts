@@ -1,11 +1,11 @@
-/** Owns what tenants and keys may be called. */
+/** Owns the valid names of tenants and keys. */
 
 import { InvalidError, type TenantId, tenantId } from '@tidemark/core';
 import { ROLES, type Role } from '@tidemark/ports';
 import { checkName } from '@tidemark/runtime';
 import { ACCESS_NAME_MAX_CHARS } from './limits.ts';
 
-/** A tenant that callers may belong to. Throws `InvalidError` (`tenant-invalid`). */
+/** The name of a tenant to which callers may belong. Throws `InvalidError` (`tenant-invalid`). */
 export function callersTenant(name: unknown): TenantId {
   const tenant = checkName('tenant', name, ACCESS_NAME_MAX_CHARS);
   refuseSystems(tenant);

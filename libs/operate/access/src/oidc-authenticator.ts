@@ -1,9 +1,10 @@
 /**
- * Owns who a caller with a token of an OpenID Connect issuer is: a JSON Web Token that the issuer signed, for this service, in its time.
+ * Owns who a caller with a token of an OpenID Connect issuer is: a JSON Web Token that the issuer signed, for this service, within its
+ * time.
  *
- * O1 Only signatures with the issuer's own public keys count, by the algorithms that are listed. `none` and those with a shared secret
- *    can't be listed.
- * O2 A token whose type says that it is something else (a logout token, an event) is none.
+ * O1 Only signatures with the issuer's own public keys count, by the listed algorithms. `none` and those with a shared secret can't be
+ *    listed.
+ * O2 A token of another type (a logout token, an event) is refused.
  */
 
 import { ConfigError, InvalidError, UnavailableError } from '@tidemark/core';
@@ -19,7 +20,7 @@ import { CLOCK_TOLERANCE_S, ISSUER_KEYS_TRIED_MAX_COUNT, SUBJECT_MAX_CHARS } fro
 import { credentialsExpired, credentialsInvalid } from './refusals.ts';
 import type { StandingTenants } from './standing-tenants.ts';
 
-/** Those that a token may be signed by; all with a private and a public key. */
+/** Allowed algorithms; each has a private and a public key. */
 export const TOKEN_ALGORITHMS = [
   'RS256',
   'RS384',
@@ -35,15 +36,15 @@ export const TOKEN_ALGORITHMS = [
 ] as const;
 export type TokenAlgorithm = (typeof TOKEN_ALGORITHMS)[number];
 
-/** RFC 9068 for access tokens; what issuers write on others that are meant for APIs. */
+/** RFC 9068 for access tokens; issuers use the others for tokens of APIs. */
 const TYPES: readonly (string | undefined)[] = [undefined, 'jwt', 'at+jwt', 'application/at+jwt'];
 
 export interface OidcOptions extends ClaimMapping {
   readonly issuer: string;
-  /** What tokens for this service name as their audience. */
+  /** Audience that tokens for this service name. */
   readonly audience: string;
   readonly jwksUrl?: string | undefined;
-  /** By default RS256, PS256, ES256, EdDSA and Ed25519. */
+  /** Default: RS256, PS256, ES256, EdDSA and Ed25519. */
   readonly algorithms?: readonly TokenAlgorithm[] | undefined;
 }
 
@@ -98,7 +99,7 @@ export class OidcAuthenticator implements Authenticator {
       return await this.#verifiedByItsKey(token);
     } catch (error) {
       if (error instanceof UnavailableError) throw error;
-      // Told only after the signature was found to be right.
+      // Reported only after the signature proved valid.
       if (error instanceof errors.JWTExpired) throw credentialsExpired();
       throw credentialsInvalid(error instanceof errors.JOSEError ? error.code : 'no token');
     }
@@ -113,7 +114,7 @@ export class OidcAuthenticator implements Authenticator {
     }
   }
 
-  /** A token that names no key, of an issuer with several: it may be signed by any of them. */
+  /** The token names no key, and its issuer has several: any of them may have signed it. */
   async #verifiedByAny(token: string, keys: AsyncIterable<CryptoKey>): Promise<JWTVerifyResult> {
     let triedCount = 0;
     for await (const key of keys) {

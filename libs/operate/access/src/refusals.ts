@@ -1,5 +1,6 @@
 /**
- * Owns what is told to a caller who isn't let in: three codes, and never which part of the credentials was wrong, nor anything of them.
+ * Owns the errors of a caller who isn't let in: three codes, which never say which part of the credentials was wrong, nor repeat any of
+ * them.
  */
 
 import { AccessError } from '@tidemark/core';
@@ -10,7 +11,7 @@ export const credentialsMissing = (): AccessError =>
     'Say who you are: send the header `Authorization: Bearer …` with an API key (tmk_…) or a token of the configured issuer.',
   );
 
-/** `cause` is for nobody outside: it holds no part of the credentials either. */
+/** `cause` stays inside the process; it holds no part of the credentials either. */
 export const credentialsInvalid = (why?: string): AccessError =>
   new AccessError(
     'credentials-invalid',

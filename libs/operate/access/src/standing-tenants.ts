@@ -1,4 +1,4 @@
-/** Owns whether a tenant's callers are let in at all. One that nobody has created is: tenants begin with their first workflow. */
+/** Owns whether a tenant's callers are let in at all. Callers of an unknown tenant are: tenants begin with their first workflow. */
 
 import type { TenantId } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
@@ -25,7 +25,7 @@ export class StandingTenants {
     });
   }
 
-  /** It is looked up again next time. */
+  /** The next call looks it up again. */
   forget(tenant: TenantId): void {
     this.#tenants.forget(tenant);
   }

@@ -1,9 +1,9 @@
 /**
- * Owns who is let in: who asks, whether they may, and whether it is not too much; of one principal, of one address, and of what nobody need
- * show credentials for.
+ * Owns who is let in: who the caller is, whether it may, and whether it is not too much; by principal, by address, and for requests without
+ * credentials.
  *
- * Wrong credentials from an address lock out nobody who showed good ones before, wherever from; what was never good is judged now and then
- * alone, once an address has shown too much that is wrong.
+ * Wrong credentials from an address lock out no caller who showed good ones before, from any address. Unknown credentials are only judged
+ * at a low rate once an address has shown too many wrong ones.
  */
 
 import { AccessError, LimitError } from '@tidemark/core';
@@ -25,7 +25,7 @@ import type { AnyRoute } from './route.ts';
 
 export interface Admission {
   admit(request: FastifyRequest, route: Pick<AnyRoute, 'name' | 'right'>): Promise<void>;
-  /** What its body takes counts as further requests: those that come next may be too many. */
+  /** Counts its body as further requests, so that the next ones may be too many. */
   charge(request: FastifyRequest, bytes: number): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export interface AdmissionOptions {
   readonly rateMaxCount?: number | undefined;
 }
 
-/** Its limits are the plugin's, which the server has registered. */
+/** Its limits are those of the plugin that the server has registered. */
 export function admission(app: FastifyInstance, options: AdmissionOptions): Admission {
   const { audit, rateMaxCount = RATE_MAX_COUNT } = options;
   const judge = judging(app, options);
@@ -65,7 +65,7 @@ export function admission(app: FastifyInstance, options: AdmissionOptions): Admi
   };
 }
 
-/** Who asks. Judging credentials may cost a signature: an address that shows too much that is wrong has little of that. */
+/** Identifies the caller. Judging credentials may cost a signature, so an address that shows too many wrong ones gets few judgements. */
 function judging(app: FastifyInstance, { authenticator, digest }: AdmissionOptions) {
   const ofRefused = app.createRateLimit({ max: REFUSED_MAX_COUNT, keyGenerator: ({ ip }) => ip });
   const ofUnknown = app.createRateLimit({
@@ -96,7 +96,7 @@ function judging(app: FastifyInstance, { authenticator, digest }: AdmissionOptio
   };
 }
 
-/** What nobody shows credentials for is bounded by address; whether the process lives by itself, so that others' floods don't answer for it. */
+/** Bounds requests without credentials by address. The liveness probe has a bound of its own, so that others' floods don't affect it. */
 export function limitOpen(app: FastifyInstance, isAdmitted: (path: string) => boolean): void {
   const ofOpen = app.createRateLimit({
     max: OPEN_MAX_COUNT,

@@ -1,6 +1,6 @@
 /**
- * Owns which requests are written down, and what of each: who did what to what, and what became of it. All that is more than reading
- * that something exists is; of reads those that show content. Must not see payloads.
+ * Owns which requests the audit records, and what of each: who did what to what, and the outcome. It records every action, and of reads
+ * those that show content. Must not see payloads.
  */
 
 import { AccessError, type TenantId, TidemarkError } from '@tidemark/core';
@@ -10,12 +10,12 @@ import type { Reported, RouteFacts } from './route.ts';
 export interface AuditedCall {
   readonly route: Pick<RouteFacts, 'name' | 'right' | 'reports'>;
   readonly principal: Principal;
-  /** Content is in what is answered. */
+  /** The answer shows content. */
   readonly showsContent: boolean;
-  /** What the address names. */
+  /** The target that the address names. */
   readonly params: unknown;
   readonly query?: unknown;
-  /** Whose a workflow is that was named, as far as it was looked at; asked of callers of no tenant. */
+  /** Tenant of the named workflow, if it was looked up; for callers of no tenant. */
   readonly tenantOf?: ((workflow: string) => TenantId | undefined) | undefined;
 }
 
@@ -29,7 +29,7 @@ export async function audited<T extends { readonly body: unknown }>(
   trail.admit(tenantOfCall(call, reportedOf(call, undefined)[0]!));
   try {
     const answer = await work();
-    // Of what begins here, the answer has the id.
+    // The id of something that begins here is in the answer.
     const entries = reportedOf(call, answer.body).map((reported) => entryOf(call, { outcome: 'done' }, reported));
     if (call.showsContent) await Promise.all(entries.map((entry) => trail.write(entry)));
     else for (const entry of entries) trail.record(entry);
@@ -43,7 +43,7 @@ export async function audited<T extends { readonly body: unknown }>(
   }
 }
 
-/** Somebody asked for what they may not do. Throws as `AuditTrail.admit` does. */
+/** Records a refusal for want of a right. Throws as `AuditTrail.admit` does. */
 export function noteRefused(
   trail: AuditTrail | undefined,
   call: Omit<AuditedCall, 'showsContent'>,
@@ -54,7 +54,7 @@ export function noteRefused(
   trail?.record(entryOf(call, { outcome: 'refused', code }, about));
 }
 
-/** What says already that its entry is not in the log: no other entry follows. */
+/** These errors say already that an entry is not in the log, so no other entry follows. */
 const NOT_WRITTEN: readonly string[] = ['audit-behind', 'audit-unwritable'];
 
 const tenantOfCall = (
@@ -77,10 +77,12 @@ const entryOf = (
 
 type About = { readonly [K in keyof Reported]?: Reported[K] | undefined };
 
-/** At least one: of what names nothing there is an entry too. */
+/** At least one: a request without target has an entry too. */
 function reportedOf({ route, params, query }: AuditedCall, body: unknown): readonly About[] {
-  const asked = { params: params ?? {}, query: query ?? {}, body } as Parameters<NonNullable<RouteFacts['reports']>>[0];
-  const reported = route.reports?.(asked) ?? [];
+  const request = { params: params ?? {}, query: query ?? {}, body } as Parameters<
+    NonNullable<RouteFacts['reports']>
+  >[0];
+  const reported = route.reports?.(request) ?? [];
   if (reported.length === 0) return [namedIn(params) ?? namedIn(body) ?? NOTHING];
   return [...new Map(reported.map((one) => [one.target, one])).values()];
 }
@@ -90,7 +92,7 @@ const codeOf = (error: unknown): string => (error instanceof TidemarkError ? err
 const NOTHING: About = { tenant: null };
 
 const WORKFLOWS: readonly string[] = ['workflow', 'schedule'];
-/** Anybody may name a workflow like one of these; that doesn't make it theirs (I9). */
+/** Anybody may name a workflow in this form; that doesn't make it theirs (I9). */
 const NO_WORKFLOWS: readonly string[] = ['user', 'key', 'job', 'queue', 'session', 'tenant'];
 
 function namedIn(value: unknown): About | undefined {

@@ -1,6 +1,6 @@
 /**
- * Owns what routes work on: the ports and client of the process that serves them, and what every one of them has to ask of a workflow
- * before it says anything about it. Must not know HTTP.
+ * Owns what routes work on: the ports and client of the serving process, and the checks that each of them must make of a workflow before it
+ * reveals anything. Must not know HTTP.
  */
 
 import { AccessRecords, refuseSystems } from '@tidemark/access';
@@ -29,11 +29,11 @@ import { Newest } from './newest.ts';
 export interface Place {
   readonly ports: Ports;
   readonly client: Client;
-  /** Of the coordinator that runs in this process; undefined: none does. */
+  /** The coordinator's, if one runs in this process. */
   readonly demand?: Demand | undefined;
-  /** Nobody can be running anything there: a lease in its rows is a dead process's. */
+  /** No other process can be running workflows there: a lease in its rows is a dead process's. */
   readonly isIdle?: boolean | undefined;
-  /** The command that holds a folder; absent: it is no folder. */
+  /** The command that holds a folder; absent: state is in no folder. */
   readonly holder?: { readonly pid: number; readonly command: string } | undefined;
 }
 
@@ -47,10 +47,10 @@ export class Backend {
   /** Workflows that can be started here by name, the newest version of each first. */
   readonly definitions: readonly Definition[];
   readonly #place: Place;
-  /** Whose workflows are that were looked at lately. */
+  /** Tenants of workflows that were looked up lately. */
   readonly #tenants = new Newest<TenantId>(TENANTS_KEPT_MAX_COUNT);
 
-  /** `onAccessChanged` is told of what must count here at once. */
+  /** `onAccessChanged` is called for what must count here at once. */
   constructor(place: Place, definitions: readonly Definition[], onAccessChanged?: (changed: AccessChanged) => void) {
     const { ports, client } = place;
     this.#place = place;
@@ -62,7 +62,7 @@ export class Backend {
     this.definitions = definitions;
   }
 
-  /** How much work there is for each pool of workers. Throws `UnavailableError` (`demand-unknown`). */
+  /** Demand for each pool of workers. Throws `UnavailableError` (`demand-unknown`). */
   get demand(): Demand {
     const { demand } = this.#place;
     if (demand !== undefined) return demand;
@@ -82,8 +82,8 @@ export class Backend {
   }
 
   /**
-   * R1. Throws `InvalidError` (`workflow-unknown`), alike for what isn't there and for what is another tenant's or the system's own;
-   * `UnavailableError` (`workflow-starting`): it was started, and rows are long in knowing it.
+   * R1. Throws `InvalidError` (`workflow-unknown`), alike for a missing workflow and for one of another tenant or the system itself;
+   * `UnavailableError` (`workflow-starting`): it was started, and rows don't show it in time.
    */
   async find(principal: Principal, id: string): Promise<WorkflowSummary> {
     const row = (await this.reads.workflow(workflowId(id))) ?? (await this.#starting(principal, workflowId(id)));
@@ -93,10 +93,10 @@ export class Backend {
     return row;
   }
 
-  /** Whose workflow that is, if it was found here lately: no look at rows. */
+  /** Tenant of a workflow that was found here lately; reads no rows. */
   readonly tenantOf = (id: string): TenantId | undefined => this.#tenants.get(id);
 
-  /** What was started anywhere is placed before rows know it: it is waited for. What was never placed costs this one question. */
+  /** Waits for a workflow that is placed, wherever it was started, and not in rows yet. One that was never placed costs only this read. */
   async #starting(principal: Principal, id: WorkflowId): Promise<WorkflowSummary | undefined> {
     const { clock, store } = this.ports;
     const placed = await store.placed(id);
@@ -124,7 +124,7 @@ export const unknownWorkflow = (id: string): InvalidError =>
 const starting = (id: string): UnavailableError =>
   new UnavailableError('workflow-starting', `Workflow ${id} was started, and isn't known here yet. Ask again.`);
 
-/** Whose thing is asked for: the principal's own, or the named one where it is everybody's. Throws `InvalidError` (`tenant-unknown`). */
+/** The requested tenant: the principal's own, or the named one for a caller of all tenants. Throws `InvalidError` (`tenant-unknown`). */
 export function tenantFor<T extends TenantId | undefined>(
   principal: Principal,
   named: string | undefined,
@@ -135,7 +135,7 @@ export function tenantFor<T extends TenantId | undefined>(
   throw new InvalidError('tenant-unknown', `tenant: there is no tenant '${named.slice(0, 200)}' for you.`);
 }
 
-/** The same where something is changed there, which is no caller's to do in a tenant of the system's own. Throws `InvalidError` (`tenant-invalid`) besides. */
+/** The same for changes, which no caller may make in a tenant of the system's own. Throws `InvalidError` (`tenant-invalid`) besides. */
 export function tenantToChange<T extends TenantId | undefined>(
   principal: Principal,
   named: string | undefined,

@@ -1,11 +1,17 @@
-/** Owns what a body's JSON may be: what is none, holds what can't be stored, or would change prototypes is refused before anything sees it. Pure. */
+/**
+ * Owns which JSON a body may hold: it refuses anything that is no JSON, can't be stored, or would change prototypes, before anything else
+ * sees it. Pure.
+ */
 
 import { InvalidError } from '@tidemark/core';
 
-/** Nothing that is refused is written without one of these; halves of characters come by escapes alone, since the bytes are UTF-8. */
+/** Every refused body contains one of these; halves of characters come by escapes alone, since the bytes are UTF-8. */
 const SUSPECT = /\\u|__proto__|constructor/;
 
-/** Its bounds were held before. Throws `InvalidError` (`request-invalid`, `body-invalid`), and says no word of it: it may hold a secret. */
+/**
+ * The caller has checked its bounds. Throws `InvalidError` (`request-invalid`, `body-invalid`), and quotes nothing of it: it may hold a
+ * secret.
+ */
 export function bodyOf(text: string): unknown {
   let value: unknown;
   try {
@@ -17,10 +23,10 @@ export function bodyOf(text: string): unknown {
   return value;
 }
 
-/** What no text may hold that is stored: NUL, and halves of characters. */
+/** Characters that no stored text may hold: NUL, and halves of characters. */
 const UNSTORABLE = /\0|\p{Cs}/u;
 
-/** Of what is not deep. Throws `InvalidError` (`body-invalid`, `request-invalid`), naming the place. */
+/** Checks a value that is not deep. Throws `InvalidError` (`body-invalid`, `request-invalid`), naming the place. */
 export function checkTexts(value: unknown, place = 'body'): void {
   if (typeof value === 'string') {
     if (UNSTORABLE.test(value)) {

@@ -1,6 +1,6 @@
 /**
- * Owns serving the web console's files: the page itself for every address of its own, and what it loads. In a checkout they are built when
- * somebody first asks for the page, beside this process, so that nobody waits who doesn't look.
+ * Owns serving the web console's files: the page itself for every address of its own, and what it loads. A checkout builds them beside this
+ * process at the first request for the page, so that nobody else waits.
  */
 
 import { execFile } from 'node:child_process';
@@ -14,21 +14,21 @@ import type { FastifyInstance } from 'fastify';
 import { CONSOLE_BUILD_TIMEOUT_MS } from './limits.ts';
 import { PAGE_HEADERS } from './safe-headers.ts';
 
-/** A package of files: wherever it was installed, or the one of the checkout. */
+/** The package of files: where it is installed, or the checkout's. */
 const PACKAGE = pathToFileURL(createRequire(import.meta.url).resolve('@tidemark/console/package.json'));
 const BUILT = new URL('dist/', PACKAGE);
 const BUILDER = new URL('../../../scripts/console.mjs', PACKAGE);
 
 const isBuilt = (): boolean => existsSync(new URL('index.html', BUILT));
-/** Where this runs from source alone: beside an installed package anything might be of that name. */
+/** Only where this runs from source: a folder of that name beside an installed package might be anything. */
 const isBuildable = (): boolean => import.meta.url.endsWith('.ts') && existsSync(BUILDER);
 
-/** Where it is, or will be once it is asked for; undefined: there is none here. */
+/** Where it is, or will be at the first request; undefined: there is none here. */
 export const builtConsole = (): string | undefined => (isBuilt() || isBuildable() ? fileURLToPath(BUILT) : undefined);
 
 const isPage = (address: string): boolean => !/^\/(v1|openapi\.json|healthz|metrics|assets)(\/|$|\?)/.test(address);
 
-/** Whether the request is one for the console's page at an address of its own. */
+/** Whether the request is for the console's page at an address of its own. */
 export const wantsPage = (method: string, address: string, accept: string | undefined): boolean =>
   method === 'GET' && isPage(address) && (accept ?? '').includes('text/html');
 
@@ -44,12 +44,12 @@ export async function serveConsole(app: FastifyInstance, folder: string): Promis
   });
   await app.register(fastifyStatic, {
     root: folder,
-    // Files are looked for when they are asked for: another build brings others.
+    // Files are looked up at each request: a new build brings others.
     wildcard: true,
     dotfiles: 'ignore',
     setHeaders: (reply, file) => {
       for (const [name, value] of Object.entries(PAGE_HEADERS)) reply.header(name, value);
-      // Names of what the page loads change with what is in them.
+      // Names of files that the page loads change with their content.
       const isFixed = file.includes('/assets/');
       reply.header('cache-control', isFixed ? 'public, max-age=31536000, immutable' : 'no-cache');
     },
@@ -63,7 +63,7 @@ async function upToDate(): Promise<void> {
     const options = { timeout: CONSOLE_BUILD_TIMEOUT_MS, killSignal: 'SIGKILL' } as const;
     await promisify(execFile)(process.execPath, [fileURLToPath(BUILDER), '--if-stale'], options);
   } catch (error) {
-    // One that is a little old is better than none.
+    // A slightly old build is better than none.
     if (isBuilt()) return;
     throw new UnavailableError(
       'console-unbuilt',

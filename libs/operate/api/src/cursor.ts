@@ -1,4 +1,4 @@
-/** Owns where the next page of a list begins, as a text that says nothing to its holder. Pure. */
+/** Owns where the next page of a list begins, as an opaque text. Pure. */
 
 import type { AuditPlace } from '@tidemark/access';
 import {
@@ -51,13 +51,13 @@ export const childOf = (cursor: string): WorkflowId => read(cursor, childSchema)
 
 const nameSchema = z.tuple([z.string().max(300)]);
 
-/** Of what is listed in the order of its names. */
+/** For lists in the order of names. */
 export const cursorOfKey = (name: string): string => written([name]);
 
 /** Throws `InvalidError` (`cursor-invalid`). */
 export const keyOf = (cursor: string): string => read(cursor, nameSchema)[0];
 
-/** Of an effect among those of its workflow. */
+/** For an effect among those of its workflow. */
 export type EffectPlace = Pick<EffectRow, 'task' | 'key'>;
 
 const effectPlaceSchema = z.tuple([taskSchema, z.string().max(2_000)]);
@@ -99,7 +99,7 @@ export function placeOfRejected(cursor: string): RejectedPlace {
   return { atMs, partition: partition as Partition, offset: offset as Offset };
 }
 
-/** Of a segment among those of its workflow. */
+/** For a segment among those of its workflow. */
 export type SegmentPlace = Pick<SegmentRow, 'partition' | 'from'>;
 
 const segmentSchema = z.tuple([partitionSchema, z.int().min(0)]);
@@ -120,7 +120,7 @@ export function auditPlaceOf(cursor: string): AuditPlace {
   return { atMs, id };
 }
 
-/** Of rows that were read with one more than the limit: those that are told, and where the next page begins; null: there is none. */
+/** Splits rows that were read with one more than the limit: the page, and where the next page begins; null: there is none. */
 export function pageIn<Row>(
   rows: readonly Row[],
   limit: number,

@@ -1,11 +1,11 @@
-/** Owns the shape of the API's description: OpenAPI 3.1, as far as ours says anything. */
+/** Owns the shape of the API's description: the part of OpenAPI 3.1 that ours uses. */
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers: readonly { readonly url: string }[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  /** By path and by method in small letters. */
+  /** By path, then by lower-case method. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
   readonly components: {
     readonly schemas: ApiSchemas;
@@ -20,9 +20,9 @@ export interface ApiOperation {
   /** The chapter of the reference. */
   readonly tags: readonly [string];
   readonly 'x-right': string;
-  /** What else some or all of it needs: a right, or to be of all tenants; and what is told of who lacks it. */
+  /** What some or all of it needs besides: a right, or to be of all tenants; and what it says to a caller without it. */
   readonly 'x-needs'?: readonly { readonly of: string; readonly why: string }[];
-  /** Codes of problems that it alone knows. */
+  /** Codes of problems of its own. */
   readonly 'x-problems'?: readonly string[];
   readonly parameters: readonly ApiParameter[];
   readonly requestBody?: {
@@ -31,7 +31,7 @@ export interface ApiOperation {
   };
   /** By status, `4XX` for all of a kind. */
   readonly responses: Readonly<Record<string, ApiResponse>>;
-  /** Of a stream: what each event holds, by the event's name. */
+  /** For a stream: what each event holds, by the event's name. */
   readonly 'x-events'?: ApiSchemas;
 }
 
@@ -51,7 +51,7 @@ export interface ApiResponse {
 
 export type ApiSchemas = Readonly<Record<string, ApiSchema>>;
 
-/** A JSON schema (draft 2020-12), as zod writes it. Keywords that are read nowhere are in it as well. */
+/** A JSON schema (draft 2020-12), as zod writes it, with keywords that nothing reads. */
 export interface ApiSchema {
   /** `#/components/schemas/NAME`. */
   readonly $ref?: string;
@@ -69,6 +69,6 @@ export interface ApiSchema {
   readonly maximum?: number;
   readonly format?: string;
   readonly description?: string;
-  /** Given to those alone who may see content. */
+  /** Given only to callers who may see content. */
   readonly 'x-content'?: true;
 }

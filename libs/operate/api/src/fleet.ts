@@ -1,4 +1,6 @@
-/** Owns what all workflows together are at: counts, lag, workers and throughput. What is costly to count is counted once for all who ask in a moment. */
+/**
+ * Owns the state of all workflows together: counts, lag, workers and throughput. Expensive counts are shared by all callers of a moment.
+ */
 
 import type { TenantId } from '@tidemark/core';
 import type { Backend } from './backend.ts';
@@ -27,7 +29,7 @@ export class Fleet {
     clearInterval(this.#sampler);
   }
 
-  /** Null: of all tenants. Of workers a tenant sees those that hold something of its own. */
+  /** Null: of all tenants. A tenant sees only workers that hold something of its own. */
   view(tenant: TenantId | null): Promise<FleetView> {
     const nowMs = performance.now();
     const known = this.#views.get(tenant ?? '');
@@ -52,7 +54,7 @@ export class Fleet {
     if (this.#samples.length > FLEET_SAMPLES_MAX_COUNT) this.#samples.shift();
   }
 
-  /** Events projected a second over the last so many milliseconds; null: not looked at for that long yet. */
+  /** Events projected per second over the last so many milliseconds; null: not measured for that long yet. */
   eventsPerSecond(windowMs: number): number | null {
     const newest = this.#samples.at(-1);
     const oldest = this.#samples.find(({ atMs }) => newest !== undefined && newest.atMs - atMs <= windowMs);

@@ -1,4 +1,4 @@
-/** The door of the library. */
+/** Entry point of the library. */
 
 export { LOOPBACK_HOSTS } from '@tidemark/access/http-guard';
 export type { Place } from './backend.ts';

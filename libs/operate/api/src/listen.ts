@@ -1,6 +1,6 @@
 /**
- * Owns opening the door: a server that listens on the port that was asked for, at every address of its name. What is taken is not passed
- * over: callers would show their keys to whoever has it. Only where no keys are shown (`tidemark dev`) any other port will do.
+ * Owns opening the server's port: it listens on the requested port, at every address of its name. It does not skip a taken port: callers
+ * would show their keys to the process that has it. Only where no keys are shown (`tidemark dev`) any other port will do.
  */
 
 import { once } from 'node:events';
@@ -9,13 +9,13 @@ import { ConfigError } from '@tidemark/core';
 import type { FastifyInstance } from 'fastify';
 import { type ApiOptions, createApi } from './server.ts';
 
-/** Where an embedded folder is served unless something else has the port. */
+/** Default port of an embedded folder. */
 export const DEFAULT_PORT = 7_070;
 
 export interface Listening {
   /** `http://127.0.0.1:7070`. */
   readonly url: string;
-  /** The port that was asked for is taken: it is at another one. */
+  /** The requested port is taken, so it listens on another. */
   readonly isElsewhere: boolean;
   close(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export async function listenApi(options: ListenOptions): Promise<Listening> {
   }
 }
 
-/** Serves those who can open the socket. Resolves once it listens; the caller sees to the file's mode, and removes it. */
+/** Serves callers who can open the socket. Resolves once it listens; the caller sets the file's mode, and removes it. */
 export async function listenSocket({ path, ...options }: ApiOptions & { readonly path: string }): Promise<Listening> {
   const app = await createApi(options);
   try {
@@ -70,10 +70,13 @@ async function listenAt(port: number, { host, orAnyPort: _, ...options }: Listen
   }
 }
 
-/** What callers may take the name for, whatever it is here. */
+/** The loopback host, by any of its names. */
 const LOCALHOST = ['127.0.0.1', '::1'];
 
-/** Fastify listens at each address of this name, and is silent of those that it doesn't get. Throws where one is taken (`EADDRINUSE`); a machine may lack one. */
+/**
+ * Fastify listens at each address of this name, and does not report those that it doesn't get. Throws where one is taken (`EADDRINUSE`); a
+ * machine may lack one.
+ */
 async function requireLocalhost(app: FastifyInstance): Promise<void> {
   const own = app.addresses() as AddressInfo[];
   for (const host of LOCALHOST) {

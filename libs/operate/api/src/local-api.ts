@@ -23,12 +23,12 @@ export interface LocalApiOptions extends Answering {
 
 export interface LocalApi {
   readonly fetch: typeof fetch;
-  /** What an answer of status 500 or 503 doesn't say: the newest failure of this process itself. */
+  /** Receives the newest failure of this process itself, which an answer of status 500 or 503 doesn't contain. */
   readonly fault: () => unknown;
   close(): void;
 }
 
-/** Closing it ends what it began, and nothing of the place. */
+/** Closing it ends what it began, but not the place. */
 export function localApi({ place, definitions, principal, ...answering }: LocalApiOptions): LocalApi {
   const backend = new Backend(place, definitions);
   let fleet: Fleet | undefined;
@@ -50,10 +50,10 @@ export function localApi({ place, definitions, principal, ...answering }: LocalA
       traceparent: new Headers(headers).get('traceparent') ?? undefined,
       signal: signal ?? never,
     };
-    const asked = operation.ask(given, { backend, fleet });
-    const reached = await operation.answer(asked, answering);
+    const request = operation.ask(given, { backend, fleet });
+    const reached = await operation.answer(request, answering);
     const type = { 'content-type': 'application/json' };
-    return new Response(operation.text(asked, reached), { status: reached.status, headers: type });
+    return new Response(operation.text(request, reached), { status: reached.status, headers: type });
   };
   return {
     fetch: async (input, init = {}) => {
@@ -98,7 +98,7 @@ function found(
   throw new InvalidError('route-unknown', `Nothing is served at ${method} of this path.`);
 }
 
-/** A name that stands there several times has several values. */
+/** A name that occurs several times has several values. */
 function queryOf(search: URLSearchParams): Readonly<Record<string, string | readonly string[]>> {
   const names = new Set(search.keys());
   return Object.fromEntries(

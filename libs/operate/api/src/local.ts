@@ -1,18 +1,18 @@
-/** Owns who asks where nobody needs to say so, and where: the owner of an embedded folder, over loopback. */
+/** Owns who the caller is where nobody needs credentials, and where that is so: the owner of an embedded folder, over loopback. */
 
 import { AccessError } from '@tidemark/core';
 import type { Authenticator, Principal } from '@tidemark/ports';
 
 export { OWN_VERSION } from './version.ts';
 
-/** Of addresses, which nobody resolves. */
+/** Addresses that nobody resolves. */
 export const LOCAL_URL = 'http://folder';
 
 export const LOCAL_PRINCIPAL: Principal = { subject: 'local', tenant: null, roles: ['admin'], kind: 'local' };
 
 /**
- * For a socket that its owner alone can open: whoever comes is the owner, by the name that they give as the token (percent-encoded), so that
- * what they decide has a name.
+ * For a socket that its owner alone can open: every caller is the owner, under the name given as the token (percent-encoded), so that their
+ * decisions have a name.
  */
 export const ownerAuthenticator: Authenticator = {
   authenticate: async ({ authorization }) => {
@@ -26,5 +26,5 @@ export const ownerAuthenticator: Authenticator = {
   },
 };
 
-/** Everybody is the owner: for a server that listens on loopback alone, and to its own name alone. */
+/** Every caller is the owner: for a server that listens on loopback alone, and to its own name alone. */
 export const localAuthenticator: Authenticator = { authenticate: async () => LOCAL_PRINCIPAL };

@@ -1,6 +1,6 @@
-/** Owns a memory that is bounded: what was written first goes first. Must not know what for. */
+/** Owns a bounded memory that drops the oldest entry first. Must not know its use. */
 
-/** What was written last, so many of them. */
+/** Keeps the entries written last, up to a number. */
 export class Newest<V> {
   readonly #kept = new Map<string, V>();
   readonly #maxCount: number;

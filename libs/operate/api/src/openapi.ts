@@ -1,4 +1,4 @@
-/** Owns the OpenAPI 3.1 document of the routes: made from their declarations, and from nothing else. Pure. */
+/** Owns the OpenAPI 3.1 document of the routes, generated from their declarations alone. Pure. */
 
 import { z } from 'zod';
 import type { ApiOperation, ApiParameter, ApiResponse, ApiSchema, OpenApiDocument } from './document.ts';
@@ -6,7 +6,7 @@ import { PROBLEM_TYPE, problemSchema } from './problem.ts';
 import type { AnyRoute } from './route.ts';
 import type { AnyStream } from './stream-route.ts';
 
-/** As zod writes it: with its own name, and with those that it names within. */
+/** As zod writes it: with its own name, and the names that it refers to. */
 type Written = ApiSchema & {
   readonly id?: string;
   readonly $schema?: string;
@@ -16,7 +16,7 @@ type Written = ApiSchema & {
 const INTRODUCTION =
   'Start, find, follow and steer workflows. Times are ISO 8601, sizes and costs say their unit. Failures are problem documents (RFC 9457) with stable codes. Fields marked `x-content` are given to those alone who may see content; they are absent for others.';
 
-/** Names schemas once, and refers to them. */
+/** Defines each schema once, and refers to it by name. */
 class Components {
   readonly schemas: Record<string, ApiSchema> = {};
 
@@ -118,7 +118,7 @@ export function openApiOf(
   };
 }
 
-/** Every route's. A 500 is in no document: it is a fault of ours. */
+/** Problems of every route. No document lists a 500: it is our fault. */
 const REFUSALS: Readonly<Record<string, string>> = {
   '4XX': 'What was asked is refused',
   503: 'Servers are away, or it takes longer than a caller waits: what asking again may do, the problem says',

@@ -1,6 +1,6 @@
 /**
- * Owns how an operation is done for a caller who was let in, whatever way it came: what was given is checked, what is done is written down,
- * and of the answer what the caller may not see is taken out. Must not know HTTP.
+ * Owns running an operation for a caller who was let in, by any transport: it checks the input, records the action, and removes from the
+ * answer what the caller may not see. Must not know HTTP.
  */
 
 import { AccessError } from '@tidemark/core';
@@ -12,7 +12,7 @@ import { checkNumbers, checkQuery } from './query.ts';
 import { hasContent, type Redaction, redactionAsked, redactionOf, redactorOf } from './redaction.ts';
 import type { AnyRoute, Call } from './route.ts';
 
-/** What a caller gave, unchecked. */
+/** The caller's input, unchecked. */
 export type Given = Pick<
   Call<unknown, unknown, unknown>,
   'params' | 'query' | 'body' | 'principal' | 'traceparent' | 'signal'
@@ -26,9 +26,9 @@ export interface Reached {
 }
 
 export interface Answering {
-  /** Who reads content and who does anything is written down here; what can't be written down isn't done. */
+  /** Records reads of content and every action; an action that can't be recorded isn't done. */
   readonly audit?: AuditTrail | undefined;
-  /** Answers are held against their schemas; for tests. */
+  /** Checks answers against their schemas; for tests. */
   readonly checksAnswers?: boolean | undefined;
 }
 
@@ -49,36 +49,36 @@ export class Operation {
     at: Pick<Call<0, 0, 0>, 'backend' | 'fleet'>,
   ): Asked {
     const { route } = this;
-    const asked = {
+    const request = {
       params: parsed('path', route.params, params),
       query: parsed('query', route.query, query),
       body: parsed('body', route.body, body),
     };
     return {
-      ...asked,
+      ...request,
       ...at,
       principal,
       traceparent,
       signal,
-      redaction: redactionAsked(redactionOf(principal), asked.query),
+      redaction: redactionAsked(redactionOf(principal), request.query),
     };
   }
 
   /** Throws as the operation does, and as `AuditTrail.admit`. */
-  async answer(asked: Asked, { audit, checksAnswers }: Answering): Promise<Reached> {
+  async answer(request: Asked, { audit, checksAnswers }: Answering): Promise<Reached> {
     const { route } = this;
-    const { principal, params, query, redaction, backend } = asked;
+    const { principal, params, query, redaction, backend } = request;
     const showsContent = this.#mayShowContent && redaction.content;
     const about = { route, principal, showsContent, params, query, tenantOf: backend.tenantOf };
     const reached = await audited(audit, about, async () => {
-      refuseLacking(route, asked);
-      return route.handle(asked as Call<never, never, never>);
+      refuseLacking(route, request);
+      return route.handle(request as Call<never, never, never>);
     });
     if (checksAnswers === true) route.answers[reached.status]!.parse(reached.body);
     return reached;
   }
 
-  /** The JSON of the answer, as far as the caller may see it. */
+  /** The JSON of the answer, without what the caller may not see. */
   text({ redaction }: Asked, { status, body }: Reached): string {
     const redact = this.#redactors(status, redaction);
     return JSON.stringify(redact === undefined ? body : redact(body));
@@ -86,11 +86,11 @@ export class Operation {
 }
 
 /** Throws `AccessError` (`right-missing`). */
-function refuseLacking({ needs = [] }: AnyRoute, asked: Asked): void {
-  const { principal } = asked;
+function refuseLacking({ needs = [] }: AnyRoute, request: Asked): void {
+  const { principal } = request;
   const lacking = needs.find(({ of, when }) => {
     const has = of === 'all-tenants' ? principal.tenant === null : mayDo(principal, of);
-    return !has && when?.(asked as Parameters<NonNullable<typeof when>>[0]) !== false;
+    return !has && when?.(request as Parameters<NonNullable<typeof when>>[0]) !== false;
   });
   if (lacking !== undefined) throw new AccessError('right-missing', lacking.why);
 }
@@ -101,7 +101,7 @@ const SIGHTS: readonly Redaction[] = [true, false].flatMap((tokens) => [
   { content: false, words: false, tokens },
 ]);
 
-/** For each caller's sight, made once. */
+/** By the caller's redaction, built once. */
 function redactorsOf({ answers }: AnyRoute) {
   const made = SIGHTS.flatMap((redaction) =>
     Object.entries(answers).map(

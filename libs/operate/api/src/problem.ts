@@ -1,7 +1,7 @@
 /**
- * Owns how failures are told over HTTP: problem documents (RFC 9457) with the stable codes of the errors, and the status that follows
- * from what the caller can do next. Of what the server can't help itself it says no more than the code; of the servers behind it neither
- * where they are nor what they answered.
+ * Owns how failures are answered over HTTP: problem documents (RFC 9457) with the stable codes of the errors, and the status that follows
+ * from what the caller can do next. A fault of the server itself shows no more than the code; a fault of the servers behind it shows
+ * neither where they are nor what they answered.
  */
 
 import { AccessError, ConflictError, InvalidError, LimitError, TidemarkError, UnavailableError } from '@tidemark/core';
@@ -28,9 +28,9 @@ export type Problem = z.output<typeof problemSchema>;
 
 export interface Reported {
   readonly problem: Problem;
-  /** When to come again, in seconds. */
+  /** When to retry, in seconds. */
   readonly retryAfterS?: number;
-  /** It is the server's fault: it belongs into its log. */
+  /** It is the server's fault: the server logs it. */
   readonly isFault: boolean;
 }
 
@@ -60,7 +60,7 @@ export const problem = (status: number, code: string, detail: string): Problem =
   detail,
 });
 
-/** What a failure is told as. */
+/** The problem of a failure. */
 export function reportedOf(error: unknown): Reported {
   if (!(error instanceof TidemarkError)) return fault('internal');
   const status = statusOf(error);
@@ -73,12 +73,12 @@ export function reportedOf(error: unknown): Reported {
   return {
     problem: reported,
     ...(isLater && { retryAfterS: typeof retryAfterMs === 'number' ? Math.ceil(retryAfterMs / 1_000) : RETRY_AFTER_S }),
-    // What was shed is no fault.
+    // A shed request is no fault.
     isFault: error instanceof UnavailableError,
   };
 }
 
-/** Where what was given is wrong, as far as the failure names it: each field, or each place of a secret. */
+/** The wrong places in the input, as far as the failure names them: each field, or each place of a secret. */
 function fieldsOf({ fields, found }: TidemarkError['details']): Problem['fields'] {
   if (!Array.isArray(found)) return fields as Problem['fields'];
   return found
@@ -86,7 +86,7 @@ function fieldsOf({ fields, found }: TidemarkError['details']): Problem['fields'
     .map(({ place, kind }) => ({ field: String(place), problem: `is a secret (${kind})` }));
 }
 
-/** Codes of what a server behind this one, or a folder, did not do: their messages name hosts, databases, buckets and keys. */
+/** Codes of faults of a server behind this one, or of a folder: their messages name hosts, databases, buckets and keys. */
 const BEHIND =
   /^(?:log|store|redis|keys|objects|blobs|files?|issuer)-(?:unavailable|missing|io-error|full|damaged|forbidden|failed)$|^disk-full$/;
 const BEHIND_DETAIL = 'Something that the server needs is away. Come again later; its log says what, and why.';
@@ -116,16 +116,16 @@ function invalidStatus(code: string): number {
   if (code === 'method-unknown') return 405;
   if (code === 'address-too-long') return 414;
   if (code === 'body-type-unknown') return 415;
-  // The workflow is there.
+  // The workflow exists.
   if (code === 'signal-unknown') return 400;
   return /-unknown$|^no-/.test(code) ? 404 : 400;
 }
 
-/** One field of a request that is wrong, by its place: `query.after`. */
+/** One wrong field of a request, by its place: `query.after`. */
 export const invalidField = (field: string, problem: string): InvalidError =>
   new InvalidError('request-invalid', `The request is wrong: ${field}: ${problem}.`, { fields: [{ field, problem }] });
 
-/** Wrong input as an error of ours, each field named by its place. */
+/** Makes an error of ours from wrong input, each field named by its place. */
 export function invalidRequest(part: string, error: z.ZodError): InvalidError {
   const fields = error.issues.slice(0, PROBLEM_FIELDS_MAX_COUNT).map((issue) => ({
     field: [part, ...issue.path.map(String)].join('.').slice(0, PROBLEM_FIELD_MAX_CHARS),
@@ -137,7 +137,7 @@ export function invalidRequest(part: string, error: z.ZodError): InvalidError {
   });
 }
 
-/** The whole answer to what is no request yet, such as one whose headers are too long. Null: there is nobody to answer. */
+/** The whole answer to bytes that are no request, such as headers that are too long. Null: there is nobody to answer. */
 export function rawAnswer(fault: NodeJS.ErrnoException): string | null {
   if (fault.code === 'ECONNRESET') return null;
   const reported =

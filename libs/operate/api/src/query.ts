@@ -1,6 +1,6 @@
 /**
- * Owns that a query holds nothing that its route doesn't know, since a misspelt filter would answer everything, and that numbers in
- * addresses are written as such. Pure.
+ * Owns refusing queries with parameters that their route doesn't know, since a misspelt filter would match everything, and numbers that are
+ * not written as such. Pure.
  */
 
 import { InvalidError } from '@tidemark/core';
@@ -9,7 +9,7 @@ import { z } from 'zod';
 const SHOWN_MAX_COUNT = 20;
 const SHOWN_MAX_CHARS = 100;
 
-/** Throws `InvalidError` (`request-invalid`) that names each parameter that isn't known, and those that are. */
+/** Throws `InvalidError` (`request-invalid`) that names each unknown parameter, and the known ones. */
 export function checkQuery(schema: z.ZodType | undefined, query: unknown): void {
   const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
   const unknown = Object.keys(query ?? {}).filter((name) => !known.includes(name));
@@ -25,7 +25,10 @@ export function checkQuery(schema: z.ZodType | undefined, query: unknown): void 
   );
 }
 
-/** Of a query or a path. Throws `InvalidError` (`request-invalid`) that names each number that is written otherwise than in digits, or would be rounded. */
+/**
+ * For a query or a path. Throws `InvalidError` (`request-invalid`) that names each number that is written otherwise than in digits, or
+ * would be rounded.
+ */
 export function checkNumbers(part: string, schema: z.ZodType | undefined, values: unknown): void {
   if (!(schema instanceof z.ZodObject)) return;
   const wrong = Object.entries((values ?? {}) as Readonly<Record<string, unknown>>).filter(

@@ -1,6 +1,6 @@
 /**
- * Owns what of an answer is told to whom (R2): marks in its schema, and what takes out of it what a caller may not see, with whatever the
- * schema doesn't name. Pure.
+ * Owns which parts of an answer a caller may see (R2): marks in its schema, and removing what is marked, along with fields that the schema
+ * doesn't name. Pure.
  */
 
 import { mayDo, type Principal } from '@tidemark/ports';
@@ -9,9 +9,9 @@ import { z } from 'zod';
 /** What a caller may see beside names, states and numbers. */
 export interface Redaction {
   readonly content: boolean;
-  /** Texts in which steps say what they did. */
+  /** Texts in which steps describe what they did. */
   readonly words: boolean;
-  /** Under which receivers have accepted calls: for who may confirm them. */
+  /** Tokens under which receivers have accepted calls: for callers who may confirm them. */
   readonly tokens: boolean;
 }
 
@@ -21,7 +21,7 @@ export const redactionOf = (principal: Pick<Principal, 'roles'>): Redaction => (
   tokens: mayDo(principal, 'report'),
 });
 
-/** Who asks for no content is shown none, whatever they may see, and so reads none that is to be written down. */
+/** A caller that requests no content gets none, whatever it may see, and so reads nothing that the audit would record. */
 export const redactionAsked = (redaction: Redaction, query: unknown): Redaction => ({
   ...redaction,
   content: redaction.content && (query as { readonly content?: boolean } | undefined)?.content !== false,
@@ -32,12 +32,12 @@ const WORDS = 'x-words';
 const TOKEN = 'x-token';
 const MARKS = [CONTENT, WORDS, TOKEN] as const;
 
-/** Marks a field that those alone are given who might run the workflow; absent for the others. */
+/** Marks a field that only callers who might run the workflow receive; absent for the others. */
 export const content = <S extends z.ZodType>(schema: S) => schema.optional().meta({ [CONTENT]: true });
 
 /**
- * Marks a text in which steps say in words what they did: whatever is in there may be content, so it is empty for who may not see that. It
- * comes with every row of a list, and showing it is no read that is written down.
+ * Marks a text in which steps describe what they did: it may contain content, so it is empty for callers who may not see that. It comes
+ * with every row of a list, and showing it is no read that the audit records.
  */
 export const words = () =>
   z.string().meta({ [WORDS]: true, description: 'In words; empty for who may not see content.' });
@@ -54,21 +54,21 @@ const isMarked = (schema: z.ZodType, mark: string): boolean => z.globalRegistry.
 const has = (schema: z.ZodType, mark: string): boolean =>
   isMarked(schema, mark) || partsOf(schema).some((part) => has(part, mark));
 
-/** Whether there is content in values of the schema. */
+/** Whether values of the schema hold content. */
 export const hasContent = (schema: z.ZodType): boolean => has(schema, CONTENT);
 
 type Redact = (value: unknown) => unknown;
 
 /**
- * What leaves of values of the schema what may be seen, and is named by it; undefined: all of it. Throws where the schema is of a kind that it
- * can't look into.
+ * Returns the function that keeps of a value what may be seen and the schema names; undefined: it keeps all. Throws for a kind of schema
+ * that it can't inspect.
  */
 export function redactorOf(schema: z.ZodType, redaction: Redaction): Redact | undefined {
   if (MARKS.some((mark) => isMarked(schema, mark))) throw misplaced();
   return redactorIn(schema, redaction);
 }
 
-/** What is marked is left out as a field: nothing is left out of lists and unions, or from under another wrapping. */
+/** A marked field is left out of its object: lists, unions and other wrappings can't leave a member out. */
 const misplaced = (): TypeError =>
   new TypeError(
     "content(), words() and token() mark a field of an object, as the field's whole schema: mark it there.",
@@ -113,7 +113,7 @@ function objectRedactor(shape: Readonly<Record<string, z.ZodType>>, redaction: R
   };
 }
 
-/** As the first of them that fits; what fits none is left out. */
+/** Redacts by the first schema that fits; drops a value that fits none. */
 function unionRedactor(options: readonly z.ZodType[], redaction: Redaction): Redact | undefined {
   const redactors = options.map((option) => [option, redactorOf(option, redaction)] as const);
   if (redactors.every(([, redact]) => redact === undefined)) return undefined;

@@ -1,8 +1,8 @@
 /**
- * Owns what a route is: one declaration, from which come its validation, what it answers, its part of the OpenAPI document, its line in
- * the reference and the client's types. Must not know Fastify.
+ * Owns what a route is: one declaration, from which come its validation, its answer, its part of the OpenAPI document, its line in the
+ * reference and the client's types. Must not know Fastify.
  *
- * R1 and R2 of access are kept for every route in one place (server.ts): it names the right that it needs, and marks what is content.
+ * server.ts keeps R1 and R2 of access for all routes: a route names the right that it needs, and marks its content.
  */
 
 import type { TenantId } from '@tidemark/core';
@@ -21,7 +21,7 @@ export interface Call<P, Q, B> {
   readonly query: Q;
   readonly body: B;
   readonly principal: Principal;
-  /** What it may see; the rest is taken out of the answer. */
+  /** What the caller may see; the rest is removed from the answer. */
   readonly redaction: Redaction;
   readonly backend: Backend;
   readonly fleet: Fleet;
@@ -36,27 +36,27 @@ export type ReplyOf<A> = {
   readonly [S in keyof A]: { readonly status: S; readonly body: A[S] extends z.ZodType ? z.input<A[S]> : never };
 }[keyof A];
 
-/** What is told of: a workflow, a session, a user. */
+/** Kind of the target: a workflow, a session, a user. */
 export interface Reported {
   readonly target: string;
-  /** Whose it is, for callers of no tenant; null: no tenant's; absent: the target is a workflow, and is whose its row says. */
+  /** Its tenant, for callers of no tenant; null: it has none; absent: the target is a workflow, whose row names the tenant. */
   readonly tenant?: TenantId | null | undefined;
 }
 
-/** What a caller asked for, and was answered; undefined: nothing. */
+/** A request and its answer; undefined: none. */
 export interface Asked {
   readonly params: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
 }
 
-/** What else a caller needs, beside the route's right, for some or all of what can be asked. */
+/** A further condition beside the route's right, for some or all requests. */
 export interface Need {
   /** Another right, or to be of all tenants. */
   readonly of: Right | 'all-tenants';
-  /** Absent: whatever is asked. */
+  /** Absent: for every request. */
   readonly when?: ((asked: Asked) => boolean) | undefined;
-  /** The refusal, for people: which field it is about, and why. */
+  /** The refusal, for people: the field, and why. */
   readonly why: string;
 }
 
@@ -67,16 +67,16 @@ export interface RouteFacts {
   /** Stable, camel case: `operationId`. */
   readonly name: string;
   readonly summary: string;
-  /** What else to know: when it may be repeated, what it waits for. */
+  /** Further notes: when it may be repeated, what it waits for. */
   readonly description?: string | undefined;
   /** The chapter of the reference that it belongs to. */
   readonly chapter: string;
   readonly right: Right;
-  /** Judged before anything is done. */
+  /** Checked before anything is done. */
   readonly needs?: readonly Need[] | undefined;
-  /** Codes of problems, beside those that every route may answer. */
+  /** Codes of problems, beside those of every route. */
   readonly problems?: readonly string[] | undefined;
-  /** What it tells of, where the address doesn't name that alone: each of them has an entry in the audit. */
+  /** Its targets, where the address doesn't name the only one: each has an entry in the audit. */
   readonly reports?: ((asked: Asked) => readonly Reported[]) | undefined;
 }
 
@@ -93,7 +93,7 @@ export interface Route<
   readonly handle: (call: Call<ParsedBy<P>, ParsedBy<Q>, ParsedBy<B>>) => Promise<ReplyOf<A>>;
 }
 
-/** A declaration without what it has none of. */
+/** A declaration without the optional parts. */
 type Declared<P, Q, B, A extends Answers, M, L> = Omit<RouteFacts, 'method' | 'path'> & {
   readonly method: M;
   readonly path: L;
@@ -104,7 +104,7 @@ type Declared<P, Q, B, A extends Answers, M, L> = Omit<RouteFacts, 'method' | 'p
   readonly handle: (call: Call<ParsedBy<P>, ParsedBy<Q>, ParsedBy<B>>) => Promise<ReplyOf<A>>;
 };
 
-/** A route with its types kept; whoever serves it sees `AnyRoute`. */
+/** A route with its types; the server sees `AnyRoute`. */
 export function route<
   const M extends RouteFacts['method'],
   const L extends RouteFacts['path'],
@@ -120,7 +120,7 @@ export function route<
 /** The answer of nearly every route. */
 export const ok = <T>(body: T): { readonly status: 200; readonly body: T } => ({ status: 200, body });
 
-/** Of which nothing but the declaration is known. */
+/** A route of which only the declaration is known. */
 export interface AnyRoute extends RouteFacts {
   readonly params: Shape | undefined;
   readonly query: Shape | undefined;
@@ -129,7 +129,7 @@ export interface AnyRoute extends RouteFacts {
   handle(call: Call<never, never, never>): Promise<{ readonly status: number; readonly body: unknown }>;
 }
 
-/** What the client is given of a route: what it takes, and what it answers. */
+/** The client's view of a route: its input, and its answer. */
 export type InputOf<R> =
   R extends Route<infer P, infer Q, infer B, infer _A>
     ? Given<'params', P> & Given<'query', Q> & Given<'body', B>

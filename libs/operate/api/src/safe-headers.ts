@@ -1,11 +1,12 @@
 /**
- * Owns the headers that keep a browser from making more of an answer than it is: every answer has them, events and refusals among them.
- * Strict-Transport-Security is not among them: it would bind every port of the name, and where the API has TLS nothing else is served there.
+ * Owns the headers that restrict what a browser does with an answer: every answer has them, events and refusals included.
+ * Strict-Transport-Security is not among them: it would bind every port of the name, and where the API has TLS nothing else is served
+ * there.
  */
 
 import type { FastifyInstance } from 'fastify';
 
-/** Of what is no page: nothing in it is run or loaded, nobody frames it, and no page of another site gets at it. */
+/** For anything but pages: nothing in it is run or loaded, no site frames it, and no page of another site can read it. */
 export const SAFE_HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cross-origin-opener-policy': 'same-origin',
@@ -15,7 +16,7 @@ export const SAFE_HEADERS = {
   'x-frame-options': 'DENY',
 } as const;
 
-/** Of the console's pages: what they are made of comes from here, and they use nothing of the machine. */
+/** For the console's pages: everything they load comes from here, and they use nothing of the machine. */
 export const PAGE_HEADERS = {
   ...SAFE_HEADERS,
   'content-security-policy':
@@ -23,7 +24,7 @@ export const PAGE_HEADERS = {
   'permissions-policy': 'camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()',
 } as const;
 
-/** From the first hook on, so that refusals have them too; whoever answers may set others. */
+/** Set from the first hook on, so that refusals have them too; a handler may set others. */
 export function addSafeHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', async (_request, reply) => {
     reply.headers(SAFE_HEADERS);

@@ -1,4 +1,4 @@
-/** Owns by what workflows are found: the filters of lists and of jobs, and what they mean to the store. */
+/** Owns the filters by which lists and jobs find workflows, and what they mean to the store. */
 
 import type { Principal, WorkflowSearch } from '@tidemark/ports';
 import { TAGS_MAX_COUNT } from '@tidemark/runtime';
@@ -28,7 +28,7 @@ export const filterFields = {
 
 type Filter = z.output<z.ZodObject<typeof filterFields>> & { readonly tags?: readonly string[] | undefined };
 
-/** R1: whose workflows are looked for is the caller's tenant, whatever is asked. */
+/** R1: only workflows of the caller's tenant are searched, whatever the filters say. */
 export function searchOf(filter: Filter, principal: Principal): Omit<WorkflowSearch, 'limit' | 'after'> {
   const { text, status, definition, session, user, tags, reason, opened_from: from, opened_to: to } = filter;
   return {

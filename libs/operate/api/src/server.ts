@@ -1,8 +1,8 @@
 /**
- * Owns serving the routes by Fastify: who asks and what they may, validation, what is given to whom, problems, and the bounds on all of
- * it. A route is let in here or nowhere.
+ * Owns serving the routes by Fastify: who the caller is and what it may do, validation, redaction, problems, and the bounds on all of it.
+ * It is the only place that lets a request in.
  *
- * R1, R2 of access: every route names its right; content is taken out of what those are answered who may not see it.
+ * R1, R2 of access: every route names its right; content is removed from answers to callers who may not see it.
  */
 
 import rateLimit from '@fastify/rate-limit';
@@ -47,9 +47,9 @@ import { Work } from './work.ts';
 export interface ApiTls {
   readonly cert: string;
   readonly key: string;
-  /** Whose certificates clients may show; absent: the system's authorities. */
+  /** Authorities of clients' certificates; absent: the system's. */
   readonly ca?: string | undefined;
-  /** `required`: who shows none is not let in, whatever else they show. */
+  /** `required`: a caller without one is not let in, whatever else it shows. */
   readonly clients: 'off' | 'required';
 }
 
@@ -58,13 +58,13 @@ export interface ApiOptions {
   /** Workflows that can be started by name, the newest version of each first. */
   readonly definitions: readonly Definition[];
   readonly authenticator: Authenticator;
-  /** Who reads content and who does anything is written down here; what can't be written down isn't done. */
+  /** Records reads of content and every action; an action that can't be recorded isn't done. */
   readonly audit?: AuditTrail | undefined;
   /** Given: it is served over TLS alone. */
   readonly tls?: ApiTls | undefined;
-  /** Names by which it is reached, without port; others are refused (a page that made its own name point here). Absent: any. */
+  /** Names of the server, without port; requests to others are refused (a page that made its own name point here). Absent: any. */
   readonly hosts?: readonly string[] | undefined;
-  /** Addresses and ranges of proxies: from these alone, `X-Forwarded-For` says whose address a request has. Absent: from nobody. */
+  /** Addresses and ranges of proxies: only in their requests `X-Forwarded-For` gives the address of a request. Absent: in nobody's. */
   readonly trustedProxies?: readonly string[] | undefined;
   /** Requests of one principal in a minute. */
   readonly rateMaxCount?: number | undefined;
@@ -73,9 +73,9 @@ export interface ApiOptions {
   readonly connectionsMaxCount?: number | undefined;
   /** Folder of the built web console. Absent: none is served. */
   readonly consoleFolder?: string | undefined;
-  /** Answers are held against their schemas; for tests. */
+  /** Checks answers against their schemas; for tests. */
   readonly checksAnswers?: boolean | undefined;
-  /** Told of what the server could not do. */
+  /** Called for each fault of the server. */
   readonly onError?: ((where: string, error: unknown) => void) | undefined;
   readonly version?: string | undefined;
 }
@@ -83,7 +83,7 @@ export interface ApiOptions {
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal;
-    /** What is read of it; undefined: nothing follows its head. */
+    /** The body as it is read; undefined: nothing follows the head. */
     incoming: Body | undefined;
   }
   interface FastifyContextConfig {
@@ -97,7 +97,7 @@ export const allStreams: readonly AnyStream[] = Object.values(streamRoutes) as u
 
 export const documentOf = (version = '1.0.0') => openApiOf(allRoutes, allStreams, version);
 
-/** A server that doesn't listen yet; closing it ends what it began, and nothing of the place. */
+/** A server that doesn't listen yet; closing it ends what it began, but not the place. */
 export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   const app = Fastify({
     connectionTimeout: CONNECTION_TIMEOUT_MS,
@@ -106,7 +106,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
     routerOptions: { maxParamLength: PARAM_MAX_CHARS },
     ...connections(options),
     trustProxy: [...(options.trustedProxies ?? [])],
-    // Of these no hook is asked.
+    // No hook runs for these.
     frameworkErrors: (error, _request, reply) =>
       sendProblem(reply.headers(SAFE_HEADERS), frameworkError(error), options),
     clientErrorHandler(error, socket) {
@@ -159,7 +159,7 @@ function connections({ tls }: ApiOptions): { readonly http: { readonly maxHeader
   return { https } as unknown as { readonly http: typeof http };
 }
 
-/** Those of routes that take one, from the first piece on; what follows the head of any other request is refused unread. */
+/** Reads the body of routes that take one, from the first piece on; a body after the head of any other request is refused unread. */
 function readBodies(app: FastifyInstance, bodies: Bodies, { charge }: Pick<Admission, 'charge'>): void {
   app.addHook('onRequest', async (request, reply) => {
     const { raw, ip, method, is404, routeOptions } = request;
@@ -185,7 +185,10 @@ function readBodies(app: FastifyInstance, bodies: Bodies, { charge }: Pick<Admis
 const routeUnknown = (method: string): InvalidError =>
   new InvalidError('route-unknown', `Nothing is served at ${method} of this path.`);
 
-/** Before anything is asked of anybody. Throws `InvalidError` (`address-too-long`, `credentials-in-query`, `request-ambiguous`), `AccessError` (`host-refused`, `origin-refused`). */
+/**
+ * Runs before any lookup. Throws `InvalidError` (`address-too-long`, `credentials-in-query`, `request-ambiguous`), `AccessError`
+ * (`host-refused`, `origin-refused`).
+ */
 function guard({ raw, headers }: FastifyRequest, { hosts }: ApiOptions): void {
   const ambiguity = ambiguityOf(raw);
   if (ambiguity !== undefined) throw ambiguity;
@@ -202,7 +205,7 @@ interface Serving {
   readonly backend: Backend;
   readonly fleet: Fleet;
   readonly admission: Admission;
-  /** Apart: acts that wait for the log keep nobody from looking. */
+  /** Counted apart: actions that wait for the log block no reads. */
   readonly work: { readonly reads: Work; readonly acts: Work };
   readonly answers: Answers;
   readonly options: ApiOptions;
@@ -214,7 +217,7 @@ export const pathOf = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':
 function serve(app: FastifyInstance, route: AnyRoute, serving: Serving): void {
   const { backend, fleet, admission: admitting, work, answers, options } = serving;
   const operation = new Operation(route);
-  // Who may do it with a right to read changes nothing by it, whatever its method.
+  // An operation that a right to read allows changes nothing, whatever its method.
   const isRead = route.method === 'GET' || route.right === 'read' || route.right === 'content';
   app.route({
     method: route.method,
@@ -226,21 +229,21 @@ function serve(app: FastifyInstance, route: AnyRoute, serving: Serving): void {
     },
     handler: async (request, reply) => {
       const { principal, incoming, params, query, body } = request;
-      // What acts answer is small, and what they do is done.
+      // Answers of actions are small, and the action is done.
       if (isRead) answers.check(principal.tenant);
       const traceparent = [request.headers.traceparent].flat()[0];
       const asked = operation.ask(
         { params, query, body, principal, traceparent, signal: gone(reply) },
         { backend, fleet },
       );
-      // What became of it is written down, also where the caller has left meanwhile.
+      // The outcome is recorded, also where the caller has left meanwhile.
       const answer = () => {
         const letGo = incoming?.hold();
         return operation.answer(asked, options).finally(letGo);
       };
       const reached = await work[isRead ? 'reads' : 'acts'].do(principal.tenant, asked.signal, answer);
       const text = operation.text(asked, reached);
-      // Of many that were read at once, others may have filled the room meanwhile.
+      // Of many concurrent reads, others may have filled the room meanwhile.
       if (isRead) answers.check(principal.tenant);
       answers.add(principal.tenant, reply.raw, Buffer.byteLength(text));
       return reply.code(reached.status).header('cache-control', 'no-store').type('application/json').send(text);
@@ -257,7 +260,7 @@ function serveStream(
   app.route({
     method: 'GET',
     url: pathOf(stream.path),
-    // It would be answered as GET is, without end, and nobody would read it.
+    // HEAD would be answered as GET is, without end, and nobody would read it.
     exposeHeadRoute: false,
     onRequest: (request) => admitting.admit(request, stream),
     handler: async (request, reply) => {
@@ -298,7 +301,7 @@ function gone(reply: FastifyReply): AbortSignal {
   return left.signal;
 }
 
-/** Fastify's own refusals, as ours. */
+/** Translates Fastify's own refusals. */
 function frameworkError(error: unknown): unknown {
   if (error instanceof TidemarkError) return error;
   const { code, statusCode, message } = error as {
@@ -319,14 +322,14 @@ function sendProblem(reply: FastifyReply, error: unknown, { onError }: ApiOption
   const reported = reportedOf(error);
   if (reported.isFault) onError?.('api', error);
   if (reported.retryAfterS !== undefined) reply.header('retry-after', String(reported.retryAfterS));
-  // What still comes of a refused request is not waited for.
+  // The rest of a refused request is not waited for.
   const { raw } = reply.request;
   if (hasBody(raw) && !raw.complete) reply.header('connection', 'close');
   if (reported.problem.status === 401) reply.header('www-authenticate', 'Bearer');
   void reply
     .code(reported.problem.status)
     .header('cache-control', 'no-store')
-    // What isn't known here may be known to the version that asks.
+    // The caller's version may know a path that is unknown here.
     .header('tidemark-version', OWN_VERSION)
     .type(PROBLEM_TYPE)
     .send(JSON.stringify(reported.problem));

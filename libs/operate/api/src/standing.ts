@@ -1,7 +1,4 @@
-/**
- * Owns that who follows a stream is still who may: credentials are judged again now and then, so that a key that is revoked or a token
- * that expires ends what it began.
- */
+/** Owns judging the credentials of a stream's follower again periodically, so that a revoked key or an expired token ends the stream. */
 
 import { AccessError } from '@tidemark/core';
 import { type Authenticator, type Credentials, mayDo, type Principal, RIGHTS } from '@tidemark/ports';
@@ -15,7 +12,7 @@ export interface StandingFollower {
   readonly sink: Pick<EventSink, 'closed' | 'fail'>;
 }
 
-/** Until the connection is gone. While nobody can say who it is, it goes on: its connection was let in. */
+/** Runs until the connection is gone. While nobody can judge the credentials the stream continues: they were good at its start. */
 export function judgeAgain({ authenticator, credentials, principal, sink }: StandingFollower): void {
   const timer = setInterval(() => {
     authenticator.authenticate(credentials).then(

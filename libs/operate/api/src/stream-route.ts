@@ -17,11 +17,11 @@ export interface Follow<P, Q> {
   readonly redaction: Redaction;
   readonly backend: Backend;
   readonly streams: Streams;
-  /** What the follower has already, by its `Last-Event-ID`; undefined: it did not say. */
+  /** The last event that the follower has, by its `Last-Event-ID`; undefined: it did not say. */
   readonly lastId: string | undefined;
 }
 
-/** What goes on with the stream once it was let in; null: nothing will come (204). */
+/** Continues with the stream once it was let in; null: nothing will come (204). */
 export type Following = ((sink: EventSink) => Promise<void>) | null;
 
 export interface StreamRoute<
@@ -31,20 +31,20 @@ export interface StreamRoute<
   readonly method: 'GET';
   readonly params: P;
   readonly query: Q;
-  /** What is told, by the name of the event. */
+  /** What the stream sends, by the name of the event. */
   readonly events: Readonly<Record<string, { readonly schema: z.ZodType; readonly about: string }>>;
   /** It ends by itself, and says so with 204. */
   readonly mayEnd: boolean;
-  /** Whatever it throws before is answered as a problem. */
+  /** An error before the first event is answered as a problem. */
   readonly follow: (call: Follow<ParsedBy<P>, ParsedBy<Q>>) => Promise<Following>;
 }
 
-/** Of which nothing but the declaration is known. */
+/** A stream of which only the declaration is known. */
 export interface AnyStream extends Omit<StreamRoute, 'follow'> {
   follow(call: Follow<never, never>): Promise<Following>;
 }
 
-/** A stream with its types kept; whoever serves it sees `AnyStream`. */
+/** A stream with its types; the server sees `AnyStream`. */
 export function streamRoute<
   const L extends RouteFacts['path'],
   N extends Readonly<Record<string, z.ZodType>>,
@@ -63,7 +63,7 @@ export function streamRoute<
   return { ...declared, params: params as P, query: query as Q };
 }
 
-/** What the client is given of a stream: what it takes, and what it tells. */
+/** The client's view of a stream: its input, and its events. */
 export type FollowInputOf<R> =
   R extends StreamRoute<infer P, infer Q>
     ? (P extends z.ZodType ? { readonly params: z.input<P> } : unknown) &

@@ -1,4 +1,4 @@
-/** Owns which version of Tidemark serves, as its package says. */
+/** Owns the version of Tidemark that serves, from its package. */
 
 import { readFileSync } from 'node:fs';
 

@@ -1,4 +1,4 @@
-/** Owns whose a thing is that several tenants may have by one name: the query says it, and the audit is told. */
+/** Owns whose a thing is that several tenants may have by one name: the query says it, and the audit records it. */
 
 import { DEFAULT_TENANT, type TenantId } from '@tidemark/core';
 import { z } from 'zod';
@@ -7,7 +7,7 @@ import { tenantSchema } from './schemas/common.ts';
 
 export const whose = z.object({ tenant: tenantSchema.optional() });
 
-/** For the audit: that thing of that tenant's. */
+/** For the audit: the target, with its tenant. */
 export const reported = (target: unknown, { query }: Asked): readonly Reported[] => [
   { target: String(target), tenant: (query.tenant ?? DEFAULT_TENANT) as TenantId },
 ];

@@ -1,7 +1,6 @@
 /**
- * Owns what is in hand: a request's work from its beginning to its end, also after its caller has left or was told that the answer is
- * late, since what is under way goes on. What would be too much is refused before it begins: of one tenant, so that others have room, and
- * in all.
+ * Owns the work in hand: a request's work from its beginning to its end, also after its caller has left or was told that the answer is
+ * late, since started work continues. Too much work is refused before it begins: of one tenant, so that others have room, and in all.
  */
 
 import { LimitError, type TenantId, UnavailableError } from '@tidemark/core';
@@ -13,12 +12,12 @@ type Whose = TenantId | null;
 
 export class Work {
   readonly #inHand = new Room(WORK_MAX_COUNT);
-  /** Part of what is in hand: nobody waits for it. */
+  /** Work for which nobody waits; part of the work in hand. */
   readonly #left = new Room(WORK_MAX_COUNT);
 
   /**
    * Throws what the work throws; `LimitError` (`requests-too-many`) before it begins; `UnavailableError` (`answer-late`), or the signal's
-   * reason, while it goes on. Sending the same again finds it done where the caller gave it an id or a key.
+   * reason, while it continues. A repeated request finds it done where the caller gave it an id or a key.
    */
   async do<T>(whose: Whose, signal: AbortSignal, begin: () => Promise<T>): Promise<T> {
     if (this.#left.countOf(whose) >= WORK_LEFT_MAX_COUNT)
@@ -37,7 +36,7 @@ export class Work {
       return await inTime(working, signal);
     } finally {
       if (!isOver) ends.push(this.#left.take(whose));
-      // What nobody waits for may still fail.
+      // Work for which nobody waits may still fail.
       working.catch(() => {});
     }
   }

@@ -1,4 +1,4 @@
-/** Owns how an argument's text becomes a value, and what is said of one that can't be read. */
+/** Owns turning an argument's text into a value, and the error of one that can't be read. */
 
 import { DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
 import { InvalidArgumentError } from 'commander';
@@ -24,14 +24,14 @@ export function tenantName(text: string): string {
   );
 }
 
-/** In milliseconds. Never zero: what is archived or deleted after no time was hardly meant to be. */
+/** In milliseconds. Never zero: archiving or deleting after no time was hardly meant. */
 export function duration(text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined && ms > 0) return ms;
   throw new InvalidArgumentError(`Give a whole number from 1 to ${DURATION_MAX_COUNT} with a unit: 90s, 30m, 24h, 7d.`);
 }
 
-/** A name that people give: of a definition, a session, a user, a tag; or words that are searched. */
+/** A name that people give: of a definition, a session, a user, a tag; or words to search for. */
 export function nameText(text: string): string {
   if (/\S/.test(text) && text.length <= NAME_MAX_CHARS && !/\p{Cc}/u.test(text) && text.isWellFormed()) return text;
   throw new InvalidArgumentError(
@@ -39,13 +39,13 @@ export function nameText(text: string): string {
   );
 }
 
-/** For an option that may be given several times. */
+/** Collects an option that may be given several times. */
 export const repeated = (value: string, before: readonly string[] | undefined): readonly string[] => [
   ...(before ?? []),
   value,
 ];
 
-/** Several, one after the other. */
+/** Applies several parsers, one after the other. */
 export const nameTexts = (text: string, before: readonly string[] | undefined): readonly string[] =>
   repeated(nameText(text), before);
 

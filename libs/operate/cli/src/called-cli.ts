@@ -1,4 +1,7 @@
-/** Owns calling commands in tests without a process of their own, and holding a folder for many of them: opening it takes most of a command's time. */
+/**
+ * Owns calling commands in tests without a process of their own, and holding a folder for many of them: opening it takes most of a
+ * command's time.
+ */
 
 import { EventEmitter } from 'node:events';
 import path from 'node:path';
@@ -22,7 +25,7 @@ export interface CallOptions {
   readonly stdin?: string;
 }
 
-/** A command in this process: what it says while it runs, and Ctrl-C for it alone. */
+/** A command in this process: its output while it runs, and Ctrl-C for it alone. */
 export class CalledCli {
   readonly #said: Said;
   readonly #signals = new EventEmitter();
@@ -30,7 +33,7 @@ export class CalledCli {
   #isInterrupted = false;
 
   constructor(args: readonly string[], { cwd, env: given = {}, stdin = '' }: CallOptions) {
-    // Not those of whoever runs the tests.
+    // Not those of the test runner.
     const env = { TIDEMARK_CONTEXTS: path.join(cwd, '.contexts.json'), ...given };
     this.#said = new Said(`tidemark ${args.join(' ')}`);
     const stream = (name: 'out' | 'err') => ({
@@ -62,7 +65,7 @@ export class CalledCli {
     return this.#said.says(pattern);
   }
 
-  /** What it has said so far. */
+  /** Its output so far. */
   get reported(): string {
     return `${this.#said.out}${this.#said.err}`;
   }
@@ -80,13 +83,13 @@ export const callCli = (args: readonly string[], options: CallOptions): Promise<
 
 export interface HoldOptions extends CallOptions {
   readonly state?: string;
-  /** What is known there, and run meanwhile. */
+  /** Definitions that are known there, and run meanwhile. */
   readonly modules?: readonly string[];
-  /** False: it is known only. */
+  /** False: they are only known. */
   readonly runs?: boolean;
 }
 
-/** Holds the folder in this process; commands go through it, as through `tidemark dev`, until it is let go. */
+/** Holds the folder in this process until it is released; commands use it through its socket, as with `tidemark dev`. */
 export async function hold({
   cwd,
   env = {},

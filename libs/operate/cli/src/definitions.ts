@@ -1,4 +1,4 @@
-/** Owns workflows as the command line finds them: modules by path or pattern, what they say of themselves, and which are known. */
+/** Owns finding workflows for the command line: modules by path or pattern, their warnings, and which definitions are known. */
 
 import { globSync } from 'node:fs';
 import { ConfigError, InvalidError } from '@tidemark/core';
@@ -7,7 +7,7 @@ import type { Workflow } from '@tidemark/sdk';
 
 const isPattern = (name: string): boolean => /[*?[\]{}]/.test(name);
 
-/** Modules as named, patterns replaced by the files that fit (a shell does it too, unless they were quoted). */
+/** Modules as named, with patterns replaced by matching files (a shell does it too, unless they were quoted). */
 export function modulePaths(named: readonly string[], cwd: string): readonly string[] {
   const found = named.flatMap((name) => {
     if (!isPattern(name)) return [name];
@@ -26,7 +26,7 @@ export async function readDefinitions(named: readonly string[], cwd: string): Pr
       'No workflows: name at least one module that exports some (TIDEMARK_WORKFLOWS or --workflows). Where `tidemark dev` is starting in this folder, wait until it says `api`.',
     );
   }
-  // A command that asks a server needs none of it.
+  // A command that uses a server needs none of it.
   const [{ loadDefinitions }, { checkTogether }] = await Promise.all([
     import('@tidemark/host'),
     import('@tidemark/sdk'),
@@ -39,7 +39,7 @@ export async function readDefinitions(named: readonly string[], cwd: string): Pr
 export const isWorkflow = (definition: Definition): definition is Workflow =>
   'flow' in definition && 'starts' in definition && 'warnings' in definition && 'effects' in definition;
 
-/** The definition of this name. Throws `InvalidError` (`workflow-unknown`) that lists those there are. */
+/** Returns the definition of this name. Throws `InvalidError` (`workflow-unknown`) that lists the existing ones. */
 export function pick<T extends { readonly name: string }>(definitions: readonly T[], name: string, where: string): T {
   const found = definitions.find((definition) => definition.name === name);
   if (found !== undefined) return found;

@@ -1,6 +1,6 @@
 /**
- * Owns reading the commands that a page of docs shows (```console), and running them in order, as whoever follows the page does: those of
- * `tidemark` in this process, which is quicker, and all else in one shell, so that its variables and background processes last.
+ * Owns reading the commands that a page of docs shows (```console), and running them in order, as a reader does: those of `tidemark` in
+ * this process, which is quicker, and all others in one shell, so that its variables and background processes last.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -11,18 +11,18 @@ import { type CallOptions, callCli } from './called-cli.ts';
 
 /** The commands of a checkout: `tidemark`, and the Node that the tests run on. */
 const PROGRAMS = [path.resolve(import.meta.dirname, '../../../../node_modules/.bin'), path.dirname(process.execPath)];
-/** Longest wait, in milliseconds, until a look says what the page says. */
+/** Longest wait, in milliseconds, until a command prints what the page says. */
 const PATIENCE_MS = 60_000;
-/** Between two looks. */
+/** Between two such attempts. */
 const POLL_MS = 100;
-/** They change nothing, so they may be given again until what they wait for has come. */
+/** Commands that change nothing, so they may be repeated until what they wait for has come. */
 const LOOK = /^(?:cat|tidemark (?:approvals|bundle|admin doctor|ls|show|trace show|watch)) /;
 /** What only a shell understands, outside of single quotes. */
 const FOR_A_SHELL = /[&|;<>*$(]/;
 
 export interface Called {
   readonly command: string;
-  /** Texts that its output holds, in order. */
+  /** Texts that its output contains, in order. */
   readonly says: readonly string[];
 }
 
@@ -43,7 +43,7 @@ export function commandsIn(text: string): readonly Called[] {
 export const wordsOf = (command: string): string[] =>
   [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!);
 
-/** The first of the texts that the output doesn't hold behind those before it; undefined: it holds all. */
+/** The first of the texts that the output doesn't contain after the ones before it; undefined: it contains all. */
 export function unsaid({ says }: Called, { out, err }: Ended): string | undefined {
   const output = `${out}${err}`;
   let from = 0;
@@ -54,7 +54,7 @@ export function unsaid({ says }: Called, { out, err }: Ended): string | undefine
   });
 }
 
-/** One shell in a folder, for a page's commands. End it: what it left in the background ends with it. */
+/** One shell in a folder, for a page's commands. End it: its background processes end with it. */
 export class Reader {
   readonly #options: CallOptions;
   readonly #shell: ChildProcess;
@@ -76,7 +76,7 @@ export class Reader {
     this.#shell.stdin?.write('exec 2>&1\n');
   }
 
-  /** Runs it; a look is repeated until it ends well and says what it should, or patience is over. */
+  /** Runs the command; a reading command is repeated until it succeeds and prints what it should, or patience is over. */
   async follow(called: Called): Promise<Ended> {
     const givenUpAt = performance.now() + PATIENCE_MS;
     for (;;) {

@@ -125,7 +125,7 @@ describe('whoever is killed', () => {
 
     const second = await here('run', 'count-up', '--id', 'c1', '--workflows', AGENTS);
     expect([second.code, JSON.parse(second.out)]).toEqual([0, { reached: 30 }]);
-    expect(second.err).toMatch(/goes on from checkpoint #\d+/);
+    expect(second.err).toMatch(/resumes from checkpoint #\d+/);
     const attempts = (await readFile(journal, 'utf8')).trim().split('\n').map(Number);
     expect(new Set(attempts).size).toBe(30);
     // The step that was under way is the only one that may have run twice.
@@ -187,7 +187,7 @@ describe('dev', () => {
     await first.says(/#3 tick/);
     await first.kill();
     // The run's own process takes it over, and lets it go at Ctrl-C.
-    await run.says(/goes on here[\s\S]*#\d+ tick/);
+    await run.says(/resumes here[\s\S]*#\d+ tick/);
     const interrupted = await run.interrupt();
     expect(interrupted.code).toBe(130);
     expect(interrupted.err).toMatch(/tidemark run count-up --id c1 --workflows \S+agents\.ts/);

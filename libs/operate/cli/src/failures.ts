@@ -1,4 +1,4 @@
-/** Owns how a command's failure is told: one clear line and a code, a stack only for who asks for it. */
+/** Owns how a command's failure is printed: one clear line and a code, and a stack only on request. */
 
 import { ConfigError, FencedError, InvalidError, messageOf, TidemarkError } from '@tidemark/core';
 import { EXIT, exitCodeOf } from '@tidemark/host/exit-codes';
@@ -16,7 +16,7 @@ export class UsageError extends TidemarkError {
   }
 }
 
-/** Says what went wrong; returns the exit code. */
+/** Prints the failure; returns the exit code. */
 export function reportFailure(
   error: unknown,
   terminal: Terminal,
@@ -24,7 +24,7 @@ export function reportFailure(
 ): number {
   const code = error instanceof TidemarkError ? error.code : 'internal';
   const whole = withoutCredentials(error instanceof Error ? error.message || error.name : String(error));
-  // What was given stands in it, however long that is.
+  // The message quotes the input, however long that is.
   const said = whole.length <= FAILURE_MAX_CHARS ? whole : `${whole.slice(0, FAILURE_MAX_CHARS)}…`;
   const exitCode = error instanceof UsageError ? EXIT.usage : exitCodeOf(error);
   const hint = exitCode === EXIT.internal && env.TIDEMARK_DEBUG !== '1' ? ' (TIDEMARK_DEBUG=1 shows where)' : '';
@@ -34,7 +34,7 @@ export function reportFailure(
   return exitCode;
 }
 
-/** What is wrong with a definition may be a list; what a server or a library says after its first line is for who debugs. */
+/** Mistakes in a definition may be a list; a server's or a library's text after its first line is for debugging. */
 const linesFor = (error: unknown, lines: readonly string[]): readonly string[] =>
   error instanceof InvalidError || error instanceof ConfigError ? lines : lines.slice(0, 1);
 
@@ -45,7 +45,7 @@ function stackOf(error: unknown): string | undefined {
   return cause === undefined ? stack : `${stack}\nCaused by: ${cause}`;
 }
 
-/** A reporter of failures that are outlived: each kind once, so that a server that is away doesn't fill the screen. */
+/** A reporter of failures that are survived: each kind once, so that an unreachable server doesn't fill the screen. */
 export function outlivedReporter(terminal: Terminal): (where: string, error: unknown) => void {
   const seen = new Set<string>();
   return (where, error) => {
@@ -59,7 +59,7 @@ export function outlivedReporter(terminal: Terminal): (where: string, error: unk
   };
 }
 
-/** Nothing is kept in the folder: what to do about it. */
+/** The folder is empty: says what to do about it. */
 export const noState = (shown: string): ConfigError =>
   new ConfigError(
     'state-missing',

@@ -11,7 +11,7 @@ import { bytes } from './text/units.ts';
 export const readInput = async (given: string | undefined, session: Pick<Session, 'stdin' | 'cwd'>): Promise<Json> =>
   given === undefined ? {} : readJson('--input', given, session);
 
-/** Throws `InvalidError` (`input-unreadable`) and `LimitError` (`input-too-large`) that name where it came from, and as `parseJson` does. */
+/** Throws `InvalidError` (`input-unreadable`) and `LimitError` (`input-too-large`) that name the source, and as `parseJson` does. */
 export async function readJson(
   option: string,
   given: string,
@@ -45,7 +45,7 @@ async function readAll(source: AsyncIterable<Uint8Array | string>, from: string)
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Whatever is wrong with what was given is refused, and nothing of it changed. */
+/** Refuses faulty input, and never changes any of it. */
 function parse(given: Uint8Array, from: string): Json {
   let text: string;
   try {

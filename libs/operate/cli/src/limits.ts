@@ -1,58 +1,58 @@
 /** Owns every limit of the command line: name, unit, default. */
 
-/** Workflows that `ls` shows where no `--limit` is given, and the most that can be asked for. */
+/** Workflows that `ls` shows by default, and at most. */
 export const LIST_DEFAULT_COUNT = 20;
 export const LIST_MAX_COUNT = 10_000;
 /** Things in one page of a list that is read page by page. */
 export const PAGE_COUNT = 200;
-/** Hand-overs between phases in one answer: the API gives no more. */
+/** Hand-overs between phases in one answer: the API returns no more. */
 export const HANDOVERS_PAGE_COUNT = 100;
 /** Pending tasks that `show` lists without `--tasks`, and reads at most. */
 export const TASKS_SHOWN_COUNT = 12;
 export const TASKS_READ_MAX = 10_000;
 /** Events of one workflow, other than checkpoints and effects, that are read at most. */
 export const EVENTS_READ_MAX = 10_000;
-/** Rejected records that `doctor` looks at to count their reasons. */
+/** Rejected records that `doctor` reads to count their reasons. */
 export const REJECTED_READ_COUNT = 1_000;
 
 /** Open workflows, and newest of any status, that are followed at once. */
 export const FOLLOW_OPEN_MAX = 1_000;
 export const FOLLOW_NEWEST_COUNT = 200;
-/** Changes that come within so many milliseconds of each other are told together. */
+/** Milliseconds within which changes are reported together. */
 export const FOLLOW_GATHER_MS = 50;
-/** How often all workflows are listed again while nothing comes, in milliseconds. */
+/** Period at which all workflows are listed again while nothing comes, in milliseconds. */
 export const FOLLOW_PERIOD_MS = 2_000;
-/** Workflows of which is remembered what was told, before all are listed again and those forgotten that have ended long ago. */
+/** Workflows whose reported state is remembered, before all are listed again and those that ended long ago are forgotten. */
 export const FOLLOW_REPORTED_MAX_COUNT = 10_000;
-/** Tries to read what happened to one of many workflows, before the others are told of. */
+/** Attempts to read what happened to one of many workflows, before the others are reported. */
 export const FOLLOW_TRIES_MAX_COUNT = 3;
-/** How often it is looked whether an undo waits for a person, in milliseconds. */
+/** Poll interval for an undo that waits for a person, in milliseconds. */
 export const UNDO_POLL_MS = 500;
-/** How often it is looked whether somebody holds a folder by now, in milliseconds. */
+/** Poll interval for a holder of a folder, in milliseconds. */
 export const HOLDER_POLL_MS = 250;
-/** Workflows that moved, or checkpoints of one, within one look, from which on people are told their number instead. */
+/** Moved workflows, or checkpoints of one, in one read, from which on people see their number instead. */
 export const CROWD_MIN_COUNT = 25;
-/** Workflows that wait for a person and are named when `dev` begins. */
+/** Waiting workflows that `dev` names at its start. */
 export const PARKED_SHOWN_COUNT = 10;
 
-/** A workflow that was started a moment ago may not be in the rows yet: how long, in milliseconds, it is waited for. */
+/** How long, in milliseconds, a workflow that has just started is waited for, since rows may not have it yet. */
 export const UNKNOWN_GRACE_MS = 2_000;
 
-/** Workflows that `dev` and `run` run at once where nothing else is said, and the most that can be asked for. */
+/** Workflows that `dev` and `run` run at once: by default, and at most. */
 export const CONCURRENCY_DEFAULT_COUNT = 100;
 export const CONCURRENCY_MAX_COUNT = 10_000;
 /** Time, in milliseconds, that steps under way have after Ctrl-C. */
 export const DRAIN_MS = 5_000;
 /** Longest wait, in milliseconds, for rows to hold all of the log when a folder is opened. */
 export const CATCH_UP_MAX_MS = 120_000;
-/** How long, in milliseconds, a folder that a short-lived command holds is waited for. */
+/** How long, in milliseconds, a command waits for a folder that another short-lived one holds. */
 export const FOLDER_WAIT_MS = 5_000;
-/** Pause between two tries or looks while waiting for something that gives no sign, in milliseconds. */
+/** Pause between two attempts or polls while waiting for something that gives no sign, in milliseconds. */
 export const RETRY_PAUSE_MS = 50;
-/** After this many milliseconds without a sign of life, people are told what may be missing. */
+/** Milliseconds without a sign of life after which people are told what may be missing. */
 export const STALL_NOTICE_MS = 5_000;
 
-/** Largest file of contexts, in bytes, and the most that are in it. */
+/** Largest file of contexts, in bytes, and most contexts in it. */
 export const CONTEXTS_MAX_BYTES = 1_048_576;
 export const CONTEXTS_MAX_COUNT = 100;
 /** How long a command waits for another that changes them, which may wait for an issuer; milliseconds. */
@@ -61,16 +61,16 @@ export const CONTEXTS_WAIT_MS = 30_000;
 export const CONTEXT_NAME = /^[\w.-]{1,100}$/;
 /** Largest credential, in bytes. */
 export const CREDENTIAL_MAX_BYTES = 16_384;
-/** How long, in milliseconds, whoever holds a folder may take to say who it is. */
+/** How long, in milliseconds, the holder of a folder may take to identify itself. */
 export const HOLDER_ANSWER_MS = 5_000;
 /** How long, in milliseconds, an issuer of tokens may take to answer. */
 export const ISSUER_ANSWER_MS = 10_000;
-/** A token that is no longer good than this, in milliseconds, is renewed before it is shown. */
+/** A token that expires sooner than this, in milliseconds, is renewed before it is used. */
 export const TOKEN_SPARE_MS = 30_000;
 /** How long, in milliseconds, a person may take to log in. */
 export const LOGIN_MAX_MS = 600_000;
 
-/** Longest path, in bytes, that a socket can have on every system. */
+/** Longest path, in bytes, of a socket on every system. */
 export const SOCKET_PATH_MAX_BYTES = 100;
 
 /** Largest input of a workflow, in bytes, that is read from a file or standard input. */
@@ -79,11 +79,11 @@ export const INPUT_MAX_BYTES = 16_777_216;
 export const PROBE_TIMEOUT_MS = 5_000;
 /** Events behind the log from which `doctor` warns. */
 export const LAG_WARN_COUNT = 10_000;
-/** Newest workflows whose histories `doctor` looks at for its advice; and events and checkpoints of each, the newest. */
+/** Newest workflows whose histories `doctor` reads for its advice; and newest events and checkpoints of each. */
 export const RECENT_WORKFLOWS_COUNT = 10;
 export const RECENT_EVENTS_COUNT = 500;
 export const RECENT_CHECKPOINTS_COUNT = 50;
-/** Steps of a name from which on their times are judged; and what a commit takes, in milliseconds, below which it is cheap whatever the step. */
+/** Steps of a name from which on their times are judged; and milliseconds below which a commit is cheap whatever the step. */
 export const STEPS_JUDGED_MIN_COUNT = 10;
 export const COMMIT_COST_MIN_MS = 5;
 /** Size of a belief that grows, in bytes, from which on `doctor` says so. */
@@ -96,13 +96,13 @@ export const LATENCY_WARN_MS = 50;
 export const DISK_WARN_BYTES = 2_147_483_648;
 export const DISK_FAIL_BYTES = 134_217_728;
 
-/** Ids that a preflight reads at once, and workflows that it loads at once: what it holds doesn't follow their number. */
+/** Ids that a preflight reads at once, and workflows that it loads at once: its memory doesn't follow their number. */
 export const PREFLIGHT_IDS_PAGE_COUNT = 1_000;
 export const PREFLIGHT_STREAMS_PAGE_COUNT = 25;
 
 /** Fragments of a past state that are shown, the newest; all of them are in the JSON. */
 export const FRAGMENTS_SHOWN_COUNT = 10;
-/** Rows that a check names to people, of those that are not as the log makes them; programs get all. */
+/** Differing rows that a check names to people; programs get all. */
 export const DIFFERENCES_MAX_COUNT = 1_000;
 
 /** Spans of one name below the same parent that `trace show` lists one by one. */
@@ -112,23 +112,23 @@ export const TRACE_PICTURE_COLUMNS = 40;
 export const TRACE_NAME_COLUMNS = 48;
 /** Keys or tenants that one command lists at most. */
 export const ACCESS_LIST_MAX_COUNT = 10_000;
-/** Entries of the audit that one command shows, by default and at most. */
+/** Entries of the audit that one command shows: by default, and at most. */
 export const AUDIT_SHOWN_COUNT = 50;
 export const AUDIT_SHOWN_MAX_COUNT = 10_000;
 
-/** How often a job that is watched, and the fleet on a terminal, is looked at, in milliseconds. */
+/** Poll interval for a watched job, and for the fleet on a terminal, in milliseconds. */
 export const JOB_POLL_MS = 500;
 export const FLEET_POLL_MS = 1_000;
 /** Longest text of a filter or a name on the command line, in characters. */
 export const NAME_MAX_CHARS = 200;
 /** Lines that a live view keeps to show. */
 export const LIVE_LINES_MAX_COUNT = 500;
-/** The end of what a model says that a live view keeps to show, in characters. */
+/** Last characters of a model's words that a live view keeps to show. */
 export const LIVE_SAID_MAX_CHARS = 2_000;
 /** Longest text of a failure, in characters. */
 export const FAILURE_MAX_CHARS = 10_000;
-/** Longest time that a check of a stage may be given, in milliseconds: timers hold no more than 24 days. */
+/** Longest time-out of a stage's check, in milliseconds: timers hold no more than 24 days. */
 export const CHECK_TIMEOUT_MAX_MS = 24 * 3_600_000;
-/** How long, in milliseconds, `migrate --wait` waits where no time is given, and the pause between two attempts. */
+/** How long, in milliseconds, `migrate --wait` waits by default, and the pause between two attempts. */
 export const MIGRATE_WAIT_MS = 300_000;
 export const MIGRATE_AGAIN_MS = 1_000;

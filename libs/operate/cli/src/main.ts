@@ -1,4 +1,4 @@
-/** The `tidemark` command: gives the program its surroundings and exits with its code. No logic of its own. */
+/** The `tidemark` command: gives the program its environment and exits with its code. No logic of its own. */
 
 import { runCli } from './program/program.ts';
 import { calledIn } from './session.ts';
@@ -16,6 +16,6 @@ const cwd = calledIn(env, process.cwd());
 if (cwd !== process.cwd()) process.chdir(cwd);
 const terminal = new Terminal({ stdout, stderr, env, json: args.includes('--json') });
 const code = await runCli(args, { terminal, env, cwd, stdin });
-// Users' modules may keep the process alive (pools, servers), so it doesn't wait for them; what was written goes out first.
+// Users' modules may keep the process alive (pools, servers), so it doesn't wait for them; its output is flushed first.
 await Promise.all([stdout, stderr].map((stream) => new Promise<void>((resolve) => stream.write('', () => resolve()))));
 process.exit(code);

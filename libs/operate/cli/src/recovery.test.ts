@@ -13,7 +13,7 @@ describe('a workflow that waits for a person', () => {
     const { folder, here } = await cliFolder(context);
     const journal = path.join(folder, 'journal');
     const ran = await here('run', 'trip', '--id', 't1', '--input', JSON.stringify({ journal }), '--workflows', AGENTS);
-    expect([ran.code, ran.err]).toEqual([1, expect.stringContaining('tidemark show t1 tells why, and how to answer')]);
+    expect([ran.code, ran.err]).toEqual([1, expect.stringContaining('tidemark show t1 says why, and how to answer')]);
 
     let release = await hold({ cwd: folder, modules: [AGENTS], runs: false });
     const shown = (await here('show', 't1')).out;
@@ -69,13 +69,13 @@ describe('a workflow that waits for a person', () => {
     expect([undone.code, undone.err]).toEqual([
       1,
       expect.stringMatching(
-        /t1 was compensated \(asked: .*\): 1 compensated, 1 left as it is; tidemark show 't1~undo' tells/,
+        /t1 was compensated \(asked: .*\): 1 compensated, 1 left as it is; tidemark show 't1~undo' says/,
       ),
     ]);
     expect(await readFile(journal, 'utf8')).toBe('booked\ncancelled 7\n');
     release = await hold({ cwd: folder });
     expect((await here('show', 't1')).out).toMatch(
-      /^Compensated\n {2}asked: .*\n {2}1 compensated, 1 left as it is; tidemark show 't1~undo' tells what was/m,
+      /^Compensated\n {2}asked: .*\n {2}1 compensated, 1 left as it is; tidemark show 't1~undo' says what was/m,
     );
     const ended = await here('reject', 't1', ...WHO);
     expect([ended.code, ended.err]).toEqual([65, expect.stringContaining('Workflow t1 has ended: it is compensated')]);
@@ -139,7 +139,7 @@ describe('beside a process that holds the folder', () => {
     await here('run', 'count-up', '--id', 'c1', '--input', slow, '--detach');
     await dev.says(/c1 +started/);
     const plan = await here('recover', 'c1', '--dry-run');
-    expect(plan.out).toMatch(/goes on with task 0\.0 \(tick\)/);
+    expect(plan.out).toMatch(/continues with task 0\.0 \(tick\)/);
     const revoked = await here('recover', 'c1');
     expect(revoked.err).toMatch(/^c1 is held by worker-\S+ \(epoch 1\); its lease is taken away now\.$/m);
     expect(revoked.out).toMatch(

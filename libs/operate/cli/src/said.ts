@@ -1,4 +1,4 @@
-/** Owns what a command that runs has written so far, in tests, and waiting until it says something. */
+/** Owns the output so far of a running command, in tests, and waiting for a text in it. */
 
 import { channel } from 'node:diagnostics_channel';
 
@@ -33,14 +33,14 @@ export class Said {
     this.#onNews?.();
   }
 
-  /** It says nothing more. */
+  /** It prints nothing more. */
   end(code: number | null): void {
     this.#ended = `ended with ${code}`;
     outputs.publish({ source: this.#source, text: this.#ended });
     this.#onNews?.();
   }
 
-  /** Resolves once what was written, on either stream, fits. */
+  /** Resolves once the output, on either stream, fits. */
   async says(pattern: RegExp): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const explain = (why: string): Error =>

@@ -1,4 +1,4 @@
-/** Owns what a command is given of its surroundings, and Ctrl-C: once asks to end in order, twice ends at once. */
+/** Owns a command's environment, and Ctrl-C: the first one asks it to end in order, the second ends it at once. */
 
 import path from 'node:path';
 import type { ReadStream } from 'node:tty';
@@ -10,18 +10,18 @@ export interface Session {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly stdin: AsyncIterable<Uint8Array | string> & Keys;
-  /** Where SIGINT and SIGTERM come from; absent: this process. */
+  /** Source of SIGINT and SIGTERM; absent: this process. */
   readonly signals?: Signals;
 }
 
 export type Signals = Pick<NodeJS.EventEmitter, 'on' | 'off'>;
 
-/** A terminal's keyboard; nothing of it where there is none. */
+/** A terminal's keyboard; absent where there is none. */
 export type Keys = Partial<Pick<ReadStream, 'isTTY' | 'setRawMode' | 'on' | 'off' | 'resume' | 'pause'>>;
 
 /**
- * The folder that the user ran the command in. `npm run` runs its script in the repository's folder instead, and says where
- * it was called; whoever is started from within another script isn't meant by that.
+ * The folder in which the user ran the command. `npm run` runs its script in the repository's folder instead, and says where it was called;
+ * a process that another script starts ignores that.
  */
 export function calledIn(env: Session['env'], cwd: string): string {
   const { INIT_CWD: called, npm_lifecycle_event: script, npm_package_json: manifest } = env;
@@ -32,11 +32,11 @@ export function calledIn(env: Session['env'], cwd: string): string {
 export interface Interruption {
   /** Aborts at the first SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
-  /** Lets signals do what they do by default again. */
+  /** Restores the default handling of signals. */
   release(): void;
 }
 
-/** Takes SIGINT and SIGTERM; a second SIGINT ends the process at once with 130. */
+/** Handles SIGINT and SIGTERM; a second SIGINT ends the process at once with 130. */
 export function takeInterrupts({ signals = process }: Pick<Session, 'signals'>): Interruption {
   const asked = new AbortController();
   const onSignal = (): void => {

@@ -53,7 +53,7 @@ export class SpawnedCli {
     return this.#said.says(pattern);
   }
 
-  /** Nothing of it runs on: the system takes the process away at once. */
+  /** Nothing of it survives: the system removes the process at once. */
   async kill(): Promise<Ended> {
     this.process.kill('SIGKILL');
     return this.#ended;
@@ -77,11 +77,11 @@ export async function cliFolder(context: TestEnd, env: Readonly<Record<string, s
   };
   return {
     folder,
-    /** Starts it and goes on. */
+    /** Starts it without waiting. */
     start,
     /** Runs it to its end. */
     call: (...args: string[]): Promise<Ended> => start(...args).ended(),
-    /** The same two in this process, which is quicker: where a process of its own is not the point. */
+    /** The same two in this process, which is quicker, where a process of its own is not the point. */
     begin(...args: string[]): CalledCli {
       const cli = new CalledCli(args, { cwd: folder, env });
       begun.push(cli);

@@ -1,6 +1,6 @@
 /**
- * Owns what is written where: results on standard output, everything said along the way on standard error. With `--json`
- * standard output holds JSON alone, and what is meant for people is left out. No colours where nobody would see them.
+ * Owns what is written where: results on standard output, all other messages on standard error. With `--json` standard output holds JSON
+ * alone, and messages for people are left out. No colours where nobody would see them.
  */
 
 import type { WriteStream } from 'node:tty';
@@ -19,7 +19,7 @@ const CODES: Readonly<Record<Colour, readonly [number, number]>> = {
   cyan: [36, 39],
 };
 
-/** Of the shapes of operations, as their addresses begin. */
+/** Version of the operations' shapes, as their addresses begin. */
 const API_VERSION = 'v1';
 
 export interface TerminalOptions {
@@ -37,7 +37,7 @@ export class Terminal {
   readonly width: number | undefined;
   /** Standard output where a whole screen may be drawn on it. */
   readonly canvas: Stream | undefined;
-  /** Paints what goes to standard output, and to standard error. */
+  /** Colours for standard output, and for standard error. */
   readonly paint: Painter;
   readonly paintNote: Painter;
   readonly #stdout: Stream;
@@ -71,7 +71,7 @@ export class Terminal {
     for (const text of all) this.line(text);
   }
 
-  /** The result, for programs: one document, of an operation its own shape; with the version of these. */
+  /** The result, for programs: one document; an operation's has its own shape, others have the version of these. */
   answer(body: object): void {
     if (this.json) this.#stdout.write(`${JSON.stringify({ api_version: API_VERSION, ...body }, undefined, 2)}\n`);
   }
@@ -81,7 +81,7 @@ export class Terminal {
     if (this.json) this.#stdout.write(`${JSON.stringify({ api_version: API_VERSION, ...body })}\n`);
   }
 
-  /** Something to know along the way, for people. */
+  /** A message along the way, for people. */
   note(text: string): void {
     if (this.json) return;
     this.#clearStatus();
@@ -93,7 +93,7 @@ export class Terminal {
     this.note(`${this.paintNote('yellow', 'warning:')} ${text}`);
   }
 
-  /** The command's failure: one line, in the form that was asked for. */
+  /** The command's failure: one line, in the requested form. */
   failure(code: string, message: string, stack: string | undefined): void {
     this.status('');
     if (this.json) this.#stderr.write(`${JSON.stringify({ error: { code, message, ...(stack && { stack }) } })}\n`);

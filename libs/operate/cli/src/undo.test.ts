@@ -16,7 +16,7 @@ describe('a workflow whose undo waits for a person', () => {
     const journal = path.join(folder, 'journal');
     const cruise = ['run', 'cruise', '--id', 'c1', '--workflows', AGENTS, ...AT];
     const stuck = expect.stringMatching(
-      /^Answer c1~undo with one of these:\n {2}tidemark approve 'c1~undo' --state 'my state' --as retry [\s\S]*error: c1 is being compensated, and its undo c1~undo waits for a person \(compensation-stuck: .*the ferry office is shut.*\); tidemark show 'c1~undo' --state 'my state' tells more\.$/m,
+      /^Answer c1~undo with one of these:\n {2}tidemark approve 'c1~undo' --state 'my state' --as retry [\s\S]*error: c1 is being compensated, and its undo c1~undo waits for a person \(compensation-stuck: .*the ferry office is shut.*\); tidemark show 'c1~undo' --state 'my state' shows more\.$/m,
     );
 
     const ran = await here(...cruise, '--input', JSON.stringify({ journal }));
@@ -48,7 +48,7 @@ describe('a workflow whose undo waits for a person', () => {
     await release();
     const dev = begin('dev', '--workflows', AGENTS, ...AT);
     await dev.says(
-      /waits +c1~undo for a person \(compensation-stuck\): tidemark show 'c1~undo' --state 'my state' tells how/,
+      /waits +c1~undo for a person \(compensation-stuck\): tidemark show 'c1~undo' --state 'my state' says how/,
     );
     const done = await here('approve', 'c1~undo', '--as', 'done', '--response', 'null', ...WHO, ...AT);
     expect([done.code, done.err]).toEqual([0, '']);
@@ -79,7 +79,7 @@ describe('a workflow of which nothing can be compensated', () => {
     const parked = await here(...transfer('f1'));
     expect([parked.code, parked.err]).toEqual([
       1,
-      expect.stringContaining("f1 waits for a person (effect-unknown); tidemark show f1 --state 'my state' tells why"),
+      expect.stringContaining("f1 waits for a person (effect-unknown); tidemark show f1 --state 'my state' says why"),
     ]);
     expect(parked.err.match(/waits for a person/g)).toHaveLength(1);
     expect(parked.err).not.toContain('warning');
@@ -90,7 +90,7 @@ describe('a workflow of which nothing can be compensated', () => {
     expect([ended.code, ended.err]).toEqual([
       1,
       expect.stringMatching(
-        /f1 ended with nothing compensated \(asked: .*\): 0 compensated, 1 left as it is; tidemark show 'f1~undo' --state 'my state' tells what was\.$/m,
+        /f1 ended with nothing compensated \(asked: .*\): 0 compensated, 1 left as it is; tidemark show 'f1~undo' --state 'my state' says what was\.$/m,
       ),
     ]);
     expect((await here('show', 'f1', ...AT)).out).toMatch(/^Ended, nothing compensated$/m);

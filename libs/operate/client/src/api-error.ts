@@ -1,14 +1,14 @@
-/** Owns the failure that a server told of, or that kept it from being reached. */
+/** Owns the failure that a server reported, or that kept the client from reaching it. */
 
 export class TidemarkApiError extends Error {
   override readonly name = 'TidemarkApiError';
-  /** Of the answer; 0: there was none. */
+  /** Status of the answer; 0: there was none. */
   readonly status: number;
   /** Stable: `workflow-unknown`, `right-missing`, …; `unreachable` where there was no answer. */
   readonly code: string;
-  /** When to come again, in milliseconds, where the server said so. */
+  /** Milliseconds after which to retry, where the server said so. */
   readonly retryAfterMs: number | undefined;
-  /** Version of the server that answered; undefined: nobody did, or it doesn't say. */
+  /** Version of the server that answered; undefined: none answered, or it doesn't say. */
   readonly serverVersion: string | undefined;
   readonly fields: readonly { readonly field: string; readonly problem: string }[];
 
@@ -28,7 +28,7 @@ export class TidemarkApiError extends Error {
     this.fields = (reported.fields ?? []) as TidemarkApiError['fields'];
   }
 
-  /** The same request may do later. */
+  /** Whether the same request may succeed later. */
   get canRetry(): boolean {
     return this.status === 0 || this.status === 429 || this.status === 503;
   }

@@ -12,7 +12,7 @@ export type StartOptions = Omit<NonNullable<Input<'POST /v1/workflows'>['body']>
   readonly traceparent?: string | undefined;
 };
 
-/** Nothing is asked before the first call. */
+/** Sends nothing before the first call. */
 export const connect = (options: ConnectOptions): Client => new Client(options);
 
 export class Client {
@@ -22,12 +22,12 @@ export class Client {
     this.#wire = new Wire(options);
   }
 
-  /** Any endpoint by its method and path. Throws `TidemarkApiError`. */
+  /** Calls any endpoint by its method and path. Throws `TidemarkApiError`. */
   ask<E extends Endpoint>(endpoint: E, input: Input<E>, options?: AskOptions): Promise<Answer<E>> {
     return this.#wire.ask(endpoint, input, options);
   }
 
-  /** Starts a workflow, or answers the run that has this id. Without an id it gets one here, so that a lost try can be made again. */
+  /** Starts a workflow, or returns the run that has this id. Without an id the client draws one, so that it can repeat a lost attempt. */
   async start(definition: string, input: unknown, options: StartOptions = {}): Promise<Run> {
     const { traceparent, ...how } = options;
     const body = { ...how, definition, input, id: how.id ?? crypto.randomUUID() };
@@ -36,23 +36,23 @@ export class Client {
     return new Run(this.#wire, started.workflow, { created: started.created, sameInput: started.same_input });
   }
 
-  /** A run by its id; whether it exists shows when it is asked. */
+  /** A handle of a run by its id; only a request shows whether it exists. */
   run(id: string): Run {
     return new Run(this.#wire, id);
   }
 
-  /** What lists show, as it changes; read the list first, and again when `onLost` tells of a lost connection. */
+  /** Follows what lists show, as it changes. Read the list first, and again when `onLost` reports a lost connection. */
   changes(options: FollowOptions & { readonly tenant?: string } = {}): AsyncGenerator<EventOf<'GET /v1/events'>> {
     const { tenant, ...how } = options;
     return follow(this.#wire, 'GET /v1/events', { query: { tenant } }, how);
   }
 
-  /** One page. */
+  /** Reads one page. */
   list(query: Input<'GET /v1/workflows'>['query'] = {}): Promise<Answer<'GET /v1/workflows'>> {
     return this.#wire.ask('GET /v1/workflows', { query });
   }
 
-  /** All that fit, newest first, page by page as they are read. */
+  /** Yields all that fit, newest first, and reads page by page. */
   async *all(
     query: Input<'GET /v1/workflows'>['query'] = {},
   ): AsyncGenerator<Answer<'GET /v1/workflows'>['workflows'][number]> {

@@ -1,4 +1,7 @@
-/** Owns the client's types: each endpoint by its method and path. The tables are made from the server's declarations; nothing of the server is needed for them. */
+/**
+ * Owns the client's types: each endpoint by its method and path. The tables are generated from the server's declarations, so the client
+ * needs nothing of the server.
+ */
 
 import type { Endpoints, Streams } from './api/table.ts';
 
@@ -10,5 +13,5 @@ export type Answer<E extends Endpoint> = Endpoints[E]['answer'];
 /** `GET /v1/workflows/{workflow}/events`. */
 export type StreamEndpoint = keyof Streams;
 export type FollowInput<E extends StreamEndpoint> = Streams[E]['input'];
-/** What is told: `{ name, data }`, by the name of the event. */
+/** An event: `{ name, data }`, by the name of the event. */
 export type EventOf<E extends StreamEndpoint> = Streams[E]['event'];

@@ -1,4 +1,4 @@
-/** Owns reading server-sent events off an answer's body. Pure but for the stream it is given. */
+/** Owns reading server-sent events off an answer's body. Pure but for the given stream. */
 
 export interface ReadEvent {
   readonly name: string;
@@ -7,7 +7,7 @@ export interface ReadEvent {
   readonly id: string | undefined;
 }
 
-/** Events as they come; those cut off at the end are left out. */
+/** Yields events as they come; drops one that is cut off at the end. */
 export async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<ReadEvent> {
   const decoder = new TextDecoder();
   const reader = body.getReader();
@@ -24,7 +24,7 @@ export async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerato
       }
     }
   } finally {
-    // Whoever stops reading lets go of the connection.
+    // A reader that stops closes the connection.
     await reader.cancel().catch(() => {});
   }
 }

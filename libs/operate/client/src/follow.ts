@@ -1,6 +1,6 @@
 /**
- * Owns following: one stream over as many connections as it takes. Where it goes on is what was read last, so that no event is missed and
- * none comes twice, however often the connection or the server is lost.
+ * Owns following: one stream over as many connections as it takes. Each connection resumes after the last event read, so that no event is
+ * missed and none comes twice, however often the connection or the server is lost.
  */
 
 import { TidemarkApiError } from './api-error.ts';
@@ -11,11 +11,11 @@ import { pause, type Wire } from './wire.ts';
 
 export interface FollowOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Told of every connection that was lost; it is made again all the same. */
+  /** Called for every lost connection; the stream reconnects in any case. */
   readonly onLost?: ((error: unknown) => void) | undefined;
 }
 
-/** What ends a connection that was let in: the next one is judged by itself, with another token where there is one. */
+/** Refusals that end a connection which had been accepted. The next one is judged by itself, with another token where there is one. */
 const JUDGED_ANEW: ReadonlySet<string> = new Set(['credentials-expired', 'rights-changed']);
 
 interface Asked {
@@ -23,7 +23,10 @@ interface Asked {
   readonly query?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Events by name; ends when the server says that nothing more will come, or the signal aborts. Throws `TidemarkApiError` for what no repetition helps. */
+/**
+ * Yields events by name; ends when the server says that no more will come, or the signal aborts. Throws `TidemarkApiError` for what no
+ * retry helps.
+ */
 export async function* follow<E extends StreamEndpoint>(
   wire: Wire,
   endpoint: E,
@@ -34,7 +37,7 @@ export async function* follow<E extends StreamEndpoint>(
   let lastId: string | undefined;
   const isOver = (): boolean => signal?.aborted === true;
   for (let failures = 0; !isOver(); ) {
-    // A server that stops, or ends what has lasted long, ends it in good order: what comes meanwhile is missed all the same.
+    // A server that stops, or closes a long connection, ends it in order; events that come meanwhile are missed all the same.
     let lost: unknown = new Error('The stream ended.');
     try {
       const response = await wire.connect(address, lastId, signal);

@@ -1,4 +1,4 @@
-/** The door of the library. */
+/** Entry point of the library. */
 
 export type { Effect } from './api/history.ts';
 export type { Checkpoint, Event, Question, Task, Workflow } from './api/shapes.ts';

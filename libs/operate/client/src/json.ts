@@ -1,3 +1,3 @@
-/** Owns what JSON can hold, as answers have it. */
+/** Owns the values of JSON, as answers have them. */
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };

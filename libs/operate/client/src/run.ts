@@ -18,7 +18,7 @@ export class Run {
   readonly id: string;
   /** True when the call that made this handle started the run. */
   readonly created: boolean;
-  /** False: it was there before, with another input than the one given now. */
+  /** False: the id existed, with another input than the one given now. */
   readonly sameInput: boolean;
   readonly #wire: Wire;
 
@@ -33,20 +33,20 @@ export class Run {
     return { workflow: this.id };
   }
 
-  /** `content: false`: without what it holds, for polling; it is not written down as a read. */
+  /** `content: false`: without its content, for polling; the audit does not record it as a read. */
   get({ content = true, ...options }: AskOptions & { readonly content?: boolean } = {}): Promise<Answer<`GET ${One}`>> {
     const query = content ? {} : { content: 'false' as const };
     return this.#wire.ask('GET /v1/workflows/{workflow}', { params: this.#params, query }, options);
   }
 
-  /** How it stands with its end, at once. */
+  /** Its state and outcome, at once. */
   outcome(options?: AskOptions): Promise<Answer<`GET ${One}/result`>> {
     return this.#wire.ask('GET /v1/workflows/{workflow}/result', { params: this.#params }, options);
   }
 
   /**
-   * The output, once it has ended. Throws `TidemarkApiError` (`workflow-failed`, `workflow-compensated`, `workflow-parked`: it waits for a
-   * person), and the signal's reason when that aborts first.
+   * Returns the output, once it has ended. Throws `TidemarkApiError` (`workflow-failed`, `workflow-compensated`, `workflow-parked`: it
+   * waits for a person), and the signal's reason when that aborts first.
    */
   async result<Output = unknown>(options: AskOptions = {}): Promise<Output> {
     const query = { wait_ms: RESULT_WAIT_MS };
@@ -78,8 +78,8 @@ export class Run {
   }
 
   /**
-   * Its accepted events from position `from` on (1 when absent), each once and in order, over as many connections as it takes; ends when the
-   * workflow has ended. With `deltas` what models answer comes as well, as it comes.
+   * Yields its accepted events from position `from` on (1 when absent), each once and in order, over as many connections as it takes; ends
+   * when the workflow has ended. With `deltas` it also yields what models answer, as it comes.
    */
   events(
     options: FollowOptions & { readonly from?: number; readonly deltas?: boolean } = {},
@@ -89,7 +89,7 @@ export class Run {
     return follow(this.#wire, 'GET /v1/workflows/{workflow}/events', { params: this.#params, query }, how);
   }
 
-  /** Counts once for its key; without one it gets a key of its own, so that a try that was lost may be made again. */
+  /** Counts once for its key. Without one it gets a random key, so that the client can repeat a lost attempt. */
   signal(
     name: string,
     value?: unknown,
@@ -99,7 +99,7 @@ export class Run {
     return this.#wire.ask('POST /v1/workflows/{workflow}/signals', { params: this.#params, body }, REPEATABLE);
   }
 
-  /** One that names its question is tried again; another isn't, since by then a next question may be open, which it would answer. */
+  /** An answer that names its question is retried. Another isn't: a next question may be open by then, which it would answer. */
   decide(decision: Decision): Promise<Answer<`POST ${One}/decisions`>> {
     return this.#wire.ask(
       'POST /v1/workflows/{workflow}/decisions',
@@ -121,12 +121,12 @@ export class Run {
     return this.#wire.ask('POST /v1/workflows/{workflow}/pin', { params: this.#params, body }, REPEATABLE);
   }
 
-  /** No further task starts; what was done is undone where that is registered. Asked twice, it is done once. */
+  /** No further task starts; completed effects are compensated where a compensation is registered. A second request changes nothing. */
   cancel(why: string): Promise<Answer<`POST ${One}/cancel`>> {
     return this.#wire.ask('POST /v1/workflows/{workflow}/cancel', { params: this.#params, body: { why } }, REPEATABLE);
   }
 
-  /** Ends it at once; nothing is undone. */
+  /** Ends it at once, without compensation. */
   terminate(why: string): Promise<Answer<`POST ${One}/terminate`>> {
     return this.#wire.ask(
       'POST /v1/workflows/{workflow}/terminate',
@@ -143,12 +143,12 @@ export class Run {
     return this.#wire.ask('POST /v1/workflows/{workflow}/resume', { params: this.#params, body: { why } }, REPEATABLE);
   }
 
-  /** As it stood right after a checkpoint; 0 is its opening. */
+  /** Its state right after a checkpoint; 0 is its opening. */
   at(sequence: number): Promise<Answer<`GET ${One}/at/{sequence}`>> {
     return this.#wire.ask('GET /v1/workflows/{workflow}/at/{sequence}', { params: { ...this.#params, sequence } });
   }
 
-  /** A new workflow that goes on from a checkpoint. */
+  /** Starts a new workflow from a checkpoint. */
   async fork(request: Input<`POST ${One}/forks`>['body']): Promise<Run> {
     const body = { ...request, id: request.id ?? crypto.randomUUID() };
     const forked = await this.#wire.ask(

@@ -1,6 +1,6 @@
 /**
- * Owns one request over the wire: its address, its tries, and what its answer means. Runs in browsers as well: `fetch` and nothing of
- * Node. What may have been done already is sent again only where doing it twice is the same as once.
+ * Owns one request over the wire: its address, its attempts, and what its answer means. It runs in browsers as well: it uses `fetch` and
+ * nothing of Node. A request that may have been executed is repeated only where twice is the same as once.
  */
 
 import { TidemarkApiError } from './api-error.ts';
@@ -8,16 +8,16 @@ import type { Answer, Endpoint, Input } from './endpoints.ts';
 import { PAUSE_FIRST_MS, PAUSE_MAX_MS, TRIES_MAX_COUNT, TRY_TIMEOUT_MS } from './limits.ts';
 
 export interface WireOptions {
-  /** Where the API is: `http://127.0.0.1:7070`. */
+  /** Address of the API: `http://127.0.0.1:7070`. */
   readonly url: string;
   /**
-   * An API key or an OIDC token, or what gives the newest one. Absent: none is shown. A `TidemarkApiError` that it throws is dealt with as
-   * the server's own are; anything else, as if there were no answer.
+   * An API key or an OIDC token, or a function that returns the newest one. Absent: requests carry none. A `TidemarkApiError` from the
+   * function counts as the server's own; any other error as a missing answer.
    */
   readonly token?: string | (() => string | Promise<string>) | undefined;
   /** Another `fetch`, such as one with a proxy. */
   readonly fetch?: typeof fetch | undefined;
-  /** Tries of one request in all. */
+  /** Attempts of one request in all. */
   readonly tries?: number | undefined;
 }
 
@@ -29,7 +29,7 @@ interface Asked {
 
 export interface AskOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Doing it twice is the same as once; true for every GET. */
+  /** Twice is the same as once; true for every GET. */
   readonly isRepeatable?: boolean | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
@@ -55,7 +55,7 @@ export class Wire {
       } catch (error) {
         signal?.throwIfAborted();
         const failure = error instanceof TidemarkApiError ? error : unreachable(this.#options.url, error);
-        // A refusal for want of room came before anything was done.
+        // A refusal for want of capacity came before anything was done.
         const mayRetry = failure.canRetry && (isRepeatable || failure.status === 429);
         if (!mayRetry || attempt >= tries) throw failure;
         await pause(failure.retryAfterMs ?? Math.min(PAUSE_FIRST_MS * 2 ** (attempt - 1), PAUSE_MAX_MS), signal);
@@ -63,7 +63,7 @@ export class Wire {
     }
   }
 
-  /** A connection for a stream; `lastId`: what was read last. Throws as `send` does. */
+  /** Opens a connection for a stream; `lastId`: of the last event read. Throws as `send` does. */
   connect(address: string, lastId: string | undefined, signal: AbortSignal | undefined): Promise<Response> {
     const headers = { accept: 'text/event-stream', ...(lastId !== undefined && { 'last-event-id': lastId }) };
     return this.send('GET', address, { headers, signal, timeoutMs: null });
@@ -80,7 +80,7 @@ export class Wire {
     return url.href;
   }
 
-  /** One try. Throws `TidemarkApiError` for an answer that is a problem, and what `fetch` throws. */
+  /** One attempt. Throws `TidemarkApiError` for an answer that is a problem, and what `fetch` throws. */
   async send(
     method: string,
     address: string,
@@ -101,7 +101,7 @@ export class Wire {
       },
       ...(body !== undefined && { body }),
       ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
-      // Elsewhere nobody is told what is asked here: the address is what the caller named.
+      // A redirect is not followed, so that no other address than the configured one learns of the request.
       redirect: 'error',
     });
     if (response.ok) return response;
@@ -113,7 +113,7 @@ export interface SendOptions {
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Null: it may take for ever. */
+  /** Null: no limit. */
   readonly timeoutMs?: number | null;
 }
 
@@ -133,7 +133,7 @@ async function reported(response: Response): Promise<TidemarkApiError> {
 }
 
 const unreachable = (url: string, cause: unknown): TidemarkApiError => {
-  // Of `fetch failed` it is the cause that says why; where several addresses were tried, its code.
+  // The message is only `fetch failed`; its cause says why, and where several addresses were tried, the cause's code.
   const inner = cause instanceof TypeError ? (cause.cause as Partial<NodeJS.ErrnoException> | undefined) : undefined;
   const why = inner?.message || inner?.code || (cause instanceof Error ? cause.message : String(cause));
   return new TidemarkApiError(

@@ -12,7 +12,7 @@ import './styles/tree.css';
 import { App } from './shell/app.tsx';
 import { applyTheme } from './shell/theme.ts';
 
-/** Between two loads of the whole page because a part of it was gone, in milliseconds: another build has taken its place. */
+/** Least time between two reloads of the whole page for a missing part, in milliseconds: a new build has replaced it. */
 const RELOAD_PERIOD_MS = 30_000;
 
 window.addEventListener('vite:preloadError', (event) => {

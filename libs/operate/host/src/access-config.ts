@@ -1,6 +1,6 @@
 /**
- * Owns the settings of who is let in over HTTP and where it is served: their names in the environment, defaults and checks. Where nobody
- * has to say who they are, nobody else's machine may ask.
+ * Owns the settings of who is let in over HTTP and where it is served: their names in the environment, defaults and checks. A server
+ * without credentials must be reachable from its own machine alone.
  */
 
 import { callersTenant, type OidcOptions, TOKEN_ALGORITHMS } from '@tidemark/access';
@@ -26,49 +26,49 @@ const range = z
 const settings = {
   /** Where the API and the console are served. */
   TIDEMARK_API_HOST: z.string().min(1).default('127.0.0.1'),
-  /** Empty: 7070. 0: any that is free. Where it is taken a coordinator ends: callers would show their keys to whoever has it. */
+  /** Empty: 7070. 0: any free port. A coordinator whose port is taken exits: callers would show their keys to the process that has it. */
   TIDEMARK_API_PORT: z.union([z.literal(''), z.coerce.number().int().min(0).max(65_535)]).default(''),
-  /** Names by which it is reached, without port, separated by commas; empty: any. */
+  /** Names of the server, without port, separated by commas; empty: any. */
   TIDEMARK_API_HOSTS: words.default([]),
-  /** Addresses and ranges of proxies whose X-Forwarded-For is believed, separated by commas; empty: nobody's is. */
+  /** Addresses and ranges of proxies whose X-Forwarded-For is trusted, separated by commas; empty: none. */
   TIDEMARK_API_TRUSTED_PROXIES: words.pipe(z.array(range)).default([]),
-  /** `required`: nobody is let in without a certificate of TIDEMARK_API_TLS_CA. Needs that and the API's own certificate. */
+  /** `required`: every caller needs a certificate of TIDEMARK_API_TLS_CA. Needs that and the API's own certificate. */
   TIDEMARK_API_CLIENT_CERTIFICATES: z.enum(['off', 'required']).default('off'),
-  /** `off`: everybody is an administrator; on this machine alone. */
+  /** `off`: every caller is an administrator; on this machine alone. */
   TIDEMARK_AUTH: onOff.default('on'),
   /** API keys are accepted. */
   TIDEMARK_AUTH_KEYS: onOff.default('on'),
-  /** Tokens of this issuer are accepted, exactly as they name it. */
+  /** Tokens of this issuer are accepted; written exactly as tokens name it. */
   TIDEMARK_AUTH_OIDC_ISSUER: z.string().default(''),
   TIDEMARK_AUTH_OIDC_AUDIENCE: z.string().default(''),
-  /** Where its keys are, for an issuer without a discovery document. */
+  /** Address of its keys, for an issuer without a discovery document. */
   TIDEMARK_AUTH_OIDC_JWKS_URL: z.string().default(''),
   TIDEMARK_AUTH_OIDC_ALGORITHMS: words.pipe(z.array(z.enum(TOKEN_ALGORITHMS))).default([]),
-  /** The claim that names the tenant; or the tenant that everybody is of. */
+  /** The claim that names the tenant; or the tenant of every caller. */
   TIDEMARK_AUTH_OIDC_TENANT_CLAIM: z.string().min(1).default('tenant'),
   TIDEMARK_AUTH_OIDC_TENANT: z.string().default(''),
-  /** What that claim says of those who may see all tenants; empty: nobody may. */
+  /** The claim's value for callers who may see all tenants; empty: none may. */
   TIDEMARK_AUTH_OIDC_ALL_TENANTS: z.string().default(''),
   TIDEMARK_AUTH_OIDC_ROLES_CLAIM: z.string().min(1).default('roles'),
-  /** `engineers=operator,leads=approver`; empty: roles are called as ours. */
+  /** `engineers=operator,leads=approver`; empty: roles have our names. */
   TIDEMARK_AUTH_OIDC_ROLES: words
     .pipe(
       z.array(z.string().regex(new RegExp(`^.+=(${ROLES.join('|')})$`), `expected NAME=ROLE of ${ROLES.join(', ')}`)),
     )
     .default([]),
-  /** The claim by which tasks ask for a person, and the one with teams; empty: nobody is asked for by a team. */
+  /** The claim by which tasks ask a person, and the one with teams; empty: no team is asked. */
   TIDEMARK_AUTH_OIDC_USER_CLAIM: z.string().min(1).default('sub'),
   TIDEMARK_AUTH_OIDC_TEAMS_CLAIM: z.string().default(''),
 } as const;
 
 export interface ApiConfig {
   readonly host: string;
-  /** Null: the usual one. 0: any that is free. */
+  /** Null: the default. 0: any free port. */
   readonly port: number | null;
   readonly hosts: readonly string[];
   readonly trustedProxies: readonly string[];
   readonly clientCertificates: 'off' | 'required';
-  /** Null: everybody is let in, as an administrator. */
+  /** Null: every caller is let in, as an administrator. */
   readonly access: AccessConfig | null;
 }
 
@@ -110,7 +110,7 @@ export function apiConfigFromEnv(env: Readonly<Record<string, string | undefined
   };
 }
 
-/** Served in clear nobody could show a certificate, and by the system's authorities anybody's would do: neither is what was asked for. */
+/** Without TLS nobody could show a certificate, and the system's authorities would accept anybody's: neither is what the setting means. */
 function checkCallersAuthority(env: Readonly<Record<string, string | undefined>>): void {
   const files = tlsFromEnv(env).api;
   if (files?.cert !== undefined && files.ca !== undefined) return;

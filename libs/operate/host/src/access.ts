@@ -1,7 +1,4 @@
-/**
- * Owns how access is put together for a host: where keys and tenants are kept, by what callers are known, and where what was done is
- * written down.
- */
+/** Owns how a host combines access: where keys and tenants are stored, how callers are identified, and where actions are recorded. */
 
 import {
   AccessRecords,
@@ -17,7 +14,7 @@ import type { AccessConfig } from './access-config.ts';
 import type { Host } from './host.ts';
 import type { HostRole } from './live-traces.ts';
 
-/** Keys and tenants of whatever the host is opened on. */
+/** Keys and tenants of the host's place. */
 export const accessRecords = ({ client, ports: { store, clock, digest } }: Host): AccessRecords =>
   new AccessRecords({ memory: client.memory, store, clock, digest });
 
@@ -30,11 +27,11 @@ export const auditTrail = (
 export interface Access {
   readonly authenticator: Authenticator;
   readonly audit: AuditTrail;
-  /** Writes down what waits to be. Before the host is closed. */
+  /** Writes waiting entries. Call it before the host is closed. */
   close(): Promise<void>;
 }
 
-/** Throws `ConfigError` (`issuer-invalid`, `algorithms-invalid`). An issuer that is away is no reason not to begin. */
+/** Throws `ConfigError` (`issuer-invalid`, `algorithms-invalid`). An unreachable issuer does not prevent the start. */
 export function openAccess(host: Host, config: AccessConfig, role: HostRole = {}): Access {
   const { clock } = host.ports;
   const records = accessRecords(host);

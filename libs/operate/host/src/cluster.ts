@@ -1,6 +1,6 @@
 /**
- * Owns a process's connection to the cluster's servers: what is opened, in which order, and what is closed when one fails. Their clients
- * are loaded then: a command that asks no server would start half as long again for them.
+ * Owns a process's connections to the cluster's servers: which are opened, in which order, and what is closed when one fails. The clients
+ * are loaded only here: a command without servers would start half as long again for them.
  */
 
 import { type KafkaSecurity, openKafkaKeyTopic, openKafkaLog } from '@tidemark/log-kafka';
@@ -26,9 +26,9 @@ import { sentMetrics } from './sent-metrics.ts';
 import { type Below, openBlobs, openObjects, viewsOver } from './tiers.ts';
 
 export interface OpenOptions {
-  /** Told of what doesn't keep anything from working, and could lose something one day. */
+  /** Called for settings that work, and could lose something one day. */
   readonly onWarning?: (code: string, message: string) => void;
-  /** A service: it answers where `metricsListen` says. Commands beside it, in its environment, leave that port to it. */
+  /** A service answers where `metricsListen` says. Commands with the same environment leave that port to it. */
   readonly listens?: boolean;
 }
 
@@ -75,7 +75,7 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
   });
 }
 
-/** What is measured goes to the process's own OpenTelemetry SDK, to the endpoint that scrapers ask, to a collector; to each that is set. */
+/** Measurements go to the process's own OpenTelemetry SDK, to the endpoint for scrapers, and to a collector; to each that is set. */
 async function openMeasuring(
   config: ClusterConfig,
   { onWarning, listens = false }: OpenOptions,
@@ -93,7 +93,7 @@ async function openMeasuring(
   return bothTelemetries(own, registry.telemetry);
 }
 
-/** Rows rebuilt beside those of the cluster. Throws as `openCluster` does. */
+/** Opens a rebuild of rows beside those of the cluster. Throws as `openCluster` does. */
 export function openClusterRebuild(
   config: ClusterConfig,
   purpose: RebuildPurpose,
@@ -154,7 +154,7 @@ async function openKeyStore(
 const kafkaTls = ({ tls: { kafka } }: ClusterConfig): KafkaSecurity =>
   kafka === undefined ? {} : { tls: { ...kafka } };
 
-/** By the topic alone: it is there before the index has tables. */
+/** Uses the topic alone: it exists before the index has tables. */
 async function* keysOf(topic: KeyTopic): AsyncGenerator<StoredKey> {
   const keys = new Map<string, StoredKey>();
   for await (const { changes } of topic.readAll()) {

@@ -18,7 +18,7 @@ const list = z
   )
   .pipe(z.array(z.string().regex(/^[^\s/@]+:\d{1,5}$/, 'expected host:port[,host:port…]')).min(1));
 const count = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
-/** Who reads on from a `/` in a password takes the rest of it for a path, and shows it. */
+/** A reader that takes what follows a `/` in a password for a path would show it. */
 const serverUrl = (...schemes: readonly string[]) =>
   url(...schemes).refine((text) => {
     const found = URL.parse(text);
@@ -31,7 +31,7 @@ const url = (...schemes: readonly string[]) =>
       (text) => schemes.some((scheme) => text.startsWith(`${scheme}://`)),
       `expected ${schemes.join(':// or ')}://…`,
     );
-/** Never zero: what is deleted after no time was hardly meant to be. */
+/** Never zero: deleting after no time is hardly what was meant. */
 const duration = z
   .string()
   .refine(
@@ -60,7 +60,7 @@ const poolsOf = (text: string): readonly PoolConfig[] =>
     return { name: pool.slice(0, at), modules: modulesOf(pool.slice(at + 1)) };
   });
 
-/** Partitions of one log that can be asked for: more than brokers are known to carry. */
+/** Largest number of partitions of one log: more than brokers are known to carry. */
 const PARTITIONS_MOST = 131_072;
 
 const settings = {
@@ -72,7 +72,7 @@ const settings = {
     .string()
     .regex(/^[A-Za-z0-9._-]{1,200}$/, 'letters, digits, dot, underscore and hyphen are allowed')
     .default('tidemark'),
-  /** Partitions that a new topic begins with. */
+  /** Partitions of a new topic. */
   TIDEMARK_PARTITIONS: count(1, PARTITIONS_MOST).default(64),
   /** Largest size of the pool of partitions. */
   TIDEMARK_PARTITIONS_MAX: count(1, PARTITIONS_MOST).default(4_096),
@@ -84,17 +84,17 @@ const settings = {
   TIDEMARK_CONCURRENCY: count(1, 10_000).default(1_000),
   /** Time for steps under way after SIGTERM, in milliseconds. */
   TIDEMARK_DRAIN_MS: count(0, 3_600_000).default(20_000),
-  /** A worker ends after it has had nothing in hand for so many milliseconds; 0: never. */
+  /** Milliseconds without work after which a worker ends; 0: never. */
   TIDEMARK_EXIT_IDLE_MS: count(0, 3_600_000).default(0),
   /** Where a coordinator listens for the connections by which it notices a worker's end; port 0: any. */
   TIDEMARK_PRESENCE_HOST: z.string().min(1).default('0.0.0.0'),
   TIDEMARK_PRESENCE_PORT: count(0, 65_535).default(0),
-  /** The host under which workers reach it; by default the one it listens on, or the machine's first address. */
+  /** The host under which workers reach it; default: the one it listens on, or the machine's first address. */
   TIDEMARK_PRESENCE_ADVERTISED_HOST: z.string().default(''),
   /** A spot interruption notice: a file that becomes non-empty, or an address that begins to answer. */
   TIDEMARK_SPOT_NOTICE_FILE: z.string().default(''),
   TIDEMARK_SPOT_NOTICE_URL: z.union([z.literal(''), url('http', 'https')]).default(''),
-  /** The pod whose deletion cost a worker keeps current, from what it would have to do again; empty: none. */
+  /** The pod whose deletion cost a worker keeps current, by how much work would be repeated; empty: none. */
   TIDEMARK_POD_NAME: z.union([z.literal(''), z.string().regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/)]).default(''),
   /** Modules that export workflows, separated by commas. */
   TIDEMARK_WORKFLOWS: z.string().default(''),
@@ -108,11 +108,11 @@ const settings = {
     .default(''),
   /** Pools of workers, `NAME=MODULE,…;NAME=MODULE,…`, whose demand coordinators tell; empty: one of all workers. */
   TIDEMARK_POOLS: z.string().regex(POOLS, 'expected NAME=MODULE[,MODULE…][;NAME=…]').default(''),
-  /** Folder of a sentence model, by which memories are found by meaning; empty: by words alone. */
+  /** Folder of a sentence model, which finds memories by meaning; empty: by words alone. */
   TIDEMARK_EMBEDDER_FOLDER: z.string().default(''),
-  /** `off`: rows have no words of memories, nor vectors of them, so nothing is found by what it says. */
+  /** `off`: rows have neither words nor vectors of memories, so none is found by its content. */
   TIDEMARK_MEMORY_WORDS: z.enum(['on', 'off']).default('on'),
-  /** Where history goes that is no longer hot, `s3://BUCKET/PREFIX` or `file:///FOLDER`; empty: it stays in the log for ever. */
+  /** Where history goes that is no longer hot, `s3://BUCKET/PREFIX` or `file:///FOLDER`; empty: it stays in the log. */
   TIDEMARK_ARCHIVE_URL: z.union([z.literal(''), url('s3', 'file')]).default(''),
   /** Where it goes when it is no longer warm; empty: it stays. */
   TIDEMARK_COLD_URL: z.union([z.literal(''), url('s3', 'file')]).default(''),
@@ -122,14 +122,14 @@ const settings = {
   TIDEMARK_ENCRYPTION: z.enum(['on', 'off']).default('on'),
   /** The key that wraps data keys: `file:///PATH`, `aws-kms:KEY?region=…`, `transit:https://HOST/MOUNT/KEY?tokenFile=…`. */
   TIDEMARK_KEYS_URL: keysAddress.default(''),
-  /** What is done about secrets in what workflows store, where their definition doesn't say: `report`, `mask` or `refuse`. */
+  /** What happens to secrets in what workflows store, where their definition doesn't say: `report`, `mask` or `refuse`. */
   TIDEMARK_ON_SECRET: z.enum(['report', 'mask', 'refuse']).default('report'),
-  /** The key of fields that schemas mark as secret, in the same forms: who may use it may read them. */
+  /** The key of fields that schemas mark as secret, in the same forms: a process with it may read them. */
   TIDEMARK_SECRETS_KEYS_URL: keysAddress.default(''),
-  /** How long archived history stays warm, and how long it is kept at all (empty: for ever), unless a tenant's policy says otherwise. */
+  /** How long archived history stays warm, and how long it is kept at all (empty: forever), unless a tenant's policy says otherwise. */
   TIDEMARK_WARM: duration.default('90d'),
   TIDEMARK_KEEP: z.union([z.literal(''), duration]).default(''),
-  /** Bytes that a compactor moves in a second at most, in MB. */
+  /** Most megabytes that a compactor moves in a second. */
   TIDEMARK_COMPACTOR_MB_PER_S: count(1, 10_000).default(32),
   /** Where `GET /metrics` is answered, `host:port`; empty: nowhere. */
   TIDEMARK_METRICS_LISTEN: z
@@ -180,13 +180,13 @@ export interface ClusterConfig {
   readonly healthListen: string;
   /** By OpenTelemetry's own names in the environment; undefined: no traces are exported. */
   readonly traces: TraceSettings | undefined;
-  /** The same of metrics. */
+  /** The same for metrics. */
   readonly metrics: MetricsSettings | undefined;
   /** Empty: none. */
   readonly embedderFolder: string;
   readonly memoryWords: 'on' | 'off';
   readonly tiers: TierConfig;
-  /** What is larger, in bytes, is in blobs, where there is an archive. */
+  /** Payloads above this many bytes are stored as blobs, where there is an archive. */
   /** Empty: nothing is encrypted. */
   readonly keysUrl: string;
   readonly secretsUrl: string;
@@ -196,7 +196,7 @@ export interface ClusterConfig {
 }
 
 export interface TierConfig {
-  /** Empty: nothing is archived; nothing grows cold. */
+  /** Empty: nothing is archived; nothing becomes cold. */
   readonly archiveUrl: string;
   readonly coldUrl: string;
   readonly hotMs: number;
@@ -273,7 +273,7 @@ export function onSecretFromEnv(env: Readonly<Record<string, string | undefined>
   return checked(z.object({ TIDEMARK_ON_SECRET }), env).TIDEMARK_ON_SECRET;
 }
 
-/** What a folder's compactor is told of them; the rest of its policy is the defaults. Throws `ConfigError` (`setting-invalid`). */
+/** The settings of a folder's compactor; the rest of its policy has the defaults. Throws `ConfigError` (`setting-invalid`). */
 export function compactionFromEnv(
   env: Readonly<Record<string, string | undefined>>,
 ): Pick<TierConfig, 'hotMs' | 'paceBytesPerSecond'> {
@@ -293,14 +293,14 @@ function checked<Schema extends z.ZodType>(
   const parsed = schema.safeParse(env);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => {
-    // Of a list, one of its parts may be wrong.
+    // Names a wrong part of a list.
     const name = String(issue.path[0]);
     return env[name] === undefined ? `${name} is not set` : `${name}: ${issue.message}`;
   });
   throw new ConfigError('setting-invalid', `Wrong settings in the environment: ${problems.join('; ')}.`);
 }
 
-/** Who listens everywhere is reached at the machine's first address that isn't its own loop. */
+/** A process that listens on every address is reached at the machine's first one that isn't loopback. */
 function reachableHost(host: string): string {
   if (host !== '0.0.0.0' && host !== '::') return host;
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);

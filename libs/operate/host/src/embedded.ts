@@ -1,6 +1,6 @@
 /**
- * Owns the embedded default: one process, no servers. The log and its lock are in the folder, so a second process is told so
- * before anything else is opened. Rows in the folder are derived: the log rebuilds them.
+ * Owns the embedded default: one process, no servers. The log and its lock are in the folder, so a second process is refused before
+ * anything else is opened. Rows in the folder are derived: the log rebuilds them.
  */
 
 import { existsSync } from 'node:fs';
@@ -22,28 +22,31 @@ import { secretPolicy } from './secret-policy.ts';
 import { sentMetrics } from './sent-metrics.ts';
 import { type Below, openBlobFolders, viewsOver } from './tiers.ts';
 
-/** Partitions that a new folder begins with; the pool grows by doubling. */
+/** Partitions of a new folder; the pool grows by doubling. */
 const EMBEDDED_PARTITIONS = 16;
 
 export interface EmbeddedOptions extends FolderKeys {
-  /** Where state is kept; made when absent. */
+  /** The folder of the state; created when missing. */
   readonly folder: string;
   readonly telemetry?: Telemetry;
   /** Where traces are exported to; absent: nowhere. */
   readonly traces?: TraceSettings | undefined;
   /** Where metrics are sent to, beside `telemetry`; absent: nowhere. */
   readonly metrics?: MetricsSettings | undefined;
-  /** What is done about secrets in what workflows store, where their definition doesn't say; `report` by default. */
+  /** What happens to secrets in what workflows store, where their definition doesn't say; `report` by default. */
   readonly onSecret?: OnSecret | undefined;
-  /** Told of secrets that were stored, each place once. */
+  /** Called for stored secrets, once for each place. */
   readonly onWarning?: ((code: string, message: string) => void) | undefined;
   /** Finds memories by meaning; null or absent: by words alone. */
   readonly embedder?: Embedder | null | undefined;
-  /** Payloads that are larger, in bytes, are kept in blobs; 1 MiB by default. */
+  /** Bytes above which payloads are stored as blobs; 1 MiB by default. */
   readonly inlineMaxBytes?: number | undefined;
 }
 
-/** Opens the folder. Throws `ConfigError` (in use, newer version, foreign, `keys-missing`, as the key's provider does) or `CorruptError` (damaged): left untouched. */
+/**
+ * Opens the folder. Throws `ConfigError` (in use, newer version, foreign, `keys-missing`, as the key's provider does) or `CorruptError`
+ * (damaged); the folder then stays untouched.
+ */
 export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
   return Opened.all(async (opened) => {
     const log = await openLog(options, opened);
@@ -86,7 +89,7 @@ export function openEmbedded(options: EmbeddedOptions): Promise<Host> {
   });
 }
 
-/** Rows rebuilt beside those of the folder, which nobody else may have open. Throws as `openEmbedded` does. */
+/** Opens a rebuild of rows beside those of the folder, which nobody else may have open. Throws as `openEmbedded` does. */
 export function openEmbeddedRebuild(
   options: EmbeddedOptions,
   purpose: RebuildPurpose,
@@ -134,7 +137,7 @@ async function openBelow(options: EmbeddedOptions, log: EventLog, opened: Opened
   const warm = await opened.add(openFsObjects({ folder: path.join(folder, 'archive') }));
   const blobs = await opened.add(openBlobFolders(folder));
   const isKeyless = keyOf(options) === '' && (await hasNoKeys(options));
-  // Wrapped data keys are beside the log, in a file of their own.
+  // Wrapped data keys lie beside the log, in a file of their own.
   const keys = await openKeys({ keysUrl: keyOf(options), secretsUrl }, opened, async () => {
     const store = await openKeyStore(options);
     return { store, all: () => store.list({}) };
@@ -147,11 +150,11 @@ async function openBelow(options: EmbeddedOptions, log: EventLog, opened: Opened
 const refuseSealed = (options: EmbeddedOptions): Promise<void> =>
   inKeyStore(options, { absent: undefined, use: refuseWithoutKey });
 
-/** Nobody else writes to the folder meanwhile. */
+/** No other process writes to the folder meanwhile. */
 const hasNoKeys = async (options: EmbeddedOptions): Promise<boolean> =>
   (await inKeyStore(options, { absent: 0, use: historyKeyCount })) === 0;
 
-/** A store of keys that isn't there is not made for this. */
+/** Does not create a missing store of keys. */
 async function inKeyStore<T>(
   options: EmbeddedOptions,
   { absent, use }: { readonly absent: T; readonly use: (store: KeyStore) => Promise<T> },
@@ -165,7 +168,7 @@ async function inKeyStore<T>(
   }
 }
 
-/** Rows that know more than the log prove that the log lost something: only a copy of it can bring that back. */
+/** Rows that know more than the log prove that the log lost something, which only a copy of it can restore. */
 async function refuseLostLog(folder: string, log: EventLog, rows: Parameters<typeof lostTail>[1]): Promise<void> {
   const lost = await lostTail(log, rows);
   if (lost === undefined) return;

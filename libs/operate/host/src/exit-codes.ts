@@ -1,4 +1,4 @@
-/** Owns the exit codes of every Tidemark process (after BSD sysexits), so that scripts and orchestrators can tell them apart. */
+/** Owns the exit codes of every Tidemark process (after BSD sysexits), so that scripts and orchestrators can distinguish them. */
 
 import {
   AccessError,
@@ -19,9 +19,9 @@ export const EXIT = {
   usage: 64,
   /** Input that fails its schema, or a workflow or step that doesn't exist. */
   invalid: 65,
-  /** There is nothing of what is to be worked on. */
+  /** The thing to work on is missing. */
   nothing: 66,
-  /** A server is absent, wrong, or went away for longer than allowed. */
+  /** A server is absent, wrong, or was unreachable for longer than allowed. */
   unavailable: 69,
   /** A broken invariant: please report it. */
   internal: 70,
@@ -29,7 +29,7 @@ export const EXIT = {
   corrupt: 74,
   /** A named limit is reached. */
   limit: 75,
-  /** A server doesn't know who asks, or they may not do it. */
+  /** A server doesn't know the caller, or the caller may not do it. */
   denied: 77,
   /** Configuration: a folder in use by another process, of a newer version, a missing setting. */
   config: 78,

@@ -13,7 +13,7 @@ import type { Host } from './host.ts';
 type Options = Omit<EmbeddedOptions, 'folder'>;
 
 export class FolderFixture {
-  /** Holds the state, and what belongs beside it, such as keys. */
+  /** Holds the state and what lies beside it, such as keys. */
   readonly root: string;
   readonly #hosts = new Set<Host>();
 
@@ -41,7 +41,7 @@ export class FolderFixture {
     return host;
   }
 
-  /** The same without. */
+  /** A host without one. */
   async openIdle(options: Options = {}): Promise<Host> {
     const host = await openEmbedded({ ...options, folder: this.state });
     this.#hosts.add(host);
@@ -53,7 +53,7 @@ export class FolderFixture {
     this.#hosts.delete(host);
   }
 
-  /** Files of the state that hold the text as it is, by their path in it. */
+  /** Files of the state that contain the text in clear, by their path in it. */
   async filesWith(text: string): Promise<readonly string[]> {
     const found: string[] = [];
     for (const entry of await readdir(this.state, { recursive: true, withFileTypes: true })) {

@@ -1,6 +1,6 @@
 /**
- * Owns how a process that works in the background leaves the processors to those who commit: by a lower scheduling priority, of all its
- * threads. What nobody else wants it still gets.
+ * Owns how a background process yields the processors to those that commit: by a lower scheduling priority of all its threads. It still
+ * gets what nobody else uses.
  */
 
 import { readdirSync } from 'node:fs';
@@ -8,13 +8,13 @@ import os from 'node:os';
 
 const { PRIORITY_BELOW_NORMAL, PRIORITY_NORMAL } = os.constants.priority;
 
-/** Lowers the priority of this process; threads that are made later have it from those that make them. Undone only by who may raise it. */
+/** Lowers the priority of this process; later threads inherit it. Only a privileged process may raise it again. */
 export const giveWay = (): void => setPriority(PRIORITY_BELOW_NORMAL);
 
-/** The ordinary priority again. Throws where the process may not. */
+/** Restores the ordinary priority. Throws where the process may not. */
 export const stopGivingWay = (): void => setPriority(PRIORITY_NORMAL);
 
-/** Linux keeps it by thread. */
+/** Linux has a priority per thread. */
 function setPriority(priority: number): void {
   for (const thread of threads()) {
     try {
@@ -27,7 +27,7 @@ function setPriority(priority: number): void {
   }
 }
 
-/** 0: the process, where its threads can't be told apart. */
+/** 0: the process, where its threads can't be listed. */
 function threads(): readonly number[] {
   try {
     return readdirSync('/proc/self/task').map(Number);

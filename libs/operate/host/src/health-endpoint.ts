@@ -1,4 +1,4 @@
-/** Owns the life of the thread that answers a process's probes, and telling it how the process is. Must not judge health itself. */
+/** Owns the life of the thread that answers a process's probes, and reporting the process's health to it. Must not judge health itself. */
 
 import { Worker } from 'node:worker_threads';
 import { ConfigError, messageOf } from '@tidemark/core';
@@ -18,14 +18,14 @@ const SILENCE_LIMITS: SilenceLimits = { readyMs: READY_SILENCE_MAX_MS, liveMs: L
 
 export interface HealthEndpoint {
   readonly port: number;
-  /** Tells the thread at once, instead of at the end of the period. */
+  /** Reports to the thread at once, instead of at the end of the period. */
   report(): void;
   close(): Promise<void>;
 }
 
 /**
- * Answers probes at `host:port` (port 0: any) with what `health` says each half second. A thread that died is started again at the same port,
- * again and again until it listens. Throws `ConfigError` (`health-listen`) when it can't listen there at first.
+ * Answers probes at `host:port` (port 0: any) with the result of `health` each half second. A thread that died is restarted at the same
+ * port, until it listens. Throws `ConfigError` (`health-listen`) when it can't listen there at first.
  */
 export async function openHealthEndpoint(
   listen: string,
@@ -43,7 +43,7 @@ export async function openHealthEndpoint(
   });
   let again: NodeJS.Timeout | undefined;
   let isClosed = false;
-  /** Of the last end or start that failed, so that the same one isn't told each second. */
+  /** Message of the last failure, so that the same one isn't reported each second. */
   let reported: string | undefined;
   ended = (why) => {
     if (isClosed) return;
@@ -81,7 +81,10 @@ interface Listening {
   readonly port: number;
 }
 
-/** A thread that listens and has heard of the process. `ended` is told why when it doesn't any more. Throws why it doesn't listen; it is gone then. */
+/**
+ * Starts a thread that listens and has received the health. `ended` receives the reason when it stops. Throws when it doesn't listen; the
+ * thread is gone then.
+ */
 async function startThread(
   data: HealthThreadData,
   health: HealthWord,
@@ -90,10 +93,10 @@ async function startThread(
   const thread = new Worker(new URL('./health-thread.ts', import.meta.url), {
     workerData: data,
     name: 'tidemark-health',
-    // Not those of the process: a heap for workflows is far too large for this.
+    // Not the process's own flags: a heap for workflows is far too large for this thread.
     resourceLimits: { maxOldGenerationSizeMb: HEALTH_THREAD_HEAP_MB, maxYoungGenerationSizeMb: 1 },
   });
-  // Its death must not be the process's.
+  // Its death must not end the process.
   let failure: Error | undefined;
   thread.on('error', (error) => {
     failure = error;

@@ -1,17 +1,17 @@
-/** Owns the limits of health: how often a process looks at itself, and how old what it knows may be. Milliseconds and counts. */
+/** Owns the limits of health: how often a process reports, and how old a report may be. Milliseconds and counts. */
 
-/** Period in which a process tells its health to the thread that answers probes. */
+/** Period at which a process reports its health to the thread that answers probes. */
 export const HEALTH_PERIOD_MS = 500;
-/** Whoever has told nothing for so long is not ready: as long as a worker's beat counts while its event loop is blocked. */
+/** Age of a report after which the process is not ready: as long as a worker's beat counts while its event loop is blocked. */
 export const READY_SILENCE_MAX_MS = 5_000;
-/** And for so long, not live: its event loop stands still, and what a worker held has long been taken over by others. */
+/** Age after which it is not live: its event loop is blocked, and others have long taken over its work. */
 export const LIVE_SILENCE_MAX_MS = 60_000;
-/** Period of the questions to log and store, and how old an answer may be. */
+/** Period of the checks of log and store, and how old an answer may be. */
 export const REACH_PERIOD_MS = 2_000;
 export const REACH_KNOWN_MS = 10_000;
-/** So long a service that others send requests to goes on answering when it is told to end: nobody sends it new ones then. */
+/** Time for which a service that others send requests to keeps answering after it is asked to end: nobody sends new ones then. */
 export const LEAVE_NOTICE_MS = 2_000;
-/** Time that one probe may take. */
+/** Longest probe. */
 export const PROBE_MAX_MS = 5_000;
 /** Connections at once; probes need one or two. */
 export const PROBE_CONNECTIONS_MAX_COUNT = 32;

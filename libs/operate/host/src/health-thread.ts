@@ -1,6 +1,6 @@
 /**
- * Owns the answers to probes, in a thread of their own: a process whose event loop stands still could not say so itself. `GET /livez` and
- * `GET /readyz`, and nothing else; 200, or 503 with what doesn't hold. It knows what the process told last and when, and no secret.
+ * Owns the answers to probes, in a thread of its own: a process with a blocked event loop could not answer. It serves `GET /livez` and `GET
+ * /readyz`, and nothing else: 200, or 503 with the failed conditions. It knows the process's last report and its time, and no secret.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -21,7 +21,7 @@ parentPort!.on('message', (word: HealthWord) => {
 
 const server = createServer({ requestTimeout: PROBE_MAX_MS }, (request, response) => {
   const kind = kindOf(request);
-  // Nobody who asks sends more than the question: what else comes is not waited for.
+  // A probe sends nothing after its head, so the thread does not wait for more.
   if (kind === undefined) response.writeHead(404, { connection: 'close' }).end();
   else answer(response, kind);
 });

@@ -1,9 +1,9 @@
-/** Owns what a process and the thread that answers its probes say to each other. Must import no code: the thread is to stay small. */
+/** Owns the messages between a process and the thread that answers its probes. Must import no code, so that the thread stays small. */
 
 import type { Health } from '@tidemark/runtime';
 import type { ListenAddress } from './listen-address.ts';
 
-/** How long the process may tell nothing, in milliseconds. */
+/** Longest silence of the process, in milliseconds. */
 export interface SilenceLimits {
   readonly readyMs: number;
   readonly liveMs: number;
@@ -14,10 +14,10 @@ export interface HealthThreadData extends ListenAddress {
   readonly limits: SilenceLimits;
 }
 
-/** The process's word on itself. */
+/** The process's report. */
 export type HealthWord = Health;
 
-/** The thread's first and only word. */
+/** The thread's first and only message. */
 export type HealthThreadWord =
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'failed'; readonly message: string };

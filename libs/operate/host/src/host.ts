@@ -1,4 +1,4 @@
-/** Owns a set of opened ports with what runs on them, and the order in which they are let go. */
+/** Owns a set of opened ports with what runs on them, and the order in which they are closed. */
 
 import { ConfigError, uuidv7 } from '@tidemark/core';
 import type { Embedder } from '@tidemark/memory';
@@ -32,9 +32,9 @@ import { buildOf } from './source-build.ts';
 import type { Tiers } from './tiers.ts';
 
 export interface CoordinatorRole extends HostRole {
-  /** Whose demand it tells; by default that of all workers together. */
+  /** Pools whose demand it reports; default: one of all workers. */
   readonly pools?: readonly Pool[] | undefined;
-  /** Draws traces; by default where the host exports them to. */
+  /** Draws traces; default: where the host exports them to. */
   readonly traces?: TraceSink | undefined;
 }
 
@@ -58,7 +58,7 @@ export interface HostOptions {
   readonly keys?: Keys | undefined;
   /** Absent: fields that are marked as secret can neither be written nor read. */
   readonly secrets?: Keys | undefined;
-  /** What becomes of archived history of tenants without a policy of their own; absent: 90 days warm, and kept for ever. */
+  /** Retention of archived history of tenants without a policy of their own; absent: 90 days warm, and kept forever. */
   readonly retention?: RetentionPolicy | undefined;
   /** Where the coordinator exports traces to; absent: nowhere. */
   readonly traces?: TraceSettings | undefined;
@@ -108,12 +108,12 @@ export class Host {
     this.client = new Client(client);
   }
 
-  /** How much work there is for each pool of workers; undefined: no coordinator runs here. */
+  /** Demand for each pool of workers; undefined: no coordinator runs here. */
   get demand(): Demand | undefined {
     return this.#coordinator?.demand;
   }
 
-  /** Projects, dispatches, revokes and fires timers from now on. When it can't start, the host is closed. */
+  /** Starts projecting, dispatching, revoking and firing timers. When it can't start, the host is closed. */
   async startCoordinator(role: CoordinatorRole = {}): Promise<Coordinator> {
     const { clock, prng } = this.ports;
     const name = `coordinator-${uuidv7(clock.nowMs(), prng.bytes(10))}`;
@@ -131,7 +131,7 @@ export class Host {
     return this.#coordinator;
   }
 
-  /** A compactor that is not started yet: `start` it, or call `pass`. Throws `ConfigError` (`archive-missing`, `retention-invalid`). */
+  /** A compactor that is not started yet: call `start`, or `pass`. Throws `ConfigError` (`archive-missing`, `retention-invalid`). */
   compactor({ policy, paceBytesPerSecond, onError, onSegment }: CompactorRole): Compactor {
     if (this.tiers === undefined) {
       throw new ConfigError('archive-missing', 'There is no archive to write to: set TIDEMARK_ARCHIVE_URL.');
@@ -151,7 +151,7 @@ export class Host {
     return this.#compactor;
   }
 
-  /** What can't start leaves nothing open. */
+  /** A failed start leaves nothing open. */
   async #orClose(starting: Promise<void>): Promise<void> {
     try {
       await starting;
@@ -161,7 +161,7 @@ export class Host {
     }
   }
 
-  /** Runs workflows of these definitions from now on. When it can't start, the host is closed. */
+  /** Starts running workflows of these definitions. When it can't start, the host is closed. */
   async startWorker(role: WorkerRole): Promise<Worker> {
     const { onError, onResume, onDelta, definitions, concurrency } = role;
     const build = await buildOf(definitions, role.build);
@@ -183,8 +183,8 @@ export class Host {
   }
 
   /**
-   * Of what was started here, and whether the log answers, and the store where it is needed: a worker commits without. The first call begins
-   * to ask them; they are not ready until they did.
+   * Health of what was started here, and of the log, and of the store where it is needed: a worker commits without it. The first call
+   * begins to check them; they are not ready until they answered.
    */
   health(): Health {
     this.#reach ??= startReach({ ...this.ports, log: this.tiers?.hot ?? this.ports.log });
@@ -198,14 +198,14 @@ export class Host {
     };
   }
 
-  /** Hands work over (steps under way have `drainMs`), then lets everything go. Harmless when repeated. */
+  /** Hands work over (steps under way have `drainMs`), then closes everything. Harmless when repeated. */
   close(drainMs = 0): Promise<void> {
     this.#closed ??= this.#close(drainMs);
     return this.#closed;
   }
 
   async #close(drainMs: number): Promise<void> {
-    // Not waited for: what it asks may be what is away, and nothing is handed over meanwhile.
+    // Not awaited: it may wait for an unreachable server, and nothing is handed over meanwhile.
     void this.#reach?.stop();
     await this.#worker?.stop(drainMs);
     await this.#compactor?.stop();

@@ -1,7 +1,7 @@
 /**
- * Owns how history is encrypted, by the address of the key that wraps data keys: `file:///PATH/keys.json`,
- * `aws-kms:KEY?region=…` (a key's id, ARN or alias; credentials as the AWS SDK finds them), or
- * `transit:https://HOST:PORT/MOUNT/KEY?tokenFile=…` for OpenBao and Vault. No secret belongs into an address.
+ * Owns how history is encrypted, by the address of the key that wraps data keys: `file:///PATH/keys.json`, `aws-kms:KEY?region=…` (a key's
+ * id, ARN or alias; the AWS SDK finds the credentials), or `transit:https://HOST:PORT/MOUNT/KEY?tokenFile=…` for OpenBao and Vault. An
+ * address must not contain a secret.
  */
 
 import { fileURLToPath } from 'node:url';
@@ -19,18 +19,18 @@ import {
 import { DataKeys, systemClock, systemPrng, WorkflowKeys } from '@tidemark/runtime';
 import type { Opened } from './opened.ts';
 
-/** What encrypts in a process: histories, or fields that are marked as secret. */
+/** What a process encrypts: histories, or fields that are marked as secret. */
 export interface Keys {
   readonly data: DataKeys;
   readonly workflows: WorkflowKeys;
   readonly provider: KeyProvider;
   readonly store: KeyStore;
-  /** The key file, absolute; undefined: its keys are kept and rotated elsewhere. */
+  /** The absolute path of the key file; undefined: its keys are stored and rotated elsewhere. */
   readonly file: string | undefined;
 }
 
 /**
- * `fileKeysCount`: how many data keys need a key file already; one is made only where none does. Throws `ConfigError`
+ * `fileKeysCount`: how many data keys need a key file already; a file is created only where none does. Throws `ConfigError`
  * (`keys-address-invalid`), or as the providers do.
  */
 async function openProvider(
@@ -69,7 +69,7 @@ async function openProvider(
   );
 }
 
-/** Without credentials, which nobody would read. */
+/** Without credentials, which would be ignored. */
 function isPlain(address: string | null): boolean {
   const url = URL.parse(address ?? '');
   return url === null || (url.username === '' && url.password === '');
@@ -79,7 +79,7 @@ function isPlain(address: string | null): boolean {
 const fileIn = (address: string): string | undefined =>
   URL.canParse(address) && new URL(address).protocol === 'file:' ? fileURLToPath(address) : undefined;
 
-/** What a process was given keys for. */
+/** Keys that a process was given. */
 export interface AllKeys {
   /** Absent: histories are not encrypted. */
   readonly keys?: Keys | undefined;
@@ -94,9 +94,9 @@ export interface KeyAddresses {
   readonly secretsUrl?: string | undefined;
 }
 
-/** Which keys a folder is opened with. One with encrypted history is refused without its key, unless `encryption` is `off`. */
+/** Keys with which a folder is opened. A folder with encrypted history is refused without its key, unless `encryption` is `off`. */
 export interface FolderKeys extends KeyAddresses {
-  /** `off`: without a key for histories, even where there are some that only a key can open. */
+  /** `off`: no key for histories, even where some are encrypted. */
   readonly encryption?: 'on' | 'off' | undefined;
   /** `off`: rows have no words of memories. */
   readonly memoryWords?: 'on' | 'off' | undefined;
@@ -119,8 +119,8 @@ function onOrOff(setting: string, env: Readonly<Record<string, string | undefine
 export const historyKeyCount = (store: KeyStore): Promise<number> => count(store.list({}), (key) => !isForSecrets(key));
 
 /**
- * Throws `ConfigError` (`keys-missing`) where the store holds keys of histories: what is written without one would be plain text beside
- * what is sealed.
+ * Throws `ConfigError` (`keys-missing`) where the store holds keys of histories: without one the process would write plain text beside
+ * sealed records.
  */
 export async function refuseWithoutKey(store: KeyStore): Promise<void> {
   const found = await historyKeyCount(store);
@@ -133,7 +133,7 @@ export async function refuseWithoutKey(store: KeyStore): Promise<void> {
   );
 }
 
-/** A key store, and what reads all of it before anything else is there, such as tables. */
+/** A key store, and a reader of all of it that works before anything else exists, such as tables. */
 export interface OpenedKeyStore {
   readonly store: KeyStore;
   readonly all: () => AsyncIterable<StoredKey>;

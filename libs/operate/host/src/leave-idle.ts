@@ -1,21 +1,21 @@
-/** Owns the end of a worker that is meant to run until there is nothing to do: after it has had nothing in hand for so long. */
+/** Owns ending a worker that should run until there is nothing to do: it ends after a time without work. */
 
 import type { Clock } from '@tidemark/ports';
 import type { Uncheckpointed } from '@tidemark/runtime';
 
-/** Period of the look, in milliseconds; shorter where the time itself is. */
+/** Poll interval, in milliseconds; shorter where the time itself is. */
 const POLL_PERIOD_MS = 1_000;
 
 export interface LeaveIdleOptions {
   /** 0: never. */
   readonly idleMs: number;
   readonly of: () => Uncheckpointed;
-  /** Told once. */
+  /** Called once. */
   readonly onIdle: (reason: string) => void;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
-/** Looks from now on. Returns what ends it; it keeps no process alive. */
+/** Polls from now on. Returns a function that stops it; it keeps no process alive. */
 export function leaveWhenIdle({ idleMs, of, onIdle, clock }: LeaveIdleOptions): () => void {
   if (idleMs === 0) return () => {};
   let sinceMs = clock.monotonicMs();

@@ -6,7 +6,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** Of a text that the settings have checked; an IPv6 address stands in brackets. */
+/** Parses a text that the settings have checked; an IPv6 address stands in brackets. */
 export function listenAddress(text: string): ListenAddress {
   const at = text.lastIndexOf(':');
   return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(text.slice(at + 1)) };

@@ -1,10 +1,10 @@
-/** Owns the wiring of the live export of traces: a coordinator's events to a collector, with what was dropped as metrics. */
+/** Owns the wiring of the live export of traces: a coordinator's events go to a collector, and drops are counted in metrics. */
 
 import type { Ports } from '@tidemark/runtime';
 import { LiveTraces, SpanClient, type TraceSettings } from '@tidemark/traces';
 
 export interface HostRole {
-  /** Told of every failure that was outlived; for logs. */
+  /** Called for every failure that was survived; for logs. */
   readonly onError?: ((where: string, error: unknown) => void) | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Owns the lines that services write: one JSON object a line on standard error, by pino. `at`, `level` and `message` come first; then ids,
- * counts and codes, never payloads. A line about a workflow carries `trace_id` and `span_id` of its trace. Whatever looks like a secret is
- * taken out, wherever it came from.
+ * Owns the lines that services log: one JSON object per line on standard error, by pino. `at`, `level` and `message` come first; then ids,
+ * counts and codes, never payloads. A line about a workflow carries `trace_id` and `span_id` of its trace. Everything that looks like a
+ * secret is masked, wherever it came from.
  */
 
 import { messageOf, TidemarkError, type WorkflowId } from '@tidemark/core';
@@ -29,16 +29,16 @@ export function createLogger(stream: DestinationStream): Logger {
   );
 }
 
-/** Written at once: a process that exits right after leaves no line behind. */
+/** Written synchronously: a process that exits right after loses no line. */
 const standard = createLogger(destination({ fd: 2, sync: true }));
 
 /** One JSON object a line. Fields hold ids, counts and codes; never payloads or secrets. */
 export function logLine(level: LogLevel, message: string, fields: LogFields = {}, logger = standard): void {
-  // Only of free text the form decides: an id may look like a key.
+  // Only free text is searched by form: an id may look like a key.
   logger[level]({ ...withoutSecrets(fields), ...traceOf(fields) }, maskSecrets(withoutCredentials(message)));
 }
 
-/** What an opening warns of, as a line. */
+/** Logs a warning of the opening. */
 export const warningLine = (code: string, message: string): void => logLine('warn', message, { code });
 
 /** Where a workflow is named, its trace. */
@@ -55,12 +55,12 @@ const withoutSecrets = (fields: LogFields): LogFields =>
     ]),
   );
 
-/** Repetitions of one failure within this many milliseconds are counted, not written. */
+/** Repetitions of one failure within this many milliseconds are counted, not logged. */
 const REPEAT_WINDOW_MS = 5_000;
 /** Different failures that are remembered, at most. */
 const FAILURES_MAX_COUNT = 1_000;
 
-/** A reporter for failures that are outlived: each kind at most once a window, with how often it came. */
+/** A reporter for failures that were survived: each kind at most once a window, with how often it came. */
 export function failureReporter(logger = standard): (where: string, error: unknown) => void {
   const seen = new Map<string, { sinceMs: number; repeatCount: number }>();
   return (where, error) => {
@@ -81,7 +81,7 @@ export function failureReporter(logger = standard): (where: string, error: unkno
   };
 }
 
-/** Which workflow it is about, as far as either says. */
+/** The workflow of a failure, if it or its cause names one. */
 function workflowOf(where: string, error: unknown): string | undefined {
   const named = error instanceof TidemarkError ? error.details.workflow : undefined;
   return typeof named === 'string' ? named : /^(?:workflow|hand-over of) (.+)$/.exec(where)?.[1];

@@ -1,6 +1,6 @@
 /**
- * Owns a process's embedder: which one the settings name, and the loop that fills in what has no embedding yet. Without one, recall goes by
- * words alone, and says so.
+ * Owns a process's embedder: which one the settings name, and the loop that adds missing embeddings. Without one, recall uses words alone,
+ * and says so.
  */
 
 import { existsSync } from 'node:fs';
@@ -8,18 +8,18 @@ import path from 'node:path';
 import { type Embedder, installedModel, localEmbedder, memoryIndexer } from '@tidemark/memory';
 import type { Ports } from '@tidemark/runtime';
 
-/** Pause between two looks for entries without an embedding, in milliseconds; longer after a failure. */
+/** Pause between two polls for entries without an embedding, in milliseconds; longer after a failure. */
 const INDEX_PERIOD_MS = 1_000;
 const INDEX_FAILED_PERIOD_MS = 30_000;
 
-/** Of the sentence model in the folder; null where none is named. The model is loaded when it is first needed. */
+/** Embedder of the sentence model in the folder; null where none is named. The model is loaded when it is first needed. */
 export const embedderIn = (folder: string | undefined): Embedder | null =>
   folder === undefined || folder === '' ? null : localEmbedder({ folder });
 
-/** Where `tidemark admin install-embedder` puts a model for those who hold the state folder. */
+/** Where `tidemark admin install-embedder` puts a model for processes with the state folder. */
 export const embedderFolderIn = (stateFolder: string): string => path.join(stateFolder, 'embedder');
 
-/** Of the model that is installed in the state folder; null: there is none. */
+/** Embedder of the model that is installed in the state folder; null: there is none. */
 export function installedEmbedder(stateFolder: string): Embedder | null {
   const model = installedModel(embedderFolderIn(stateFolder));
   return existsSync(model) ? embedderIn(model) : null;

@@ -12,7 +12,7 @@ export interface MetricsEndpoint {
   close(): Promise<void>;
 }
 
-/** Time that one request may take, in milliseconds. */
+/** Longest request, in milliseconds. */
 const REQUEST_MAX_MS = 10_000;
 /** Connections at once; scrapers need one or two. */
 const CONNECTIONS_MAX_COUNT = 32;

@@ -1,4 +1,4 @@
-/** Owns bringing the cluster's tables to this release by command; processes add what they miss by themselves, and never contract. */
+/** Owns bringing the cluster's tables to this release by command; processes add what is missing by themselves, and never contract. */
 
 import { type MigrationReport, migratePostgres } from '@tidemark/store-postgres';
 import type { ClusterConfig } from './config.ts';

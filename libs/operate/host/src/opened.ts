@@ -1,4 +1,6 @@
-/** Owns what a process has opened so far, so that all of it is closed, newest first, when something later can't be opened, and at the end. */
+/**
+ * Owns what a process has opened so far, so that all of it is closed, newest first, when something later can't be opened, and at the end.
+ */
 
 interface Closable {
   close(): Promise<void>;
@@ -17,7 +19,7 @@ export class Opened {
     for (let thing = this.#things.pop(); thing !== undefined; thing = this.#things.pop()) await thing.close();
   }
 
-  /** What can't be opened as a whole leaves nothing open. */
+  /** A failed opening leaves nothing open. */
   static async all<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
     const opened = new Opened();
     try {

@@ -1,6 +1,6 @@
 /**
  * Owns keeping the deletion cost of a worker's own pod current, by which a ReplicaSet that scales in chooses the pod whose end repeats
- * least. It writes one annotation of one pod and nothing else; what it can't write costs a worse choice, and nothing rests on it.
+ * least. It writes one annotation of one pod and nothing else. A failed write only makes the choice worse.
  */
 
 import { readFileSync } from 'node:fs';
@@ -10,16 +10,16 @@ import type { Uncheckpointed } from '@tidemark/runtime';
 
 const ANNOTATION = 'controller.kubernetes.io/pod-deletion-cost';
 
-/** Every write is one of the API server's: no more often than this, and only of what has changed by more than a tenth. Milliseconds. */
+/** Least time between two writes, which the API server pays for; a change by less than a tenth is not written. Milliseconds. */
 const PERIOD_MS = 10_000;
 const CHANGE_MIN_SHARE = 0.1;
 const ANSWER_TIMEOUT_MS = 5_000;
-/** After failures in a row the pause doubles, up to this; milliseconds. */
+/** Longest pause after failures in a row, which doubles; milliseconds. */
 const PAUSE_MAX_MS = 320_000;
 /** Kubernetes takes 32 bits. */
 const COST_MAX = 2_147_483_647;
 
-/** One for each workflow in its hands, and one for each second that steps under way have run: an idle worker costs nothing. */
+/** One for each workflow in hand, and one for each second that steps under way have run: an idle worker costs nothing. */
 export const costOf = ({ workflowCount, stepMs }: Uncheckpointed): number =>
   Math.min(workflowCount + Math.round(stepMs / 1_000), COST_MAX);
 
@@ -33,7 +33,7 @@ export interface ClusterApi {
 
 const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** By what Kubernetes gives every pod. Throws `ConfigError` (`not-in-cluster`). */
+/** Uses what Kubernetes gives every pod. Throws `ConfigError` (`not-in-cluster`). */
 export function inClusterApi(env: Readonly<Record<string, string | undefined>>): ClusterApi {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
   if (host === undefined || host === '' || port === undefined) {
@@ -47,13 +47,13 @@ export function inClusterApi(env: Readonly<Record<string, string | undefined>>):
 export interface DeletionCostOptions {
   readonly api: ClusterApi;
   readonly pod: string;
-  /** What the worker would have to do again, now. */
+  /** Work that would have to be repeated if the worker ended now. */
   readonly of: () => Uncheckpointed;
   readonly onError: (where: string, error: unknown) => void;
   readonly periodMs?: number | undefined;
 }
 
-/** Writes at once, and then as it changes. Returns what ends it; it keeps no process alive. */
+/** Writes at once, and then as the cost changes. Returns a function that stops it; it keeps no process alive. */
 export function keepDeletionCost({ api, pod, of, onError, periodMs = PERIOD_MS }: DeletionCostOptions): () => void {
   let written: number | undefined;
   let failureCount = 0;
@@ -90,7 +90,7 @@ export function keepDeletionCost({ api, pod, of, onError, periodMs = PERIOD_MS }
   };
 }
 
-/** From nothing to something is always a change. */
+/** A change from zero always counts. */
 const hasChanged = (before: number, now: number): boolean =>
   before === 0 || now === 0 ? before !== now : Math.abs(now - before) > CHANGE_MIN_SHARE * before;
 
@@ -113,7 +113,7 @@ function writeCost({ host, port, accountFolder }: ClusterApi, pod: string, cost:
   );
 }
 
-/** Answers are read to their end, and not kept: they hold the whole pod. */
+/** Reads answers to their end, and drops them: they hold the whole pod. */
 function patch(options: RequestOptions, body: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const sent = request(options, (answer) => {

@@ -1,4 +1,4 @@
-/** Owns whose work a pool of workers takes: that of the definitions which its modules export. */
+/** Owns which work a pool of workers takes: that of the definitions which its modules export. */
 
 import { ConfigError } from '@tidemark/core';
 import type { Pool } from '@tidemark/runtime';

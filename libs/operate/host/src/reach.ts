@@ -1,4 +1,4 @@
-/** Owns knowing whether a process reaches log and store: one small question to each, again and again. Must not change anything. */
+/** Owns checking whether a process reaches log and store: one small request to each, periodically. Must not change anything. */
 
 import type { Partition } from '@tidemark/core';
 import { type HealthCheck, type Loop, type Ports, recentCheck, startLoop } from '@tidemark/runtime';
@@ -8,11 +8,11 @@ export type Reached = 'log' | 'store';
 
 export interface Reach {
   checks(of: readonly Reached[]): readonly HealthCheck[];
-  /** Asks nothing more; resolves once what is asked was answered, which may take long. */
+  /** Sends no more requests; resolves once the current ones are answered, which may take long. */
   stop(): Promise<void>;
 }
 
-/** Each on its own: one that is away must not hide the other. Failures are told by whoever needs an answer, not here. */
+/** Checks each on its own: one that is unreachable must not hide the other. Callers that need an answer report failures, not this file. */
 export function startReach({ log, store, clock }: Pick<Ports, 'log' | 'store' | 'clock'>): Reach {
   const answeredMs = new Map<string, number>();
   const ask = (name: Reached, question: () => Promise<unknown>): Loop => {

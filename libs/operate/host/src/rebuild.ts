@@ -1,4 +1,4 @@
-/** Owns making rows anew on what a process has opened; see RowsRebuild. */
+/** Owns rebuilding rows on what a process has opened; see RowsRebuild. */
 
 import type { StoreRebuild, UnfinishedRebuild } from '@tidemark/ports';
 import { contentsThrough, RowsRebuild, type RowsRebuildOptions } from '@tidemark/runtime';
@@ -7,17 +7,17 @@ import type { ClusterConfig } from './config.ts';
 import { type Below, viewsOver } from './tiers.ts';
 
 export interface RebuildRole extends Pick<RowsRebuildOptions, 'onProgress'> {
-  /** Told of every failure that was outlived. */
+  /** Called for every failure that was survived. */
   readonly onError?: (error: unknown) => void;
 }
 
 export interface Rebuild {
   readonly rows: RowsRebuild;
-  /** What was folded stays, to be gone on from. */
+  /** Keeps what was folded, to resume from. */
   close(): Promise<void>;
 }
 
-/** What a process left that made the cluster's rows anew, or is at it. Throws `UnavailableError`. */
+/** The state of a rebuild of the cluster's rows that another process left, or is running. Throws `UnavailableError`. */
 export const unfinishedClusterRebuild = ({
   postgresUrl,
   tls,
@@ -44,7 +44,7 @@ export function rebuildOver(
   return { rows, close };
 }
 
-/** With the keys and blobs there are. */
+/** With the existing keys and blobs. */
 function contentsOf({ archive: _, ...below }: Omit<Below, 'store'>): RowsRebuildOptions['contents'] {
   if (below.keys === undefined && below.blobs === undefined) return undefined;
   return contentsThrough((store) => viewsOver({ ...below, store }).store);

@@ -1,11 +1,11 @@
-/** Owns what a process says of secrets that its workflows store: each place and kind of a definition once, as a warning. */
+/** Owns how a process reports secrets that its workflows store: each place and kind of a definition once, as a warning. */
 
 import type { OnSecret, SecretPolicy } from '@tidemark/runtime';
 
 /** Places that are remembered as reported, at most. */
 const PLACES_MAX_COUNT = 1_000;
 
-/** `onWarning`: absent, they are counted alone. */
+/** `onWarning`: absent, they are only counted. */
 export function secretPolicy(
   onSecret: OnSecret,
   onWarning: ((code: string, message: string) => void) | undefined,
@@ -15,7 +15,7 @@ export function secretPolicy(
   return {
     onSecret,
     onStored: ({ definition, field, place, kind }) => {
-      // Of a list, one item is like another.
+      // One item of a list is like another.
       const where = `${definition}, ${field}${place.replaceAll(/\/\d+(?=\/|$)/g, '/*')}`;
       const key = `${where} ${kind}`;
       if (reported.has(key)) return;

@@ -1,4 +1,4 @@
-/** Owns the wiring of metrics that are sent to a collector: what can't be sent is told, and keeps nobody from working. */
+/** Owns the wiring of metrics that are sent to a collector: failures are reported, and stop no work. */
 
 import { messageOf } from '@tidemark/core';
 import { systemClock } from '@tidemark/runtime';

@@ -1,4 +1,4 @@
-/** Owns the life of a service process: what it says of its health, orderly end on SIGTERM and SIGINT, distinct exit codes. */
+/** Owns the life of a service process: its health, orderly end on SIGTERM and SIGINT, distinct exit codes. */
 
 import { messageOf, TidemarkError, UnavailableError } from '@tidemark/core';
 import { check, type Health, systemClock } from '@tidemark/runtime';
@@ -8,23 +8,23 @@ import { LEAVE_NOTICE_MS } from './health-limits.ts';
 import { logLine } from './log.ts';
 
 /**
- * Flags of Node for a service process. By itself Node lets a heap grow to gigabytes before it is cleared; with these a worker
- * of 1,000 live workflows stays below 300 MB. Workflows with much state want a larger `--max-old-space-size`.
+ * Flags of Node for a service process. By default Node lets a heap grow to gigabytes before it is cleared; with these a worker of 1,000
+ * live workflows stays below 300 MB. Workflows with much state need a larger `--max-old-space-size`.
  */
 export const SERVICE_NODE_FLAGS = ['--max-semi-space-size=16', '--max-old-space-size=224'] as const;
 
 export interface Service {
-  /** Hands over and lets go. */
+  /** Hands work over and closes. */
   stop(): Promise<void>;
   /** Time, in milliseconds, that `stop` may give to work under way. */
   readonly drainMs?: number;
-  /** How it is; asked twice a second where probes are answered. */
+  /** Its health; called twice a second where probes are answered. */
   health(): Health;
-  /** Others send it requests: before it stops it goes on answering for a moment in which probes already tell that it leaves. */
+  /** Others send it requests: before it stops it keeps answering for a moment in which probes already report that it leaves. */
   readonly isAsked?: boolean;
 }
 
-/** What a starting service has of the process. */
+/** What a starting service may use of the process. */
 export interface ServiceLife {
   /** Ends the service, with a reason for the log. */
   leave(reason: string): void;
@@ -32,18 +32,18 @@ export interface ServiceLife {
   answerProbes(listen: string): Promise<void>;
 }
 
-/** After the drain budget a service that can't let go (its servers are away) ends all the same; milliseconds. */
+/** Milliseconds after the drain budget at which a service that can't close (its servers are unreachable) exits anyway. */
 const STOP_GRACE_MS = 10_000;
-/** The most that a service takes to end beyond its drain, in milliseconds: whoever stops it waits for both. */
+/** Longest end of a service beyond its drain, in milliseconds: an orchestrator must wait for both. */
 export const STOP_MARGIN_MS = LEAVE_NOTICE_MS + STOP_GRACE_MS;
 
-/** A service whose servers are away waits for them this long at its start, in milliseconds; then it exits with 69. */
+/** Time for which a starting service waits for unreachable servers, in milliseconds; then it exits with 69. */
 const START_TIMEOUT_MS = 60_000;
 const START_RETRY_MS = 1_000;
 
 /**
- * Runs a service until a signal asks it to end, or `leave` is called with a reason; exits with 0 then, and with the error's
- * code when it can't start.
+ * Runs a service until a signal asks it to end, or `leave` is called with a reason; exits with 0 then, and with the error's code when it
+ * can't start.
  */
 export async function runService(name: string, start: (life: ServiceLife) => Promise<Service>): Promise<void> {
   let service: Service | undefined;
@@ -61,7 +61,7 @@ export async function runService(name: string, start: (life: ServiceLife) => Pro
     if (asked) return;
     asked = true;
     logLine('info', `${name} stopping`, { reason });
-    // Nothing is held yet, so nothing is handed over.
+    // It holds nothing yet, so it hands nothing over.
     if (service === undefined) process.exit(EXIT.ok);
     const stopTimeout = (): never => {
       logLine('error', `${name} could not let go in time`, { code: 'stop-timeout' });

@@ -1,19 +1,19 @@
 /**
- * Owns the look for a spot interruption notice: a file that becomes non-empty, or an address of the provider's metadata that
- * begins to answer. Must not end anything itself. What can't be read is no notice, and is told of.
+ * Owns polling for a spot interruption notice: a file that becomes non-empty, or an address of the provider's metadata that begins to
+ * answer. Must not end anything itself. A place that can't be read gives no notice, and is reported.
  */
 
 import { readFile } from 'node:fs/promises';
 import { UnavailableError } from '@tidemark/core';
 import { systemClock } from '@tidemark/runtime';
 
-/** Period of the look, and how long an answer may take; milliseconds. The shortest notice of a provider is 25 s. */
+/** Poll interval, and longest wait for an answer; milliseconds. The shortest notice of a provider is 25 s. */
 const POLL_PERIOD_MS = 1_000;
 const ANSWER_TIMEOUT_MS = 900;
 /** Life of a token of Amazon's metadata service, in seconds. */
 const TOKEN_TTL_S = 21_600;
 
-/** Where a notice is looked for. */
+/** Places that may have a notice. */
 export interface SpotNoticePlaces {
   /** Empty: none. */
   readonly file: string;
@@ -22,12 +22,12 @@ export interface SpotNoticePlaces {
 }
 
 export interface SpotNoticeOptions extends SpotNoticePlaces {
-  /** Told once, with where the notice was found. */
+  /** Called once, with where the notice was found. */
   readonly onNotice: (source: string) => void;
   readonly onError: (where: string, error: unknown) => void;
 }
 
-/** Looks at once and each second. Returns what ends it; it keeps no process alive. */
+/** Polls at once and each second. Returns a function that stops it; it keeps no process alive. */
 export function watchSpotNotice(options: SpotNoticeOptions): () => void {
   const { file, url, onNotice, onError } = options;
   if (file === '' && url === '') return () => {};
@@ -50,8 +50,9 @@ export function watchSpotNotice(options: SpotNoticeOptions): () => void {
 }
 
 /**
- * Resolves once there is no notice, mostly at once. Whoever left by a notice and is started again on the same machine, as containers are, waits here
- * and takes nothing: `onNotice` is told once. A notice that can't be read is none at first, and later still the one that was there.
+ * Resolves once there is no notice, usually at once. A process that left by a notice and is restarted on the same machine, as containers
+ * are, waits here and takes no work: `onNotice` is called once. A place that can't be read counts as no notice at first, and later as the
+ * previous notice.
  */
 export async function noSpotNotice({ onNotice, onError, ...places }: SpotNoticeOptions): Promise<void> {
   const pollOnce = looker(places);
@@ -68,7 +69,7 @@ export async function noSpotNotice({ onNotice, onError, ...places }: SpotNoticeO
   }
 }
 
-/** A look tells where a notice was found, and fails where none was found and one of the places can't be read. */
+/** A poll returns where a notice was found, and fails where none was found and one of the places can't be read. */
 function looker({ file, url }: SpotNoticePlaces): () => Promise<string | undefined> {
   const metadata = new Metadata(url);
   return async () => {

@@ -1,6 +1,7 @@
 /**
- * Owns where archived history and large payloads lie, by its address, and the views of log and rows over all tiers, blobs and keys. An address is `s3://BUCKET/PREFIX`
- * (with `?endpoint=…&region=…` for another server than Amazon's; credentials as the AWS SDK finds them) or `file:///FOLDER`.
+ * Owns where archived history and large payloads lie, by an address, and the views of log and rows over all tiers, blobs and keys. An
+ * address is `s3://BUCKET/PREFIX` (with `?endpoint=…&region=…` for a server other than Amazon's; the AWS SDK finds the credentials) or
+ * `file:///FOLDER`.
  */
 
 import path from 'node:path';
@@ -28,7 +29,7 @@ import {
 } from '@tidemark/runtime';
 import type { Keys } from './keys.ts';
 
-/** What there is besides the views: the log itself, and the archive. */
+/** The log itself, and the archive, which the views don't include. */
 export interface Tiers {
   readonly hot: EventLog;
   readonly archive: Archive;
@@ -45,7 +46,7 @@ export interface Views {
   readonly tiers?: Tiers;
 }
 
-/** Opens what the address names. Throws `ConfigError` (`archive-address-invalid`), or as the adapters do. */
+/** Opens the address. Throws `ConfigError` (`archive-address-invalid`), or as the adapters do. */
 export async function openObjects(address: string, setting: string): Promise<ObjectStore> {
   const place = placeIn(address, setting);
   if ('folder' in place) return openFsObjects(place);
@@ -53,7 +54,7 @@ export async function openObjects(address: string, setting: string): Promise<Obj
   return openS3Objects(place);
 }
 
-/** Opens the large payloads beside the archive that the address names. Throws as `openObjects` does. */
+/** Opens the large payloads beside the archive of the address. Throws as `openObjects` does. */
 export async function openBlobs(address: string, setting: string): Promise<Blobs> {
   const place = placeIn(address, setting);
   if ('folder' in place) return openBlobFolders(place.folder);
@@ -62,7 +63,7 @@ export async function openBlobs(address: string, setting: string): Promise<Blobs
   return blobsIn(below);
 }
 
-/** The same in folders of that folder. */
+/** The same in subfolders of that folder. */
 export const openBlobFolders = (folder: string): Promise<Blobs> =>
   blobsIn((name) => openFsBlobs({ folder: path.join(folder, name) }));
 
@@ -104,13 +105,13 @@ function placeIn(
   );
 }
 
-/** Also in the address of the server that it names. What is not read would lie about in settings. */
+/** Also refuses credentials in the server's address: settings would hold a secret that nothing uses. */
 const hasCredentials = (url: URL): boolean => {
   const endpoint = URL.parse(url.searchParams.get('endpoint') ?? '');
   return [url, endpoint].some((one) => one !== null && (one.username !== '' || one.password !== ''));
 };
 
-/** What views are laid over. */
+/** The parts below the views. */
 export interface Below {
   readonly log: EventLog;
   readonly store: RowStore;
@@ -119,9 +120,9 @@ export interface Below {
   readonly archive?: { readonly warm: ObjectStore; readonly cold?: ObjectStore | undefined } | undefined;
   /** Absent: nothing is encrypted. */
   readonly keys?: Keys | undefined;
-  /** No key was ever made for a history, nor is one made while it is open: whatever says that it is sealed stops its workflow alone. */
+  /** No key was ever made for a history, nor is one made while it is open: a record that claims to be sealed stops its workflow alone. */
   readonly isKeyless?: boolean | undefined;
-  /** Workflows that begin unencrypted are refused, unless a person has taken their plain history. */
+  /** Workflows that begin unencrypted are refused, unless a person has accepted their plain history. */
   readonly refusesPlain?: boolean | undefined;
   /** `off`: rows have no words of memories. */
   readonly memoryWords?: 'on' | 'off' | undefined;
@@ -129,13 +130,13 @@ export interface Below {
   readonly secrets?: Keys | undefined;
   /** Absent: large payloads are refused. */
   readonly blobs?: Blobs | undefined;
-  /** What is larger, in bytes, is in blobs. */
+  /** Bytes above which payloads are stored as blobs. */
   readonly inlineMaxBytes?: number | undefined;
 }
 
 /**
- * Views that read every tier, bring large payloads back, and open what is sealed. Below them, log, segments and whoever archives see names
- * and sealed bytes alone; in blobs is what is sealed.
+ * Returns views that read every tier, load large payloads, and open sealed ones. Below them, log, segments and compactors see names and
+ * sealed bytes alone; blobs hold sealed bytes.
  */
 export function viewsOver(below: Below): Views {
   const { log: hot, clock, archive: stores, keys, blobs, inlineMaxBytes } = below;

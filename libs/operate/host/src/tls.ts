@@ -1,6 +1,6 @@
 /**
- * Owns how connections between services and servers are secured: which files each is given, read and checked once at the start, so that
- * what is wrong with them is told by name and before anything is sent. Holds private keys; must not print them.
+ * Owns how connections between services and servers are secured: the files of each, read and checked once at the start, so that a fault
+ * names the file before anything is sent. Holds private keys; must not print them.
  */
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { ConfigError, isoTime } from '@tidemark/core';
 import { z } from 'zod';
 
-/** What is connected to, or listened on. */
+/** The server to connect to, or the listener. */
 export const TLS_SERVICES = ['KAFKA', 'REDIS', 'POSTGRES', 'PRESENCE', 'API'] as const;
 export type TlsService = (typeof TLS_SERVICES)[number];
 
@@ -20,7 +20,7 @@ export interface TlsFiles {
   readonly key?: string | undefined;
 }
 
-/** Undefined: that one is not secured by these settings (its address may say so itself). */
+/** Undefined: these settings don't secure that one (its address may do so itself). */
 export type TlsConfig = Readonly<Record<Lowercase<TlsService>, TlsFiles | undefined>>;
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -90,7 +90,7 @@ function readPem(name: string, path: string): string {
   }
 }
 
-/** Every certificate in it; one that has expired is only refused when no other stands: authorities are renewed by overlap. */
+/** Checks every certificate in it. An expired one is refused only when no other is valid: authorities are renewed by overlap. */
 function checkAuthorities(name: string, ca: string | undefined, nowMs: number): void {
   if (ca === undefined) return;
   const blocks = ca.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
@@ -114,7 +114,7 @@ function checkPair(
   try {
     fits = certificate.checkPrivateKey(createPrivateKey(key));
   } catch {
-    // Told below: nothing of a key belongs into an error.
+    // Reported below without the cause: an error must not contain anything of a key.
   }
   if (fits) return;
   throw new ConfigError(

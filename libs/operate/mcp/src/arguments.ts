@@ -1,6 +1,6 @@
 /**
- * Owns what the arguments of a call may be before any tool sees them: as many values, as deep and with such keys as JSON may have anywhere,
- * and no number that was written otherwise than it was read. Schemas would go into them by recursion. Pure.
+ * Owns the bounds of a call's arguments before any tool sees them: the same number and depth of values and the same keys as JSON may have
+ * anywhere, and no number that would be rounded. Schemas would recurse into them. Pure.
  */
 
 import { InvalidError, JSON_BOUNDS, LimitError } from '@tidemark/core';
@@ -9,7 +9,7 @@ import { InvalidError, JSON_BOUNDS, LimitError } from '@tidemark/core';
 export function checkArguments(given: unknown): void {
   const { valuesMaxCount, depthMax, keyMaxChars } = JSON_BOUNDS;
   let count = 0;
-  /** Where the walk is: one list for all of it, since each value of many would copy a long one. */
+  /** The current place: one list for the whole walk, since copying a long one for each value would be slow. */
   const path: string[] = [];
   const check = (value: unknown): void => {
     if (++count > valuesMaxCount) {
@@ -43,6 +43,6 @@ export function checkArguments(given: unknown): void {
   check(given);
 }
 
-/** Whole numbers beyond these are read as others that are near. */
+/** Whole numbers beyond these are rounded when they are parsed. */
 const isExact = (value: number): boolean =>
   Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));

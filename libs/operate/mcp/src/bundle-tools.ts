@@ -1,4 +1,4 @@
-/** Owns the tool that tells what a model call saw: its bundle, rebuilt from the log, and whether the bytes are the same. */
+/** Owns the tool that shows what a model call saw: its bundle, rebuilt from the log, and whether the bytes are the same. */
 
 import type { Answer, Client } from '@tidemark/client';
 import { DEFAULT_TENANT, InvalidError } from '@tidemark/core';
@@ -62,10 +62,10 @@ const bundle = defineTool({
   },
 });
 
-/** A workflow of another tenant, or of somebody else where the server serves one user, is as if it weren't there. */
+/** A workflow of another tenant, or of another user where the server serves one, counts as missing. */
 async function newestOf(client: Client, workflow: string, { tenant, user }: ToolContext): Promise<number> {
-  const asked = { params: { workflow }, query: { content: 'false' } } as const;
-  const found = await orNull('workflow-unknown', client.ask('GET /v1/workflows/{workflow}', asked));
+  const request = { params: { workflow }, query: { content: 'false' } } as const;
+  const found = await orNull('workflow-unknown', client.ask('GET /v1/workflows/{workflow}', request));
   const whose = tenant ?? (await client.ask('GET /v1/me', {})).tenant ?? DEFAULT_TENANT;
   const isOthers = user !== undefined && found !== null && found.user !== null && found.user !== user;
   if (found !== null && found.tenant === whose && !isOthers) return found.sequence_number;

@@ -1,4 +1,4 @@
-/** Owns the fields that several tools share, whose memory a call is about, and asking for what may not be there. */
+/** Owns the fields that several tools share, whose memory a call is about, and reads of what may be missing. */
 
 import { TidemarkApiError } from '@tidemark/client';
 import { InvalidError } from '@tidemark/core';
@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { NAME_MAX_CHARS } from './limits.ts';
 import type { ToolContext } from './tool.ts';
 
-/** Names: something to be seen, and no control characters. */
+/** Names: something visible, and no control characters. */
 export const nameField = z
   .string()
   .min(1)
@@ -24,7 +24,7 @@ export const aboutField = nameField
 
 export const sessionField = nameField.describe('Id of the session');
 
-/** The server's own user where it has one: then nobody else's memory is reached. Throws `InvalidError` (`user-missing`, `user-fixed`). */
+/** The server's own user where it has one: nobody else's memory is then reachable. Throws `InvalidError` (`user-missing`, `user-fixed`). */
 export function userOf(context: ToolContext, given: string | undefined): string {
   const { user } = context;
   if (user === undefined) {
@@ -40,7 +40,7 @@ interface About {
   readonly about: string | undefined;
 }
 
-/** Whom or what a call is about, as the API names it. Throws as `userOf`, and `InvalidError` (`about-twice`). */
+/** The subject of a call, as the API names it. Throws as `userOf`, and `InvalidError` (`about-twice`). */
 export function aboutOf(context: ToolContext, { user, about }: About): string {
   if (about === undefined) return `user:${userOf(context, user)}`;
   if (user === undefined) return about;
@@ -49,7 +49,7 @@ export function aboutOf(context: ToolContext, { user, about }: About): string {
   });
 }
 
-/** The same for a change: who serves one user changes nothing that others are told. */
+/** The same for a change: a server for one user changes nothing that other users see. */
 export function aboutToChange(context: ToolContext, about: About): string {
   const of = aboutOf(context, about);
   if (about.about === undefined || context.user === undefined) return of;
@@ -58,11 +58,11 @@ export function aboutToChange(context: ToolContext, about: About): string {
   });
 }
 
-/** Who said it, where the call doesn't say. */
+/** Source of an entry, where the call doesn't say. */
 export const sourceOf = (context: ToolContext, given: string | undefined): string =>
   given ?? context.agent() ?? 'assistant';
 
-/** Null: the API knows of no such thing, and says so with this code. */
+/** Null: the API knows no such thing, and says so with this code. */
 export const orNull = <T>(unknown: string, asked: Promise<T>): Promise<T | null> =>
   asked.catch((error: unknown) => {
     if (error instanceof TidemarkApiError && error.code === unknown) return null;

@@ -1,7 +1,7 @@
 /**
- * Owns the sessions of clients over HTTP: one server each, found by the id it was given, closed when its client says so, when
- * nobody uses it for long, or when the process ends. At most so many at once: of those that nobody waits on, the one that
- * was idle longest makes room.
+ * Owns the sessions of clients over HTTP: one server each, found by its id, closed when its client says so, when nobody uses it for long,
+ * or when the process ends. Their number is bounded: a new session replaces the one that was idle longest among those without a waiting
+ * caller.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -14,7 +14,7 @@ import { type McpOptions, McpSession } from './server.ts';
 interface Held {
   readonly session: McpSession;
   readonly transport: StreamableHTTPServerTransport;
-  /** Responses that are not ended: calls, and the stream for what the server says by itself. */
+  /** Open responses: calls, and the stream for the server's own messages. */
   openCount: number;
   usedAtMs: number;
 }
@@ -43,7 +43,7 @@ export class HttpSessions {
     return this.#held.size;
   }
 
-  /** `message`: what was read of the request. `full`: no session can be begun now. `unknown`: there is none of this id, or not any more. */
+  /** `message`: the request's body. `full`: no session can begin now. `unknown`: no session has this id, or not any more. */
   async handle(
     request: IncomingMessage,
     response: ServerResponse,
@@ -71,17 +71,17 @@ export class HttpSessions {
   ): Promise<'handled' | 'full'> {
     if (this.#held.size >= this.#maxCount && !this.#makeRoom()) return 'full';
     const session = new McpSession(this.#options);
-    // Until it is initialised, it is held under an id of its own.
+    // Until it is initialised, it has an id of its own.
     const id = randomUUID();
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => id });
     const held: Held = { session, transport, openCount: 0, usedAtMs: performance.now() };
     this.#held.set(id, held);
-    // The protocol, which takes `onclose` over, calls the one that is there before.
+    // The protocol, which takes `onclose` over, calls the existing handler.
     transport.onclose = () => this.#held.delete(id);
     // Its types allow for undefined where those of the protocol don't.
     await session.connect(transport as Parameters<McpSession['connect']>[0]);
     await this.#pass(held, request, response, message);
-    // What came was no beginning.
+    // The message began no session.
     if (transport.sessionId === undefined) await session.close();
     return 'handled';
   }

@@ -1,6 +1,6 @@
 /**
- * Owns the server over HTTP (MCP's streamable transport) at `/mcp`: listening, who may speak, what is refused before any of
- * it is read, and an orderly end. By default it is reached from this machine alone.
+ * Owns the server over HTTP (MCP's streamable transport) at `/mcp`: listening, who may call, what is refused before any of it is read, and
+ * an orderly end. By default only this machine reaches it.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -22,13 +22,13 @@ import { isShown } from './shown-token.ts';
 export interface HttpOptions extends McpOptions {
   /** 0: a free one. */
   readonly port: number;
-  /** Default 127.0.0.1. Another one than this machine's own needs a token. */
+  /** Default 127.0.0.1. Any address but this machine's own needs a token. */
   readonly host?: string | undefined;
-  /** Further names by which it is reached. */
+  /** Further names of the server. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** Origins of web pages that may speak to it, beside its own. */
+  /** Origins of web pages that may call it, beside its own. */
   readonly allowedOrigins?: readonly string[] | undefined;
-  /** What clients show as `Authorization: Bearer …`. */
+  /** Clients show it as `Authorization: Bearer …`. */
   readonly token?: string | undefined;
   readonly sessions?: SessionsOptions | undefined;
 }
@@ -37,7 +37,7 @@ export interface HttpServer {
   readonly url: string;
   /** Sessions that clients have now. */
   readonly sessionCount: number;
-  /** Lets calls under way end, closes sessions and connections. */
+  /** Waits for calls under way, then closes sessions and connections. */
   close(): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ const PARSE_ERROR = -32700;
 /** Throws `ConfigError` (`mcp-token-missing`, `mcp-token-short`, `mcp-port-taken`, `mcp-host-unknown`). */
 export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
   const { port, host: given = '127.0.0.1', allowedHosts = [], allowedOrigins, token } = options;
-  // Of a name that stands for two addresses somebody else could have the other.
+  // Another process could have the second address of a name with two.
   const host = given === 'localhost' ? '127.0.0.1' : given;
   requireToken(host, token);
   const sessions = new HttpSessions(options, options.sessions);
@@ -166,7 +166,7 @@ function refuseMessage(response: ServerResponse, error: unknown): void {
   }
 }
 
-/** As the protocol has it; what the request still sends isn't waited for. */
+/** In the protocol's form; the rest of the request isn't waited for. */
 function refuse(response: ServerResponse, status: number, message: string, code = -32000): void {
   response.writeHead(status, { 'Content-Type': 'application/json', Connection: 'close' });
   response.end(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }));

@@ -1,4 +1,4 @@
-/** The door of @tidemark/mcp. */
+/** Entry point of @tidemark/mcp. */
 
 export { type HttpOptions, type HttpServer, serveHttp } from './http.ts';
 export type { McpOptions } from './server.ts';

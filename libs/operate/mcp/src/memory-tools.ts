@@ -15,7 +15,7 @@ import { ADDS_ONCE, defineTool, READS, REPLACES, type Tool } from './tool.ts';
 
 const source = nameField.optional().describe('Where it is from; default: the client');
 const key = nameField.describe('Name of the preference');
-/** Without the right to content there are no words. */
+/** A caller without the right to content gets no words. */
 const entry = z.object({ key: z.string(), value: z.unknown().optional(), source: z.string(), at: z.string() });
 const fact = z.object({ key: z.string(), text: z.string().optional(), source: z.string(), at: z.string() });
 
@@ -56,12 +56,12 @@ const recall = defineTool({
   hints: READS,
   async run({ query, limit, kinds, user, about }, context) {
     const of = aboutOf(context, { user, about });
-    const asked = {
+    const request = {
       params: { about: of },
       query: { tenant: context.tenant },
       body: { query: query.slice(0, QUERY_MAX_CHARS).toWellFormed(), limit, kinds },
     };
-    const answer = await context.withMemory('read', (client) => client.ask(RECALL, asked, { isRepeatable: true }));
+    const answer = await context.withMemory('read', (client) => client.ask(RECALL, request, { isRepeatable: true }));
     return { data: { ...answer }, text: recallText(answer) };
   },
 });

@@ -1,6 +1,6 @@
 /**
- * Owns the tools for state in a repository: init, checkpoint, resume, show, update, complete, migrate. They need no server of
- * Tidemark's. Must not decide anything about a state: its library does.
+ * Owns the tools for state in a repository: init, checkpoint, resume, show, update, complete, migrate. They need no server of Tidemark's.
+ * Must not decide anything about a state: its library does.
  */
 
 import { ConfigError, type Json } from '@tidemark/core';
@@ -47,7 +47,7 @@ const kept = { file: z.string(), state, warnings };
 const open = (context: ToolContext, of: string, more: Partial<RepoStateOptions> = {}): RepoStateFile =>
   openRepoState({ folder: context.folder(), name: of, now: () => Date.now(), agent: context.agent(), ...more });
 
-/** Whoever may call tools could else run any command through this server. */
+/** Otherwise a caller of tools could run any command through this server. */
 function refuseChecks({ checks }: ToolContext, given: boolean): void {
   if (!given || checks) return;
   throw new ConfigError(

@@ -1,6 +1,6 @@
 /**
- * Owns one client's server: which tools there are, how they are listed, and the calls that are under way. It speaks MCP through
- * whatever transport it is connected to, and keeps nothing of its own: what a client did is in the state it named.
+ * Owns one client's server: its tools, their listing, and the calls under way. It speaks MCP through any transport, and stores nothing of
+ * its own: what a client did is in the state it named.
  */
 
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
@@ -25,22 +25,22 @@ import { toolError } from './tool-error.ts';
 export interface McpOptions {
   /** Of Tidemark. */
   readonly version: string;
-  /** Whose sessions and memory; undefined: the caller's own. */
+  /** Tenant of sessions and memory; undefined: the caller's own. */
   readonly tenant?: string | undefined;
   /** The one user that is served; undefined: calls name users. */
   readonly user?: string | undefined;
-  /** Who writes, where a call doesn't say; default: the client's name. */
+  /** Author of entries, where a call doesn't say; default: the client's name. */
   readonly agent?: string | undefined;
   /** The folder of states; undefined: in no repository. */
   readonly folder: () => string | undefined;
   /** Whether checks of stages, which are commands, may be set and run. */
   readonly checks: boolean;
   /**
-   * Gives what asks the API: of a server, or of a folder for the time of the work. Where nothing is kept in that yet, `look` throws
-   * `ConfigError` (`state-missing`), and `write` makes it. Throws refusals as errors of Tidemark's own.
+   * Lends an API client: of a server, or of a folder for the time of the work. Where the folder holds nothing yet, `look` throws
+   * `ConfigError` (`state-missing`), and `write` creates it. Throws refusals as errors of Tidemark's own.
    */
   readonly withMemory: <T>(how: 'read' | 'write', work: (client: Client) => Promise<T>) => Promise<T>;
-  /** Told of faults; for logs. */
+  /** Called for faults; for logs. */
   readonly onError: (where: string, error: unknown) => void;
 }
 
@@ -77,7 +77,7 @@ export class McpSession {
     return this.#server.connect(transport);
   }
 
-  /** Lets the calls that are under way end, for as long as they may, and tells their client. */
+  /** Waits for the calls under way, up to the limit, and informs their client. */
   async close(): Promise<void> {
     if (this.#callCount > 0) {
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,9 +1,9 @@
-/** Owns how a session reads to whoever goes on with it: one text with everything that matters, in the order of need. Pure. */
+/** Owns how a session reads to the one who continues it: one text with everything that matters, in the order of need. Pure. */
 
 import type { Answer } from '@tidemark/client';
 import { TEXT_VALUE_MAX_CHARS, VALUE_CUT_CHARS, VALUE_MAX_CHARS } from './limits.ts';
 
-/** Tasks that are told one by one; all that were read are in the structured part. */
+/** Tasks in the text; all that were read are in the structured part. */
 const TASKS_REPORTED_COUNT = 12;
 
 export type Session = Answer<'GET /v1/sessions/{session}'>;
@@ -82,7 +82,7 @@ function valueText(value: unknown): string {
   return `${text.slice(0, TEXT_VALUE_MAX_CHARS)}… (${text.length} characters in all)`;
 }
 
-/** In place of a value that is too large for an answer. */
+/** Replaces a value that is too large for an answer. */
 interface Cut {
   readonly is_cut: true;
   readonly chars: number;
@@ -97,7 +97,7 @@ type FittingWorkflow = Fitting<Omit<Workflow, 'frontier'>, 'input' | 'belief' | 
 };
 export type FittingSession = Omit<Session, 'workflow'> & { readonly workflow: FittingWorkflow | null };
 
-/** The same with values that are too large for an answer cut; they say so. */
+/** The same with too large values cut, and marked as such. */
 export function fittingSession(found: Session): FittingSession {
   const { workflow = null } = found;
   if (workflow === null) return { ...found, workflow };
@@ -107,7 +107,7 @@ export function fittingSession(found: Session): FittingSession {
   return { ...found, workflow: { ...workflow, ...fits } };
 }
 
-/** What is too large for an answer is cut, and says so. */
+/** Cuts a value that is too large for an answer, and marks it. */
 export function fitting<T>(value: T): T | Cut {
   // What may not be shown is absent.
   const text = JSON.stringify(value) ?? '';

@@ -1,4 +1,4 @@
-/** Owns the tools for sessions: what is needed to go on with one, going on with it, and handing it over. */
+/** Owns the tools for sessions: reading what is needed to continue one, continuing it, and handing it over. */
 
 import type { Client } from '@tidemark/client';
 import { InvalidError } from '@tidemark/core';
@@ -83,10 +83,10 @@ const advance = defineTool({
     const body = { ...(definition !== undefined && { definition }), ...(input !== undefined && { input }) };
     const known = await context.withMemory('read', (client) => sessionOf(client, session, context));
     if (known === null || isOthers(context, known)) throw unknownSession(session);
-    // Not repeated where no answer came: what was started may have ended meanwhile, and the next would start.
+    // Not repeated without an answer: the started workflow may have ended meanwhile, and the next would start.
     const resumed = await context.withMemory('write', (client) => {
-      const asked = { params: { session }, query: { tenant: context.tenant }, body };
-      return orNull('session-unknown', client.ask('POST /v1/sessions/{session}/resume', asked));
+      const request = { params: { session }, query: { tenant: context.tenant }, body };
+      return orNull('session-unknown', client.ask('POST /v1/sessions/{session}/resume', request));
     });
     if (resumed === null) throw unknownSession(session);
     const { workflow, created } = resumed;
@@ -97,14 +97,14 @@ const advance = defineTool({
   },
 });
 
-/** Null: nothing is known of it. */
+/** Null: the session is unknown. */
 const sessionOf = (client: Client, session: string, context: ToolContext): Promise<Session | null> =>
   orNull(
     'session-unknown',
     client.ask('GET /v1/sessions/{session}', { params: { session }, query: { tenant: context.tenant } }),
   );
 
-/** A session of somebody else is as if it weren't there, where the server serves one user. */
+/** Where the server serves one user, a session of another counts as missing. */
 const isOthers = ({ user }: ToolContext, found: Session): boolean =>
   user !== undefined && found.user !== null && found.user !== user;
 
@@ -142,7 +142,7 @@ const handOver = defineTool({
       if (known !== null && isOthers(context, known)) throw unknownSession(session);
       return client.ask('POST /v1/sessions/{session}/handovers', input);
     });
-    const then = isKnown ? '' : ' No workflow of this session was started yet: the first one will be told.';
+    const then = isKnown ? '' : ' No workflow of this session was started yet: the first one will see it.';
     return {
       data: { session, from: giver, to, is_known: isKnown },
       text: `Session ${session} is handed over from ${giver} to ${to}.${then}`,

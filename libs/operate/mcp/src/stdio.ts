@@ -1,6 +1,6 @@
 /**
- * Owns the server on standard input and output, for a client that starts it as its own process. Nothing but the protocol may be
- * written to the output. It ends with its input.
+ * Owns the server on standard input and output, for a client that starts it as its own process. Nothing but the protocol may be written to
+ * the output. It ends with its input.
  */
 
 import type { Readable, Writable } from 'node:stream';
@@ -25,7 +25,7 @@ export async function serveStdio({ input, output, signal, ...options }: StdioOpt
   input.once('close', end);
   signal.addEventListener('abort', end, { once: true });
   await session.connect(transport);
-  // The protocol has its own handler of this; it is the one that closes.
+  // The protocol has a handler of its own, which closes.
   const { onclose } = transport;
   transport.onclose = () => {
     onclose?.();

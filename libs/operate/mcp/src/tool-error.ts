@@ -1,6 +1,6 @@
 /**
- * Owns how a failure reads to a client: its stable code, the field, the message and what to do. Never a stack or a secret: what
- * isn't one of Tidemark's own errors is told to the server's log alone.
+ * Owns how a failure reads to a client: its stable code, the field, the message and what to do. It never shows a stack or a secret: any
+ * error that isn't Tidemark's own goes to the server's log alone.
  */
 
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
@@ -38,14 +38,14 @@ export function toolError(error: unknown, onFault: (error: unknown) => void): Ca
   return failed({ code, field: fieldIn(details), message: maskSecrets(message), remedy });
 }
 
-/** The field that the error names, of the tool or of what was asked for it; or the place of what must not be kept. */
+/** The field that the error names, of the tool or of its request; or the place of what must not be stored. */
 function fieldIn({ field, fields, found }: TidemarkError['details']): string | null {
   const [asked, secret] = [fields, found].map((all) => (Array.isArray(all) ? all[0] : undefined));
   const place: unknown = field ?? asked?.field ?? secret?.place;
   return typeof place === 'string' ? place.replace(/^(?:path|query|body)\./, '') : null;
 }
 
-/** What is wrong, by field; never the value that was given. */
+/** Faults by field; never the given value. */
 export function badInput(tool: string, { issues }: z.ZodError): CallToolResult {
   const [first] = issues;
   const reported = issues.slice(0, ISSUES_REPORTED_MAX_COUNT).map(issueWords).join('; ');

@@ -1,6 +1,6 @@
 /**
- * Owns what a tool is, and a call of one: what it is given is checked, what it answers is data and a short text, and what goes
- * wrong is told with code, field and remedy. Must not know any tool.
+ * Owns what a tool is, and a call of one: its input is checked, its answer is data and a short text, and a failure has code, field and
+ * remedy. Must not know any tool.
  */
 
 import type { CallToolResult, Tool as ListedTool, ToolAnnotations } from '@modelcontextprotocol/sdk/types.js';
@@ -9,28 +9,28 @@ import { z } from 'zod';
 import { checkArguments } from './arguments.ts';
 import { badInput, toolError } from './tool-error.ts';
 
-/** What tools have around them, of one client. */
+/** What tools may use, of one client. */
 export interface ToolContext {
   /** Undefined: the caller's own. */
   readonly tenant: string | undefined;
-  /** The user that all calls are about; undefined: each names one. */
+  /** The user of all calls; undefined: each names one. */
   readonly user: string | undefined;
-  /** Who writes, where a call doesn't say. */
+  /** Author of entries, where a call doesn't say. */
   agent(): string | undefined;
   /** The folder of states; undefined: in no repository. */
   folder(): string | undefined;
   /** Whether checks of stages, which are commands, may be set and run. */
   readonly checks: boolean;
   /**
-   * Gives what asks the API: of a server, or of a folder for the time of the work. Where nothing is kept in that yet, `look` throws
-   * `ConfigError` (`state-missing`), and `write` makes it.
+   * Lends an API client: of a server, or of a folder for the time of the work. Where the folder holds nothing yet, `look` throws
+   * `ConfigError` (`state-missing`), and `write` creates it.
    */
   withMemory<T>(how: 'read' | 'write', work: (client: Client) => Promise<T>): Promise<T>;
-  /** Told of faults that a client learns no more of than that there was one. */
+  /** Called for faults of which a client learns only that there was one. */
   onError(where: string, error: unknown): void;
 }
 
-/** As the API's answers are typed: nothing in it is changed, and there may be more. */
+/** As the API's answers are typed: read-only, and open to more fields. */
 type Reported<T> = T extends readonly (infer Item)[]
   ? readonly Reported<Item>[]
   : T extends object
@@ -38,7 +38,7 @@ type Reported<T> = T extends readonly (infer Item)[]
     : T;
 
 export interface ToolAnswer<Output extends z.ZodObject> {
-  /** What the API answered must fit what clients were promised: the compiler holds the one against the other. */
+  /** The compiler checks that the API's answers fit the tool's schema. */
   readonly data: Reported<z.input<Output>>;
   readonly text: string;
 }
@@ -82,27 +82,27 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
   };
 }
 
-/** Clients' validators know draft 7, and some stumble over the name of another one. */
+/** Clients' validators know draft 7, and some reject the name of another one. */
 function jsonSchema(schema: z.ZodObject, io: 'input' | 'output'): ListedTool['inputSchema'] {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { target: 'draft-7', io });
   return rest as ListedTool['inputSchema'];
 }
 
-/** Tools reach nothing but the state that they name. */
+/** Tools change nothing but the state that they name. */
 export const READS = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
   openWorldHint: false,
 } as const;
-/** Adds, and takes nothing away. */
+/** Adds, and removes nothing. */
 export const ADDS = {
   readOnlyHint: false,
   destructiveHint: false,
   idempotentHint: false,
   openWorldHint: false,
 } as const;
-/** The same call again changes nothing more. */
+/** Repeating the call changes nothing more. */
 export const ADDS_ONCE = { ...ADDS, idempotentHint: true } as const;
-/** Takes something away, or puts something in its place. */
+/** Removes something, or replaces it. */
 export const REPLACES = { ...ADDS_ONCE, destructiveHint: true } as const;

@@ -1,6 +1,7 @@
 /**
- * Owns where spans and metrics go, by OpenTelemetry's own names in the environment, and sending them with its exporters. Holds headers, which
- * may be secrets; must not print them. OpenTelemetry's packages are loaded at the first request: a command that sends nothing does without.
+ * Owns the addresses of collectors, by OpenTelemetry's own names in the environment, and sending spans and metrics there with its
+ * exporters. It holds headers, which may be secrets, and must not print them. OpenTelemetry's packages are loaded at the first request, so
+ * that a command that sends nothing does without.
  */
 
 import type { Resource } from '@opentelemetry/resources';
@@ -15,19 +16,19 @@ const PROTOCOLS = ['http/protobuf', 'http/json', 'grpc'] as const;
 export interface Collector {
   readonly signal: Signal;
   readonly protocol: (typeof PROTOCOLS)[number];
-  /** Over HTTP the whole address of the signal: `http://localhost:4318/v1/traces`; over gRPC `http://localhost:4317`. */
+  /** For HTTP the whole address of the signal: `http://localhost:4318/v1/traces`; for gRPC `http://localhost:4317`. */
   readonly url: string;
-  /** As the environment has them: `key=value,key=value`, values percent-encoded. */
+  /** In the form of the environment: `key=value,key=value`, values percent-encoded. */
   readonly headers: string;
   readonly timeoutMs: number;
-  /** Whose spans they are, and what else is said of it, as `headers`. */
+  /** Name of the service, and further attributes of the resource, in the form of `headers`. */
   readonly service: string;
   readonly resource: string;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What is sent: each has an address, headers and more of its own where that is said. */
+/** Signals; each may have an address, headers and more of its own. */
 export type Signal = 'traces' | 'metrics';
 
 /** The collector at this address, or at the environment's; undefined: none is named. Throws `ConfigError` (`setting-invalid`). */
@@ -62,7 +63,10 @@ export async function resourceOf(
 const pairsIn = async (text: string): Promise<Record<string, string>> =>
   (await import('@opentelemetry/core')).parseKeyPairsIntoRecord(text);
 
-/** As the specification says: the signal's path comes after the base, unless it is there already. A base that ends with another's is that base. */
+/**
+ * As the specification says: the signal's path is appended to the base, unless the base ends with it. A base that ends with the other
+ * signal's path keeps it.
+ */
 function signalUrl(base: string, signal: Signal, protocol: Collector['protocol']): string {
   const url = checkedUrl(base, 'OTEL_EXPORTER_OTLP_ENDPOINT');
   if (protocol === 'grpc') return url.href;
@@ -94,14 +98,14 @@ function timeoutOf(text: string | undefined): number {
 /** As OpenTelemetry's `ExportResultCode` has it. */
 const SUCCESS = 0;
 
-/** What the exporters of both signals have in common. */
+/** What the exporters of both signals share. */
 interface Exporter<Items> {
   export(items: Items, done: (result: { readonly code: number; readonly error?: Error }) => void): void;
 }
 
 type Config = { url: string; timeoutMillis: number; headers: Record<string, string>; metadata?: unknown };
 
-/** The packages of a signal by protocol; only the one that is used is loaded. */
+/** The packages of a signal by protocol; only the one in use is loaded. */
 const EXPORTERS = {
   traces: {
     'http/protobuf': async (config: Config) =>
@@ -133,7 +137,7 @@ export class CollectorClient<Items> {
   }
 
   /**
-   * One request. Throws `UnavailableError` (`collector-away`: it may be tried again) and `ConfigError` (`collector-refused`: the same
+   * Sends one request. Throws `UnavailableError` (`collector-away`: a retry may succeed) and `ConfigError` (`collector-refused`: a retry
    * would be refused again).
    */
   async send(items: Items, signal?: AbortSignal): Promise<void> {
@@ -172,7 +176,7 @@ export class CollectorClient<Items> {
     const { url, protocol } = this.#collector;
     const host = new URL(url).host;
     const { code } = failure as { readonly code?: unknown };
-    // What a header holds may be quoted.
+    // The message may quote a header.
     const masked = new EchoMask(this.#secrets, '[masked]').error(failure);
     const why = messageOf(masked) || String(code);
     const answered = typeof code === 'number' ? ` answered ${code} (${why})` : ` does not answer: ${why}`;
@@ -198,7 +202,7 @@ export class SpanClient {
     this.#collector = collector;
   }
 
-  /** One request. Throws as `CollectorClient.send`. */
+  /** Sends one request. Throws as `CollectorClient.send`. */
   async send(spans: readonly TraceSpan[], signal?: AbortSignal): Promise<void> {
     this.#resource ??= resourceOf(this.#collector);
     const resource = await this.#resource;
@@ -208,7 +212,7 @@ export class SpanClient {
     );
   }
 
-  /** All of them, in as many requests as it takes, in order. */
+  /** Sends all of them, in as many requests as it takes, in order. */
   async sendAll(spans: readonly TraceSpan[]): Promise<void> {
     for (let at = 0; at < spans.length; at += SPANS_PER_REQUEST_MAX) {
       await this.send(spans.slice(at, at + SPANS_PER_REQUEST_MAX));

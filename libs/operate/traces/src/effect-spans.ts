@@ -1,6 +1,6 @@
 /**
- * Owns the spans of effects: from the intention to the outcome, as what they are (a model's call, a tool, another call, a closure). An
- * outcome that was recorded without a call under the same lease, since a probe or a person told it, is a span without length.
+ * Owns the spans of effects, from the intention to the outcome, by their kind (a model's call, a tool, another call, a closure). An outcome
+ * that was recorded without a call under the same lease, since it came from a probe or a person, is a span without length.
  */
 
 import { decodePayload, maskSecrets } from '@tidemark/codec';
@@ -20,7 +20,7 @@ interface OpenEffect {
   readonly isModel: boolean;
 }
 
-/** How long a span begins before its event, or with it. */
+/** How long before its event a span begins, or with it. */
 type Parent = (task: TaskId, sinceMs: number) => SpanId;
 
 const RUN = 'run.';
@@ -30,7 +30,7 @@ export class EffectSpans {
   readonly #sheet: SpanSheet;
   readonly #options: DrawingOptions;
   readonly #open = new Map<EffectKey, OpenEffect>();
-  /** Those of each task: an attempt that fails must not be looked for among all. */
+  /** Effects by task: a failed attempt must not search all of them. */
   readonly #ofTask = new Map<TaskId, Set<EffectKey>>();
   /** Intentions of each key under the lease. */
   readonly #counts = new Map<EffectKey, number>();
@@ -96,7 +96,7 @@ export class EffectSpans {
     );
   }
 
-  /** Accepted outside; what follows is a wait. */
+  /** The receiver accepted the call; what follows is a wait. */
   pending({ envelope }: TracedEvent): void {
     const { control, atMs } = envelope as Envelope<'EffectPending'>;
     const open = this.#take(control.key);
@@ -104,7 +104,7 @@ export class EffectSpans {
     this.#sheet.end(open.span, atMs, { 'tidemark.effect.outcome': 'pending' });
   }
 
-  /** What its attempt left open has an outcome that nobody knows. */
+  /** The outcome of calls that an attempt left open is unknown. */
   attemptEnded(task: TaskId, atMs: number, error: string): void {
     for (const key of [...(this.#ofTask.get(task) ?? [])]) this.#end(key, atMs, error);
   }
@@ -125,7 +125,7 @@ export class EffectSpans {
     this.#sheet.end(open.span, atMs, { 'tidemark.effect.outcome': 'unknown' }, error);
   }
 
-  /** A closure says when it began; anything else was called under an earlier lease, and is only known of now. */
+  /** A closure records when it began; anything else was called under an earlier lease, and becomes known only now. */
   #unasked({ control, epoch, atMs }: Envelope<'EffectResolved'>, before: TracedEvent['before'], parent: Parent) {
     const wasIntended = before?.frontier.tasks.get(control.task)?.effects.some(({ key }) => key === control.key);
     const startMs = Math.min(atMs, control.startedAtMs ?? atMs);
@@ -169,10 +169,10 @@ export class EffectSpans {
   }
 }
 
-/** What can't be read any more, since its key was destroyed, is not told. */
+/** An unreadable payload, whose key was destroyed, adds nothing. */
 function payloadOf(type: 'EffectIntended' | 'EffectResolved', payload: Uint8Array): Readonly<Record<string, Json>> {
   try {
-    // Sealed fields are nobody's to read in a trace.
+    // Nobody may read sealed fields in a trace.
     return maskSecrets(decodePayload(type, payload) as never) as Readonly<Record<string, Json>>;
   } catch (error) {
     if (error instanceof TidemarkError) return {};
@@ -180,7 +180,7 @@ function payloadOf(type: 'EffectIntended' | 'EffectResolved', payload: Uint8Arra
   }
 }
 
-/** Its code or class: a message may quote what was asked. */
+/** Its code or class: a message may quote the request. */
 const errorOf = (error: Json | undefined): string => {
   const { code, name } = (error ?? {}) as { readonly code?: string; readonly name?: string };
   return code ?? name ?? 'failed';

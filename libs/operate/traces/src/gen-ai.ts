@@ -1,9 +1,9 @@
 /**
- * Owns every name that spans have from OpenTelemetry's GenAI semantic conventions, as of one version of them, and what of a recorded call
- * goes under which. They are in development and change: who moves to another version changes this file and no other. Pure.
+ * Owns every name that spans have from OpenTelemetry's GenAI semantic conventions, as of one version of them, and which part of a recorded
+ * call has which name. The conventions are in development and change: a move to another version changes this file and no other. Pure.
  *
  * v0.1.0 of https://github.com/open-telemetry/semantic-conventions-genai (docs/gen-ai: gen-ai-spans.md, gen-ai-agent-spans.md,
- * execute-tool.md). Since then a workflow's name is `gen_ai.agent.name`, as an agent's is; `gen_ai.operation.name` tells them apart.
+ * execute-tool.md). Since then a workflow's name is `gen_ai.agent.name`, as an agent's is; `gen_ai.operation.name` distinguishes them.
  */
 
 import type { Json } from '@tidemark/core';
@@ -14,7 +14,7 @@ export const GEN_AI_CONVENTIONS = 'semantic-conventions-genai v0.1.0';
 const OPERATION = 'gen_ai.operation.name';
 const AGENT = 'gen_ai.agent.name';
 
-/** The span of a whole workflow: `invoke_agent` where models decide in it what is done. */
+/** The span of a whole workflow: `invoke_agent` where models decide what is done in it. */
 export const invokeSpan = (definition: string, isAgent: boolean, session: string | undefined) => {
   const operation = isAgent ? 'invoke_agent' : 'invoke_workflow';
   return {
@@ -34,7 +34,7 @@ export const toolSpan = (tool: string) => ({
   attributes: { [OPERATION]: 'execute_tool', 'gen_ai.tool.name': tool } as SpanAttributes,
 });
 
-/** The span of a model's call, by what was recorded of its request. */
+/** The span of a model's call, by its recorded request. */
 export function chatSpan(request: Json) {
   const model = textOf(member(request, 'model')) ?? 'unknown';
   return {
@@ -63,7 +63,7 @@ function settingsOf(settings: Json | undefined): Attributes {
   };
 }
 
-/** What was recorded of its answer. */
+/** Attributes of its recorded answer. */
 export function answerAttributes(answer: Json): SpanAttributes {
   const usage = member(answer, 'usage');
   const response = member(member(answer, 'detail'), 'response');
@@ -82,7 +82,7 @@ export function answerAttributes(answer: Json): SpanAttributes {
   });
 }
 
-/** Attributes that hold what models, tools and effects were asked and answered. */
+/** Attributes that hold requests and answers of models, tools and effects. */
 export const CONTENT_ATTRIBUTES: ReadonlySet<string> = new Set([
   'gen_ai.output.messages',
   'gen_ai.tool.call.arguments',
@@ -90,7 +90,7 @@ export const CONTENT_ATTRIBUTES: ReadonlySet<string> = new Set([
   'tidemark.effect.request',
 ]);
 
-/** What a model said; content, so only where it is asked for. */
+/** The model's answer: content, so only where content is enabled. */
 export const answerContent = (answer: Json): SpanAttributes => {
   const [text, calls] = [textOf(member(answer, 'text')), member(answer, 'toolCalls')];
   const parts = [
@@ -108,14 +108,14 @@ const toolCallPart = (call: Json) => ({
   arguments: member(call, 'input') ?? null,
 });
 
-/** What a tool was given and gave back; content as well. */
+/** Input and output of a tool: content as well. */
 export const toolContent = (request: Json | undefined, response: Json | undefined): SpanAttributes =>
   present({
     'gen_ai.tool.call.arguments': request === undefined ? undefined : JSON.stringify(request),
     'gen_ai.tool.call.result': response === undefined ? undefined : JSON.stringify(response),
   });
 
-/** The conventions' names of providers, by how the AI SDK names them. */
+/** The conventions' names of providers, by the AI SDK's names. */
 const PROVIDERS: readonly (readonly [RegExp, string])[] = [
   [/^(?:google[.-])?vertex/, 'gcp.vertex_ai'],
   [/^google/, 'gcp.gemini'],
@@ -126,7 +126,7 @@ const PROVIDERS: readonly (readonly [RegExp, string])[] = [
   [/^moonshot/, 'moonshot_ai'],
 ];
 
-/** `openai.responses` is `openai`; one that the conventions don't know keeps its name. */
+/** `openai.responses` is `openai`; a provider that the conventions don't know keeps its name. */
 export function providerName(provider: string): string {
   const known = PROVIDERS.find(([form]) => form.test(provider));
   return known?.[1] ?? provider.split('.')[0] ?? provider;
@@ -141,7 +141,7 @@ const member = (value: Json | undefined, name: string): Json | undefined =>
 const numberOf = (value: Json | undefined): number | undefined => (typeof value === 'number' ? value : undefined);
 const textOf = (value: Json | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** Attributes without those that are not known. (Made anew where one is missing: an object of which something was deleted stays slow.) */
+/** Attributes without the undefined ones. (Copied where one is missing: an object with a deleted property stays slow.) */
 export function present(attributes: Attributes): SpanAttributes {
   let isWhole = true;
   for (const name in attributes) if (attributes[name] === undefined) isWhole = false;

@@ -1,7 +1,7 @@
 /**
- * Owns the traces under way, each with its open spans: those that began here are drawn event by event; of others the history is read first,
- * one at a time, and what comes meanwhile waits. Sampling is decided here: what is not in the share is drawn only once it is worth
- * keeping, and then as a whole, since the log is all the buffer that takes.
+ * Owns the traces under way, each with its open spans. A trace that began here is drawn event by event; for any other the history is read
+ * first, one at a time, while its new events wait. Sampling is decided here: a trace outside of the share is drawn only once it is worth
+ * keeping, and then as a whole, with the log as the only buffer.
  */
 
 import { decodeRecord } from '@tidemark/codec';
@@ -30,27 +30,27 @@ export interface HistoriesOptions extends DrawingOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** A trace under way. Without a drawing it is not in the share, and not worth keeping yet. */
+/** A trace under way. Without a drawing it is outside of the share, and not worth keeping yet. */
 interface Entry {
   readonly partition: Partition;
   readonly drawing: WorkflowTrace | undefined;
   /** Events before it are drawn. */
   upTo: Offset;
-  /** Since it was last looked at for eviction. */
+  /** Used since the last check for eviction. */
   isUsed: boolean;
 }
 
-/** A history that is to be read. */
+/** A history to read. */
 interface Asked {
-  /** Spans that end with events from here on are handed on; those before were. */
+  /** Spans that end with events from here on are exported; earlier ones were. */
   threshold: Offset;
-  /** What came since it was asked; undefined: too much, and it is read again. */
+  /** Events that came since the request; undefined: there were too many, and the history is read again. */
   events: FoldedEvent[] | undefined;
 }
 
 export class Histories {
   readonly #options: HistoriesOptions;
-  /** Those that were not looked at for eviction the longest come first. */
+  /** The longest unchecked for eviction come first. */
   readonly #entries = new Map<WorkflowId, Entry>();
   readonly #asked = new Map<WorkflowId, Asked>();
   #reading: Promise<void> = Promise.resolve();
@@ -61,7 +61,7 @@ export class Histories {
     this.#options = options;
   }
 
-  /** Reads that were ever wanted, and those that are done. */
+  /** Reads that were ever requested, and those that are done. */
   get askedCount(): number {
     return this.#askedCount;
   }
@@ -70,7 +70,7 @@ export class Histories {
     return this.#readCount;
   }
 
-  /** Resolves when nothing is left to be read. */
+  /** Resolves when no read is left. */
   async settled(): Promise<void> {
     for (let before = -1; before !== this.#askedCount; ) {
       before = this.#askedCount;
@@ -108,12 +108,12 @@ export class Histories {
     else if (event.before === undefined) this.#keep(workflow, entry);
   }
 
-  /** Events that were folded elsewhere: whose they are, only the log tells. */
+  /** Another process folded these events; only the log says whose they are. */
   fill(partition: Partition, from: Offset, to: Offset): void {
     for (const [workflow, entry] of this.#entries) if (entry.partition === partition) this.#entries.delete(workflow);
     this.#later(async () => {
       const { log, store } = this.#options.ports;
-      // Whoever had it may have handed on more than was known here.
+      // The previous owner may have exported more than was known here.
       const marked = (await store.tracedTo()).get(partition) ?? 0;
       const start = Math.max(from, marked) as Offset;
       for (let at = start; at < to; ) {
@@ -140,7 +140,7 @@ export class Histories {
     return { partition, drawing: isKept ? new WorkflowTrace(this.#options) : undefined, upTo: offset, isUsed: true };
   }
 
-  /** A full map lets go of the first that no event used since it was last looked at, so that an event moves nothing in it (the CLOCK of caches). */
+  /** A full map drops the first that no event used since the last check, so that an event moves nothing in it (the CLOCK of caches). */
   #keep(workflow: WorkflowId, entry: Entry): void {
     this.#entries.set(workflow, entry);
     if (this.#entries.size <= OPEN_TRACES_MAX) return;
@@ -161,7 +161,7 @@ export class Histories {
     this.#later(() => this.#read(workflow, partition));
   }
 
-  /** One at a time: what waits costs memory, and reading costs whoever folds. */
+  /** Reads one at a time: waiting events cost memory, and reading slows the folder of events. */
   #later(work: () => Promise<void>): void {
     this.#askedCount++;
     this.#reading = this.#reading
@@ -184,7 +184,7 @@ export class Histories {
         drawn.add(offset, event);
       }
       if (asked.events === undefined) {
-        // More came than could wait: what the log has now is read once more.
+        // More events came than could wait, so it reads once more what the log has now.
         asked.events = [];
         this.#later(() => this.#read(workflow, partition));
         return;
@@ -225,7 +225,7 @@ class DrawnHistory {
     this.isClosed = isClosed(event.after);
   }
 
-  /** Those that were not handed on: of a trace that only now turned out to be worth keeping, all. */
+  /** Spans that were not exported; for a trace that only now proved worth keeping, all. */
   spansFrom(threshold: Offset): readonly TraceSpan[] {
     if (!this.#isInShare && this.#notableFrom === undefined) return [];
     const isNew = !this.#isInShare && this.#notableFrom! >= threshold;

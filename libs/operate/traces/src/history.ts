@@ -1,6 +1,4 @@
-/**
- * Owns the events of one workflow as they are read again: from log or segments, folded anew, the accepted ones alone. Must not write.
- */
+/** Owns reading the events of one workflow again: from log or segments, folded again, the accepted ones alone. Must not write. */
 
 import { entryOf, recordUnreadable } from '@tidemark/codec';
 import {
@@ -36,7 +34,7 @@ interface PlacedAt {
 }
 
 /**
- * To the end of the workflow, or of what is in the log now. Throws `InvalidError` (`workflow-unknown`), `CorruptError`
+ * Yields to the end of the workflow, or of the log as it is now. Throws `InvalidError` (`workflow-unknown`), `CorruptError`
  * (`history-unopened`), `UnavailableError` (`object-archived`: restore it first).
  */
 export async function* historyOf(
@@ -71,7 +69,7 @@ const unopened = (workflow: WorkflowId, at: Offset): CorruptError =>
     { workflow, at },
   );
 
-/** What else is in the partition is no part of it; what a stream accepts depends on nothing but itself. */
+/** Skips other streams of the partition: what a stream accepts depends on nothing but itself. */
 class ReadStream {
   readonly #row: WorkflowSummary;
   #state: StreamState | undefined;
@@ -99,7 +97,7 @@ class ReadStream {
     }
     if (envelope.type !== 'WorkflowOpened') return undefined;
     if (entry.problem !== undefined) throw recordUnreadable(entry);
-    // The generation before its own: then its opening is the next.
+    // The partition's previous generation, so that its opening is the next.
     const empty = { ...emptyPartition(partition, offset), generation: (generation - 1) as Generation };
     const after = foldEntry(empty, entry).state.streams.get(workflow);
     this.#state = after;
@@ -110,7 +108,7 @@ class ReadStream {
 export interface DrawnTrace {
   /** In the order in which they ended. */
   readonly spans: readonly TraceSpan[];
-  /** Begun, and not decided: their ends are the time of the last event. Empty once the workflow has ended. */
+  /** Open spans, whose ends are the time of the last event. Empty once the workflow has ended. */
   readonly open: readonly TraceSpan[];
   readonly isNotable: boolean;
 }

@@ -1,4 +1,4 @@
-/** The door of @tidemark/traces. */
+/** Entry point of @tidemark/traces. */
 
 export { type Collector, collectorOf, otlpJson, SpanClient } from './collector.ts';
 export { CONTENT_ATTRIBUTES, GEN_AI_CONVENTIONS } from './gen-ai.ts';

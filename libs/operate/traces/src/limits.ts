@@ -1,6 +1,6 @@
 /** Owns the limits of traces. */
 
-/** Events (signals, decisions, budgets) that a workflow's own span tells of, at most; the rest is counted. */
+/** Events (signals, decisions, budgets) on a workflow's own span at most; the rest is counted. */
 export const SPAN_EVENTS_MAX = 128;
 /** Longest value of an attribute that holds content, in characters. */
 export const CONTENT_MAX_CHARS = 8_192;
@@ -8,26 +8,26 @@ export const CONTENT_MAX_CHARS = 8_192;
 export const HISTORY_READ_MAX_BYTES = 4 * 1024 * 1024;
 /** Spans of one request to a collector, at most: some 700 KB, of the 4 MB that collectors take at least. A request costs as much as drawing hundreds. */
 export const SPANS_PER_REQUEST_MAX = 2_048;
-/** Spans that wait for a collector, at most; what comes beyond is dropped and counted. */
+/** Spans that wait for a collector, at most; further ones are dropped and counted. */
 export const SPANS_WAITING_MAX = 32_768;
 /** Time between two requests, in milliseconds, while nothing fails. */
 export const FLUSH_PERIOD_MS = 1_000;
 /** Time between two sendings of metrics, in milliseconds (the default of OTEL_METRIC_EXPORT_INTERVAL). */
 export const METRICS_PERIOD_MS = 60_000;
-/** Time that one request may take, in milliseconds (the default of OTEL_EXPORTER_OTLP_TIMEOUT). */
+/** Longest request, in milliseconds (the default of OTEL_EXPORTER_OTLP_TIMEOUT). */
 export const REQUEST_TIMEOUT_MS = 10_000;
 /** First and longest pause after a request that failed, in milliseconds. */
 export const RETRY_FIRST_MS = 1_000;
 export const RETRY_MAX_MS = 30_000;
-/** Time that what waits may take when the process ends, in milliseconds. */
+/** Time for sending what waits when the process ends, in milliseconds. */
 export const LAST_FLUSH_MAX_MS = 3_000;
-/** Workflows whose open spans are kept in memory, at most; those of others are drawn from the log again. */
+/** Workflows whose open spans are kept in memory, at most; others are drawn from the log again. */
 export const OPEN_TRACES_MAX = 20_000;
-/** Events that may wait for one workflow's history, at most; beyond, it is read again from the start. */
+/** Events that may wait for one workflow's history, at most; beyond, the history is read again from the start. */
 export const EVENTS_WAITING_MAX = 4_096;
-/** Workflows whose history waits to be read, at most; spans of what comes beyond are dropped and counted. */
+/** Workflows whose history waits to be read, at most; spans of further ones are dropped and counted. */
 export const HISTORIES_WAITING_MAX = 10_000;
-/** Period, in milliseconds, of a look for what was folded and never exported. */
+/** Period of the poll for events that were folded and never exported, in milliseconds. */
 export const POLL_PERIOD_MS = 2_000;
-/** Least time, in milliseconds, between two writes of how far spans were handed on: as much may be sent once more after a crash. */
+/** Least time between two writes of export positions, in milliseconds: a crash may send as much again. */
 export const MARK_PERIOD_MS = 5_000;

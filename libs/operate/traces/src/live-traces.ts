@@ -1,9 +1,9 @@
 /**
  * Owns the live export: spans are drawn from the events that a coordinator folds, by the same mapping as every later export, and sent as
- * they end. Which partitions' spans were handed on is remembered with the rows, so that after a restart, or when another coordinator takes
- * over, the export goes on there. Must never make the projector wait.
+ * they end. Rows store up to where each partition's spans were exported, so that after a restart, or when another coordinator takes over,
+ * the export resumes there. Must never make the projector wait.
  *
- * T1 A partition's mark never passes an event whose spans were neither handed on nor dropped and counted: so a span may be sent twice (by
+ * T1 A partition's mark never passes an event whose spans were neither exported nor dropped and counted: so a span may be sent twice (by
  *    the same ids), and none is missing without being counted.
  * T2 A workflow whose open spans are not in memory is drawn again from its history, never guessed.
  */
@@ -24,16 +24,16 @@ export interface LiveTracesOptions extends DrawingOptions {
     readonly clock: Clock;
   };
   readonly send: (spans: readonly TraceSpan[], signal: AbortSignal) => Promise<void>;
-  /** Share of the traces that are kept whatever becomes of them; failed and recovered runs are kept always. */
+  /** Share of the traces that are always kept; failed and recovered runs are kept in any case. */
   readonly ratio: number;
   readonly onDropped: (count: number, reason: DropReason) => void;
   readonly onError: (error: unknown) => void;
 }
 
-/** What may be remembered once everything before it is handed on. */
+/** A mark that may be stored once everything before it is exported. */
 interface Mark {
   readonly to: ReadonlyMap<Partition, Offset>;
-  /** Histories that must have been read, and then the spans that must have been settled. */
+  /** Histories to be read first, and then spans to be settled. */
   readonly historyCount: number;
   spanCount: number | undefined;
 }
@@ -42,14 +42,14 @@ export class LiveTraces implements TraceSink {
   readonly #options: LiveTracesOptions;
   readonly #queue: SpanQueue;
   readonly #histories: Histories;
-  /** How far events came here. */
+  /** The newest events that arrived here. */
   readonly #at = new Map<Partition, Offset>();
   #pending = new Map<Partition, Offset>();
   #mark: Mark | undefined;
   #owns: (partition: Partition) => boolean = () => false;
-  /** Partitions whose rows were ahead at the last look. */
+  /** Partitions whose rows were ahead at the last poll. */
   #behind = new Map<Partition, Offset>();
-  #lookedMs = 0;
+  #polledMs = 0;
   #markedMs = 0;
 
   constructor(options: LiveTracesOptions) {
@@ -71,12 +71,12 @@ export class LiveTraces implements TraceSink {
   async begin(owns: (partition: Partition) => boolean): Promise<void> {
     this.#owns = owns;
     for (const [partition, next] of await this.#options.ports.store.tracedTo()) this.#at.set(partition, next);
-    this.#lookedMs = this.#options.ports.clock.monotonicMs();
+    this.#polledMs = this.#options.ports.clock.monotonicMs();
     this.#queue.start();
   }
 
   accept(events: readonly FoldedEvent[], advances: readonly PartitionAdvance[]): void {
-    /** Partitions that were folded once more, since rows were lost or rebuilt: their events before these offsets are drawn. */
+    /** Partitions that were folded again, since rows were lost or rebuilt: their events before these offsets are drawn. */
     const drawnTo = new Map<Partition, Offset>();
     for (const { partition, from, to } of advances) {
       const at = this.#at.get(partition) ?? (0 as Offset);
@@ -98,7 +98,7 @@ export class LiveTraces implements TraceSink {
     for (let round = 0; round < 2; round++) await this.#remember(0).catch(this.#options.onError);
   }
 
-  /** Remembers how far all is handed on: what came since the last mark is marked, and written once everything before it is. */
+  /** Sets a mark after the newest events, and stores marks once everything before them is exported. */
   async #remember(periodMs: number): Promise<void> {
     const nowMs = this.#options.ports.clock.monotonicMs();
     if (this.#mark === undefined) {
@@ -115,11 +115,11 @@ export class LiveTraces implements TraceSink {
     this.#mark = undefined;
   }
 
-  /** What another coordinator folded and could not export any more: rows that stay ahead of the marks over two looks. */
+  /** Finds events that another coordinator folded and could not export any more: rows that stay ahead of the marks over two polls. */
   async #poll(): Promise<void> {
     const { clock, store } = this.#options.ports;
-    if (clock.monotonicMs() - this.#lookedMs < POLL_PERIOD_MS) return;
-    this.#lookedMs = clock.monotonicMs();
+    if (clock.monotonicMs() - this.#polledMs < POLL_PERIOD_MS) return;
+    this.#polledMs = clock.monotonicMs();
     const behind = new Map<Partition, Offset>();
     for (const [partition, next] of await store.positions()) {
       const at = this.#at.get(partition) ?? (0 as Offset);

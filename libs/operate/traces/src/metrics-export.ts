@@ -1,6 +1,6 @@
 /**
- * Owns sending a process's metrics to a collector, from time to time and once at the end, and what the environment says of that. A value that
- * a collector missed is in the next one: they are cumulative, so nothing waits and nothing is kept. Must never make anyone wait but the end.
+ * Owns sending a process's metrics to a collector, periodically and once at the end, and the settings of that in the environment. Values
+ * are cumulative, so the next request makes up for a lost one, and nothing waits or is kept. Must make nobody wait, except at the end.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -35,7 +35,7 @@ export function metricsSettings(env: Env, endpoint?: string): MetricsSettings | 
   return { collector, periodMs: periodOf(env.OTEL_METRIC_EXPORT_INTERVAL) };
 }
 
-/** A list; Prometheus asks by itself (TIDEMARK_METRICS_LISTEN). */
+/** A list of exporters; Prometheus scrapes by itself (TIDEMARK_METRICS_LISTEN). */
 function sendsOtlp(exporters = ''): boolean {
   const names = exporters.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
   const unknown = names.find((name) => !['otlp', 'prometheus', 'none'].includes(name));
@@ -53,7 +53,7 @@ function periodOf(text: string | undefined): number {
   throw new ConfigError('setting-invalid', 'OTEL_METRIC_EXPORT_INTERVAL: expected milliseconds, such as 60000.');
 }
 
-/** A command that only looks at things measures nothing, and need not wait for a collector. */
+/** A command that only reads measures nothing, and need not wait for a collector. */
 const isMeasured = ({ points }: MetricSnapshot): boolean =>
   points.some(({ value, counts = [] }) => value !== 0 || counts.some((count) => count > 0));
 
@@ -68,7 +68,7 @@ export class MetricsExport {
   readonly #options: MetricsExportOptions;
   readonly #startMs: number;
   readonly #client: CollectorClient<ResourceMetrics>;
-  /** Tells this process from others of the service: a counter of two would jump. */
+  /** Distinguishes this process from others of the service: a counter shared by two would jump. */
   readonly #resource: Promise<Resource>;
   readonly #stopped = new AbortController();
   readonly #running: Promise<void>;
@@ -82,7 +82,7 @@ export class MetricsExport {
     this.#running = this.#run();
   }
 
-  /** Sends once more what there is, within a bounded time. */
+  /** Sends the values once more, within a bounded time. */
   async close(): Promise<void> {
     this.#stopped.abort();
     await this.#running;
@@ -108,7 +108,7 @@ export class MetricsExport {
         await this.#client.send(resourceMetrics(metrics, await this.#resource, times), signal);
       }
     } catch (error) {
-      // What was under way when the end came is sent by that.
+      // This request covers one that was under way when the end came.
       if (!this.#stopped.signal.aborted || signal !== this.#stopped.signal) onError(error);
     }
   }

@@ -1,4 +1,4 @@
-/** Owns spans and metrics in the form that OpenTelemetry's exporters take. Ids, times and attributes pass as they were drawn. Pure. */
+/** Owns spans and metrics in the form that OpenTelemetry's exporters take. Ids, times and attributes pass unchanged. Pure. */
 
 import type { HrTime } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
@@ -8,15 +8,15 @@ import type { MetricPoint, MetricSnapshot } from '@tidemark/telemetry';
 import type { TraceSpan } from './span.ts';
 
 const SCOPE = { name: 'tidemark', version: '1' } as const;
-/** As `SpanKind` and `SpanStatusCode` number them. */
+/** Numbers of `SpanKind` and `SpanStatusCode`. */
 const KINDS = { internal: 0, client: 2 } as const;
 const UNSET = { code: 0 } as const;
 const ERROR = 2;
-/** The W3C flag: it is sampled. */
+/** The W3C flag: the span is sampled. */
 const SAMPLED = 1;
 /**
- * Events are reported to the millisecond, so much begins and ends in the same one. Jaeger takes a span without length for one of negative
- * length, changes it, and then no longer knows it when it comes again.
+ * Events have times in milliseconds, so many spans begin and end in the same one. Jaeger takes a span without length for one of negative
+ * length, changes it, and then no longer recognises it when it comes again.
  */
 const LENGTH_MIN_MS = 0.001;
 
@@ -59,17 +59,17 @@ export function readableSpan(span: TraceSpan, resource: Resource): ReadableSpan 
 }
 
 export interface MetricTimes {
-  /** Since when counters count. */
+  /** Start of the counters. */
   readonly startMs: number;
   readonly nowMs: number;
 }
 
-/** As `AggregationTemporality`, `DataPointType` and `ValueType` number them. */
+/** Numbers of `AggregationTemporality`, `DataPointType` and `ValueType`. */
 const CUMULATIVE = 1;
 const TYPES = { histogram: 0, gauge: 2, counter: 3 } as const;
 const DOUBLE = 1;
 
-/** Names are those that Prometheus is reported, to the letter; counters and histograms are cumulative. */
+/** Names are exactly those of Prometheus; counters and histograms are cumulative. */
 export function resourceMetrics(
   metrics: readonly MetricSnapshot[],
   resource: Resource,
@@ -87,7 +87,7 @@ export function resourceMetrics(
       value: kind === 'histogram' ? histogram(point, bounds) : point.value,
     })),
   }));
-  // One shape for all kinds of points, which the exporters' types tell apart.
+  // One shape for all kinds of points, which the exporters' types distinguish.
   return { resource, scopeMetrics: [{ scope: SCOPE, metrics: reported as never }] };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Owns what the environment says of traces, by OpenTelemetry's own names: where they go, which share of them is kept whatever becomes of
- * the runs, and whether attributes may hold content. Nothing is exported unless a collector is named.
+ * Owns the environment's settings of traces, by OpenTelemetry's own names: their collector, the share that is always kept, and whether
+ * attributes may hold content. Nothing is exported unless a collector is named.
  */
 
 import { ConfigError } from '@tidemark/core';
@@ -8,7 +8,7 @@ import { type Collector, collectorOf } from './collector.ts';
 
 export interface TraceSettings {
   readonly collector: Collector;
-  /** 0..1. Failed and recovered runs are kept always. */
+  /** 0..1. Failed and recovered runs are kept in any case. */
   readonly ratio: number;
   readonly content: boolean;
 }
@@ -24,7 +24,7 @@ export function traceSettings(env: Env, endpoint?: string): TraceSettings | unde
   return { collector, ratio: ratioOf(env), content };
 }
 
-/** Samplers by parents are those without: a workflow's trace has no parent. */
+/** A sampler by parents is the one without: a workflow's trace has no parent. */
 function ratioOf({ OTEL_TRACES_SAMPLER: sampler = '', OTEL_TRACES_SAMPLER_ARG: argument }: Env): number {
   switch (sampler.replace(/^parentbased_/, '')) {
     case '':

@@ -1,6 +1,6 @@
 /**
- * Owns the spans that wait for a collector: bounded, sent in order by one request at a time, kept while the collector is away, and dropped
- * and counted when there are too many. Whoever puts spans in never waits.
+ * Owns the spans that wait for a collector: bounded, sent in order by one request at a time, kept while the collector is unreachable, and
+ * dropped and counted when there are too many. Adding a span never waits.
  *
  * Q1 `settledCount` never passes a span that was neither taken by the collector nor dropped.
  */
@@ -21,11 +21,11 @@ export type DropReason = 'queue-full' | 'refused' | 'history-unread' | 'historie
 
 export interface SpanQueueOptions {
   readonly clock: Clock;
-  /** One request. Throws `UnavailableError` where it may be tried again. */
+  /** Sends one request. Throws `UnavailableError` where a retry may succeed. */
   readonly send: (spans: readonly TraceSpan[], signal: AbortSignal) => Promise<void>;
   readonly onDropped: (count: number, reason: DropReason) => void;
   readonly onError: (error: unknown) => void;
-  /** Called after each look at what waits, sent or not. */
+  /** Called after each check of what waits, sent or not. */
   readonly onFlushed?: () => Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export class SpanQueue {
     return this.#settledCount + this.#waiting.length;
   }
 
-  /** Of those, the ones that the collector has, or that were dropped. */
+  /** The number of those that the collector has, or that were dropped. */
   get settledCount(): number {
     return this.#settledCount;
   }
@@ -60,7 +60,7 @@ export class SpanQueue {
       this.#settledCount += count;
       this.#options.onDropped(count, 'queue-full');
     }
-    // Once: every call of `abort` makes an exception, with its stack, which took more than drawing what is pushed.
+    // Aborts once: every call of `abort` creates an exception with its stack, which took more than drawing a span.
     if (this.#waiting.length >= SPANS_PER_REQUEST_MAX && !this.#wake.signal.aborted) this.#wake.abort();
   }
 
@@ -112,7 +112,7 @@ export class SpanQueue {
       try {
         await this.#options.send(batch, this.#gaveUp.signal);
       } catch (error) {
-        // What is away may come back; what was refused would be refused again.
+        // An unreachable collector may come back; one that refused would refuse again.
         if (error instanceof UnavailableError || this.#gaveUp.signal.aborted) throw error;
         this.#options.onDropped(batch.length, 'refused');
         this.#options.onError(error);

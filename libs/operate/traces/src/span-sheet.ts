@@ -1,4 +1,7 @@
-/** Owns the spans of one workflow while they are drawn: what is begun, and what has ended since it was last asked. Must not know events. */
+/**
+ * Owns the spans of one workflow while they are drawn: those that have begun, and those that have ended since the last call. Must not know
+ * events.
+ */
 
 import type { WorkflowId } from '@tidemark/core';
 import { type SpanId, traceIdOf, workflowSpan } from '@tidemark/runtime';
@@ -22,7 +25,7 @@ export type KnownAttributes = Readonly<Record<string, SpanAttributes[string] | u
 
 export interface Beginning {
   readonly spanId: SpanId;
-  /** The workflow's own span by default. */
+  /** Default: the workflow's own span. */
   readonly parentSpanId?: SpanId | null;
   readonly name: string;
   readonly kind?: TraceSpan['kind'];
@@ -48,7 +51,7 @@ export class SpanSheet {
     return { spanId, parentSpanId: parent, name, kind, startMs, attributes, links, events: [] };
   }
 
-  /** Told beside a span, as long as there is room. */
+  /** An event on a span, as long as there is room. */
   report(span: OpenSpan, event: SpanEvent): void {
     if (span.events.length < SPAN_EVENTS_MAX) span.events.push(event);
     else {
@@ -57,10 +60,10 @@ export class SpanSheet {
     }
   }
 
-  /** Attributes that are undefined are left out. */
+  /** Undefined attributes are left out. */
   end(span: OpenSpan, endMs: number, attributes?: KnownAttributes, error?: string): void {
     const ended = this.#drawn(span, endMs, attributes, error, false);
-    // Most events end one span: an array that grows from nothing takes room for seventeen.
+    // Most events end one span, and an array that grows from nothing allocates room for seventeen.
     if (this.#ended === undefined) this.#ended = [ended];
     else this.#ended.push(ended);
   }
@@ -70,14 +73,14 @@ export class SpanSheet {
     return this.#drawn(span, nowMs, { 'tidemark.open': true }, undefined, true);
   }
 
-  /** What has ended since the last call. */
+  /** Returns spans that have ended since the last call. */
   take(): readonly TraceSpan[] {
     const ended = this.#ended ?? NONE;
     this.#ended = undefined;
     return ended;
   }
 
-  /** One literal, so that all spans have one shape: this is done for each, while those wait who fold. */
+  /** One literal, so that all spans have one shape: this runs for each span, while folding waits. */
   #drawn(
     span: OpenSpan,
     endMs: number,
@@ -98,7 +101,7 @@ export class SpanSheet {
       name: span.name,
       kind: span.kind,
       startMs: span.startMs,
-      // Two clocks may have written the two: nothing ends before it begins.
+      // Two clocks may have written the two times: nothing ends before it begins.
       endMs: Math.max(span.startMs, endMs),
       isOpen,
       attributes,

@@ -1,4 +1,4 @@
-/** Owns the shape of a span as Tidemark draws it. Times are milliseconds since the Unix epoch, by the clocks of those who wrote the events. */
+/** Owns the shape of a span as Tidemark draws it. Times are milliseconds since the Unix epoch, by the clocks of the events' writers. */
 
 import type { SpanId, TraceId } from '@tidemark/runtime';
 
@@ -22,11 +22,11 @@ export interface TraceSpan {
   /** Null: the workflow itself. */
   readonly parentSpanId: SpanId | null;
   readonly name: string;
-  /** `client`: what it stands for happens elsewhere. */
+  /** `client`: the work happens elsewhere. */
   readonly kind: 'internal' | 'client';
   readonly startMs: number;
   readonly endMs: number;
-  /** Its end is not decided yet; `endMs` is then the time of the last event that is known. */
+  /** Its end is not decided yet; `endMs` is then the time of the last known event. */
   readonly isOpen: boolean;
   readonly attributes: SpanAttributes;
   /** Why it failed, as a code; undefined: it didn't. */

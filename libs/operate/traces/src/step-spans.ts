@@ -1,6 +1,6 @@
 /**
- * Owns the spans of attempts at steps: those that became checkpoints, those that failed, and those that ended with their holder. Of an
- * attempt that left nothing in the log before its worker died, only the one is known that a worker begins with: the first unblocked task.
+ * Owns the spans of attempts at steps: those that became checkpoints, those that failed, and those that ended with their holder. Of
+ * attempts that left nothing in the log before their worker died, only the first is known: a worker begins with the first unblocked task.
  */
 
 import { type Envelope, type Epoch, firstUnblocked, type TaskId, type TaskState } from '@tidemark/core';
@@ -14,7 +14,7 @@ import type { DrawingOptions, TracedEvent } from './traced-event.ts';
 /** How a lease came to its end. */
 export interface LeaseEnd {
   readonly atMs: number;
-  /** Why what was under way came to nothing; undefined: it was let go in order. */
+  /** Why open spans came to nothing; undefined: the lease was released in order. */
   readonly error: string | undefined;
   /** The task that ended it, with the code of its failure. */
   readonly cause: { readonly task: TaskId; readonly code: string } | undefined;
@@ -33,7 +33,7 @@ export class StepSpans {
   #epoch = 0 as Epoch;
   /** The lease's own span. */
   #parentSpanId: SpanId = '';
-  /** When the next attempt could begin at the earliest, for those that don't say. */
+  /** Earliest begin of the next attempt, for events that don't say it. */
   #idleSinceMs = 0;
   /** The task whose failure was the last event. */
   #justFailed: TaskId | undefined;
@@ -78,7 +78,7 @@ export class StepSpans {
     }
   }
 
-  /** Before the lease's own span ends. Returns how many calls it left open. */
+  /** Call it before the lease's own span ends. Returns how many calls it left open. */
   leaseEnded(event: TracedEvent, { atMs, error, cause }: LeaseEnd): number {
     const openCount = this.#effects.leaseEnded(atMs, error ?? 'outcome-unknown');
     if (cause !== undefined && cause.task !== this.#justFailed) this.#attempt(event, cause.task, this.#idleSinceMs);
@@ -99,14 +99,14 @@ export class StepSpans {
     return (task, sinceMs) => this.#attempt(event, task, sinceMs).spanId;
   }
 
-  /** The attempt under way at the task; one that nobody knew of begins here. */
+  /** The attempt under way at the task; an unknown one begins here. */
   #attempt(event: TracedEvent, id: TaskId, sinceMs: number): OpenSpan {
     const span = this.#known(id, sinceMs) ?? this.#unknown(event, id, sinceMs);
     this.#attempts.set(id, span);
     return span;
   }
 
-  /** The same for one that ends with this event: most are only known of by their end. */
+  /** The same for an attempt that ends with this event: most become known only by their end. */
   #ended(event: TracedEvent, id: TaskId, sinceMs: number): OpenSpan {
     const known = this.#known(id, sinceMs);
     if (known === undefined) return this.#unknown(event, id, sinceMs);

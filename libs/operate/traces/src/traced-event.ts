@@ -1,4 +1,4 @@
-/** Owns what a trace is drawn from: an accepted event, with the workflow before and after it. */
+/** Owns the input of a trace: an accepted event, with the workflow before and after it. */
 
 import type { LogEntry, StreamState } from '@tidemark/core';
 
@@ -9,6 +9,6 @@ export type TracedEvent = Omit<LogEntry & { readonly kind: 'event' }, 'kind'> & 
 };
 
 export interface DrawingOptions {
-  /** Attributes tell what models, tools and effects were asked and answered; off by default: it may be anyone's words. */
+  /** Attributes hold requests and answers of models, tools and effects; off by default: they may be anyone's words. */
   readonly content?: boolean | undefined;
 }

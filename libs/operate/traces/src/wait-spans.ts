@@ -2,7 +2,7 @@
  * Owns the spans of waits: of tasks for signals, timers, approvals and children; of failed tasks for another attempt; of effects for their
  * confirmation; of the workflow for a person.
  *
- * W1 An event costs what it ends: it is never answered by looking through all that waits, which may be thousands of children.
+ * W1 The cost of an event follows the waits that it ends, never all waits, which may be of thousands of children.
  */
 
 import { type Condition, type Envelope, type TaskId, taskId, type WorkflowId } from '@tidemark/core';
@@ -12,7 +12,7 @@ import type { SpanAttributes, SpanLink } from './span.ts';
 import type { OpenSpan, SpanSheet } from './span-sheet.ts';
 import type { TracedEvent } from './traced-event.ts';
 
-/** What tells of its end; approvals and children are answered by their task. */
+/** What its end depends on; approvals and children are answered by their task. */
 const conditionKeys = (condition: Condition): readonly string[] =>
   condition.kind === 'timer'
     ? [`timer ${condition.timer}`]
@@ -21,7 +21,7 @@ const conditionKeys = (condition: Condition): readonly string[] =>
       : [];
 const nameOf = (condition: Condition): string =>
   'name' in condition ? condition.name : condition.kind === 'child' ? condition.child : condition.kind;
-/** In the span's name: what many spans have in common, so not the id of a child. */
+/** Used in the span's name: what many spans share, so not the id of a child. */
 const wordsOf = (condition: Condition): string =>
   'name' in condition ? `${condition.kind} ${condition.name}` : condition.kind;
 
@@ -30,9 +30,9 @@ export class WaitSpans {
   readonly #tasks = new Map<TaskId, { readonly span: OpenSpan; readonly keys: readonly string[] }>();
   /** Waiting tasks by what they wait for. */
   readonly #byCondition = new Map<string, Set<TaskId>>();
-  /** By the timer that ends them. */
+  /** Waiting tasks by the timer that ends the wait. */
   readonly #retries = new Map<string, OpenSpan>();
-  /** By token, with the effect's key. */
+  /** Confirmations by token, with the effect's key. */
   readonly #confirmations = new Map<string, { readonly key: string; readonly span: OpenSpan }>();
   /** Their tokens, by the effect's key. */
   readonly #tokens = new Map<string, string>();
@@ -93,7 +93,7 @@ export class WaitSpans {
       this.#answered(envelope, before.question?.key ?? null);
   }
 
-  /** Nothing waits any more. */
+  /** Ends all waits. */
   closed(atMs: number): void {
     for (const span of this.open()) this.#sheet.end(span, atMs, { 'tidemark.wait.outcome': 'closed' });
     this.#tasks.clear();
@@ -118,7 +118,7 @@ export class WaitSpans {
       const { when, step } = tasks[index]!;
       if (when.length === 0) continue;
       const task = taskId(sequence, index);
-      // A signal that came earlier has fulfilled it at once.
+      // An earlier signal has fulfilled it at once.
       if ((after.frontier.tasks.get(task)?.when.length ?? 0) === 0) continue;
       const keys = when.flatMap(conditionKeys);
       const child = when.find((one) => one.kind === 'child')?.child;
@@ -152,7 +152,7 @@ export class WaitSpans {
     return made;
   }
 
-  /** One signal or timer, one task: the first that waits for it, as the fold has it. */
+  /** One signal or timer ends one task's wait: the first that waits for it, as in the fold. */
   #fulfilled(event: TracedEvent, key: string): void {
     for (const task of this.#byCondition.get(key) ?? []) if (this.#poll(event, task)) return;
   }
@@ -201,7 +201,7 @@ export class WaitSpans {
 
   #pending({ after }: TracedEvent, { control, atMs }: Envelope<'EffectPending'>): void {
     const { key, token, task } = control;
-    // It only goes on waiting.
+    // The wait continues.
     if (this.#confirmations.has(token)) return;
     const attributes = { 'tidemark.task': task, 'tidemark.effect.key': key };
     const span = this.#begin('wait confirmation', `confirmation ${key}`, after.position, atMs, attributes);
@@ -231,14 +231,14 @@ export class WaitSpans {
     this.#person = this.#begin('wait person', 'person', after.position, atMs, attributes);
   }
 
-  /** `key`: the effect that was asked about. */
+  /** `key`: the effect of the question. */
   #answered(envelope: Envelope, key: string | null): void {
     if (this.#person === undefined) return;
     const answer = envelope.type === 'ApprovalDecided' ? envelope.control.resolution : envelope.type;
     this.#sheet.end(this.#person, envelope.atMs, { 'tidemark.wait.outcome': answer });
     this.#person = undefined;
     if (envelope.type !== 'ApprovalDecided') return;
-    // Answered by a person in place of its receiver.
+    // A person answered in place of the receiver.
     const { resolution } = envelope.control;
     if (key !== null && (resolution === 'done' || resolution === 'not-done'))
       this.#reported(key, envelope.atMs, resolution);
@@ -250,7 +250,9 @@ export class WaitSpans {
   }
 }
 
-/** The child links back: both follow from the task's id, whichever is drawn first. It may never begin, when the wait ends otherwise. */
+/**
+ * The child links back: both ids follow from the task's, whichever is drawn first. The child may never begin, when the wait ends otherwise.
+ */
 const linkToChild = (child: WorkflowId): SpanLink => ({
   traceId: traceIdOf(child),
   spanId: workflowSpan(child),

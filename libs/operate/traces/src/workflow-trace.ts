@@ -1,6 +1,6 @@
 /**
- * Owns the one mapping from a workflow's accepted events to its trace. Live export and every later one go through it, so they can't
- * differ: the same events give the same spans, in the same order, wherever a reader begins to send them. Pure.
+ * Owns the one mapping from a workflow's accepted events to its trace. Live export and every later one use it, so they can't differ: the
+ * same events give the same spans, in the same order, wherever a reader begins to send them. Pure.
  *
  * workflow ┬ queue            from when something could be done to the claim
  *          ├ lease            a holder's time with it ─ step or plan ─ effect, chat, execute_tool, run
@@ -45,7 +45,7 @@ export class WorkflowTrace {
     this.#options = options;
   }
 
-  /** It was recovered, failed, asks a person, or undoes another: a trace to keep, whatever the sampling. */
+  /** The workflow was recovered, failed, needs a person, or compensates another: its trace is kept, whatever the sampling. */
   get isNotable(): boolean {
     return this.#isNotable;
   }
@@ -72,7 +72,7 @@ export class WorkflowTrace {
     return sheet.take();
   }
 
-  /** What has begun and not ended, as far as it is known: with the time of the last event as its end. */
+  /** Spans that have begun and not ended, as far as they are known, with the time of the last event as their end. */
   open(): readonly TraceSpan[] {
     const sheet = this.#sheet;
     if (sheet === undefined) return [];
@@ -127,7 +127,7 @@ export class WorkflowTrace {
     sheet.end(this.#lease, envelope.atMs, { 'tidemark.lease.end': how }, end.error);
     this.#lease = undefined;
     if (end.error === undefined) return;
-    // What another holder was about to mend is lost once more.
+    // What another holder was recovering is lost again.
     this.#recovered(sheet, envelope.atMs, 'interrupted');
     const { workflow, lease } = event.before!;
     this.#recovery = sheet.begin({
@@ -165,7 +165,10 @@ export class WorkflowTrace {
     this.#recovery = undefined;
   }
 
-  /** Runnable, and nobody has it. Without a holder tasks come free and never blocked: what was looked through needs no second look. */
+  /**
+   * The workflow is runnable, and nobody has it. Without a holder tasks only become free, never blocked: a checked task needs no second
+   * check.
+   */
   #queued({ envelope, after }: TracedEvent): void {
     if (after.lease !== null) return;
     const isLet = after.status === 'open' && after.paused === undefined && after.unreadable === null;
@@ -221,14 +224,14 @@ export class WorkflowTrace {
   }
 }
 
-/** Whoever looks at single events alone sees it too: a trace is kept from such an event on, whatever the sampling. */
+/** Readers of single events see it too: such an event makes a trace worth keeping, whatever the sampling. */
 export const isNotable = ({ type, control }: Envelope, after: StreamState): boolean =>
   type === 'LeaseRevoked' ||
   (type === 'LeaseReleased' && (control as { readonly reason: string }).reason === 'fault') ||
   after.compensates !== null ||
   (after.status !== 'open' && after.status !== 'completed');
 
-/** What answers one task frees no other. */
+/** An answer to one task frees no other. */
 function mayFree({ type, control }: Envelope, after: StreamState): boolean {
   if (after.ruling !== null || (type !== 'ChildClosed' && type !== 'ApprovalGiven')) return true;
   const task = after.frontier.tasks.get((control as Envelope<'ChildClosed' | 'ApprovalGiven'>['control']).task);
@@ -237,7 +240,7 @@ function mayFree({ type, control }: Envelope, after: StreamState): boolean {
 
 const codeOf = (control: Envelope['control']): string | undefined => (control as { readonly code?: string }).code;
 
-/** What ended a lease: let go, taken, or over with the workflow. */
+/** The end of a lease: released, taken, or over with the workflow. */
 function howItEnded({ type, control }: Envelope): string {
   if (type === 'LeaseReleased' || type === 'LeaseRevoked') return (control as { readonly reason: string }).reason;
   return type;
@@ -264,14 +267,14 @@ const linkTo = (workflow: WorkflowId, why: string, more: SpanAttributes = {}): S
   attributes: { 'tidemark.link': why, ...more },
 });
 
-/** To another span of the same trace, beside its place in the tree. */
+/** A link to another span of the same trace, beside its place in the tree. */
 const linkWithin = (workflow: WorkflowId, spanId: SpanId, why: string): SpanLink => ({
   traceId: traceIdOf(workflow),
   spanId,
   attributes: { 'tidemark.link': why },
 });
 
-/** Where the workflow came from. */
+/** Links to the workflow's origin. */
 function linksOf({ trace, compensates, fork, parent }: Envelope<'WorkflowOpened'>['control']): readonly SpanLink[] {
   const links: SpanLink[] = [];
   const [, , traceId, spanId] = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-/.exec(trace?.parent ?? '') ?? [];

@@ -40,7 +40,7 @@ class NaiveLog {
 export function eventLogModelContract(under: LogUnderTest): void {
   test('appends, reads and trims in any order', async () => {
     const target = under.fresh();
-    // One partition for all runs: a later run begins where the one before ended.
+    // All runs share a partition: a later run begins where the one before ended.
     const naive = new NaiveLog();
     const property = fc.asyncProperty(operations, async (sequence) => {
       for (const operation of sequence) await apply(under.log, target, naive, operation);

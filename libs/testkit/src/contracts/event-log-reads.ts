@@ -73,7 +73,7 @@ export function readTests(under: LogUnderTest): void {
     const some = await under.log.read(requests, { maxBytes: 60_000 });
     const count = some.reduce((sum, result) => sum + result.records.length, 0);
     expect(count).toBeGreaterThanOrEqual(4);
-    // What goes beyond maxBytes is at most the one record promised to each of the others.
+    // At most the one record promised to each of the others exceeds maxBytes.
     expect(count).toBeLessThanOrEqual(6 + 3);
     const all = await under.log.read(requests, { maxBytes: 120_000 });
     expect(all.map((result) => result.records.length)).toEqual([3, 3, 3, 3]);

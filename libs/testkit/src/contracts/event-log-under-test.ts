@@ -1,6 +1,4 @@
-/**
- * Owns what the parts of EventLog's contract share: the log under test, records made of text, reading a partition whole.
- */
+/** Owns what the parts of EventLog's contract share: the log under test, records made of text, reading a whole partition. */
 
 import { offset, type Partition } from '@tidemark/core';
 import type { EventLog, LogRecord, StoredRecord } from '@tidemark/ports';

@@ -100,7 +100,7 @@ function add(to: Set<number>, partitions: readonly Partition[]): void {
   for (const each of partitions) to.add(each);
 }
 
-/** Until the hints sent so far have come: sends one that was not used yet and waits for it. */
+/** Waits until the hints sent so far have come: sends an unused one and waits for it. */
 async function quiet(bus: HintBus, calls: (readonly Partition[])[]): Promise<void> {
   bus.publish('appended', partition(123_456));
   await eventually(() => calls.some((partitions) => partitions.includes(partition(123_456))));

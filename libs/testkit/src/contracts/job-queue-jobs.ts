@@ -1,4 +1,4 @@
-/** Owns the jobs that the contract of JobQueue is tested with. */
+/** Owns the jobs with which the contract of JobQueue is tested. */
 
 import { type Dispatch, lamport, offset, partition, tenantId, workflowId } from '@tidemark/core';
 import type { Job, Route } from '@tidemark/ports';
@@ -30,6 +30,6 @@ export const job = (
 });
 
 export const definition = job('x').definition;
-/** Where the jobs of these definitions go, unless they say otherwise. */
+/** Routes of these definitions' jobs, unless a test gives others. */
 export const routesOf = (...definitions: readonly string[]): readonly Route[] =>
   definitions.map((each) => ({ definition: each, version: 1, pinned: false }));

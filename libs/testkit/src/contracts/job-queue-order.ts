@@ -1,4 +1,4 @@
-/** Owns the part of JobQueue's contract that says which job is next, and which waits aside. */
+/** Owns the part of JobQueue's contract about which job is next, and which waits aside. */
 
 import type { Dispatch } from '@tidemark/core';
 import type { Job, JobQueue } from '@tidemark/ports';
@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import { definition, job, routesOf } from './job-queue-jobs.ts';
 
-/** Takes one job after the other, each once the one before was let go; what `order` tells comes in that order. */
+/** Takes one job after the other, each once the one before was released; `order` records them in that order. */
 async function takeSlowly(queue: JobQueue, count: number, routes = routesOf(definition)): Promise<string[]> {
   const order: string[] = [];
   const consumer = await queue.consume({ concurrency: 1, routes }, async (each) => void order.push(each.workflow));
@@ -59,7 +59,7 @@ export function orderTests(queue: () => JobQueue): void {
   });
 }
 
-/** Jobs that run until they are let go. */
+/** Jobs that run until they are released. */
 function holding() {
   const begun: string[] = [];
   let waiting: (() => void)[] = [];
@@ -83,7 +83,7 @@ function holding() {
 
 export function keptSlotTests(queue: () => JobQueue): void {
   let held = holding();
-  // Before the queue is closed, which waits for what is held.
+  // Before the queue is closed, which waits for running jobs.
   afterEach(() => held.letAllGo());
 
   test("a tenant that runs little begins at once, while another's long jobs and backlog want every slot", async () => {
@@ -93,9 +93,9 @@ export function keptSlotTests(queue: () => JobQueue): void {
     await eventually(() => held.begun.length === 2);
     held.letGo();
     await queue().enqueue(many('flood', 200, { tenant: 'flood' }));
-    // Two slots are kept in any case, and one for what the other ran before.
+    // Two slots are reserved in any case, and one for what the other ran before.
     await eventually(() => held.begun.length === 2 + 29);
-    // One after the other, since each takes a kept slot.
+    // One after the other, since each takes a reserved slot.
     for (const name of ['small0', 'small1']) {
       await queue().enqueue([job(name, { tenant: 'small' })]);
       await eventually(() => held.begun.includes(name));
@@ -118,12 +118,12 @@ export function limitTests(queue: () => JobQueue): void {
     many(`limited-${fields.tenant ?? ''}-${fields.definition ?? ''}-`, count, { ...fields, dispatch });
 
   const ends: (() => void)[] = [];
-  // Before the queue is closed, which waits for what is held.
+  // Before the queue is closed, which waits for running jobs.
   afterEach(() => {
     for (const end of ends.splice(0)) end();
   });
 
-  /** Holds each job until it is let go. */
+  /** Holds each job until it is released. */
   async function hold(concurrency = 50, routes = routesOf(definition)) {
     const held = new Map<string, () => void>();
     const begun: string[] = [];
@@ -231,7 +231,7 @@ export function limitTests(queue: () => JobQueue): void {
     });
     await queue().enqueue(limited(12, { limits }));
     await eventually(() => atMs.length === 12);
-    // Handlers begin a little after their job was counted: each sixth is a period after the one it waited for, less that.
+    // Handlers begin a little after their job was counted: every sixth comes a period after the one it waited for, minus that.
     const slackMs = 150;
     for (let sixth = 5; sixth < 12; sixth += 1)
       expect(atMs[sixth]! - atMs[sixth - 5]!).toBeGreaterThan(perMs - slackMs);

@@ -1,6 +1,6 @@
 /**
- * Owns the contract of KeyProvider as tests; every adapter runs it. `open` gives a provider with a key of its own for each test.
- * What an error tells is looked through to the last member for anything that is secret.
+ * Owns the contract of KeyProvider as tests; every adapter runs it. `open` gives a provider with a key of its own for each test. Errors are
+ * searched for secrets to their last member.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -13,15 +13,15 @@ export interface OpenedKeyProvider {
   readonly keys: KeyProvider;
   /** The same keys as another process would open them. */
   again(): Promise<KeyProvider>;
-  /** From now on another key wraps; gives the provider of a process that was told so. */
+  /** Makes another key wrap from now on; gives the provider of a process that knows it. */
   rotate(): Promise<KeyProvider>;
-  /** What a provider of the same kind wrapped with a key that this one doesn't have, named as if it were one of this one's. */
+  /** A key that a provider of the same kind wrapped with a key that this one lacks, named as one of this one's. */
   foreign(dataKey: Uint8Array, context: KeyContext): Promise<WrappedKey>;
-  /** The wrapped key with other bytes in it, still of the form that the provider gives. */
+  /** The wrapped key with other bytes in it, still in the provider's form. */
   damaged(key: WrappedKey): WrappedKey;
-  /** A provider whose server or file is gone; absent: there is nothing to go. */
+  /** A provider whose server or file is gone; absent: it has neither. */
   away?(): Promise<KeyProvider>;
-  /** What no error may tell: tokens, secret keys. */
+  /** What no error may contain: tokens, secret keys. */
   secrets(): readonly string[];
   close(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export function keyProviderContract(name: string, open: () => Promise<OpenedKeyP
     });
     afterEach(() => opened.close());
 
-    /** What the call throws, once nothing secret was found in it. */
+    /** The error of the call, which contained no secret. */
     const refusal = async (call: Promise<unknown>): Promise<Error> => {
       const error = await call.then(
         () => undefined,
@@ -120,7 +120,7 @@ export function keyProviderContract(name: string, open: () => Promise<OpenedKeyP
       const anew = await rotated.wrap(dataKey, harbour);
       expect(anew.wrappedBy).toBe(await rotated.current());
       expect(Buffer.compare(await rotated.unwrap(anew, harbour), dataKey)).toBe(0);
-      // A process that runs on from before gets what others wrap by now.
+      // A process from before the rotation gets what others wrap by now.
       expect(Buffer.compare(await keys.unwrap(anew, harbour), dataKey)).toBe(0);
       await rotated.close();
     });
@@ -148,7 +148,7 @@ export function keyProviderContract(name: string, open: () => Promise<OpenedKeyP
   });
 }
 
-/** How the bytes may stand in a text: base64, base64url, hex, as a Buffer is shown, as an array is. */
+/** Forms of the bytes in a text: base64, base64url, hex, as a Buffer prints, as an array prints. */
 export function spellings(bytes: Uint8Array): readonly string[] {
   const buffer = Buffer.from(bytes);
   const part = buffer.subarray(0, 8);
@@ -161,7 +161,7 @@ export function spellings(bytes: Uint8Array): readonly string[] {
   ];
 }
 
-/** Those of the secrets that stand anywhere in the error: message, stack, details, causes, hidden members. */
+/** The secrets that stand anywhere in the error: message, stack, details, causes, hidden members. */
 export function found(error: Error, secrets: readonly string[]): readonly string[] {
   const shown = inspect(error, { depth: null, showHidden: true, maxArrayLength: null, maxStringLength: null });
   const texts = [shown, shown.replaceAll(/\s+/g, ' '), shown.replaceAll(/\s+/g, ''), JSON.stringify(error) ?? ''];

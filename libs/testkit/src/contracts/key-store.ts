@@ -17,7 +17,7 @@ export interface OpenedKeyStore {
 
 let made = 0;
 
-/** A key as no other is. Its id is greater than those made before. */
+/** A key unlike any other. Its id is greater than those made before. */
 export function storedKey(about: Partial<StoredKey> = {}): StoredKey {
   made += 1;
   return {
@@ -135,7 +135,7 @@ export function keyStoreContract(name: string, open: () => Promise<OpenedKeyStor
       const held = (await other.get([key.id])).get(key.id)!;
       await store.destroy([key.id]);
       const fresh = storedKey();
-      // As one does who was wrapping it anew meanwhile.
+      // As a process that was rewrapping it does.
       await other.put([{ ...held, wrappedBy: 'key 2', wrapped: 'anew' }, fresh]);
       await store.put([key]);
       await Promise.all([store.close(), other.close()]);

@@ -1,7 +1,6 @@
 /**
- * Owns the contract of Liveness as tests; every adapter runs it. `open` gives a store of its own for each test; `pass`
- * lets time go by, on the adapter's clock or in truth. `other` is a second process's view of the same store (the same
- * object where the adapter is in process).
+ * Owns the contract of Liveness as tests; every adapter runs it. `open` gives a store of its own for each test; `pass` advances time, on
+ * the adapter's clock or really. `other` is a second process's view of the same store (the same object where the adapter is in process).
  */
 
 import { epoch, type HolderId, holderId, workflowId } from '@tidemark/core';
@@ -12,7 +11,7 @@ import { eventually } from '../eventually.ts';
 export interface OpenedLiveness {
   readonly liveness: Liveness;
   readonly other: Liveness;
-  /** False where who looks can't outlive who beats: a beat counts until its holder leaves. */
+  /** False where the reader can't outlive the holder: a beat counts until its holder leaves. */
   readonly runsOut: boolean;
   /** Whether the holder's connection to `other` stands; absent where there are none. */
   isConnected?(holder: HolderId): boolean;
@@ -98,7 +97,7 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
     test('who vanishes is told of at once to all who watch, and is not seen any more', async () => {
       const gone: HolderId[] = [];
       const unwatch = await opened.other.watch((holder) => gone.push(holder));
-      // Comes to know the one who watches, and to be connected.
+      // Learns of the watching process, and connects.
       await eventually(async () => {
         await opened.liveness.beat(a, [lease('w1', 1)], LONG_MS);
         await opened.liveness.beat(b, [], LONG_MS);
@@ -124,7 +123,7 @@ export function livenessContract(name: string, open: () => Promise<OpenedLivenes
         return opened.isConnected?.(a) !== false && opened.isConnected?.(b) !== false;
       });
       await opened.liveness.leave(a);
-      // What vanishes later is told of later.
+      // Later disappearances are reported later.
       await opened.liveness.vanish(b);
       await eventually(async () => gone.length > 0);
       expect(gone).toEqual([b]);

@@ -1,6 +1,6 @@
 /**
  * Owns the two halves of a cluster's key store in memory, for tests: a topic with one partition, which can be compacted, and an index.
- * Both can be told to fail. They keep to the contracts of KeyTopic and KeyIndex, which they run too.
+ * Tests can make both fail. They keep to the contracts of KeyTopic and KeyIndex, which they run too.
  */
 
 import { type Offset, type Partition, partition, UnavailableError } from '@tidemark/core';
@@ -27,13 +27,13 @@ interface TopicRecord {
   readonly change: KeyChange;
 }
 
-/** What a topic holds, whoever has it open. */
+/** Content of a topic, shared by all that have it open. */
 interface Held {
   records: readonly TopicRecord[];
   end: number;
 }
 
-/** Throws before or after what was asked for is done, as servers do. */
+/** Throws before or after the operation is done, as servers do. */
 export type Failing = 'before' | 'after' | undefined;
 
 const gone = (what: string): UnavailableError => new UnavailableError('keys-unavailable', `The ${what} is away.`);
@@ -56,7 +56,7 @@ export class MemoryKeyTopic implements KeyTopic {
     return new MemoryKeyTopic(this.#held);
   }
 
-  /** The wrapped bytes that lie in it. */
+  /** The wrapped bytes in it. */
   get wrapped(): readonly string[] {
     return this.#held.records.flatMap(({ change }) => (change.kind === 'put' ? [change.key.wrapped] : []));
   }
@@ -92,13 +92,13 @@ export class MemoryKeyTopic implements KeyTopic {
     this.#isClosed = true;
   }
 
-  /** As when the topic was deleted and rebuilt, empty. */
+  /** As when the topic was deleted and recreated, empty. */
   lose(): void {
     this.#held.records = [];
     this.#held.end = 0;
   }
 
-  /** As a broker does: of each record key the last record stays; what is empty goes too. */
+  /** As a broker does: keeps the last record of each record key, and drops empty ones too. */
   compact(): void {
     const { records } = this.#held;
     const last = new Map(records.map((record) => [record.key, record]));
@@ -184,7 +184,7 @@ export class MemoryKeyIndex implements KeyIndex {
   }
 }
 
-/** Hides nothing, and refuses what another provider wrapped, as they all do. */
+/** Hides nothing, and refuses keys of another provider, as all providers do. */
 export const plainKeyProvider: KeyProvider = {
   name: 'plain',
   current: async () => 'plain',

@@ -1,6 +1,6 @@
 /**
- * Owns the contract of ObjectStore as tests; every adapter runs it. `open` gives an empty store for each test; `again` opens the same
- * store as another process would. Whether stored bytes were damaged is not its business: whoever reads holds digests.
+ * Owns the contract of ObjectStore as tests; every adapter runs it. `open` gives an empty store for each test; `again` opens the same store
+ * as another process would. Damage of stored bytes is not its business: readers hold digests.
  */
 
 import { OBJECT_MAX_BYTES, type ObjectStore } from '@tidemark/ports';
@@ -13,7 +13,7 @@ export interface OpenedObjectStore {
 }
 
 export interface ObjectStoreContractOptions {
-  /** Size of a large object, such as the adapter stores in another way than small ones, in bytes. Default 3 MB. */
+  /** Bytes of a large object, which the adapter stores in another way than small ones. Default 3 MB. */
   readonly largeBytes?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Owns the part of the contract about what people are asked: which tasks, in which order, of whom, page by page. */
+/** Owns the part of the contract about approvals: which tasks, in which order, of whom, page by page. */
 
 import { type TaskId, type TaskState, type TenantId, taskId } from '@tidemark/core';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Owns the part of the contract about what folds and workers go on from (P2, P3). */
+/** Owns the part of the contract about what folds and workers resume from (P2, P3). */
 
 import { type EventId, type Generation, type Position, type Sequence, taskId } from '@tidemark/core';
 import { describe, expect, test } from 'vitest';

@@ -1,7 +1,7 @@
 /**
- * Owns reading everything that a projection store answers, in one order, so that two stores can be compared: adapters with
- * each other, and rows that were kept with rows that were rebuilt (I5, I6). What is not derived from the log alone is left
- * out: openings and modes of placements, ranges.
+ * Owns reading everything that a projection store answers, in one order, so that two stores can be compared: adapters with each other, and
+ * rows that were kept with rows that were rebuilt (I5, I6). It leaves out what is not derived from the log alone: openings and modes of
+ * placements, ranges.
  */
 
 import type { Partition, Sequence, WorkflowId } from '@tidemark/core';

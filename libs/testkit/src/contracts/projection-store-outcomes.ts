@@ -1,4 +1,4 @@
-/** Owns the part of the contract about what became of calls, what people are asked, and which version a workflow keeps to. */
+/** Owns the part of the contract about outcomes of calls, questions to people, and pinned versions. */
 
 import { type EventId, type Position, type Question, type Sequence, type StreamStatus, taskId } from '@tidemark/core';
 import type { EffectRow, RecordPlace } from '@tidemark/ports';

@@ -63,7 +63,7 @@ function testRules(under: StoreUnderTest): void {
       const flood = Array.from({ length: 20 }, (_, n) => rows.request(`flood-${n}`));
       expect(await under.store.place(flood, { keepFreeCount: 12 })).toHaveLength(8);
       const small = Array.from({ length: 9 }, (_, n) => rows.request(`small-${n}`, { tenant: other }));
-      // One after the other: what it has is known by rows.
+      // One after the other: rows say what it has.
       const counts: number[] = [];
       for (const each of small) counts.push((await under.other.place([each], { keepFreeCount: 12 })).length);
       expect(counts).toEqual([1, 1, 1, 0, 0, 0, 0, 0, 0]);
@@ -79,8 +79,8 @@ function testRules(under: StoreUnderTest): void {
           { keepFreeCount: 2 },
         ),
       ).toHaveLength(6);
-      const newcomer = rows.request('newcomer', { tenant: other });
-      expect(places(await under.other.place([newcomer], { keepFreeCount: 2 }))).toEqual([['newcomer', 4, 1, true]]);
+      const newTenant = rows.request('newTenant', { tenant: other });
+      expect(places(await under.other.place([newTenant], { keepFreeCount: 2 }))).toEqual([['newTenant', 4, 1, true]]);
     });
   });
 }
@@ -348,7 +348,7 @@ export function testPlacement(under: StoreUnderTest): void {
       ]);
       // Someone else's opening took generation 1, as after a lost database.
       await under.store.apply(rows.openingBatch('other', 0, 0, 1));
-      // However many ask at once.
+      // However many start at once.
       const both = await Promise.all([under.store, under.other, under.store].map((store) => store.unappended(0, 10)));
       const after = await under.store.unappended(0, 10);
       for (const one of both) expect(one).toEqual(after);

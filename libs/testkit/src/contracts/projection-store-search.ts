@@ -1,4 +1,4 @@
-/** Owns what every projection store must do when workflows are looked for among many. */
+/** Owns the part of the contract about finding workflows among many. */
 
 import type { Generation } from '@tidemark/core';
 import type { StreamRow, WorkflowSearch } from '@tidemark/ports';
@@ -144,7 +144,7 @@ export function testSearch(under: StoreUnderTest): void {
       const all = FOUND.map((_, at) => [at, 1] as const);
       expect(await under.store.generations()).toEqual(new Map(all));
       expect(await moving([0, 3, 5].map((at) => [at, 1]))).toEqual(['order-1', 'order-4', 'order-6']);
-      // One closes where it opened, and two more follow, of which the last goes on.
+      // One closes where it opened, and two more follow, of which the last stays open.
       await under.store.apply(closingBatch('order-1', 0, 1));
       await under.store.apply(openingBatch('second', 0, 2, 2));
       await under.store.apply(closingBatch('second', 0, 3, 2));

@@ -1,4 +1,4 @@
-/** Owns the part of the contract about tiers: floors, segments, and rows of history that go and come back. */
+/** Owns the part of the contract about tiers: floors, segments, and rows of history that are deleted and restored. */
 
 import { type Generation, type Offset, type Sequence, type TenantId, taskId } from '@tidemark/core';
 import type { ProjectionBatch, SegmentRow } from '@tidemark/ports';

@@ -1,4 +1,4 @@
-/** Owns what the parts of the contract of rows see of the store that they test. */
+/** Owns what the parts of the contract of rows see of the store under test. */
 
 import type { RowStore } from '@tidemark/ports';
 

@@ -21,7 +21,7 @@ export function watchBusContract(name: string, open: () => Promise<OpenedWatchBu
     });
     afterEach(() => opened.close());
 
-    /** Says so until it is heard: the first messages may be lost while connections are made. */
+    /** Repeats it until it is heard: the first messages may be lost while connections are made. */
     const heard = (bus: WatchBus, messages: readonly string[]) =>
       eventually(() => {
         if (messages.length === 0) bus.publish(W1, 'hello');

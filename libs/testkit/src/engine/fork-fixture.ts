@@ -12,14 +12,14 @@ export const FORK_PARTITIONS = 64;
 export class ForkWorld extends SimulatedWorld {
   /** Calls that reached the outside, by operation and request. */
   readonly calls: string[] = [];
-  /** Keys that the outside was asked about. */
+  /** Keys that probes were called for. */
   readonly probed: string[] = [];
 
   constructor(log: EventLog) {
     super(log, FORK_PARTITIONS);
   }
 
-  /** Answers each call otherwise; its probe knows of none. */
+  /** Answers each call differently; its probe knows of none. */
   effect(operation: string, spec: Partial<EffectDefinition> = {}): EffectDefinition {
     return effectOf({
       operation,

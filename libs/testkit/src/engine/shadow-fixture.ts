@@ -10,7 +10,7 @@ export const BEGINNING = {
   next: [{ step: 'plan' }],
 };
 
-/** What the agent has to say of a run of `count` acts, step by step, as it happened. */
+/** The reports of a run of `count` acts, step by step, as it happened. */
 export function reportsOf(count: number): readonly StepReport[] {
   const planned = Array.from({ length: count }, (_, n) => ({ step: 'act', input: { n } }));
   const pending = (left: number): string[] => Array.from({ length: left }, () => 'act');

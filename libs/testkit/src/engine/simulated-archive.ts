@@ -1,5 +1,5 @@
 /**
- * Owns one partition with workflows that have ended, an archive in memory and compactors, for the runtime's own tests; with a place for
+ * Owns one partition with workflows that have ended, an archive in memory and compactors, for the runtime's own tests; with a store of
  * large payloads where the test gives one. Must not be used outside tests.
  */
 
@@ -46,10 +46,10 @@ import { definitionOf, P0, TENANT } from './simulated-definition.ts';
 import { quiet, type SimulatedPorts, simulatedPorts } from './simulated-ports.ts';
 import { claimedRun } from './simulated-run.ts';
 
-/** What is larger is in blobs, where there are any, in bytes: the openings of workflows that are told much. */
+/** Bytes above which payloads are blobs, if there is a store: the openings of workflows with long inputs. */
 export const INLINE_MAX_BYTES = 1_500;
 
-/** How long compactors leave what has closed, in milliseconds. */
+/** How long compactors leave closed workflows, in milliseconds. */
 export const HOT_MS = 1_000;
 
 const definition = definitionOf({
@@ -72,9 +72,9 @@ export class SimulatedArchive<Objects extends ObjectStore> {
   readonly #newLog: () => MemoryLog;
   readonly projector: Projector;
   errors: unknown[] = [];
-  /** What the log was told of. */
+  /** Trims of the log. */
   readonly deletions: { readonly tenant: TenantId; readonly deletion: Deletion }[] = [];
-  /** May fail, or do something, before it is. */
+  /** Runs before a trim; it may fail, or do something. */
   beforeDeletion: () => Promise<void> = async () => {};
   readonly #compactors: Compactor[] = [];
   readonly #stores: BlobStores | undefined;
@@ -115,7 +115,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
       : new BlobLog(log, { blobs, clock: this.ports.clock, inlineMaxBytes: INLINE_MAX_BYTES });
   }
 
-  /** Rows as whoever writes them sees them. */
+  /** Rows as their writers see them. */
   rows(): ProjectionStore {
     const blobs = this.blobs();
     return blobs === undefined
@@ -123,7 +123,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
       : storeWithBlobs(this.ports.store, { blobs, inlineMaxBytes: INLINE_MAX_BYTES });
   }
 
-  /** The same archive, and a log of the same name that was rebuilt, with these records; its rows hold all of it. */
+  /** The same archive, and a rebuilt log of the same name with these records; its rows hold all of it. */
   replaceLog(values: readonly Uint8Array[]): void {
     this.log = this.#newLog();
     this.ports = this.#portsOf(this.log);
@@ -134,7 +134,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     this.ports.store.partitions.get(P0)!.next = values.length as Offset;
   }
 
-  /** As another process sees it: nothing is remembered. */
+  /** As another process sees it: nothing is cached. */
   archive(): Archive {
     return new Archive({ warm: this.objects, cold: this.cold });
   }
@@ -170,7 +170,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     return compactor;
   }
 
-  /** As events of another partition, whose rows are here at once: none of them is in this log. */
+  /** As events of another partition, whose rows are here at once: this log has none of them. */
   async deletes(tenant: TenantId, deletion: Deletion): Promise<void> {
     await this.beforeDeletion();
     this.deletions.push({ tenant, deletion });
@@ -184,7 +184,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     this.ports.store.memory.put([{ ...written, ...place, tenant, workflow: workflowId('~memory:retention') }]);
   }
 
-  /** An audit as whoever reads the events has it. */
+  /** An audit as a reader of the events has it. */
   verify(options: Omit<VerifyOptions, 'deletions'> = {}): Promise<ArchiveVerdict> {
     const deletions = async (tenant: TenantId) => {
       const own = this.deletions.filter((reported) => reported.tenant === tenant).map(({ deletion }) => deletion);
@@ -227,7 +227,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     else await this.projected();
   }
 
-  /** Opens the stream of what is remembered of a subject, outside of workflows. */
+  /** Opens the stream of a subject's memory, outside of workflows. */
   async remember(subject: string): Promise<void> {
     const starter = new Starter({ ports: this.ports, lamport: new LamportClock() });
     const workflow = memoryWorkflow(this.ports.digest, TENANT, subject);
@@ -252,7 +252,7 @@ export class SimulatedArchive<Objects extends ObjectStore> {
     await this.projected();
   }
 
-  /** A log in memory with all of the history, at once: what a claim is made from in these tests. */
+  /** A log in memory with all of the history at once, from which claims in these tests are made. */
   async #whole(): Promise<EventLog> {
     const whole = this.#newLog();
     whole.store(

@@ -18,7 +18,7 @@ interface Rows {
 
 const isLive = ({ status }: StreamRow): boolean => status === 'open' || status === 'parked';
 
-/** By turns of parents, each one's in the order of its tasks. */
+/** A page of parents at a time, each one's in the order of its tasks. */
 export function dutiesIn(all: ReadonlyMap<WorkflowId, Rows>): readonly ChildDuty[] {
   const owed = [...all.values()].flatMap((rows) => [...owedBy(all, rows), ...owedTo(all, rows)]);
   const turns = [...Map.groupBy(owed, ({ parent }) => parent).values()].flatMap((of) =>
@@ -33,12 +33,12 @@ function inOrder(a: ChildDuty, b: ChildDuty): number {
   return first[0] - second[0] || first[1] - second[1] || (a.child < b.child ? -1 : 1);
 }
 
-/** What is to be ended comes first. */
+/** Children to be ended come first. */
 const rankOf = ({ kind, task }: ChildDuty) => (kind === 'end' ? ([0, 0] as const) : taskOrder(task));
 
 const isGoingOn = ({ status, reason }: StreamRow): boolean => status === 'completed' && reason === CONTINUED;
 
-/** Of the child, or of the last that went on for it. */
+/** Of the child, or of the last run that continues it. */
 function lastIn(all: ReadonlyMap<WorkflowId, Rows>, child: WorkflowId): StreamRow | undefined {
   const row = all.get(child)?.stream;
   return row !== undefined && isGoingOn(row) ? (lastIn(all, continuationId(child)) ?? row) : row;

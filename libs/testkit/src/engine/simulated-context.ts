@@ -1,4 +1,4 @@
-/** Owns the context reads of the simulated store: what batches brought, in memory. Must not be used outside tests. */
+/** Owns the context reads of the simulated store: content of batches, in memory. Must not be used outside tests. */
 
 import {
   comparePlaces,
@@ -75,7 +75,7 @@ export abstract class SimulatedContext implements ContextStore {
     this.#sessions.push(...sessions);
   }
 
-  /** What model calls saw: goes and comes back with a workflow's history. */
+  /** What model calls saw: deleted and restored with a workflow's history. */
   protected applySeen({ fragments, texts, scopes }: Omit<ContextBatch, 'spends' | 'sessions'>): void {
     this.#fragments.push(...fragments);
     for (const { workflow, digest, text } of texts) this.#texts.set(`${workflow}\0${digest}`, text);

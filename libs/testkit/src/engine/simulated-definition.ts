@@ -1,6 +1,6 @@
 /**
- * Owns definitions for the runtime's own tests, made by hand of as little as a test is about, and streams opened from them.
- * Must not be used outside tests.
+ * Owns definitions for the runtime's own tests, made by hand with only what a test needs, and streams opened from them. Must not be used
+ * outside tests.
  */
 
 import { decodeRecord, type Payloads } from '@tidemark/codec';
@@ -115,7 +115,7 @@ export async function openWorkflow(
   return started.workflow;
 }
 
-/** What stands in a partition of the log. */
+/** Content of a partition of the log. */
 export async function entriesOf(log: EventLog, partition: Partition = P0): Promise<readonly LogEntry[]> {
   const { start } = (await log.bounds([partition])).get(partition)!;
   const [result] = await log.read([{ partition, from: start }]);

@@ -72,7 +72,7 @@ export class SimulatedMemories implements MemoryStore {
       .slice(0, limit);
   }
 
-  /** Nothing lies anywhere. */
+  /** Nothing is stored anywhere. */
   async scrub(): Promise<readonly UnscrubbedTable[]> {
     return [];
   }

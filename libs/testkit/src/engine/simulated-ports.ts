@@ -1,6 +1,6 @@
 /**
- * Owns small fakes of the ports for the runtime's own tests: time that only the test moves, hints and jobs that arrive within a
- * turn of the event loop, beats that never run out by themselves. Must not be used outside tests.
+ * Owns small fakes of the ports for the runtime's own tests: time that only the test moves, hints and jobs that arrive within a turn of the
+ * event loop, beats that never expire by themselves. Must not be used outside tests.
  */
 
 import type { Epoch, HolderId, Partition, WorkflowId } from '@tidemark/core';
@@ -76,7 +76,7 @@ export class SimulatedClock implements Clock {
     });
   }
 
-  /** Time passes at once, as for a process that was stopped: whoever was to wake meanwhile wakes now. */
+  /** Time passes at once, as for a process that was stopped: sleepers that were due meanwhile wake now. */
   jump(ms: number): void {
     this.#wallMs += ms;
     this.#monotonicMs += ms;
@@ -153,7 +153,7 @@ export class SimulatedHints implements HintBus {
   async close(): Promise<void> {}
 }
 
-/** Hands the jobs of a definition to its consumers in turn; keeps what nobody takes. */
+/** Hands the jobs of a definition to its consumers in turn; keeps jobs without a consumer. */
 export class SimulatedQueue implements JobQueue {
   readonly enqueued: Job[] = [];
   #waiting: Job[] = [];
@@ -259,7 +259,7 @@ export class SimulatedLiveness implements Liveness {
   async close(): Promise<void> {}
 }
 
-/** Counts what is counted. */
+/** Records counted metrics. */
 export class SimulatedTelemetry implements Telemetry {
   readonly counts = new Map<string, number>();
 
@@ -284,7 +284,7 @@ export interface SimulatedPorts extends Ports {
   readonly clock: SimulatedClock;
 }
 
-/** A store whose reads bring what records say. */
+/** A store whose reads include the content of records. */
 export type LoggedStore = Omit<SimulatedStore, keyof Reads<JsonText>> & Reads<JsonText>;
 
 /** The same store. */
@@ -302,7 +302,7 @@ export function logged(store: SimulatedStore, history: Pick<EventLog, 'read'>): 
   );
 }
 
-/** All ports on one clock; the log is the test's, since its faults are. `history`: where rows find what records say. */
+/** All ports on one clock; the log is the test's, since its faults are. `history`: where rows find the content of records. */
 export const simulatedPorts = (
   log: EventLog,
   partitionCount = 1,

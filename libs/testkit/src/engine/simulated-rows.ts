@@ -40,14 +40,14 @@ export const newRows = (stream: StreamRow): Rows => ({
   restoredAtMs: null,
 });
 
-/** What a reader is told of a workflow. */
+/** A reader's view of a workflow. */
 export function summaryOf({ stream: { state, ...row }, result }: Rows): WorkflowSummary {
   if (row.status !== 'parked') return { ...row, result, question: null };
   const { question, failedOn } = JSON.parse(state) as Pick<WorkflowSummary, 'question' | 'failedOn'>;
   return { ...row, result, question, ...(question !== null && failedOn !== undefined && { failedOn }) };
 }
 
-/** What a claim reads: as few payloads as the contract promises, so that whoever needs more is found out. */
+/** What a claim reads: as few payloads as the contract promises, so that code which needs more fails. */
 export function snapshotOf(
   { stream, tasks, checkpoints, effects, events }: Rows,
   next: Offset,
@@ -140,7 +140,7 @@ export interface PlacedRow extends Placement {
   appended: boolean;
 }
 
-/** Puts what the batch has of each workflow. */
+/** Writes the batch's rows of each workflow. */
 export function putRows(all: Map<WorkflowId, Rows>, batch: ProjectionBatch): void {
   for (const stream of batch.streams) {
     const known = all.get(stream.workflow);
@@ -156,7 +156,7 @@ export function putRows(all: Map<WorkflowId, Rows>, batch: ProjectionBatch): voi
   for (const row of batch.timersGone) all.get(row.workflow)?.timers.delete(row.timer);
 }
 
-/** Checkpoints, effects and events: what is taken away once segments have it. */
+/** Checkpoints, effects and events: deleted once segments have them. */
 export function putHistory(
   all: ReadonlyMap<WorkflowId, Rows>,
   { checkpoints, effects, events }: Pick<ProjectionBatch, 'checkpoints' | 'effects' | 'events'>,
@@ -171,6 +171,6 @@ export function putHistory(
 }
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-/** As the store tells them. */
+/** As the store returns them. */
 export const byDue = (a: DueTimer, b: DueTimer): number =>
   a.dueAtMs - b.dueAtMs || byText(a.workflow, b.workflow) || byText(a.timer, b.timer);

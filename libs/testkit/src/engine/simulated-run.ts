@@ -1,6 +1,6 @@
 /**
- * Owns one claimed workflow for the runtime's own tests: opened, folded and held as a worker holds it, without a worker and
- * without rows. Must not be used outside tests.
+ * Owns one claimed workflow for the runtime's own tests: opened, folded and held as a worker holds it, without a worker and without rows.
+ * Must not be used outside tests.
  */
 
 import { type HolderId, isClosed, type Offset } from '@tidemark/core';
@@ -31,7 +31,7 @@ export async function heldRun(
   return claimedRun(log, definition, { ...options, ports });
 }
 
-/** Claims the open workflow of the log's first partition, as whoever comes next does. */
+/** Claims the open workflow of the log's first partition, as the next holder does. */
 export async function claimedRun(
   log: EventLog,
   definition: Definition,
@@ -89,7 +89,7 @@ export async function claimedRun(
   return { ports, stream, content, runner, stop, abandon };
 }
 
-/** The run's end, watched so that a test may ask whether it has come, and never unhandled. */
+/** The run's end, watched so that a test may check whether it has come, and never unhandled. */
 export function watched(run: Promise<RunEnd>): {
   readonly ended: Promise<RunEnd | Error>;
   outcome: RunEnd | Error | undefined;

@@ -25,7 +25,7 @@ import { summaryOf } from './simulated-rows.ts';
 import { SimulatedTiers } from './simulated-tiers.ts';
 
 export abstract class SimulatedSearch extends SimulatedTiers {
-  /** Of what went on, what is known to have. */
+  /** Of continued ones, those that are known to have begun. */
   protected readonly begun = new Set<WorkflowId>();
 
   async search(query: WorkflowSearch): Promise<readonly WorkflowListing[]> {

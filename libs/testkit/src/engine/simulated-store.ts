@@ -64,7 +64,7 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
     this.#ready = partitionCount > 0;
   }
 
-  /** Runs before each call of the operation: it may wait, or throw. Undefined takes it away. */
+  /** Runs before each call of the operation: it may wait, or throw. Undefined removes it. */
   on(operation: Operation, hook: Hook | undefined): void {
     if (hook === undefined) this.#hooks.delete(operation);
     else this.#hooks.set(operation, hook);
@@ -87,7 +87,7 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
     await this.#hooks.get(operation)?.();
   }
 
-  /** Everything is gone, as after a dropped database. */
+  /** Everything is lost, as after a dropped database. */
   drop(): void {
     this.partitions.clear();
     this.rows.clear();

@@ -1,4 +1,4 @@
-/** Owns the simulated store's part in tiers: segments that were recorded, rows that go and come back. Must not be used outside tests. */
+/** Owns the simulated store's part in tiers: recorded segments, and rows that are deleted and restored. Must not be used outside tests. */
 
 import type { Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
 import {
@@ -24,7 +24,7 @@ export abstract class SimulatedTiers extends SimulatedContext implements TierSto
   readonly placements = new Map<WorkflowId, PlacedRow>();
   rejectedRows: RejectedRow[] = [];
   readonly segmentRows = new Map<string, SegmentRow>();
-  /** What the store's clock shows. */
+  /** Time of the store's clock. */
   clock: () => number = Date.now;
 
   #traced: Map<Partition, Offset> | undefined;
@@ -236,7 +236,7 @@ export abstract class SimulatedTiers extends SimulatedContext implements TierSto
     return [...new Set(named)].sort().slice(0, limit);
   }
 
-  /** For people; nothing here asks for it. */
+  /** For people; nothing here calls it. */
   async storage(): Promise<readonly StorageUse[]> {
     return [];
   }

@@ -42,7 +42,7 @@ export class SimulatedWorld {
     return worker;
   }
 
-  /** Until what the log has by now is in the rows. */
+  /** Runs until the rows have everything that the log has now. */
   async projected(): Promise<void> {
     await this.ports.clock.run(PROJECTION_GATHERING.maxMs);
   }

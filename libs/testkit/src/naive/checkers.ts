@@ -1,6 +1,6 @@
 /**
- * Owns checkers of invariants over a folded history: they watch what was accepted and know nothing of how the fold
- * decides. Each returns the violations in words; none means that the invariant held. Tested on bad histories too.
+ * Owns checkers of invariants over a folded history: they watch accepted events and know nothing of how the fold decides. Each returns the
+ * violations in words; none means that the invariant held. Tested on bad histories too.
  */
 
 import type { Envelope, LogEntry, Verdict } from '@tidemark/core';
@@ -41,7 +41,7 @@ export const checkChain = checker((stream, events) => {
   return violations;
 });
 
-/** What ends a lease besides a revoke. */
+/** Events that end a lease besides a revoke. */
 const ENDING = new Set([
   'LeaseReleased',
   'WorkflowCompleted',
@@ -80,8 +80,8 @@ export const checkFencing = checker((stream, events) => {
 });
 
 /**
- * I4: what was ever intended as more than pure is resolved only by an open intention, each intention has one outcome (the
- * holder's, a confirmation's or a person's), and what is done is neither intended, awaited nor resolved again.
+ * I4: a call that was ever intended as more than pure is resolved only by an open intention, each intention has one outcome (the holder's,
+ * a confirmation's or a person's), and a done effect is neither intended, awaited nor resolved again.
  */
 export const checkEffects = checker((stream, events) => {
   const violations: string[] = [];
@@ -107,7 +107,7 @@ export const checkEffects = checker((stream, events) => {
     if (event.type === 'ApprovalDecided' && event.control.question === asked?.question) {
       const { resolution } = event.control;
       if (resolution !== 'done' && resolution !== 'not-done') continue;
-      // What is recorded as done may be said to be so, when it was held against the outside and no answer came.
+      // A done outcome may be recorded as done again, when it was validated outside and no answer came.
       const isKnown = open.has(asked.key) || (resolution === 'done' && done.has(asked.key));
       if (!isKnown) violations.push(`${stream}: ${asked.key} decided without an open intention`);
       settle(asked.key, resolution === 'done');

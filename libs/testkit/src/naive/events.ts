@@ -1,6 +1,6 @@
 /**
- * Owns the making of events for tests: every field has a plain default, and a test states only what it is about. Must not
- * judge: a wrong event is as easy to make as a right one.
+ * Owns making events for tests: every field has a plain default, and a test states only what it is about. Must not judge: a wrong event is
+ * as easy to make as a right one.
  */
 
 import type { Controls, Envelope, EventType, HolderEventType, InboxEventType, LogEntry } from '@tidemark/core';

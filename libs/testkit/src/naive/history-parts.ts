@@ -1,4 +1,4 @@
-/** Owns what random histories draw their tasks' conditions and timers from. Same choices, same parts. */
+/** Owns drawing conditions and timers of tasks for random histories. The same choices give the same parts. */
 
 import type { Controls } from '@tidemark/core';
 import type { Loose } from './events.ts';
@@ -57,7 +57,7 @@ export function childEnd(stream: NaiveStream, decide: (below: number) => number)
   return { task, child: decide(9) === 0 ? 'c9' : child, outcome };
 }
 
-/** Mostly to a task that asks. */
+/** Usually to a task that waits for a person. */
 export function answerOf(stream: NaiveStream, decide: (below: number) => number): Loose<Controls['ApprovalGiven']> {
   const asking = stream.tasks.flatMap(({ id, when }) =>
     when.flatMap((condition) => (condition.kind === 'approval' ? [{ task: id, name: condition.name }] : [])),
@@ -79,7 +79,7 @@ export function timersOf(stream: NaiveStream): string[] {
   return names.length > 0 ? names : ['nobody'];
 }
 
-/** Tokens of the confirmations that are outstanding. */
+/** Tokens of outstanding confirmations. */
 export const tokensOf = (stream: NaiveStream): string[] =>
   stream.tasks.flatMap((task) => task.effects.flatMap(({ pending }) => pending?.token ?? []));
 

@@ -1,7 +1,7 @@
 /**
- * Owns the making of random histories of one partition, several workflows in it, out of a list of small choices that a
- * property test draws (and shrinks). Each choice becomes one log entry that fits the state the naive fold is in, so most
- * entries are accepted and histories get deep; a choice's twist then makes it wrong in one way. Same choices, same history.
+ * Owns making random histories of one partition, several workflows in it, out of a list of small choices that a property test draws (and
+ * shrinks). Each choice becomes one log entry that fits the state the naive fold is in, so most entries are accepted and histories get
+ * deep; a choice's twist then makes it wrong in one way. Same choices, same history.
  */
 
 import type { Controls, Envelope, EventType, LogEntry } from '@tidemark/core';
@@ -61,7 +61,7 @@ export interface Choice {
   readonly act: Act;
   /** Which workflow. */
   readonly who: number;
-  /** Whatever else there is to choose. */
+  /** For all other choices. */
   readonly pick: number;
   readonly twist: Twist;
 }
@@ -93,7 +93,7 @@ export function historyOf(choices: readonly Choice[], start = 0): LogEntry[] {
 
 const awaits = (stream: NaiveStream): boolean => tokensOf(stream).length > 0;
 
-/** Acts for streams in a certain state, and what mostly leads to it where no stream is. */
+/** Acts for streams in a certain state, and what usually leads to it where no stream is in it. */
 const FITTING: Partial<Record<Act, { readonly fits: (stream: NaiveStream) => boolean; readonly otherwise: Act }>> = {
   decide: { fits: (stream) => stream.status === 'parked', otherwise: 'park' },
   raise: { fits: (stream) => stream.question?.code === 'budget_exceeded', otherwise: 'raise' },
@@ -102,12 +102,12 @@ const FITTING: Partial<Record<Act, { readonly fits: (stream: NaiveStream) => boo
   resume: { fits: (stream) => stream.paused !== undefined, otherwise: 'pause' },
 };
 
-/** The act, and the streams that it is for. */
+/** The act, and its candidate streams. */
 function aim(streams: readonly NaiveStream[], { act, pick }: Choice): { act: Act; at: readonly NaiveStream[] } {
   const readable = streams.filter((one) => one.unreadable === null);
   const going = readable.filter((one) => one.status === 'open');
   const fitting = FITTING[act];
-  // Now and then to a stream that has ended, is parked or can't be read, if there is one.
+  // Sometimes to a stream that has ended, is parked or can't be read, if there is one.
   if (pick % 10 === 0) return { act, at: streams };
   const at = fitting === undefined ? going : readable.filter(fitting.fits);
   if (at.length > 0 || fitting === undefined) return { act, at };
@@ -180,7 +180,7 @@ function opening(writer: Writer, choice: Choice): Envelope {
   });
 }
 
-/** An event that the stream would accept, near to the one that was wanted. */
+/** An event that the stream would accept, close to the wanted one. */
 function next(writer: Writer, stream: NaiveStream, act: Act, pick: number): Envelope {
   const decide = decisions(pick);
   const inbox = inboxDraft(writer, stream, act, decide);
@@ -197,7 +197,7 @@ function next(writer: Writer, stream: NaiveStream, act: Act, pick: number): Enve
   return { ...holderDraft(writer, stream, act, decide), epoch, holder, ordinal: ordinal + 1 } as Envelope;
 }
 
-/** What is written without a lease; undefined for any other act. */
+/** Events written without a lease; undefined for any other act. */
 function inboxDraft(
   writer: Writer,
   stream: NaiveStream,
@@ -245,7 +245,7 @@ function inboxDraft(
   }
 }
 
-/** Mostly about the effect in question, if it is about one. */
+/** Usually about the effect in question, if it is about one. */
 function decision(stream: NaiveStream, decide: (below: number) => number): Loose<Controls['ApprovalDecided']> {
   const { question } = stream;
   const aboutEffect = ['done', 'not-done'];
@@ -306,7 +306,7 @@ function holderDraft(writer: Writer, stream: NaiveStream, act: Act, decide: (bel
       retry,
     });
   }
-  // What is open must be resolved before its step may count as done.
+  // Open effects must be resolved before their step may count as done.
   if (task.effects.some(outcomeIsOpen) && decide(5) > 0) {
     return resolution(writer, stream, task, decide);
   }
@@ -337,7 +337,7 @@ function intention(
 
 const spend = (decide: (below: number) => number) => ({ tokens: decide(9), costMicros: decide(9) });
 
-/** Mostly of an effect that is open; its timers' names are its own but for a few. */
+/** Usually of an open effect; its timers' names are its own but for a few. */
 function acceptance(writer: Writer, stream: NaiveStream, any: NaiveTask, decide: (below: number) => number): Envelope {
   const called = stream.tasks.filter(({ effects }) => effects.some(outcomeIsOpen));
   const task = called.length > 0 ? choose(called, decide(97)) : any;
@@ -345,7 +345,7 @@ function acceptance(writer: Writer, stream: NaiveStream, any: NaiveTask, decide:
   const known = open.length > 0 ? open : task.effects;
   if (known.length === 0) return envelope(writer, stream, 'EffectIntended', intention(stream, task, decide));
   const { key } = choose(known, decide(7));
-  // Those of a shared name are due together: a row has one time for a name.
+  // Timers of a shared name are due together: a row has one time for a name.
   const timer = (what: string) =>
     decide(8) === 0
       ? { timer: `t${decide(3)}`, anchorMs: 1_000_000, delayMs: 500 }
@@ -359,7 +359,7 @@ function acceptance(writer: Writer, stream: NaiveStream, any: NaiveTask, decide:
   });
 }
 
-/** Mostly of an effect that is open; else of one that isn't, which only a pure one survives. */
+/** Usually of an open effect; else of another, which only a pure one survives. */
 function resolution(writer: Writer, stream: NaiveStream, task: NaiveTask, decide: (below: number) => number): Envelope {
   const open = task.effects.filter(outcomeIsOpen);
   const known = open.length > 0 ? open : task.effects;

@@ -1,4 +1,4 @@
-/** Owns what the naive fold makes of holder events. Written from the architecture's words alone (see fold.ts). */
+/** Owns what the naive fold does with holder events. Written from the architecture's words alone (see fold.ts). */
 
 import type { Controls, Envelope, RejectReason } from '@tidemark/core';
 import { countCrash, type InboxEvent } from './inbox.ts';
@@ -50,7 +50,7 @@ function nextId(id: string): string {
   return at > 0 && Number.isInteger(n) && n >= 2 ? `${id.slice(0, at)}~${n + 1}` : `${id}~2`;
 }
 
-/** It goes on as the workflow of that id: what nobody has looked at is left for that one, as is what was spent. */
+/** It continues as the workflow of that id: unread signals are left for that one, as is what was spent. */
 function goOn(stream: NaiveStream, as: string): boolean {
   if (stream.ruling === 'cancel' || as !== nextId(stream.workflow)) return false;
   const given = stream.tasks.flatMap(({ cause }) =>
@@ -103,7 +103,7 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
       task.sameFailureCount = task.failureCode === event.control.code ? task.sameFailureCount + 1 : 1;
       task.failureCode = event.control.code;
       task.retry = event.control.retry;
-      for (const effect of task.effects) effect.isUntold = false;
+      for (const effect of task.effects) effect.isUnknown = false;
       return null;
     }
     case 'WorkflowCompleted': {
@@ -129,7 +129,7 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
       break;
     }
     case 'CompensationStarted': {
-      // Nothing may be unknown but what the undoing is for.
+      // Nothing may be unknown but the subject of the compensation.
       const others = stream.tasks.flatMap((task) => task.effects).filter(({ key }) => key !== event.control.key);
       if (others.some(outcomeIsOpen)) return 'not-intended';
       stream.status = 'compensating';
@@ -147,7 +147,7 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
 const absent = (stream: NaiveStream, task: string): RejectReason =>
   Number(task.split('.')[0]) <= stream.head.sequence ? 'duplicate' : 'unknown-task';
 
-/** A question is counted when a key asks it for the first time; only the 32 that were asked last are remembered. */
+/** A question is counted when a key asks it for the first time; only the last 32 are remembered. */
 function ask(stream: NaiveStream, task: NaiveTask, control: Controls['EffectIntended']): Outcome {
   const { question, key } = control;
   const before = task.effects.some((effect) => effect.key === key);
@@ -161,7 +161,7 @@ function ask(stream: NaiveStream, task: NaiveTask, control: Controls['EffectInte
   return null;
 }
 
-/** What came to nothing has been paid for. */
+/** A failed call has been paid for. */
 const added = (before: NaiveEffect['spend'], more: { tokens: number; costMicros: number }) => ({
   tokens: (before?.tokens ?? 0) + more.tokens,
   costMicros: (before?.costMicros ?? 0) + more.costMicros,
@@ -170,18 +170,18 @@ const added = (before: NaiveEffect['spend'], more: { tokens: number; costMicros:
 /** Once done, an effect is over. Otherwise it may be intended as often as it takes, always with one request. */
 function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
   const known = task.effects.find((effect) => effect.key === control.key);
-  // Nor is what was accepted outside: it is under way there.
+  // Nor is an accepted call: it is under way outside.
   if (known?.status === 'done' || known?.status === 'pending') return 'duplicate';
   if (known !== undefined && known.requestDigest !== control.requestDigest) return 'request-changed';
   const { key, operation, requestDigest, timeoutMs } = control;
-  // What was once more than pure never becomes pure.
+  // A call that was once more than pure never becomes pure.
   const kind = known !== undefined && control.kind === 'pure' ? known.kind : control.kind;
   const called = { key, operation, kind, requestDigest, timeoutMs };
   const effect: NaiveEffect = {
     ...called,
     status: 'intended',
     responseDigest: null,
-    isUntold: false,
+    isUnknown: false,
     isSuspect: false,
     pending: null,
     spend: control.model?.reserved,
@@ -192,20 +192,20 @@ function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
   return null;
 }
 
-/** Only what was called can be accepted; it may be awaited anew, with new timers, after a probe that told nothing. */
+/** Only a called effect can be accepted; it may be awaited again, with new timers, after a probe without an answer. */
 function acceptOutside(task: NaiveTask, id: string, control: Controls['EffectPending']): Outcome {
   const known = task.effects.find((effect) => effect.key === control.key);
   if (known?.status === 'done') return 'duplicate';
   if (known === undefined || known.status === 'failed') return 'not-intended';
   known.status = 'pending';
-  // Going on to wait changes nothing of what the wait began with: a deadline that has passed has passed.
+  // A repeated wait keeps what the wait began with: a deadline that has passed has passed.
   const begun = known.pending ?? { id, deadline: control.deadline };
   const { token, probe } = control;
   known.pending = { id: begun.id, token, deadline: begun.deadline, probe, isDue: false };
   return null;
 }
 
-/** Each outcome of what left the process needs an open intention of its own; only what is pure may do without (I4). */
+/** Each outcome of a call that left the process needs an open intention of its own; only a pure one may do without (I4). */
 function resolve(task: NaiveTask, control: Controls['EffectResolved']): Outcome {
   const known = task.effects.find((effect) => effect.key === control.key);
   if (known?.status === 'done') return 'duplicate';
@@ -213,7 +213,7 @@ function resolve(task: NaiveTask, control: Controls['EffectResolved']): Outcome 
   if (leavesProcess && (known === undefined || !outcomeIsOpen(known))) return 'not-intended';
   if (known !== undefined && known.requestDigest !== control.requestDigest) return 'request-changed';
   const { key, operation, requestDigest, responseDigest } = control;
-  // What it was intended as stays on record.
+  // The record keeps the kind of its intention.
   const kind = known === undefined ? control.kind : known.kind;
   const timeoutMs = known === undefined ? 0 : known.timeoutMs;
   const called = { key, operation, kind, requestDigest, timeoutMs };
@@ -221,7 +221,7 @@ function resolve(task: NaiveTask, control: Controls['EffectResolved']): Outcome 
     ...called,
     status: control.outcome,
     responseDigest,
-    isUntold: false,
+    isUnknown: false,
     isSuspect: false,
     pending: null,
     spend: control.spent,

@@ -1,4 +1,4 @@
-/** Owns what the naive fold makes of inbox events. Written from the architecture's words alone (see fold.ts). */
+/** Owns what the naive fold does with inbox events. Written from the architecture's words alone (see fold.ts). */
 
 import type { Controls, Envelope } from '@tidemark/core';
 import {
@@ -114,7 +114,7 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       stream.raised ??= { tokens: 0, costMicros: 0 };
       stream.raised.tokens += tokens;
       stream.raised.costMicros += costMicros;
-      // A pause for want of budget has its answer.
+      // A pause for lack of budget has its answer.
       if (stream.question?.code !== 'budget_exceeded') return null;
       const { task } = stream.question;
       reopen(stream);
@@ -137,7 +137,7 @@ function confirm(
   const effect = task?.effects.find(awaited);
   if (task === undefined || effect === undefined) return 'unknown-task';
   settle(effect, outcome, responseDigest);
-  effect.isUntold = outcome === 'failed';
+  effect.isUnknown = outcome === 'failed';
   if (stream.question !== null && stream.question.key === effect.key) {
     reopen(stream);
     startAfresh(stream, task);
@@ -177,7 +177,7 @@ function steer(stream: NaiveStream, event: Steering): Outcome {
   }
 }
 
-/** What runs here and isn't being undone, undoes nothing and isn't cancelled already: whatever it waits for, it waits no more. */
+/** A workflow that runs here, compensates nothing, and is neither being compensated nor cancelled: its waits end. */
 function cancel(stream: NaiveStream, code: string, by: string, event: string): boolean {
   if (stream.status === 'compensating' || stream.ruling === 'cancel') return false;
   if (stream.compensates !== null || stream.shadow) return false;
@@ -189,7 +189,7 @@ function cancel(stream: NaiveStream, code: string, by: string, event: string): b
   return true;
 }
 
-/** Counts for the lease that it names and no other. Unless a person asked for it, it is held against what was running. */
+/** Counts for the lease that it names and no other. Unless a person asked for it, it counts as a death of what was running. */
 function revoke(stream: NaiveStream, event: Envelope<'LeaseRevoked'>): Outcome {
   const { epoch, holder, reason } = event.control;
   if (epoch > stream.epoch) return 'wrong-holder';
@@ -204,7 +204,7 @@ function revoke(stream: NaiveStream, event: Envelope<'LeaseRevoked'>): Outcome {
   return null;
 }
 
-/** A holder ended without having been asked to. */
+/** A holder ended without a request to. */
 export function countCrash(stream: NaiveStream, atMs: number): void {
   stream.crashCount += 1;
   stream.crashTimesMs.push(atMs);
@@ -232,13 +232,13 @@ function decide(stream: NaiveStream, control: Controls['ApprovalDecided']): Outc
     for (const one of task?.effects ?? []) if (one.key === question.key) one.isSuspect = false;
   } else {
     const effect = task?.effects.find((one) => one.key === question.key);
-    // What was done has a response, and what was not done has none.
+    // A done effect has a response, and one that is not done has none.
     const fits = resolution === 'done' ? control.responseDigest !== null : control.responseDigest === null;
-    // A response may be corrected; what was done stays done.
+    // A response may be corrected; a done effect stays done.
     const isKnown = effect !== undefined && effect.status === 'done' && resolution === 'done';
     if (effect === undefined || !(outcomeIsOpen(effect) || isKnown) || !fits) return 'not-asked';
     settle(effect, resolution === 'done' ? 'done' : 'failed', control.responseDigest);
-    // What was not done has cost nothing.
+    // An effect that is not done has cost nothing.
     if (resolution === 'not-done' && effect.spend !== undefined) effect.spend = { tokens: 0, costMicros: 0 };
   }
   reopen(stream);

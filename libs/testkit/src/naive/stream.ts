@@ -1,6 +1,6 @@
 /**
- * Owns the shapes of the naive fold's state, and what both kinds of its events do to tasks: adding them, and giving them the
- * signals that wait. Mutable on purpose: this is what core's immutable state is compared with.
+ * Owns the shapes of the naive fold's state, and what both kinds of its events do to tasks: adding them, and giving them waiting signals.
+ * Mutable on purpose: core's immutable state is compared with this.
  */
 
 import type { Condition, Continues, RejectReason, Retry, TaskDeclaration } from '@tidemark/core';
@@ -13,7 +13,7 @@ export interface NaiveEffect {
   requestDigest: string;
   responseDigest: string | null;
   timeoutMs: number;
-  isUntold: boolean;
+  isUnknown: boolean;
   isSuspect: boolean;
   pending: { id: string; token: string; probe: Retry | null; deadline: Retry | null; isDue: boolean } | null;
   spend?: { tokens: number; costMicros: number } | undefined;
@@ -94,7 +94,7 @@ export type Outcome = RejectReason | null;
 
 export const closed = (stream: NaiveStream): boolean => ['completed', 'failed', 'compensated'].includes(stream.status);
 
-/** Called, and nobody knows yet what became of it. */
+/** Called, with an unknown outcome. */
 export const outcomeIsOpen = (effect: NaiveEffect): boolean => ['intended', 'pending'].includes(effect.status);
 
 /** Each stored signal, oldest first, goes to the first task that waits for its name. */
@@ -110,7 +110,7 @@ export function handOutSignals(stream: NaiveStream): void {
   }
 }
 
-/** What was left when the workflow before it closed: signals go to the first tasks, those that it took are known. */
+/** Left over when the previous run closed: signals go to the first tasks, and those that it took are known. */
 export function goOnFrom(
   stream: NaiveStream,
   { workflow, signals = [], taken = [], paused, spent, raised }: Continues,

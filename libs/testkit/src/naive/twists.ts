@@ -1,6 +1,6 @@
 /**
- * Owns the ways in which a history's event is made wrong: each changes one thing and leaves the rest as it would be
- * accepted. What a twist doesn't apply to it returns unchanged.
+ * Owns the ways in which a history's event is made wrong: each changes one thing and leaves the rest acceptable. A twist returns an event
+ * unchanged that it doesn't apply to.
  */
 
 import type { Envelope } from '@tidemark/core';
@@ -33,7 +33,7 @@ const onTask =
   (event, context) =>
     'task' in event.control && event.control.task !== null ? changed(event, {}, { task: task(context) }) : event;
 
-/** Back to an earlier epoch: as a holder would that doesn't know that its lease has ended. */
+/** Back to an earlier epoch: as a holder does that doesn't know that its lease has ended. */
 const staleEpoch: Change = (event, { pick }) =>
   event.type === 'LeaseRevoked'
     ? changed(event, {}, { epoch: Math.max(1, event.control.epoch - 1) })

@@ -1,6 +1,6 @@
 /**
- * Owns one plain shape for both folds' states, so that a deep comparison of the two says what differs. Must not leave
- * anything out: a field that is missing here is a field that no property test looks at.
+ * Owns one plain shape for both folds' states, so that a deep comparison of the two says what differs. Must not leave anything out: no
+ * property test checks a field that is missing here.
  */
 
 import type { PartitionState, StreamState } from '@tidemark/core';
@@ -19,7 +19,7 @@ export function streamView(stream: StreamState): Record<string, unknown> {
   };
 }
 
-/** A member that is undefined is one that isn't there. */
+/** An undefined member counts as missing. */
 const plain = (view: Record<string, unknown>): Record<string, unknown> => JSON.parse(JSON.stringify(view));
 
 export const partitionView = (state: PartitionState): Record<string, unknown> =>
@@ -41,7 +41,7 @@ export const naivePartitionView = (state: NaivePartition): Record<string, unknow
     streams: state.streams.map(naiveStreamView).sort(byWorkflow),
   });
 
-/** The indexes that core keeps are worked out here by scanning. */
+/** Computes the indexes that core keeps by scanning. */
 function naiveStreamView(stream: NaiveStream): Record<string, unknown> {
   const { tasks, ...rest } = stream;
   const named = (id: string): string[] =>

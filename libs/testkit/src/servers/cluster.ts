@@ -7,7 +7,7 @@ import { type ClusterKind, clusterKinds, isUnavailable, type ServerOptions, type
 
 export type ClusterServers = Readonly<Record<ClusterKind, StartedServer>> & { stop(): Promise<void> };
 
-/** Starts all three at once. Rejects with every reason and remedy, and leaves none running, when one can't be had. */
+/** Starts all three at once. When one is unavailable, rejects with every reason and remedy, and leaves none running. */
 export async function startClusterServers(options: ServerOptions = {}): Promise<ClusterServers> {
   const found = await Promise.all(clusterKinds.map((kind) => startServer(kind, options)));
   const started = found.filter((server): server is StartedServer => !isUnavailable(server));

@@ -20,7 +20,7 @@ export async function assertDocker(): Promise<void> {
     : { host: new URL(host).hostname, port: Number(new URL(host).port || 2375) };
   const ping = request({ ...where, path: '/_ping', timeout: dockerPingTimeoutMs }, (answer) => {
     answer.resume();
-    // An engine that wants TLS refuses this plain ping but is there: testcontainers knows how to talk to it.
+    // An engine that wants TLS refuses this plain ping but exists: testcontainers can connect to it.
     resolve();
   });
   ping.once('error', () => reject(new UnavailableError('test-server-docker', 'no Docker engine answers')));
@@ -109,7 +109,7 @@ const recipes: Readonly<Partial<Record<ServerKind, Recipe>>> = {
     env: { POSTGRES_USER: 'tidemark', POSTGRES_PASSWORD: 'tidemark' },
     command: ['postgres', '-c', 'fsync=off', '-c', 'max_connections=200'],
     ready: /database system is ready to accept connections/,
-    // The image starts the server once to initialise it, and then for good.
+    // The image starts the server once to initialise it, and then again.
     readyTimes: 2,
     address: (host, port) => `postgres://tidemark:tidemark@${host}:${port}/postgres`,
   },

@@ -1,7 +1,7 @@
 /**
- * Owns the order in which a server is looked for: an address in the environment, Docker, native. An address that is
- * given but does not answer is never replaced by another server: the person meant that one.
- * Must not print; what can't be had is a value with reason and remedy, without credentials.
+ * Owns the order in which a server is searched for: an address in the environment, Docker, native. A given address that does not answer is
+ * never replaced by another server: the person meant that one. Must not print; an unavailable server is a value with reason and remedy,
+ * without credentials.
  */
 import { messageOf } from '@tidemark/core';
 import { pingBao, startNativeBao } from './bao.ts';

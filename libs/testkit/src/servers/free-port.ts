@@ -1,14 +1,12 @@
-/**
- * Owns free local ports and the question whether something listens. Must keep no port open.
- */
+/** Owns finding free local ports and checking whether something listens. Must keep no port open. */
 import { connect, createServer } from 'node:net';
 import { UnavailableError } from '@tidemark/core';
 import { connectTimeoutMs, portAttemptsMax, portMax, portMin } from './limits.ts';
 
 /**
- * A port that was free a moment ago. Another process may take it: callers try again with another. Never one that the system
- * gives to outgoing connections: those would take the port of a server that is down for a moment, and a client that calls it
- * again and again would in the end be connected to itself, and keep the server from its port for good.
+ * A port that was free a moment ago. Another process may take it: callers then try another. Never one that the system gives to outgoing
+ * connections: those could take the port of a server that is down for a moment, and a client that retries would eventually connect to
+ * itself, and keep the server from its port permanently.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 1; ; attempt++) {

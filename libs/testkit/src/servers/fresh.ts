@@ -1,6 +1,4 @@
-/**
- * Owns what keeps tests that share a server apart: a topic name, a database, a key prefix that nobody else uses.
- */
+/** Owns separating tests that share a server: a topic name, a database, a key prefix that nobody else uses. */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { connectTimeoutMs } from './limits.ts';

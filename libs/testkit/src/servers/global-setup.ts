@@ -1,7 +1,6 @@
 /**
- * Owns the servers of one vitest run: starts, once and together, those that the selected test files need by their
- * names, hands their addresses to `describeServers`, and stops them at the end. vitest calls `setup`.
- * Must start nothing for a run without such files.
+ * Owns the servers of one vitest run: starts, once and together, those that the selected test files need by their names, passes their
+ * addresses to `describeServers`, and stops them at the end. vitest calls `setup`. Must start nothing for a run without such files.
  */
 import type { TestProject } from 'vitest/node';
 import { startServer } from './find.ts';
@@ -27,7 +26,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-/** The files that this run was asked for: all, or those that match the words after `npm test --`. */
+/** The files of this run: all, or those that match the words after `npm test --`. */
 async function selectedFiles(project: TestProject): Promise<readonly string[]> {
   const { filenamePattern } = project.vitest as unknown as { readonly filenamePattern?: string[] };
   const { testFiles } = await project.globTestFiles(filenamePattern);

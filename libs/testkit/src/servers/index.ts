@@ -1,6 +1,6 @@
 /**
- * The door of the test servers: for `npm run cluster`, the bench, and tests that crash a server of their own.
- * Test files that share the run's servers use `@tidemark/testkit/suites`.
+ * Entry point of the test servers: for `npm run cluster`, the bench, and tests that crash a server of their own. Test files that share the
+ * run's servers use `@tidemark/testkit/suites`.
  */
 
 export { cached, runInstaller } from './cache-folder.ts';

@@ -21,7 +21,7 @@ export interface KafkaDistribution {
   readonly java: string;
   /** Every jar, for `-cp`. */
   readonly classPath: string;
-  /** A data folder as `kafka-storage format` makes it, to be copied: formatting costs a second of JVM start. */
+  /** A data folder as `kafka-storage format` creates it, for copying: formatting costs a second of JVM start. */
   readonly formatted: string;
 }
 

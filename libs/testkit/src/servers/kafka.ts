@@ -1,6 +1,6 @@
 /**
- * Owns how a test Kafka is had: its container image, the configuration of the native single-node KRaft broker, its
- * ping. The native broker is sized for two cores and thousands of partitions; topics are never created by accident.
+ * Owns obtaining a test Kafka: its container image, the configuration of the native single-node KRaft broker, its ping. The native broker
+ * is sized for two cores and thousands of partitions; topics are never created by accident.
  */
 import { cpSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -48,7 +48,7 @@ export async function startNativeKafka(dataIn: DataIn): Promise<NativeServer> {
   return server;
 }
 
-/** A native broker whose clients speak TLS alone; by PEM, as it is mounted in a cluster. */
+/** A native broker whose clients use TLS alone, by PEM files as a cluster mounts them. */
 export async function startKafkaSecured(dataIn: DataIn, secured: SecuredBy): Promise<NativeServer> {
   const { java, classPath, formatted } = await kafkaDistribution();
   return startNativeServer(
@@ -101,7 +101,7 @@ const jvmFlags = [
 
 export interface KafkaBehindProxies {
   readonly server: NativeServer;
-  /** `host:port` of the listener behind each proxy, in the order of the proxies. The server's own address goes round them. */
+  /** `host:port` of the listener behind each proxy, in the order of the proxies. The server's own address bypasses them. */
   readonly listeners: readonly string[];
 }
 

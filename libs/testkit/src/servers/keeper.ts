@@ -25,7 +25,7 @@ export interface KeptCommand {
   /** Standard output and error are appended here. */
   readonly logFile: string;
   readonly owner?: { readonly uid: number; readonly gid: number };
-  /** Sent to end it; Postgres must remove its shared memory, so it can't just be killed. */
+  /** Asks it to end; Postgres must remove its shared memory, so it can't just be killed. */
   readonly endSignal: 'SIGKILL' | 'SIGQUIT';
   readonly endGraceMs: number;
 }

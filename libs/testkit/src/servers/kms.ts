@@ -1,6 +1,6 @@
 /**
- * Owns how a test AWS KMS is had: moto's server, from PyPI, once, into `.cache`. It binds ciphertexts to their context as KMS
- * does, but takes any credentials, never throttles, and encrypts with disabled keys: tests of these make the answers themselves.
+ * Owns obtaining a test AWS KMS: moto's server, from PyPI, once, into `.cache`. It binds ciphertexts to their context as KMS does, but
+ * accepts any credentials, never throttles, and encrypts with disabled keys: tests of these produce the answers themselves.
  */
 import { UnavailableError } from '@tidemark/core';
 import { connectTimeoutMs } from './limits.ts';

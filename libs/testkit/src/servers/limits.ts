@@ -4,7 +4,7 @@
 
 /** How long a server may take from its start to its first answer. Kafka needs about 3 s, on a busy machine more. */
 export const serverStartTimeoutMs = 90_000;
-/** How often a starting server is asked whether it is ready. */
+/** Poll interval of a starting server. */
 export const readyPollMs = 40;
 /** How long an address from the environment may take to accept a connection. */
 export const connectTimeoutMs = 3_000;
@@ -23,7 +23,7 @@ export const kafkaHeapMaxBytes = 768 * 1024 * 1024;
 export const postgresConnectionsMax = 200;
 /** How many lines of a server's own log are quoted when it fails to start. */
 export const logTailLines = 12;
-/** How often a start is tried again when another process took a free port in between. */
+/** How often a start is retried when another process took a free port in between. */
 export const startAttemptsMax = 3;
 /** Ports of test servers: from, and up to but without. Below what Linux, macOS and Windows give to outgoing connections. */
 export const portMin = 15_000;

@@ -46,7 +46,7 @@ interface Pending {
 class Keeper {
   readonly #child: ChildProcess;
   readonly #pending = new Map<number, Pending>();
-  /** Who waits for a report about a folder: that it is owned, that it is removed. */
+  /** Callbacks for reports about a folder: that it is owned, that it is removed. */
   readonly #folders = new Map<string, PromiseWithResolvers<void>>();
   #nextId = 1;
   #waiters = 0;
@@ -117,7 +117,7 @@ class Keeper {
     pending.exited.resolve(how);
   }
 
-  /** The keeper itself was killed: nobody may wait for its reports for ever. */
+  /** The keeper itself was killed: nobody may wait for its reports forever. */
   #lost(): void {
     const error = new UnavailableError('test-server-keeper', 'the keeper process of the test servers is gone');
     for (const { started, exited } of this.#pending.values()) {
@@ -169,7 +169,7 @@ export async function startNativeProcess(command: NativeCommand): Promise<Native
   });
 }
 
-/** Makes an empty folder for one server's data, removed with this process at the latest. */
+/** Creates an empty folder for one server's data, removed with this process at the latest. */
 export async function makeServerFolder(kind: string, dataIn: DataIn, owner?: Owner): Promise<string> {
   const folder = path.join(dataParent(dataIn), `tidemark-${kind}-${randomBytes(6).toString('hex')}`);
   await theKeeper().own(folder);
@@ -193,7 +193,7 @@ function dataParent(dataIn: DataIn): string {
   }
 }
 
-/** Resolves as soon as `check` does; gives up when the process ends or time is out, quoting the server's own log. */
+/** Resolves as soon as `check` does; rejects when the process ends or time is out, quoting the server's own log. */
 export async function waitUntilReady(
   process: NativeProcess,
   folder: string,
@@ -218,7 +218,7 @@ export async function waitUntilReady(
   throw new UnavailableError('test-server-start', `${why}\n${logTail(folder)}`, { cause: last });
 }
 
-/** Where a server in this folder writes what it prints. */
+/** Where a server in this folder writes its output. */
 export const logFileOf = (folder: string): string => path.join(folder, 'server.log');
 
 function logTail(folder: string): string {

@@ -1,6 +1,6 @@
 /**
- * Owns the life of one native server: start, crash, start again, stop. Must know nothing about any one server; what
- * is particular to one comes as a recipe. Invariant: after `stop` neither process nor folder is left.
+ * Owns the life of one native server: start, crash, restart, stop. Must know nothing about any one server; a recipe has its particulars.
+ * Invariant: after `stop` neither process nor folder is left.
  */
 import { endLog, noteLog } from '../evidence.ts';
 import { freePort } from './free-port.ts';
@@ -19,12 +19,12 @@ import type { DataIn, NativeServer, ServerKind } from './server.ts';
 
 export interface NativeRecipe {
   readonly kind: ServerKind;
-  /** How many ports it needs; the first is the one it is reached at. */
+  /** How many ports it needs; the first is its address. */
   readonly portCount: number;
   /** The user that the process runs as and that owns the folder. */
   readonly owner?: Owner | undefined;
   address(port: number): string;
-  /** Fills the empty folder (configuration, formatted data) and says what to run; also called by every new attempt. */
+  /** Fills the empty folder (configuration, formatted data) and returns what to run; also called by every new attempt. */
   prepare(folder: string, ports: readonly number[]): Promise<NativeCommand>;
   /** Rejects while the server does not answer. */
   ping(port: number): Promise<unknown>;

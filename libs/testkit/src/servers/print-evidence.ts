@@ -1,6 +1,6 @@
 /**
- * Owns printing why a test failed, beside its error: what its processes and servers logged last. vitest loads it before each file.
- * After each test, and after the file for what fails outside of tests: a hook, or what a test left to its end.
+ * Owns printing why a test failed, beside its error: the last output of its processes and servers. vitest loads it before each file. It
+ * prints after each test, and after the file for failures outside of tests: in a hook, or in what a test left to its end.
  */
 
 import { afterAll, afterEach, inject } from 'vitest';
@@ -27,7 +27,7 @@ afterAll(({}, file) => {
   if (silent.length > 0) print(silent.join(', '));
 });
 
-/** Names of tests and suites with errors that were not told. */
+/** Names of tests and suites with errors that were not reported. */
 function failedIn(task: Task): readonly string[] {
   const isNew = (task.result?.errors?.length ?? 0) > 0 && !reported.has(task.id);
   return [...(isNew ? [task.name] : []), ...(task.tasks ?? []).flatMap(failedIn)];

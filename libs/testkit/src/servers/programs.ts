@@ -9,7 +9,7 @@ import { installTimeoutMs } from './limits.ts';
 
 export type PackageManager = 'apt-get' | 'dnf' | 'apk';
 
-/** The full path of a program, looked for in PATH and then in `alsoIn`. */
+/** The full path of a program, found in PATH or in `alsoIn`. */
 export function findProgram(name: string, alsoIn: readonly string[] = []): string | undefined {
   const folders = [...(process.env.PATH ?? '').split(path.delimiter), ...alsoIn];
   return folders
@@ -35,8 +35,8 @@ let installing: Promise<unknown> = Promise.resolve();
 let listsAreFresh = false;
 
 /**
- * The program, installed first when it is missing, this process is root and a known package manager is here;
- * undefined when it can't be had that way.
+ * The program, installed first when it is missing, this process is root and a known package manager is here; undefined when it can't be
+ * installed.
  */
 export async function requireProgram(
   name: string,

@@ -1,4 +1,4 @@
-/** Owns what is fetched from PyPI: wheels by exact version, unpacked or installed into `.cache`, never into the system's Python. */
+/** Owns fetching from PyPI: wheels by exact version, unpacked or installed into `.cache`, never into the system's Python. */
 import { execFileSync } from 'node:child_process';
 import { UnavailableError } from '@tidemark/core';
 import { cached, runInstaller } from './cache-folder.ts';
@@ -20,7 +20,7 @@ export async function fetchWheels(
   await runInstaller(python, ['-c', script, ...args]);
 }
 
-/** The folder to name in PYTHONPATH for `packages` and what they need, and the Python that they were installed with. */
+/** The folder for PYTHONPATH with `packages` and their dependencies, and the Python that installed them. */
 export async function installedPackages(
   what: string,
   { name, packages }: { readonly name: string; readonly packages: readonly string[] },

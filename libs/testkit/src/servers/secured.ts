@@ -1,6 +1,6 @@
 /**
- * Owns how test servers that speak nothing but TLS are had, natively: each shows a certificate and asks its clients for one. For tests of
- * how connections are secured; other tests have plain servers.
+ * Owns starting native test servers that use nothing but TLS: each shows a certificate and requires one of its clients. For tests of how
+ * connections are secured; other tests have plain servers.
  */
 
 import { startKafkaSecured } from './kafka.ts';

@@ -1,4 +1,4 @@
-/** Owns what servers that speak nothing but TLS have in common: their files, and whether they answer. */
+/** Owns what test servers that use nothing but TLS share: their files, and the check that they answer. */
 
 import { copyFile, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { UnavailableError } from '@tidemark/core';
 import { connectTimeoutMs } from './limits.ts';
 import type { CertificateFiles } from './throw-away-authority.ts';
 
-/** What the server shows, what it wants to see, and a client's own, by which it is asked whether it is ready. Paths. */
+/** The server's certificate, its authority, and a client's own for the ping. Paths. */
 export interface SecuredBy {
   readonly ca: string;
   readonly server: CertificateFiles;

@@ -1,9 +1,9 @@
 /**
- * Owns the words of the test servers: which kinds there are, what a started one offers, what is said when one can't
- * be had. Must start nothing.
+ * Owns the types of the test servers: which kinds there are, what a started one offers, and the message when one is unavailable. Must start
+ * nothing.
  */
 
-/** What a cluster of Tidemark runs on. */
+/** The servers of a cluster of Tidemark. */
 export const clusterKinds = ['kafka', 'redis', 'postgres'] as const;
 export type ClusterKind = (typeof clusterKinds)[number];
 export type ServerKind = ClusterKind | 's3' | 'kms' | 'bao';
@@ -17,7 +17,7 @@ export type DataIn = 'memory' | 'disk';
 export interface ServerOptions {
   /** Default `memory`. Native servers only. */
   readonly dataIn?: DataIn;
-  /** With data in memory: it syncs all the same, as one on disk, so that its settings are those of a durable one. Postgres alone. */
+  /** With data in memory: syncs anyway, as one on disk, so that its settings are those of a durable one. Postgres alone. */
   readonly synced?: boolean;
   /** Where to look, in this order. Default: environment, docker, native. A fault test that kills asks for `['native']`. */
   readonly sources?: readonly ServerSource[];
@@ -54,7 +54,7 @@ export interface NativeServer extends ServerHandle {
 
 export type StartedServer = ForeignServer | NativeServer;
 
-/** A server that can't be had here: why, and what a person can do about it. Never holds credentials. */
+/** A server that is unavailable here: why, and what a person can do about it. Never holds credentials. */
 export interface UnavailableServer {
   readonly kind: ServerKind;
   readonly unavailable: string;

@@ -11,9 +11,9 @@ import { type DataIn, isUnavailable, type NativeServer, type ServerKind } from '
 
 export { freshRedisPrefix, freshTopicName } from './fresh.ts';
 
-/** What the run's setup hands to every test file: an address, or why there is none. */
+/** What the run's setup passes to every test file: an address, or why there is none. */
 export type ProvidedServer =
-  /** `log`: the file with what it prints, where this process may read it. */
+  /** `log`: the file with its output, where this process may read it. */
   { readonly address: string; readonly log?: string } | { readonly unavailable: string; readonly remedy: string };
 export type ProvidedServers = Readonly<Partial<Record<ServerKind, ProvidedServer>>>;
 
@@ -84,8 +84,8 @@ function defineWith<K extends ServerKind>(
 }
 
 /**
- * A native server of one test's own, to be crashed by it, and stopped after it. Where native ones can't be had the
- * test is skipped, or with CI=true fails.
+ * A native server for one test, which may crash it; stopped after the test. Where native ones are unavailable the test is skipped, or with
+ * CI=true fails.
  */
 export async function ownServer(
   context: TestContext,

@@ -1,4 +1,7 @@
-/** Owns certificates for tests: an authority that lives for a day in a folder, and what it signs. Made with openssl's command. */
+/**
+ * Owns certificates for tests: an authority that lives for a day in a folder, and the certificates that it signs. Created with openssl's
+ * command.
+ */
 
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -28,7 +31,7 @@ export class ThrowAwayAuthority {
     this.#key = path.join(folder, 'ca.key');
   }
 
-  /** In a folder of its own, which is made. */
+  /** In a new folder of its own. */
   static async make(folder: string, name = 'throw-away authority'): Promise<ThrowAwayAuthority> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const authority = new ThrowAwayAuthority(folder);

@@ -1,6 +1,6 @@
 /**
- * Owns receivers that accept under a token and confirm later: what they accepted, when it happens (or fails), and the messages
- * that they owe for it. All of it survives every crash. Who carries the messages is in people.ts.
+ * Owns receivers that accept under a token and confirm later: what they accepted, when it happens (or fails), and the messages that they
+ * owe for it. All of it survives every crash. people.ts carries the messages.
  */
 
 import type { EffectKey, Json } from '@tidemark/core';
@@ -10,8 +10,8 @@ import type { Scheduler } from './scheduler.ts';
 import type { Transcript } from './transcript.ts';
 
 /**
- * `deduplicates` by key; `probed` doesn't, and can be asked; `blind` does neither. The others accept, and confirm later:
- * `confirms` deduplicates, `announces` doesn't and can be asked, and `silent` doesn't tell of the first that it accepts.
+ * `deduplicates` by key; `probed` doesn't, and has a probe; `blind` has neither. The others accept, and confirm later: `confirms`
+ * deduplicates, `announces` doesn't and has a probe, and `silent` reports nothing of the first that it accepts.
  */
 export type ReceiverKind = 'deduplicates' | 'probed' | 'blind' | 'confirms' | 'announces' | 'silent';
 
@@ -39,7 +39,7 @@ interface Acceptance {
   endedMs: number;
 }
 
-/** From the acceptance to what comes of it, in milliseconds. */
+/** From the acceptance to its outcome, in milliseconds. */
 const TAKES_MS = { min: 1, max: 2_500 };
 const FAILS = 0.25;
 /** The same key fails so many times at most. */
@@ -47,7 +47,7 @@ const FAILURES_MAX = 3;
 
 export class Acceptances {
   readonly owed: Owed[] = [];
-  /** Told of every message that is owed from now on. */
+  /** Called for every message that is owed from now on. */
   onOwed: ((owed: Owed) => void) | undefined;
   readonly #byKey = new Map<EffectKey, Acceptance[]>();
   readonly #dependencies: AcceptancesOptions;
@@ -60,14 +60,14 @@ export class Acceptances {
     return this.#byKey.get(key)?.some(({ state }) => state === 'open') ?? false;
   }
 
-  /** What is undone while it is accepted is never done: whoever lets things be undone cancels them. */
+  /** An accepted call that is compensated never happens: compensation cancels it. */
   cancel(ref: string): void {
     for (const acceptance of [...this.#byKey.values()].flat()) {
       if (acceptance.ref === ref && acceptance.state === 'open') acceptance.state = 'cancelled';
     }
   }
 
-  /** What was sent before a failure is a copy of what failed, and not asked anew. */
+  /** A repetition sent before a failure is a copy of the failed call, and no new request. */
   accept(receiver: ReceiverKind, request: Request, sentMs: number): PendingResult | Json {
     const { scheduler, random, transcript, apply } = this.#dependencies;
     const { key } = request;

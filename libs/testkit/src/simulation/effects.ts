@@ -1,6 +1,6 @@
 /**
- * Owns the effects that simulated workflows call: one definition for each kind of receiver, also with what undoes it. What their
- * steps see is told to the judge. Must not know of faults.
+ * Owns the effects that simulated workflows call: one definition for each kind of receiver, and its compensation. They report to the judge
+ * what their steps see. Must not know of faults.
  */
 
 import type { EffectKey, EffectKind, Json } from '@tidemark/core';
@@ -9,7 +9,7 @@ import type { ReceiverKind } from './acceptance.ts';
 import type { Outside } from './outside.ts';
 import type { SimulatedProcess } from './process.ts';
 
-/** A step as it began, for the judge: whatever it builds on must still be there at the end. */
+/** A step as it began, for the judge: everything that it builds on must still be there at the end. */
 export interface Begun {
   readonly workflow: string;
   readonly task: string;
@@ -43,7 +43,7 @@ const KINDS: Readonly<Record<ReceiverKind, EffectKind>> = {
   silent: 'idempotent',
 };
 const RECEIVERS = Object.keys(KINDS) as ReceiverKind[];
-/** Those that say, asked by a key, what became of it. */
+/** Receivers that report the outcome of a key. */
 const PROBED: ReadonlySet<ReceiverKind> = new Set<ReceiverKind>(['probed', 'announces']);
 
 export const effectsOf = (host: StepHost, undone: boolean): readonly EffectDefinition[] =>
@@ -53,7 +53,7 @@ const asIs = (value: unknown): Json => (value ?? null) as Json;
 /** A key begins with its workflow and its task. */
 const workflowOf = (key: EffectKey): string => key.slice(0, key.indexOf(':'));
 
-/** `undone`: it can be undone, by what it answered or by what was asked. */
+/** `undone`: it has a compensation, by its response or by its request. */
 export function effectOf(receiver: ReceiverKind, { process, outside }: StepHost, undone = false): EffectDefinition {
   const kind = KINDS[receiver];
   const undo = (named: Json, key: EffectKey): Promise<void> => {

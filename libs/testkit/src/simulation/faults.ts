@@ -1,6 +1,6 @@
 /**
- * Owns what goes wrong in a run, and when: a plan drawn from the seed. Some faults come at a moment, others spring when a
- * process makes a certain call. Each seed has a few kinds only, so that each kind also meets a fleet that is well otherwise.
+ * Owns what goes wrong in a run, and when: a plan drawn from the seed. Some faults come at a moment, others when a process makes a certain
+ * call. Each seed has a few kinds only, so that each kind also meets an otherwise healthy fleet.
  */
 
 import type { Envelope } from '@tidemark/core';
@@ -48,7 +48,7 @@ export const FAULT_KINDS: readonly FaultKind[] = [
 ];
 
 const CLOCK_JUMP_MAX_MS = 300_000;
-/** Longer than everything that a successor waits for before it calls again. */
+/** Longer than all waits of a successor before it calls again. */
 const LONG_PAUSE_MS = { min: 10_000, max: 15_000 };
 
 interface Trap {
@@ -60,12 +60,12 @@ interface Trap {
   readonly spring: (process: SimulatedProcess) => void;
 }
 
-/** Whoever claims the victim dies soon after, so many times. */
+/** Holders of the victim die soon after their claim, so many times. */
 const BANE_COUNT = { min: 3, max: 7 };
 const BANE_AFTER_MS = 40;
 const BANE_MS = 14_000;
 
-/** Calls of a worker that are worth a fault: before and after each of them something else is known to the log. */
+/** Calls of a worker that are worth a fault: before and after each of them the log knows something else. */
 const TRAPPED = [
   'LeaseClaimed',
   'CheckpointReserved',
@@ -90,7 +90,7 @@ const TRAPPED_OF_COORDINATOR = [
   'shareRanges',
   'view',
 ];
-/** Between any two of these something else is archived, recorded, trimmed or dropped. */
+/** Between any two of these the state of archiving, recording, trimming or dropping differs. */
 const TRAPPED_OF_COMPACTOR = [
   'floors',
   'bounds',
@@ -135,7 +135,7 @@ export class Faults {
     }
   }
 
-  /** From now on nothing goes wrong, and what is broken is mended. */
+  /** From now on nothing goes wrong, and everything broken is repaired. */
   heal(): void {
     this.#over = true;
     this.#traps = [];
@@ -220,7 +220,7 @@ export class Faults {
     this.untilMs = Math.max(this.untilMs, this.#fleet.scheduler.nowMs + ms);
   }
 
-  /** Springs at a call that is still to come: the process dies there, or stands still. */
+  /** Strikes at a later call: the process dies there, or hangs. */
   #setTrap(long: boolean): void {
     const random = this.#random;
     const role = this.#trappedRole(long);
@@ -244,7 +244,7 @@ export class Faults {
     return !long && this.#fleet.options.archive !== undefined && this.#random.chance(0.5) ? 'compactor' : 'worker';
   }
 
-  /** A worker stands still between its intention's acceptance and the call, for longer than its successor waits. */
+  /** A worker hangs between its intention's acceptance and the call, for longer than its successor waits. */
   #stopBeforeCall(): void {
     const ms = this.#random.between(LONG_PAUSE_MS.min, LONG_PAUSE_MS.max);
     this.#traps.push({
@@ -269,14 +269,14 @@ export class Faults {
     });
   }
 
-  /** One workflow kills whoever runs it, again and again. */
+  /** One workflow kills its worker, again and again. */
   #curse(): void {
     const { id } = this.#random.pick(this.#fleet.options.starts);
     this.#banes.set(id, this.#random.count(BANE_COUNT.min, BANE_COUNT.max));
     this.untilMs = Math.max(this.untilMs, this.#fleet.scheduler.nowMs + BANE_MS);
   }
 
-  /** Something was accepted by the log. */
+  /** The log accepted something. */
   onAccepted({ type, workflow, holder }: Envelope): void {
     const left = this.#banes.get(workflow) ?? 0;
     const process = this.#fleet.holders.get(holder);

@@ -1,6 +1,6 @@
 /**
- * Owns the whole fleet in one process: coordinators, workers and a client over one log, one store, one Redis and one outside,
- * all in virtual time from one seed. Processes die and come again here; when they do, faults.ts decides.
+ * Owns the whole fleet in one process: coordinators, workers and a client over one log, one store, one Redis and one outside, all in
+ * virtual time from one seed. Processes die and restart here; faults.ts decides when.
  */
 
 import { ConflictError, FencedError, type HolderId, TidemarkError, UnavailableError } from '@tidemark/core';
@@ -46,9 +46,9 @@ export interface Start {
   readonly workload: Workload;
   readonly input: Input;
   readonly atMs: number;
-  /** The client was told that it is started. */
+  /** The client received the start. */
   isAcknowledged: boolean;
-  /** What the client was told of its end. */
+  /** What the client received of its end. */
   result: { readonly output: unknown } | { readonly error: string } | undefined;
 }
 
@@ -69,16 +69,16 @@ interface Slot {
   readonly name: string;
   incarnationCount: number;
   process: SimulatedProcess | undefined;
-  /** Ends it in good order, where it can. */
+  /** Ends it in order, where it can. */
   stop: (() => Promise<void>) | undefined;
   holder: HolderId | undefined;
 }
 
 const CONCURRENCY = 16;
-/** A worker that is told to stop and doesn't is killed after so many milliseconds. */
+/** A worker that is asked to stop and doesn't is killed after so many milliseconds. */
 const STOP_MAX_MS = 6_000;
 const DRAIN_MAX_MS = 500;
-/** A client that was told of a question looks again after so many milliseconds. */
+/** A client that received a question polls again after so many milliseconds. */
 const PARKED_POLL_MS = 400;
 
 export class Fleet {
@@ -100,7 +100,7 @@ export class Fleet {
   ambiguous = 0;
   readonly #slots: Slot[] = [];
   readonly #watchers: Watchers = new Set();
-  /** By how much a new incarnation's clock is wrong: a machine keeps its clock. */
+  /** Error of a new incarnation's clock: a machine keeps its clock. */
   readonly #skews = new Map<string, number>();
   #skewMaxMs = 0;
 
@@ -152,7 +152,7 @@ export class Fleet {
     return this.#slots.find((slot) => slot.process === process)!;
   }
 
-  /** Dies without a word; the next incarnation begins after `restartMs`. */
+  /** Dies silently; the next incarnation begins after `restartMs`. */
   crash(process: SimulatedProcess, restartMs: number, why = 'dies'): void {
     if (process.isDead) return;
     const slot = this.#slotOf(process);
@@ -169,7 +169,7 @@ export class Fleet {
     this.scheduler.after(restartMs, () => this.#start(slot));
   }
 
-  /** SIGTERM: it may hand over in good order, and then is gone. */
+  /** SIGTERM: it may hand over in order, and then is gone. */
   terminate(process: SimulatedProcess, restartMs: number): void {
     const slot = this.#slotOf(process);
     if (slot.stop === undefined || process.isDead) return;
@@ -187,7 +187,7 @@ export class Fleet {
     this.scheduler.after(STOP_MAX_MS, () => gone('is killed, since it does not stop'));
   }
 
-  /** The machine's clock is set. */
+  /** Sets the machine's clock. */
   setClock(process: SimulatedProcess, skewMs: number): void {
     process.skewMs = skewMs;
     this.#skews.set(this.#slotOf(process).name, skewMs);
@@ -220,7 +220,7 @@ export class Fleet {
     }[slot.role];
     begin.call(this, slot, process, this.#portsOf(process)).catch((error: unknown) => {
       this.#report(process, 'start', error);
-      // Whoever can't start ends, and is started again.
+      // A process that can't start ends, and is restarted.
       this.crash(process, 100, 'could not start');
     });
   }
@@ -259,7 +259,7 @@ export class Fleet {
       deletions: new Client({ ports, lamport: new LamportClock() }).memory,
       policy: { ...this.options.archive!, segmentWaitMs: 0 },
       pace: new Pace(process, Number.POSITIVE_INFINITY),
-      // Threads answer when they like.
+      // Threads answer at any time.
       encode: encodeSegment,
       name: process.name,
       onError: (where, error) => this.#report(process, where, error),
@@ -292,7 +292,7 @@ export class Fleet {
       start.result = { output: await run.result() };
     } catch (error) {
       if (error instanceof TidemarkError && error.code === 'workflow-parked') {
-        // A person will answer, and then it goes on.
+        // A person will answer, and then it resumes.
         await process.sleep(PARKED_POLL_MS);
         return this.#follow(process, client, definitions, start);
       }
@@ -334,7 +334,7 @@ export class Fleet {
     };
   }
 
-  /** Log and rows, through which archived history is seen as well where there is any. */
+  /** Log and rows, which include archived history where there is any. */
   #tiers(process: SimulatedProcess): Pick<Ports, 'log' | 'store' | 'cold'> {
     const log = new LogView({ ...this.#servers(), process, ambiguous: () => this.ambiguous });
     const store = storeView(this.store, this.network, process);
@@ -354,7 +354,7 @@ export class Fleet {
     return { witness, network, scheduler, redis };
   }
 
-  /** Servers that are away, and leases that are lost, are what processes have to live with; anything else is a fault of theirs. */
+  /** Processes must survive unreachable servers and lost leases; any other error is their fault. */
   #report(process: SimulatedProcess, where: string, error: unknown): void {
     if (process.isDead) return;
     const text =

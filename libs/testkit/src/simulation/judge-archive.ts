@@ -1,7 +1,7 @@
 /**
- * Owns the judgement of archiving, from outside: whatever is trimmed is in segments whose manifests lie end to end from offset 0, byte
- * for byte (I7); and at the end log and segments together hold every record that was ever stored, once, under its offset. Segments
- * are decoded by the product's own code, and compared with what was stored.
+ * Owns the judgement of archiving, from outside: everything trimmed is in segments whose manifests lie end to end from offset 0, byte for
+ * byte (I7); and at the end log and segments together hold every record that was ever stored, once, under its offset. The product's own
+ * code decodes segments, and the result is compared with what was stored.
  */
 
 import { hash } from 'node:crypto';
@@ -11,7 +11,7 @@ import type { MemoryObjects } from '../memory-objects.ts';
 import type { SimulatedLog } from '../simulated-log.ts';
 import type { History } from './witness.ts';
 
-/** What segments hold of a partition, from offset 0 on; a violation where they are not what was stored. */
+/** Content of a partition's segments, from offset 0 on; a violation where it differs from what was stored. */
 export function checkSegments(
   objects: MemoryObjects,
   { partition, values }: Pick<History, 'partition' | 'values'>,

@@ -1,6 +1,6 @@
 /**
- * Owns the judgement of what follows from holders' deaths, from the log and from what the outside was asked: whoever keeps dying
- * is a person's (D5), and what a dead holder resolved is held against the outside before its step counts (D1).
+ * Owns the judgement of what follows from holders' deaths, from the log and from probes: a workflow whose holders keep dying needs a person
+ * (D5), and what a dead holder resolved is validated outside before its step counts (D1).
  */
 
 import { type Envelope, POISON_CRASHES_MAX, RECOVERY_ATTEMPTS_MAX, RECOVERY_WINDOW_MS } from '@tidemark/core';
@@ -8,7 +8,7 @@ import type { NaiveStream } from '../naive/stream.ts';
 import type { History } from './witness.ts';
 
 interface Followed {
-  /** When deaths were noticed since something last came of it. */
+  /** When deaths were noticed since the last progress. */
   deathsMs: number[];
   /** Its live holder may do nothing but ask a person. */
   isBarred: boolean;
@@ -19,7 +19,7 @@ interface Followed {
 
 const ASKING: ReadonlySet<string> = new Set<Envelope['type']>(['LeaseClaimed', 'LeaseReleased', 'WorkflowParked']);
 
-/** D5: after too many deaths without a checkpoint between, nothing is run before a person has answered. */
+/** D5: after too many deaths without a checkpoint between, nothing runs before a person has answered. */
 export function checkDeaths({ entries, verdicts }: Pick<History, 'entries' | 'verdicts'>): string[] {
   const violations: string[] = [];
   const followed = new Map<string, Followed>();
@@ -74,12 +74,12 @@ function isTooMany(deathsMs: readonly number[]): boolean {
   return recentCount > RECOVERY_ATTEMPTS_MAX || deathsMs.length >= POISON_CRASHES_MAX;
 }
 
-/** D1: irreversible effects that were resolved before a death, until the outside was asked about them. */
+/** D1: irreversible effects that were resolved before a death, until a probe was called for them. */
 export class Suspects {
   readonly violations: string[] = [];
   readonly #keys = new Map<string, { readonly workflow: string; readonly task: string }>();
 
-  /** Follows what was accepted; the stream is as it is after that. */
+  /** Follows accepted events; the stream is as it is after each. */
   follow({ type, control, workflow }: Envelope, stream: NaiveStream | undefined): void {
     if (type === 'LeaseRevoked') {
       for (const { id, effects } of stream?.tasks ?? []) {
@@ -98,7 +98,7 @@ export class Suspects {
     }
   }
 
-  /** The outside was asked. */
+  /** A probe was called. */
   asked(key: string): void {
     this.#keys.delete(key);
   }

@@ -1,6 +1,6 @@
 /**
- * Owns the judgement of signals over histories that go on from one another: what came, and what the history before had left, is left to the next
- * one, each with its value. For workflows whose steps hear none. Must not ask the folds what they kept.
+ * Owns the judgement of signals over runs that continue one another: signals that came, and those that the previous run had left, are left
+ * to the next one, each with its value. For workflows whose steps hear none. Must not ask the folds what they kept.
  */
 
 import { decodePayload } from '@tidemark/codec';
@@ -10,7 +10,7 @@ interface Heard {
   /** Ids of signals that it began with, and of those that it took. */
   readonly ids: Set<string>;
   readonly begunWith: Set<string>;
-  /** Values that its opening brings. */
+  /** Values in its opening. */
   readonly values: Set<string>;
   continued: string | undefined;
 }

@@ -1,5 +1,5 @@
 /**
- * Owns the judgement of undoing, from the ledger and the log: everything that was applied is undone once, later things first, by
+ * Owns the judgement of compensation, from the ledger and the log: everything that was applied is compensated once, later things first, by
  * one workflow. Must not ask the fleet what it believes.
  */
 
@@ -25,7 +25,7 @@ export function checkUndone(
 const undoings = (ledger: ReadonlyMap<string, LedgerEntry>, ref: string | undefined): readonly LedgerEntry[] =>
   [...ledger.values()].filter((entry) => entry.receiver === 'undo' && entry.ref === ref);
 
-/** What was asked for once the outcome of another was known came after it, and is undone before it. */
+/** A call made once the outcome of another was known came after it, and is compensated before it. */
 function checkOrder(
   applied: readonly (readonly [string, LedgerEntry])[],
   ledger: ReadonlyMap<string, LedgerEntry>,
@@ -45,7 +45,7 @@ function checkOrder(
   return violations;
 }
 
-/** One undo workflow for each that is undone, and only for those. */
+/** One undo workflow for each compensated one, and only for those. */
 export function checkUndoWorkflows(histories: Iterable<Pick<History, 'entries' | 'verdicts'>>): string[] {
   const begun = new Set<string>();
   const opened = new Map<string, number>();

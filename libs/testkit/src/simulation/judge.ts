@@ -1,6 +1,6 @@
 /**
- * Owns the judgement of a run from outside: the log as the naive fold has it, the receivers' ledger, rows, and what clients and
- * steps were told. Each finding names its invariant. Must not ask the fleet what it believes.
+ * Owns the judgement of a run from outside: the log as the naive fold has it, the receivers' ledger, rows, and what clients and steps
+ * received. Each finding names its invariant. Must not ask the fleet what it believes.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -25,17 +25,17 @@ export interface Ending {
   readonly output: unknown;
   /** Checkpoints by sequence. */
   readonly chain: ReadonlyMap<number, string>;
-  /** Codes of the questions that it asked. */
+  /** Codes of its questions. */
   readonly asked: readonly string[];
   /** A person decided that it fails. */
   readonly isRejected: boolean;
-  /** The workflow that goes on for it. */
+  /** The workflow that continues it. */
   readonly continued?: string | null;
 }
 
 type Growing = { -readonly [K in keyof Ending]: Ending[K] } & { chain: Map<number, string>; asked: string[] };
 
-/** Everything that was accepted, by workflow; the newest stream of each. */
+/** All accepted events, by workflow; the newest stream of each. */
 export function endingsOf(histories: Iterable<History>): ReadonlyMap<string, Ending> {
   const endings = new Map<string, Growing>();
   for (const { entries, verdicts } of histories) {
@@ -97,7 +97,7 @@ function follow(ending: Growing, envelope: Envelope, payload: Uint8Array): void 
 
 type Endings = ReadonlyMap<string, Ending>;
 
-/** I1: what was acknowledged stands in the log as it was sent; what anybody could read or build on is in the chain. */
+/** I1: an acknowledged record stands in the log as it was sent; everything that anybody could read or build on is in the chain. */
 export function checkDurability(
   { histories }: Pick<Witness, 'histories'>,
   acknowledged: readonly Acknowledged[],
@@ -127,7 +127,7 @@ export function checkDurability(
 
 const NOTHING = new Uint8Array();
 
-/** I4: at most one application of each irreversible key; what the log calls done was done. */
+/** I4: at most one application of each irreversible key; calls that the log calls done were done. */
 export function checkLedger(
   ledger: ReadonlyMap<string, LedgerEntry>,
   effects: ReadonlyMap<string, { readonly status: string; readonly kind: string }>,
@@ -147,14 +147,14 @@ export function checkLedger(
   return violations;
 }
 
-/** Of the chain that begins there; the one that is to go on and isn't there counts as open. */
+/** Of the chain that begins there; a missing next run counts as open. */
 function lastOf(endings: Endings, id: string): Ending | undefined {
   let ending = endings.get(id);
   while (ending?.continued) ending = endings.get(ending.continued) ?? { ...ending, status: 'open', continued: null };
   return ending;
 }
 
-/** I6 and I10: every workflow that was started is there and has ended, with the output that a run without faults has. */
+/** I6 and I10: every started workflow exists and has ended, with the output of a run without faults. */
 export function checkEndings(starts: readonly Start[], endings: Endings): string[] {
   return starts.flatMap((start) => {
     const { id, workload, input, result } = start;
@@ -174,17 +174,17 @@ export function checkEndings(starts: readonly Start[], endings: Endings): string
   });
 }
 
-/** Holders that die again and again without a checkpoint between are a person's, whatever was running (D5). */
+/** A workflow whose holders die again and again without a checkpoint between needs a person, whatever was running (D5). */
 const DYING: ReadonlySet<string | null> = new Set(['recovery-limit', 'poison-task']);
 
-/** Codes with which a workflow may be handed to a person, and why that may be. */
+/** Codes with which a workflow may need a person, and why. */
 function mayAsk({ workload, input: { receivers } }: Start, code: string): boolean {
   if (DYING.has(code)) return true;
   if (workload === 'fickle') return code === 'request-changed';
   if (!CALLING.has(workload)) return false;
   switch (code) {
-    // An irreversible effect at a receiver that neither deduplicates nor can be asked, or one that has not decided yet. What is
-    // to be undone must be decided first.
+    // An irreversible effect at a receiver that neither deduplicates nor has a probe, or one that has not decided yet. Effects that are to
+    // be compensated must be decided first.
     case 'effect-unknown':
       return UNDONE.has(workload) || receivers.includes('blind') || receivers.includes('announces');
     case 'effect-invalid':
@@ -242,7 +242,7 @@ function freshFold(partition: Partition, { entries }: Pick<History, 'entries'>) 
 export async function checkRows(store: SimulatedStore, histories: ReadonlyMap<Partition, History>): Promise<string[]> {
   const fresh = new SimulatedStore(Math.max(0, ...histories.keys()) + 1);
   for (const history of histories.values()) {
-    // Entries that were rejected by all, in a partition of which no more is known.
+    // Entries that were rejected by all, in a partition without any others.
     if (history.entries.length > 0) await fresh.apply(freshFold(history.partition, history).batch);
   }
   return [...histories.keys()].flatMap((partition) => {

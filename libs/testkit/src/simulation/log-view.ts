@@ -1,6 +1,6 @@
 /**
- * Owns one process's view of the shared log, as an adapter behaves: an append is sent again until its answer has come, so what
- * was stored and not answered is stored twice; while that lasts nothing else of this process goes to the partition (L3).
+ * Owns one process's view of the shared log, as an adapter behaves: an append is repeated until its answer has come, so a stored append
+ * without an answer is stored twice; while that lasts nothing else of this process goes to the partition (L3).
  */
 
 import { LimitError, type Offset, type Partition } from '@tidemark/core';

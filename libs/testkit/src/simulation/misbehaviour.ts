@@ -1,6 +1,6 @@
 /**
- * Owns writers that misbehave on purpose: events as a live holder (or anyone) would write them next, made wrong in one way.
- * Only what the naive fold rejects is written, so that whatever the fleet accepts of it is a guard that is missing.
+ * Owns writers that misbehave on purpose: the next event of a live holder (or anyone), made wrong in one way. Only what the naive fold
+ * rejects is written, so whatever the fleet accepts of it proves a missing guard.
  */
 
 import { encodeRecord } from '@tidemark/codec';
@@ -13,7 +13,7 @@ import type { SeededRandom } from './random.ts';
 import type { History, Witness } from './witness.ts';
 
 const MAX_BYTES = 1_048_576;
-/** Some forgeries turn out to be right, since others write meanwhile: then another is tried. */
+/** Some forgeries turn out to be right, since others write meanwhile; then another is tried. */
 const TRIES_MAX = 12;
 
 type Forgery = 'repeat-reservation' | 'repeat-inbox' | 'undo-while-open' | 'old-question' | Twist;

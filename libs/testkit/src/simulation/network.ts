@@ -1,7 +1,7 @@
 /**
- * Owns the way between processes and servers: every call of a port travels there and back, each way taking a time drawn from
- * the seed. A cut link loses the request or the answer, which its caller can't tell apart. Traps see each call when it is sent
- * and when it has taken effect. Must not know what calls mean.
+ * Owns the way between processes and servers: every call of a port travels there and back, each way taking a time drawn from the seed. A
+ * cut link loses the request or the answer, which its caller can't distinguish. Traps see each call when it is sent and when it has taken
+ * effect. Must not know what calls mean.
  */
 
 import { UnavailableError } from '@tidemark/core';
@@ -26,9 +26,9 @@ const LATENCY_MS: Readonly<Record<Link, number>> = { log: 1.5, store: 2, redis: 
 const AT_ONCE = 0.35;
 const LATE = 0.01;
 const LATE_FACTOR = 25;
-/** A command to Redis is given up after so many milliseconds, as by its client; it may arrive all the same. */
+/** A command to Redis times out after so many milliseconds, as in its client; it may arrive all the same. */
 const REDIS_PATIENCE_MS = 5_000;
-/** A caller gives up on an answer after so many milliseconds. */
+/** A caller stops waiting for an answer after so many milliseconds. */
 const GIVE_UP_MS = { min: 150, max: 900 };
 
 export class Network {
@@ -37,7 +37,7 @@ export class Network {
   /** `process link` and `* link`. */
   readonly #cut = new Map<string, number>();
   readonly #slow = new Map<Link, number>();
-  /** Asked of every call; may kill or pause the process. */
+  /** Called for every call; it may kill or pause the process. */
   onCall: ((call: Call) => void) | undefined;
   /** When each process's link to Redis last was cut or slow; for the judge. */
   readonly disturbedMs = new Map<string, number>();
@@ -64,7 +64,7 @@ export class Network {
     this.disturbedMs.set(`* ${link}`, Number.POSITIVE_INFINITY);
     return () => {
       this.#slow.delete(link);
-      // What was sent amid it may be under way for as long as its sender waits.
+      // A request sent meanwhile may be under way for as long as its sender waits.
       const afterMs = link === 'redis' ? REDIS_PATIENCE_MS : 0;
       this.disturbedMs.set(`* ${link}`, this.#scheduler.nowMs + afterMs);
     };
@@ -83,7 +83,7 @@ export class Network {
     return usual * (slow ?? 1) * (draw > 1 - LATE ? LATE_FACTOR : 1);
   }
 
-  /** Tells the traps; false when the process has died of it. */
+  /** Calls the traps; false when the process has died of it. */
   trap(process: SimulatedProcess, link: Link, operation: string, phase: Call['phase']): boolean {
     if (process.isDead) return false;
     this.onCall?.({ process, link, operation, phase });

@@ -5,7 +5,7 @@ import type { MemoryObjects } from '../memory-objects.ts';
 import type { Network } from './network.ts';
 import type { SimulatedProcess } from './process.ts';
 
-/** What the fleet archives with; absent in runs that archive nothing. */
+/** The fleet's archive; absent in runs that archive nothing. */
 export interface ArchivePlan {
   readonly compactorCount: number;
   readonly hotMs: number;
@@ -16,7 +16,7 @@ export interface ArchivePlan {
   readonly periodMs: number;
 }
 
-/** Calls are named for traps: `create-segment`, `read-manifest`. */
+/** Traps know calls by these names: `create-segment`, `read-manifest`. */
 const kindOf = (name: string): string => (name.startsWith('manifests/') ? 'manifest' : 'segment');
 
 export function objectsView(objects: MemoryObjects, network: Network, process: SimulatedProcess): ObjectStore {

@@ -1,7 +1,7 @@
 /**
- * Owns the world outside: receivers of effects, whose ledger survives every crash and counts what was applied and what was
- * undone. Also checks, as each call leaves, that the log holds its intention and no outcome (I4), and, as something is undone,
- * that all outcomes are known by then. Effects that are confirmed later are in acceptance.ts.
+ * Owns the world outside: receivers of effects, whose ledger survives every crash and counts applications and compensations. Also checks,
+ * as each call leaves, that the log holds its intention and no outcome (I4), and, at each compensation, that all outcomes are known by
+ * then. acceptance.ts has effects that are confirmed later.
  */
 
 import type { EffectKey, Json } from '@tidemark/core';
@@ -18,10 +18,10 @@ import type { Witness } from './witness.ts';
 export interface LedgerEntry {
   readonly receiver: ReceiverKind | 'undo';
   readonly workflow: string;
-  /** What it is called by whoever undoes it. */
+  /** Its name for the compensation. */
   readonly ref: string | undefined;
   readonly response: Json;
-  /** Order among all that was applied. */
+  /** Order among all applications. */
   readonly at: number;
   appliedCount: number;
 }
@@ -33,17 +33,17 @@ export interface OutsideFaults {
   answerLost: number;
 }
 
-/** What a receiver answers to a request: a function of it alone, so that outputs don't depend on what happened on the way. */
+/** A receiver's answer to a request: a function of it alone, so that outputs don't depend on what happened on the way. */
 export function answerTo(request: Json): Json {
   const { amount, ref } = request as { readonly amount: number; readonly ref?: string };
   return { receipt: amount * 7, ...(ref === undefined ? {} : { ref }) };
 }
 
-/** A call that is slow takes this share of its time-out at most: whatever comes later is lost. */
+/** A slow call takes this share of its time-out at most: a later answer is lost. */
 const SLOWEST = 0.95;
 
 export interface Undoing {
-  /** Of the undo's own effect. */
+  /** Of the compensation's own effect. */
   readonly key: EffectKey;
   readonly ref: string;
   readonly timeoutMs: number;
@@ -54,7 +54,7 @@ export class Outside {
   readonly violations: string[] = [];
   readonly faults: OutsideFaults = { refused: 0, slow: 0, answerLost: 0 };
   readonly acceptances: Acceptances;
-  /** Told of each key that was asked about. */
+  /** Called for each key that was probed. */
   onProbed: ((key: EffectKey) => void) | undefined;
   callCount = 0;
   readonly #scheduler: Scheduler;
@@ -94,7 +94,7 @@ export class Outside {
     );
   }
 
-  /** Undoes what was asked under that name, whether or not it was done; the same key again changes nothing. */
+  /** Compensates the request of that name, whether or not it was done; the same key again changes nothing. */
   async undo(process: SimulatedProcess, workflow: string, undoing: Undoing): Promise<void> {
     await this.#send(process, 'undo', undoing, () => {
       if (!this.ledger.has(undoing.key)) this.#undo(workflow, undoing);
@@ -120,7 +120,7 @@ export class Outside {
     }
   }
 
-  /** A call takes effect within its time-out or never; its caller hears of it, or learns at the time-out that it can't know. */
+  /** A call takes effect within its time-out or never; its caller receives the answer, or learns at the time-out that it can't know. */
   #send<T>(
     process: SimulatedProcess,
     operation: string,

@@ -1,7 +1,7 @@
 /**
- * Owns whoever speaks to workflows from outside: a person who answers the questions of parked workflows by what the ledger has,
- * and the sender who carries receivers' confirmations until they count. Both go through a client of their own, may say a thing
- * twice, and may die at any moment. Must not know of faults.
+ * Owns callers from outside: a person who answers the questions of parked workflows by the ledger, and the sender who carries receivers'
+ * confirmations until they count. Both use a client of their own, may repeat themselves, and may die at any moment. Must not know of
+ * faults.
  */
 
 import { ConflictError, InvalidError, type Resolution, TidemarkError, UnavailableError } from '@tidemark/core';
@@ -26,7 +26,7 @@ export interface Speaker {
 
 const POLL_MS = { min: 200, max: 900 };
 const THINK_MS = { min: 20, max: 1_500 };
-/** So long, in milliseconds, a call that nobody knows of could still arrive: then what the ledger doesn't have was not done. */
+/** Milliseconds for which a call that nobody knows of could still arrive; after that, a call that the ledger doesn't have was not done. */
 const LATE_CALL_MS = 8_000;
 const TWICE = 0.25;
 /** Where both are true, one is chosen. */

@@ -1,13 +1,13 @@
 /**
- * Owns one simulated process, an incarnation that is never reused: its clock and its life. A paused one gets nothing until it
- * goes on; a dead one gets nothing ever, and nothing that it still computes leaves it. Must not know what it runs.
+ * Owns one simulated process, an incarnation that is never reused: its clock and its life. A paused one receives nothing until it resumes;
+ * a dead one never receives anything, and nothing that it still computes leaves it. Must not know what it runs.
  */
 
 import type { Clock } from '@tidemark/ports';
 import type { SeededRandom } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 
-/** What the clocks on the wall showed at the beginning, in milliseconds since the Unix epoch. */
+/** Time of the wall clocks at the beginning, in milliseconds since the Unix epoch. */
 export const BEGAN_AT_MS = 1_700_000_000_000;
 
 export type Role = 'coordinator' | 'worker' | 'compactor' | 'client' | 'person' | 'sender';
@@ -20,9 +20,9 @@ export class SimulatedProcess implements Clock {
   readonly #bornMs: number;
   #state: 'running' | 'paused' | 'dead' = 'running';
   #held: (() => void)[] = [];
-  /** By how much the wall clock is wrong, in milliseconds. */
+  /** Error of the wall clock, in milliseconds. */
   skewMs = 0;
-  /** When it last stood still, or began to go on again; for the judge. */
+  /** When it last paused, or began to resume; for the judge. */
   disturbedMs: number;
 
   constructor(name: string, role: Role, scheduler: Scheduler, random: SeededRandom) {
@@ -66,7 +66,7 @@ export class SimulatedProcess implements Clock {
     });
   }
 
-  /** Whatever comes from outside the process comes through here. */
+  /** Everything from outside the process enters here. */
   deliver(run: () => void): 'quiet' | undefined {
     if (this.#state === 'dead') return 'quiet';
     if (this.#state === 'paused') {
@@ -83,7 +83,7 @@ export class SimulatedProcess implements Clock {
     this.disturbedMs = Number.POSITIVE_INFINITY;
   }
 
-  /** What came meanwhile is handed over at once, in any order. */
+  /** Delivers at once what came meanwhile, in any order. */
   resume(): void {
     if (this.#state !== 'paused') return;
     this.#state = 'running';

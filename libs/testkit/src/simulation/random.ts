@@ -1,4 +1,4 @@
-/** Owns the simulation's randomness: everything that is drawn follows from the seed alone. Must not use any other source. */
+/** Owns the simulation's randomness: every draw follows from the seed alone. Must not use any other source. */
 
 import type { Prng } from '@tidemark/ports';
 
@@ -77,7 +77,7 @@ export class SeededRandom implements Prng {
     return bytes;
   }
 
-  /** A generator of its own, whose draws move nobody else's. */
+  /** An independent generator: its draws affect no other's. */
   fork(name: string): SeededRandom {
     return new SeededRandom(`${this.#name}/${name}`);
   }

@@ -25,7 +25,7 @@ export function queueView({ redis, network, process }: Around): JobQueue {
         underWayCount: 0,
       };
       await call('consume', () => redis.consume(consumer));
-      // Both are done by the consumer itself: an answer isn't waited for.
+      // The consumer does both itself, and awaits no answer.
       const pause = async (): Promise<void> => redis.forget(consumer);
       return { pause, close: pause };
     },

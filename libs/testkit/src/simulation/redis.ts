@@ -1,6 +1,6 @@
 /**
- * Owns the simulated Redis: jobs, hints and beats, all of which may be lost, repeated, late or flushed. Nothing that correctness
- * rests on may be here. Views of it are in redis-views.ts.
+ * Owns the simulated Redis: jobs, hints and beats, all of which may be lost, repeated, late or flushed. Correctness must not rest on
+ * anything here. redis-views.ts has views of it.
  */
 
 import type { Epoch, HolderId, Partition, WorkflowId } from '@tidemark/core';
@@ -60,14 +60,14 @@ export class SimulatedRedis {
     this.#random = random;
   }
 
-  /** Everything that was in it is gone; connections stay. */
+  /** Its content is lost; connections stay. */
   flush(): void {
     this.#waiting = [];
     this.#beats.clear();
     this.#marker = undefined;
   }
 
-  /** Whoever has died holds no connection any more. */
+  /** A dead process holds no connection any more. */
   disconnect(process: SimulatedProcess): void {
     this.#consumers = this.#consumers.filter((consumer) => consumer.process !== process);
     for (const listener of this.listeners) if (listener.process === process) this.listeners.delete(listener);
@@ -132,7 +132,7 @@ export class SimulatedRedis {
     return draw < lost ? 0 : draw < lost + repeated ? 2 : 1;
   }
 
-  /** To a process that is not connected now, nothing comes. */
+  /** A process that is not connected now receives nothing. */
   #send(process: SimulatedProcess, arrive: () => void, lost: () => void = () => {}): void {
     const lateMs = this.#random.chance(this.unreliability.late) ? this.#random.between(0, LATE_MAX_MS) : 0;
     this.#scheduler.after(this.#network.tripMs('redis') + lateMs, () => {
@@ -157,7 +157,7 @@ export class SimulatedRedis {
     this.#beats.delete(holder);
   }
 
-  /** The marker that stands now, kept standing, and all beats that count. */
+  /** The current marker, which this keeps, and all beats that count. */
   view(): { readonly marker: number } & Pick<LivenessView, 'holders' | 'builds'> {
     const { nowMs } = this.#scheduler;
     const stands = this.#marker !== undefined && this.#marker.untilMs > nowMs;

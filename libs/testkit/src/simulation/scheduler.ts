@@ -8,7 +8,7 @@ import type { SeededRandom } from './random.ts';
 export interface Event {
   readonly atMs: number;
   readonly tie: number;
-  /** Answers `quiet` when nothing that waits on a promise was touched: the next event may follow at once. */
+  /** Returns `quiet` when it touched nothing that waits on a promise: the next event may follow at once. */
   run: (() => unknown) | undefined;
 }
 

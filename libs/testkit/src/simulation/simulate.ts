@@ -1,6 +1,6 @@
 /**
- * Owns one simulated run from its seed: draws the fleet, its work and its faults, lets them happen, lets the faults stop, and
- * judges. The same seed gives the same transcript, event by event.
+ * Owns one simulated run from its seed: draws the fleet, its work and its faults, runs them, stops the faults, and judges. The same seed
+ * gives the same transcript, event by event.
  */
 
 import { type Envelope, nthOf } from '@tidemark/core';
@@ -19,12 +19,12 @@ import { drawInput, WORKLOADS, type Workload } from './workloads.ts';
 /** How long, in virtual milliseconds, everything may take to end once the faults are over, and rows to follow. */
 const PROGRESS_MAX_MS = 150_000;
 const ROWS_MAX_MS = 30_000;
-/** After so long without any disturbance nobody may be taken for dead who lives. */
+/** After so long without any disturbance no living process may be taken for dead. */
 const CALM_MS = 3_000;
 
 export interface SimulationOptions {
   readonly seed: number;
-  /** These alone instead of those that the seed draws. */
+  /** Uses these instead of the faults that the seed draws. */
   readonly faults?: readonly FaultKind[] | undefined;
   readonly workloads?: readonly Workload[] | undefined;
   /** Whether history is archived meanwhile; absent: as the seed draws. */
@@ -38,7 +38,7 @@ export interface SimulationResult {
   readonly transcript: readonly string[];
   readonly virtualMs: number;
   readonly eventCount: number;
-  /** Questions that people were asked. */
+  /** Questions to people. */
   readonly parkedCount: number;
   readonly workflowCount: number;
   readonly callCount: number;
@@ -94,7 +94,7 @@ function drawKinds(random: SeededRandom, longs: boolean): readonly FaultKind[] {
   return longs ? [random.pick(LONG), ...drawn] : drawn;
 }
 
-/** Drawn apart, so that seeds without an archive are what they were before there was any. */
+/** Drawn apart, so that seeds without an archive are the same as before there was any. */
 function drawArchive({ seed, archives }: SimulationOptions): ArchivePlan | undefined {
   const random = new SeededRandom(`archive ${seed}`);
   const isDrawn = random.chance(ARCHIVING);
@@ -149,7 +149,7 @@ interface Watch {
   readonly endedCount: () => number;
 }
 
-/** Follows the log: which workflows have ended, and whether anybody was taken for dead without a reason. */
+/** Follows the log: which workflows have ended, and whether a process was taken for dead without a reason. */
 function watchOver(fleet: Fleet, faults: Faults): Watch {
   const starts = new Set(fleet.options.starts.map(({ id }) => id));
   const ended = new Set<string>();
@@ -172,7 +172,7 @@ function watchOver(fleet: Fleet, faults: Faults): Watch {
   return { endedCount: () => ended.size };
 }
 
-/** A flushed Redis alone is no reason: that is what the marker is for. */
+/** A flushed Redis alone is no reason: the marker exists for that. */
 function checkRevocation(fleet: Fleet, { workflow, control }: Envelope<'LeaseRevoked'>): void {
   const holder = fleet.holders.get(control.holder);
   if (control.reason !== 'holder-dead' || holder === undefined || holder.isDead) return;
@@ -182,7 +182,7 @@ function checkRevocation(fleet: Fleet, { workflow, control }: Envelope<'LeaseRev
   }
 }
 
-/** Runs to the end of the last fault; a fault may be drawn out while it lasts. Nothing left to harm ends it as well. */
+/** Runs to the end of the last fault; a fault may be prolonged. It also ends when nothing is left to harm. */
 async function untilHealed(fleet: Fleet, faults: Faults, watch: Watch): Promise<void> {
   const allEnded = (): boolean => watch.endedCount() === fleet.options.starts.length;
   while (fleet.scheduler.nowMs < faults.untilMs && !allEnded()) await fleet.scheduler.run(allEnded, faults.untilMs);
@@ -196,7 +196,7 @@ function hasRows({ store, witness }: Fleet): boolean {
   return true;
 }
 
-/** Puts the rows of archived workflows back, so that all rows can be compared with those of the whole history. */
+/** Restores the rows of archived workflows, so that all rows can be compared with those of the whole history. */
 async function restoreRows({ store, objects, options, witness }: Fleet): Promise<string[]> {
   if (options.archive === undefined) return [];
   const clock = { nowMs: () => 0, monotonicMs: () => 0, sleep: async () => {} };

@@ -1,6 +1,6 @@
 /**
- * Owns the fleet's store: the runtime's store in memory with what several coordinators need of it (ranges with a time to live,
- * openings that are placed anew), which may be dropped at any moment, and one process's view of it.
+ * Owns the fleet's store: the runtime's store in memory with what several coordinators need of it (ranges with a time to live, openings
+ * that are placed again), which may be dropped at any moment, and one process's view of it.
  */
 
 import { type Generation, type Partition, UnavailableError, type WorkflowId } from '@tidemark/core';
@@ -36,12 +36,12 @@ const newShare = (): Share => ({ owners: new Map(), ranges: new Map() });
 
 export class FleetStore extends SimulatedStore {
   readonly #scheduler: Scheduler;
-  /** False: the tables are gone, until somebody makes them anew. */
+  /** False: the tables are gone, until a process creates them again. */
   isThere = true;
   readonly #shares: Record<RangeRole, Share> = { project: newShare(), compact: newShare() };
   readonly #placedAtMs = new Map<WorkflowId, number>();
   readonly seen: SeenCheckpoint[] = [];
-  /** False: whoever archives is given all ranges. */
+  /** False: every compactor gets all ranges. */
   sharesCompaction = true;
 
   constructor(scheduler: Scheduler) {
@@ -111,7 +111,7 @@ export class FleetStore extends SimulatedStore {
       ({ workflow }) => (this.#placedAtMs.get(workflow) ?? 0) <= dueMs,
     );
     for (const placement of old) this.#placeAnew(placement);
-    // One statement of a server tells rows as they are at one moment: what was appended or lost since the first look is not among them.
+    // One statement of a server returns rows of one moment, so this leaves out what was appended or lost since the first read.
     return old
       .flatMap(({ workflow }) => {
         const row = this.placements.get(workflow);
@@ -121,7 +121,7 @@ export class FleetStore extends SimulatedStore {
       .slice(0, limit);
   }
 
-  /** An opening whose generation the fold has passed would be rejected for ever. */
+  /** An opening whose generation the fold has passed would be rejected permanently. */
   #placeAnew({ workflow, partition, generation }: Placement): void {
     const row = this.partitions.get(partition);
     const known = this.placements.get(workflow);
@@ -175,7 +175,7 @@ export function storeView(store: FleetStore, network: Network, process: Simulate
   return view as unknown as RowStore;
 }
 
-/** The rows of a partition in a plain shape, in an order of their own: what two stores have to agree on. */
+/** The rows of a partition in a plain shape, in an order of their own: two stores have to agree on them. */
 export function dumpOf(store: SimulatedStore, partition: Partition): unknown {
   const rows = [...store.rows.values()]
     .filter(({ stream }) => stream.partition === partition)

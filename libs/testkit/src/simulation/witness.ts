@@ -1,6 +1,6 @@
 /**
- * Owns the history as seen from outside: the shared log, every record folded by the naive fold the moment it is stored, what
- * was acknowledged to whom, and where each effect stands. It is what the judge judges by. Must not use core's fold.
+ * Owns the history as seen from outside: the shared log, every record folded by the naive fold the moment it is stored, each
+ * acknowledgement, and where each effect stands. The judge judges by it. Must not use core's fold.
  */
 
 import { decodeRecord } from '@tidemark/codec';
@@ -16,7 +16,7 @@ export interface History {
   readonly naive: NaivePartition;
   readonly entries: LogEntry[];
   readonly verdicts: Verdict[];
-  /** Every record that was ever stored, by offset: also those that were trimmed. */
+  /** Every record that was ever stored, by offset, trimmed ones included. */
   readonly values: Uint8Array[];
 }
 
@@ -49,10 +49,10 @@ export class Witness {
   readonly confirmed = new Map<string, 'done' | 'failed'>();
   readonly decided = new Map<string, Envelope<'ApprovalDecided'>['control'] & { readonly workflow: string }>();
   #acceptedCount = 0;
-  /** Told of every accepted event. */
+  /** Called for every accepted event. */
   onAccepted: ((envelope: Envelope, partition: Partition) => void) | undefined;
 
-  /** Told of every trimming, before it happens. */
+  /** Called for every trimming, before it happens. */
   onTrim: ((history: History, before: Offset) => void) | undefined;
 
   constructor(log: SimulatedLog, transcript: Transcript) {
@@ -89,7 +89,7 @@ export class Witness {
     return base;
   }
 
-  /** Trims, and tells first: what is trimmed must be in segments by then. */
+  /** Trims, and calls the listener first: trimmed records must be in segments by then. */
   async trim(partition: Partition, before: Offset, who: string): Promise<void> {
     this.#transcript.add(who, `trim ${partition}:${before}`);
     this.onTrim?.(this.history(partition), before);

@@ -1,6 +1,6 @@
 /**
- * Owns the workflows that the fleet runs: small definitions, each with an output that follows from its input alone, however
- * often it was interrupted (I10). What their steps see of belief is told to the judge. Must not know of faults.
+ * Owns the workflows that the fleet runs: small definitions, each with an output that follows from its input alone, however often it was
+ * interrupted (I10). They report to the judge what their steps see of belief. Must not know of faults.
  */
 
 import type { Json } from '@tidemark/core';
@@ -44,7 +44,7 @@ export const WORKLOADS: readonly Workload[] = [
   'unroll',
   'scatter',
 ];
-/** Those that fail for good, and are undone. */
+/** Workflows that fail permanently, and are compensated. */
 export const UNDONE: ReadonlySet<string> = new Set<Workload>(['unroll', 'scatter']);
 
 export interface Input {
@@ -178,7 +178,7 @@ const SPECS: Readonly<Record<Workload, Spec>> = {
   /** As `pay` and `spread`, at receivers that confirm later. */
   await: oneByOne,
   gather: spread,
-  /** One effect after another, and then a failure for good. */
+  /** One effect after another, and then a permanent failure. */
   unroll: {
     begin: () => [{ step: 'book', input: { at: 1 } }],
     steps: {
@@ -221,7 +221,7 @@ const SPECS: Readonly<Record<Workload, Spec>> = {
     },
     expected: ({ count }) => ({ sum: total(count) }),
   },
-  /** One history after another, each a step; two more tasks wait for signals that anybody may send, and are dropped before they can run. */
+  /** One run after another, each a step; two more tasks wait for signals that anybody may send, and are dropped before they can run. */
   turns: {
     begin: () => [
       { step: 'turn', input: null },
@@ -245,7 +245,7 @@ const SPECS: Readonly<Record<Workload, Spec>> = {
     },
     expected: ({ count }) => ({ sum: total(count) }),
   },
-  /** Asks another thing of the same key at its second attempt: must be parked, never answered from the journal. */
+  /** Sends another request under the same key at its second attempt: must be parked, never answered from the journal. */
   fickle: {
     begin: () => [{ step: 'ask', input: { at: 1 } }],
     steps: {
@@ -270,7 +270,7 @@ function broken(): never {
   throw new FatalError('it can not go on');
 }
 
-/** An effect that can be undone by the name that it has outside. */
+/** An effect whose compensation uses its name outside. */
 async function book(context: StepContext, input: Json, host: StepHost): Promise<Json> {
   const { at } = input as { readonly at: number };
   const { amount, receivers } = inputOf(context);
@@ -339,7 +339,7 @@ function stepOf(
   };
 }
 
-/** What a workflow must have put out, when it has completed. */
+/** The output that a workflow must have when it has completed. */
 export const expectedOutput = (workload: Workload, input: Input): Json => SPECS[workload].expected(input);
 
 const AT_ONCE: readonly (readonly ReceiverKind[])[] = [

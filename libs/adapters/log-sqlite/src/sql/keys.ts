@@ -1,8 +1,8 @@
 /** Owns the statements about wrapped keys. */
 
 /**
- * Creates the tables of a new store of wrapped keys. `destroyed_keys` remembers every id for ever (some 40 bytes each), so that none
- * comes back. A row in `scrubs`: the file may still hold bytes of keys that were destroyed.
+ * Creates the tables of a new store of wrapped keys. `destroyed_keys` remembers every id permanently (some 40 bytes each), so that none
+ * comes back. A row in `scrubs`: the file may still hold bytes of destroyed keys.
  */
 export const createKeySchema = `
 create table data_keys (
@@ -25,8 +25,8 @@ select id, tenant, workflow, user_id as user, provider, wrapped_by as "wrappedBy
 `;
 
 /**
- * Keys after an id, by id; tenant, workflows and user narrow it unless they are null. In: the id, tenant, workflows as an array
- * of JSON, user, greatest number. Goes through the primary key, whatever is asked for.
+ * Keys after an id, by id; tenant, workflows and user narrow it unless they are null. In: the id, tenant, workflows as an array of JSON,
+ * user, greatest number. Uses the primary key in any case.
  */
 export const listKeys = `
 select id, tenant, workflow, user_id as user, provider, wrapped_by as "wrappedBy", wrapped from data_keys
@@ -42,8 +42,8 @@ order by id limit ?5
 `;
 
 /**
- * Stores one key, or its newer wrapping; nothing when its id was destroyed. In: id, tenant, workflow, user, provider, wrapped_by,
- * wrapped. Indexes: the primary keys of data_keys and destroyed_keys.
+ * Stores one key, or its newer wrapping; nothing when its id was destroyed. In: id, tenant, workflow, user, provider, wrapped_by, wrapped.
+ * Indexes: the primary keys of data_keys and destroyed_keys.
  */
 export const putKey = `
 insert into data_keys (id, tenant, workflow, user_id, provider, wrapped_by, wrapped)
@@ -52,7 +52,10 @@ on conflict (id) do update set
   provider = excluded.provider, wrapped_by = excluded.wrapped_by, wrapped = excluded.wrapped
 `;
 
-/** Removes one key for good, in a transaction with the others; and asks whether that was done. In each: id; `noteScrub` has none. Indexes: the primary keys. */
+/**
+ * Deletes one key permanently, notes that the file needs a scrub, and checks that the id counts as destroyed. All run in one transaction.
+ * In each: id; `noteScrub` has none. Indexes: the primary keys.
+ */
 export const rememberDestroyed = 'insert into destroyed_keys (id) values (?) on conflict (id) do nothing';
 export const removeKey = 'delete from data_keys where id = ?';
 export const noteScrub = 'insert into scrubs (id) values (1) on conflict (id) do nothing';

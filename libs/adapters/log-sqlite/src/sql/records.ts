@@ -12,10 +12,7 @@ insert into records (partition, "offset", crc, type, trace, value, packing, base
 values (?, ?, ?, ?, ?, ?, ?, ?, ?)
 `;
 
-/**
- * Every partition with its start and the offset after its last record; null when it holds none. One look into
- * records_by_offset for each.
- */
+/** Every partition with its start and the offset after its last record; null when it holds none. One read of records_by_offset for each. */
 export const readPartitions = `
 select partition, start, (
   select max("offset") + 1 from records where records.partition = partitions.partition
@@ -30,9 +27,8 @@ from records where partition = ? and "offset" >= ? order by "offset"
 `;
 
 /**
- * The base that lies before a partition's start and is needed after it; there is one at most, since bases follow each other.
- * In: partition, start, first offset that no base before the start reaches, start. Reads `BASE_REACH_RECORDS` rows at most.
- * Index: records_by_offset.
+ * The base that lies before a partition's start and is needed after it; there is one at most, since bases follow each other. In: partition,
+ * start, first offset that no base before the start reaches, start. Reads `BASE_REACH_RECORDS` rows at most. Index: records_by_offset.
  */
 export const neededBase = `
 select base, base_records as records

@@ -1,4 +1,4 @@
-/** Owns the tables of a log, and their way from an older format. */
+/** Owns the tables of a log, and their upgrade from an older format. */
 
 /**
  * Creates the tables of a new log. Records lie in the order of their arrival, whatever their partition, so that a group
@@ -26,7 +26,7 @@ create table records (
 create unique index records_by_offset on records (partition, "offset");
 `;
 
-/** Brings the tables of format 1 to format 2, where records may be packed. Rows are not touched: theirs are not. */
+/** Upgrades the tables of format 1 to format 2, where records may be packed. Existing rows stay: they are not packed. */
 export const upgradeFormat1 = `
 alter table records add column packing integer not null default 0;
 alter table records add column base integer;

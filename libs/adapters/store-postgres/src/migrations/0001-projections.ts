@@ -2,12 +2,11 @@
  * Owns the tables of projections, first version. Never edited once released: a change is a new migration.
  *
  * - Keys compare by bytes (`collate "C"`): the same order on every server and adapter, and the cheapest.
- * - Payloads and states are `text`, as the log holds them. Whole counters are bigint; times, tokens and costs are
- *   double precision, since the wire allows any number there and a row must never fail where the fold accepted.
- * - Names may be 512 characters, more than an index entry holds; where a name is part of a key, the index has two
- *   64-bit hashes of it.
- * - `partitions`, `workflows` and `tasks` are updated in place all the time: their pages keep room, so that an update stays in
- *   its page and touches no index (HOT). An index on a column that changes with every event would undo that.
+ * - Payloads and states are `text`, as the log holds them. Whole counters are bigint; times, tokens and costs are double precision, since
+ *   the wire allows any number there and a row must never fail where the fold accepted.
+ * - Names may be 512 characters, more than an index entry holds; where a name is part of a key, the index has two 64-bit hashes of it.
+ * - `partitions`, `workflows` and `tasks` are updated in place all the time: their pages keep room, so that an update stays in its page and
+ *   touches no index (HOT). An index on a column that changes with every event would prevent that.
  */
 
 export const name = '0001-projections';

@@ -1,5 +1,5 @@
 /**
- * Owns what the third version adds: the name of this making of the tables. Effects in folded states have a new member, so rows
+ * Owns what the third version adds: the identity of these tables, new for each rebuild. Effects in folded states have a new member, so rows
  * are rebuilt from the log, as by the second version.
  */
 

@@ -1,8 +1,8 @@
 /**
  * Owns what the fourth version adds: long-term memory. New and empty tables: no row is rebuilt for them.
  *
- * - `words_vector` is what words are looked up in. It holds one lexeme more than the text: the scope of the row, which no text
- *   can contain ('#' is never part of a word), so that the index finds a word among one subject's rows without reading others'.
+ * - `words_vector` is what a search for words reads. It holds one lexeme more than the text: the scope of the row, which no text can
+ *   contain ('#' is never part of a word), so that the index finds a word among one subject's rows without reading others'.
  * - It stays in the row's page while it fits (`storage main`): ranking reads it, and nothing else.
  * - An index without a list of pending entries: a read never has to search one.
  * - `embedding` has the type `vector` where pgvector is (see ../vectors.ts); otherwise float4 bytes, little endian.

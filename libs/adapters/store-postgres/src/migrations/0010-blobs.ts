@@ -1,7 +1,4 @@
-/**
- * Owns what the tenth version adds: rows whose texts are in blobs are found without reading the others, since a blob stays as long as a row
- * names it.
- */
+/** Owns what the tenth version adds: indexes of the rows whose texts are in blobs, since a blob stays as long as a row names it. */
 
 export const name = '0010-blobs';
 

@@ -1,4 +1,4 @@
-/** Owns what the eleventh version adds: how far the spans of each partition were handed to a collector. */
+/** Owns what the eleventh version adds: up to where each partition's spans were exported to a collector. */
 
 export const name = '0011-traces';
 

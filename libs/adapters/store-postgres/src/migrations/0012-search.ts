@@ -1,6 +1,6 @@
 /**
- * Owns what the twelfth version adds: by what workflows are found among very many (session, user, tags, words), and an index for each question
- * that lists ask, each in the order of lists. None of what they hold changes with a checkpoint, so updates still touch no index.
+ * Owns what the twelfth version adds: columns by which workflows are found among very many (session, user, tags, words), and an index for
+ * each query of a list, in the order of lists. No checkpoint changes any of these columns, so updates still touch no index.
  */
 
 export const name = '0012-search';

@@ -1,11 +1,11 @@
-/** Owns what people are asked being found without reading the tasks that ask nobody, the oldest first. */
+/** Owns what the thirteenth version adds: an index of tasks that wait for a person's answer, the oldest first. */
 
 export const name = '0013-approvals';
 
 /**
- * When a person was asked, in milliseconds, of a task that waits for an answer and for no other task; else null. By the state that core
- * serialises: quotes within its texts are escaped, so none of them looks like a member. A column of its own, since an index on the state would
- * be touched by every update of it.
+ * When a person was asked, in milliseconds, for a task that waits for an answer and for no other task; else null. It reads the state that
+ * core serialises, in which quotes within texts are escaped, so no text looks like a member. It is a column of its own, since every update
+ * of a state would touch an index on it.
  */
 const ASKED_AT = `case
     when position('"kind":"approval"' in state) > 0 and position('"after":[],"barrierCount":0,' in state) > 0

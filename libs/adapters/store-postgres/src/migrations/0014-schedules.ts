@@ -1,4 +1,4 @@
-/** Owns what the fourteenth version adds: schedules are found among all workflows. */
+/** Owns what the fourteenth version adds: an index of schedules among all workflows. */
 
 export const name = '0014-schedules';
 

@@ -1,4 +1,4 @@
-/** Owns tasks that wait for children, and children whose parents end, being found without reading all others. */
+/** Owns what the fifteenth version adds: indexes of tasks that wait for children, and of children whose parents end. */
 
 export const name = '0015-children';
 

@@ -1,4 +1,4 @@
-/** Owns what the eighteenth version adds: an index of what waits for a person by its reason, from which alone that is counted. */
+/** Owns what the eighteenth version adds: an index of parked workflows by their reason, from which alone they are counted. */
 
 export const name = '0018-parked-reasons';
 

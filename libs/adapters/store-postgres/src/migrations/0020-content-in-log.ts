@@ -1,7 +1,8 @@
 /**
- * Owns what the twentieth version takes away: what records say is in the log alone, and rows of history have their records' places. Rows that
- * were written before have texts there, so all that a fold made goes, and the first coordinator that starts makes it anew from the log.
- * Placements stay. Vectors go with the memories whose ids they have: nothing would find them any more, and no forgetting either.
+ * Owns what the twentieth version removes: content of records, which now is in the log alone, while rows of history name the places of
+ * records. Older rows hold texts in those columns, so the migration deletes all that a fold made, and the first coordinator that starts
+ * rebuilds it from the log. Placements stay. Vectors go with the memories whose ids they have: nothing would find them any more, and no
+ * forgetting either.
  */
 
 export const name = '0020-content-in-log';

@@ -1,4 +1,7 @@
-/** Owns what the twenty-first version adds: an index of checkpoints by those that they correct, so that a page of a history can say which were superseded. */
+/**
+ * Owns what the twenty-first version adds: an index of checkpoints by the checkpoints that they correct, so that a page of a history can
+ * say which were superseded.
+ */
 
 export const name = '0021-corrections';
 

@@ -1,4 +1,4 @@
-/** The folder of a PGlite database, as long as nothing is in it. */
+/** The folder of a PGlite database before it holds anything. */
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

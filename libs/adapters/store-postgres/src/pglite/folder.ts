@@ -1,9 +1,10 @@
 /**
  * Owns a PGlite folder as a whole: who may use it, whether this version can, and whether its creation was finished.
  *
- * - `lock`: an empty SQLite file that the user holds an exclusive lock on. The operating system drops the lock with the
- *   process, however that ends; PGlite itself has none, and two writers would destroy the data.
- * - `format.json`: what made `data`. Read before anything is opened, so that a newer folder stays untouched to the byte.
+ * - `lock`: an empty SQLite file on which the user holds an exclusive lock. The operating system drops the lock with the process, however
+ *   that ends. PGlite itself has no lock, and two writers would destroy the data.
+ * - `format.json`: the versions that wrote `data`. It is read before anything is opened, so that a newer folder stays untouched to the
+ *   byte.
  * - `data`: PGlite's own.
  */
 
@@ -12,28 +13,28 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ConfigError, CorruptError } from '@tidemark/core';
 
-/** Raised when this library could no longer read what it wrote here before. */
+/** Raised when this library can no longer read what it wrote here before. */
 const FORMAT = 1;
-/** PGlite's Postgres, whose files no other major version reads. */
+/** Major version of PGlite's Postgres; no other one reads its files. */
 const POSTGRES_MAJOR = 18;
 
 interface Format {
   readonly format: number;
   readonly postgres: number;
-  /** False while `data` is being created; then it holds nothing yet. */
+  /** False while `data` is being created; it then holds nothing yet. */
   readonly complete: boolean;
 }
 
 export interface PgliteFolder {
   /** PGlite's own folder. */
   readonly data: string;
-  /** To be called once `data` has its tables. */
+  /** Call this once `data` has its tables. */
   completed(): void;
-  /** Lets others use the folder. */
+  /** Releases the lock. */
   release(): void;
 }
 
-/** Takes the folder. Throws `ConfigError` (`store-locked`, `store-newer`, `store-older`, `store-folder`), `CorruptError`. */
+/** Locks the folder. Throws `ConfigError` (`store-locked`, `store-newer`, `store-older`, `store-folder`), `CorruptError`. */
 export function takeFolder(folder: string): PgliteFolder {
   const lock = takeLock(folder);
   try {
@@ -44,7 +45,7 @@ export function takeFolder(folder: string): PgliteFolder {
     const write = (complete: boolean): void =>
       writeFormat(formatFile, { format: FORMAT, postgres: POSTGRES_MAJOR, complete });
     if (found?.complete !== true) {
-      // A creation that was interrupted left nothing of worth.
+      // An interrupted creation left nothing of value.
       rmSync(data, { recursive: true, force: true });
       write(false);
     }
@@ -109,7 +110,7 @@ function readFormat(folder: string, file: string, data: string): Format | undefi
   return found;
 }
 
-/** PGlite would take a folder without this file for an empty one, and write over it. */
+/** PGlite would take a folder without this file for an empty one, and overwrite it. */
 function checkVersion(folder: string, data: string): void {
   let version: number;
   try {
@@ -127,7 +128,7 @@ const damaged = (folder: string, problem: string): CorruptError =>
     { folder },
   );
 
-/** Never half a file, and through no link. */
+/** Writes the whole file or nothing, and follows no link. */
 function writeFormat(file: string, format: Format): void {
   rmSync(`${file}.new`, { force: true });
   writeFileSync(`${file}.new`, `${JSON.stringify(format)}\n`, { flag: 'wx' });

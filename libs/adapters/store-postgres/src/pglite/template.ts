@@ -1,7 +1,7 @@
 /**
- * Owns the template of a PGlite database with this version's tables and no rows: creating one from nothing takes seconds of a
- * processor, unpacking one a fraction. It is made once a machine and version and kept in the user's cache folder; without a
- * cache that can be written everything works, slower. It holds no user's data.
+ * Owns the template of a PGlite database with this version's tables and no rows: creating one from nothing takes seconds of a processor,
+ * unpacking one a fraction. One template per machine and version is kept in the user's cache folder; without a cache that can be written
+ * everything works, slower. It holds no user's data.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -15,7 +15,7 @@ import type { PGlite } from '@electric-sql/pglite';
 /** Raised when databases are created in another way. */
 const TEMPLATE = 3;
 
-/** `TIDEMARK_CACHE_DIR`, or the place that the system foresees for caches. */
+/** `TIDEMARK_CACHE_DIR`, or the system's place for caches. */
 function cacheFolder(): string {
   const own = process.env.TIDEMARK_CACHE_DIR;
   if (own !== undefined && own !== '') return own;
@@ -34,8 +34,8 @@ function versionOf(name: string): string {
 }
 
 /**
- * The template as PGlite takes it; undefined when there is none, or none that can be read. `tables` names what is in it: each
- * change of that has a template of its own.
+ * Reads the template as PGlite takes it; undefined when there is none, or none that can be read. `tables` identifies its tables: each
+ * change of them has a template of its own.
  */
 export function readTemplate(tables: string): Blob | undefined {
   try {
@@ -47,19 +47,19 @@ export function readTemplate(tables: string): Blob | undefined {
   }
 }
 
-/** Takes away a template that makes no database. */
+/** Deletes a template from which PGlite can't create a database. */
 export function forgetTemplate(tables: string): void {
   try {
     rmSync(templateFile(tables), { force: true });
   } catch {
-    // Then it is tried, and passed over, each time.
+    // Each start then tries it, and skips it.
   }
 }
 
-/** Keeps a database whose tables were just made as the template. Never throws: the next start creates from nothing again. */
+/** Keeps a database whose tables were just created as the template. Never throws: the next start creates from nothing again. */
 export async function keepTemplate(database: PGlite, tables: string): Promise<void> {
   try {
-    // Nothing is left to be recovered wherever it is unpacked.
+    // A checkpoint first, so that nothing has to be recovered where the template is unpacked.
     await database.exec('checkpoint');
     const tar = Buffer.from(await (await database.dumpDataDir('none')).arrayBuffer());
     const file = templateFile(tables);

@@ -1,9 +1,9 @@
 /**
- * Owns the life of PGlite's thread as the rest of the process sees it: start, stop, the report of its death, and whose its
- * answers are. At most one runs at a time; after a death the next start makes a new one, on the same folder.
+ * Owns the life of PGlite's thread as the rest of the process sees it: its start, its stop, the report of its death, and to which
+ * connection its answers belong. At most one thread runs at a time; after a death the next start creates a new one on the same folder.
  *
- * T1 PGlite is one session, so one connection at a time speaks to it. An answer reaches the connection that asked, or nobody.
- * T2 A connection that leaves before it has all its answers takes the thread with it: nothing of that thread is heard again.
+ * T1 PGlite is one session, so one connection at a time uses it. An answer reaches the connection that sent the request, or nobody.
+ * T2 A connection that leaves before it has all its answers ends the thread, and every later message of that thread is dropped.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -13,13 +13,13 @@ import { PGLITE_START_TIMEOUT_MS, PGLITE_STOP_TIMEOUT_MS } from '../limits.ts';
 export interface ThreadData {
   /** Null: in memory. */
   readonly dataFolder: string | null;
-  /** Names the tables that a new database is to have (see template.ts); null: it begins with none. */
+  /** Identifies the tables that a new database starts with (see template.ts); null: it starts without tables. */
   readonly tables: string | null;
 }
 
 export type ToThread =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  /** All tables are made, and nothing is in them. */
+  /** The database has all its tables, and no rows. */
   | { readonly kind: 'keep' }
   | { readonly kind: 'stop' };
 export type FromThread =
@@ -28,7 +28,7 @@ export type FromThread =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'stopped' };
 
-/** A connection. */
+/** A connection to PGlite. */
 export interface ThreadListener {
   answer(bytes: Uint8Array): void;
   died(error: Error): void;
@@ -41,9 +41,9 @@ export class PgliteThread {
   #isRef = true;
   #started: Promise<void> | undefined;
   #listener: ThreadListener | undefined;
-  /** Messages of the listener that this thread has not answered. */
+  /** Messages of the listener that the thread has not answered. */
   #unanswered = 0;
-  /** The end of the thread before, which must not overlap with the next. */
+  /** The end of the previous thread, which must not overlap with the next. */
   #ended: Promise<unknown> = Promise.resolve();
 
   constructor(data: ThreadData, shown: string) {
@@ -57,20 +57,20 @@ export class PgliteThread {
     return this.#started;
   }
 
-  /** Whoever speaks to PGlite from now on; the one before has left. */
+  /** Makes this listener the current one; the previous one has left. */
   listen(listener: ThreadListener): void {
     if (this.#listener !== undefined) this.leave(this.#listener);
     this.#listener = listener;
   }
 
-  /** Does nothing to a thread whose listener is another. */
+  /** Does nothing when the thread's listener is another. */
   leave(listener: ThreadListener): void {
     if (listener !== this.#listener) return;
     if (this.#unanswered > 0) this.kill();
     this.#listener = undefined;
   }
 
-  /** A listener that has left, or whose thread has ended, is told so. */
+  /** Reports to a listener that it has left, or that its thread has ended. */
   send(listener: ThreadListener, bytes: Uint8Array): void {
     if (listener !== this.#listener || this.#worker === undefined) {
       listener.died(this.#dead(undefined));
@@ -81,7 +81,7 @@ export class PgliteThread {
     this.#worker.postMessage(message, [bytes.buffer as ArrayBuffer]);
   }
 
-  /** Whether its thread keeps the process alive. */
+  /** Sets whether the thread keeps the process alive. */
   ref(): void {
     this.#isRef = true;
     this.#worker?.ref();
@@ -92,7 +92,7 @@ export class PgliteThread {
     this.#worker?.unref();
   }
 
-  /** The tables have been made: a database that was created for them becomes the template of others. */
+  /** Call this once the tables exist: a database that was created for them becomes the template of others. */
   keepTemplate(): void {
     this.#worker?.postMessage({ kind: 'keep' } satisfies ToThread);
   }
@@ -105,7 +105,7 @@ export class PgliteThread {
     this.#ended = worker.terminate();
   }
 
-  /** Closes the database, then the thread. */
+  /** Closes the database, then ends the thread. */
   async stop(): Promise<void> {
     if (this.#started === undefined) return;
     await this.#started.catch(() => undefined);
@@ -133,7 +133,7 @@ export class PgliteThread {
     try {
       await new Promise<void>((resolve, reject) => {
         worker.on('message', (message: FromThread) => {
-          // A thread that was ended still delivers what it had said, when others may listen already.
+          // A terminated thread still delivers the messages it had sent, when another connection may listen already.
           if (this.#worker !== worker) return;
           if (message.kind === 'bytes') {
             this.#unanswered -= 1;
@@ -155,7 +155,7 @@ export class PgliteThread {
     }
   }
 
-  /** The thread is no more: whoever listens hears it, and the next start makes another. */
+  /** Handles the end of the thread: reports it to the listener; the next start creates another thread. */
   #forget(worker: Worker, error: Error): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;

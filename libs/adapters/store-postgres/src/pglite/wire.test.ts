@@ -1,4 +1,4 @@
-/** Whose PGlite's answers are when a connection is given up before it has them all (T1, T2). */
+/** To which connection PGlite's answers belong when one is given up before it has them all (T1, T2). */
 
 import { InvalidError } from '@tidemark/core';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -19,7 +19,7 @@ test('a loop that stood still for longer than an answer may take: each query get
       (error: Error) => ({ name, error: error.message }),
     ),
   );
-  // The first is under way. Timers are then due before its answer, which arrives meanwhile, is looked at.
+  // The first is under way. Timers are then due before its answer, which arrives meanwhile, is read.
   await new Promise((resolve) => setImmediate(resolve));
   const untilMs = performance.now() + 2000;
   while (performance.now() < untilMs);
@@ -33,7 +33,7 @@ test('a transaction whose connection was given up between two answers leaves not
   await client.script('create table kept (name text)');
   const failing = client.session(async (runner) => {
     await runner.run([BEGIN, once(`insert into kept values ('lost')`), once('set search_path to nowhere')]);
-    // No answer of Postgres: nothing is known of the connection, and no rollback is sent.
+    // This is no answer of Postgres: the connection's state is unknown, and no rollback is sent.
     throw new TypeError('of the work');
   });
   await expect(failing).rejects.toThrow('of the work');

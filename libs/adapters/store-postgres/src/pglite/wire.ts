@@ -1,12 +1,12 @@
 /**
- * Owns the stream between `pg` and PGlite's thread: to `pg` it is a socket. What `pg` writes in one go (up to a sync)
- * becomes one message, since PGlite answers message by message.
+ * Owns the stream between `pg` and PGlite's thread, which is a socket to `pg`. What `pg` writes in one go (up to a sync) becomes one
+ * message, since PGlite answers message by message.
  */
 
 import { Duplex } from 'node:stream';
 import type { PgliteThread, ThreadListener } from './thread.ts';
 
-/** The message by which `pg` says good-bye: for a server, not for PGlite, which goes on. */
+/** The message by which `pg` ends a session. It is meant for a server; PGlite keeps running. */
 const TERMINATE = 'X'.charCodeAt(0);
 
 export class PgliteWire extends Duplex implements ThreadListener {
@@ -17,11 +17,11 @@ export class PgliteWire extends Duplex implements ThreadListener {
     this.#thread = thread;
   }
 
-  /** As of `net.Socket`; the address means nothing here. */
+  /** `connect` as `net.Socket` has it; the address means nothing here. */
   connect(): this {
     this.#thread.listen(this);
     this.#thread.start().then(
-      // By then it may have been given up.
+      // `pg` may have destroyed the stream by then.
       () => this.destroyed || this.emit('connect'),
       (error: Error) => this.destroy(error),
     );

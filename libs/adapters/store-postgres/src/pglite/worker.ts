@@ -1,7 +1,7 @@
 /**
- * Owns PGlite inside its thread: starts it, passes protocol messages in and answers out, and does the upkeep for which a
- * Postgres server has background processes. In a thread of its own since a batch keeps PGlite busy for tens of milliseconds,
- * in which the process has steps to run and a log to write.
+ * Owns PGlite inside its thread: starts it, passes protocol messages in and answers out, and does the upkeep for which a Postgres server
+ * has background processes. PGlite has a thread of its own, since a batch keeps it busy for tens of milliseconds, in which the process has
+ * steps to run and a log to write.
  */
 
 import { existsSync, rmSync } from 'node:fs';
@@ -14,21 +14,21 @@ import { OTHER_TABLES, RENAME_TABLES } from '../sql/rebuild/empty-tables.ts';
 import { forgetTemplate, keepTemplate, readTemplate } from './template.ts';
 import type { FromThread, ThreadData, ToThread } from './thread.ts';
 
-/** Rows come and go in these tables. Without a checkpoint the write-ahead log would grow for ever. */
+/** Tables whose rows come and go. Without checkpoints the write-ahead log would grow without bound. */
 const UPKEEP = [
   'vacuum partitions, workflows, tasks, effects, timers, placements, memories, memory_embeddings, spends, spend_hours',
   'checkpoint',
 ];
 /**
- * Small segments: half the disk (30 MB) and less to write while the folder is created. None is used again once it is over, or the bytes of what
- * was deleted would lie in it until it is written over (see scrub-tables.ts).
+ * Small segments halve the disk (30 MB) and what is written while the folder is created. No segment is recycled, or the bytes of deleted
+ * rows would lie in it until it is overwritten (see scrub-tables.ts).
  */
 const CREATE = ['--wal-segsize=1', '--no-sync', '--set=wal_recycle=off'];
-/** PGlite's own, with fewer shared buffers: it writes to all of them when it starts (128 MB by default). */
+/** PGlite's own arguments, with fewer shared buffers: it writes to all of them when it starts (128 MB by default). */
 const START = [...PGlite.defaultStartParams, '-c', `shared_buffers=${PGLITE_BUFFERS_KB}kB`];
 /** The last byte of an answer outside of a transaction: `ReadyForQuery` with status idle. */
 const IDLE = 'I'.charCodeAt(0);
-/** What PGlite prints while it starts, for the error when it doesn't; the last lines. */
+/** The last lines that PGlite prints while it starts, for the error when it fails to. */
 const LINES_MAX = 20;
 
 const port = parentPort!;
@@ -48,7 +48,7 @@ async function answer(database: PGlite, bytes: Uint8Array): Promise<void> {
   const parts: Uint8Array[] = [];
   await database.execProtocolRawStream(bytes, {
     syncToFs: false,
-    // A view of PGlite's memory, valid for the time of the call.
+    // A view of PGlite's memory, valid during this call.
     onRawData: (part) => void parts.push(part.slice()),
   });
   const whole = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
@@ -64,11 +64,11 @@ async function answer(database: PGlite, bytes: Uint8Array): Promise<void> {
 
 interface Opened {
   readonly database: PGlite;
-  /** Nothing but what Postgres itself creates is in it. */
+  /** Whether the database holds nothing but what Postgres itself creates. */
   readonly isBare: boolean;
 }
 
-/** Opens the database, or creates it: from the template where there is one. */
+/** Opens the database, or creates it, from the template where there is one. */
 async function open({ dataFolder, tables }: ThreadData): Promise<Opened> {
   const isNew = dataFolder === null || !existsSync(path.join(dataFolder, 'PG_VERSION'));
   const template = isNew && tables !== null ? readTemplate(tables) : undefined;
@@ -78,7 +78,7 @@ async function open({ dataFolder, tables }: ThreadData): Promise<Opened> {
       await database.exec(RENAME_TABLES);
       return { database, isBare: false };
     } catch {
-      // A broken template must not pass for a broken folder.
+      // A broken template must not be reported as a broken folder.
       forgetTemplate(tables!);
       if (dataFolder !== null) rmSync(dataFolder, { recursive: true, force: true });
       printed.length = 0;
@@ -102,7 +102,7 @@ async function start(dataFolder: string | null, template: Blob | undefined): Pro
   return database;
 }
 
-/** Of anyone's data: what the migrations themselves put there is the same everywhere. */
+/** Whether the tables hold anyone's data. Rows that the migrations insert are the same everywhere and don't count. */
 async function hasNoRows(database: PGlite): Promise<boolean> {
   const { rows: tables } = await database.query<{ name: string }>(OTHER_TABLES);
   for (const { name } of tables) {
@@ -123,7 +123,7 @@ async function main(given: ThreadData): Promise<void> {
   }
   let last = Promise.resolve();
   port.on('message', (message: ToThread) => {
-    // An error here is PGlite's end: it leaves as the thread's error.
+    // An error here ends PGlite: it leaves as the thread's error.
     last = last.then(() =>
       message.kind === 'bytes' ? answer(database, message.bytes) : { stop, keep }[message.kind](),
     );

@@ -1,11 +1,10 @@
 /**
- * Moves partitions from the offset the projector started at to the next (P1); the first statement of every batch.
- * Inputs: partition, from, to, generation, one row each. Locks: the partitions' rows, which makes this transaction the only
- * writer of all that belongs to them. Index: primary key. Fails with SQLSTATE TM001 when any is elsewhere or unknown,
- * or the tables are of another making.
- * An upsert, since that finds each row by its key, while an update joined to a list leaves the order of the loops to the planner;
- * `rebuild_to` only carries the expected offset in, and what would be inserted makes the statement fail.
- * Cost: 0.15 ms for one, 6 ms for 1,000 (Postgres 15, updates stay in their page).
+ * Moves partitions from the offset the projector started at to the next (P1); the first statement of every batch. Inputs: partition, from,
+ * to, generation, one row each. Locks: the partitions' rows, which makes this transaction the only writer of all that belongs to them.
+ * Index: primary key. Fails with SQLSTATE TM001 when any is elsewhere or unknown, or the tables have another `storeId`. It is an upsert,
+ * since that finds each row by its key, while an update joined to a list leaves the order of the loops to the planner; `rebuild_to` only
+ * carries the expected offset in, and an insert makes the statement fail. Cost: 0.15 ms for one, 6 ms for 1,000 (Postgres 15, updates stay
+ * in their page).
  */
 
 import type { PartitionAdvance } from '@tidemark/ports';
@@ -29,7 +28,7 @@ with given as (
 select tidemark_expect_12((select count(*) from moved where was_there), (select count(*) from given))`;
 
 export function advancePartitions(rows: readonly PartitionAdvance[], storeId: string | undefined): Statement {
-  // The same order in every transaction, so that two projectors never wait for each other in a circle.
+  // Every transaction uses the same order, so that two projectors never wait for each other in a circle.
   const ordered = rows.toSorted((a, b) => a.partition - b.partition);
   return {
     name: 'advance-partitions',

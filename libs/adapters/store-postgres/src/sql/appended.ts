@@ -1,13 +1,13 @@
 /**
- * Placements whose opening is not in the log, by the fold's own word (put-openings.ts). An opening whose generation the fold has
- * passed was rejected, or never sent, and can't be accepted any more: it gets the partition's next generation first, so
- * that it can be appended again. Index: placements_unappended, which holds the few that are under way; primary keys.
- * Locks: to renew, that of placing (place.ts), and the partitions' rows. Cost: below 1 ms for 100.
+ * Placements whose opening is not in the log, as the fold reports it (put-openings.ts). An opening whose generation the fold has passed was
+ * rejected, or never sent, and can't be accepted any more: it gets the partition's next generation first, so that it can be appended again.
+ * Index: placements_unappended, which holds only pending ones; primary keys. Locks: to renew, that of placing (place.ts), and the
+ * partitions' rows. Cost: below 1 ms for 100.
  */
 
 import { booleanAt, type Row, type Statement } from '../sql-client.ts';
 
-/** Also what was placed later than it can be: the clock was set back since. */
+/** Includes placements from the future: the clock was set back since. */
 const isOld = `(placed_at <= clock_timestamp() - make_interval(secs => $1::float8 / 1000)
   or placed_at > clock_timestamp() + interval '1 minute')`;
 
@@ -39,7 +39,7 @@ from placements l
 where not appended and ${isOld}
 order by generation, partition limit $2`;
 
-/** Only while nobody else places, and within that transaction: two renewals must not give one generation twice. */
+/** Runs only in a transaction that holds the lock of placing: two renewals must not give one generation twice. */
 export const renewStale = (ageMs: number): Statement => ({ name: 'renew-stale', text: renew, values: [String(ageMs)] });
 
 /** A placement's columns, and whether it is stale. */

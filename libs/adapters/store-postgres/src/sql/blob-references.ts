@@ -1,8 +1,8 @@
 /**
- * Texts that name blobs, in whatever columns they stand: of the rows in use, and of those that are rebuilt beside them (see
- * schema-rebuild.ts), whose texts are sealed anew and so name blobs of their own, also when whoever made them is gone. Inputs: the text to
- * go on behind; how many; which columns there are beside. Locks: none. Index: `…_blob` of each column, which hold these alone. Cost: below
- * 1 ms for 100 among any number of rows; finding columns beside, 1 ms.
+ * Texts that name blobs, in every column that may hold them: of the rows in use, and of those that are rebuilt beside them (see
+ * schema-rebuild.ts). A rebuild seals texts again, so its rows name blobs of their own, even when its process has died. Inputs: the text
+ * after which to begin; a limit; the columns beside those in use. Locks: none. Index: `…_blob` of each column, which hold these alone.
+ * Cost: below 1 ms for 100 among any number of rows; finding the other columns, 1 ms.
  */
 
 import { once, type Row, type Statement, textAt } from '../sql-client.ts';
@@ -16,14 +16,14 @@ const COLUMNS = [
   ['memories', 'value'],
 ] as const;
 
-/** Where a text may stand; the schema as SQL has it, empty for the one in use. */
+/** A column that may hold such a text; the schema as SQL writes it, empty for the one in use. */
 export interface NamingColumn {
   readonly schema: string;
   readonly table: string;
   readonly column: string;
 }
 
-/** Of schemas that are named after the one in use; one that is being made or taken away may have only some. */
+/** Columns in schemas named after the one in use. A schema that is being created or dropped may have only some. */
 export const FIND_NAMING_BESIDE: Statement = {
   name: 'find-blob-columns-beside',
   text: `
@@ -42,7 +42,7 @@ export const namingColumnOf = (row: Row): NamingColumn => ({
   column: textAt(row, 2),
 });
 
-/** As the indexes have it, word by word, or they would not be used. */
+/** The conditions of the indexes, word by word, or Postgres would not use them. */
 const namedIn = (columns: readonly NamingColumn[]): string =>
   columns
     .map(
@@ -58,7 +58,7 @@ const text = (columns: readonly NamingColumn[]): string =>
 const IN_USE: readonly NamingColumn[] = COLUMNS.map(([table, column]) => ({ schema: '', table, column }));
 const TEXT_IN_USE = text(IN_USE);
 
-/** One page of all of them: tables that are switched in between two pages are the ones in use on the next. */
+/** One page of all of them: tables that are switched in between two pages are in use on the next. */
 export function readBlobReferences(after: string | null, limit: number, beside: readonly NamingColumn[]): Statement {
   const values = [after ?? '', String(limit)];
   if (beside.length > 0) return once(text([...IN_USE, ...beside]), values);

@@ -1,7 +1,7 @@
 /**
- * What closing does besides the stream's own row: the placement stops being live, tasks and timers go. Runs after the batch's
- * other rows were written. Inputs: workflows, and the partitions they are in. Locks: the rows, all of this batch's partitions
- * but for the placements. Index: primary keys, timers_key. Cost: 15 ms for 1,000 with one task each.
+ * Closes workflows: the placement stops being live, and tasks and timers are deleted. Runs after the batch's other rows were written.
+ * Inputs: workflows, and their partitions. Locks: the rows, all of this batch's partitions but for the placements. Index: primary keys,
+ * timers_key. Cost: 15 ms for 1,000 with one task each.
  */
 
 import type { ProjectionBatch } from '@tidemark/ports';

@@ -1,6 +1,7 @@
 /**
- * Which workflows are to go on with a fresh history, and that they do. Inputs: the id after which to begin, and a limit; ids. Locks: the rows of those ids, which are closed and change no
- * more. Index: workflows_to_continue; primary key. Cost: follows those that are yet to go on, mostly none.
+ * Workflows that are to continue as a new run, and marking those that did. Inputs: the id after which to begin, and a limit; ids. Locks:
+ * the rows of those ids, which are closed and no longer change. Index: workflows_to_continue; primary key. Cost: follows the workflows that
+ * have yet to continue, usually none.
  */
 
 import type { WorkflowId } from '@tidemark/core';

@@ -1,7 +1,7 @@
 /**
- * What coordinators sweep: positions, runnable streams, leases, due timers, counts. Locks: none. Index: partial ones that
- * hold just these rows (workflows_runnable, workflows_leased, placements_live, timers_due); positions read the partitions.
- * Cost: 1 ms for 1,000 rows; positions of 4,096 partitions 3 ms.
+ * What coordinators poll: positions, runnable streams, leases, due timers, counts. Locks: none. Index: partial ones that hold just these
+ * rows (workflows_runnable, workflows_leased, placements_live, timers_due); positions read the partitions. Cost: 1 ms for 1,000 rows;
+ * positions of 4,096 partitions 3 ms.
  */
 
 import type { Epoch, Generation, HolderId, Lamport, Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
@@ -15,7 +15,7 @@ const every: Statement = {
   values: [],
 };
 
-/** Of the given partitions, or of all. */
+/** Positions of the given partitions, or of all. */
 export const readPositions = (partitions: readonly Partition[] | undefined): Statement =>
   partitions === undefined
     ? every
@@ -56,7 +56,7 @@ export const runnableOf = (row: Row): RunnableStream => ({
   epoch: numberAt(row, 8) as Epoch,
 });
 
-/** Whose state has something like a `dispatch`: few have one, so it has no column. */
+/** Matches states that may hold a `dispatch`. Few do, so it has no column. */
 export const mayDispatch = (row: Row): readonly WorkflowId[] =>
   booleanAt(row, 9) ? [textAt(row, 0) as WorkflowId] : [];
 
@@ -66,7 +66,7 @@ export const readStates = (workflows: readonly WorkflowId[]): Statement => ({
   values: [textArray(workflows)],
 });
 
-/** What looks like a dispatch in a text is none. */
+/** A text may contain what looks like a dispatch. */
 export function dispatchedOf(row: Row): readonly [WorkflowId, Pick<RunnableStream, 'dispatch'>] {
   const { dispatch } = JSON.parse(textAt(row, 1)) as Pick<StreamRow, 'dispatch'>;
   return [textAt(row, 0) as WorkflowId, dispatch === undefined ? {} : { dispatch }];

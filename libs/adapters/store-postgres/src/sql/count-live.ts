@@ -1,7 +1,7 @@
 /**
- * Brings the partitions' `live` and `tenant` up to their placements; counted anew, so that it can't drift. Runs in the
- * transaction that inserted or closed placements, which holds the partitions' locks already, so that all of them exist.
- * Inputs: partitions. Index: placements_live. Cost: 5 ms for 1,000 partitions with one live workflow each.
+ * Sets the partitions' `live` and `tenant` by their placements. It counts again each time, so that the numbers can't drift. Runs in the
+ * transaction that inserted or closed placements, which holds the partitions' locks already, so all of them exist. Inputs: partitions.
+ * Index: placements_live. Cost: 5 ms for 1,000 partitions with one live workflow each.
  */
 
 import type { Partition } from '@tidemark/core';

@@ -1,7 +1,7 @@
 /**
  * The index of wrapped data keys: puts and destructions with the offsets of their topic, in one transaction. Inputs: keys, ids, offsets.
- * Locks: the offsets' rows, so that of two who apply from one place one does. Index: primary key, data_keys_workflow, data_keys_owner.
- * Cost: 12 ms for 1,000 keys.
+ * Locks: the offsets' rows, so that one of two writers that apply the same stretch succeeds. Index: primary key, data_keys_workflow,
+ * data_keys_owner. Cost: 12 ms for 1,000 keys.
  */
 
 import type { Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
@@ -20,7 +20,7 @@ export const keyOffsetOf = (row: Row): readonly [Partition, Offset] => [
   numberAt(row, 1) as Offset,
 ];
 
-/** Those that stand elsewhere than the batch begins; a partition without a row stands at its start. */
+/** Partitions that are not where the batch begins; a partition without a row is at its start. */
 const move = `
 with given as (
   select unnest($1::int4[]) as partition, unnest($2::int8[]) as expected, unnest($3::int8[]) as next
@@ -77,7 +77,7 @@ returning id`,
 
 const COLUMNS = 'id, tenant, workflow, user_id, provider, wrapped_by, wrapped';
 
-/** Destroyed ones too. */
+/** Includes destroyed ones. */
 export const findKeys = (ids: readonly string[]): Statement => ({
   name: 'find-data-keys',
   text: `select ${COLUMNS} from data_keys where id = any($1::text[])`,
@@ -89,7 +89,7 @@ select ${COLUMNS} from data_keys
 where wrapped is not null and id > $4 collate "C" and ${where}
 order by id limit $5`;
 
-/** A statement for each index: one for all would be planned without them once its plan is kept. */
+/** One statement for each index: Postgres would keep a plan without any for a combined one. */
 const PAGES = {
   workflow: page(
     'workflow = any($2::text[]) and ($1::text is null or tenant = $1) and ($3::text is null or user_id = $3)',
@@ -100,7 +100,7 @@ const PAGES = {
   ),
 } as const;
 
-/** A page by id. */
+/** A page of keys by id. */
 export function listKeys({ tenant, workflow, user }: KeyFilter, after: string, limit: number): Statement {
   const isOfUser = tenant !== undefined && user !== undefined;
   const by = workflow !== undefined ? 'workflow' : isOfUser ? 'user' : 'any';
@@ -117,7 +117,7 @@ export function listKeys({ tenant, workflow, user }: KeyFilter, after: string, l
   };
 }
 
-/** Null: it was destroyed. */
+/** Null: the key was destroyed. */
 export const foundOf = (row: Row): readonly [id: string, key: StoredKey | null] => [
   textAt(row, 0),
   nullableText(row, 6) === null ? null : keyOf(row),

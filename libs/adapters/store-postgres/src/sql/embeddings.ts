@@ -1,9 +1,9 @@
 /**
- * Embeddings: which entries have none, writing them, finding the nearest with pgvector, reading a subject's for a search of our
- * own. Inputs: model, tenant and subject (I9; not for `readUnembedded`, which serves the indexer). Locks: the entry whose
- * embedding is written, shared. Index: memories_mark, memory_embeddings_subject, primary keys. Vectors have the length 1, so the
- * negative inner product (`<#>`) orders as the cosine does. No index of neighbours: a subject's rows are few, and exact.
- * Cost: the nearest of 10,000 with 384 dimensions: 10 ms on PGlite.
+ * Embeddings: which entries have none, writing them, finding the nearest with pgvector, and reading a subject's for a search without it.
+ * Inputs: model, tenant and subject (I9; not for `readUnembedded`, which serves the indexer). Locks: the entry whose embedding is written,
+ * shared. Index: memories_mark, memory_embeddings_subject, primary keys. Vectors have the length 1, so the negative inner product (`<#>`)
+ * orders as the cosine does. There is no index of neighbours: a subject's rows are few, and the search is exact. Cost: the nearest of
+ * 10,000 with 384 dimensions: 10 ms on PGlite.
  */
 
 import type { MemoryEmbedding, RecallQuery } from '@tidemark/ports';
@@ -14,7 +14,7 @@ import { kindList } from './read-memories.ts';
 /** How vectors are stored: as pgvector's type, or as bytes that this library compares itself. */
 export type VectorForm = 'pgvector' | 'bytes';
 
-/** By mark; passes over what has been embedded. */
+/** Orders entries by mark, and skips those that are embedded. */
 export const readUnembedded = (model: string, limit: number, after: number): Statement => ({
   name: 'read-unembedded',
   text: `
@@ -31,7 +31,7 @@ const CAST: Record<VectorForm, string> = {
   bytes: `decode(given.embedding, 'base64')`,
 };
 
-/** An entry whose words have changed since gets nothing. */
+/** Skips an entry whose words have changed since. */
 export const putEmbeddings = (rows: readonly MemoryEmbedding[], form: VectorForm): Statement => ({
   name: `put-embeddings-${form}`,
   text: `
@@ -53,7 +53,7 @@ on conflict (id, model) do update set mark = excluded.mark, dimension = excluded
   ],
 });
 
-/** The subject by its hashes alone, which spares a comparison for each row; who is named so is made sure of where entries are read. */
+/** Finds the subject by its hashes alone, which spares a comparison for each row; the read of the entries compares the names. */
 const scope = `tenant = $1 and hashtextextended(subject, 0) = hashtextextended($2::text, 0)
   and hashtextextended(subject, 1) = hashtextextended($2::text, 1) and model = $3`;
 
@@ -96,7 +96,7 @@ export const readFingerprint = (query: RecallQuery, model: string): Statement =>
   values: [query.tenant, query.subject, model],
 });
 
-/** A page of them, by id after the given one. */
+/** A page of a subject's embeddings, by id after the given one. */
 export const readVectors = (query: RecallQuery, model: string, after: number, limit: number): Statement => ({
   name: 'read-vectors',
   text: `
@@ -105,7 +105,7 @@ where ${scope} and id > $4::int8 order by id limit $5`,
   values: [query.tenant, query.subject, model, String(after), String(limit)],
 });
 
-/** What of an entry decides ties, where it still has the words of the mark. */
+/** The columns of an entry that decide ties, where it still has the words of the mark. */
 export const readHits = (query: RecallQuery, ids: readonly number[], marks: readonly number[]): Statement => ({
   name: 'read-hits',
   text: `

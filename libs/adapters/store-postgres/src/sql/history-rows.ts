@@ -1,7 +1,7 @@
 /**
- * Rows of history of workflows, taken away once segments have them, and put back from there. Inputs: workflows; a partition and an offset.
- * Locks: the workflows' rows, so that taking away and putting back don't cross. Index: primary keys, workflows_restored.
- * Cost: taking away 1,000 workflows of ten checkpoints 120 ms.
+ * Rows of history of workflows, deleted once segments have them, and restored from there. Inputs: workflows; a partition and an offset.
+ * Locks: the workflows' rows, so that deleting and restoring don't cross. Index: primary keys, workflows_restored. Cost: deleting 1,000
+ * workflows of ten checkpoints 120 ms.
  */
 
 import type { WorkflowId } from '@tidemark/core';
@@ -9,7 +9,7 @@ import type { SegmentRow } from '@tidemark/ports';
 import { textArray } from '../binary-array.ts';
 import type { Statement } from '../sql-client.ts';
 
-/** Those of them that are closed and have rows, locked. */
+/** Workflows that are closed and have rows; locks them. */
 export const lockClosed = (workflows: readonly WorkflowId[]): Statement => ({
   name: 'lock-closed-with-rows',
   text: `
@@ -18,14 +18,14 @@ where workflow = any($1::text[]) and closed_in_generation is not null and has_ro
   values: [textArray(workflows)],
 });
 
-/** Those of them without rows, locked. */
+/** Workflows without rows; locks them. */
 export const lockWithoutRows = (workflows: readonly WorkflowId[]): Statement => ({
   name: 'lock-without-rows',
   text: 'select workflow from workflows where workflow = any($1::text[]) and not has_rows order by workflow for update',
   values: [textArray(workflows)],
 });
 
-/** Those whose rows were put back before then, locked. */
+/** Workflows whose rows were restored before then; locks them. */
 export const lockRestored = (beforeMs: number, limit: number): Statement => ({
   name: 'lock-restored',
   text: 'select workflow from workflows where restored_at_ms < $1 order by restored_at_ms limit $2 for update',
@@ -40,7 +40,7 @@ export const findWithoutRows = (workflows: readonly WorkflowId[]): Statement => 
 
 const HISTORY = ['checkpoints', 'effects', 'events', 'fragments', 'texts', 'scopes'] as const;
 
-/** A stream that closed in its partition's newest generation keeps its state: folds go on from it. */
+/** A stream that closed in its partition's newest generation keeps its state: folds resume from it. */
 const mark = `
 update workflows w set has_rows = false, restored_at_ms = null,
   state = case when w.closed_in_generation < p.generation then '' else w.state end
@@ -58,7 +58,7 @@ export function deleteHistory(workflows: readonly string[]): readonly Statement[
   ];
 }
 
-/** States of those without rows that were kept while they were the newest of their partitions. */
+/** Deletes states of workflows without rows that were kept while they were the newest of their partitions. */
 export const forgetStates = (workflows: readonly WorkflowId[]): Statement => ({
   name: 'forget-states-without-rows',
   text: `
@@ -79,7 +79,7 @@ where w.workflow = given.workflow`,
 
 type Place = Pick<SegmentRow, 'partition' | 'from' | 'to'>;
 
-/** What was rejected in a stretch that is archived, and that its rows are gone. */
+/** Deletes what was rejected in an archived stretch, and records that. */
 export const settleSegment = ({ partition, from, to }: Place): readonly Statement[] => [
   {
     name: 'drop-rejected',

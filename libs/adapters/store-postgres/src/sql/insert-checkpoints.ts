@@ -1,7 +1,6 @@
 /**
- * Inserts checkpoints. They never change (I1), and rows and offset move together (P1), so none is ever there already: a
- * conflict is a contradiction and fails. Inputs: one row each. Locks: none to speak of. Index: primary key.
- * Cost: at most 15 ms for 1,000, as measured while rows held 1 KB of payload.
+ * Inserts checkpoints. They never change (I1), and rows and offset move together (P1), so a conflict is a contradiction and fails. Inputs:
+ * one row each. Locks: none to speak of. Index: primary key. Cost: at most 15 ms for 1,000, as measured while rows held 1 KB of payload.
  */
 
 import { type CheckpointRow, placeText, type RecordPlace } from '@tidemark/ports';

@@ -1,6 +1,6 @@
 /**
- * Inserts inbox events and failures; like checkpoints, none is ever there already. Inputs: one row each. Index: primary key;
- * events_inbox for those of epoch 0, by which a task's cause is found. Cost: at most 12 ms for 1,000, as measured while rows held 300 bytes of payload.
+ * Inserts inbox events and failures; as with checkpoints, a conflict fails. Inputs: one row each. Index: primary key; events_inbox for
+ * those of epoch 0, which finds a task's cause. Cost: at most 12 ms for 1,000, as measured while rows held 300 bytes of payload.
  */
 
 import { type EventRow, placeText, type RecordPlace } from '@tidemark/ports';

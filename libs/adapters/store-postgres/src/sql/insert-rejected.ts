@@ -1,6 +1,6 @@
 /**
- * Keeps rejected records for audit; one that is there already stays as it is. Inputs: one row each. Index: primary key,
- * rejected_newest. Cost: 5 ms for 1,000.
+ * Keeps rejected records for audit; an existing row stays as it is. Inputs: one row each. Index: primary key, rejected_newest. Cost: 5 ms
+ * for 1,000.
  */
 
 import type { RejectedRow } from '@tidemark/ports';

@@ -1,8 +1,7 @@
 /**
- * What the projector goes on from: partitions with their open streams and those that closed since the last opening, from
- * one statement (P2). Inputs: partitions. Locks: none. Index: workflows_open, workflows_closed, primary keys; `offset 0` keeps
- * the planner from turning the loops round.
- * Cost: 4 ms for 100 partitions with one stream of two tasks each.
+ * Where the projector resumes: partitions with their open streams and those that closed since the last opening, from one statement (P2).
+ * Inputs: partitions. Locks: none. Index: workflows_open, workflows_closed, primary keys; `offset 0` keeps the planner from turning the
+ * loops round. Cost: 4 ms for 100 partitions with one stream of two tasks each.
  */
 
 import type { Generation, Offset, Partition } from '@tidemark/core';
@@ -40,7 +39,7 @@ export const loadPartitions = (partitions: readonly Partition[]): Statement => (
   values: [int4Array(partitions)],
 });
 
-/** In order of partition; streams in order of generation, then id; tasks by creation. */
+/** Orders by partition; streams by generation, then id; tasks by creation. */
 export function partitionsOf(rows: Rows): readonly FoldedPartition[] {
   const partitions = new Map<number, FoldedPartition & { readonly streams: FoldedStream[] }>();
   const tasks = new Map<string, string[]>();

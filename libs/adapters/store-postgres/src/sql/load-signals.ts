@@ -1,7 +1,7 @@
 /**
- * Payloads of signals that nobody has waited for yet: the next checkpoint may give them to a task. Beside the snapshot of the streams, since
- * few have any, and an event's payload never changes. Inputs: workflows and their events, in step. Locks: none. Index: events_inbox;
- * `offset 0` keeps the planner from turning the loop round. Cost: 0.4 ms for 100.
+ * Payloads of signals that nobody has waited for yet: the next checkpoint may give them to a task. They are not part of the snapshot of the
+ * streams, since few streams have any, and an event's payload never changes. Inputs: workflows and their events, in step. Locks: none.
+ * Index: events_inbox; `offset 0` keeps the planner from turning the loop round. Cost: 0.4 ms for 100.
  */
 
 import type { EventId, WorkflowId } from '@tidemark/core';
@@ -24,7 +24,7 @@ interface Waiting {
   readonly event: EventId;
 }
 
-/** Signals that the snapshots' states say are waiting. */
+/** Signals that wait, by the states of the snapshots. */
 export const signalsOf = (snapshots: readonly StreamSnapshot<RecordPlace>[]): readonly Waiting[] =>
   snapshots.flatMap(({ workflow, state }) => {
     if (!state.includes('"signals":[{')) return [];
@@ -38,7 +38,7 @@ export const loadSignals = (signals: readonly Waiting[]): Statement => ({
   values: [texts(signals, ({ workflow }) => workflow), texts(signals, ({ event }) => event)],
 });
 
-/** The snapshots with those payloads among their causes. */
+/** Returns the snapshots with those payloads among their causes. */
 export function withSignals(
   snapshots: readonly StreamSnapshot<RecordPlace>[],
   rows: Rows,

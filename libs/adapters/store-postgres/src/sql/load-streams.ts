@@ -1,8 +1,9 @@
 /**
- * Snapshots of streams for claims, all from one statement and so from one moment (P2): readiness, the streams with their
- * partitions' next offsets, pending tasks, and the records that a worker needs to go on, by their places. Inputs: up to 1,000 workflows.
- * Locks: none. Index: primary keys, effects_key, events_inbox; `offset 0` and `limit 1` keep the planner from turning the loops
- * round. The cost follows what is pending and what belief has gained since its last snapshot, not the length of the history. Cost: 2.2 ms for 100 with two tasks and ten checkpoints, as measured while these held 1 KB.
+ * Snapshots of streams for claims, all from one statement and so from one moment (P2): readiness, the streams with their partitions' next
+ * offsets, pending tasks, and the places of the records that a worker needs to resume. Inputs: up to 1,000 workflows. Locks: none. Index:
+ * primary keys, effects_key, events_inbox; `offset 0` and `limit 1` keep the planner from turning the loops round. The cost follows what is
+ * pending and what belief has gained since its last snapshot, not the length of the history. Cost: 2.2 ms for 100 with two tasks and ten
+ * checkpoints, as measured while these held 1 KB.
  */
 
 import type { EffectKey, EffectState, EventId, Offset, Partition, Sequence, WorkflowId } from '@tidemark/core';
@@ -10,7 +11,7 @@ import type { JsonText, RecordPlace, StreamSnapshot } from '@tidemark/ports';
 import { textArray } from '../binary-array.ts';
 import { numberAt, placeAt, type Row, type Rows, type Statement, textAt } from '../sql-client.ts';
 
-/** Rows are `(kind, workflow, order, name, text)`; what they mean depends on the kind. */
+/** Rows are `(kind, workflow, order, name, text)`; the kind says what the others mean. */
 const KIND = {
   ready: 0,
   stream: 1,
@@ -93,7 +94,7 @@ interface Gathered {
   readonly causes: Row[];
 }
 
-/** The snapshots in the order of the request, or undefined when the store is not ready. */
+/** Returns the snapshots in the order of the request, or undefined when the store is not ready. */
 export function snapshotsOf(
   workflows: readonly WorkflowId[],
   rows: Rows,

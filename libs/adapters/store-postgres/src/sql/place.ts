@@ -1,9 +1,8 @@
 /**
- * The statements of placing workflows; `place-workflows.ts` puts them together. All placing is one at a time (an advisory
- * lock until commit): then concurrent requests for one id give one placement, and no partition is taken for nothing. The
- * projector takes no part in that lock; it is kept from the chosen partitions by their row locks.
- * Cost: 4 ms for 100 new placements, 22 ms for 1,000, and the commit, which waits for the disk: a placement must survive a
- * crash of Postgres, or an id could get a second partition while its first opening is on its way to the log.
+ * The statements of placing workflows; `place-workflows.ts` combines them. An advisory lock until commit allows one placing at a time, so
+ * concurrent requests for one id give one placement, and no partition is taken in vain. The projector does not take that lock; row locks
+ * keep it from the chosen partitions. Cost: 4 ms for 100 new placements, 22 ms for 1,000, and the commit, which waits for the disk: a
+ * placement must survive a crash of Postgres, or an id could get a second partition while its first opening is on its way to the log.
  */
 
 import type { TenantId, WorkflowId } from '@tidemark/core';
@@ -11,7 +10,7 @@ import type { PlacedWorkflow, Placement, PlacementRequest } from '@tidemark/port
 import { int4s, int8s, textArray, texts } from '../binary-array.ts';
 import { booleanAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
-/** Any number; the key of the lock under which workflows are placed. */
+/** Key of the lock under which workflows are placed; any number. */
 const PLACING = 7_401_001;
 
 export const lockPlacing: Statement = {
@@ -29,14 +28,14 @@ export const commitDurably: Statement = {
 const known = `
 select workflow, tenant, partition, generation, mode, opening, appended from placements where workflow = any($1::text[])`;
 
-/** Placements of those ids that have one. Index: primary key. */
+/** Existing placements of these ids. Index: primary key. */
 export const findPlacements = (workflows: readonly WorkflowId[]): Statement => ({
   name: 'find-placements',
   text: known,
   values: [textArray(workflows)],
 });
 
-/** One that is placed, whether its opening is folded or not. Index: primary key. */
+/** The placement of one workflow, whether its opening is folded or not. Index: primary key. */
 export const findPlaced = (workflow: WorkflowId): Statement => ({
   name: 'find-placed',
   text: 'select tenant, appended from placements where workflow = $1',
@@ -65,7 +64,7 @@ export const liveOfSessions = (requests: readonly PlacementRequest[]): Statement
   values: [texts(requests, (row) => row.tenant), texts(requests, (row) => row.session)],
 });
 
-/** Partitions without a live workflow, locked; `skip` passes those that the projector is writing. Index: partitions_free. */
+/** Partitions without a live workflow, locked; `skip` leaves out those that the projector is writing. Index: partitions_free. */
 const free = `
 select partition, placed_generation, live, tenant from partitions where live = 0 order by partition limit $1 for update`;
 
@@ -93,7 +92,7 @@ export const sharedPartitions = (tenants: readonly TenantId[], limit: number): S
   values: [textArray(tenants), String(limit)],
 });
 
-/** What is written of a request that gets a partition. */
+/** Columns written for a request that gets a partition. */
 export type NewPlacement = Placement & Pick<PlacementRequest, 'session'>;
 
 const open = `
@@ -102,7 +101,7 @@ select given.tenant,
   (select coalesce(sum(live), 0) from partitions where live > 0)
 from unnest($1::text[]) as given (tenant)`;
 
-/** How many workflows of each tenant are live, and of all. Index: partitions_shared. Cost: 1 ms for 4,096 partitions. */
+/** Counts live workflows of each tenant, and of all. Index: partitions_shared. Cost: 1 ms for 4,096 partitions. */
 export const openCounts = (tenants: readonly TenantId[]): Statement => ({
   name: 'open-counts',
   text: open,
@@ -113,7 +112,7 @@ const owned = `
 select given.tenant, (select count(*) from partitions where tenant = given.tenant and live > 0)
 from unnest($1::text[]) as given (tenant)`;
 
-/** In how many partitions each tenant has a live workflow. Index: partitions_shared. */
+/** Counts the partitions in which each tenant has a live workflow. Index: partitions_shared. */
 export const ownedPartitions = (tenants: readonly TenantId[]): Statement => ({
   name: 'owned-partitions',
   text: owned,
@@ -152,7 +151,7 @@ select unnest($1::int4[]), 0, 0, unnest($2::int8[]), unnest($3::int4[]), unnest(
 on conflict (partition) do update set
   placed_generation = excluded.placed_generation, live = excluded.live, tenant = excluded.tenant`;
 
-/** Writes what was decided about locked partitions; all of them exist. */
+/** Writes the decision for each locked partition; all of them exist. */
 export const takePartitions = (rows: readonly TakenPartition[]): Statement => ({
   name: 'take-partitions',
   text: take,

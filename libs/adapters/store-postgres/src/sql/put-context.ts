@@ -1,6 +1,6 @@
 /**
- * Inserts what checkpoints and model calls bring of a workflow's context. Fragments, texts, changes of working memory and
- * sessions never change. Inputs: one row each. Locks: none. Index: primary keys, sessions_key. Cost: 11 ms for 1,000 fragments with texts of 1 KB.
+ * Inserts what checkpoints and model calls add to a workflow's context. Fragments, texts, changes of working memory and sessions never
+ * change. Inputs: one row each. Locks: none. Index: primary keys, sessions_key. Cost: 11 ms for 1,000 fragments with texts of 1 KB.
  */
 
 import type { FragmentRow, ScopeRow, SessionRow, TextRow } from '@tidemark/ports';

@@ -1,6 +1,6 @@
 /**
- * Upserts effects: the intention, then its resolution over it. Inputs: one row each. Locks: the rows. Index: effects_key
- * (hashes, since a key may be longer than an index entry). Cost: at most 13 ms for 1,000, as measured while rows held 300 bytes of payload.
+ * Upserts effects: the intention, then its resolution over it. Inputs: one row each. Locks: the rows. Index: effects_key (hashes, since a
+ * key may be longer than an index entry). Cost: at most 13 ms for 1,000, as measured while rows held 300 bytes of payload.
  */
 
 import { taskRank } from '@tidemark/core';

@@ -1,7 +1,7 @@
 /**
- * Upserts entries of memory: of all writes of a key the greatest wins (M1); then drops the embeddings of words that are no more.
- * Inputs: one row for each key, in the order of `newestWrites`. Locks: the rows. Index: memories_key (hashes, since names may
- * be longer than an index entry). Two statements: the second sees embeddings that were written while the first waited.
+ * Upserts entries of memory: the greatest write of a key wins (M1). Then deletes the embeddings of words that have changed. Inputs: one row
+ * for each key, in the order of `newestWrites`. Locks: the rows. Index: memories_key (hashes, since names may be longer than an index
+ * entry). Two statements: the second sees embeddings that were written while the first waited.
  */
 
 import type { MemoryRow } from '@tidemark/ports';
@@ -32,7 +32,7 @@ export function putMemories(rows: readonly MemoryRow[]): Statement {
       texts(rows, (row) => row.subject),
       texts(rows, (row) => row.kind),
       texts(rows, (row) => row.key),
-      // M2: whoever wrote it.
+      // M2: the writer does not matter.
       texts(rows, (row) => (row.isForgotten ? 'null' : row.value)),
       texts(rows, (row) => (row.isForgotten ? '' : row.words)),
       texts(rows, (row) => row.source),

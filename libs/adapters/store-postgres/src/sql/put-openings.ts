@@ -1,8 +1,7 @@
 /**
- * Records that openings are in the log: completes the placements of those that `place` made, and inserts the others, which
- * is how placements come back after Postgres was lost. Returns the workflows that are placed in another partition: such an
- * opening was appended by someone who lost its placement, and the stream behind it can never be claimed.
- * Inputs: one row each. Locks: the placements' rows. Index: primary key. Cost: 8 ms for 1,000.
+ * Records that openings are in the log: completes the placements that `place` made, and inserts the others, which restores placements after
+ * Postgres was lost. Returns the workflows that are placed in another partition: the writer of such an opening had lost its placement, and
+ * the stream behind it can never be claimed. Inputs: one row each. Locks: the placements' rows. Index: primary key. Cost: 8 ms for 1,000.
  */
 
 import type { OpenedRow } from '@tidemark/ports';

@@ -1,6 +1,6 @@
 /**
  * Tasks that wait for a person's answer, the oldest first. Inputs: tenant, assignees, the place after which to begin, a limit. Locks: none.
- * Index: tasks_asking, of which those of other tenants and assignees are passed over. Cost: 2 ms for 100 unfiltered.
+ * Index: tasks_asking, whose rows of other tenants and assignees are skipped. Cost: 2 ms for 100 unfiltered.
  */
 
 import { type TenantId, taskRank, type WorkflowId } from '@tidemark/core';

@@ -1,6 +1,6 @@
 /**
- * What is owed to parents and children, by turns of parents. Inputs: a limit, how many to pass over. Locks: none. Index: tasks_of_children, workflows_bound. The cost follows the tasks that
- * wait for children and the children that go on: 20 ms for 2,000.
+ * What parents and children still owe each other, a page of parents at a time. Inputs: a limit, how many to skip. Locks: none. Index:
+ * tasks_of_children, workflows_bound. The cost follows the tasks that wait for children and the children that continue: 20 ms for 2,000.
  */
 
 import type { TaskId, WorkflowId } from '@tidemark/core';
@@ -8,8 +8,8 @@ import type { ChildDuty } from '@tidemark/ports';
 import { type Row, type Statement, textAt } from '../sql-client.ts';
 
 /**
- * Ids of children follow from the task that waits for them: see childId in the runtime. One that went on with a fresh history has ended once the
- * last of its chain has, `{child}~2`, `{child}~3` …
+ * The id of a child follows from the task that waits for it: see childId in the runtime. A child that continued as a new run has ended once
+ * the last run of its chain has, `{child}~2`, `{child}~3` …
  */
 const duties = `
 select kind, parent, child from (

@@ -1,7 +1,8 @@
 /**
- * What a model call saw, at any sequence: fragments with their texts, trace, working memory; and the workflows of a session.
- * Inputs: workflow and sequence. Locks: none. Index: primary keys, fragments_directives, sessions_newest. The cost follows what the newest summary doesn't cover, and for the trace's counts the length of the history
- * (1 ms for 10,000 checkpoints). Rows that steps build on come with the store's readiness in the last column.
+ * What a model call saw, at any sequence: fragments with their texts, trace, working memory; and the workflows of a session. Inputs:
+ * workflow and sequence. Locks: none. Index: primary keys, fragments_directives, sessions_newest. The cost follows what the newest summary
+ * doesn't cover, and for the trace's counts the length of the history (1 ms for 10,000 checkpoints). Rows that steps build on come with the
+ * store's readiness in the last column.
  */
 
 import {
@@ -82,7 +83,7 @@ export const readTexts = (workflow: WorkflowId, digests: readonly Sha256[]): Sta
   values: [workflow, textArray(digests)],
 });
 
-/** The last entries, newest first, then counts by step of those before (sequence null). */
+/** The last entries, newest first, then counts by step of the earlier ones (sequence null). */
 const trace = `
 (select sequence, step, last_action, null::int8, ready from meta cross join lateral (
   select sequence, step, last_action from checkpoints
@@ -156,7 +157,7 @@ export const sessionWorkflowOf = (row: Row): SessionWorkflow => ({
   user: nullableText(row, 6),
 });
 
-/** A state that is away is no JSON. Goes by the primary key over all rows of the tenant: it is asked for when somebody is forgotten. */
+/** The state of an archived workflow is no JSON. Reads all rows of the tenant by the primary key: it runs when somebody is forgotten. */
 const usersWorkflows = `
 select w.workflow, coalesce(s.session, case when w.state <> '' then w.state::json ->> 'session' end),
   w.closed_in_generation is null

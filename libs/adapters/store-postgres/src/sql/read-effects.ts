@@ -1,8 +1,8 @@
 /**
- * Effects of one workflow: all of them, by position, or a page in the order of their tasks and keys, which never changes; with the places of their records or
- * without. And the checkpoints that tasks led to. Inputs: workflow; filters, of which those that are asked for make the statement, so that each
- * has a plan of its own; the page before's last. Locks: none. Index: effects_key (a page reads the places of its own rows alone), the
- * checkpoints' primary key, of which rows of other tasks are passed over.
+ * Effects of one workflow: all of them by position, or a page in the order of their tasks and keys, which never changes; with or without
+ * the places of their records. And the checkpoints of some tasks. Inputs: workflow; filters, each set of which makes a statement with a
+ * plan of its own; the last effect of the page before. Locks: none. Index: effects_key (a page reads the places of its own rows alone); the
+ * checkpoints' primary key, whose rows of other tasks are skipped.
  */
 
 import {

@@ -67,14 +67,14 @@ export const taskOf = (row: Row): TaskRow => ({
 });
 
 /**
- * Rows that steps build on come with the store's readiness in the last column, of the same snapshot: undefined when it is being
- * rebuilt, or has gone back behind what the reader knows, since what is there then is less than what was.
+ * Rows that steps build on come with the store's readiness in the last column, from the same snapshot. Undefined when the store is being
+ * rebuilt or is behind the position that the reader knows, since its rows are then incomplete.
  */
 export function whenReady<T>(rows: Rows, of: (row: Row) => T): readonly T[] | undefined {
   const found: T[] = [];
   for (const row of rows) {
     if (!booleanAt(row, row.length - 1)) return undefined;
-    // Without any, there is one row of nothing beside the readiness.
+    // An empty result is one row of nulls beside the readiness.
     if (row[0] !== null) found.push(of(row));
   }
   return found;
@@ -125,7 +125,7 @@ export const checkpointOf = (row: Row): CheckpointRow<RecordPlace> => ({
   supersedes: nullableNumber(row, 19) as Sequence | null,
 });
 
-/** Goes through the index once for each sequence, however many corrections one of them has. */
+/** Reads the index once for each sequence, however many corrections that has. */
 const corrections = `
 select asked, c.sequence, ready
 from meta left join lateral (
@@ -151,7 +151,7 @@ select workflow, position, event, type, epoch, holder, lamport, "offset", at_ms,
 from (select * from events where workflow = $1${filters} order by position desc limit $2) newest
 order by position`;
 
-/** One by its id is looked for from the newest back: no text is read before it is found. */
+/** Searches for one by its id from the newest back, and reads no text before it finds it. */
 export const readEvents = (workflow: WorkflowId, limit: number, query: EventQuery): Statement => {
   const { event, position, before } = query;
   const values: string[] = [workflow, String(limit)];

@@ -1,7 +1,7 @@
 /**
- * Entries of one subject: by key or prefix, page by page, or the newest; and some by their ids. Inputs: tenant and subject (I9:
- * no read is without); filters. Locks: none. Index: memories_key up to the kind; the subject's rows are sorted. Cost: 0.2 ms for
- * one of 100, 15 ms for a page of 10,000.
+ * Entries of one subject: by key or prefix, page by page, or the newest; and some by their ids. Inputs: tenant and subject (every read has
+ * both, I9); filters. Locks: none. Index: memories_key up to the kind; the subject's rows are sorted. Cost: 0.2 ms for one of 100, 15 ms
+ * for a page of 10,000.
  */
 
 import type { Lamport, Position, TenantId, WorkflowId } from '@tidemark/core';
@@ -11,7 +11,7 @@ import { booleanAt, numberAt, type Row, type Statement, textAt } from '../sql-cl
 
 const columns = `tenant, subject, kind, key, value, words, source, at_ms, workflow, position, ordinal, lamport, is_forgotten`;
 
-/** Of one subject of one tenant. */
+/** Entries of one subject of one tenant. */
 const scope = `tenant = $1 and hashtextextended(subject, 0) = hashtextextended($2::text, 0)
   and hashtextextended(subject, 1) = hashtextextended($2::text, 1) and subject = $2::text`;
 
@@ -46,7 +46,7 @@ where tenant = $1 and workflow = any ($2::text[]) and not is_forgotten
   and ($3::text is null or (subject, kind, key) > ($3 collate "C", $4::text collate "C", $5::text collate "C"))
 order by subject, kind, key limit $6`;
 
-/** Of any subject. Index: memories_key, of which all of the tenant's is read: who asks forgets somebody for good. */
+/** Entries of any subject. Index: memories_key, all of the tenant's rows: it runs when somebody is forgotten permanently. */
 export const readMemoriesWrittenBy = ({ tenant, workflows, after, limit }: WrittenQuery): Statement => ({
   name: 'read-memories-written-by',
   text: writtenBy,

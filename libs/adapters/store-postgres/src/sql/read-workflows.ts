@@ -1,6 +1,7 @@
 /**
- * Workflows for people: one, the newest that fit a query, or the ids of all open ones, page by page. Inputs: id; filters, a
- * limit, the page before's last. Locks: none. Index: primary key; workflows_newest, of which rows that don't fit are passed over. Cost: 0.2 ms for one, 1 ms for 100 unfiltered.
+ * Workflows for people: one, the newest that fit a query, or the ids of all open ones, page by page. Inputs: id; filters, a limit, the last
+ * of the page before. Locks: none. Index: primary key; workflows_newest, whose rows that don't fit are skipped. Cost: 0.2 ms for one, 1 ms
+ * for 100 unfiltered.
  */
 
 import type {
@@ -22,7 +23,7 @@ import type { ChildQuery, WorkflowListing, WorkflowQuery, WorkflowSummary } from
 import { storable } from '../binary-array.ts';
 import { booleanAt, nullableNumber, nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
-/** What is told in lists: no payload, and nothing that has to be looked for. */
+/** Columns of lists: no payload, and nothing that needs a search. */
 export const listedColumns = `workflow, tenant, partition, generation, definition, version, status, reason, position, sequence, checkpoint,
   belief_sequence, epoch, holder, lamport, opened_at_ms, updated_at_ms, tokens, cost_micros, last_action, runnable,
   pending_count, closed_in_generation, pinned, fork_of, fork_at, fork_effects, session, user_id,
@@ -50,7 +51,7 @@ select workflow from workflows
 where closed_in_generation is null and workflow > $1 collate "C" and not starts_with(definition, 'tidemark.')
 order by workflow limit $2`;
 
-/** Page by page through the primary key; closed ones are passed over. */
+/** Reads the primary key page by page, and skips closed ones. */
 export const readOpen = (after: WorkflowId | null, limit: number): Statement => ({
   name: 'read-open-workflows',
   text: open,
@@ -63,7 +64,7 @@ where workflow > $1 || '~' collate "C" and workflow < $1 || chr(127) collate "C"
   and substr(workflow, length($1) + 2) ~ '^[0-9]+[.][0-9]+$'
 order by workflow limit $3`;
 
-/** Through the primary key, in which a workflow's whole kin is together; those that aren't its own children are passed over. */
+/** Reads the primary key, which keeps a workflow's whole kin together, and skips those that aren't its own children. */
 export const readChildren = ({ parent, after, limit }: ChildQuery): Statement => ({
   name: 'read-children',
   text: children,
@@ -77,10 +78,10 @@ function questionIn(state: string | null): Pick<WorkflowSummary, 'question' | 'f
   return { question, ...(question !== null && failedOn !== undefined && { failedOn }) };
 }
 
-/** The one status that is asked for all the time has an index, which a parameter would keep the planner from. */
+/** This status is queried constantly and has an index, which a parameter would keep the planner from. */
 const compensating = newest.replace('($3::text is null or status = $3)', `status = $3 and status = 'compensating'`);
 
-/** Few among many, with an index of their own. */
+/** These are few among many, with an index of their own. */
 const schedules = newest
   .replace('(definition = $2 or', "(definition like '%~schedule' and $2::text is null or")
   .replace("or ($2::text is null and not starts_with(definition, 'tidemark.'))", '');

@@ -1,6 +1,6 @@
 /**
- * P3: the partitions there are, how far each must be folded before placements count as rebuilt, and whether they have come
- * that far. Locks: meta's only row, so that adding partitions and declaring readiness don't cross. Cost: below 1 ms.
+ * P3: which partitions exist, up to where each must be folded before placements count as rebuilt, and whether it is. Locks: meta's only
+ * row, so that adding partitions and declaring readiness don't cross. Cost: below 1 ms.
  */
 
 import type { NewPartition } from '@tidemark/ports';

@@ -1,13 +1,12 @@
 /**
- * The subject's entries in which the words stand, the best first. Inputs: tenant, subject (I9), kinds, any text. Locks: none.
- * Index: memories_words, which a setting of the connections keeps from use: `wordSearch` allows it for its transaction.
+ * The subject's entries that contain the words, the best first. Inputs: tenant, subject (I9), kinds, any text. Locks: none. Index:
+ * memories_words, which a setting of the connections disables and `wordSearch` allows for its transaction.
  *
- * Postgres's own rank knows nothing of how rare a word is, so each word's rank (`ts_rank`, which grows ever slower with
- * repetition, and counts the first line more) is weighed by its rarity among the subject's entries, as BM25 does. The rarest words
- * name the candidates as long as these are few (of the rarest alone the newest, should it be everywhere); the others only add to their
- * scores. So a common word costs a count.
- * The score is the share of the query's weight that was found: words that stand nowhere lower it, so that a query of which one common
- * word was found says little beside its meaning. Long entries count a little less.
+ * Postgres's own rank ignores how rare a word is, so each word's rank (`ts_rank`, which grows ever slower with repetition, and counts the
+ * first line more) is weighed by its rarity among the subject's entries, as BM25 does. The rarest words select the candidates as long as
+ * these are few (the newest entries of the rarest word alone, should it be everywhere); the others only add to their scores. So a common
+ * word costs a count. The score is the share of the query's weight that was found: words that stand nowhere lower it, so that a query with
+ * one common word found scores low beside its meaning. Long entries count a little less.
  */
 
 import type { RecallQuery } from '@tidemark/ports';
@@ -64,7 +63,7 @@ order by s.score desc, m.lamport desc, m.kind, m.key limit $5`;
 
 const allowIndex: Statement = { name: 'allow-bitmaps', text: 'set local enable_bitmapscan = on', values: [] };
 
-/** Where the rows are among the results of `wordSearch`. */
+/** Index of the rows among the results of `wordSearch`. */
 export const WORDS_AT = 2;
 
 export const wordSearch = (query: RecallQuery, limit: number): readonly Statement[] => [

@@ -1,11 +1,11 @@
-/** Each set of filters has a statement of its own, whose name Postgres can tell from all others. */
+/** Each set of filters has a statement of its own, with a name that Postgres distinguishes from all others. */
 
 import type { StreamStatus, TenantId } from '@tidemark/core';
 import type { WorkflowSearch } from '@tidemark/ports';
 import { expect, it } from 'vitest';
 import { searchWorkflows } from './search-workflows.ts';
 
-/** Of names of prepared statements that Postgres reads, in bytes. */
+/** Bytes of a prepared statement's name that Postgres reads. */
 const NAME_MAX_BYTES = 63;
 
 const FILTERS: Partial<WorkflowSearch>[] = [

@@ -1,9 +1,9 @@
 /**
- * Workflows among very many, newest first, page by page; how many there are of each status, parked for each reason, and in each queue; those of some partitions
- * that moved; and what was spent by the hour. Inputs: filters, of which those that are asked for make the statement, so that each has a
- * plan of its own; the page before's last. Locks: none. Index: workflows_newest, workflows_of_…, workflows_tags, workflows_words;
- * workflows_open and workflows_closed; workflows_runnable and workflows_leased; spend_hours' and partitions' keys. Cost: 1 ms for a page of
- * 50 of 100,000; 15 ms to count 100,000; of what moved a look at two indexes for each partition, and at most `limit` rows.
+ * Workflows among very many, newest first, page by page; their counts by status, by reason of parking, and by queue; those of some
+ * partitions that moved; and spending by the hour. Inputs: filters, each set of which makes a statement with a plan of its own; the last of
+ * the page before. Locks: none. Index: workflows_newest, workflows_of_…, workflows_tags, workflows_words; workflows_open and
+ * workflows_closed; workflows_runnable and workflows_leased; spend_hours' and partitions' keys. Cost: 1 ms for a page of 50 of 100,000; 15
+ * ms to count 100,000; for what moved, two index reads for each partition, and at most `limit` rows.
  */
 
 import type { Generation, Partition, StreamStatus, TenantId } from '@tidemark/core';
@@ -22,7 +22,7 @@ import { listedColumns } from './read-workflows.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Each filter by its name, with the text that it adds for the place of its value. */
+/** Each filter by its name, with the SQL that it adds for the place of its value. */
 const FILTERS = {
   tenant: (at) => `tenant = ${at}`,
   definition: (at) => `definition = ${at}`,
@@ -39,7 +39,7 @@ const FILTERS = {
 type Filter = keyof typeof FILTERS;
 const ALL = Object.keys(FILTERS) as readonly Filter[];
 
-/** No word of it may hold what means something in a query: letters and digits alone. */
+/** Words are letters and digits alone, so that none is an operator of a query. */
 const wordsQuery = (text: string): string =>
   searchWords(text)
     .map((word) => `'${word}':*`)
@@ -57,7 +57,7 @@ function given(filter: Filter, query: WorkflowSearch): string | undefined {
 
 /** Filters whose matches lie anywhere in the order of lists. */
 const SCATTERED: readonly Filter[] = ['tags', 'text'];
-/** Fewer matches than these are gathered and sorted; of more the list is walked from its head, where a page of them is soon found. */
+/** Fewer matches than these are gathered and sorted; with more, the list is read from its head, where a page of them is soon found. */
 const FEW_MAX_COUNT = 2_000;
 
 export function searchWorkflows(query: WorkflowSearch): Statement {
@@ -66,7 +66,7 @@ export function searchWorkflows(query: WorkflowSearch): Statement {
   const conditions: string[] = [];
   const scattered: string[] = [];
   let owner = 'true';
-  // A letter each: of a longer name Postgres reads the first 63 bytes, and takes two statements for one.
+  // One letter each: Postgres reads the first 63 bytes of a longer name, and would take two statements for one.
   let filters = '';
   for (const [index, filter] of ALL.entries()) {
     const value = given(filter, query);
@@ -75,7 +75,7 @@ export function searchWorkflows(query: WorkflowSearch): Statement {
     const condition = FILTERS[filter](place(value));
     if (SCATTERED.includes(filter)) scattered.push(condition);
     else conditions.push(condition);
-    // How many of other tenants' fit is nothing of this one's.
+    // The number of other tenants' matches stays hidden from this one.
     if (filter === 'tenant') owner = condition;
   }
   if (query.definition === undefined) conditions.push(`not starts_with(definition, 'tidemark.')`);
@@ -97,8 +97,9 @@ export function searchWorkflows(query: WorkflowSearch): Statement {
 }
 
 /**
- * Nobody can tell beforehand how many fit, so they are counted as far as few goes; only one of the two ways is then gone. Which is found by the
- * indexes of tags and words needs `byBitmap`; the walk must not be, or all that fit would be gathered and sorted.
+ * The number of matches is not known beforehand, so the statement counts them up to the limit of few, and then uses one of the two ways.
+ * Gathering by the indexes of tags and words needs `byBitmap`; reading the list must not have it, or Postgres would gather and sort all
+ * matches.
  */
 const fewOrWalk = (scattered: readonly string[], owner: string, where: string, order: string): string => `
 with few as materialized (
@@ -113,10 +114,10 @@ select * from (
 ) found
 order by placed_at desc, placed`;
 
-/** For the transaction that it is in: GIN indexes are read by bitmaps alone. */
+/** For its transaction: GIN indexes are read by bitmaps alone. */
 export const byBitmap: Statement = once('set local enable_bitmapscan = on');
 
-/** Whether it is to be run with `byBitmap`. */
+/** Whether the statement needs `byBitmap`. */
 export const isScattered = ({ tags = [], text }: WorkflowSearch): boolean => tags.length > 0 || text !== undefined;
 
 export const countStatuses = (tenant: TenantId | null): Statement => ({
@@ -146,7 +147,7 @@ group by reason order by 2 desc, 1 limit $1`,
   values: [String(limit)],
 });
 
-/** For the transaction that it is in. */
+/** Bounds the statements of its transaction. */
 export const boundParked: Statement = once(`set local statement_timeout = ${PARKED_COUNT_MAX_MS}`);
 
 export const parkedCountOf = (row: Row): ParkedCount => ({ reason: nullableText(row, 0), count: numberAt(row, 1) });
@@ -162,7 +163,7 @@ export const generationOf = (row: Row): readonly [Partition, Generation] => [
   numberAt(row, 1) as Generation,
 ];
 
-/** Of what closed, each partition's end of the index is read, however many closed there before. */
+/** Reads the end of each partition's index of closed ones, however many closed there before. */
 export const readMoving = (since: ReadonlyMap<Partition, Generation>, limit: number): Statement => ({
   name: 'read-moving',
   text: `
@@ -186,7 +187,7 @@ group by hour order by hour`,
   values: [String(Math.floor(sinceMs / HOUR_MS)), ...(tenant === null ? [] : [tenant])],
 });
 
-/** Each half by its own index: what has something to do has no holder. */
+/** Each half uses its own index, since a workflow with something to do has no holder. */
 export const countQueues = (tenant: TenantId | null, limit: number): Statement => ({
   name: tenant === null ? 'count-queues' : 'count-queues-of',
   text: `

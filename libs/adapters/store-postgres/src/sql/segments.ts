@@ -1,7 +1,7 @@
 /**
- * What there is of segments, how far partitions may be archived, and the store's clock. Inputs: a segment with its workflows; filters.
- * Locks: none to speak of. Index: workflows_held and the checkpoints' primary key for floors; primary keys, segments_kept,
- * segment_workflows_place, workflows_forks. Cost: floors of 4,096 partitions with one workflow each 25 ms.
+ * Segments, how far partitions may be archived, and the store's clock. Inputs: a segment with its workflows; filters. Locks: none to speak
+ * of. Index: workflows_held and the checkpoints' primary key for floors; primary keys, segments_kept, segment_workflows_place,
+ * workflows_forks. Cost: floors of 4,096 partitions with one workflow each 25 ms.
  */
 
 import type { Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
@@ -23,7 +23,7 @@ export const readNow: Statement = {
   values: [],
 };
 
-/** Workflows that were put back from segments hold nothing back: what lies before them is archived. */
+/** Workflows that were restored from segments hold nothing back: what lies before them is archived. */
 const floors = `
 select p.partition, p.next, least(p.next, (
   select min(c."offset") from workflows w
@@ -150,7 +150,7 @@ where s.tier <> 'deleted' order by p.tenant`,
   values: [],
 };
 
-/** Forks `f` of `${base}` that are still there: their openings lie in no segment that was deleted. */
+/** Forks `f` of `${base}` that still exist: no deleted segment holds their openings. */
 const forks = (base: string): string => `
 select f.workflow from workflows f
 where f.fork_of = ${base} and not exists (
@@ -222,7 +222,7 @@ export const segmentOf = (row: Row): SegmentRow => ({
   ),
 });
 
-/** A text that names a record of the log, or a blob, tells how large that is (see record-place.ts and blob-store.ts of the ports). */
+/** A text that names a record of the log, or a blob, carries its size (see record-place.ts and blob-store.ts of the ports). */
 const bytesOf = (table: string, column: string): string => `
 select workflow, sum(case
     when octet_length(${column}) < 80 and ${column} ~ '^@[0-9]+:[0-9]+:[0-9]{1,9}$' then split_part(${column}, ':', 3)::int8
@@ -230,7 +230,7 @@ select workflow, sum(case
     else octet_length(${column}) end) as bytes
 from ${table} group by workflow`;
 
-/** A segment's bytes are shared out by what its workflows' records took in the log. */
+/** Shares a segment's bytes out by the bytes of its workflows' records in the log. */
 const storage = (name: 'tenant' | 'workflow'): string => `
 with hot as (
   select workflow, sum(bytes) as bytes from (

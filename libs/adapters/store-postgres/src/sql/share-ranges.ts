@@ -8,10 +8,10 @@ import type { RangeRole } from '@tidemark/ports';
 import { NEWEST_MIGRATION } from '../migrations.ts';
 import { BEGIN, COMMIT, type Statement } from '../sql-client.ts';
 
-/** Any number; the key of the lock under which ranges are shared. */
+/** Key of the lock under which ranges are shared; any number. */
 const SHARING = 7_401_002;
 
-/** Allowed to owners of another release, whose time to live may be longer. */
+/** Added for owners of another release, whose time to live may be longer. */
 const AHEAD_MAX_S = 30;
 
 const lock = `select pg_advisory_xact_lock(${SHARING})`;
@@ -20,7 +20,7 @@ const seen = `
 insert into owners (owner, expires_at, role, knows) values ($1, clock_timestamp() + make_interval(secs => $2::float8 / 1000), $3, $4)
 on conflict (owner) do update set expires_at = excluded.expires_at, knows = excluded.knows`;
 
-/** Also those that nobody can have written by this clock: it was set back since, and would let them live for as long as it was ahead. */
+/** Includes rows from the future: the clock was set back since, and they would live for as long as it was ahead. */
 const expire = `
 delete from owners where owner <> $1 and (expires_at < clock_timestamp()
   or role = $3 and expires_at > clock_timestamp() + make_interval(secs => ${AHEAD_MAX_S} + 2 * $2::float8 / 1000))`;
@@ -60,10 +60,10 @@ export const shareRanges = (owner: string, ttlMs: number, role: RangeRole): read
   { name: 'ranges-mine', text: mine, values: [owner, role] },
   COMMIT,
 ];
-/** Which of those statements returns the ranges. */
+/** Index of the statement that returns the ranges. */
 export const RANGES_AT = 7;
 
-/** All ranges are free: for a caller who knows that no owner lives. */
+/** Frees all ranges; for a caller that knows that no owner lives. */
 export const freeRanges = (): readonly Statement[] => [
   BEGIN,
   { name: 'lock-sharing', text: lock, values: [] },

@@ -1,9 +1,9 @@
 /**
- * What model calls spend: a row a call, reserved first and settled over it, and the settled ones summed by the hour, of each
- * tenant and of each of its users, a row for each writer. Each write adds to the sums what it changes of its rows, so writing a row again changes
- * nothing. A sum since some time is that of the whole hours after it, and of the calls in the hour that it falls into.
- * Inputs: one row each; `shard`: a range that the writer owns, so that two coordinators write no sum at once. Locks: the rows and
- * sums. Index: spends_key, spends_tenant, spends_open, primary key. Cost: reading follows the hours, not the calls.
+ * What model calls spend: one row per call, reserved first and settled over it, and sums of settled ones by the hour, for each tenant and
+ * each of its users, one row per writer. Each write adds to the sums what it changes in its rows, so repeating it changes nothing. A sum
+ * since some time adds the whole hours after it, and the calls in the hour that it falls into. Inputs: one row each; `shard`: a range that
+ * the writer owns, so that two coordinators never write one sum at once. Locks: the rows and sums. Index: spends_key, spends_tenant,
+ * spends_open, primary key. Cost: reading follows the hours, not the calls.
  */
 
 import { createHash } from 'node:crypto';
@@ -13,11 +13,11 @@ import { bools, float8s, storable, texts } from '../binary-array.ts';
 import { numberAt, type Row, type Statement } from '../sql-client.ts';
 
 const HOUR_MS = 3_600_000;
-/** What the fold takes, rows must take: beyond these it is no time, and no amount, and hours and sums would overflow. */
+/** Rows must take whatever the fold takes. Numbers beyond these are no time and no amount, and would overflow hours and sums. */
 const TIME_MAX_MS = 8.64e15;
 const AMOUNT_MAX = 1e15;
 
-/** Of any length, and never the empty text, which stands for all users. */
+/** Of any length, but not the empty text, which stands for all users. */
 const keyOf = (user: string): string => createHash('sha256').update(storable(user)).digest('hex').slice(0, 32);
 
 const put = `

@@ -1,13 +1,13 @@
 /**
- * Reads and moves how far each partition's spans were handed on. The first read marks every partition as handed on up to where its rows
- * stand. Locks: the rows of the table. Index: its key. Cost: 1 ms to read 1,000, 4 ms to move them.
+ * Reads and moves the position up to which each partition's spans were exported. The first read marks every partition as exported up to
+ * where its rows stand. Locks: the rows of the table. Index: its key. Cost: 1 ms to read 1,000, 4 ms to move them.
  */
 
 import type { Offset, Partition } from '@tidemark/core';
 import { int4s, int8s } from '../binary-array.ts';
 import { numberAt, type Row, type Statement } from '../sql-client.ts';
 
-/** Row -1: something was remembered. */
+/** Row -1 says that positions were stored. */
 const begin = `
 insert into trace_cursors (partition, next)
 select partition, next from (select -1 as partition, 0::bigint as next union all select partition, next from partitions) at

@@ -1,9 +1,10 @@
 /**
- * Owns telling lists what changed: the newest state of each workflow that moved, gathered for a moment, one look for all who follow. Not
- * every step in between is told, and nothing from before: a list is read once it is followed, and again when the connection was lost or
- * more has moved than is told one by one.
+ * Owns reporting to lists what changed: the newest state of each workflow that moved, gathered for a moment, one read for all followers. It
+ * skips steps in between, and everything from before: a client reads the list once it follows, and again when the connection was lost or
+ * more has moved than is reported one by one.
  *
- * Each workflow that has moved since the last look at its partition is told, also one that has closed and made room for others meanwhile.
+ * It reports each workflow that has moved since the last read of its partition, also one that has closed and made room for others
+ * meanwhile.
  */
 
 import { type Generation, isSystemDefinition, type Partition, type TenantId, type WorkflowId } from '@tidemark/core';
@@ -23,7 +24,7 @@ import { aborted, type EventSink, eventBytes } from './sink.ts';
 
 const redact = redactorOf(workflowSchema, { content: false, words: false, tokens: false })!;
 
-/** Before the first generation of a partition. */
+/** Comes before the first generation of a partition. */
 const NEVER = 0 as Generation;
 
 export interface ListFollower {
@@ -37,7 +38,7 @@ type ChangesPorts = Pick<Ports, 'hints' | 'clock'> & {
   readonly store: Pick<ProjectionStore, 'generations' | 'moving'>;
 };
 
-/** What the last look at a partition found: its generation, and the positions of what has not closed before that. */
+/** What the last read of a partition found: its generation, and the positions of workflows before that which have not closed. */
 interface Seen {
   readonly generation: Generation;
   readonly positions: ReadonlyMap<WorkflowId, number>;
@@ -53,7 +54,7 @@ export class Changes {
   #unsubscribe: Promise<() => Promise<void>> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
-  /** When somebody last came or left, on the monotonic clock. */
+  /** When a follower last came or left, on the monotonic clock. */
   #wantedMs = 0;
 
   constructor(ports: ChangesPorts, onError: (where: string, error: unknown) => void) {
@@ -61,14 +62,16 @@ export class Changes {
     this.#onError = onError;
   }
 
-  /** Who reads the list after this, and follows then, is told all that moves after the list was read. Throws as the store does. */
+  /**
+   * A client that reads the list after this, and then follows, receives all that moves after the list was read. Throws as the store does.
+   */
   async ready(): Promise<void> {
     this.#wantedMs = this.#ports.clock.monotonicMs();
     this.#begun ??= this.#begin();
     await this.#begun;
   }
 
-  /** Until the connection is gone. Throws as `ready` does. */
+  /** Follows until the connection is gone. Throws as `ready` does. */
   async follow(follower: ListFollower): Promise<void> {
     this.#followers.add(follower);
     try {
@@ -119,7 +122,7 @@ export class Changes {
 
   async #reportMoved(partitions: readonly Partition[]): Promise<void> {
     const { store } = this.#ports;
-    // Read first: what closes between the two reads is found again by the next look.
+    // Read first: the next poll finds again what closes between the two reads.
     const generations = await store.generations(partitions);
     const since = new Map(partitions.map((partition) => [partition, this.#seen.get(partition)?.generation ?? NEVER]));
     const isMany = since.size > CHANGES_PARTITIONS_MAX_COUNT;

@@ -1,9 +1,9 @@
 /**
- * Owns what followers of one workflow are told live: its accepted events in the order of their positions, each exactly once to each
- * follower, and the newest of them for those who come. Must not read anything by itself.
+ * Owns what followers of one workflow receive live: its accepted events in the order of their positions, each exactly once to each
+ * follower, and the newest of them for new followers. Must not read anything by itself.
  *
- * A follower that is live has been told all positions before the feed's next one. One that isn't catches up first; between the last look at
- * what it lacks and being live nothing is awaited, so that no event falls between.
+ * A live follower has received all positions before the feed's next one. Any other catches up first; nothing is awaited between the last
+ * check of what it lacks and being live, so that no event is missed.
  */
 
 import { maskSecretsIn, payloadText } from '@tidemark/codec';
@@ -15,7 +15,7 @@ import type { Redaction } from '../redaction.ts';
 import { reportedControl } from '../shapes/control.ts';
 import { type EventSink, eventBytes } from './sink.ts';
 
-/** An event as it is sent, made once for all followers. */
+/** An event as it is sent, encoded once for all followers. */
 export class SentEvent {
   readonly position: Position;
   readonly chars: number;
@@ -54,7 +54,7 @@ export class SentEvent {
   }
 }
 
-/** What is large is in the history; what was forgotten reads as `{}`. */
+/** Large payloads are in the history; forgotten ones read as `{}`. */
 function contentOf(payload: Uint8Array): object {
   if (payload.length > STREAMED_PAYLOAD_MAX_CHARS) return { payload_left_out: true };
   return { payload: JSON.parse(maskSecretsIn(payloadText(payload))) as unknown };
@@ -63,11 +63,11 @@ function contentOf(payload: Uint8Array): object {
 export interface Follower {
   readonly sink: EventSink;
   readonly redaction: Redaction;
-  /** The position that it is to be told next. */
+  /** The position that it is to receive next. */
   next: number;
 }
 
-/** Sends it what it is to be told next, and nothing else. */
+/** Sends it the event of that position, and nothing else. */
 export function report(follower: Follower, event: SentEvent): void {
   if (event.position !== follower.next) return;
   follower.next = event.position + 1;
@@ -80,12 +80,12 @@ export class Feed {
   next: Offset;
   readonly #fold: StreamFold;
   readonly #live = new Set<Follower>();
-  /** Of those that catch up as well. */
+  /** Includes those that catch up. */
   readonly #followers = new Set<Follower>();
   readonly #failed = new AbortController();
   #kept: SentEvent[] = [];
   #keptChars = 0;
-  /** When its last follower left, by the clock of who asks; undefined: it has some. */
+  /** When its last follower left, by the caller's clock; undefined: it has some. */
   leftAtMs: number | undefined;
 
   constructor(place: StreamPlacement, stream: StreamState, next: Offset) {
@@ -106,7 +106,7 @@ export class Feed {
     return isClosed(this.#fold.stream!);
   }
 
-  /** Aborts, with what was thrown, when what comes next can't be read: its followers are told nothing more. */
+  /** Aborts, with the error, when the next event can't be read: its followers receive nothing more. */
   get failed(): AbortSignal {
     return this.#failed.signal;
   }
@@ -126,7 +126,7 @@ export class Feed {
     if (this.#followers.size === 0) this.leftAtMs = nowMs;
   }
 
-  /** Records of its partition, in order, from `next` on or before. */
+  /** Takes records of its partition, in order, from `next` on or before. */
   add(records: readonly StoredRecord[]): void {
     for (const record of records) {
       if (record.offset < this.next) continue;
@@ -149,7 +149,10 @@ export class Feed {
     for (const follower of this.#live) report(follower, event);
   }
 
-  /** Tells what is kept and lacked. True: the follower is live, or was told of the end. False: it lacks what is no longer kept. */
+  /**
+   * Sends what it keeps and the follower lacks. True: the follower is live, or received the end. False: it lacks events that are no longer
+   * kept.
+   */
   goLive(follower: Follower): boolean {
     const first = this.#kept[0]?.position ?? this.position + 1;
     if (follower.next < first) return false;

@@ -1,8 +1,8 @@
 /**
- * Owns the reading of followed workflows: one look at the log for all of them, whenever rows were applied, and the reading of older history
- * for those who ask for it. Events are told once rows hold them, so that whoever was told of one finds it in every answer after.
+ * Owns reading followed workflows: one read of the log for all of them, whenever rows were applied, and reading older history for followers
+ * who request it. Events are sent once rows hold them, so that every later answer contains them.
  *
- * The log is the source, folded from a state that rows hold: rows have some types of events only, and a position is what the fold gives.
+ * The log is the source, folded from a state that rows hold: rows have some types of events only, and only the fold gives positions.
  */
 
 import {
@@ -46,12 +46,12 @@ export class Feeds {
     this.#onError = onError;
   }
 
-  /** Tells the follower from its `next` on; resolves when it is gone, or was told of the end. Throws as reading the history does. */
+  /** Serves the follower from its `next` on; resolves when it is gone, or has received the end. Throws as reading the history does. */
   async follow(row: WorkflowSummary, follower: Follower): Promise<void> {
     const { sink } = follower;
     const feed = await this.#feedOf(row);
     if (feed === undefined) {
-      // It may have gone on, and ended, since the row was read.
+      // It may have continued, and ended, since the row was read.
       const { position } = (await this.#ports.store.workflow(row.workflow)) ?? row;
       await this.#replay(row, follower, () => position);
       endOf(follower, position);
@@ -70,7 +70,7 @@ export class Feeds {
     }
   }
 
-  /** Undefined: it has ended before, and nothing will come. */
+  /** Undefined: it had ended, and nothing will come. */
   async #feedOf(row: WorkflowSummary): Promise<Feed | undefined> {
     const { workflow } = row;
     const known = this.#feeds.get(workflow);
@@ -90,7 +90,7 @@ export class Feeds {
     return feed;
   }
 
-  /** Those that were asked for together, with one statement. */
+  /** Reads concurrent requests with one statement. */
   #openAll(): void {
     const all = this.#toOpen.splice(0);
     for (let at = 0; at < all.length; at += FEED_OPEN_MAX_COUNT) {
@@ -101,7 +101,7 @@ export class Feeds {
     }
   }
 
-  /** What comes before the position that the follower has to be told next, up to the last one. */
+  /** Sends the events from the position that the follower needs next, up to the last one. */
   async #replay(row: StreamPlacement, follower: Follower, last: () => number): Promise<void> {
     if (follower.next > last()) return;
     const { log, store } = this.#ports;
@@ -109,7 +109,7 @@ export class Feeds {
     const opening = await openingOffset(store, row.workflow);
     const events = eventsThrough(log, row, [opening, Number.MAX_SAFE_INTEGER as Offset]);
     while (!sink.closed.aborted) {
-      // Reading takes turns; sending goes at each follower's own pace.
+      // Reads take turns; sending runs at each follower's own pace.
       const { done, value } = await this.#replays.run(() => events.next());
       if (done === true || value.position > last()) return;
       report(follower, new SentEvent(value));
@@ -125,7 +125,7 @@ export class Feeds {
       this.#wake?.();
     };
     this.#unsubscribe = await hints.subscribe('applied', heard).catch((error: unknown) => {
-      // The sweep makes up for hints that nobody gives.
+      // The sweep makes up for lost hints.
       this.#onError('follow', error);
       return undefined;
     });
@@ -160,7 +160,7 @@ export class Feeds {
     this.#wake = undefined;
   }
 
-  /** Nobody has followed them for a while. */
+  /** Feeds without followers for a while. */
   #letGo(nowMs: number): void {
     for (const [workflow, feed] of this.#feeds) {
       const left = feed.leftAtMs;
@@ -205,7 +205,7 @@ export class Feeds {
     }
   }
 
-  /** What of it can be read; the others are noted with what they threw. Throws `UnavailableError`. */
+  /** Returns the readable ones, and notes the others with their errors. Throws `UnavailableError`. */
   async #read(requests: readonly ReadRequest[], unreadable: Map<Partition, unknown>): Promise<readonly ReadResult[]> {
     try {
       return await this.#ports.log.read(requests, { maxBytes: FEED_READ_MAX_BYTES });
@@ -215,14 +215,14 @@ export class Feeds {
         unreadable.set(requests[0]!.partition, error);
         return [];
       }
-      // In halves: few of many can't be read.
+      // In halves: few of many are unreadable.
       const half = requests.length >> 1;
       const first = await this.#read(requests.slice(0, half), unreadable);
       return [...first, ...(await this.#read(requests.slice(half), unreadable))];
     }
   }
 
-  /** False: its followers are told why it can't go on. */
+  /** False: its followers receive the reason why it can't continue. */
   #add(feed: Feed, records: ReadResult['records']): boolean {
     try {
       feed.add(records);
@@ -233,7 +233,7 @@ export class Feeds {
     }
   }
 
-  /** Its followers are told; whoever comes again begins with what rows hold then. */
+  /** Ends its followers' streams; a follower that returns begins with what rows hold then. */
   #fail(feed: Feed, error: unknown): void {
     if (this.#feeds.get(feed.workflow) === feed) this.#feeds.delete(feed.workflow);
     feed.fail(error);

@@ -1,6 +1,6 @@
 /**
- * Owns one follower's connection: what is written to it, in the form of server-sent events, and when it is cut off. Whoever reads too
- * slowly loses the connection, never an event: it comes again and says what it has.
+ * Owns one follower's connection: what is written to it, in the form of server-sent events, and when it is cut off. A follower that reads
+ * too slowly loses the connection, never an event: it reconnects and says what it has.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -8,7 +8,7 @@ import { FOLLOWER_BUFFER_MAX_BYTES, FOLLOWER_RETRY_MS } from '../limits.ts';
 import { reportedOf } from '../problem.ts';
 import { SAFE_HEADERS } from '../safe-headers.ts';
 
-/** One event as bytes. `id` is what a follower says that it has when it comes again. */
+/** One event as bytes. A follower that reconnects names the last `id` it has. */
 export const eventBytes = (name: string, data: string, id?: number): Buffer =>
   Buffer.from(`${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${data}\n\n`);
 
@@ -30,7 +30,7 @@ export class EventSink {
   constructor(response: ServerResponse) {
     this.#response = response;
     response.once('close', () => this.#closed.abort());
-    // A caller that left while its stream was looked up: `close` came before anybody listened.
+    // The caller left while its stream was looked up: `close` came before anybody listened.
     if (response.destroyed || response.closed) this.#closed.abort();
     // The peer is gone; `close` follows.
     response.on('error', () => {});
@@ -38,7 +38,7 @@ export class EventSink {
     response.write(`retry: ${FOLLOWER_RETRY_MS}\n\n`);
   }
 
-  /** Aborts when the connection is gone, whoever ended it. */
+  /** Aborts when the connection is gone, whichever side ended it. */
   get closed(): AbortSignal {
     return this.#closed.signal;
   }
@@ -51,12 +51,12 @@ export class EventSink {
     if (response.writableLength > FOLLOWER_BUFFER_MAX_BYTES) response.destroy();
   }
 
-  /** What may be missed. */
+  /** Events that may be missed. */
   writeUnlessBusy(bytes: Uint8Array): void {
     if (!this.#response.writableNeedDrain) this.write(bytes);
   }
 
-  /** Resolves once what was written is on its way, or the connection is gone. */
+  /** Resolves once the written bytes are on their way, or the connection is gone. */
   drained(): Promise<void> {
     const response = this.#response;
     if (!response.writableNeedDrain || this.closed.aborted) return Promise.resolve();
@@ -71,7 +71,7 @@ export class EventSink {
     });
   }
 
-  /** Cuts off who has read nothing since the last one while something waited. */
+  /** Sends a heartbeat, and cuts off a follower that has read nothing since the last one while something waited. */
   heartbeat(): void {
     const { socket } = this.#response;
     const sentBytes = (socket?.bytesWritten ?? 0) - (socket?.writableLength ?? 0);
@@ -80,7 +80,7 @@ export class EventSink {
     this.write(HEARTBEAT);
   }
 
-  /** What could not be read is told, as far as a caller may know it. */
+  /** Reports what could not be read, as far as a caller may know it. */
   fail(error: unknown, onError: ((where: string, error: unknown) => void) | undefined): void {
     const reported = reportedOf(error);
     if (reported.isFault) onError?.('follow', error);
@@ -93,7 +93,7 @@ export class EventSink {
   }
 }
 
-/** Resolves once it is. */
+/** Resolves once it is closed. */
 export const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();

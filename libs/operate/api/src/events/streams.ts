@@ -1,4 +1,7 @@
-/** Owns all streams of server-sent events of one server: how many there are and whose, their heartbeats, how long they last, and their end. */
+/**
+ * Owns all streams of server-sent events of one server: their number and their callers, their heartbeats, how long they last, and their
+ * end.
+ */
 
 import type { ServerResponse } from 'node:http';
 import { LimitError } from '@tidemark/core';
@@ -15,7 +18,7 @@ export class Streams {
   readonly changes: Changes;
   readonly watches: Watches;
   readonly #sinks = new Map<EventSink, number>();
-  /** Of each caller. */
+  /** By caller. */
   readonly #counts = new Map<string, number>();
   readonly #room = new Room(STREAMS_MAX);
   readonly #heart: NodeJS.Timeout;
@@ -28,7 +31,7 @@ export class Streams {
     this.#heart.unref();
   }
 
-  /** Takes a place for one more; what is returned gives it back. Throws `LimitError` (`streams-too-many`). */
+  /** Takes a place for one more; the returned function frees it. Throws `LimitError` (`streams-too-many`). */
   admit({ kind, tenant, subject }: Principal): () => void {
     const name = `${kind} ${tenant ?? ''} ${subject}`;
     const count = this.#counts.get(name) ?? 0;

@@ -1,4 +1,7 @@
-/** Owns who looks on while models answer: one subscription a workflow, whoever many look. Nothing of it is stored; who reads slowly misses some. */
+/**
+ * Owns who watches while models answer: one subscription per workflow, however many watch. Nothing of it is stored; a slow reader misses
+ * some.
+ */
 
 import type { WorkflowId } from '@tidemark/core';
 import type { Client, ModelChunk } from '@tidemark/runtime';
@@ -17,7 +20,7 @@ export class Watches {
     this.#client = client;
   }
 
-  /** Until the connection is gone. Throws as `Client.watch` does. */
+  /** Watches until the connection is gone. Throws as `Client.watch` does. */
   async add(workflow: WorkflowId, sink: EventSink): Promise<void> {
     const watch = this.#watches.get(workflow) ?? this.#begin(workflow);
     watch.sinks.add(sink);

@@ -1,8 +1,8 @@
 /**
- * Owns the routes of who is let in: API keys and tenants. A key's secret is told once, by the answer that made it. Must not decide who a
- * caller is (see the access library).
+ * Owns the routes of who is let in: API keys and tenants. Only the answer that created a key has its secret. Must not decide who a caller
+ * is (see the access library).
  *
- * R1 An administrator of one tenant makes, sees and revokes that tenant's keys alone; tenants are those' business who run the whole.
+ * R1 An administrator of one tenant creates, sees and revokes that tenant's keys alone; only administrators of all tenants manage tenants.
  */
 
 import type { StoredKey, StoredTenant } from '@tidemark/access';
@@ -173,11 +173,11 @@ export const revokeKey = route({
   },
 });
 
-/** Who is of one tenant has nothing to do with keys for all. */
+/** A caller of one tenant can't manage keys for all. */
 const mayRule = (principal: Principal, of: TenantId | null): boolean =>
   principal.tenant === null || (of !== null && maySee(principal, of));
 
-/** Never with what was given: whoever pastes a whole key shows its secret. */
+/** The error never repeats the input: a pasted whole key would show its secret. */
 const unknownKey = (): InvalidError =>
   new InvalidError('key-unknown', 'key: no key has this id. Give the public id alone, without its secret.', {
     field: 'key',
@@ -231,7 +231,7 @@ const ofTenant = {
   answers: { 200: tenantView },
 } as const;
 
-/** Whose it is to say: another tenant's is unknown to who is of one, and its own isn't theirs to change. */
+/** A caller of one tenant neither knows other tenants nor may change its own. */
 function ruledTenant(principal: Principal, named: string): TenantId {
   const tenant = tenantFor(principal, named, DEFAULT_TENANT);
   if (principal.tenant === null) return tenant;
@@ -262,7 +262,7 @@ export const suspendTenant = route({
   path: '/v1/tenants/{tenant}/suspend',
   name: 'suspendTenant',
   summary: 'Let nobody of a tenant in',
-  description: 'By key or token, within seconds; its workflows go on. For callers of all tenants.',
+  description: 'By key or token, within seconds; its workflows keep running. For callers of all tenants.',
   body: askSchema,
   handle: (call) => suspended(call, true),
 });

@@ -108,7 +108,7 @@ export const pinWorkflow = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/pin',
   name: 'pinWorkflow',
-  summary: 'Keep a workflow to its version, or let it go on with newer ones',
+  summary: 'Keep a workflow to its version, or let it use newer ones',
   chapter: CHAPTER,
   right: 'operate',
   problems: ['workflow-unknown', 'workflow-closed'],
@@ -122,7 +122,7 @@ export const pinWorkflow = route({
   async handle({ params, body, principal, backend }) {
     const workflow = await backend.check(principal, params.workflow);
     await backend.client.pin(workflow, { ...body, by: principal.subject });
-    // What it is kept to is known only now: it may have been led on until then.
+    // The version that it is pinned to is known only now: it may have been upgraded until then.
     const { definition, version } = await backend.find(principal, workflow);
     return ok({ workflow, definition, definition_version: version, pinned: body.pinned });
   },

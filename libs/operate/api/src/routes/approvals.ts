@@ -1,4 +1,4 @@
-/** Owns the routes of what people are asked by tasks that wait for them: the inbox, and the answer. */
+/** Owns the routes of approvals, the questions of tasks that wait for people: the inbox, and the answer. */
 
 import { assigneeNames, isAskedFor } from '@tidemark/access';
 import { AccessError, isoTime, type TaskId, type TenantId, type WorkflowId } from '@tidemark/core';
@@ -35,7 +35,8 @@ const approvalSchema = z
     step: z.string().meta({ description: 'The step that waits for the answer.' }),
     name: z.string(),
     assignee: z.string().nullable().meta({
-      description: 'Who is to answer: a subject, `user:…`, `group:…`, `team:…` or `role:…`; null: whoever may decide.',
+      description:
+        'Who is to answer: a subject, `user:…`, `group:…`, `team:…` or `role:…`; null: anybody who may decide.',
     }),
     asked_at: timeSchema,
     answerable: z.boolean().meta({ description: 'Whether you may answer it.' }),
@@ -62,7 +63,7 @@ export const listApprovals = route({
       .union([nameSchema, z.array(nameSchema).min(1).max(APPROVALS_MAX_COUNT)])
       .optional()
       .meta({ description: 'Those of this assignee; several: of any of them.' }),
-    mine: flagSchema.meta({ description: '`true`: those that ask for you, by any of the names that `whoAmI` tells.' }),
+    mine: flagSchema.meta({ description: '`true`: those for you, under any of the names that `whoAmI` returns.' }),
     content: contentAskedSchema,
     limit: z.coerce.number().int().min(1).max(APPROVALS_MAX_COUNT).default(APPROVALS_DEFAULT_COUNT),
     cursor: cursorSchema.optional(),
@@ -132,7 +133,7 @@ export const answerApproval = route({
   },
 });
 
-/** Undefined: all. Of those that are named, those that are the caller's, where both are asked for. */
+/** Undefined: all. The named assignees, or those of them that are the caller's, where both are requested. */
 function assigneesIn(
   { assignee, mine }: { readonly assignee?: string | readonly string[] | undefined; readonly mine: boolean },
   principal: Principal,

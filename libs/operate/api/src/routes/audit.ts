@@ -1,4 +1,7 @@
-/** Owns the routes that show what is nobody else's to see: the audit log, and fields that schemas mark as secret. Each look is itself written down. */
+/**
+ * Owns the routes that show what only auditors may see: the audit log, and fields that schemas mark as secret. Each read is itself
+ * recorded.
+ */
 
 import { auditPage } from '@tidemark/access';
 import { DEFAULT_TENANT, isoTime, type Json } from '@tidemark/core';

@@ -29,7 +29,7 @@ import { workflowJson } from '../shapes/workflow.ts';
 import { whose } from '../whose.ts';
 
 const CHAPTER = 'Fleet';
-/** What is counted for callers of all tenants alone. */
+/** Counts for callers of all tenants alone. */
 const ofAll = (description: string) =>
   z
     .int()
@@ -191,7 +191,7 @@ export const listRejected = route({
     }),
   },
   async handle({ query: { limit, cursor }, principal, backend }) {
-    // Whose they are is known of their workflows alone; those of nobody are the whole fleet's.
+    // The tenants of workflows alone are known; events of no workflow belong to the whole fleet.
     const after = cursor === undefined ? null : placeOfRejected(cursor);
     const rows = await backend.reads.rejected(limit + 1, principal.tenant, after);
     const { page, next_cursor } = pageIn(rows, limit, cursorOfRejected);

@@ -1,4 +1,4 @@
-/** Owns the routes that tell what happens while it happens. */
+/** Owns the routes that stream events as they happen. */
 
 import { workflowId } from '@tidemark/core';
 import { z } from 'zod';
@@ -10,7 +10,7 @@ import { streamRoute } from '../stream-route.ts';
 
 const deltaSchema = z
   .object({
-    task: z.string().nullable().meta({ description: 'Null: it is the workflow that waits, before a step goes on.' }),
+    task: z.string().nullable().meta({ description: 'Null: it is the workflow that waits, before a step continues.' }),
     kind: z.enum(['text', 'reasoning', 'tool-call', 'progress']),
     text: z.string().optional(),
     call: z.unknown().optional(),

@@ -1,4 +1,4 @@
-/** Owns the route that tells how a workflow's phases handed over to one another, and how the keys of two hand-overs differ. */
+/** Owns the route that lists how a workflow's phases handed over to one another, and how the keys of two hand-overs differ. */
 
 import { InvalidError } from '@tidemark/core';
 import { type PhaseHandover, phaseHandovers } from '@tidemark/runtime';
@@ -49,7 +49,7 @@ export const listPhaseHandovers = route({
     const { reads } = backend;
     const { workflow, sequence } = await backend.find(principal, params.workflow);
     const { before = sequence + 1, against, limit } = query;
-    // One more says whether there is another page, and is what the last one is compared with.
+    // One more shows whether there is another page, and is what the last one is compared with.
     const found = await phaseHandovers(reads, workflow, { before: Math.min(before, sequence + 1), limit: limit + 1 });
     const other = against === undefined ? undefined : await oneAt(reads, workflow, against);
     const page = found.slice(0, limit);

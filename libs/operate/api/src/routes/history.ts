@@ -1,4 +1,4 @@
-/** Owns the routes that tell a workflow's history from its rows: checkpoints, effects, other events, and what remains to be done. */
+/** Owns the routes that return a workflow's history from its rows: checkpoints, effects, other events, and what remains to be done. */
 
 import type { EffectKey, Position, Sequence, TaskId, WorkflowId } from '@tidemark/core';
 import type { EffectListing } from '@tidemark/ports';

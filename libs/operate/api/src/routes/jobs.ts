@@ -28,7 +28,7 @@ const CHAPTER = 'Jobs';
 
 const filter = z
   .strictObject({ ...filterFields, tags: tagsSchema.optional() })
-  .meta({ id: 'JobFilter', description: 'As for listing workflows; filters hold together.' });
+  .meta({ id: 'JobFilter', description: 'As for listing workflows; a workflow must fit all filters.' });
 
 const jobSchema = z
   .object({
@@ -63,7 +63,7 @@ export const countJob = route({
     200: z
       .object({
         count: z.int(),
-        has_more: z.boolean().meta({ description: `No more than about ${JOB_COUNT_MAX_COUNT} are looked at.` }),
+        has_more: z.boolean().meta({ description: `No more than about ${JOB_COUNT_MAX_COUNT} are counted.` }),
         statuses: z.record(z.string(), z.int()).meta({ description: 'How many there are of each.' }),
         newest: z.array(z.string()).meta({ description: 'Some of them.' }),
       })

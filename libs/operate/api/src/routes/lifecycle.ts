@@ -64,14 +64,14 @@ export const terminateWorkflow = route({
   async handle(call) {
     const { backend, principal, params } = call;
     const workflow = await backend.check(principal, params.workflow);
-    // Before it is done: what is done must not be told as failed, since these can't be read.
+    // Runs before the action: if these can't be read, a completed action must not be reported as failed.
     const open_effects = await mayHaveHappened(backend, workflow);
     const { body } = await asked(call, 'terminate');
     return ok({ ...body, open_effects });
   },
 });
 
-/** What a fork replays is answered from its base, and never called. */
+/** A fork's replayed calls are answered from its base, and never made. */
 async function mayHaveHappened({ reads }: Backend, workflow: WorkflowId) {
   const open = (await reads.effectListings(workflow, {})).filter(isOpen).slice(0, OPEN_EFFECTS_MAX_COUNT);
   const tasks = [...new Set(open.map(({ task }) => task))];
@@ -107,7 +107,7 @@ export const retryWorkflow = route({
   path: '/v1/workflows/{workflow}/retry',
   name: 'retryWorkflow',
   summary: 'Let a parked workflow try again',
-  description: 'Answers its question with `retry`: it goes on as if nothing had failed yet.',
+  description: 'Answers its question with `retry`: it resumes as if nothing had failed yet.',
   chapter: CHAPTER,
   right: 'decide',
   problems: ['workflow-unknown', 'not-asked', 'workflow-closed'],

@@ -1,4 +1,4 @@
-/** Owns the route by which a caller learns who it is here and what it may do: what to offer before anything is refused. */
+/** Owns the route that returns who the caller is here and what it may do, so that a client offers nothing that would be refused. */
 
 import { assigneeNames } from '@tidemark/access';
 import { mayDo, RIGHTS, ROLES } from '@tidemark/ports';
@@ -11,7 +11,7 @@ export const whoAmI = route({
   path: '/v1/me',
   name: 'whoAmI',
   summary: 'Who you are here, and what you may do',
-  description: 'So that whoever shows these routes to people offers no button that would be refused.',
+  description: 'So that a program that shows these routes to people offers no button that would be refused.',
   chapter: 'Fleet',
   right: 'read',
   answers: {

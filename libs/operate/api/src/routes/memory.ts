@@ -21,7 +21,7 @@ const ofUser = {
   reports: (asked: Asked) => reported(asked.params.user, asked),
 } as const;
 
-/** Whom or what it is about. */
+/** The subject of the memory. */
 const aboutSchema = nameSchema
   .regex(/^(?:(?:user|domain):.|tenant$)/su, "say 'user:NAME', 'domain:NAME' or 'tenant'")
   .meta({
@@ -56,7 +56,7 @@ const tenantOfChange = ({ principal, query }: OfTenant) => tenantToChange(princi
 export const recallMemories = route({
   ...ofSubject,
   right: 'content',
-  // A question is content, and addresses are written to logs on the way.
+  // A question is content, and proxies log addresses.
   method: 'POST',
   path: '/v1/memory/{about}/recall',
   name: 'recall',
@@ -87,7 +87,7 @@ export const recallMemories = route({
           }),
         ),
         continuation: content(z.string()).meta({
-          description: 'The summaries among them as a text to go on with; empty: there are none.',
+          description: 'The summaries among them as one text for a prompt; empty: there are none.',
         }),
       })
       .meta({ id: 'Recall' }),

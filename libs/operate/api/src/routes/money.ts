@@ -1,4 +1,4 @@
-/** Owns the routes about budgets: what may be spent, what was, and raising it. */
+/** Owns the routes about budgets: what may be spent, what was spent, and raising the limit. */
 
 import { DEFAULT_TENANT, streamFromJson, type TenantId } from '@tidemark/core';
 import { sharedSpends, spentByWorkflow } from '@tidemark/runtime';
@@ -48,7 +48,7 @@ export const raiseBudget = route({
   path: '/v1/workflows/{workflow}/budget',
   name: 'raiseBudget',
   summary: 'Let a workflow spend more',
-  description: 'Added to its budgets; one that is paused for want of budget goes on.',
+  description: 'Added to its budgets; one that is paused for lack of budget resumes.',
   chapter: CHAPTER,
   right: 'administer',
   problems: ['workflow-unknown', 'workflow-closed', 'budget-invalid'],

@@ -1,4 +1,7 @@
-/** Owns the routes into a workflow's past: how it stood, what a model call saw, how two of them differ, and a new one that goes on from there. */
+/**
+ * Owns the routes into a workflow's past: its state then, what a model call saw, how two of them differ, and a new workflow that starts
+ * from there.
+ */
 
 import { AccessError, diffBundles, InvalidError, isoTime, type Sequence, workflowId } from '@tidemark/core';
 import { mayDo } from '@tidemark/ports';
@@ -151,7 +154,7 @@ async function callsAt(
   at: number,
   range: CallRange,
 ): Promise<RebuiltCalls> {
-  // Its tables take long to load, and few ask for them.
+  // Its tables take long to load, and few requests need them.
   const { tokenizerById } = await import('@tidemark/tokenizer');
   const sources = { store: reads, digest: ports.digest, tokenizerById };
   return rebuildCalls(sources, workflowId(workflow), at as Sequence, range);
@@ -323,7 +326,7 @@ export const forkWorkflow = route({
   params: workflowParams,
   body: z
     .strictObject({
-      at: z.int().min(0).meta({ description: 'The checkpoint after which it goes on; 0: the opening.' }),
+      at: z.int().min(0).meta({ description: 'The checkpoint after which it starts; 0: the opening.' }),
       effects: z.enum(['replay', 'live']),
       id: workflowIdSchema.optional(),
       belief: givenJson.optional().meta({ description: 'In place of the belief at the checkpoint.' }),

@@ -1,4 +1,4 @@
-/** Owns the routes of whole queues: what waits and runs by definition, and holding all work of one until it is resumed. */
+/** Owns the routes of whole queues: what waits and runs by definition, and pausing all work of one until it is resumed. */
 
 import { AccessError, isoTime } from '@tidemark/core';
 import type { PausedQueue, QueueChanged, QueueName } from '@tidemark/runtime';
@@ -22,11 +22,9 @@ const queueSchema = z
   .object({
     queue: z.string().meta({ description: 'The definition whose work it is.' }),
     tenant: ofWhom,
-    ready_count: z.int().meta({ description: 'Could go on, and nobody has it.' }),
+    ready_count: z.int().meta({ description: 'Could run, without a worker.' }),
     running_count: z.int().meta({ description: "In a worker's hands." }),
-    held: z
-      .array(heldSchema)
-      .meta({ description: 'By what it is held: for its tenant, for all, or both. None: it goes on.' }),
+    held: z.array(heldSchema).meta({ description: 'Who paused it: for its tenant, for all, or both. None: it runs.' }),
   })
   .meta({ id: 'Queue' });
 
@@ -34,7 +32,7 @@ export const listQueues = route({
   method: 'GET',
   path: '/v1/queues',
   name: 'listQueues',
-  summary: 'List queues: work by definition and tenant, and what is held of it',
+  summary: 'List queues: work by definition and tenant, and what of it is paused',
   description:
     'Those with something to do or in hand, and those that are held. What waits for a timer, a signal or a person is in none.',
   chapter: CHAPTER,
@@ -68,7 +66,7 @@ const changedSchema = z
     queue: z.string(),
     tenant: ofWhom,
     changed: z.boolean().meta({ description: 'False: it was so before.' }),
-    held: z.boolean().meta({ description: 'Nothing of it is claimed; a tenant may be resumed while all are held.' }),
+    held: z.boolean().meta({ description: 'Nothing of it is claimed; a tenant may be resumed while all are paused.' }),
   })
   .meta({ id: 'QueueChanged' });
 
@@ -111,7 +109,7 @@ export const pauseQueue = route({
   body: pauseAsk,
   path: '/v1/queues/{queue}/pause',
   name: 'pauseQueue',
-  summary: 'Hold all work of a definition',
+  summary: 'Pause all work of a definition',
   description:
     'From the answer on nothing of it is claimed until it is resumed. Steps under way finish; starts are accepted and wait; undos are held too, schedules are not. A definition that is neither loaded here nor that of a workflow that you may see is unknown.',
   problems: [...shared.problems, 'definition-unknown', 'right-missing'],
@@ -131,7 +129,7 @@ export const resumeQueue = route({
   body: ask,
   path: '/v1/queues/{queue}/resume',
   name: 'resumeQueue',
-  summary: 'Let a paused queue go on',
+  summary: 'Resume a paused queue',
   async handle(call) {
     const { body, principal, backend } = call;
     return changedJson(await backend.client.queues.resume(named(call), { by: principal.subject, why: body.why }));

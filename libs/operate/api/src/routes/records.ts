@@ -23,13 +23,13 @@ const valueSchema = givenJson.refine((value) => value !== undefined, 'give any J
 const shared = {
   path: '/v1/records/{subject}',
   chapter: 'Memory',
-  // Of other subjects the system keeps what has operations and rights of its own.
+  // Other subjects hold records of the system that have operations and rights of their own.
   params: z.object({
     subject: nameSchema.regex(/^pipeline:./, 'name a pipeline: pipeline:content').meta({
       description: 'Whose they are: `pipeline:` and its name.',
     }),
   }),
-  reports: (asked: Asked) => reported(asked.params.subject, asked),
+  reports: (request: Asked) => reported(request.params.subject, request),
 } as const;
 
 export const listRecords = route({

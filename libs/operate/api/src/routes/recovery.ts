@@ -1,4 +1,4 @@
-/** Owns the route that tells what the next holder of a workflow would do, before anybody does it. Changes nothing; asks probes where that is wanted. */
+/** Owns the route that predicts what the next holder of a workflow would do. Changes nothing; calls probes where that is requested. */
 
 import { decodePayload } from '@tidemark/codec';
 import { type EffectKey, isoTime, messageOf, type ProbeAnswer, type StreamState, streamFromJson } from '@tidemark/core';
@@ -136,7 +136,7 @@ export const getRecovery = route({
 
 type Probes = ReturnType<typeof askable>;
 
-/** One after the other, each within its time; one that fails has said nothing. */
+/** Calls them one after the other, each within its time; a failed one has no answer. */
 async function askProbes({ ports, reads }: Backend, { workflow }: StreamState, probes: Probes, signal: AbortSignal) {
   const answers = new Map<EffectKey, ProbeAnswer>();
   const problems = new Map<EffectKey, string>();
@@ -179,7 +179,7 @@ const planJson = ({ crashes, effects, ...plan }: RecoveryPlan, problems: Readonl
   next: nextJson(plan.next),
 });
 
-/** What it asks is told beside it. */
+/** The question stands beside it. */
 const nextJson = (next: PlannedNext): z.input<typeof nextSchema> =>
   next.kind === 'needs-person' || next.kind === 'stopped' ? { kind: next.kind } : next;
 

@@ -1,4 +1,4 @@
-/** Owns the routes about how long a tenant's archived history is kept, and what is held whatever that says. */
+/** Owns the routes about how long a tenant's archived history is kept, and about legal holds, which override that. */
 
 import { DEFAULT_TENANT } from '@tidemark/core';
 import type { LegalHold } from '@tidemark/runtime';
@@ -14,7 +14,7 @@ const milliseconds = z.int().min(1);
 const policySchema = z
   .strictObject({
     warm_ms: milliseconds.meta({ description: 'After its last event; then it moves to the cold store.' }),
-    keep_ms: milliseconds.nullable().meta({ description: 'Then it is deleted for good; null: never.' }),
+    keep_ms: milliseconds.nullable().meta({ description: 'Then it is deleted permanently; null: never.' }),
   })
   .meta({ id: 'RetentionPolicy' });
 const policyOfTenant = policySchema.nullable().meta({ description: "Null: none of its own; the compactors' decides." });
@@ -29,7 +29,7 @@ const holdSchema = z
   .meta({ id: 'Hold', description: 'Nothing that it covers is deleted while it stands.' });
 const holdJson = ({ id, workflow, by, why }: LegalHold) => ({ hold: id, workflow, by, why });
 
-const ofTenant = (asked: Asked) => reported('retention', asked);
+const ofTenant = (request: Asked) => reported('retention', request);
 
 export const getRetention = route({
   ...shared,
@@ -75,7 +75,7 @@ export const holdHistory = route({
   summary: "Keep a workflow's history, or all of the tenant's, whatever its policy says",
   description: 'The same hold again changes nothing; another one by that name is refused while it stands.',
   problems: ['workflow-unknown', 'hold-elsewhere', 'hold-taken', 'tenant-unknown', 'tenant-invalid'],
-  reports: (asked) => reported((asked.body as { readonly hold: string } | undefined)?.hold ?? 'retention', asked),
+  reports: (request) => reported((request.body as { readonly hold: string } | undefined)?.hold ?? 'retention', request),
   body: z
     .strictObject({
       hold: nameSchema.meta({ description: 'Its name, by which it is released.' }),
@@ -101,7 +101,7 @@ export const releaseHold = route({
   summary: 'Let the policy decide again',
   problems: ['hold-unknown', 'tenant-unknown', 'tenant-invalid'],
   params: z.object({ hold: nameSchema }),
-  reports: (asked) => reported(asked.params.hold, asked),
+  reports: (request) => reported(request.params.hold, request),
   answers: { 200: z.object({ hold: z.string() }) },
   async handle({ params: { hold }, query, principal, backend }) {
     const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);

@@ -16,15 +16,15 @@ const poolSchema = z
     in_flight: z
       .int()
       .meta({ description: 'Workflows in the hands of living workers: what is in progress counts to its end.' }),
-    backlog: z.int().meta({ description: 'Workflows that could go on, and nobody has them.' }),
+    backlog: z.int().meta({ description: 'Workflows that could run, without a worker.' }),
     recovery_debt: z.int().meta({ description: 'Workflows that a dead worker had, and no other has yet.' }),
     demand: z.int().meta({ description: 'The sum of these three: for as many there must be workers.' }),
     busy_workers: z.int().meta({ description: 'Living workers that have something in flight.' }),
     held: z.int().meta({
-      description: 'Workflows that could go on if their queue were not held; no part of the demand.',
+      description: 'Workflows that could run if their queue were not paused; no part of the demand.',
     }),
     limited: z.int().meta({
-      description: 'Workflows that could go on if their limits were not reached; no part of the demand.',
+      description: 'Workflows that could run if their limits were not reached; no part of the demand.',
     }),
   })
   .meta({ id: 'PoolDemand' });

@@ -1,4 +1,4 @@
-/** Owns the routes of schedules: set one, list them, have one begin a run now. Pausing and ending one is what it is of any workflow. */
+/** Owns the routes of schedules: set one, list them, trigger a run now. Pausing and ending one works as for any workflow. */
 
 import { DEFAULT_TENANT, InvalidError, type Json } from '@tidemark/core';
 import { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS, OVERLAPS } from '@tidemark/runtime';
@@ -108,7 +108,7 @@ export const setSchedule = route({
   },
 });
 
-/** With the field's name as the body has it. */
+/** Uses the field's name in the body. */
 function namedAsHere(error: unknown): unknown {
   if (!(error instanceof InvalidError) || error.code !== 'schedule-invalid') return error;
   const field = String(error.details.field).replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

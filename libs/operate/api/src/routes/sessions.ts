@@ -1,4 +1,4 @@
-/** Owns the routes about sessions: where one stands, resuming it, and handing it over. */
+/** Owns the routes about sessions: the state of one, resuming it, and handing it over. */
 
 import { canonicalJson, maskSecrets } from '@tidemark/codec';
 import {
@@ -26,7 +26,7 @@ import { reported, whose } from '../whose.ts';
 const CHAPTER = 'Sessions';
 const sessionParams = z.object({ session: nameSchema });
 
-const aboutSession = (asked: Asked) => reported(asked.params.session, asked);
+const aboutSession = (request: Asked) => reported(request.params.session, request);
 
 export const getSession = route({
   method: 'GET',
@@ -94,9 +94,9 @@ export const resumeSession = route({
   ],
   params: sessionParams,
   query: whose,
-  reports: (asked) => {
-    const { workflow, created } = (asked.body ?? {}) as { readonly workflow?: string; readonly created?: boolean };
-    return [...aboutSession(asked), ...(created === true && workflow !== undefined ? [{ target: workflow }] : [])];
+  reports: (request) => {
+    const { workflow, created } = (request.body ?? {}) as { readonly workflow?: string; readonly created?: boolean };
+    return [...aboutSession(request), ...(created === true && workflow !== undefined ? [{ target: workflow }] : [])];
   },
   body: resumeBody,
   answers: { 200: resumedSchema, 201: resumedSchema },
@@ -113,7 +113,7 @@ export const resumeSession = route({
       live === undefined
         ? await startNext({ backend, principal, tenant, session, newest, ...body, traceparent })
         : { workflow: live.workflow, created: false };
-    // So that what is answered about the session knows what was just started.
+    // So that the answer about the session includes what was just started.
     await backend.find(principal, resumed.workflow);
     const answer = { ...resumed, session: (await sessionBrief(backend.reads, tenant, session))! };
     return resumed.created ? { status: 201 as const, body: answer } : ok(answer);
@@ -133,8 +133,8 @@ interface NextOf {
 }
 
 /**
- * Starts the workflow of a session that follows its newest one. The id follows from the newest one's and its last checkpoint, which
- * nobody else knows: two that resume at once start the same workflow. Throws `InvalidError`, `ConflictError` (`workflow-differs`),
+ * Starts the workflow of a session that follows its newest one. The id follows from the newest one's and its last checkpoint, which nobody
+ * else knows, so two concurrent calls start the same workflow. Throws `InvalidError`, `ConflictError` (`workflow-differs`),
  * `UnavailableError` (`workflow-starting`: the newest continues as another that has not begun yet), and as `Client.start` does.
  */
 async function startNext(of: NextOf): Promise<{ readonly workflow: string; readonly created: boolean }> {
@@ -154,22 +154,22 @@ async function startNext(of: NextOf): Promise<{ readonly workflow: string; reado
     return { workflow: id, created };
   } catch (error) {
     if (!(error instanceof ConflictError)) throw error;
-    // Somebody else was first, with a workflow of another id, or with another definition.
+    // Another call was first, with a workflow of another id, or with another definition.
     const taken = error.code === 'session-busy' ? error.details.workflow : id;
     if (typeof taken === 'string' && (await isOfSession(of, taken))) return { workflow: taken, created: false };
     throw error;
   }
 }
 
-/** What is of another session is no answer. Rows may not know yet what was started a moment ago. */
+/** A workflow of another session does not count. Rows may not show yet what started a moment ago. */
 const isOfSession = async ({ backend, tenant, session }: NextOf, workflow: string): Promise<boolean> => {
   const row = await backend.reads.workflow(workflowId(workflow));
   return row === undefined || (row.tenant === tenant && row.session === session);
 };
 
 /**
- * What the newest workflow was started with. Its secret fields are given to the same definition alone: another one might show them. Throws
- * `InvalidError` (`session-input-missing`).
+ * The input of the newest workflow. Its secret fields go to the same definition alone: another one might show them. Throws `InvalidError`
+ * (`session-input-missing`).
  */
 async function inputAgain({ reads, ports, client }: Backend, newest: SessionWorkflow, name: string): Promise<Json> {
   const { workflow, definition } = newest;
@@ -191,7 +191,7 @@ export const handOver = route({
   path: '/v1/sessions/{session}/handovers',
   name: 'handOver',
   summary: 'Hand a session over',
-  description: 'Who goes on and what they need to know; the next workflow of the session is told.',
+  description: 'Who continues and what they need to know; the next workflow of the session receives it.',
   chapter: CHAPTER,
   right: 'operate',
   problems: ['handover-invalid', 'tenant-unknown', 'tenant-invalid'],
@@ -210,7 +210,7 @@ export const handOver = route({
     200: z
       .object({
         session: z.string(),
-        is_known: z.boolean().meta({ description: 'False: no workflow of it was started yet; the first is told.' }),
+        is_known: z.boolean().meta({ description: 'False: no workflow of it was started yet; the first receives it.' }),
       })
       .meta({ id: 'HandedOver' }),
   },

@@ -1,4 +1,4 @@
-/** Owns the routes about agents that run elsewhere and are observed: how their runs compare, and the share of them that is observed. */
+/** Owns the routes about observed agents that run elsewhere: how their runs compare, and the share of them that is observed. */
 
 import { isoTime } from '@tidemark/core';
 import { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN, type ShadowAccount } from '@tidemark/runtime';
@@ -35,7 +35,7 @@ const shadowSchema = z
     open: z.int(),
     incomplete: z.int().meta({ description: 'Runs of which reports were lost.' }),
     difference_count: z.int(),
-    cut: z.boolean().meta({ description: 'Older runs were not looked at.' }),
+    cut: z.boolean().meta({ description: 'Older runs were not compared.' }),
     differences: content(z.array(differenceSchema).readonly()).meta({ description: 'The first 1,000.' }),
   })
   .meta({ id: 'Shadow', description: 'How the observed runs of an agent compare since its share was set.' });

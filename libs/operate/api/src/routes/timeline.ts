@@ -1,4 +1,4 @@
-/** Owns the route that tells all that happened to a workflow, in short: every accepted event without its content, whichever tier has it. */
+/** Owns the route that returns all that happened to a workflow, in short: every accepted event without its content, from any tier. */
 
 import { isoTime, type Offset } from '@tidemark/core';
 import { type AcceptedEvent, eventsThrough, openingOffset } from '@tidemark/runtime';
@@ -41,7 +41,7 @@ export const getTimeline = route({
     const moments: z.input<typeof momentSchema>[] = [];
     for await (const event of eventsThrough(backend.ports.log, row, [opening, Number.MAX_SAFE_INTEGER as Offset])) {
       signal.throwIfAborted();
-      // What rows don't hold yet is told by no answer.
+      // No answer contains what rows don't hold yet.
       if (event.position > row.position) break;
       if (event.position >= query.from) moments.push(momentOf(event, redaction));
       if (moments.length === TIMELINE_PAGE_COUNT) break;

@@ -1,4 +1,4 @@
-/** Owns the route that tells a workflow's trace: its spans, drawn from its history in whichever tier that is. */
+/** Owns the route that returns a workflow's trace: its spans, drawn from its history in any tier. */
 
 import { AccessError, isoTime } from '@tidemark/core';
 import { CONTENT_ATTRIBUTES, type SpanAttributes, type TraceSpan, traceOf } from '@tidemark/traces';
@@ -50,7 +50,7 @@ export const getTrace = route({
       throw new AccessError('right-missing', "content: it needs the right 'content'; leave it out.");
     }
     const { from } = query;
-    // Drawn anew for each page: what was forgotten or happened meanwhile counts.
+    // Drawn again for each page, so that later events and forgetting count.
     const { spans, open } = await traceOf(backend.ports, workflow, { content: query.content });
     const all = [...spans, ...open];
     const next_from = from + TRACE_PAGE_COUNT < all.length ? from + TRACE_PAGE_COUNT : null;

@@ -1,4 +1,4 @@
-/** Owns the routes that start workflows, find them, and tell how one stands. */
+/** Owns the routes that start workflows, find them, and return the state of one. */
 
 import { canonicalJson, decodePayload, SECRET_MASK } from '@tidemark/codec';
 import {
@@ -114,7 +114,10 @@ export const startWorkflow = route({
   },
 });
 
-/** Priorities are strict over all tenants: who is one of them can't choose to be served before the others. Throws `AccessError` (`right-missing`). */
+/**
+ * Priorities are strict over all tenants, so a caller of one tenant can't choose to be served before the others. Throws `AccessError`
+ * (`right-missing`).
+ */
 function checkPriority({ tenant }: Principal, definition: Definition, input: unknown, asked: number): void {
   if (tenant === null) return;
   const given = definition.parseInput(input, () => SECRET_MASK);
@@ -144,11 +147,11 @@ export const listWorkflows = route({
   query: listQuery,
   answers: { 200: z.object({ workflows: z.array(workflowSchema), next_cursor: nextCursorSchema }) },
   async handle({ query, principal, backend }) {
-    // The system's own are nobody's to see, also by name.
+    // Nobody may see the system's own, also by name.
     if (isSystemDefinition(query.definition ?? '')) return ok({ workflows: [], next_cursor: null });
     const { limit, cursor, tag } = query;
     const tags = tag === undefined ? undefined : [tag].flat();
-    // One more than is told says whether there is another page.
+    // One more row shows whether there is another page.
     const rows = await backend.reads.search({
       ...searchOf({ ...query, tags }, principal),
       after: cursor === undefined ? undefined : placeOf(cursor),
@@ -177,7 +180,7 @@ export const listChildren = route({
     const after = cursor === undefined ? undefined : childOf(cursor);
     const rows = await backend.reads.children({ parent, after, limit: limit + 1 });
     const { page, next_cursor } = pageIn(rows, limit, ({ workflow }) => cursorOfChild(workflow));
-    // An id of that form may be older than children are, and another's.
+    // An id of that form may be older than child workflows are, and not a child's.
     const children = page.filter((row) => row.tenant === tenant).map((row) => workflowJson(row, backend.isIdle));
     return ok({ children, next_cursor });
   },
@@ -216,7 +219,7 @@ async function viewOf(backend: Backend, row: WorkflowSummary, seesContent: boole
     ...workflowJson(row, backend.isIdle),
     pinned: row.pinned,
     forgotten: await isHistoryForgotten(reads, workflow),
-    // What may not be shown isn't read either.
+    // Does not read what may not be shown.
     ...(seesContent && { input: (await inputOf(reads, workflow)) ?? null, belief: await beliefOf(reads, row) }),
     ...endingJson(row),
     question: status === 'parked' ? await questionOf(reads, workflow) : null,
@@ -290,7 +293,7 @@ export const getResult = route({
   async handle({ params, query, principal, backend, signal }) {
     const { workflow } = await backend.find(principal, params.workflow);
     const enough = AbortSignal.any([signal, AbortSignal.timeout(query.wait_ms)]);
-    // Only that it has ended is waited for here; how it ended is read from its row.
+    // Only waits for the end; its row has the outcome.
     if (query.wait_ms > 0)
       await backend.client
         .run(workflow)

@@ -5,7 +5,7 @@ import { TAG_MAX_CHARS, WORKFLOW_ID_MAX_CHARS } from '@tidemark/runtime';
 import { z } from 'zod';
 import { PAGE_DEFAULT_COUNT, PAGE_MAX_COUNT } from '../limits.ts';
 
-/** Written so that readers of the document in other languages understand it. */
+/** The pattern is written so that readers of the document in other languages understand it. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is refused.
 const NO_CONTROLS = /^[^\u0000-\u001f\u007f-\u009f]*$/;
 const wellFormed = (maxChars: number) =>
@@ -19,7 +19,7 @@ const wellFormed = (maxChars: number) =>
 /** A name that people give: of a session, a user, a signal, a tag. */
 export const nameSchema = wellFormed(200);
 export const tagSchema = wellFormed(TAG_MAX_CHARS);
-/** `{sequence that created it}.{index}`, of which rows hold no more than so many digits. */
+/** `{sequence that created it}.{index}`; rows hold no more than so many digits. */
 export const taskIdSchema = z.string().regex(/^\d{1,9}\.\d{1,6}$/, 'is no id of a task, such as 3.0');
 const inWords = (maxChars: number) =>
   z
@@ -28,16 +28,16 @@ const inWords = (maxChars: number) =>
     .max(maxChars)
     .refine((text) => text.trim() !== '', 'say it in words');
 
-/** What people say of what they do. */
+/** A person's note on an action. */
 export const textSchema = inWords(2_000);
-/** What somebody is told, to go on. */
+/** A note for the next holder of the session. */
 export const longTextSchema = inWords(20_000);
 
 /** Any JSON. */
 export const jsonSchema = z.unknown().meta({ description: 'Any JSON value.' }) as unknown as z.ZodType<Json, Json>;
-/** What a caller gives, whatever it is: checked by the definition. */
+/** Any value from the caller; the definition checks it. */
 export const givenJson = z.unknown().meta({ description: 'Any JSON value.' });
-/** What a run is started with. */
+/** Input of a run. */
 export const inputSchema = z.unknown().default({}).meta({ description: 'Any JSON value; by default `{}`.' });
 
 export const timeSchema = z.string().meta({ format: 'date-time', description: 'ISO 8601, UTC.' });
@@ -78,7 +78,7 @@ export const flagSchema = z
   .default('false')
   .transform((text) => text === 'true');
 
-/** Known by its name to whoever serves the route: `sightAsked`. */
+/** The server knows this parameter by its name: `sightAsked`. */
 export const contentAskedSchema = z
   .enum(['true', 'false'])
   .default('true')

@@ -1,4 +1,4 @@
-/** Owns how it is told what somebody needs to go on with a session. */
+/** Owns the answer with what is needed to continue a session. */
 
 import { sessionSummarySchema } from '@tidemark/memory';
 import { z } from 'zod';
@@ -77,7 +77,7 @@ export const sessionSchema = z
     session: z.string(),
     tenant: z.string(),
     user: z.string().nullable(),
-    is_live: z.boolean().meta({ description: '`workflow` goes on; false: all have ended, or there was none yet.' }),
+    is_live: z.boolean().meta({ description: '`workflow` is running; false: all have ended, or there was none yet.' }),
     workflow: content(workflowSchema.nullable()),
     earlier: z
       .array(z.object({ workflow: z.string(), definition: z.string(), status: z.string(), opened_at: timeSchema }))

@@ -15,7 +15,7 @@ export const activitySchema = z
 
 export const forkSchema = z
   .object({ workflow: z.string(), sequence_number: z.int(), effects: z.enum(['replay', 'live']) })
-  .meta({ id: 'Fork', description: 'The checkpoint of another workflow that this one goes on from.' });
+  .meta({ id: 'Fork', description: 'The checkpoint of another workflow from which this one started.' });
 
 export const workflowSchema = z
   .object({
@@ -27,12 +27,9 @@ export const workflowSchema = z
     user: z.string().nullable(),
     tags: z.array(z.string()).readonly(),
     fork: forkSchema.optional(),
-    continues: z
-      .string()
-      .optional()
-      .meta({ description: 'The workflow that this one goes on for, with a fresh history.' }),
+    continues: z.string().optional().meta({ description: 'The workflow that this one continues, as a new run.' }),
     continued_as: z.string().optional().meta({
-      description: 'The workflow that goes on for this one, which is `completed` for the reason `continued`.',
+      description: 'The workflow that continues this one, which is `completed` for the reason `continued`.',
     }),
     status: statusSchema,
     activity: activitySchema,
@@ -228,7 +225,7 @@ export const endingSchema = {
 export const workflowViewSchema = workflowSchema
   .extend({
     pinned: z.boolean(),
-    forgotten: z.boolean().meta({ description: 'What it held is gone for good: its key was destroyed.' }),
+    forgotten: z.boolean().meta({ description: 'Its content is permanently gone: its key was destroyed.' }),
     input: content(jsonSchema),
     belief: content(jsonSchema),
     ...endingSchema,

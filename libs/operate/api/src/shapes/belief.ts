@@ -1,4 +1,4 @@
-/** Owns belief as it is now, from the rows: the newest snapshot and the deltas after it. */
+/** Owns computing the current belief from the rows: the newest snapshot and the deltas after it. */
 
 import { decodePayload } from '@tidemark/codec';
 import { applyDelta, type Delta, type Json, type Sequence, sequence } from '@tidemark/core';
@@ -35,20 +35,20 @@ export async function beliefOf(reads: Reads, row: WorkflowSummary): Promise<Json
 }
 
 function believe(before: Json, at: Sequence, payload: string): Json {
-  // What was forgotten has none.
+  // A forgotten workflow has none.
   if (at === 0) return decodePayload('WorkflowOpened', payload).belief ?? null;
   const { snapshot, delta } = decodePayload('CheckpointCommitted', payload);
   if (snapshot !== undefined) return snapshot;
   return delta === undefined ? before : applyDelta(before, delta as Delta);
 }
 
-/** Whether what the workflow held is gone for good: its key was destroyed. */
+/** Whether the workflow's content is permanently gone: its key was destroyed. */
 export async function isHistoryForgotten(reads: Reads, workflow: WorkflowSummary['workflow']): Promise<boolean> {
   const [opening] = await reads.checkpoints(workflow, { from: sequence(0), limit: 1 });
   return opening?.sequence === 0 && isForgotten(opening);
 }
 
-/** What the workflow was started with; undefined while the rows don't know it. */
+/** The workflow's input; undefined while the rows don't know it. */
 export async function inputOf(reads: Reads, workflow: WorkflowSummary['workflow']): Promise<Json | undefined> {
   const [opening] = await reads.checkpoints(workflow, { from: sequence(0), limit: 1 });
   return opening === undefined ? undefined : (decodePayload('WorkflowOpened', opening.payload).input ?? null);

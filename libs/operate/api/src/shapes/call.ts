@@ -1,4 +1,4 @@
-/** Owns how a past model call is told by every door: what it saw, rebuilt, and what was kept and trimmed. Pure. */
+/** Owns how every entry point shows a past model call: what it saw, rebuilt, and what was kept and trimmed. Pure. */
 
 import type { RebuiltCall } from '@tidemark/runtime';
 

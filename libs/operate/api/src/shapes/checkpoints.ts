@@ -1,4 +1,7 @@
-/** Owns checkpoints with all that is known of each beside its record: its effects, its status, and what memory held right after it. Reads rows. */
+/**
+ * Owns checkpoints with everything known of each beside its record: its effects, its status, and what memory held right after it. Reads
+ * rows.
+ */
 
 import { decodePayload, maskSecrets } from '@tidemark/codec';
 import { isoTime, type Json, type Sequence } from '@tidemark/core';
@@ -10,11 +13,11 @@ export interface CheckpointPoint {
   /** Null: it is the opening. */
   readonly checkpoint: ReturnType<typeof checkpointJson> | null;
   readonly memory_scope_snapshot: ReturnType<typeof scopesJson>;
-  /** What working memory held, with secret fields masked. */
+  /** Content of working memory, with secret fields masked. */
   readonly working_memory: { readonly [key: string]: Json };
 }
 
-/** Of rows that follow one another, as they come from `checkpoints`. A number of reads that doesn't grow with theirs. */
+/** For consecutive rows, as `checkpoints` returns them. The number of reads doesn't grow with theirs. */
 export async function checkpointPoints(
   { reads, definitions }: Pick<Backend, 'reads' | 'definitions'>,
   row: WorkflowSummary,
@@ -51,14 +54,14 @@ export async function checkpointPoints(
   });
 }
 
-/** What became of a checkpoint later. */
+/** The later fate of a checkpoint. */
 interface Became {
-  /** Null: it can't be known. */
+  /** Null: unknown. */
   readonly isCompensated: boolean | null;
   readonly supersededBy: Sequence | null;
 }
 
-/** Compensation comes last: what was corrected, and then undone, is undone. */
+/** Compensation comes last: a corrected checkpoint that was then compensated counts as compensated. */
 function statusOf({ isCompensated, supersededBy }: Became) {
   if (isCompensated === true) return 'compensated' as const;
   if (supersededBy !== null) return 'superseded' as const;
@@ -126,7 +129,7 @@ function scopesJson({ phase, memory, traceLength, ...size }: PastScope, definiti
   };
 }
 
-/** Of a workflow whose history was deleted. */
+/** For a workflow whose history was deleted. */
 export const NO_POINT: CheckpointPoint = {
   checkpoint: null,
   memory_scope_snapshot: scopesJson({ phase: '', memory: {}, gone: {}, traceLength: 0 }, undefined),

@@ -1,4 +1,4 @@
-/** Owns how the comparison of two workflows is told by every door. Pure. */
+/** Owns how every entry point shows the comparison of two workflows. Pure. */
 
 import type { ComparedPoint, ComparedWorkflow, Comparison, Totals } from '@tidemark/runtime';
 import { forkJson } from './workflow.ts';

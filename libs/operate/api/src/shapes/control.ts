@@ -1,11 +1,11 @@
 /**
- * Owns what of an event's clear part is told to whom. It is clear where it is stored, so that folds and queues can read it; two members of it
- * hold what steps say in words and what definitions make of inputs, and one the token of who accepted a call outside. Pure.
+ * Owns which parts of an event's clear part a caller may see. It is stored in clear, so that folds and queues can read it; two members hold
+ * words of steps and keys made from inputs, and one the token of a receiver that accepted a call. Pure.
  */
 
 import type { Redaction } from '../redaction.ts';
 
-/** Without words of steps and keys of limits for who may not see content, and without tokens for who may not confirm. */
+/** Leaves out words of steps and keys of limits for callers who may not see content, and tokens for callers who may not confirm. */
 export function reportedControl(control: object, redaction: Redaction): Readonly<Record<string, unknown>> {
   const { token, ...clear } = control as Readonly<Record<string, unknown>>;
   const reported = token === undefined || redaction.tokens ? (control as Readonly<Record<string, unknown>>) : clear;

@@ -10,13 +10,13 @@ export interface DefinitionCard {
   readonly starts: readonly string[] | null;
   readonly flow: Readonly<Record<string, readonly string[]>>;
   readonly warnings: readonly string[];
-  /** Operations of the effects that it lists: what they answered can be checked. */
+  /** Operations of the effects that it lists, whose responses can be checked. */
   readonly effects: readonly string[];
-  /** What may be sent to it: the JSON Schema of each signal's value, by name; null where only the runtime's part is known. */
+  /** Signals that it accepts: the JSON Schema of each value, by name; null where only the runtime's part is known. */
   readonly signals: Readonly<Record<string, Json>> | null;
 }
 
-/** What the SDK's workflows say beside what the runtime needs. */
+/** What the SDK's workflows declare beside what the runtime needs. */
 interface Declared {
   readonly starts: readonly string[];
   readonly flow: Readonly<Record<string, readonly string[]>>;

@@ -1,4 +1,4 @@
-/** Owns how a workflow has ended, or why it waits for a person; read from its rows. */
+/** Owns how a workflow has ended, or why it waits for a person, by its rows. */
 
 import { decodePayload } from '@tidemark/codec';
 import type { Json, WorkflowId } from '@tidemark/core';
@@ -7,16 +7,16 @@ import { continuedAs, isEndForgotten } from '@tidemark/runtime';
 
 export type Ending =
   | { readonly kind: 'completed'; readonly output: Json }
-  /** Its history has ended, and another workflow goes on for it. */
+  /** It continues as another run. */
   | { readonly kind: 'continued'; readonly as: WorkflowId }
   | { readonly kind: 'failed'; readonly reason: string; readonly message: string }
-  /** It has completed or failed; with what, was forgotten for good. */
+  /** It has completed or failed; the outcome was forgotten permanently. */
   | { readonly kind: 'forgotten' }
-  /** Undone; `reason` is why. */
+  /** It was compensated; `reason` is why. */
   | { readonly kind: 'compensated'; readonly reason: string }
   | { readonly kind: 'parked'; readonly reason: string };
 
-/** Undefined while it goes on. */
+/** Undefined while it runs. */
 export function endingOf(row: WorkflowSummary): Ending | undefined {
   const { status, reason, result } = row;
   const as = continuedAs(row);
@@ -36,7 +36,7 @@ export function endingOf(row: WorkflowSummary): Ending | undefined {
       return {
         kind: 'failed',
         reason: reason ?? '',
-        // Of `WorkflowFailed`, or of a `CompensationFinished` that says why the undo failed.
+        // From `WorkflowFailed`, or from a `CompensationFinished` that says why the undo failed.
         message: result === null ? '' : (decodePayload('CompensationFinished', result).error?.message ?? ''),
       };
   }

@@ -1,4 +1,4 @@
-/** Owns one look at what all workflows together are at: counts, lag, who works, what is held. Costly parts are the caller's to keep. */
+/** Owns one view of all workflows together: counts, lag, workers, paused queues. The caller caches costly parts. */
 
 import type { TenantId } from '@tidemark/core';
 import type { LeaseRow, SpentHour, StatusCount, StoreCounts } from '@tidemark/ports';
@@ -9,7 +9,7 @@ export interface FleetView {
   readonly statuses: readonly StatusCount[];
   readonly counts: StoreCounts;
   readonly isReady: boolean;
-  /** Events that rows hold; what it rises by is what was projected. */
+  /** Events that rows hold; its rise is what was projected. */
   readonly eventCount: number;
   readonly lagCount: number;
   readonly laggingPartitionCount: number;
@@ -19,14 +19,14 @@ export interface FleetView {
   readonly spentHours: readonly SpentHour[];
 }
 
-interface LookedAt {
+interface FleetSource {
   readonly ports: Pick<Ports, 'store' | 'log' | 'liveness' | 'queue' | 'clock'>;
   readonly client: Pick<Client, 'queues'>;
 }
 
-/** Null: of all tenants. `names`: definitions whose jobs are counted. Of workers a tenant sees those that hold something of its own. */
+/** Null: of all tenants. `names`: definitions whose jobs are counted. A tenant sees only workers that hold something of its own. */
 export async function fleetView(
-  { ports, client }: LookedAt,
+  { ports, client }: FleetSource,
   names: readonly string[],
   tenant: TenantId | null,
 ): Promise<FleetView> {

@@ -1,4 +1,4 @@
-/** Owns what remains to do as every door shows it: each pending task, and what it is blocked on. Pure. */
+/** Owns how every entry point shows what remains to be done: each pending task, and what it is blocked on. Pure. */
 
 import { type Blocked, blockedOn, isoTime, isUnblocked, type TaskState } from '@tidemark/core';
 import type { TaskRow } from '@tidemark/ports';
@@ -17,7 +17,7 @@ export const pendingState = (state: TaskState): PendingTask => ({
   ready: isUnblocked(state),
 });
 
-/** `stands`: the workflow is being undone or has ended, so its tasks stand still. */
+/** `stands`: the workflow is being compensated or has ended, so its tasks don't run. */
 export const taskJson = ({ state, blocked, ready }: PendingTask, stands = false) => ({
   task: state.id,
   step: state.step,

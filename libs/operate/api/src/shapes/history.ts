@@ -1,4 +1,4 @@
-/** Owns checkpoints, effects and other events as every door shows them, with the names of the checkpoint model. Pure. */
+/** Owns how every entry point shows checkpoints, effects and other events, with the names of the checkpoint model. Pure. */
 
 import { decodePayload } from '@tidemark/codec';
 import { isoTime, type Json } from '@tidemark/core';

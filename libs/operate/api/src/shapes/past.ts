@@ -1,4 +1,4 @@
-/** Owns a workflow as it stood right after one of its checkpoints, as every door tells it. Reads its history. */
+/** Owns how every entry point shows a workflow right after one of its checkpoints. Reads its history. */
 
 import { maskSecrets, maskSecretsIn } from '@tidemark/codec';
 import { isoTime, type Json, type Sequence, type TaskState, type WorkflowId } from '@tidemark/core';
@@ -20,7 +20,7 @@ export interface PastView {
   readonly lastAction: string;
   /** Sequence 0 is the opening. */
   readonly checkpoint: CheckpointRow;
-  /** What model calls saw; of a fork, counted on through what it shares. */
+  /** What model calls saw; a fork's calls are counted on through the shared history. */
   readonly fragments: readonly FragmentWithText[];
 }
 

@@ -1,4 +1,4 @@
-/** Owns what a parked workflow asks a person, or which record it stands at, and what it may be answered with. Reads rows. */
+/** Owns the question of a parked workflow, or the record it stands at, and the possible answers. Reads rows. */
 
 import { type Json, type StreamState, streamFromJson, type WorkflowId } from '@tidemark/core';
 import type { ProjectionStore } from '@tidemark/ports';
@@ -16,13 +16,13 @@ export interface QuestionReported {
 
 type Reads = Pick<ProjectionStore, 'loadStreams' | 'events'>;
 
-/** Null: it asks nothing. */
+/** Null: there is no question. */
 export async function questionOf(reads: Reads, workflow: WorkflowId): Promise<QuestionReported | null> {
   const [snapshot] = await reads.loadStreams([workflow]);
   return snapshot === undefined ? null : questionIn(reads, streamFromJson(snapshot.state, snapshot.tasks));
 }
 
-/** Null: it asks nothing. Reads the one event that asks. */
+/** Null: there is no question. Reads the one event that asks. */
 export async function questionIn(reads: Pick<Reads, 'events'>, state: StreamState): Promise<QuestionReported | null> {
   const { question, unreadable, workflow } = state;
   if (unreadable?.problem !== undefined) return judgementOf(unreadable.problem, unreadable);
@@ -39,7 +39,7 @@ export async function questionIn(reads: Pick<Reads, 'events'>, state: StreamStat
   };
 }
 
-/** What a workflow asks that stands at a record that can't be read: no resolution answers it, the record is judged. */
+/** The question of a workflow that stands at an unreadable record: no resolution answers it, the record is judged. */
 const judgementOf = (
   problem: string,
   { offset, type }: { readonly offset: number; readonly type: string },

@@ -1,4 +1,4 @@
-/** Owns how a schedule is told. */
+/** Owns how a schedule is shown. */
 
 import { isoTime } from '@tidemark/core';
 import type { ScheduleState } from '@tidemark/runtime';

@@ -1,35 +1,35 @@
-/** Owns one workflow as every door shows it: what it is up to, and names and units of the JSON. Pure. */
+/** Owns how every entry point shows one workflow: its state, and names and units of the JSON. Pure. */
 
 import { type Fork, isoTime, type StreamStatus } from '@tidemark/core';
 import type { WorkflowListing } from '@tidemark/ports';
 import { continuedAs, continuesFrom } from '@tidemark/runtime';
 
 /**
- * What a workflow is up to. An open one is `running` (a worker holds it), `ready` (waits for a worker) or `waiting` (no
- * task can run yet); a parked one waits for a person, and one that is compensating for what undoes it.
+ * State of a workflow. An open one is `running` (a worker holds it), `ready` (waits for a worker) or `waiting` (no task can run yet); a
+ * parked one waits for a person, and a compensating one for its undo.
  */
 export type Activity = 'running' | 'ready' | 'waiting' | Exclude<StreamStatus, 'open'>;
 
-/** `idle`: nobody runs anything where its rows are, so a lease in them is a dead process's. */
+/** `idle`: no process runs workflows where its rows are, so a lease in them is a dead process's. */
 export function activityOf({ status, holder, runnable }: WorkflowListing, idle: boolean): Activity {
   if (status !== 'open') return status;
   if (holder !== null) return idle ? 'ready' : 'running';
   return runnable ? 'ready' : 'waiting';
 }
 
-/** The base of a fork; nothing where it began by itself. */
+/** The base of a fork; nothing for a workflow without one. */
 export const forkJson = (fork: Fork | undefined) =>
   fork === undefined
     ? {}
     : { fork: { workflow: fork.workflow, sequence_number: fork.sequence, effects: fork.effects } };
 
-/** Where its history goes on, and whose it goes on from; nothing for most. */
+/** The run that continues it, and the run that it continues; nothing for most. */
 function chainJson(row: WorkflowListing) {
   const [before, after] = [continuesFrom(row.workflow), continuedAs(row)];
   return { ...(before !== undefined && { continues: before }), ...(after !== undefined && { continued_as: after }) };
 }
 
-/** One workflow in JSON. Times are ISO 8601, sizes and costs say their unit. */
+/** One workflow in JSON. Times are ISO 8601; names of sizes and costs have their unit. */
 export const workflowJson = (row: WorkflowListing, idle: boolean) => ({
   workflow: row.workflow,
   tenant: row.tenant,

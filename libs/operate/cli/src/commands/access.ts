@@ -123,7 +123,7 @@ export async function revokeKey(session: Session, id: string, options: ByWhyOpti
   return EXIT.ok;
 }
 
-/** Whoever pastes a whole key shows its secret: it goes nowhere. Throws `InvalidError` (`key-unknown`). */
+/** A pasted whole key would show its secret, so it is sent nowhere. Throws `InvalidError` (`key-unknown`). */
 function bareId(id: string): string {
   if (!id.startsWith('tmk_')) return id.replace(/^key:/, '');
   throw new InvalidError(

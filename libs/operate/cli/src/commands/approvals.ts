@@ -1,9 +1,9 @@
-/** Owns `tidemark approvals`, and the answers of `approve --task` and `reject --task`: what people are asked by tasks that wait for them. */
+/** Owns `tidemark approvals`, and the answers of `approve --task` and `reject --task`: the questions of tasks that wait for people. */
 
 import type { Answer, Input } from '@tidemark/client';
 import { DEFAULT_TENANT, type Json } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
-import { goesOnWith } from '../place/next-holder.ts';
+import { continuesWith } from '../place/next-holder.ts';
 import { firstOf } from '../place/pages.ts';
 import { atPlace, type Place, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
@@ -76,7 +76,7 @@ export async function answerApproval(
   terminal.answer(done);
   const what = body.approved ? 'approved' : 'rejected';
   const said = done.changed
-    ? `task ${printable(task)} is ${what}. ${goesOnWith(place)}`
+    ? `task ${printable(task)} is ${what}. ${continuesWith(place)}`
     : `task ${printable(task)} was ${what} so before. Nothing changed.`;
   terminal.line(`${printable(done.workflow)}: ${said}`);
 }

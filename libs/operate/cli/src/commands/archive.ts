@@ -28,9 +28,9 @@ export interface VerifyOptions extends ArchiveOptions {
 }
 
 interface CompactAnswer extends PassReport {
-  /** What became of large payloads that nothing names. */
+  /** Outcome for large payloads that nothing names. */
   readonly sweep: SweepReport;
-  /** What went wrong in single partitions. */
+  /** Failures of single partitions. */
   readonly failures: readonly { readonly where: string; readonly code: string; readonly message: string }[];
 }
 
@@ -54,7 +54,7 @@ export async function compact(session: Session, options: CompactOptions): Promis
   return answer.failedCount > 0 ? EXIT.failed : EXIT.ok;
 }
 
-/** One pass, now. */
+/** Runs one pass now. */
 async function pass(host: Host, { olderThan: hotMs, mbPerS }: CompactOptions): Promise<CompactAnswer> {
   const failures: { where: string; code: string; message: string }[] = [];
   const compactor = host.compactor({
@@ -80,7 +80,7 @@ const saved = ({ bytes: kept, rawBytes }: { readonly bytes: number; readonly raw
 const change = (of: { readonly bytes: number; readonly rawBytes: number }): string =>
   of.bytes > of.rawBytes ? 'larger, as small segments are' : `${saved(of)} smaller`;
 
-/** What became of segments by age; empty: nothing. */
+/** Lists segments by the outcome of their age; empty: nothing happened. */
 function retained({ deletedCount, cooledCount, heldCount, unendedCount }: CompactAnswer): string {
   const parts = [
     deletedCount > 0 && `deleted ${counted(deletedCount, 'segment')} for good`,

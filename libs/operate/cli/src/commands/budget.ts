@@ -4,7 +4,7 @@ import type { Answer } from '@tidemark/client';
 import { DEFAULT_TENANT, InvalidError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
 import type { BudgetPeriod } from '@tidemark/runtime';
-import { goesOnWith } from '../place/next-holder.ts';
+import { continuesWith } from '../place/next-holder.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { cost, counted } from '../text/units.ts';
@@ -35,7 +35,7 @@ type Own = Answer<'GET /v1/workflows/{workflow}/budget'>;
 export async function budgetShow(session: Session, id: string | undefined, options: BudgetOptions): Promise<number> {
   const found = await atPlace(session, { ...options, how: 'read' }, async ({ client }) => {
     const own = id === undefined ? null : await client.ask(OWN, { params: { workflow: id } });
-    // What a workflow may spend is what its tenant and its user may.
+    // A workflow's limits include those of its tenant and its user.
     const tenant = own?.tenant ?? options.tenant;
     const user = options.user ?? own?.user ?? undefined;
     const query = { ...(tenant !== undefined && { tenant }), ...(user !== undefined && { user }) };
@@ -130,12 +130,12 @@ export async function budgetRaise(session: Session, workflow: string, options: R
     const { terminal } = session;
     terminal.answer(done);
     const parts = amounts(tokens, cost_micros).join(' and ');
-    terminal.line(`${printable(done.workflow)} may spend ${parts} more. ${goesOnWith(place)}`);
+    terminal.line(`${printable(done.workflow)} may spend ${parts} more. ${continuesWith(place)}`);
     return EXIT.ok;
   });
 }
 
-/** Throws `InvalidError` (`usd-invalid`). Exact: no binary fraction is made of what was typed. */
+/** Throws `InvalidError` (`usd-invalid`). Exact: the typed digits never become a binary fraction. */
 export function microsOf(usd: string): number {
   const [, dollars, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(usd) ?? [];
   if (dollars !== undefined) return Number(dollars) * 1_000_000 + Number(fraction.padEnd(6, '0'));

@@ -62,8 +62,8 @@ export function bundleDiff(session: Session, workflow: string, options: BundleDi
 }
 
 async function callAt(client: Client, workflow: string, sequence: number, number = 1): Promise<SeenCall> {
-  const asked = { params: { workflow, sequence }, query: { from: number, limit: 1 } };
-  const { calls } = await client.ask('GET /v1/workflows/{workflow}/at/{sequence}/calls', asked);
+  const request = { params: { workflow, sequence }, query: { from: number, limit: 1 } };
+  const { calls } = await client.ask('GET /v1/workflows/{workflow}/at/{sequence}/calls', request);
   if (calls[0] !== undefined) return calls[0] as SeenCall;
   throw new InvalidError(
     'call-unknown',

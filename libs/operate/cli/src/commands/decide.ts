@@ -1,6 +1,6 @@
 /**
- * Owns `tidemark approve`, `reject`, `confirm` and `signal`: what a person says to a workflow that waits for one, with who and why, and
- * whether it counts. Must not decide whether an answer fits: the client and the fold do.
+ * Owns `tidemark approve`, `reject`, `confirm` and `signal`: a person's message to a workflow that waits for it, with its author and
+ * reason, and whether it counts. Must not decide whether an answer fits: the client and the fold do.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -8,7 +8,7 @@ import { InvalidError, type Json, type Resolution } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { readDefinitions } from '../definitions.ts';
 import { readJson } from '../input.ts';
-import { goesOnWith } from '../place/next-holder.ts';
+import { continuesWith } from '../place/next-holder.ts';
 import { type AtPlaceOptions, atPlace, type Place, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { printable } from '../text/width.ts';
@@ -19,7 +19,7 @@ interface ModulePlace extends PlaceOptions {
 }
 
 export interface RejectOptions extends ModulePlace {
-  /** The approval that a task waits for is answered, not a question. */
+  /** Answers the approval of a waiting task instead of a question. */
   readonly task?: string | undefined;
   readonly by?: string | undefined;
   readonly why: string;
@@ -50,7 +50,7 @@ export async function approve(session: Session, id: string, options: ApproveOpti
   }
   if (task !== undefined) return approveTask(session, id, task, options, await readJson('--value', value!, session));
   const given = response === undefined ? undefined : await readJson('--response', response, session);
-  // Whoever gives a response says that it happened.
+  // A response implies that the call happened.
   return answer(session, id, options, as ?? (given === undefined ? 'retry' : 'done'), given);
 }
 
@@ -102,7 +102,7 @@ export async function confirm(session: Session, id: string, token: string, optio
     const done = await place.client.run(id).confirm(token, said);
     const outcome = 'error' in said ? 'failed' : 'done';
     session.terminal.answer(done);
-    session.terminal.line(`${printable(done.workflow)}: '${printable(token)}' is ${outcome}. ${goesOnWith(place)}`);
+    session.terminal.line(`${printable(done.workflow)}: '${printable(token)}' is ${outcome}. ${continuesWith(place)}`);
     warnUnchecked(session, done.unchecked);
   });
   return EXIT.ok;
@@ -115,7 +115,7 @@ export async function signal(session: Session, id: string, name: string, options
   await asking(session, options, async (place) => {
     const { workflow } = await place.client.run(id).signal(name, value, { key });
     session.terminal.answer({ workflow, signal: name, key });
-    session.terminal.line(`${printable(workflow)}: it has the signal '${printable(name)}'. ${goesOnWith(place)}`);
+    session.terminal.line(`${printable(workflow)}: it has the signal '${printable(name)}'. ${continuesWith(place)}`);
   });
   return EXIT.ok;
 }
@@ -131,7 +131,7 @@ async function confirmationOf(session: Session, { response, failed }: ConfirmOpt
   return { response: await readJson('--response', response!, session) };
 }
 
-/** A response that doesn't fit is found out when the workflow reads it, which then fails for good. */
+/** The workflow itself checks a response that it reads, and fails permanently where it doesn't fit. */
 function warnUnchecked({ terminal }: Session, operation: string | null): void {
   if (operation === null) return;
   terminal.warn(
@@ -139,7 +139,7 @@ function warnUnchecked({ terminal }: Session, operation: string | null): void {
   );
 }
 
-/** Modules are what a folder that nobody holds is asked with. */
+/** Only a folder that nobody holds needs the modules. */
 function asking(
   session: Session,
   { workflows = [], ...where }: ModulePlace & Pick<AtPlaceOptions, 'by'>,
@@ -150,7 +150,7 @@ function asking(
 }
 
 function nextWords(resolution: Resolution, place: Place): string {
-  const who = goesOnWith(place);
+  const who = continuesWith(place);
   if (resolution === 'fail') return who.replace('It goes on', 'It is ended');
   return resolution === 'compensate' ? who.replace('It goes on', 'It is compensated') : who;
 }

@@ -1,6 +1,6 @@
 /**
- * Owns `tidemark dev`: coordinator, worker and compactor in one process on a folder, live lines of what happens, and the socket through
- * which other commands on the folder are answered meanwhile.
+ * Owns `tidemark dev`: coordinator, worker and compactor in one process on a folder, live lines of what happens, and the socket that
+ * answers other commands on the folder meanwhile.
  */
 
 import type { Listening } from '@tidemark/api';
@@ -28,14 +28,14 @@ export interface DevOptions {
   readonly concurrency: number;
   /** Where traces are exported to. */
   readonly otlp?: string | undefined;
-  /** Of the HTTP API; absent: the usual one, or any where that is taken. */
+  /** Port of the HTTP API; absent: the default one, or any where that is taken. */
   readonly port?: number | undefined;
 }
 
 export async function dev(session: Session, options: DevOptions): Promise<number> {
   const { terminal, env, cwd } = session;
   const definitions = await readDefinitions(options.workflows ?? [], cwd);
-  // Always a folder, also where the environment names a cluster: its services do this there.
+  // Always a folder, also where the environment names a cluster: there its services do this.
   const target = folderTarget(options.state ?? DEFAULT_FOLDER, session);
   if (env.TIDEMARK_KAFKA_BROKERS !== undefined && options.state === undefined) {
     terminal.note(`TIDEMARK_KAFKA_BROKERS is set, but dev keeps its state in a folder; the cluster is left alone.`);
@@ -51,7 +51,7 @@ export async function dev(session: Session, options: DevOptions): Promise<number
     await held.serve('dev', onError);
     const api = await serveApi(held, options.port, onError);
     held.closeFirst(api);
-    // As everybody else: what happens is told over the folder's socket.
+    // It follows events over the folder's socket, as other commands do.
     const { client } = await ownPlace(target, name);
     const follower = new FleetFollower();
     const open = (await follower.baseline(client)).filter(({ status }) => status === 'open');
@@ -79,7 +79,7 @@ export async function dev(session: Session, options: DevOptions): Promise<number
     await held.startWorker(options.concurrency, {
       onError,
       onDelta: (reported) => hear(reported, session),
-      // The first claim of a workflow that was there before is a resumption; what is only claimed again is no news.
+      // The first claim of an existing workflow is a resumption; a repeated claim is no news.
       onResume({ workflow, sequence: sequence_number }) {
         const definition = unfinished.get(workflow);
         unfinished.delete(workflow);
@@ -110,7 +110,7 @@ async function serveApi(
   port: number | undefined,
   onError: (where: string, error: unknown) => void,
 ): Promise<Listening> {
-  // Other commands are not to load a web server.
+  // Other commands must not load a web server.
   const { builtConsole, DEFAULT_PORT, LOOPBACK_HOSTS, listenApi, localAuthenticator } = await import('@tidemark/api');
   return listenApi({
     place: host,
@@ -128,7 +128,7 @@ async function serveApi(
 function devReporter(session: Session): (where: string, error: unknown) => void {
   const report = outlivedReporter(session.terminal);
   return (where, error) => {
-    // The line of the workflow itself tells it.
+    // The workflow's own line reports it.
     if (error instanceof FencedError && error.code === 'parked') return;
     const message = messageOf(error);
     session.terminal.record({ type: 'warning', where, message });
@@ -162,9 +162,9 @@ function readyWords(
   return words.join('\n');
 }
 
-/** What was left to a person before says so again. */
+/** Repeats questions that still wait for a person. */
 const waitingWords = ({ workflow, reason }: Workflow, state: string | undefined): string =>
-  `  waits   ${printable(workflow)} for a person (${printable(reason ?? '')}): ${printable(showCommand(workflow, { state }))} tells how to answer`;
+  `  waits   ${printable(workflow)} for a person (${printable(reason ?? '')}): ${printable(showCommand(workflow, { state }))} says how to answer`;
 
 function inUse(target: Folder, holder: { readonly pid: number; readonly command: string } | null): ConfigError {
   const who = holder === null ? 'another process' : `process ${holder.pid} (tidemark ${holder.command})`;

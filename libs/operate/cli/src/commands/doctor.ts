@@ -1,4 +1,4 @@
-/** Owns `tidemark admin doctor`: one line for each check, and what to do where something is not well. */
+/** Owns `tidemark admin doctor`: one line for each check, with a remedy where something is wrong. */
 
 import { hasClusterConfig } from '@tidemark/host';
 import { EXIT } from '@tidemark/host/exit-codes';
@@ -17,9 +17,9 @@ import { counted } from '../text/units.ts';
 import { padEnd, printable, widthOf } from '../text/width.ts';
 
 export interface DoctorOptions extends AdminOptions {
-  /** Rows are held against the log. */
+  /** Compares rows with the log. */
   readonly rows?: boolean | undefined;
-  /** Modules whose definitions are looked at. */
+  /** Modules whose definitions are checked. */
   readonly workflows?: readonly string[] | undefined;
 }
 
@@ -28,7 +28,7 @@ const COLOURS: Readonly<Record<Finding['level'], Colour>> = { ok: 'green', warn:
 export async function doctor(session: Session, options: DoctorOptions): Promise<number> {
   const { terminal, env } = session;
   const isCluster = options.state === undefined && hasClusterConfig(env);
-  // The settings of a cluster are a check of their own, so they are not read here.
+  // A check of its own reads the settings of a cluster, so they are not read here.
   const folder = isCluster ? undefined : (adminTarget(options, session) as Folder);
   const { findings: advice, locate } = await checkDefinitions(options.workflows ?? [], session.cwd);
   const found = folder === undefined ? checkCluster(session, locate) : checkEmbedded(session, folder, locate);

@@ -1,6 +1,6 @@
 /**
- * Owns `tidemark files export`, `mirror` and `import`: a run as plain files, wherever it is. A mirror holds a state folder for single looks
- * alone, so that whoever wants to run workflows there can.
+ * Owns `tidemark files export`, `mirror` and `import`: a run as plain files, wherever it is. A mirror holds a state folder only during a
+ * pass, so that others can run workflows there.
  */
 
 import path from 'node:path';
@@ -51,12 +51,12 @@ export interface ImportOptions extends PlaceOptions {
   readonly id?: string | undefined;
   readonly tenant?: string | undefined;
   readonly input?: string | undefined;
-  /** Further folders that outputs may lie in. */
+  /** Further folders in which outputs may lie. */
   readonly outputs?: readonly string[] | undefined;
   readonly workflows?: readonly string[] | undefined;
 }
 
-/** Records are read page by page no further than this. */
+/** Records that are read, page by page, at most. */
 const RECORDS_MAX_COUNT = 1_000;
 
 export function filesExport(session: Session, folder: string, options: ShownOptions): Promise<number> {
@@ -97,7 +97,7 @@ interface Mirroring {
   readonly signal: AbortSignal;
 }
 
-/** Through whoever holds the state, as long as it does; while nobody does, one look and then a wait for somebody. */
+/** Uses the process that holds the state, as long as one does; otherwise runs one pass and then waits for one. */
 async function mirrorOnce(mirroring: Mirroring, definitions: ReturnType<typeof modulesOf>): Promise<void> {
   const { session, target, folder, asked, signal } = mirroring;
   const place = await lastingPlace(session, target);
@@ -126,7 +126,7 @@ async function mirrorThrough({ session, folder, asked, signal }: Mirroring, plac
   try {
     mirror = await mirrorFiles({
       ...(await viewOptions(session, client, folder, asked)),
-      // Hints: the mirror's own period makes up for those that are lost.
+      // These are hints: the mirror's own period makes up for lost ones.
       subscribe: async (listener) => {
         void hints(client, listener, { signal: ending.signal, onLost: () => kind === 'folder' && goes() });
         return () => ending.abort();
@@ -135,7 +135,7 @@ async function mirrorThrough({ session, folder, asked, signal }: Mirroring, plac
     await Promise.race([gone, mirror.ended]);
     await mirror.close();
   } catch (error) {
-    // The last look finds nobody to ask: the next round looks itself.
+    // The last pass finds no holder: the next round opens the state itself.
     const isGone = kind === 'folder' && error instanceof TidemarkApiError && error.status === 0;
     if (!isGone) throw error;
   } finally {
@@ -148,7 +148,7 @@ async function hints(client: Client, listener: () => void, how: Parameters<Clien
   try {
     for await (const _ of client.changes(how)) listener();
   } catch {
-    // Whoever may not follow still looks from time to time.
+    // A caller that may not follow still polls.
   }
 }
 
@@ -226,7 +226,7 @@ async function viewOptions(session: Session, client: Client, folder: string, ask
   };
 }
 
-/** Whose run it is, and of which definition. */
+/** The run's tenant and definition. */
 async function namedBy(client: Client, asked: Asked): Promise<Extract<Shown, { readonly definition: string }>> {
   if ('run' in asked) return client.run(asked.run).get({ content: false });
   const { tenant } = await client.ask('GET /v1/me', {});
@@ -243,7 +243,7 @@ const wayBack = (client: Client, tenant: string | undefined): WayBack => ({
     ),
 });
 
-/** What came back is news, all else a warning. */
+/** Something taken over is news, all else a warning. */
 const reporter =
   ({ terminal }: Session) =>
   ({ kind, message }: FilesReport): void => {

@@ -1,4 +1,4 @@
-/** Owns `tidemark admin access create-key`: the key by which the first one is let in. */
+/** Owns `tidemark admin access create-key`: the key that lets the first caller in. */
 
 import { DEFAULT_TENANT, tenantId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';

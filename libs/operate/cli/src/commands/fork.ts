@@ -1,4 +1,4 @@
-/** Owns `tidemark fork` and `tidemark compare`: a workflow that goes on from a checkpoint of another, and what became of the two. */
+/** Owns `tidemark fork` and `tidemark compare`: a workflow that starts from a checkpoint of another, and the comparison of the two. */
 
 import type { Answer } from '@tidemark/client';
 import type { Fork, Json } from '@tidemark/core';
@@ -39,7 +39,7 @@ export async function fork(session: Session, workflow: string, options: ForkComm
   const definitions = async () => (named.length === 0 ? [] : readDefinitions(named, cwd));
   return atPlace(session, { ...options, how: 'read', definitions }, async (place) => {
     const forked = await place.client.ask(FORK, { params: { workflow }, body }, { isRepeatable: id !== undefined });
-    // So that a command after this one sees it; nobody needs to know when that takes longer.
+    // A later command should see it; a longer wait is not worth a message.
     await place.client
       .run(forked.workflow)
       .get({ content: false })
@@ -57,7 +57,7 @@ function readBelief(given: string, session: Session): Promise<Json> {
   return readJson('--with', isJson ? given : `@${given}`, session);
 }
 
-/** What it is, what begins anew in it, and how it goes on. */
+/** Says what it is, what starts anew in it, and how to follow it. */
 function* notesOn(forked: Forked, place: Place, options: ForkCommandOptions): Iterable<string> {
   const { workflows = [] } = options;
   const { workflow, created, base, definition, begun } = forked;

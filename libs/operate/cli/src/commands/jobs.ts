@@ -1,4 +1,4 @@
-/** Owns `tidemark jobs`: one thing done to many workflows, counted beforehand, begun, watched and cancelled. */
+/** Owns `tidemark jobs`: one action on many workflows, counted beforehand, started, watched and cancelled. */
 
 import { type Answer, type Client, TidemarkApiError } from '@tidemark/client';
 import { InvalidError, isClosed, type Json, type StreamStatus } from '@tidemark/core';
@@ -7,7 +7,7 @@ import { type BulkAct, checkMeant } from '@tidemark/runtime/names';
 import { patiently } from '../follow/follower.ts';
 import { readJson } from '../input.ts';
 import { JOB_POLL_MS, RETRY_PAUSE_MS, UNKNOWN_GRACE_MS } from '../limits.ts';
-import { goesOnWith } from '../place/next-holder.ts';
+import { continuesWith } from '../place/next-holder.ts';
 import { firstOf } from '../place/pages.ts';
 import { atPlace, type PlaceOptions } from '../place/place.ts';
 import { type FilterOptions, queryOf } from '../program/filter-options.ts';
@@ -57,7 +57,7 @@ export async function startJob(session: Session, act: BulkAct, options: StartJob
     const done = await place.client.ask('POST /v1/jobs', { body }, { isRepeatable: true });
     if (options.watch === true) return follow(session, place.client, id, fields.tenant);
     terminal.answer(done);
-    const then = done.created ? goesOnWith(place) : 'It was begun before.';
+    const then = done.created ? continuesWith(place) : 'It was begun before.';
     terminal.line(`Job ${printable(id)} is to ${act} what it finds. ${then}`);
     return EXIT.ok;
   });
@@ -72,7 +72,7 @@ async function signalOf(session: Session, act: BulkAct, { signal, value }: Start
   return { name: signal, value: given };
 }
 
-/** Of those found, the ones that have not ended: what has is refused by these acts. */
+/** Only open ones of those found: these actions refuse closed workflows. */
 const actedCount = (act: BulkAct, { count: found, statuses }: JobCount): number =>
   act === 'retry' || act === 'signal'
     ? found
@@ -166,7 +166,7 @@ export async function cancelJob(session: Session, job: string, options: CancelJo
 export const watchJob = (session: Session, id: string, options: OneJobOptions): Promise<number> =>
   atPlace(session, { ...options, how: 'read' }, ({ client }) => follow(session, client, id, options.tenant));
 
-/** Until it has ended. */
+/** Follows it until it has ended. */
 async function follow(session: Session, client: Client, id: string, tenant: string | undefined): Promise<number> {
   const { terminal } = session;
   const { signal, release } = takeInterrupts(session);
@@ -174,7 +174,7 @@ async function follow(session: Session, client: Client, id: string, tenant: stri
     let reported = '';
     const knownByMs = performance.now() + UNKNOWN_GRACE_MS;
     while (!signal.aborted) {
-      // One that was begun a moment ago may not be in the rows yet.
+      // A job that has just begun may not be in the rows yet.
       const job = await patiently(signal, undefined, () => jobOf(client, id, tenant)).catch((error: unknown) => {
         const isUnknown = error instanceof TidemarkApiError && error.code === 'job-unknown';
         if (!isUnknown || performance.now() >= knownByMs) throw error;

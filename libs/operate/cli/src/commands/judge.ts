@@ -1,4 +1,4 @@
-/** Owns `tidemark skip` and `tidemark take`: what is done about a record that can't be read; who decided it, and why. */
+/** Owns `tidemark skip` and `tidemark take`: the decision about an unreadable record, with its author and reason. */
 
 import type { Answer } from '@tidemark/client';
 import { EXIT } from '@tidemark/host/exit-codes';
@@ -27,7 +27,7 @@ const judge =
           terminal.line(`${printable(done.workflow)} ${what} the record at offset ${done.offset} (${done.problem}).`);
         }
       } finally {
-        // What was judged stays so, also where a later one fails.
+        // Earlier decisions stand even when a later one fails.
         if (judged.length > 0) terminal.answer({ judged });
       }
       return EXIT.ok;

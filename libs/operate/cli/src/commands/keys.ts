@@ -1,4 +1,7 @@
-/** Owns `tidemark admin keys` and `forget`: which keys wrap data keys, wrapping them anew, and destroying them for good. */
+/**
+ * Owns `tidemark admin keys` and `forget`: listing the keys that wrap data keys, wrapping again under a new one, and destroying data keys
+ * permanently.
+ */
 
 import { ConfigError, DEFAULT_TENANT, isoTime, tenantId, workflowId } from '@tidemark/core';
 import { type Host, type Keys, rotateFileKeys } from '@tidemark/host';
@@ -127,7 +130,7 @@ async function usesIn(host: Host): Promise<readonly KeyUse[]> {
   return [...counts.values()];
 }
 
-/** A key file that has a new key, which wraps from now on. */
+/** A key file with a new key, which wraps from now on. */
 interface Rotated {
   readonly file: string;
   readonly wrappedBy: string;
@@ -165,13 +168,13 @@ async function rewrapIn(host: Host): Promise<RewrapAnswer> {
 
 function forgetIn(host: Host, call: Parameters<typeof forget>[1]): Promise<ForgetCertificate> {
   const { store, clock } = host.ports;
-  // Destroying goes by the store, which has the keys of both kinds.
+  // Destroying uses the store, which has the keys of both kinds.
   const [{ data, store: keyStore }] = keysOf(host);
   const now = (): string => isoTime(clock.nowMs());
   return forget({ store, keys: data, keyStore, memory: host.client.memory, now }, call);
 }
 
-/** Those of histories and of secret fields, as far as they are named. */
+/** Keys of histories and of secret fields, as far as they are named. */
 function keysOf({ keys, secrets }: Host): readonly [Keys, ...Keys[]] {
   if (keys !== undefined) return secrets === undefined ? [keys] : [keys, secrets];
   if (secrets !== undefined) return [secrets];

@@ -1,4 +1,4 @@
-/** Owns `tidemark cancel`, `terminate`, `pause` and `resume`: what becomes of a workflow's life; who decided it, and why. */
+/** Owns `tidemark cancel`, `terminate`, `pause` and `resume`, with the author and reason of each. */
 
 import type { Answer, Client } from '@tidemark/client';
 import { EXIT } from '@tidemark/host/exit-codes';

@@ -1,4 +1,4 @@
-/** Owns the commands that list what others than workflows are: children, questions, rejected events, definitions. */
+/** Owns the commands that list children, questions, rejected events and definitions. */
 
 import { EXIT } from '@tidemark/host/exit-codes';
 import { readDefinitions } from '../definitions.ts';
@@ -14,7 +14,7 @@ export interface ListOptions extends PlaceOptions {
   readonly tenant?: string | undefined;
 }
 
-/** As many as one page of questions has. */
+/** As many as a page of questions has. */
 const QUESTIONS_PAGE_COUNT = 100;
 
 export async function children(session: Session, workflow: string, options: ListOptions): Promise<number> {
@@ -80,7 +80,7 @@ export async function questions(session: Session, options: ListOptions): Promise
     rows.length === 0 ? ['No workflow waits for a person.'] : table(columns, rows, { width: terminal.width }),
   );
   if (rows.length > 0)
-    terminal.note(terminal.paintNote('dim', 'tidemark show ID tells the evidence, and the commands that answer it.'));
+    terminal.note(terminal.paintNote('dim', 'tidemark show ID shows the evidence, and the commands that answer it.'));
   return EXIT.ok;
 }
 

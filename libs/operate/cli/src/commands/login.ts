@@ -1,4 +1,7 @@
-/** Owns `tidemark login`, `logout`, `whoami` and `contexts`: which servers a user speaks to, and as whom. A credential is never an argument, and never shown. */
+/**
+ * Owns `tidemark login`, `logout`, `whoami` and `contexts`: a user's servers and the credential for each. A credential is never an
+ * argument, and never shown.
+ */
 
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
@@ -40,7 +43,7 @@ export async function login(session: Session, url: string | undefined, options: 
   const me = await whoIs(at, credential);
   await changeContexts(env, (file) => {
     const known = Object.hasOwn(file.contexts, name) ? file.contexts[name] : undefined;
-    // Its credential may be nowhere else: a key is told once.
+    // Its credential may be nowhere else: a key is shown once.
     if (options.context === undefined && known !== undefined && known.url !== at) throw isTaken(name, known.url);
     return { ...file, current: name, contexts: { ...file.contexts, [name]: { url: at, credential } } };
   });
@@ -61,7 +64,7 @@ const isTaken = (name: string, url: string): ConfigError =>
     `Context ${name} is for ${url}, and keeps its credential. Give this one another name, or the same one if you mean to replace it: --context NAME.`,
   );
 
-/** Of this machine nobody else hears. */
+/** Traffic to this machine never leaves it. */
 function isInClear(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === 'http:' && !isLoopback(hostname);
@@ -87,7 +90,7 @@ async function credentialFor(
   }
 }
 
-/** For programs too: whoever waits for them has to type it. */
+/** Shown to programs too: the person behind them has to type it. */
 const reportCode = ({ terminal }: Session, where: string, code: string): void => {
   terminal.record({ type: 'code', address: where, code });
   terminal.note(`Open ${printable(where)} and type the code ${printable(code)} there.`);
@@ -141,7 +144,7 @@ export const whoami = (session: Session, options: PlaceOptions): Promise<number>
     return EXIT.ok;
   });
 
-/** What the server knows of the credential stays: whoever made it takes it back there. */
+/** The server still accepts the credential: its issuer must revoke it. */
 export async function logout({ terminal, env }: Session, { context }: { readonly context?: string }): Promise<number> {
   const namedIn = ({ current }: ContextsFile): string => {
     const name = context ?? current;
@@ -186,7 +189,7 @@ export async function listContexts({ terminal, env }: Session): Promise<number> 
 
 const CREDENTIALS = { none: 'none', key: 'API key', oidc: 'tokens of an issuer' } as const;
 
-/** Null: none is current, and commands ask the folder. */
+/** Null: none is current, and commands use the folder. */
 export async function useContext({ terminal, env }: Session, name: string | undefined): Promise<number> {
   await changeContexts(env, (file) => {
     if (name !== undefined) contextNamed(file, name);

@@ -1,4 +1,4 @@
-/** Owns `tidemark ls`: the newest workflows that fit what was asked for, as a table. */
+/** Owns `tidemark ls`: the newest workflows that fit the filters, as a table. */
 
 import type { Answer } from '@tidemark/client';
 import { EXIT } from '@tidemark/host/exit-codes';
@@ -24,7 +24,7 @@ export async function ls(session: Session, options: LsOptions): Promise<number> 
   const { limit, state } = options;
   const query = queryOf(options);
   const shown = await nothingKept(session, options);
-  // A folder that was named was meant.
+  // A named folder takes precedence.
   if (shown !== undefined && state !== undefined) throw noState(shown);
   const found: Listed<Workflow> =
     shown !== undefined
@@ -59,7 +59,7 @@ const CHANGED: Column = { title: 'CHANGED' };
 const TENANT: Column = { title: 'TENANT', shrinksTo: 6 };
 const ACTION: Column = { title: 'LAST ACTION', shrinksTo: 11 };
 
-/** Columns that would be the same in every row are left out. */
+/** Leaves out columns that are the same in every row. */
 function workflowTable(rows: readonly Workflow[], terminal: Terminal, nowMs: number): readonly string[] {
   const { paint, width } = terminal;
   const hasTokens = rows.some((row) => row.tokens > 0);

@@ -1,7 +1,7 @@
 /**
- * Owns how long an assistant's server keeps a folder. An assistant is there for days, and a folder has one holder: so the server holds it
- * for a call, a moment longer for the next one, and never so long that another command on the folder gives up waiting. A folder that
- * another process holds (`tidemark dev`), or a server, is asked anew by each call: nothing is kept of it.
+ * Owns how long an assistant's server holds a folder. An assistant runs for days, and a folder has one holder: so the server holds it for a
+ * call, a moment longer for the next one, and never so long that another command on the folder gives up waiting. Each call looks again for
+ * a server, or another process that holds the folder (`tidemark dev`): nothing of that is cached.
  */
 
 import { TidemarkApiError } from '@tidemark/client';
@@ -11,15 +11,15 @@ import type { Place } from '../place/place.ts';
 /** How long, in milliseconds, a folder is held after the last call, and at most while calls follow one another. */
 const HELD_IDLE_MS = 500;
 const HELD_MAX_MS = 2_000;
-/** Pause, in milliseconds, in which others who wait for the folder get it. */
+/** Pause, in milliseconds, in which waiting processes get the folder. */
 const TURN_PAUSE_MS = 150;
-/** How long, in milliseconds, a call waits for a folder that others hold by turns; an assistant has more patience than a person. */
+/** How long, in milliseconds, a call waits for a folder that others hold in turn; an assistant has more patience than a person. */
 const PATIENCE_MS = 45_000;
 
 interface Lent {
   readonly place: Place;
   readonly openedAtMs: number;
-  /** By this process. */
+  /** Held by this process. */
   readonly isHeld: boolean;
   userCount: number;
   timer: NodeJS.Timeout | undefined;
@@ -28,7 +28,7 @@ interface Lent {
 export class LentPlace {
   readonly #open: () => Promise<Place>;
   #lent: Promise<Lent> | undefined;
-  /** The folder is let go. */
+  /** The folder is being released. */
   #closing: Promise<void> = Promise.resolve();
   #isClosed = false;
 
@@ -36,7 +36,7 @@ export class LentPlace {
     this.#open = open;
   }
 
-  /** `look`: work that may be repeated, when the process that holds the folder ends while it is asked. */
+  /** `look`: work that may be repeated, when the process that holds the folder ends meanwhile. */
   async use<T>(how: 'read' | 'write', work: (place: Place) => Promise<T>): Promise<T> {
     for (let mayRepeat = how === 'read'; ; mayRepeat = false) {
       const lent = await this.#borrow();
@@ -50,7 +50,7 @@ export class LentPlace {
     }
   }
 
-  /** Calls under way have ended before. */
+  /** Calls under way must have ended before. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const lent = await this.#lent?.catch(() => undefined);
@@ -73,7 +73,7 @@ export class LentPlace {
         return lent;
       }
       if (isOverdue(lent) && lent.userCount > 0) {
-        // Those who use it end first, then others get a turn.
+        // Its users end first, then others get a turn.
         await new Promise((resolve) => setTimeout(resolve, TURN_PAUSE_MS / 10));
         continue;
       }
@@ -89,7 +89,7 @@ export class LentPlace {
     return { place, isHeld, openedAtMs: performance.now(), userCount: 0, timer: undefined };
   }
 
-  /** Each try waits for a while itself. */
+  /** Each attempt waits for a while itself. */
   async #openPatiently(): Promise<Place> {
     const deadlineMs = performance.now() + PATIENCE_MS;
     for (;;) {
@@ -121,7 +121,7 @@ export class LentPlace {
     const pauseMs = isOverdue(lent) ? TURN_PAUSE_MS : 0;
     this.#closing = lent.place
       .close()
-      .catch(() => {}) // what it held is durable, and the next one opens it anew
+      .catch(() => {}) // its state is durable, and the next holder opens it again
       .then(() => (pauseMs === 0 ? undefined : new Promise((resolve) => setTimeout(resolve, pauseMs))));
     return this.#closing;
   }

@@ -1,6 +1,6 @@
 /**
- * Owns `tidemark mcp`: the MCP server as a process, on standard input and output or over HTTP, with the place of states in a
- * repository, and the API that sessions and memory are asked of. On standard input and output nothing but the protocol is printed.
+ * Owns `tidemark mcp`: the MCP server as a process, on standard input and output or over HTTP, with the place of states in a repository,
+ * and the API for sessions and memory. On standard input and output nothing but the protocol is printed.
  */
 
 import type { Readable, Writable } from 'node:stream';
@@ -30,13 +30,13 @@ export interface McpCommandOptions extends PlaceOptions {
 export const mcp = (session: Session, options: McpCommandOptions): Promise<number> =>
   serveMcp(session, options, { input: process.stdin, output: process.stdout });
 
-/** `pipes`: what a client speaks over without `http`. */
+/** `pipes`: the streams to the client without `http`. */
 export async function serveMcp(
   session: Session,
   options: McpCommandOptions,
   pipes: { readonly input: Readable & { readonly isTTY?: boolean }; readonly output: Writable },
 ): Promise<number> {
-  // Not with the other commands: what it needs would make each of them start more slowly.
+  // Apart from the other commands, which would start more slowly with its dependencies.
   const { serveHttp, serveStdio } = await import('@tidemark/mcp');
   const { terminal, env } = session;
   const target = await targetOf(options, session);
@@ -47,7 +47,7 @@ export async function serveMcp(
     ...{ tenant: options.tenant, user: options.user },
     agent: env.TIDEMARK_AGENT || undefined,
     folder: () => folderOf(session, options),
-    // Whoever started this process over its pipes may run commands anyway; whoever reaches a port may not.
+    // The parent that started this process over its pipes may run commands anyway; a caller of a port may not.
     checks: options.checks ?? options.http === undefined,
     async withMemory(how, work) {
       if (how === 'read' && target.kind === 'embedded' && !exists(target)) throw noState(target.shown);

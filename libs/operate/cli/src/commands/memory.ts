@@ -1,4 +1,4 @@
-/** Owns `tidemark memory recall`, `remember`, `list` and `forget`: what is known of users, of domains and in a tenant. */
+/** Owns `tidemark memory recall`, `remember`, `list` and `forget`: what is known about users, domains and a tenant. */
 
 import type { Answer } from '@tidemark/client';
 import { EXIT } from '@tidemark/host/exit-codes';

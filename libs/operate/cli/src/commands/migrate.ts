@@ -1,4 +1,7 @@
-/** Owns `tidemark admin migrate`: tables of the cluster brought to this version, before its processes start or when the last older one is gone. */
+/**
+ * Owns `tidemark admin migrate`: it brings the cluster's tables to this version, before its processes start or when the last older one is
+ * gone.
+ */
 
 import { setTimeout } from 'node:timers/promises';
 import { UnavailableError } from '@tidemark/core';
@@ -38,7 +41,7 @@ export async function migrate(session: Session, options: MigrateCommandOptions):
   return EXIT.ok;
 }
 
-/** Again while a server is absent, a table locked or an older process there, for as long as was asked. */
+/** Retries while a server is absent, a table locked or an older process there, for the given time. */
 async function patiently<T>(terminal: Terminal, waitMs: number, attempt: () => Promise<T>): Promise<T> {
   const untilMs = performance.now() + waitMs;
   let reported = '';

@@ -1,4 +1,4 @@
-/** Owns `tidemark pin` and `tidemark unpin`: whether a workflow stays with the version that it has; who decided it, and why. */
+/** Owns `tidemark pin` and `tidemark unpin`: whether a workflow stays with its version, with author and reason. */
 
 import { EXIT } from '@tidemark/host/exit-codes';
 import { atPlace, type PlaceOptions } from '../place/place.ts';

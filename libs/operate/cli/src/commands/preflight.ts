@@ -1,5 +1,5 @@
 /**
- * Owns `tidemark admin preflight`: every open workflow, as its newest checkpoint is, against the workflows of a new build. Changes
+ * Owns `tidemark admin preflight`: it compares every open workflow, at its newest checkpoint, with the workflows of a new build. Changes
  * nothing, and holds one page of workflows at a time.
  */
 
@@ -26,7 +26,7 @@ const COLOURS: Readonly<Record<PreflightGroup['verdict'], Colour>> = {
   pin: 'yellow',
 };
 
-/** 0 when the build could go on with all of them, else 1. */
+/** 0 when the build could continue all of them, else 1. */
 export async function preflight(session: Session, options: PreflightOptions): Promise<number> {
   const { terminal, cwd } = session;
   const definitions = await readDefinitions(options.workflows, cwd);
@@ -40,7 +40,7 @@ export async function preflight(session: Session, options: PreflightOptions): Pr
   return report.isSafe ? EXIT.ok : EXIT.failed;
 }
 
-/** What is started or ends meanwhile may be missed: nothing is stopped for it. */
+/** Workflows that start or end meanwhile may be missed: nothing is stopped for it. */
 export async function judgeAll(
   reads: Pick<ProjectionStore, 'openWorkflows' | 'loadStreams'>,
   definitions: readonly Definition[],
@@ -80,6 +80,6 @@ function adviceOf(groups: readonly PreflightGroup[]): string {
     ...(has('needs-upcaster')
       ? ['Add upcast to the new version for what needs it, or keep the old build running.']
       : []),
-    ...(has('pin') ? ['What says pin goes on only with the build that it has: keep workers of that one.'] : []),
+    ...(has('pin') ? ['A workflow marked pin runs only with its own build: keep workers of that one.'] : []),
   ].join(' ');
 }

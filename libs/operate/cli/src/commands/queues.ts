@@ -1,4 +1,4 @@
-/** Owns `tidemark queues`: work by definition, and holding all of it until it is resumed. */
+/** Owns `tidemark queues`: work by definition, and pausing all of it until it is resumed. */
 
 import type { Answer } from '@tidemark/client';
 import { EXIT } from '@tidemark/host/exit-codes';
@@ -15,7 +15,7 @@ export interface QueuesOptions extends PlaceOptions {
 export interface SteerQueueOptions extends QueuesOptions {
   readonly by?: string | undefined;
   readonly why: string;
-  /** Of pausing: also where nothing is known of such a workflow yet. */
+  /** For pausing: also where no such workflow is known yet. */
   readonly future?: boolean | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Owns `tidemark admin rebuild`: all rows rebuilt from log and archive, and put in the place of those in use. */
+/** Owns `tidemark admin rebuild`: all rows are rebuilt from log and archive, and replace those in use. */
 
 import { EXIT } from '@tidemark/host/exit-codes';
 import type { RebuildProgress } from '@tidemark/runtime';
@@ -11,7 +11,7 @@ import { progressBar } from '../text/progress.ts';
 import { counted, duration } from '../text/units.ts';
 
 export interface RebuildOptions extends AdminOptions {
-  /** What an earlier run has folded is thrown away. */
+  /** Discards what an earlier run has folded. */
   readonly fromNothing?: boolean | undefined;
 }
 

@@ -1,13 +1,13 @@
 /**
- * Owns `tidemark recover`: with `--dry-run` tells what the next holder would do and changes nothing; without it takes a stuck
- * lease from its holder, so that another goes on.
+ * Owns `tidemark recover`: with `--dry-run` it predicts what the next holder would do and changes nothing; without, it takes a stuck lease
+ * from its holder, so that another worker continues.
  */
 
 import type { Answer, Client } from '@tidemark/client';
 import { InvalidError, TidemarkError } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { readDefinitions } from '../definitions.ts';
-import { goesOnWith } from '../place/next-holder.ts';
+import { continuesWith } from '../place/next-holder.ts';
 import { atPlace, type Place, type PlaceOptions } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { atWords, commandLine, showCommand } from '../text/shell.ts';
@@ -60,7 +60,7 @@ async function takeLease({ terminal }: Session, place: Place, id: string, at: Re
     const show = showCommand(workflow, at);
     throw new TidemarkError(
       'workflow-parked',
-      `${workflow} waits for a person (${reason}); ${show} tells how to answer.`,
+      `${workflow} waits for a person (${reason}); ${show} says how to answer.`,
     );
   }
   if (holder !== null) {
@@ -70,19 +70,19 @@ async function takeLease({ terminal }: Session, place: Place, id: string, at: Re
   }
   const lease = await run.revoke();
   terminal.answer({ workflow, lease });
-  if (lease !== null) terminal.line(`What that holder still does no longer counts. ${goesOnWith(place)}`);
+  if (lease !== null) terminal.line(`What that holder still does no longer counts. ${continuesWith(place)}`);
   else {
     const plan = commandLine('tidemark', 'recover', workflow, '--dry-run', ...atWords(at));
-    terminal.line(`Nobody holds ${printable(workflow)}. ${goesOnWords(row, place, at)}`);
+    terminal.line(`Nobody holds ${printable(workflow)}. ${continuesWords(row, place, at)}`);
     terminal.note(terminal.paintNote('dim', `${plan} tells what comes.`));
   }
   return EXIT.ok;
 }
 
-function goesOnWords({ workflow, activity, status }: Workflow, place: Place, at: RecoverOptions): string {
+function continuesWords({ workflow, activity, status }: Workflow, place: Place, at: RecoverOptions): string {
   const show = showCommand(workflow, at);
-  if (status === 'compensating') return `It is being compensated and stands still meanwhile; ${show} tells more.`;
+  if (status === 'compensating') return `It is being compensated and stands still meanwhile; ${show} shows more.`;
   return activity !== 'waiting' || place.isIdle
-    ? goesOnWith(place)
+    ? continuesWith(place)
     : `None of its tasks can run yet; ${show} tells what they wait for.`;
 }

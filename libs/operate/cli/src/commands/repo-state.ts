@@ -1,6 +1,6 @@
 /**
- * Owns `tidemark state init|checkpoint|resume|show|update|complete|migrate`: from the command line to the library of states, and
- * its results as text or JSON. Must not decide anything about a state.
+ * Owns `tidemark state init|checkpoint|resume|show|update|complete|migrate`: it passes the command line to the library of states, and
+ * prints the results as text or JSON. Must not decide anything about a state.
  */
 
 import path from 'node:path';
@@ -141,7 +141,7 @@ export async function stateResume(session: Session, name: string, options: Resum
   return EXIT.ok;
 }
 
-/** States that are equally new: a person is asked where one is there, else told what to type. */
+/** Equally new states: asks a person at a terminal, otherwise prints what to type. */
 async function resumed(
   session: Session,
   state: RepoStateFile,
@@ -153,7 +153,7 @@ async function resumed(
   } catch (error) {
     if (!(error instanceof ConflictError) || error.code !== 'state-conflict') throw error;
     const answer = await ask(session, error.message);
-    // All of its lines are told, as for input.
+    // Prints all of its lines, as for input.
     if (answer === undefined) throw new InvalidError(error.code, error.message, { cause: error });
     return state.resume({ choose: answer, otherwise });
   }
@@ -258,7 +258,7 @@ function warn({ terminal }: Session, warnings: readonly string[]): void {
   for (const warning of warnings) terminal.warn(printableLines(warning).join('\n'));
 }
 
-/** Stages with their checks. A check of a stage that isn't listed is a slip of the pen. */
+/** Stages with their checks. A check of a stage that isn't listed is a mistake. */
 function plan({ stages = [], check }: PlanOptions): readonly StagePlan[] {
   const ids = stages.flatMap((each) => each.split(',')).filter((id) => id !== '');
   const checks = new Map(pairs(check));

@@ -1,4 +1,4 @@
-/** Owns `tidemark retention`: how long a tenant's archived history is kept, and what is held whatever that says. */
+/** Owns `tidemark retention`: how long a tenant's archived history is kept, and legal holds, which override that. */
 
 import { EXIT } from '@tidemark/host/exit-codes';
 import { UsageError } from '../failures.ts';
@@ -10,7 +10,7 @@ import { printable } from '../text/width.ts';
 
 export interface SetRetentionOptions extends OfTenant {
   readonly warm?: number | undefined;
-  /** Null: for ever. */
+  /** Null: forever. */
   readonly keep?: number | null | undefined;
   readonly default?: boolean | undefined;
 }

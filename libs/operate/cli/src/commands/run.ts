@@ -1,6 +1,6 @@
 /**
- * Owns `tidemark run`: starts a workflow (the same id is the same run), shows how it goes, prints its output. It runs where the state is: at a
- * server, in the process that holds the folder, or in this one, which then holds the folder itself.
+ * Owns `tidemark run`: starts a workflow (the same id is the same run), shows its progress, prints its output. It runs where the state is:
+ * at a server, in the process that holds the folder, or in this one, which then holds the folder itself.
  */
 
 import { type Client, TidemarkApiError, type WorkflowView } from '@tidemark/client';
@@ -51,7 +51,7 @@ export interface RunOptions extends PlaceOptions {
   readonly detach?: boolean | undefined;
 }
 
-/** One start: what it is of, and what it has come to. */
+/** One start: its definition, and its outcome so far. */
 interface Run {
   readonly session: Session;
   readonly interruption: Interruption;
@@ -86,10 +86,10 @@ export async function run(session: Session, name: string, options: RunOptions): 
 function goOnHere(current: Run): void {
   const { session, options, name, id } = current;
   if ((options.workflows ?? []).length === 0) {
-    const message = `The process that ran ${id} has ended. It goes on with tidemark dev, or with this command and --workflows.`;
+    const message = `The process that ran ${id} has ended. It resumes with tidemark dev, or with this command and --workflows.`;
     throw new UnavailableError('holder-gone', message);
   }
-  session.terminal.note(`The process that ran it has ended; ${name} goes on here.`);
+  session.terminal.note(`The process that ran it has ended; ${name} resumes here.`);
   current.isTakeover = true;
 }
 
@@ -99,7 +99,7 @@ interface Opened {
   readonly held: HeldFolder | undefined;
 }
 
-/** Runs it at one place; when the process behind the place ends first, another may go on. */
+/** Runs it at one place; when the process behind the place ends first, another may continue it. */
 async function attempt(current: Run): Promise<number | 'holder-gone'> {
   const opened = await open(current);
   try {
@@ -119,13 +119,13 @@ async function open(current: Run): Promise<Opened> {
   const { session, target, isTakeover } = current;
   if (target.kind === 'server') return { place: await openPlace(session, target), held: undefined };
   const name = ownName(session.env);
-  // Whoever held the folder has just ended, and may still be handing over.
+  // The previous holder of the folder has just ended, and may still be handing over.
   const waitMs = FOLDER_WAIT_MS + (isTakeover ? DRAIN_MS : 0);
   const found = await heldOr(target, name, () => hold(current, target, name), waitMs);
   return 'client' in found ? { place: found, held: undefined } : found;
 }
 
-/** What is wrong with the call (no such workflow, its input) is thrown before anything is made or held. */
+/** Mistakes in the call (no such workflow, its input) are thrown before anything is created or held. */
 async function hold(current: Run, target: Folder, name: string): Promise<Opened> {
   const { session, options } = current;
   const definitions = await readDefinitions(options.workflows ?? [], session.cwd);
@@ -136,7 +136,7 @@ async function hold(current: Run, target: Folder, name: string): Promise<Opened>
   if (options.detach === true) return { place: await placeOf(held, name), held };
   try {
     await held.serve('run');
-    // As everybody else: what happens is told over the folder's socket.
+    // It follows events over the folder's socket, as other commands do.
     return { place: await ownPlace(target, name), held };
   } catch (error) {
     await held.close();
@@ -144,7 +144,7 @@ async function hold(current: Run, target: Folder, name: string): Promise<Opened>
   }
 }
 
-/** That the run which is followed waits for a person is told as its end. */
+/** Counts a wait for a person as the end of the followed run. */
 function runReporter(current: Run): (where: string, error: unknown) => void {
   const report = outlivedReporter(current.session.terminal);
   return (where, error) => {
@@ -153,7 +153,7 @@ function runReporter(current: Run): (where: string, error: unknown) => void {
   };
 }
 
-/** Of the workflow, or of what undoes it. */
+/** Of the workflow, or of its compensation. */
 const isOf = (where: string, id: string): boolean =>
   where === `workflow ${id}` || where.startsWith(`workflow ${id}${UNDO_SUFFIX}`);
 
@@ -172,19 +172,19 @@ async function startAndFollow(current: Run, opened: Opened): Promise<number> {
   current.id = started.id;
   current.created ||= started.created;
   if (options.detach === true) {
-    // So that a command after this one sees it; nobody needs to know when that takes longer.
+    // A later command should see it; a longer wait is not worth a message.
     await isKnown(place.client, started.id).catch(() => {});
     if (!started.sameInput) warnOfInput(current, started.id);
     return detached(current, opened);
   }
   if (started.created) session.terminal.note(placeWords(current, opened));
   else if (isFirst) await reportFound(current, opened, started);
-  // What was found is told as it was found.
+  // It was reported when it was found.
   await opened.held?.startWorker(CONCURRENCY_DEFAULT_COUNT, { onError: runReporter(current) });
   return followAll(current, opened, started);
 }
 
-/** The run of the given id, where there is one and no input is given; else a start, which needs one. */
+/** The existing run of the given id where no input is given; else a start, which needs one. */
 async function start({ name, input, id, options }: Run, client: Client): Promise<Started> {
   if (id !== undefined && options.input === undefined && (await isKnown(client, id))) {
     return { id, created: false, sameInput: true };
@@ -204,7 +204,7 @@ async function isKnown(client: Client, id: string): Promise<boolean> {
   }
 }
 
-/** Undefined when Ctrl-C came first. After a while says what may be missing. */
+/** Undefined when Ctrl-C came first. After a while it says what may be missing. */
 async function unlessInterrupted<T>(
   { session, interruption: { signal } }: Run,
   place: Place,
@@ -225,7 +225,7 @@ function detached({ session, id, created, name, options }: Run, { place }: Opene
   terminal.line(id);
   const what = created ? 'Started' : 'Was started before';
   const where = place.isIdle
-    ? `it goes on with the next tidemark dev or run on ${place.shown}`
+    ? `it resumes with the next tidemark dev or run on ${place.shown}`
     : `tidemark watch ${shellWord(String(id))}${atText(options)} follows it`;
   terminal.note(terminal.paintNote('dim', `${what}; ${where}.`));
   return EXIT.ok;
@@ -246,7 +246,7 @@ function placeWords({ session, id, name }: Run, { place, held }: Opened): string
 const warnOfInput = ({ session }: Run, id: string): void =>
   session.terminal.warn(`${id} was started with another input, which stands; the one given here is not used.`);
 
-/** The id was there before: says so, and where what was asked for differs from what there is. */
+/** The id existed: says so, and where the request differs from the run. */
 async function reportFound(current: Run, opened: Opened, { id, sameInput }: Started): Promise<void> {
   const { session, name } = current;
   const view = await opened.place.client.run(id).get({ content: false });
@@ -263,17 +263,17 @@ function foundWords({ status, sequence_number: sequence }: WorkflowView): string
   if (status === 'parked') return 'waits for a person';
   if (status === 'compensating') return 'is being compensated';
   if (status !== 'open') return 'has ended before';
-  return sequence === 0 ? 'was started before' : `goes on from checkpoint #${sequence}`;
+  return sequence === 0 ? 'was started before' : `resumes from checkpoint #${sequence}`;
 }
 
-/** To the end of the last, where one goes on for another. */
+/** Follows to the end of the last run, where one continues as another. */
 async function followAll(current: Run, opened: Opened, { id, created }: Started): Promise<number> {
   let end: number | string = created ? id : (await opened.place.client.run(id).outcome()).workflow;
   for (let isNew = created; typeof end !== 'number'; isNew = true) end = await follow(current, opened, end, isNew);
   return end;
 }
 
-/** The exit code; where another goes on for it, that one. */
+/** The exit code; of the last run where it continues as another. */
 async function follow(current: Run, opened: Opened, id: string, isNew: boolean): Promise<number | string> {
   const { session, interruption } = current;
   const { terminal } = session;
@@ -303,12 +303,12 @@ async function follow(current: Run, opened: Opened, id: string, isNew: boolean):
   return signal.aborted ? interrupted(current, opened) : ended(current, client, await run.get());
 }
 
-/** Prints the output, or throws what the run ended with. */
+/** Prints the output, or throws the failure of the run. */
 async function ended({ session, created, options }: Run, client: Client, view: WorkflowView): Promise<number | string> {
   const { terminal } = session;
   const { continued_as: next, status, sequence_number: sequence } = view;
   if (next !== undefined) {
-    terminal.note(`${terminal.paintNote('green', 'goes on')} as ${next}`);
+    terminal.note(`${terminal.paintNote('green', 'continues')} as ${next}`);
     return next;
   }
   if (status !== 'completed' || view.forgotten) {
@@ -324,18 +324,18 @@ async function ended({ session, created, options }: Run, client: Client, view: W
   return EXIT.ok;
 }
 
-/** Lets go of the run: it goes on elsewhere, or with the next command that holds the folder. */
+/** Releases the run: it continues elsewhere, or with the next command that holds the folder. */
 async function interrupted({ session, id, name, options }: Run, { held }: Opened): Promise<number> {
   const { terminal } = session;
   if (held === undefined) {
     const watch = `tidemark watch ${shellWord(String(id))}${atText(options)}`;
-    terminal.note(`It goes on without this command; ${watch} follows it.`);
+    terminal.note(`It keeps running without this command; ${watch} follows it.`);
     return EXIT.interrupted;
   }
   terminal.note('Handing over; Ctrl-C again leaves at once.');
   await held.close(DRAIN_MS);
   const modules = (options.workflows ?? []).map((module) => ` ${shellWord(module)}`).join('');
-  terminal.note(`Interrupted. It goes on from its last checkpoint with:
+  terminal.note(`Interrupted. It resumes from its last checkpoint with:
   tidemark run ${name} --id ${shellWord(String(id))}${atText(options)} --workflows${modules}`);
   return EXIT.interrupted;
 }

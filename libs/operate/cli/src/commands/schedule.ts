@@ -1,4 +1,4 @@
-/** Owns `tidemark schedule`: schedules made, changed, fired and listed. Pausing and ending one is what it is of any workflow. */
+/** Owns `tidemark schedule`: creating, changing, triggering and listing schedules. Pausing and ending one works as for any workflow. */
 
 import { EXIT } from '@tidemark/host/exit-codes';
 import type { Overlap } from '@tidemark/runtime';

@@ -1,4 +1,4 @@
-/** Owns `tidemark session show`, `resume` and `handover`: all that is needed to go on with a session, going on with it, and passing it on. */
+/** Owns `tidemark session show`, `resume` and `handover`: what is needed to continue a session, continuing it, and handing it over. */
 
 import { EXIT } from '@tidemark/host/exit-codes';
 import { type Session as SessionFound, sessionText } from '@tidemark/mcp/session-text';
@@ -40,8 +40,8 @@ export async function sessionResume(session: Session, id: string, options: Resum
   const body = { ...(definition !== undefined && { definition }), ...(input !== undefined && { input }) };
   const definitions = async () => (named.length === 0 ? [] : readDefinitions(named, cwd));
   return atPlace(session, { ...options, how: 'read', definitions }, async (place) => {
-    const asked = { params: { session: id }, query: { tenant }, body };
-    const resumed = await place.client.ask('POST /v1/sessions/{session}/resume', asked);
+    const request = { params: { session: id }, query: { tenant }, body };
+    const resumed = await place.client.ask('POST /v1/sessions/{session}/resume', request);
     const { workflow, created } = resumed;
     terminal.answer(resumed);
     terminal.line(workflow);
@@ -77,6 +77,6 @@ export async function sessionHandOver(session: Session, id: string, options: Han
   const { terminal } = session;
   terminal.answer(done);
   terminal.line(`Session ${printable(id)} is handed over from ${printable(from)} to ${printable(to)}.`);
-  if (!done.is_known) terminal.warn('no workflow of this session was started yet; the first one will be told');
+  if (!done.is_known) terminal.warn('no workflow of this session was started yet; the first one will see it');
   return EXIT.ok;
 }

@@ -1,6 +1,6 @@
 /**
- * Owns `tidemark shadow status|report|promote`: how far the observation of an agent that runs elsewhere is, what the comparison
- * found, and the next share.
+ * Owns `tidemark shadow status|report|promote`: the progress of observing an agent that runs elsewhere, the comparison's findings, and the
+ * next share.
  */
 
 import type { Answer } from '@tidemark/client';
@@ -27,7 +27,7 @@ const asked = (session: Session, definition: string, options: PlaceOptions, quer
     client.ask('GET /v1/shadows/{definition}', { params: { definition }, query }),
   );
 
-/** How the roll-out stands, and how its runs compare in numbers. */
+/** The state of the roll-out, and the comparison of its runs in numbers. */
 export async function shadowStatus(session: Session, definition: string, options: PlaceOptions): Promise<number> {
   const shadow = await asked(session, definition, options, {});
   session.terminal.answer(shadow);

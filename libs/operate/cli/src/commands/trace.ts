@@ -1,4 +1,4 @@
-/** Owns `tidemark trace show` and `tidemark trace export`: a run's trace as it was drawn from its history. */
+/** Owns `tidemark trace show` and `tidemark trace export`: a run's trace, drawn from its history. */
 
 import { access, constants, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -61,7 +61,7 @@ export async function traceExport(session: Session, id: string, options: TraceEx
   });
 }
 
-/** Throws `InvalidError` (`file-unwritable`), before a long trace is read for nothing. */
+/** Throws `InvalidError` (`file-unwritable`) before a long trace is read in vain. */
 async function checkFolder(file: string, cwd: string): Promise<void> {
   try {
     await access(path.dirname(path.resolve(cwd, file)), constants.W_OK);

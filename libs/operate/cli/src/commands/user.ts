@@ -27,7 +27,7 @@ export async function userGet(session: Session, key: string, options: OfUser): P
   return EXIT.ok;
 }
 
-/** What is no JSON, and doesn't begin like any, is text. */
+/** Anything but JSON, and what doesn't begin like it, is text. */
 export async function userSet(session: Session, key: string, given: string, options: SetOptions): Promise<number> {
   const { user, source } = options;
   const value = isText(given) ? given : await readJson('VALUE', given, session);

@@ -1,6 +1,6 @@
 /**
- * Owns `tidemark watch`: what happens, as it lands; on a terminal as a view of the whole screen, else a line for each thing. It never holds a
- * folder for longer than one look, so that whoever wants to run workflows there can; while nobody does, it waits for somebody.
+ * Owns `tidemark watch`: what happens, as it lands; on a terminal as a view of the whole screen, else a line for each event. It holds a
+ * folder only for one read, so that others can run workflows there; while nobody does, it waits.
  */
 
 import type { WorkflowView } from '@tidemark/client';
@@ -34,11 +34,11 @@ import { ACTIVITY_COLOURS } from '../views/activity.ts';
 import { isUnfinished, unfinished } from '../views/unfinished.ts';
 
 export interface WatchOptions extends PlaceOptions {
-  /** Lines, also on a terminal. */
+  /** Prints lines, also on a terminal. */
   readonly lines?: boolean | undefined;
 }
 
-/** Of one workflow, where it is shown on the whole screen. */
+/** Of one workflow, shown on the whole screen. */
 type Live = LiveWorkflow | undefined;
 
 interface Watch {
@@ -73,8 +73,8 @@ export async function watch(session: Session, id: string | undefined, options: W
 }
 
 /**
- * Works at one place after the other that answers, until there is a code; `alone` is asked of a folder that nobody holds, before somebody is
- * waited for. Undefined: interrupted.
+ * Works at each place that answers, one after the other, until there is a code; `alone` runs for a folder without a holder, before it waits
+ * for one. Undefined: interrupted.
  */
 async function throughPlaces(
   { session, signal }: Watch,
@@ -85,7 +85,7 @@ async function throughPlaces(
   while (!signal.aborted) {
     let place = await lastingPlace(session, target);
     if (place === undefined) {
-      const code = alone && (await atOneLook(session, target, alone));
+      const code = alone && (await forOneRead(session, target, alone));
       if (code !== undefined) return code;
       place = await awaitHolder(session, target, signal);
     }
@@ -109,7 +109,7 @@ async function watchAll(current: Watch, target: Target): Promise<number | undefi
   const { terminal } = session;
   const crowds = !terminal.json;
   const follower = new FleetFollower();
-  await atOneLook(session, target, async ({ client }) => {
+  await forOneRead(session, target, async ({ client }) => {
     const rows = await follower.baseline(client);
     const open = rows.filter(({ status }) => status === 'open').length;
     terminal.note(terminal.paintNote('dim', `${counted(open, 'open workflow')}.`));
@@ -131,7 +131,7 @@ async function watchOne(current: Watch, target: Target, id: string, live: Live):
   const ended = async (place: Place): Promise<number | undefined> =>
     endedIn(place, await place.client.run(id).get({ signal }));
   let followed: Followed | undefined;
-  const first = await atOneLook(session, target, async (place) => {
+  const first = await forOneRead(session, target, async (place) => {
     const view = await place.client.run(id).get({ signal });
     followed = new Followed(view, false);
     if (live !== undefined) live.show(view);
@@ -165,7 +165,7 @@ function report({ session: { terminal }, narrator }: Watch, spoken: Spoken, id: 
   terminal.line(narrator.line(change));
 }
 
-async function atOneLook<T>(session: Session, target: Target, work: (place: Place) => Promise<T>): Promise<T> {
+async function forOneRead<T>(session: Session, target: Target, work: (place: Place) => Promise<T>): Promise<T> {
   const place = await openPlace(session, target);
   try {
     return await within(place, () => work(place));
@@ -183,7 +183,7 @@ function reportNow({ session: { terminal } }: Watch, view: WorkflowView): void {
   );
 }
 
-/** Tells how it ended, below what was shown. */
+/** Says how it ended, below the view. */
 async function endCode(
   { session: { terminal }, options }: Watch,
   { client }: Place,

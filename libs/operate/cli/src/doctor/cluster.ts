@@ -14,7 +14,7 @@ import { checkRecent } from './recent.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Kafka's brokers write to their disks when their systems do: what lasts, lasts by its replicas. */
+/** Kafka's brokers leave writing to disk to their systems: durability rests on replicas. */
 const SURVIVED = {
   power: 'the loss of any one broker, not that of power for all at once',
   process: 'the death of every process, not the loss of its broker',
@@ -49,12 +49,12 @@ function checkSettings(env: Env): Finding {
   return ok('Settings', `${names.sort().join(', ')} set, all valid`);
 }
 
-/** Its absence is nothing to say where it is on: opening fails without the key. */
+/** Where encryption is on, opening fails without the key, so its absence needs no finding. */
 export function checkEncryption({ keysUrl }: Pick<ClusterConfig, 'keysUrl'>): readonly Finding[] {
   if (keysUrl !== '') return [];
   const remedy =
     'Name a key in TIDEMARK_KEYS_URL, and set TIDEMARK_ENCRYPTION=on, in all processes; what is written from then on is encrypted.';
-  return [warn('Encryption', 'off: whoever reads Kafka, Postgres or the archive reads what workflows say', remedy)];
+  return [warn('Encryption', 'off: a reader of Kafka, Postgres or the archive reads what workflows say', remedy)];
 }
 
 /** A log without an archive only grows. */

@@ -1,4 +1,4 @@
-/** Owns where in the source of workflow modules a definition, or an operation or step of it, is named. */
+/** Owns finding where workflow modules define a workflow, an operation or a step. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import { modulePaths } from '../definitions.ts';
 /** `FILE:LINE` of the subject, else of the definition; the module where its source doesn't show it; undefined: no module has it. */
 export type Locate = (definition: string, subject?: string) => string | undefined;
 
-/** `named`: modules that can be loaded; none: nothing is known of places. */
+/** `named`: modules that can be loaded; none: no places are known. */
 export async function definitionPlaces(named: readonly string[], cwd: string): Promise<Locate> {
   const modules = new Map<string, { readonly module: string; readonly source: string }>();
   for (const module of modulePaths(named, cwd)) {
@@ -24,7 +24,7 @@ export async function definitionPlaces(named: readonly string[], cwd: string): P
   };
 }
 
-/** The line, from 1, that most likely defines what has this name: where it is given as such, or is a method, a key, or any string. */
+/** The line, from 1, that most likely defines this name: where it is a `name`, a method, a key, or any string. */
 function lineOf(source: string, name: string): number | undefined {
   const text = name.replaceAll(/\W/g, '\\$&');
   const quoted = `['"\`]${text}['"\`]`;

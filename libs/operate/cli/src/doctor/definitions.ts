@@ -1,4 +1,4 @@
-/** Owns the check of definitions: what works, and has a consequence that its author should know before it runs. */
+/** Owns the check of definitions for what works, but has a consequence that its author should know before it runs. */
 
 import { messageOf } from '@tidemark/core';
 import { exitCodeOf } from '@tidemark/host/exit-codes';
@@ -9,13 +9,13 @@ import { type Finding, fail, foundAt, ok } from './finding.ts';
 
 export interface CheckedDefinitions {
   readonly findings: readonly Finding[];
-  /** Where advice about a definition points to. */
+  /** The page that advice about a definition points to. */
   readonly locate: Locate;
 }
 
 const NOWHERE: Locate = () => undefined;
 
-/** `named`: modules; none: nothing is looked at. */
+/** `named`: modules; none: nothing is checked. */
 export async function checkDefinitions(named: readonly string[], cwd: string): Promise<CheckedDefinitions> {
   if (named.length === 0) return { findings: [], locate: NOWHERE };
   try {

@@ -1,4 +1,4 @@
-/** Owns the checks of a state folder: whether it can be used, by whom it is, how large it is. */
+/** Owns the checks of a state folder: whether it is usable, who uses it, how large it is. */
 
 import { constants, existsSync } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
@@ -60,7 +60,7 @@ export async function checkEmbedded(
   }
 }
 
-/** Where the folder would be made. */
+/** Where the folder would be created. */
 function nearestDisk(folder: string, shown: string): Promise<Finding> {
   let nearest = path.dirname(folder);
   while (!existsSync(nearest)) nearest = path.dirname(nearest);
@@ -72,7 +72,7 @@ async function checkSize({ folder, shown }: Folder): Promise<Finding> {
   return ok('State', `${shown}: log ${bytes(log ?? 0)}, rows ${bytes(rows ?? 0)}`);
 }
 
-/** Bytes of all files below; those that vanish meanwhile count nothing. */
+/** Bytes of all files below; files that vanish meanwhile don't count. */
 async function sizeOf(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
   const sizes = entries

@@ -1,21 +1,21 @@
-/** Owns what a check of `tidemark admin doctor` says. */
+/** Owns the result of a check of `tidemark admin doctor`. */
 
 import type { Locate } from './definition-places.ts';
 
 export interface Finding {
-  /** What was looked at, in a word or two. */
+  /** What was checked, in a word or two. */
   readonly check: string;
   readonly level: 'ok' | 'warn' | 'fail';
   readonly message: string;
-  /** What to do about it; always there unless all is well. */
+  /** The remedy; always present unless all is well. */
   readonly remedy?: string | undefined;
-  /** Each thing that was found, where there are several: for people as lines, for programs as they are. */
+  /** Single findings, where there are several: for people as lines, for programs as objects. */
   readonly found?: readonly { readonly line: string; readonly json: unknown }[] | undefined;
-  /** Of a failed check: what the command exits with. */
+  /** Of a failed check: the command's exit code. */
   readonly exitCode?: number | undefined;
 }
 
-/** One thing that was found of a definition, with its place where that is known. */
+/** One finding about a definition, with its place where that is known. */
 export function foundAt(
   advice: { readonly definition: string; readonly subject?: string | undefined; readonly message: string },
   locate: Locate,

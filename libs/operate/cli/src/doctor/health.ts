@@ -1,4 +1,4 @@
-/** Owns the checks of what is in the log and the rows, alike for a folder and a cluster. */
+/** Owns the checks of the log and the rows, alike for a folder and a cluster. */
 
 import type { Answer } from '@tidemark/client';
 import { TidemarkError } from '@tidemark/core';
@@ -12,10 +12,10 @@ import { type Finding, fail, ok, warn } from './finding.ts';
 
 type Fleet = Answer<'GET /v1/fleet'>;
 
-/** Time, in milliseconds, in which rows that lag must come nearer to the log. */
+/** Time, in milliseconds, in which lagging rows must come closer to the log. */
 const LAG_WATCH_MS = 5_000;
 
-/** Who does the coordinator's and the worker's work, in the remedies. */
+/** The processes that do the coordinator's and the worker's work, for the remedies. */
 export interface Staff {
   readonly coordinator: string;
   readonly worker: string;
@@ -55,7 +55,7 @@ function checkReady({ rows_ready: isReady }: Fleet, { coordinator }: Staff): Fin
   return warn('Rows', 'not complete', remedy);
 }
 
-/** Whether the keys that are named, and those in the key store, open what the newest workflow was started with. */
+/** Whether the named keys, and those in the key store, open the input of the newest workflow. */
 async function checkReadable(place: Place, { rows_ready: isReady }: Fleet): Promise<readonly Finding[]> {
   if (!isReady) return [];
   const { client } = place;
@@ -65,14 +65,14 @@ async function checkReadable(place: Place, { rows_ready: isReady }: Fleet): Prom
     await within(place, () => client.run(newest.workflow).get());
     return [ok('History', `what ${newest.workflow} was started with, the newest, can be read`)];
   } catch (error) {
-    // What else may be away has checks of its own.
+    // Other checks cover everything else that may be unreachable.
     if (!(error instanceof TidemarkError) || !/^(keys?-|history-sealed$|sealed-wrong$)/.test(error.code)) return [];
     return [fail('History', error.message, READABLE_REMEDY, exitCodeOf(error))];
   }
 }
 
 const READABLE_REMEDY =
-  'docs/encryption.md, "When something is wrong", tells which copy to put back or which setting to correct.';
+  'docs/encryption.md, "When something is wrong", says which copy to restore or which setting to correct.';
 
 /** Lag is normal while it shrinks. */
 async function checkLag({ client }: Place, first: Fleet, { coordinator }: Staff): Promise<Finding> {
@@ -89,21 +89,17 @@ async function checkLag({ client }: Place, first: Fleet, { coordinator }: Staff)
     return warn('Projection', `${message}, and not catching up`, `Is ${coordinator} running?`);
   }
   if (lag.events < LAG_WARN_COUNT) return ok('Projection', `${message}, and catching up`);
-  return warn(
-    'Projection',
-    message,
-    'It catches up; if it stays so, add coordinators or look at the load of Postgres.',
-  );
+  return warn('Projection', message, 'It catches up; if it stays so, add coordinators or check the load of Postgres.');
 }
 
 function checkOpenings(fleet: Fleet, { coordinator }: Staff): Finding {
   const unappendedCount = fleet.unappended_count ?? 0;
   if (unappendedCount === 0) return ok('Starts', 'every placed workflow is in the log');
   const message = `${counted(unappendedCount, 'placed workflow')} not known to be in the log`;
-  return warn('Starts', message, `Within seconds ${coordinator} appends them; if it stays so, look at its warnings.`);
+  return warn('Starts', message, `Within seconds ${coordinator} appends them; if it stays so, read its warnings.`);
 }
 
-/** Reasons that follow from take-overs and repetitions, as they are meant to. */
+/** Reasons that follow from take-overs and repetitions, as intended. */
 const HARMLESS: ReadonlySet<string> = new Set([
   'stale-epoch',
   'wrong-holder',
@@ -136,7 +132,7 @@ export function checkRejected(rejectedCount: number, newest: readonly Rejected[]
 
 function checkWork(fleet: Fleet, { worker }: Staff, isIdle: boolean): Finding {
   const openCount = countOf(fleet, 'open');
-  // Where nobody runs anything, a lease is a dead process's.
+  // Where no process runs workflows, a lease is a dead process's.
   const leasedCount = isIdle ? 0 : fleet.running_count;
   const runnableCount = (fleet.ready_count ?? 0) + fleet.running_count - leasedCount;
   const message = `${counted(openCount, 'open workflow')}: ${count(leasedCount)} running, ${count(runnableCount)} ready`;
@@ -155,10 +151,10 @@ async function checkParked({ client }: Place, fleet: Fleet): Promise<Finding> {
   return warn(
     'Decisions',
     message,
-    'tidemark ls --status parked lists them, tidemark show ID tells why and how to answer.',
+    'tidemark ls --status parked lists them, tidemark show ID says why and how to answer.',
   );
 }
 
-/** The worst of all: what the command exits with. */
+/** The worst of all: the command's exit code. */
 export const exitCodeOfFindings = (findings: readonly Finding[]): number =>
   findings.find(({ level }) => level === 'fail')?.exitCode ?? EXIT.ok;

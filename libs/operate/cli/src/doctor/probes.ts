@@ -1,6 +1,6 @@
 /**
- * Owns asking each server of a cluster by itself: is it there, which version, how fast does it answer. Makes nothing on it.
- * What is said of a server never holds its credentials.
+ * Owns checking each server of a cluster by itself: whether it is there, its version, and how fast it answers. Creates nothing on it. No
+ * finding contains its credentials.
  */
 
 import { isIP } from 'node:net';
@@ -22,11 +22,11 @@ export interface Probe {
 
 const CLIENT = 'tidemark-doctor';
 
-/** An answer that took this long, as a finding. */
+/** A finding about how long the answer took. */
 function answered(check: string, message: string, ms: number): Finding {
   const said = `${message}, answers in ${ms < 1 ? ms.toFixed(1) : Math.round(ms)} ms`;
   if (ms < LATENCY_WARN_MS) return ok(check, said);
-  return warn(check, said, 'Every step waits for it: bring it nearer, or look at its load.');
+  return warn(check, said, 'Every step waits for it: bring it nearer, or check its load.');
 }
 
 function absent(check: string, address: string, error: unknown, secrets: readonly string[]): Probe {
@@ -39,7 +39,7 @@ function withoutSecrets(text: string, secrets: readonly string[]): string {
   return secrets.filter((secret) => secret !== '').reduce((clean, secret) => clean.replaceAll(secret, '***'), text);
 }
 
-/** Address without credentials, and what must not be said. */
+/** Address without credentials, and the texts to mask. */
 function parse(url: string): { readonly address: string; readonly secrets: readonly string[] } {
   const { protocol, hostname, port, pathname, password } = new URL(url);
   const address = `${protocol}//${hostname}${port === '' ? '' : `:${port}`}${pathname === '/' ? '' : pathname}`;
@@ -78,7 +78,7 @@ export async function probeRedis(url: string, tls?: TlsFiles): Promise<Probe> {
     });
     const { ms } = await timed(() => bounded(redis.ping()));
     const field = (name: string): string => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? 'unknown';
-    // Nothing in it must last: no persistence is right, and told as what it is.
+    // Nothing in it must last, so running without persistence is right, and is reported as such.
     const kept = field('aof_enabled') === '0' ? ', no append-only file, and none is needed' : '';
     const findings = [answered('Redis', `${address}, version ${field('redis_version')}${kept}`, ms)];
     const policy = field('maxmemory_policy');
@@ -105,7 +105,7 @@ export async function probePostgres(url: string, tls?: TlsFiles): Promise<Probe>
     application_name: CLIENT,
     ...(tls && { ssl: { ...tls } }),
   });
-  client.on('error', () => {}); // whoever waits for an answer learns of it
+  client.on('error', () => {}); // the caller receives the error
   try {
     await bounded(client.connect());
     const settings = "select current_setting('server_version') as version, current_setting('fsync') as fsync";
@@ -115,7 +115,7 @@ export async function probePostgres(url: string, tls?: TlsFiles): Promise<Probe>
       client.query<{ there: boolean }>("select to_regclass('workflows') is not null as there"),
     );
     const findings = [answered('Postgres', `${address}, version ${version}`, ms)];
-    // Its synchronous_commit is no matter: each connection sets its own.
+    // Its synchronous_commit does not matter: each connection sets its own.
     if (fsync === 'off') findings.push(warn('Postgres', 'fsync is off: a loss of power can damage its tables', FSYNC));
     if (found.rows[0]?.there === true) return { findings, usable: true };
     return { findings: [...findings, notMade('the tables are')], usable: false };
@@ -140,12 +140,12 @@ export async function probeKafka(brokers: readonly string[], topic: string, tls?
   let usable = false;
   for (const broker of brokers) {
     const probe = await probeBroker(broker, topic, tls);
-    // The cluster's state is told once.
+    // Reports the cluster's state once.
     findings.push(...(usable ? probe.findings.slice(0, 1) : probe.findings));
     usable ||= probe.usable;
   }
   const isThere = findings.some(({ level }) => level !== 'fail');
-  // Some brokers away are a warning while others answer.
+  // Some unreachable brokers are a warning while others answer.
   if (isThere)
     return { findings: findings.map((each) => (each.level === 'fail' ? { ...each, level: 'warn' } : each)), usable };
   return { findings, usable };
@@ -159,7 +159,7 @@ async function probeBroker(broker: string, topic: string, tls: TlsFiles | undefi
     requestTimeout: PROBE_TIMEOUT_MS,
     ...(tls && { tls: { ...tls }, tlsServerName: isIP(host) === 0 }),
   });
-  connection.on('error', () => {}); // whoever waits for an answer learns of it
+  connection.on('error', () => {}); // the caller receives the error
   try {
     await bounded(
       Promise.resolve(connection.connect(isIP(host) === 6 ? `[${host}]` : host, Number(broker.slice(at + 1)))),
@@ -180,7 +180,7 @@ async function probeBroker(broker: string, topic: string, tls: TlsFiles | undefi
   }
 }
 
-/** Asks for it by name, without having it made. */
+/** Looks it up by name, without creating it. */
 async function hasTopic(connection: Connection, topic: string): Promise<boolean> {
   try {
     await bounded(metadataV12.api.async(connection, [topic], false, false));
@@ -199,7 +199,7 @@ function rootOf(error: unknown): unknown {
   return current;
 }
 
-/** A broker tells only the level of its metadata; each release of Kafka has a range of its own (MetadataVersion.java). */
+/** A broker reports only the level of its metadata; each release of Kafka has a range of its own (MetadataVersion.java). */
 function kafkaVersion(level: number | undefined): string {
   if (level === undefined) return 'version unknown';
   if (level < 22) return `version 3 (metadata level ${level})`;

@@ -1,6 +1,7 @@
 /**
  * Owns the advice that follows from how the newest workflows ran: too much in one checkpoint, checkpoints that cost more than their steps,
- * beliefs that only grow, and what looks like a secret. It reads a bounded part of their histories, and tells sizes and times, never content.
+ * beliefs that only grow, and what looks like a secret. It reads a bounded part of their histories, and reports sizes and times, never
+ * content.
  */
 
 import type { Answer } from '@tidemark/client';
@@ -27,7 +28,7 @@ type Checkpoint = Partial<
   >
 >;
 
-/** What is looked at of one workflow, oldest first. */
+/** The part of one workflow that is read, oldest first. */
 export interface RecentRun {
   readonly workflow: string;
   readonly definition: string;
@@ -38,7 +39,7 @@ export interface RecentRun {
 export interface Advice {
   readonly code: 'effects-in-one-checkpoint' | 'checkpoint-dearer-than-step' | 'belief-grows' | 'secret-stored';
   readonly definition: string;
-  /** The step that it is about; absent: the definition. */
+  /** The step concerned; absent: the definition. */
   readonly subject?: string | undefined;
   readonly message: string;
 }
@@ -60,7 +61,7 @@ export async function checkRecent(place: Place, locate: Locate): Promise<readonl
 
 type Listed = Answer<'GET /v1/workflows'>['workflows'][number];
 
-/** Its history can't be read here, which other checks are about. */
+/** Its history can't be read here, which other checks report. */
 function unreadable(error: unknown): undefined {
   if (!(error instanceof TidemarkError)) throw error;
 }
@@ -77,7 +78,7 @@ async function recentRun({ client }: Place, row: Listed): Promise<RecentRun> {
   return { workflow, definition, moments, checkpoints };
 }
 
-/** By definition, each said once. */
+/** By definition, each advice once. */
 export function adviceOn(runs: readonly RecentRun[]): readonly Advice[] {
   const byDefinition = Map.groupBy(runs, ({ definition }) => definition);
   return [...byDefinition].flatMap(([definition, ofIt]) => [
@@ -110,7 +111,7 @@ function crowdedCheckpoints(definition: string, runs: readonly RecentRun[]): rea
   }));
 }
 
-/** What is committed by itself, without anything in between, takes longer to commit than to do. */
+/** A step that is committed by itself, with nothing in between, takes longer to commit than to run. */
 function dearCheckpoints(definition: string, runs: readonly RecentRun[]): readonly Advice[] {
   const times = new Map<string, { readonly stepsMs: number[]; readonly commitsMs: number[] }>();
   for (const { moments } of runs) {
@@ -139,7 +140,7 @@ function dearCheckpoints(definition: string, runs: readonly RecentRun[]): readon
 const medianOf = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
-/** Once for each step; in what checkpoints hold, with its place and kind alone. */
+/** Once for each step; for secrets in checkpoints, with place and kind alone. */
 function storedSecrets(definition: string, runs: readonly RecentRun[]): readonly Advice[] {
   const steps = new Map<string, string>();
   for (const { workflow, checkpoints } of runs) {

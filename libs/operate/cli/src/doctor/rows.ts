@@ -1,4 +1,4 @@
-/** Owns the check that rows in use are as log and archive make them, and what an interrupted rebuild has left. */
+/** Owns the check that rows in use match the log and archive, and that no interrupted rebuild has left anything. */
 
 import { messageOf } from '@tidemark/core';
 import { unfinishedClusterRebuild } from '@tidemark/host';
@@ -48,7 +48,7 @@ function findingOf({ differences, differenceCount, rowCount, unopenedCount }: Ro
   return { ...fail(CHECK, message, 'tidemark admin rebuild makes all rows anew.', EXIT.corrupt), found };
 }
 
-/** Of a cluster: a folder is looked at while it is open. */
+/** For a cluster: a folder is checked while it is open. */
 export async function checkUnfinished(target: AdminTarget): Promise<readonly Finding[]> {
   if (target.kind !== 'cluster') return [];
   try {
@@ -62,7 +62,7 @@ function leftFindings(left: UnfinishedRebuild | undefined): readonly Finding[] {
   if (left === undefined) return [];
   const since = left.begunAtMs === 0 ? '' : `, since ${dateTime(left.begunAtMs)}`;
   if (left.isUnderWay) return [ok('Rebuild', `rows are being rebuilt${since}`)];
-  const remedy = 'tidemark admin rebuild goes on where it was, tidemark admin rebuild --from-nothing begins again.';
+  const remedy = 'tidemark admin rebuild resumes where it was, tidemark admin rebuild --from-nothing begins again.';
   return [warn('Rebuild', `an interrupted rebuild left its rows beside those in use${since}`, remedy)];
 }
 

@@ -1,4 +1,6 @@
-/** Owns what can be told of a workflow as it happens, from its accepted events: each is an object for programs as it is. Pure. */
+/**
+ * Owns what can be reported of a workflow as it happens, from its accepted events: each is an object, which programs get as it is. Pure.
+ */
 
 import type { Event } from '@tidemark/client';
 import type { Json } from '@tidemark/core';
@@ -13,7 +15,7 @@ interface About {
 export type Change = About &
   (
     | { readonly type: 'started'; readonly definition_version: number }
-    /** A worker goes on with it from this checkpoint, after another process had it. */
+    /** A worker resumes it from this checkpoint, after another process had it. */
     | { readonly type: 'resumed'; readonly sequence_number: number }
     | {
         readonly type: 'checkpoint';
@@ -24,7 +26,7 @@ export type Change = About &
         readonly last_action: string;
         readonly tokens: number;
         readonly cost_micros: number;
-        /** Since the checkpoint before, or the opening; null where that was not seen. */
+        /** Since the previous checkpoint, or the opening; null where that was not seen. */
         readonly took_ms: number | null;
       }
     /** More checkpoints landed at once than anybody could read. */
@@ -44,22 +46,22 @@ export type Change = About &
     | { readonly type: 'waiting'; readonly tasks: readonly string[] }
     | { readonly type: 'parked'; readonly reason: string; readonly message: string }
     | { readonly type: 'decided'; readonly by: string; readonly resolution: string; readonly why: string }
-    /** It is to end, to stand still, or to go on. */
+    /** It is to end, to pause, or to resume. */
     | { readonly type: 'cancelling' | 'paused' | 'resumed_by'; readonly by: string; readonly why: string }
     | { readonly type: 'confirmed'; readonly token: string; readonly outcome: string }
-    /** What it did is undone by another workflow, and it stands still meanwhile. */
+    /** Another workflow compensates what it did, and it stands still meanwhile. */
     | { readonly type: 'compensating'; readonly reason: string; readonly undo: string; readonly message: string }
     /** Its undo, or the undo of that, waits for a person. */
     | { readonly type: 'undo_parked'; readonly undo: string; readonly reason: string }
     | {
         readonly type: 'compensated';
         readonly undo: string;
-        /** What the undo did and left; null where that isn't known. */
+        /** What the undo compensated and left; null where that isn't known. */
         readonly undone_count: number | null;
         readonly left_count: number | null;
         readonly took_ms: number;
       }
-    /** `continued_as`: another workflow goes on for it, and there is no output. */
+    /** `continued_as`: it continues as another workflow, and there is no output. */
     | {
         readonly type: 'completed';
         readonly output: Json;
@@ -78,13 +80,13 @@ export interface Crowd {
   readonly completed_count: number;
 }
 
-/** The workflow that an event is of, and the times from which it is told how long something took. */
+/** The workflow of an event, and the times from which durations are computed. */
 export interface Of {
   readonly workflow: string;
   readonly definition: string;
   readonly definition_version: number;
   readonly opened_at: string;
-  /** Of the checkpoint before, or the opening; undefined where that was not seen. */
+  /** Of the previous checkpoint, or the opening; undefined where that was not seen. */
   readonly before: string | undefined;
 }
 

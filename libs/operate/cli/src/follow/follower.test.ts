@@ -166,7 +166,7 @@ describe('telling', () => {
   it.each<[Change, string]>([
     [{ ...about, type: 'started', definition_version: 2 }, 'started refund v2'],
     [{ ...about, type: 'resumed', sequence_number: 3 }, 'resumes from checkpoint #3'],
-    [{ ...about, type: 'resumed', sequence_number: 0 }, 'goes on from its start'],
+    [{ ...about, type: 'resumed', sequence_number: 0 }, 'resumes from its start'],
     [{ ...about, type: 'signal', name: 'approved' }, 'signal approved came'],
     [
       { ...about, type: 'step_failed', task: '1.0', attempt: 2, code: 'x', message: 'no\nway', retry_ms: 400 },
@@ -181,7 +181,7 @@ describe('telling', () => {
       { ...about, type: 'checkpoints', from: 2, to: 40, last_action: 'did 40' },
       '#2–#40 39 checkpoints, the last: did 40',
     ],
-    [{ ...about, type: 'lease_lost', holder: 'w', reason: 'dead' }, 'lease revoked (dead): another worker goes on'],
+    [{ ...about, type: 'lease_lost', holder: 'w', reason: 'dead' }, 'lease revoked (dead): another worker resumes it'],
     [
       { ...about, type: 'waiting', tasks: ['2.0 credit: waits for signal approved'] },
       'waiting 2.0 credit: waits for signal approved',

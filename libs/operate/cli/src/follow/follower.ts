@@ -1,6 +1,6 @@
 /**
- * Owns telling what happens to workflows from the streams of the API: of one its accepted events, each once and in order, over as many
- * connections and places as it takes; of all of them first which have moved, then what their events say.
+ * Owns reporting what happens to workflows from the streams of the API: for one workflow its accepted events, each once and in order, over
+ * as many connections and places as it takes; for all of them first which have moved, then their events.
  */
 
 import {
@@ -31,30 +31,30 @@ import type { Delta } from './spoken.ts';
 
 export interface FollowOptions {
   readonly client: Client;
-  /** Ends it without a word. */
+  /** Ends it silently. */
   readonly signal: AbortSignal;
-  /** Told of every connection that was lost; what it throws ends the following, else it is made again. */
+  /** Called for every lost connection; what it throws ends the following, else it reconnects. */
   readonly onLost?: ((error: unknown) => void) | undefined;
-  /** Large numbers are told as a number. */
+  /** Many changes are reported as a number. */
   readonly crowds?: boolean | undefined;
-  /** What models answer, and how far steps are: of one workflow that is followed. */
+  /** What models answer, and the progress of steps: for one followed workflow. */
   readonly onDelta?: ((delta: Delta) => void) | undefined;
 }
 
-/** Longer than any run is followed, in milliseconds. */
+/** No run lasts longer than this, in milliseconds. */
 const FOREVER_MS = 2 ** 31 - 1;
 
-/** One workflow that is followed: what was told of it, and what is yet to be. It outlives the place that it is followed at. */
+/** One followed workflow: what was reported of it, and what is yet to be. It outlives the place at which it is followed. */
 export class Followed {
   readonly #of: Omit<Of, 'before'>;
   #before: string | undefined;
   #waits = '';
   position: number;
   sequence: number;
-  /** Turned into changes, and not yet told. */
+  /** Turned into changes, and not yet reported. */
   readonly pending: Change[] = [];
 
-  /** `isNew`: nothing of it was told yet. */
+  /** `isNew`: nothing of it was reported yet. */
   constructor(row: Workflow, isNew: boolean) {
     this.#of = row;
     this.#before = isNew ? row.opened_at : undefined;
@@ -78,7 +78,7 @@ export class Followed {
     );
   }
 
-  /** What its first tasks wait for, where no task can run and that wasn't told. */
+  /** What its first tasks wait for, where no task can run and that wasn't reported. */
   waiting(view: WorkflowView): readonly Change[] {
     const tasks = waitsOf(view);
     const words = tasks.join('; ');
@@ -99,8 +99,8 @@ export class Followed {
 }
 
 /**
- * What happens to one workflow from where it was followed to, until it has ended. A server that is away is waited for. Throws
- * `TidemarkApiError` for what no repetition helps, and what `onLost` throws.
+ * Yields what happens to one workflow from where it was followed to, until it has ended. Waits for an unreachable server. Throws
+ * `TidemarkApiError` for what no retry helps, and what `onLost` throws.
  */
 export async function* followOne(
   id: string,
@@ -118,7 +118,7 @@ export async function* followOne(
   try {
     while (!signal.aborted) {
       for (let change = followed.pending.shift(); change !== undefined; change = followed.pending.shift()) {
-        // Whoever is told of an end asks for what it left.
+        // A reader of an end then asks for the output.
         const view = isEnd(change) ? await viewFrom(fetchView, followed.position) : undefined;
         yield withCounts(change, view);
       }
@@ -132,7 +132,7 @@ export async function* followOne(
         if (view !== undefined) followed.pending.push(...followed.waiting(view));
       }
       if (!isUndone) continue;
-      // Events of the undo are another workflow's.
+      // Events of the undo belong to another workflow.
       const view = await fetchView();
       const waits = view?.undo?.waiting_workflow ?? '';
       if (view !== undefined && waits !== '' && waits !== undoReported) {
@@ -155,7 +155,7 @@ export async function* followOne(
   }
 }
 
-/** Asks again while nobody answers. Undefined: the signal aborted first. Throws what `onLost` throws, and what no repetition helps. */
+/** Retries while nobody answers. Undefined: the signal aborted first. Throws what `onLost` throws, and what no retry helps. */
 export async function patiently<T>(
   signal: AbortSignal,
   onLost: FollowOptions['onLost'],
@@ -192,7 +192,7 @@ function undoing(events: readonly Event[]): boolean | undefined {
   return last === undefined ? undefined : last.type === 'CompensationStarted';
 }
 
-/** Rows come after the log: as it stands once they have this position. Undefined: it was aborted first. */
+/** Rows come after the log: waits until they have this position. Undefined: it was aborted first. */
 async function viewFrom(
   fetchView: () => Promise<WorkflowView | undefined>,
   position: number,
@@ -222,16 +222,16 @@ function waitsOf({ activity, frontier }: WorkflowView): readonly string[] {
 /** Of workflows that may move by themselves. */
 const LIVE: readonly Workflow['status'][] = ['open', 'compensating'];
 
-/** All workflows; without a baseline it begins with all that has been. */
+/** All workflows; without a baseline it begins with everything that has happened. */
 export class FleetFollower {
   readonly #followed = new Map<string, Followed>();
   readonly #status = new Map<string, Workflow['status']>();
-  /** When the newest of the baseline was opened: what is older and not known was beyond its limits. */
+  /** When the newest of the baseline was opened: an older unknown one was beyond its limits. */
   #since = '';
-  /** Of those that had not ended, when it was last looked. */
+  /** Of those that had not ended at the last read. */
   #keptCount = 0;
 
-  /** Takes what there is as told; returns it. */
+  /** Marks everything existing as reported; returns it. */
   async baseline(client: Client): Promise<readonly Workflow[]> {
     const rows = await this.#rows(client, undefined);
     for (const row of rows) {
@@ -241,11 +241,11 @@ export class FleetFollower {
     return rows;
   }
 
-  /** Until the signal aborts; goes on where it was with another client. A server that is away is waited for. Throws as `followOne`. */
+  /** Runs until the signal aborts; resumes where it was with another client. Waits for an unreachable server. Throws as `followOne`. */
   async *changes({ client, signal: asked, onLost, crowds }: FollowOptions): AsyncGenerator<Change | Crowd> {
     const left = new AbortController();
     const signal = AbortSignal.any([asked, left.signal]);
-    // What moved while nobody was connected is in the list.
+    // The list has what moved without a connection.
     let isLost = true;
     const gathered = new Gathered<EventOf<'GET /v1/events'>>(
       client.changes({
@@ -277,7 +277,7 @@ export class FleetFollower {
     }
   }
 
-  /** The newest, and those that may move. Of those that have ended and aren't among them nothing is remembered. */
+  /** The newest, and those that may move. Nothing is remembered of those that have ended and aren't among them. */
   async #rows(client: Client, signal: AbortSignal | undefined): Promise<readonly Workflow[]> {
     const found = new Map<string, Workflow>();
     const take = async (query: { readonly status?: Workflow['status'] }, most: number): Promise<void> => {
@@ -292,7 +292,7 @@ export class FleetFollower {
     let askedCount = 0;
     for (const [id, status] of [...this.#status]) {
       if (found.has(id) || status === 'parked') continue;
-      // It was open and no longer is, and has left the newest; or there are too many that are open.
+      // It was open and no longer is, and has left the newest; or too many are open.
       if (LIVE.includes(status)) {
         if (++askedCount <= FOLLOW_NEWEST_COUNT) found.set(id, await client.run(id).get({ content: false, signal }));
         continue;
@@ -331,7 +331,7 @@ export class FleetFollower {
     const known = this.#followed.get(row.workflow);
     const followed = known ?? new Followed(row, row.opened_at > this.#since);
     this.#note(row, followed);
-    // It was beyond the limits of the baseline: what it does from here on is told.
+    // It was beyond the limits of the baseline: its changes from here on are reported.
     if (followed.position >= row.position) return;
     followed.add(await this.#eventsTo(run, row, followed.position + 1, { signal, onLost }), crowds);
     const view =
@@ -342,7 +342,7 @@ export class FleetFollower {
     if (view !== undefined) yield* followed.waiting(view);
   }
 
-  /** Up to what the row tells; fewer where they can't be read, such as from an archive class: then the others are not kept waiting. */
+  /** Up to the row's position; fewer where they can't be read, such as from an archive class: the others then don't wait. */
   async #eventsTo(
     run: Run,
     { position }: Workflow,

@@ -1,4 +1,4 @@
-/** Owns taking what comes one by one in handfuls: all that has come since the last one, a moment after the first. */
+/** Owns batching what comes one by one: each batch has everything since the last one, a moment after the first. */
 
 export class Gathered<T> {
   readonly #source: AsyncIterable<T>;
@@ -13,8 +13,8 @@ export class Gathered<T> {
   }
 
   /**
-   * What has come; at once where something has. Empty: nothing came for so many milliseconds. Undefined: nothing will come any more. Throws as
-   * the source does, after what came before.
+   * Returns what has come; at once where something has. Empty: nothing came for so many milliseconds. Undefined: nothing will come any
+   * more. Throws as the source does, after what came before.
    */
   async take({
     waitMs,
@@ -24,7 +24,7 @@ export class Gathered<T> {
     readonly gatherMs: number;
   }): Promise<readonly T[] | undefined> {
     if (this.#items.length === 0 && !this.#isOver) await this.#anything(waitMs);
-    // What follows closely is one handful with it.
+    // What follows closely joins the batch.
     if (this.#items.length > 0 && !this.#isOver) await new Promise((resolve) => setTimeout(resolve, gatherMs));
     const taken = this.#items;
     this.#items = [];

@@ -1,6 +1,6 @@
 /**
- * Owns how a model's answer reads while it comes: whole lines once they are whole, and the line that is being said as the
- * terminal's status. Nothing of it is stored here: the whole answer is in the log.
+ * Owns how a model's answer reads while it comes: whole lines once they are complete, and the current line as the terminal's status.
+ * Nothing of it is stored here: the whole answer is in the log.
  */
 
 import type { EventOf } from '@tidemark/client';
@@ -8,21 +8,21 @@ import type { Terminal } from '../terminal.ts';
 import { progressBar } from '../text/progress.ts';
 import { printable } from '../text/width.ts';
 
-/** A line that goes on for longer is told in parts, in characters. */
+/** Characters after which a longer line is printed in parts. */
 const LINE_MAX_CHARS = 2_000;
 
 export type Delta = Extract<EventOf<'GET /v1/workflows/{workflow}/events'>, { name: 'delta' }>['data'];
 
 export class Spoken {
   readonly #terminal: Pick<Terminal, 'note' | 'paintNote' | 'record' | 'status'>;
-  /** What was said of the line under way, by workflow and task. */
+  /** The current line, by workflow and task. */
   readonly #lines = new Map<string, string>();
 
   constructor(terminal: Pick<Terminal, 'note' | 'paintNote' | 'record' | 'status'>) {
     this.#terminal = terminal;
   }
 
-  /** Other deltas than text are nobody's to read. */
+  /** Nobody needs to read deltas other than text. */
   hear(workflow: string, { kind, task, text = '' }: Delta): void {
     if (kind !== 'text') return;
     this.#terminal.record({ type: 'model_said', workflow_id: workflow, task_id: task, text });
@@ -35,7 +35,7 @@ export class Spoken {
     else if (open !== '') this.#terminal.status(`… ${printable(open)}`);
   }
 
-  /** The step has committed: what is left of its last line is told. */
+  /** The step has committed: prints the rest of its last line. */
   end(workflow: string): void {
     for (const [key, line] of this.#lines) {
       if (!key.startsWith(`${workflow}\0`)) continue;
@@ -49,7 +49,7 @@ export class Spoken {
   }
 }
 
-/** Tells pieces of answers through `spoken`, and how far steps are as the terminal's status. */
+/** Prints pieces of answers through `spoken`, and the progress of steps as the terminal's status. */
 export const heardBy =
   (terminal: Pick<Terminal, 'status'>, spoken: Spoken, workflow: string) =>
   (delta: Delta): void => {

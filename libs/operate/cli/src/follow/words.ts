@@ -1,4 +1,4 @@
-/** Owns how changes are told to people: a line each. Pure. */
+/** Owns how changes are printed for people: a line each. Pure. */
 
 import type { Painter } from '../terminal.ts';
 import { clockTime, cost, count, counted, duration } from '../text/units.ts';
@@ -46,7 +46,7 @@ export class Narrator {
       case 'signal':
         return `signal ${printable(change.name)} came`;
       case 'lease_lost':
-        return `${paint('yellow', 'lease revoked')} (${printable(change.reason)}): another worker goes on`;
+        return `${paint('yellow', 'lease revoked')} (${printable(change.reason)}): another worker resumes it`;
       case 'waiting':
         return `${paint('yellow', 'waiting')} ${change.tasks.map(printable).join('; ')}`;
       case 'parked':
@@ -70,7 +70,7 @@ export class Narrator {
       case 'completed':
         return change.continued_as === undefined
           ? `${paint('green', 'completed')} in ${duration(change.took_ms)}`
-          : `${paint('green', 'goes on')} as ${printable(change.continued_as)}`;
+          : `${paint('green', 'continues')} as ${printable(change.continued_as)}`;
       case 'failed':
         return `${paint('red', 'failed')} (${printable(change.reason)}): ${printable(change.message)}`;
     }
@@ -78,7 +78,7 @@ export class Narrator {
 }
 
 const resumeWords = (sequence: number): string =>
-  sequence === 0 ? 'goes on from its start' : `resumes from checkpoint #${sequence}`;
+  sequence === 0 ? 'resumes from its start' : `resumes from checkpoint #${sequence}`;
 
 function checkpointWords(change: Extract<Change, { type: 'checkpoint' }>, paint: Painter): string {
   const { step, last_action: lastAction, took_ms: tookMs, tokens, cost_micros: costMicros } = change;

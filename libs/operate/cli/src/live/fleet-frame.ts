@@ -1,4 +1,4 @@
-/** Owns how the fleet looks on a terminal: what is live, waits, is stuck or recovers, who works, how fast and at what cost. Pure. */
+/** Owns how the fleet looks on a terminal: what is live, waits, is stuck or recovers, the workers, speed and cost. Pure. */
 
 import type { Answer, Client } from '@tidemark/client';
 import type { Queue } from '../commands/queues.ts';
@@ -17,32 +17,32 @@ export interface FleetNumbers {
 
 export type Fleet = Answer<'GET /v1/fleet'>;
 
-/** What one look at all workflows tells. */
-export interface FleetLook {
+/** One view of all workflows. */
+export interface FleetView {
   readonly fleet: Fleet;
   /** None while rows are being rebuilt. */
   readonly queues: readonly Queue[];
 }
 
-export async function lookAtFleet(client: Client, tenant?: string): Promise<FleetLook> {
+export async function readFleet(client: Client, tenant?: string): Promise<FleetView> {
   const query = tenant === undefined ? {} : { tenant };
   const fleet = await client.ask('GET /v1/fleet', { query });
   if (!fleet.rows_ready) return { fleet, queues: [] };
   return { fleet, queues: (await client.ask('GET /v1/queues', { query })).queues };
 }
 
-export interface FrameLook {
+export interface FrameOptions {
   /** Columns. */
   readonly width: number;
   readonly paint: Painter;
-  /** Workers that are told as new where they aren't among these; empty: none is new. */
+  /** Workers not among these are marked as new; empty: none is. */
   readonly known: ReadonlySet<string>;
 }
 
-/** Workers and queues that are told, at most. */
+/** Workers and queues that are listed, at most. */
 const ROWS_MAX_COUNT = 8;
 
-export function numbersOf({ fleet: { workflows, workers }, queues }: FleetLook): FleetNumbers {
+export function numbersOf({ fleet: { workflows, workers }, queues }: FleetView): FleetNumbers {
   const of = (status: string): number => workflows.find((each) => each.status === status)?.count ?? 0;
   const ready = queues.reduce((sum, { ready_count: count }) => sum + count, 0);
   const held = (isAlive: boolean): number =>
@@ -60,7 +60,7 @@ export function numbersOf({ fleet: { workflows, workers }, queues }: FleetLook):
 }
 
 /** Each no wider than the terminal. */
-export function fleetLines(style: FleetLook, how: FrameLook): readonly string[] {
+export function fleetLines(style: FleetView, how: FrameOptions): readonly string[] {
   const { width, paint } = how;
   const { workflows, spent, lag, rows_ready: isReady, events_per_second: speeds } = style.fleet;
   const { live, ready, running, waiting, stuck, recovering } = numbersOf(style);
@@ -111,7 +111,7 @@ function wrapped(parts: readonly string[], width: number): readonly string[] {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: paint is made of them.
 const plain = (text: string): string => text.replaceAll(/\u001b\[\d+m/g, '');
 
-function workerLines({ fleet: { workers } }: FleetLook, { width, paint, known }: FrameLook): readonly string[] {
+function workerLines({ fleet: { workers } }: FleetView, { width, paint, known }: FrameOptions): readonly string[] {
   const alive = workers.filter((worker) => worker.alive).length;
   const shown = workers.toSorted((a, b) => Number(a.alive) - Number(b.alive)).slice(0, ROWS_MAX_COUNT);
   const lines = shown.map(({ holder, alive: isAlive, held_count: held }) => {
@@ -128,14 +128,14 @@ function workerLines({ fleet: { workers } }: FleetLook, { width, paint, known }:
   ];
 }
 
-function queueLines({ queues }: FleetLook, { width, paint }: FrameLook): readonly string[] {
+function queueLines({ queues }: FleetView, { width, paint }: FrameOptions): readonly string[] {
   if (queues.length === 0) return [];
   const shown = queues
     .toSorted((a, b) => b.held.length - a.held.length || b.ready_count - a.ready_count)
     .slice(0, ROWS_MAX_COUNT);
   const lines = shown.map(({ queue, tenant, ready_count, running_count, held }) => {
     const of = tenant === null ? '' : ` of ${printable(tenant)}`;
-    const by = held[0] === undefined ? '' : `  HELD by ${printable(held[0].by)}: ${printable(held[0].why ?? '')}`;
+    const by = held[0] === undefined ? '' : `  PAUSED by ${printable(held[0].by)}: ${printable(held[0].why ?? '')}`;
     const text = cut(
       `  ${count(ready_count).padStart(6)} ready ${count(running_count).padStart(6)} running  ${printable(queue)}${of}${by}`,
       width,
@@ -146,8 +146,8 @@ function queueLines({ queues }: FleetLook, { width, paint }: FrameLook): readonl
   return ['', 'Queues', ...lines, ...(more > 0 ? [cut(`  and ${count(more)} more`, width)] : [])];
 }
 
-/** Who came and went, and what was held or let go, in words. */
-export function changesBetween(before: FleetLook, now: FleetLook): readonly string[] {
+/** In words: which workers came and went, and what was paused or resumed. */
+export function changesBetween(before: FleetView, now: FleetView): readonly string[] {
   const was = new Map(before.fleet.workers.map((worker) => [worker.holder, worker]));
   const is = new Set(now.fleet.workers.map(({ holder }) => holder));
   const lines: string[] = [];
@@ -158,14 +158,14 @@ export function changesBetween(before: FleetLook, now: FleetLook): readonly stri
   }
   for (const holder of was.keys()) if (!is.has(holder)) lines.push(`${printable(holder)} went`);
   const [heldBefore, heldNow] = [heldNames(before), heldNames(now)];
-  for (const name of heldNow) if (!heldBefore.has(name)) lines.push(`queue ${printable(name)} is held`);
-  for (const name of heldBefore) if (!heldNow.has(name)) lines.push(`queue ${printable(name)} goes on`);
+  for (const name of heldNow) if (!heldBefore.has(name)) lines.push(`queue ${printable(name)} is paused`);
+  for (const name of heldBefore) if (!heldNow.has(name)) lines.push(`queue ${printable(name)} resumes`);
   const stuck = numbersOf(now).stuck - numbersOf(before).stuck;
   if (stuck > 0) lines.push(`${counted(stuck, 'workflow')} more ${stuck === 1 ? 'waits' : 'wait'} for a person`);
   return lines;
 }
 
-const heldNames = ({ queues }: FleetLook): ReadonlySet<string> =>
+const heldNames = ({ queues }: FleetView): ReadonlySet<string> =>
   new Set(
     queues.flatMap(({ queue, held }) => held.map(({ tenant }) => `${queue}${tenant === null ? '' : ` of ${tenant}`}`)),
   );

@@ -1,6 +1,6 @@
 /**
- * Owns the live view of the fleet on a terminal: looks, draws, and tells below who came and went. It holds a folder for no longer than one
- * look: where nobody runs workflows, it looks once, and waits for somebody.
+ * Owns the live view of the fleet on a terminal: it polls, draws, and lists below which workers came and went. It holds a folder only for
+ * one read: where nobody runs workflows, it reads once, and waits for a holder.
  */
 
 import { UnavailableError } from '@tidemark/core';
@@ -12,16 +12,16 @@ import { type Session, takeInterrupts } from '../session.ts';
 import type { Stream } from '../terminal.ts';
 import { clockTime } from '../text/units.ts';
 import { cut, printable } from '../text/width.ts';
-import { changesBetween, type FleetLook, fleetLines, lookAtFleet } from './fleet-frame.ts';
+import { changesBetween, type FleetView, fleetLines, readFleet } from './fleet-frame.ts';
 import { Screen } from './screen.ts';
 
 /** What is shown now. */
 interface Shown {
-  reported: FleetLook | undefined;
+  reported: FleetView | undefined;
   note: string;
   /** What happened, the newest last. */
   readonly lines: string[];
-  /** Workers of the first look; those that come later are new. */
+  /** Workers of the first read; later ones are new. */
   known: ReadonlySet<string>;
 }
 
@@ -64,7 +64,7 @@ async function style(shown: Shown, place: Place | undefined, open: () => Promise
   }
   const own = place ?? (await open());
   try {
-    const reported = await lookAtFleet(own.client);
+    const reported = await readFleet(own.client);
     const before = shown.reported;
     if (before === undefined) shown.known = new Set(reported.fleet.workers.map(({ holder }) => holder));
     else {

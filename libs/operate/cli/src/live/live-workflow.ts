@@ -1,4 +1,4 @@
-/** Owns the live view of one workflow on a terminal: how it stands above, what happens below, the newest last. */
+/** Owns the live view of one workflow on a terminal: its state above, what happens below, the newest last. */
 
 import type { WorkflowView } from '@tidemark/client';
 import { EXIT } from '@tidemark/host/exit-codes';
@@ -24,7 +24,7 @@ export class LiveWorkflow {
   readonly #narrator: Narrator;
   readonly #lines: string[] = [];
   #view: WorkflowView | undefined;
-  /** What a model is saying, or how far a step is. */
+  /** A model's current words, or a step's progress. */
   #said = '';
   #isText = false;
   #isClosed = false;
@@ -37,12 +37,12 @@ export class LiveWorkflow {
     void this.#redraw();
   }
 
-  /** Aborts when somebody leaves. */
+  /** Aborts when the user leaves. */
   get left(): AbortSignal {
     return this.#screen.left;
   }
 
-  /** Of somebody who has left. */
+  /** Set when the user has left. */
   get code(): number {
     return this.left.reason === 'quit' ? EXIT.ok : EXIT.interrupted;
   }
@@ -67,13 +67,13 @@ export class LiveWorkflow {
     this.#draw();
   };
 
-  /** Gives the screen back as it was; harmless when repeated. */
+  /** Restores the screen; harmless when repeated. */
   close(): void {
     this.#isClosed = true;
     this.#screen.giveBack();
   }
 
-  /** Times go on, and the size may change. */
+  /** Redraws: times advance, and the size may change. */
   async #redraw(): Promise<void> {
     while (!this.left.aborted && !this.#isClosed) {
       await this.#screen.pause(FLEET_POLL_MS);

@@ -1,6 +1,6 @@
 /**
- * Owns a terminal's whole screen while something is shown live: taken, drawn anew, and given back as it was, whatever ends the process.
- * Lines must be printable and fit the width already.
+ * Owns a terminal's whole screen while something is shown live: it takes the screen, redraws it, and restores it, whatever ends the
+ * process. Lines must be printable and fit the width already.
  */
 
 import { EXIT } from '@tidemark/host/exit-codes';
@@ -17,7 +17,7 @@ export type Quit = 'quit' | 'interrupted';
 export class Screen {
   readonly #canvas: Stream;
   readonly #keys: Keys;
-  /** Aborts when somebody presses q or Ctrl-C, with which of them as its reason. */
+  /** Aborts when the user presses q or Ctrl-C, with which of them as its reason. */
   readonly #left = new AbortController();
   #wake: (() => void) | undefined;
   #isTaken = false;
@@ -51,14 +51,14 @@ export class Screen {
     this.#canvas.write(TAKE);
   }
 
-  /** As many of the lines as there are rows. */
+  /** Draws as many of the lines as there are rows. */
   draw(lines: readonly string[]): void {
     if (!this.#isTaken) return;
     const shown = lines.slice(0, Math.max(this.rows, 1));
     this.#canvas.write(`${HOME}${shown.map((line) => `${line}${END_OF_LINE}`).join('\r\n')}${END_OF_SCREEN}`);
   }
 
-  /** Resolves after the time, when the size changes, or when somebody leaves. */
+  /** Resolves after the time, when the size changes, or when the user leaves. */
   async pause(ms: number): Promise<void> {
     if (this.#left.signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -82,9 +82,9 @@ export class Screen {
     this.#canvas.write(GIVE_BACK);
   };
 
-  /** As if a key had been pressed. */
+  /** Acts as if a key had been pressed. */
   leave(how: Quit): void {
-    // Whoever asks twice doesn't wait for whatever is still asked.
+    // A second press doesn't wait for requests under way.
     if (this.#left.signal.aborted) process.exit(EXIT.interrupted);
     this.#left.abort(how);
     this.#wake?.();

@@ -1,6 +1,6 @@
 /**
- * Owns where `tidemark admin` works: on the servers of a cluster themselves, with their own credentials, whether or not a coordinator runs; or in
- * a folder that nobody else holds. What is changed on a cluster is written to its audit.
+ * Owns where `tidemark admin` works: on the servers of a cluster themselves, with their own credentials, whether or not a coordinator runs;
+ * or in a folder that nobody else holds. Changes of a cluster are recorded in its audit.
  */
 
 import { ConfigError, messageOf, type TenantId, TidemarkError } from '@tidemark/core';
@@ -36,13 +36,13 @@ export const adminTarget = ({ state }: AdminOptions, session: Pick<Session, 'env
     ? { kind: 'cluster', config: configFromEnv(session.env) }
     : folderTarget(state ?? DEFAULT_FOLDER, session);
 
-/** What is written to the audit, of what is changed. */
+/** The audit entry of a change. */
 export interface Changed extends Pick<AuditEntry, 'action' | 'target'> {
-  /** Whose it is; absent: no tenant's. */
+  /** Its tenant; absent: none. */
   readonly tenant?: TenantId | undefined;
 }
 
-/** Where `work` changes something, `changes` says what. Throws `ConfigError` (`state-missing`, `log-locked`), and what `work` throws. */
+/** Where `work` changes something, `changes` describes it. Throws `ConfigError` (`state-missing`, `log-locked`), and what `work` throws. */
 export async function atHost<T>(
   session: Session,
   options: AdminOptions,
@@ -66,7 +66,7 @@ export async function atHost<T>(
   }
 }
 
-/** Of what was changed on a cluster by other ways than an open host. */
+/** Records changes of a cluster that were made without an open host. */
 export async function writeDown(session: Session, target: AdminTarget, changed: Changed): Promise<void> {
   if (target.kind === 'embedded') return;
   try {
@@ -100,7 +100,10 @@ const heldBy = ({ shown }: Folder, holder: { readonly pid: number; readonly comm
   return new ConfigError('log-locked', message, { pid: holder?.pid });
 };
 
-/** What was done was done, whatever becomes of the entry; who did it is known by the name that they have here alone, which they can choose: the servers' credentials are what let them. */
+/**
+ * A failed entry does not undo the action. The actor's name is the local user's, which they can choose: the servers' credentials are what
+ * let them in.
+ */
 async function written(
   { env, terminal }: Session,
   host: Host,
@@ -122,7 +125,7 @@ async function written(
 
 const unwritten = (error: unknown): string => `it could not be written to the audit: ${messageOf(error)}`;
 
-/** Rows rebuilt: of a folder that nobody else has open, or beside those of a cluster. */
+/** Rebuilt rows: of a folder that nobody else has open, or beside those of a cluster. */
 export async function openRebuild(
   target: AdminTarget,
   purpose: 'switch' | 'compare',

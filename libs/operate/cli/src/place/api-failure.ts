@@ -1,4 +1,4 @@
-/** Owns what a server's refusal is to a command: the kind of error that has the same exit code, whatever way it came. */
+/** Owns turning a server's refusal into the kind of error that has the same exit code for a command, by any transport. */
 
 import { OWN_VERSION } from '@tidemark/api/local';
 import { TidemarkApiError } from '@tidemark/client';
@@ -12,19 +12,19 @@ import {
   UnavailableError,
 } from '@tidemark/core';
 
-/** What isn't a server's is left as it is. `fault`: what went wrong in this process, which the answer doesn't say. */
+/** Leaves other errors unchanged. `fault`: this process's own failure, which the answer doesn't contain. */
 export function failureOf(error: unknown, fault?: unknown): unknown {
   if (!(error instanceof TidemarkApiError)) return error;
   if (error.status >= 500 && fault !== undefined) return fault;
-  // Of this process itself, before the server was asked.
+  // It comes from this process, before the server was called.
   if (error.cause instanceof TidemarkError) return error.cause;
   const { status, code, message, fields, serverVersion } = error;
   const options = { cause: error, fields };
-  // No slip of whoever typed it: this version asks for what that one doesn't know.
+  // This is no mistake of the user: this version calls something that the server doesn't know.
   if (isUnknownThere(error) && serverVersion !== undefined && serverVersion !== OWN_VERSION) {
     throw new ConfigError(
       'server-differs',
-      `The server is version ${serverVersion} of Tidemark, this is ${OWN_VERSION}, and it doesn't know what was asked: ${message} Use a command of its version.`,
+      `The server is version ${serverVersion} of Tidemark, this is ${OWN_VERSION}, and it doesn't know this request: ${message} Use a command of its version.`,
       options,
     );
   }

@@ -1,6 +1,6 @@
 /**
- * Owns the form of the file of contexts. Checked by hand: every command that asks a server reads it, and zod alone would take a third of the
- * time that such a command has.
+ * Owns the form of the file of contexts. Checked by hand: every command that uses a server reads it, and zod alone would take a third of
+ * such a command's time.
  */
 
 import { CONTEXT_NAME } from '../limits.ts';
@@ -37,7 +37,7 @@ const isName: Check = (value) => typeof value === 'string' && CONTEXT_NAME.test(
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Has these members as they must be, and no other. */
+/** Whether it has exactly these members, in the right form. */
 const fits = (value: unknown, members: Readonly<Record<string, Check>>): boolean =>
   isObject(value) &&
   Object.keys(value).every((name) => Object.hasOwn(members, name)) &&
@@ -61,7 +61,7 @@ function isCredential(value: unknown): boolean {
   return fits(value, { kind: isText, ...CREDENTIALS[value.kind as Credential['kind']] });
 }
 
-/** What of it is not as `tidemark login` writes it. Undefined: it is a `ContextsFile`. */
+/** The place that is not as `tidemark login` writes it. Undefined: it is a `ContextsFile`. */
 export function oddIn(value: unknown): string | undefined {
   const whole = {
     version: (version: unknown) => version === 1,

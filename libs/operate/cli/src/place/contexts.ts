@@ -1,6 +1,6 @@
 /**
- * Owns the contexts of a user: servers by names, each with the credential that is shown there, in one file that its owner alone can read.
- * Must not ask any of them.
+ * Owns the contexts of a user: servers by names, each with its credential, in one file that its owner alone can read. Must not call any of
+ * them.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -24,7 +24,7 @@ export function contextsPath(env: Env): string {
   return path.join(folder, 'tidemark', 'contexts.json');
 }
 
-/** Without a file there are none. Throws `ConfigError` (`contexts-unreadable`), and says no word of what is in it: it holds credentials. */
+/** Without a file there are none. Throws `ConfigError` (`contexts-unreadable`), without quoting the file: it holds credentials. */
 export async function readContexts(env: Env): Promise<ContextsFile> {
   const file = contextsPath(env);
   let text: string;
@@ -50,16 +50,16 @@ export async function readContexts(env: Env): Promise<ContextsFile> {
 }
 
 /**
- * Changes what is there by then: one command at a time, however long the change takes, so that no other's is lost. What is given back as it
- * was is not written. Resolves to what was there before. Throws as `readContexts`, `ConfigError` (`contexts-unwritable`), `InvalidError` (`contexts-too-many`),
- * `UnavailableError` (`state-locked`), and what the change throws.
+ * Changes the current content: one command at a time, however long the change takes, so that no other's is lost. An unchanged result is not
+ * written. Resolves to the previous content. Throws as `readContexts`, `ConfigError` (`contexts-unwritable`), `InvalidError`
+ * (`contexts-too-many`), `UnavailableError` (`state-locked`), and what the change throws.
  */
 export async function changeContexts(
   env: Env,
   change: (contexts: ContextsFile) => ContextsFile | Promise<ContextsFile>,
 ): Promise<ContextsFile> {
   const file = contextsPath(env);
-  // Whoever only asks is not to load it.
+  // A command that only reads must not load it.
   const { withLock } = await import('@tidemark/repo-state/lock');
   try {
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });

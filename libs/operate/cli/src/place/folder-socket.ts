@@ -1,7 +1,7 @@
 /**
- * Owns the socket of a state folder: whoever holds the folder serves the API there, and other commands on the folder are answered through
- * it, since the log in the folder can have one process only. Whoever holds the folder's lock may replace a socket that a dead process left.
- * Only this user can connect (mode 0600).
+ * Owns the socket of a state folder: the holder of the folder serves the API there, and other commands on the folder use it, since only one
+ * process can have the folder's log open. The holder of the folder's lock may replace a socket that a dead process left. Only this user can
+ * connect (mode 0600).
  */
 
 import { chmod, lstat, mkdtemp, readlink, rename, rm, rmdir, stat, symlink } from 'node:fs/promises';
@@ -19,7 +19,7 @@ export interface Holder {
   readonly command: string;
 }
 
-/** What `mkdtemp` and the socket's own name add. */
+/** Bytes that `mkdtemp` and the socket's own name add. */
 const NURSERY_BYTES = 'XXXXXX/sock'.length;
 
 const socketPath = (folder: string): string => path.join(folder, 'api.sock');
@@ -35,11 +35,11 @@ export interface ServedFolder {
 
 /** The caller holds the folder. */
 export async function serveFolder({ folder, host, ...options }: ServedFolder): Promise<{ close(): Promise<void> }> {
-  // Commands that serve nothing are not to load a web server.
+  // Commands that serve nothing must not load a web server.
   const { listenSocket, ownerAuthenticator } = await import('@tidemark/api');
   const { definitions, command, onError } = options;
   const named = socketPath(folder);
-  // At no moment may others open it, so it is made in a folder that only this user may enter, and gets its name with its mode.
+  // It must never be open to others, so it is created in a folder that only this user may enter, and gets its name with its mode.
   const nursery = path.join(folder, '.api-');
   const isFar = Buffer.byteLength(nursery) + NURSERY_BYTES > SOCKET_PATH_MAX_BYTES;
   const home = await mkdtemp(isFar ? path.join(os.tmpdir(), 'tidemark-') : nursery);
@@ -73,7 +73,7 @@ export async function serveFolder({ folder, host, ...options }: ServedFolder): P
 
 /**
  * `fetch` through the folder's socket, whatever host an address names. Fails as `fetch` does where nobody answers. Throws `ConfigError`
- * (`holder-foreign`): the socket, or the link that stands for it, was made by another user, who would be told what is asked.
+ * (`holder-foreign`): another user, who would see the requests, created the socket or the link to it.
  */
 export async function folderFetch(folder: string): Promise<typeof fetch> {
   const socket = await ownSocket(socketPath(folder));
@@ -100,7 +100,7 @@ export async function folderFetch(folder: string): Promise<typeof fetch> {
     });
 }
 
-/** Where it really is: the name is a link where the folder's own path would be too long for a socket. */
+/** Its real path: the name is a link where the folder's own path would be too long for a socket. */
 async function ownSocket(named: string): Promise<string> {
   const uid = process.getuid?.();
   for (const statOf of [lstat, stat]) {
@@ -108,7 +108,7 @@ async function ownSocket(named: string): Promise<string> {
     if (found === undefined || uid === undefined || found.uid === uid) continue;
     throw new ConfigError(
       'holder-foreign',
-      `The socket ${named} was made by another user (uid ${found.uid}), so nothing is asked through it. Ask them, or name another folder with --state.`,
+      `The socket ${named} was made by another user (uid ${found.uid}), so nothing is sent through it. Ask them, or name another folder with --state.`,
       { uid: found.uid },
     );
   }

@@ -1,18 +1,18 @@
-/** Owns which state folder is meant, and whether anything is kept in it, or another process holds it. */
+/** Owns which state folder is meant, whether it holds anything, and whether another process holds it. */
 
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError, CorruptError, TidemarkError } from '@tidemark/core';
 import type { Session } from '../session.ts';
 
-/** Where state is kept when nothing is said. */
+/** Default folder of the state. */
 export const DEFAULT_FOLDER = '.tidemark';
 
 export interface Folder {
   readonly kind: 'embedded';
   /** Absolute. */
   readonly folder: string;
-  /** As the user knows it. */
+  /** As the user named it. */
   readonly shown: string;
   /** Its settings, for the process that holds it. */
   readonly env: Session['env'];
@@ -26,8 +26,8 @@ export const folderTarget = (shown: string, { env, cwd }: Pick<Session, 'env' | 
 });
 
 /**
- * Whether there is anything to read; a command that only looks makes nothing. Throws `ConfigError` (`state-no-folder`), and
- * `CorruptError` (`log-missing`) where rows tell of a log that is gone: that isn't the same as nothing.
+ * Whether there is anything to read; a command that only reads creates nothing. Throws `ConfigError` (`state-no-folder`), and
+ * `CorruptError` (`log-missing`) where rows prove that a log is gone: that isn't the same as an empty folder.
  */
 export function exists({ folder, shown }: Folder): boolean {
   if (existsSync(folder) && !statSync(folder).isDirectory()) {

@@ -1,4 +1,4 @@
-/** Owns what a lost connection means: whoever held a folder doesn't come back, and a server is asked again. */
+/** Owns what a lost connection means: the holder of a folder doesn't come back, and a server is retried. */
 
 import { UnavailableError } from '@tidemark/core';
 import type { Place } from './place.ts';

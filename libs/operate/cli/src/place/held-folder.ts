@@ -1,4 +1,7 @@
-/** Owns a state folder that a command holds itself: opening it, running workflows in it, letting it go. Commands that ask another process do not read this. */
+/**
+ * Owns a state folder that a command holds itself: opening it, running workflows in it, releasing it. Commands that use another process do
+ * not load this.
+ */
 
 import { ConfigError, CorruptError, InvalidError, type TidemarkError, UnavailableError } from '@tidemark/core';
 import {
@@ -24,7 +27,7 @@ type WorkerHooks = Pick<WorkerOptions, 'onError' | 'onResume' | 'onDelta'>;
 export class HeldFolder {
   readonly host: Host;
   readonly target: Folder;
-  /** What it runs, or is told of. */
+  /** Definitions that it runs, or only knows. */
   readonly definitions: readonly Definition[];
   runsWorker = false;
   readonly #served: { close(): Promise<void> }[] = [];
@@ -44,7 +47,7 @@ export class HeldFolder {
   }
 
   /**
-   * Archives from now on what is no longer hot, at a compactor's pace, so that the log doesn't grow for ever; ends with the folder. Throws
+   * Archives what is no longer hot from now on, at a compactor's pace, so that the log doesn't grow forever; ends with the folder. Throws
    * `ConfigError` (`setting-invalid`).
    */
   startCompactor(onError: (where: string, error: unknown) => void): void {
@@ -58,7 +61,7 @@ export class HeldFolder {
     this.closeFirst(await serveFolder({ folder: target.folder, host, definitions, command, onError }));
   }
 
-  /** Is closed before the folder is. */
+  /** It is closed before the folder is. */
   closeFirst(served: { close(): Promise<void> }): void {
     this.#served.push(served);
   }
@@ -75,7 +78,7 @@ export class HeldFolder {
   }
 }
 
-/** `otlp`: where traces go, in place of what `env` says. Throws `ConfigError` (`setting-invalid`). */
+/** `otlp`: where traces go, instead of `env`'s setting. Throws `ConfigError` (`setting-invalid`). */
 export const folderSettings = (env: Folder['env'], otlp?: string) => ({
   ...folderKeysFromEnv(env),
   onSecret: onSecretFromEnv(env),
@@ -87,7 +90,7 @@ export interface HoldOptions {
   /** Where traces are exported to; absent: as the environment says. */
   readonly otlp?: string | undefined;
   readonly definitions?: readonly Definition[];
-  /** Told of every failure that was outlived. */
+  /** Called for every failure that was survived. */
   readonly onError?: ((where: string, error: unknown) => void) | undefined;
 }
 
@@ -100,7 +103,7 @@ export async function holdFolder(
   const embedder = embedderIn(env.TIDEMARK_EMBEDDER_FOLDER) ?? installedEmbedder(folder);
   const onWarning = (code: string, message: string): void => onError?.('secrets', new InvalidError(code, message));
   const host = await openEmbedded({ ...folderSettings(env, otlp), folder, embedder, onWarning });
-  // The projector outlives it and tries again, so nobody would learn why the rows stay behind.
+  // The projector survives it and retries, so nobody would learn why the rows stay behind.
   let damage: TidemarkError | undefined;
   let isOpen = false;
   const onFailure = (where: string, error: unknown): void => {
@@ -119,7 +122,7 @@ export async function holdFolder(
   }
 }
 
-/** The same; people are told why where it takes long. */
+/** The same, with a message to people where it takes long. */
 export const holdNoticed = (session: Session, target: Folder, options: HoldOptions): Promise<HeldFolder> =>
   noticeStall(
     session,
@@ -140,7 +143,7 @@ async function catchUp(ports: Ports, shown: string, damage: () => TidemarkError 
   }
 }
 
-/** True once rows hold all that is in the log now and placements are rebuilt. */
+/** True once rows hold all of the current log and placements are rebuilt. */
 async function isCaughtUp({ log, store }: Ports): Promise<boolean> {
   if (!(await store.ready())) return false;
   const bounds = await log.bounds();

@@ -1,6 +1,6 @@
 /**
- * Owns logging in where an issuer of tokens says who somebody is: by a code that is typed in a browser, on whatever machine (RFC 8628), and the
- * renewal of what that gave. Must not print a token.
+ * Owns logging in with an issuer of tokens: by a code that is typed in a browser, on any machine (RFC 8628), and the renewal of the
+ * resulting tokens. Must not print a token.
  */
 
 import { TidemarkApiError } from '@tidemark/client';
@@ -17,7 +17,7 @@ type Tokens = {
   expiresIn(): number | undefined;
 };
 
-/** What a server is shown; what needs no renewal at once. */
+/** What a server gets; what needs no immediate renewal. */
 export function tokenOf(
   name: string,
   credential: Credential,
@@ -26,7 +26,7 @@ export function tokenOf(
   if (credential.kind === 'none') return undefined;
   if (credential.kind === 'key') return credential.key;
   let newest = credential;
-  // One command at a time: an issuer may take a refresh token once, and end the login of whoever shows it a second time.
+  // One command at a time: an issuer may accept a refresh token once, and end the login when it is used a second time.
   const renew = (): Promise<unknown> =>
     changeContexts(env, async (file) => {
       const known = file.contexts[name];
@@ -39,7 +39,7 @@ export function tokenOf(
   let renewing: Promise<unknown> | undefined;
   return async () => {
     if (isDue(newest)) {
-      // Requests that find it due at the same time wait for one renewal.
+      // Concurrent requests share one renewal.
       renewing ??= renew().finally(() => {
         renewing = undefined;
       });
@@ -60,7 +60,10 @@ export interface DeviceLogin {
   readonly audience?: string | undefined;
 }
 
-/** Resolves once somebody has typed the code. `onCode` is told where, and which. Throws `AccessError` (`login-refused`), `UnavailableError` (`issuer-unavailable`). */
+/**
+ * Resolves once the user has typed the code. `onCode` receives the address and the code. Throws `AccessError` (`login-refused`),
+ * `UnavailableError` (`issuer-unavailable`).
+ */
 export async function deviceLogin(
   { issuer, clientId, scope, audience }: DeviceLogin,
   onCode: (where: string, code: string) => void,
@@ -92,7 +95,7 @@ async function renewed(name: string, credential: OidcCredential): Promise<OidcCr
 }
 
 async function discovered(issuer: string, clientId: string) {
-  // Only who logs in loads it.
+  // Only a login loads it.
   const oidc = await import('openid-client');
   const execute = new URL(issuer).protocol === 'http:' ? [oidc.allowInsecureRequests] : [];
   const options = { execute, timeout: ISSUER_ANSWER_MS / 1_000 };
@@ -109,7 +112,7 @@ const credentialOf = (
   expires_at: isoTime(Date.now() + (tokens.expiresIn() ?? 300) * 1_000),
 });
 
-/** As the client knows refusals: one that no repetition helps ends what is asked or followed, and an issuer that is away may come back. */
+/** In the client's form of refusals: one that no retry helps ends the request or stream, and an unreachable issuer may come back. */
 function unrenewed(error: unknown): unknown {
   if (!(error instanceof TidemarkError)) return error;
   const { code, message: detail } = error;
@@ -119,7 +122,7 @@ function unrenewed(error: unknown): unknown {
   );
 }
 
-/** What an issuer refuses is told by its code alone: its words may hold what it was sent. */
+/** An issuer's refusal is reported by its code alone: its words may quote the request. */
 async function asking<T>(issuer: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,15 +1,15 @@
-/** Owns reading a list page by page, as far as it is wanted, or to its end. */
+/** Owns reading a list page by page, up to a number, or to its end. */
 
 import { PAGE_COUNT } from '../limits.ts';
 
-/** Of one page: what is asked for. */
+/** The query of one page. */
 export interface PageQuery {
   readonly limit: number;
   readonly cursor?: string;
 }
 
 export interface Listed<T> {
-  /** At most as many as were wanted. */
+  /** At most the requested number. */
   readonly items: readonly T[];
   /** Where the next page begins; null: there is none. */
   readonly next_cursor: string | null;
@@ -31,7 +31,7 @@ export async function firstOf<P extends { readonly next_cursor: string | null },
   return { items, next_cursor: cursor };
 }
 
-/** All of a list whose pages name in a way of their own what the next one begins at. */
+/** All of a list whose pages say in their own way where the next one begins. */
 export async function allOf<P, T, At>(
   ask: (at: At | undefined) => Promise<P>,
   itemsOf: (page: P) => readonly T[],

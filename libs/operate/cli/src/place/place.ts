@@ -1,6 +1,6 @@
 /**
- * Owns where a command finds what it asks: a server, by a context or by `TIDEMARK_URL`; else a folder, through the process that holds it, or
- * by holding it for the time of the command. Whatever it is, the same operations are asked in the same way.
+ * Owns where a command sends its operations: a server, by a context or by `TIDEMARK_URL`; else a folder, through the process that holds it,
+ * or by holding it for the time of the command. The operations are the same everywhere.
  */
 
 import { userInfo } from 'node:os';
@@ -21,13 +21,13 @@ import type { HeldFolder } from './held-folder.ts';
 import { tokenOf } from './oidc.ts';
 import { noticeStall } from './stall.ts';
 
-/** As the user named it; neither: the usual one. */
+/** As the user named it; neither: the default folder. */
 export interface PlaceOptions {
   readonly state?: string | undefined;
   readonly context?: string | undefined;
 }
 
-/** Of a tenant's things; without one a server knows the caller's, and a folder has its default. */
+/** Tenant; without one a server uses the caller's, and a folder its default. */
 export interface OfTenant extends PlaceOptions {
   readonly tenant?: string | undefined;
 }
@@ -44,14 +44,14 @@ export type Target =
 
 export interface Place {
   readonly client: Client;
-  /** As people know it: a folder, or a server's address. */
+  /** Name for people: a folder, or a server's address. */
   readonly shown: string;
   readonly kind: 'folder' | 'server';
   /** The process that holds the folder; null: this one, or it is a server. */
   readonly holder: Holder | null;
-  /** Nobody can be running anything there. */
+  /** No process can be running workflows there. */
   readonly isIdle: boolean;
-  /** What an answer doesn't say, of a place in this process: its newest failure. */
+  /** What an answer doesn't contain, for a place in this process: its newest failure. */
   fault?(): unknown;
   close(): Promise<void>;
 }
@@ -88,7 +88,7 @@ const serverTarget = (name: string, { url, credential }: Context, env: Session['
   token: tokenOf(name, credential, env),
 });
 
-/** Throws `ConfigError` (`url-invalid`). A name and a password in it would be shown in every message. */
+/** Throws `ConfigError` (`url-invalid`). A name and a password in it would appear in every message. */
 export function checkedUrl(text: string, field: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isFit = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
@@ -100,15 +100,18 @@ export function checkedUrl(text: string, field: string): string {
 }
 
 export interface AtPlaceOptions extends PlaceOptions {
-  /** `look`: where nothing is kept yet, nothing is made. */
+  /** `look`: creates nothing where nothing is stored yet. */
   readonly how: 'read' | 'write';
-  /** Who decides, where state is in a folder; a server knows it by the credential. */
+  /** The name of the decider, where state is in a folder; a server knows it by the credential. */
   readonly by?: string | undefined;
-  /** Read where this process opens the folder; whoever holds it, or a server, has its own. Absent: none are needed. */
+  /** Used where this process opens the folder; another holder, or a server, has its own. Absent: none are needed. */
   readonly definitions?: (() => Promise<readonly Definition[]>) | undefined;
 }
 
-/** Throws `ConfigError` (`state-missing`) where there is nothing to look at, and what opening and `work` throw, a refusal as the error that it is. */
+/**
+ * Throws `ConfigError` (`state-missing`) where there is nothing to read, what opening and `work` throw, and refusals as errors of their
+ * kind.
+ */
 export async function atPlace<T>(
   session: Session,
   options: AtPlaceOptions,
@@ -124,7 +127,7 @@ export async function atPlace<T>(
   }
 }
 
-/** Throws a refusal as the error that it is. */
+/** Throws refusals as errors of their kind. */
 export async function within<T>(place: Pick<Place, 'fault'>, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -133,7 +136,7 @@ export async function within<T>(place: Pick<Place, 'fault'>, work: () => Promise
   }
 }
 
-/** The folder that is meant where nothing is kept in it yet; undefined: there is something to ask. Throws as `targetOf`. */
+/** The folder where nothing is stored in it yet; undefined: there is something to read. Throws as `targetOf`. */
 export async function nothingKept(session: Session, options: PlaceOptions): Promise<string | undefined> {
   const target = await targetOf(options, session);
   return target.kind === 'embedded' && !exists(target) ? target.shown : undefined;
@@ -162,7 +165,7 @@ async function openFolder(
   definitions: AtPlaceOptions['definitions'],
 ): Promise<Place> {
   const found = await heldOr(target, name, async () => {
-    // A command that asks another process is not to load the engine.
+    // A command that uses another process must not load the engine.
     const { holdNoticed } = await import('./held-folder.ts');
     return holdNoticed(session, target, { definitions: (await definitions?.()) ?? [] });
   });
@@ -170,8 +173,8 @@ async function openFolder(
 }
 
 /**
- * The place of whoever holds the folder, or what `hold` comes to. Another command may hold it for a moment without a socket, so it is tried
- * for a while before the folder counts as in use.
+ * The place of the folder's holder, or the result of `hold`. Another command may hold it for a moment without a socket, so this retries for
+ * a while before the folder counts as in use.
  */
 export async function heldOr<T>(
   target: Folder,
@@ -192,7 +195,7 @@ export async function heldOr<T>(
   }
 }
 
-/** A folder that this process holds; closing it lets the folder go. */
+/** A folder that this process holds; closing it releases the folder. */
 export async function placeOf(held: HeldFolder, name: string): Promise<Place> {
   const { host, runsWorker, definitions, target } = held;
   const place = await hostPlace(host, { name, shown: target.shown, isIdle: !runsWorker, definitions });
@@ -206,12 +209,12 @@ export async function placeOf(held: HeldFolder, name: string): Promise<Place> {
 }
 
 export interface HostPlaceOptions extends Pick<Place, 'shown' | 'isIdle'> {
-  /** Who asks. */
+  /** The caller. */
   readonly name: string;
   readonly definitions: readonly Definition[];
 }
 
-/** What this process has open; closing it leaves that open. */
+/** A place that this process has open; closing the place leaves that open. */
 export async function hostPlace(host: Host, { name, shown, isIdle, definitions }: HostPlaceOptions): Promise<Place> {
   const { localApi } = await import('@tidemark/api/local-api');
   const { ports, client } = host;
@@ -224,11 +227,11 @@ export async function hostPlace(host: Host, { name, shown, isIdle, definitions }
   };
 }
 
-/** A place that stays there without being held by this process. Undefined: nobody holds the folder. */
+/** A lasting place that this process doesn't hold. Undefined: nobody holds the folder. */
 export const lastingPlace = async (session: Session, target: Target): Promise<Place | undefined> =>
   target.kind === 'server' ? openPlace(session, target) : heldPlace(target, ownName(session.env));
 
-/** Says that nobody holds the folder, and waits for somebody to. Undefined: interrupted first. */
+/** Says that nobody holds the folder, and waits for a holder. Undefined: interrupted first. */
 export async function awaitHolder(session: Session, target: Target, signal: AbortSignal): Promise<Place | undefined> {
   const shown = target.kind === 'server' ? target.url : target.shown;
   session.terminal.note(`Nobody runs workflows in ${shown} now; waiting for tidemark dev or run.`);
@@ -240,7 +243,10 @@ export async function awaitHolder(session: Session, target: Target, signal: Abor
   return undefined;
 }
 
-/** Of a folder that this process itself holds and serves: as everybody else is told. Throws `UnavailableError` (`holder-silent`). */
+/**
+ * For a folder that this process itself holds and serves, over its socket as other commands do. Throws `UnavailableError`
+ * (`holder-silent`).
+ */
 export async function ownPlace(target: Folder, name: string): Promise<Place> {
   const place = await heldPlace(target, name);
   if (place !== undefined) return place;
@@ -281,7 +287,7 @@ const holderDiffers = (shown: string, pid: number | undefined, version: string):
     { pid },
   );
 
-/** Who it is where nobody said so. */
+/** The default name of the caller. */
 export function ownName({ USER: user }: Session['env']): string {
   if (user !== undefined && /\S/.test(user)) return user;
   try {

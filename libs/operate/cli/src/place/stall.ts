@@ -1,4 +1,4 @@
-/** Owns what people are told when something takes longer than it should. */
+/** Owns the message when something takes longer than it should. */
 
 import { STALL_NOTICE_MS } from '../limits.ts';
 import type { Session } from '../session.ts';

@@ -14,7 +14,9 @@ export function addAccess({ command, does }: ProgramKit): void {
   const sub = (usage: string, what: string) =>
     places(parent.command(usage).description(what).copyInheritedSettings(parent));
   const decided = (usage: string, what: string) => why(sub(usage, what), 'it');
-  keyOptions(by(sub('create-key', 'make an API key, and tell it this once'))).action(does(accessCommands, 'createKey'));
+  keyOptions(by(sub('create-key', 'create an API key, and print it this once'))).action(
+    does(accessCommands, 'createKey'),
+  );
   sub('list-keys', 'the keys, without their secrets')
     .option('--tenant <name>', 'of this tenant alone (default: all that you may see)', tenantName)
     .option('--all', 'revoked ones as well')
@@ -26,7 +28,7 @@ export function addAccess({ command, does }: ProgramKit): void {
   by(sub('create-tenant', 'write a tenant down'))
     .argument('<name>', 'its name')
     .action(does(accessCommands, 'createTenant'));
-  decided('suspend-tenant', 'let nobody of the tenant in; its workflows go on')
+  decided('suspend-tenant', 'let nobody of the tenant in; its workflows keep running')
     .argument('<name>', 'its name')
     .action(does(accessCommands, 'suspendTenant'));
   decided('resume-tenant', 'let a suspended tenant in again')

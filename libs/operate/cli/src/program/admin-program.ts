@@ -26,13 +26,13 @@ export function addAdmin({ command, does, modules }: ProgramKit): void {
   modules(sub('doctor', 'check settings, servers, state and definitions, and say what to do'))
     .option('--rows', 'fold log and archive anew, and name every row in use that is not as they make it')
     .action(does(() => import('../commands/doctor.ts'), 'doctor'));
-  sub('migrate', "bring the cluster's tables to this version; older processes go on, unless --contract")
+  sub('migrate', "bring the cluster's tables to this version; older processes keep working, unless --contract")
     .addOption(
       new Option('--wait [time]', 'for the server, for locked tables, and for older processes to end: 90s, 5m')
         .preset(`${MIGRATE_WAIT_MS / 60_000}m`)
         .argParser(duration),
     )
-    .option('--dry-run', 'tell what would be applied, and change nothing')
+    .option('--dry-run', 'print what would be applied, and change nothing')
     .option('--contract', 'also take away what only older versions need; refused while one of their processes is there')
     .action(does(() => import('../commands/migrate.ts'), 'migrate'));
   sub('rebuild', 'make all rows anew from log and archive, and put them in the place of those in use')
@@ -73,7 +73,7 @@ export function addAdmin({ command, does, modules }: ProgramKit): void {
 function addKeys(admin: Command, does: ProgramKit['does']): void {
   const parent = admin
     .command('keys')
-    .description('tell which keys protect history, and wrap data keys anew')
+    .description('show which keys protect history, and wrap data keys again')
     .copyInheritedSettings(admin)
     .helpCommand(false);
   const sub = (usage: string, what: string, isDefault = false) =>

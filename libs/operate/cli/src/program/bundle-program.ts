@@ -24,7 +24,7 @@ export function addBundle({ command, does }: ProgramKit): void {
     .option('--messages', 'print the messages')
     .option('--items', 'print what was kept and what was not, and why')
     .action(does(bundleCommands, 'bundle'));
-  sub('diff', 'tell what differs between two bundles')
+  sub('diff', 'show what differs between two bundles')
     .requiredOption('--at <sequence>', 'the checkpoint of the first', number)
     .requiredOption('--to <sequence>', 'the checkpoint of the second', number)
     .option('--call <n>', 'the n-th model call of the first step (default: 1)', number)

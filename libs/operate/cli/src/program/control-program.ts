@@ -25,13 +25,13 @@ function addJobs({ command, does }: ProgramKit): void {
   withFilters(sub('start', 'begin a job over all workflows that the filters find now'))
     .addArgument(new Argument('<act>', 'what is done to each').choices([...BULK_ACTS]))
     .option('--everything', 'all workflows are meant')
-    .option('--dry-run', 'tell how many it would find, and do nothing')
+    .option('--dry-run', 'print how many it would find, and do nothing')
     .option('--signal <name>', "the signal's name, for signal", nameText)
     .option('--value <json>', "the signal's value: JSON, @file, or - for standard input")
     .option('--id <id>', 'id of the job; the same id is the same job (default: a new one)', nameText)
     .option('--by <name>', 'who asks, where state is a folder (default: your name here; a server knows you)')
     .option('--why <text>', 'the reason, kept with each event')
-    .option('--watch', 'tell how far it is until it has ended')
+    .option('--watch', 'print its progress until it has ended')
     .action(does(jobsCommands, 'startJob'));
   const one = (usage: string, what: string): Command => ofTenant(sub(usage, what)).argument('<id>', 'id of the job');
   one('show', 'how far a job is, and what refused').action(does(jobsCommands, 'showJob'));
@@ -40,16 +40,16 @@ function addJobs({ command, does }: ProgramKit): void {
 }
 
 function addQueues({ command, does }: ProgramKit): void {
-  const parent = command('queues', 'work that waits, by workflow; all of one is held and let go').helpCommand(false);
+  const parent = command('queues', 'work that waits, by workflow; pause and resume all of one').helpCommand(false);
   const sub = (usage: string, what: string, isDefault = false): Command =>
     ofTenant(places(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent)));
-  sub('list', 'what is ready, running and held', true).action(does(queuesCommands, 'listQueues'));
+  sub('list', 'what is ready, running and paused', true).action(does(queuesCommands, 'listQueues'));
   const steer = (name: string, what: string): Command =>
     why(sub(name, what)).argument('<workflow>', 'name of the workflow', nameText);
   steer('pause', 'claim nothing of a workflow until it is resumed; steps under way finish, starts wait')
     .option('--future', 'also of one that nothing is known of yet')
     .action(does(queuesCommands, 'pauseQueue'));
-  steer('resume', 'let a paused queue go on').action(does(queuesCommands, 'resumeQueue'));
+  steer('resume', 'resume a paused queue').action(does(queuesCommands, 'resumeQueue'));
 }
 
 function addLists({ command, does, modules }: ProgramKit): void {

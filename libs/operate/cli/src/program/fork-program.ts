@@ -12,7 +12,7 @@ const sequence = wholeNumber(0, Number.MAX_SAFE_INTEGER);
 export function addFork({ command, does, modules }: ProgramKit): void {
   const forking = command('fork', 'start a new run from a checkpoint of another, whose history up to there it shares')
     .argument('<id>', 'id of the run')
-    .requiredOption('--at <sequence>', 'the checkpoint after which it goes on; 0: the opening', sequence)
+    .requiredOption('--at <sequence>', 'the checkpoint after which it starts; 0: the opening', sequence)
     .addOption(
       new Option(
         '--effects <how>',
@@ -26,7 +26,7 @@ export function addFork({ command, does, modules }: ProgramKit): void {
     .option('--id <id>', 'id of the fork; the same id is the same fork (default: a new one)')
     .option('--by <name>', 'who makes it, where state is a folder (default: your name here; a server knows you)');
   places(modules(forking)).action(does(forkCommands, 'fork'));
-  places(command('compare', 'tell how two runs differ: outcome, first checkpoint that differs, tokens, cost'))
+  places(command('compare', 'show how two runs differ: outcome, first checkpoint that differs, tokens, cost'))
     .argument('<id>', 'id of a run')
     .argument('<other>', 'id of the other')
     .action(does(forkCommands, 'compare'));

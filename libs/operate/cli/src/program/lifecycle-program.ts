@@ -8,9 +8,9 @@ const ACTS = [
     'cancel',
     'end a workflow in good order: no further task starts, and what it did is compensated where that is registered',
   ],
-  ['terminate', 'end a workflow at once, whoever runs it, without compensating anything'],
+  ['terminate', 'end a workflow at once, wherever it runs, without compensating anything'],
   ['pause', 'start no further task of a workflow until it is resumed'],
-  ['resume', 'let a paused workflow go on'],
+  ['resume', 'resume a paused workflow'],
 ] as const;
 
 export function addLifecycle({ command, does }: ProgramKit): void {
@@ -20,7 +20,7 @@ export function addLifecycle({ command, does }: ProgramKit): void {
     );
   }
   const judging = [
-    ['skip', "go on without the record at which workflows stand, since it can't be read; look at it first"],
+    ['skip', 'continue without the unreadable record at which workflows stand; read it first'],
     [
       'take',
       "read that record once more, now that what was lacking is there; or take a workflow's history from before encryption",
@@ -36,7 +36,7 @@ export function addLifecycle({ command, does }: ProgramKit): void {
 export function addPinning({ command, does }: ProgramKit): void {
   const pinning = [
     ['pin', 'keep a workflow to the version that it has'],
-    ['unpin', 'let a pinned workflow go on with newer versions'],
+    ['unpin', 'let a pinned workflow use newer versions'],
   ] as const;
   for (const [name, description] of pinning) {
     why(places(command(name, description)).argument('<id>', 'id of the run')).action(

@@ -14,7 +14,7 @@ export function addLogin({ command, does }: ProgramKit): void {
     .option('--oidc <issuer>', 'an issuer of tokens that it trusts: you type a code in a browser')
     .option('--client-id <id>', 'as the issuer knows this program')
     .option('--audience <name>', 'for whom the tokens are, where the issuer asks')
-    .option('--scope <scopes>', 'what is asked of the issuer', 'openid offline_access')
+    .option('--scope <scopes>', 'scopes to request from the issuer', 'openid offline_access')
     .addOption(jsonOption())
     .action(does(loginCommands, 'login'));
   command('logout', 'forget a context and its credential')
@@ -22,7 +22,7 @@ export function addLogin({ command, does }: ProgramKit): void {
     .addOption(jsonOption())
     .action(does(loginCommands, 'logout'));
   places(command('whoami', 'who you are there, and what you may do')).action(does(loginCommands, 'whoami'));
-  const parent = command('contexts', 'the servers that are known here, and which of them is asked').helpCommand(false);
+  const parent = command('contexts', 'the servers that are known here, and which of them is used').helpCommand(false);
   const sub = (usage: string, what: string, isDefault = false): Command =>
     parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent).addOption(jsonOption());
   sub('list', 'all of them', true).action(does(loginCommands, 'listContexts'));

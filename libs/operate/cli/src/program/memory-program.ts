@@ -25,19 +25,19 @@ export function addMemory({ command, does, modules }: ProgramKit): void {
       );
   };
 
-  const session = group('session', 'go on with a session of an agent, or hand it over');
-  session('show', 'tell everything that is needed to go on: status, what it waits for, belief, notes, hand-overs')
+  const session = group('session', 'continue a session of an agent, or hand it over');
+  session('show', 'print everything that is needed to continue: status, what it waits for, belief, notes, hand-overs')
     .argument('<session>', 'id of the session')
     .action(does(sessionCommands, 'sessionShow'));
-  modules(session('resume', 'go on with its live workflow, or start the next one where all have ended'))
+  modules(session('resume', 'resume its live workflow, or start the next one where all have ended'))
     .argument('<session>', 'id of the session')
     .option('--definition <name>', 'start this one (default: that of the newest workflow of the session)')
     .option('--input <json>', 'start it with this: JSON, @file or - (default: the input of the newest workflow)')
     .action(does(sessionCommands, 'sessionResume'));
-  session('handover', 'say who goes on with a session, and what they need to know')
+  session('handover', 'hand a session over, with what the next one needs to know')
     .argument('<session>', 'id of the session')
     .requiredOption('--from <name>', 'who hands over')
-    .requiredOption('--to <name>', 'who goes on: an agent or a person')
+    .requiredOption('--to <name>', 'who continues it: an agent or a person')
     .requiredOption('--message <text>', 'what they need to know')
     .option('--artifact <name>', 'something they need, such as a path; may be repeated', repeated)
     .action(does(sessionCommands, 'sessionHandOver'));
@@ -56,7 +56,7 @@ export function addMemory({ command, does, modules }: ProgramKit): void {
     .option('--limit <count>', 'at most this many', wholeNumber(1, FACTS_MAX_COUNT), 50)
     .action(does(memoryCommands, 'memoryList'));
   about(memory('forget', 'forget a fact'))
-    .argument('<key>', 'its key, which list tells')
+    .argument('<key>', 'its key, as list prints it')
     .action(does(memoryCommands, 'memoryForget'));
 
   const user = group('user', 'standing preferences of a user');
@@ -80,7 +80,7 @@ export function addMemory({ command, does, modules }: ProgramKit): void {
     .addOption(new Option('--period <time>', 'within what time').choices(['hour', 'day', 'month', 'total']))
     .addOption(new Option('--none', 'take the budget away').conflicts(['tokens', 'usd', 'period']))
     .action(does(budgetCommands, 'budgetSet'));
-  const raise = budget('raise', 'let a workflow spend more; one that is paused for want of budget goes on');
+  const raise = budget('raise', 'let a workflow spend more; one that is paused for lack of budget resumes');
   why(spends(raise).argument('<workflow>', 'id of the run')).action(does(budgetCommands, 'budgetRaise'));
 }
 

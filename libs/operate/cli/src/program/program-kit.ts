@@ -1,4 +1,4 @@
-/** Owns what the program gives to those who add commands to it. */
+/** Owns what modules need to add commands to the program. */
 
 import type { Command } from 'commander';
 import type { Session } from '../session.ts';
@@ -11,7 +11,7 @@ export interface ProgramKit {
   readonly modules: (command: Command) => Command;
 }
 
-/** The action of a command out of its module, which is read when the command is called: others do not wait for it. */
+/** The action of a command from its module, which is loaded when the command is called, so that others do not wait for it. */
 export type Does = <Name extends string, Module extends { readonly [Each in Name]: Performed }>(
   load: () => Promise<Module>,
   name: Name,

@@ -55,7 +55,7 @@ const OWN_VERSION = (
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string }
 ).version;
 
-/** Modules that were not named are those of the environment, separated by commas. */
+/** By default the modules of the environment, separated by commas. */
 function workflows(env: Session['env']): Option {
   const names = (env.TIDEMARK_WORKFLOWS ?? '').split(',').map((name) => name.trim());
   return new Option('--workflows <modules...>', 'modules that export workflows: files, patterns or packages').default(
@@ -70,7 +70,7 @@ export async function runCli(args: readonly string[], session: Session): Promise
   const does: Does =
     (load, name) =>
     async (...given) => {
-      // The last one is commander's own.
+      // The last argument is commander's own.
       code = await (await load())[name](session, ...(given.slice(0, -1) as never[]));
     };
   const program = makeProgram(does, session);
@@ -93,9 +93,9 @@ function usageMessage(message: string, code: string): string {
   return `${message.replace(/\.$/, '')}${hint}; tidemark --help shows how`;
 }
 
-/** What most people use first: to run, and to see what runs. */
+/** The most used commands: to run, and to see what runs. */
 function addRunning({ command, does }: ProgramKit, env: Session['env']): void {
-  command('dev', 'run workflows in this process, with state in a folder, and tell what happens')
+  command('dev', 'run workflows in this process, with state in a folder, and print what happens')
     .addOption(workflows(env))
     .addOption(stateOption())
     .option(
@@ -119,7 +119,7 @@ function addRunning({ command, does }: ProgramKit, env: Session['env']): void {
     .option('--id <id>', 'id of the run; the same id is the same run (default: a new one)')
     .option('--tenant <name>', 'whose run it is (default: default)', tenantName)
     .option('--session <id>', 'the session it is a part of: it sees what was said before')
-    .option('--user <name>', 'the user it is for: what is known of them is told to its model calls')
+    .option('--user <name>', 'the user it is for: its model calls see what is known of them')
     .option('--tag <name>', 'a tag by which it is found; may be repeated', nameTexts)
     .option('--timeout <time>', "cancelled after this time: '90s', '15m', '36h', '7d' (default: its definition says)")
     .option('--priority <number>', '1 is served first, 5 last (default: its definition says)', wholeNumber(1, 5))
@@ -162,7 +162,7 @@ export function makeProgram(does: Does, { terminal, env }: Session): Command {
     .description('Event-sourced state for fleets of long-lived AI agents.')
     .exitOverride()
     .configureOutput({
-      // Errors are told in one way, whoever finds them.
+      // Errors are printed in one form, whoever finds them.
       writeErr: () => {},
       writeOut: (text) => terminal.help(text),
       outputError: () => {},
@@ -190,7 +190,7 @@ export function makeProgram(does: Does, { terminal, env }: Session): Command {
   addLogin(kit);
   addBundle(kit);
   addLifecycle(kit);
-  places(command('approvals', 'list what people are asked by tasks that wait for them, the oldest first'))
+  places(command('approvals', 'list the questions of tasks that wait for people, the oldest first'))
     .option('--assignee <names...>', 'those of any of these only')
     .option('--mine', 'those that ask for you')
     .option('--tenant <name>', 'those of this tenant only', tenantName)
@@ -205,7 +205,7 @@ export function makeProgram(does: Does, { terminal, env }: Session): Command {
   addRetention(kit);
   addAccess(kit);
 
-  places(command('du', 'tell what history takes, in rows and in the archive'))
+  places(command('du', 'show what history takes, in rows and in the archive'))
     .addOption(new Option('--by <what>', 'add up by').choices(['tenant', 'workflow']).default('tenant'))
     .option('--limit <count>', 'at most this many', wholeNumber(1, PAGE_COUNT), LIST_DEFAULT_COUNT)
     .action(does(() => import('../commands/du.ts'), 'du'));

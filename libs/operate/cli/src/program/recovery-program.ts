@@ -8,10 +8,12 @@ const decideCommands = () => import('../commands/decide.ts');
 
 export function addRecovery({ command, does, modules }: ProgramKit): void {
   modules(
-    places(command('recover', 'take a stuck workflow from its holder, so that another goes on; --dry-run only tells')),
+    places(
+      command('recover', 'take a stuck workflow from its holder, so that another resumes it; --dry-run only predicts'),
+    ),
   )
     .argument('<id>', 'id of the run')
-    .option('--dry-run', 'tell step by step what the next holder would do, and change nothing')
+    .option('--dry-run', 'print step by step what the next holder would do, and change nothing')
     .option('--probe', 'with --dry-run: ask the probes of its effects now')
     .action(does(() => import('../commands/recover.ts'), 'recover'));
 
@@ -23,7 +25,7 @@ export function addRecovery({ command, does, modules }: ProgramKit): void {
         'the task whose approval is answered, in place of a question; tidemark approvals lists them',
       );
 
-  answering('approve', 'answer the question of a workflow that waits for a person, so that it goes on')
+  answering('approve', 'answer the question of a workflow that waits for a person, so that it resumes')
     .addOption(
       new Option('--as <resolution>', 'what is decided (default: retry, or done where there is a response)').choices([
         'retry',

@@ -47,7 +47,7 @@ export function addRepoState({ command: add, does }: ProgramKit): void {
     .option('--take', 'take over a stage that another agent has in progress')
     .action(does(repoStateCommands, 'stateCheckpoint'));
 
-  planned(command('resume', 'tell from which stage to go on, and put right what can be'))
+  planned(command('resume', 'print from which stage to resume, and repair what can be'))
     .argument('<name>', 'name of the workflow')
     .option('--choose <number>', 'which of equally new states counts', aNumber)
     .option('--version <number>', 'the version that is expected: another one is refused', aNumber)

@@ -23,7 +23,7 @@ export function addRetention({ command, does }: ProgramKit): void {
   sub('set', 'give the tenant a policy of its own')
     .addOption(new Option('--warm <time>', 'then segments move to the cold store: 30d').argParser(duration))
     .addOption(
-      new Option('--keep <time>', `then they are deleted for good: 365d, or ${FOREVER}`).argParser((text: string) =>
+      new Option('--keep <time>', `then they are deleted permanently: 365d, or ${FOREVER}`).argParser((text: string) =>
         text === FOREVER ? null : duration(text),
       ),
     )

@@ -9,24 +9,24 @@ export const jsonOption = (): Option => new Option('--json', 'print JSON for pro
 export const stateOption = (): Option =>
   new Option('--state <folder>', 'keep state in this folder (default: .tidemark)');
 
-/** Of commands that work on the servers themselves, or on a folder that nobody holds. */
+/** For commands that work on the servers themselves, or on a folder that nobody holds. */
 export const common = (sub: Command): Command => sub.addOption(stateOption()).addOption(jsonOption());
 
-/** Of commands that ask an operation, wherever it is done. */
+/** For commands that call an operation, wherever it runs. */
 export const places = (sub: Command): Command =>
   sub
     .addOption(stateOption())
     .option('--context <name>', 'ask this server (default: the current context, else the folder)')
     .addOption(jsonOption());
 
-/** Who decides it is known to a server; of a folder it may be said. */
+/** A server knows the decider; for a folder it may be given. */
 export const by = (sub: Command): Command =>
   sub.option('--by <name>', 'who decides it, where state is a folder (default: your name here; a server knows you)');
 
 export const why = (sub: Command, kept = 'the decision'): Command =>
   by(sub).requiredOption('--why <text>', `the reason, kept with ${kept}`);
 
-/** `kept`: what the reason is kept with. */
+/** `kept`: what the reason is stored with. */
 export const byWhy = (sub: Command, kept = 'the decision'): Command =>
   sub.requiredOption('--by <name>', 'who decides it').requiredOption('--why <text>', `the reason, kept with ${kept}`);
 

@@ -11,7 +11,7 @@ export function addTrace({ command, does }: ProgramKit): void {
   const sub = (usage: string, what: string): Command =>
     places(parent.command(usage).description(what).copyInheritedSettings(parent))
       .argument('<workflow>', 'id of the run')
-      .option('--content', 'with what models, tools and effects were asked and answered');
+      .option('--content', 'with requests and answers of models, tools and effects');
   sub('show', 'show the trace as a tree, with times')
     .option('--all', 'list every span, also those that are alike')
     .action(does(traceCommands, 'traceShow'));

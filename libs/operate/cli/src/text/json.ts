@@ -4,7 +4,7 @@ import type { Json } from '@tidemark/core';
 import { counted } from './units.ts';
 import { cut } from './width.ts';
 
-/** Beyond what JSON escapes by itself: DEL, the C1 controls, and marks that turn the reading direction. */
+/** Characters that JSON does not escape: DEL, the C1 controls, and marks that turn the reading direction. */
 const STEERING = /[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Still the same JSON. */
@@ -20,7 +20,7 @@ export interface JsonLinesOptions {
   readonly columns: number | undefined;
 }
 
-/** At most this many lines, cut to the terminal's width; says how much is left out. */
+/** At most this many lines, cut to the terminal's width; says how many are left out. */
 export function jsonLines(value: Json, { indent, linesMax, columns }: JsonLinesOptions): readonly string[] {
   const lines = jsonText(value).split('\n');
   const shown = lines.slice(0, linesMax).map((line) => fit(`${indent}${line}`, columns));

@@ -1,9 +1,9 @@
-/** Owns command lines as people copy them: quoted where a shell would read something else. Pure. */
+/** Owns command lines for people to copy: quoted where a shell would read something else. Pure. */
 
 export const shellWord = (text: string): string =>
   /^[\w./@:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Where a command asked, as the user named it. */
+/** The command's place, as the user named it. */
 export interface At {
   readonly state?: string | undefined;
   readonly context?: string | undefined;
@@ -15,10 +15,10 @@ export const atWords = ({ state, context }: At): readonly string[] => {
   return context === undefined ? [] : ['--context', context];
 };
 
-/** The command that tells of a workflow there. */
+/** The command that shows a workflow there. */
 export const showCommand = (workflow: string, at: At): string =>
   commandLine('tidemark', 'show', workflow, ...atWords(at));
 
-/** Of words; undefined ones are left out. */
+/** Joins words; undefined ones are left out. */
 export const commandLine = (...words: readonly (string | undefined)[]): string =>
   words.flatMap((word) => (word === undefined ? [] : [shellWord(word)])).join(' ');

@@ -52,7 +52,7 @@ let grouped: Intl.NumberFormat | undefined;
 /** `1,234`. */
 export function count(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1_000) return String(value);
-  // Made when it is needed: that takes 20 ms.
+  // Created on first use: that takes 20 ms.
   grouped ??= new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
   return grouped.format(value);
 }

@@ -1,10 +1,10 @@
 /**
- * Owns how wide text is on a terminal: wide characters take two columns, combining ones none; and cutting and padding by
- * columns. What came from outside is made printable first, so that no stored text can steer the terminal. Pure.
+ * Owns how wide text is on a terminal: wide characters take two columns, combining ones none; and cutting and padding by columns. Text from
+ * outside is made printable first, so that no stored text can steer the terminal. Pure.
  */
 
 let segmenter: Intl.Segmenter | undefined;
-/** Made when it is needed: that takes 20 ms. */
+/** Created on first use: that takes 20 ms. */
 function graphemes(text: string): Iterable<Intl.SegmentData> {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   return segmenter.segment(text);
@@ -30,7 +30,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** At most this many columns; what is cut off shows as one ellipsis. */
+/** At most this many columns; the cut part shows as one ellipsis. */
 export function cut(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   if (PLAIN.test(text)) return columns < 1 ? '' : `${text.slice(0, columns - 1)}…`;

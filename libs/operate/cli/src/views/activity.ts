@@ -1,4 +1,4 @@
-/** Owns in which colour each thing that a workflow may be up to is told. */
+/** Owns the colour of each state of a workflow. */
 
 import type { Workflow } from '@tidemark/client';
 import type { Colour } from '../terminal.ts';

@@ -1,17 +1,17 @@
-/** Owns the commands that answer what a parked workflow asks, and what each of them means. Pure. */
+/** Owns the commands that answer a parked workflow's question, and what each of them means. Pure. */
 
 import { BUDGET_EXCEEDED, DEFAULT_TENANT, type Json, type Resolution } from '@tidemark/core';
 import { EFFECT_NOT_RECORDED } from '@tidemark/runtime/names';
 import { type At, atWords, commandLine } from '../text/shell.ts';
 
 export interface Answer {
-  /** Null: the command ends what it waits for, and it goes on by itself. */
+  /** Null: the command ends the wait, and the workflow resumes by itself. */
   readonly resolution: Resolution | null;
   readonly command: string;
   readonly means: string;
 }
 
-/** As operations tell it; who may not see content knows no evidence. */
+/** As operations return it; a caller who may not see content gets no evidence. */
 export interface QuestionAsked {
   readonly code: string;
   readonly idempotency_key: string | null;
@@ -19,7 +19,7 @@ export interface QuestionAsked {
   readonly evidence?: Json | undefined;
 }
 
-/** `at`: where it was asked. */
+/** `at`: the place of the question. */
 export function answersOf(workflow: string, tenant: string, question: QuestionAsked, at: At): readonly Answer[] {
   if (question.resolutions.length === 0) return judgements(workflow, question, at);
   const answers = (question.resolutions as readonly Resolution[]).map((resolution) => ({
@@ -30,7 +30,7 @@ export function answersOf(workflow: string, tenant: string, question: QuestionAs
   return [...budgetAnswers(workflow, tenant, question, at), ...answers];
 }
 
-/** Of a record that can't be read. */
+/** For an unreadable record. */
 function judgements(workflow: string, { evidence }: QuestionAsked, at: At): readonly Answer[] {
   const command = (verb: string): string => `${commandLine('tidemark', verb, workflow, ...atWords(at))} --why TEXT`;
   const take = {
@@ -41,20 +41,20 @@ function judgements(workflow: string, { evidence }: QuestionAsked, at: At): read
   const skip = {
     resolution: null,
     command: command('skip'),
-    means: 'it goes on as if the record were not there; do it when nobody who may has written it',
+    means: 'it resumes as if the record were not there; do it when nobody who may has written it',
   };
   const { type } = (evidence ?? {}) as { readonly type?: unknown };
   return type === 'WorkflowOpened' ? [take] : [skip, take];
 }
 
-/** Of a budget that left too little; an older release wrote less of it. */
+/** Of a budget that left too little; an older release recorded less of it. */
 interface Exceeded {
   readonly budget?: unknown;
   readonly unit?: unknown;
   readonly limits?: readonly unknown[];
 }
 
-/** More money or tokens for whoever has too little: the workflow itself, or all of a user or a tenant. */
+/** More money or tokens for what ran out: the workflow itself, or all of a user or a tenant. */
 function budgetAnswers(workflow: string, tenant: string, { code, evidence }: QuestionAsked, at: At): readonly Answer[] {
   const { budget, unit, limits = [unit] } = (evidence ?? {}) as Exceeded;
   if (code !== BUDGET_EXCEEDED || typeof budget !== 'string') return [];
@@ -69,7 +69,9 @@ function budgetAnswers(workflow: string, tenant: string, { code, evidence }: Que
   const whose = kind === 'user' ? ['--user', name] : [];
   const of = tenant === DEFAULT_TENANT ? [] : ['--tenant', tenant];
   const command = `${commandLine('tidemark', 'budget', 'set', ...whose, ...of, ...there)} ${more(limits)} --period ${period}`;
-  return [{ resolution: null, command, means: `${kind} ${name} may spend that much; all that it had paused goes on` }];
+  return [
+    { resolution: null, command, means: `${kind} ${name} may spend that much; everything that it had paused resumes` },
+  ];
 }
 
 function answerCommand(workflow: string, resolution: Resolution, at: At): string {

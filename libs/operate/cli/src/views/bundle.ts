@@ -12,7 +12,7 @@ import { printable } from '../text/width.ts';
 type ListedCall = Answer<'GET /v1/workflows/{workflow}/calls'>['calls'][number];
 type ModelCall = Answer<'GET /v1/workflows/{workflow}/at/{sequence}/calls'>['calls'][number];
 
-/** The parts that are any JSON to the operation, as they are read here; content is absent for who may not see it. */
+/** The parts that are any JSON to the operation, as they are read here; content is absent for callers who may not see it. */
 export type SeenCall = Omit<ModelCall, 'bundle' | 'manifest' | 'messages' | 'prompt' | 'answer'> & {
   readonly bundle?: { readonly hash: string };
   readonly manifest: Manifest | null;
@@ -21,9 +21,9 @@ export type SeenCall = Omit<ModelCall, 'bundle' | 'manifest' | 'messages' | 'pro
   readonly answer?: ModelAnswer | null;
 };
 
-type Look = Pick<Terminal, 'paint' | 'width'>;
+type Style = Pick<Terminal, 'paint' | 'width'>;
 
-export function callsLines(id: string, calls: readonly ListedCall[], { paint, width }: Look): readonly string[] {
+export function callsLines(id: string, calls: readonly ListedCall[], { paint, width }: Style): readonly string[] {
   if (calls.length === 0) return [`${printable(id)} has asked no model.`];
   const columns = [
     { title: 'AT', align: 'right' },
@@ -52,7 +52,7 @@ const usd = (micros: number): string => `$${(micros / 1_000_000).toFixed(6).repl
 export function bundleLines(
   call: SeenCall,
   shown: { readonly messages?: boolean | undefined; readonly items?: boolean | undefined },
-  style: Look,
+  style: Style,
 ): readonly string[] {
   const { key, provider, model, bundle, manifest, messages, answer, identical, rebuilt, prompt = [] } = call;
   const { paint } = style;
@@ -84,12 +84,12 @@ export function bundleLines(
   ];
 }
 
-const promptLines = (prompt: readonly Json[], { paint }: Look): readonly string[] =>
+const promptLines = (prompt: readonly Json[], { paint }: Style): readonly string[] =>
   prompt.length === 0
     ? []
     : ['', paint('bold', 'sent by the step itself:'), ...prompt.map((message) => printable(JSON.stringify(message)))];
 
-function laneLines({ directives, lanes }: Manifest, { paint, width }: Look): readonly string[] {
+function laneLines({ directives, lanes }: Manifest, { paint, width }: Style): readonly string[] {
   const columns = [
     { title: 'LANE' },
     { title: 'SHARE', align: 'right' },
@@ -108,7 +108,7 @@ function laneLines({ directives, lanes }: Manifest, { paint, width }: Look): rea
   return table(columns, [fixed, ...rows], { width, title: (text) => paint('bold', text) });
 }
 
-function itemLines(items: readonly ManifestItem[], { paint, width }: Look): readonly string[] {
+function itemLines(items: readonly ManifestItem[], { paint, width }: Style): readonly string[] {
   const columns = [
     { title: 'PLACE' },
     { title: 'TYPE' },
@@ -126,7 +126,7 @@ function itemLines(items: readonly ManifestItem[], { paint, width }: Look): read
   return table(columns, rows, { width, title: (text) => paint('bold', text) });
 }
 
-function messageLines(message: BundleMessage, { paint }: Look): readonly string[] {
+function messageLines(message: BundleMessage, { paint }: Style): readonly string[] {
   const text =
     typeof message.content === 'string'
       ? message.content
@@ -141,7 +141,7 @@ function messageLines(message: BundleMessage, { paint }: Look): readonly string[
   return [paint('cyan', `[${message.role}]`), ...text.split('\n').map(printable), ''];
 }
 
-export function diffLines(diff: BundleDiff, style: Look): readonly string[] {
+export function diffLines(diff: BundleDiff, style: Style): readonly string[] {
   const { paint } = style;
   if (diff.identical) return ['The two bundles are identical.'];
   const item = ({ place, type, tokens }: ManifestItem): string =>

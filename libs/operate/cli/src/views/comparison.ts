@@ -18,9 +18,9 @@ type Point = NonNullable<Comparison['first_difference']>['checkpoints'][number];
 const INDENT = '  ';
 const VALUE_LINES_MAX = 12;
 
-type Look = Pick<Terminal, 'paint' | 'width'>;
+type Style = Pick<Terminal, 'paint' | 'width'>;
 
-export function comparisonLines(comparison: Comparison, style: Look): readonly string[] {
+export function comparisonLines(comparison: Comparison, style: Style): readonly string[] {
   const { workflows, same_outcome: isSameOutcome, first_difference: difference } = comparison;
   const row = (title: string, report: (one: Compared) => string): readonly string[] => [
     title,
@@ -56,13 +56,13 @@ function withShared(one: Compared, report: (totals: Totals) => string): string {
 const effectWords = ({ called_effects: called, replayed_effects: replayed }: Compared): string =>
   replayed === 0 ? `${count(called)} called` : `${count(replayed)} replayed`;
 
-function outputLines({ workflow, output }: Compared, { width, paint }: Look): readonly string[] {
+function outputLines({ workflow, output }: Compared, { width, paint }: Style): readonly string[] {
   if (output === undefined) return [];
   const lines = jsonLines(output as Json, { indent: INDENT, linesMax: VALUE_LINES_MAX, columns: width });
   return [paint('dim', `Output of ${printable(workflow)}`), ...lines];
 }
 
-function differenceLines(difference: Comparison['first_difference'], style: Look): readonly string[] {
+function differenceLines(difference: Comparison['first_difference'], style: Style): readonly string[] {
   if (difference === null) return ['Every checkpoint has the same step, the same belief and the same output.'];
   const { sequence_number: at, checkpoints } = difference;
   const [one = null, other = null] = checkpoints;
@@ -75,8 +75,8 @@ function differenceLines(difference: Comparison['first_difference'], style: Look
   ];
 }
 
-/** Where the other has ended, there is no point. */
-function pointLines(point: Point, what: 'belief' | 'output', { width, paint }: Look): readonly string[] {
+/** Where the other has ended, there is no such point. */
+function pointLines(point: Point, what: 'belief' | 'output', { width, paint }: Style): readonly string[] {
   if (point === null) return [paint('dim', 'The other has no further checkpoint.')];
   const { workflow, sequence_number: sequence, step } = point;
   const where = sequence === 0 ? 'opened' : `#${sequence} ${printable(step ?? '')}`;

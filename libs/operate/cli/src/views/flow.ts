@@ -1,9 +1,9 @@
 /**
- * Owns the drawing of a definition's flow as text: a tree from what begins it along what each step may add. A step is
- * unfolded once; where it comes again it is only named, with a mark that tells a way back from a way already drawn. Pure.
+ * Owns drawing a definition's flow as text: a tree from its starts along what each step may add. A step is unfolded once; later it is only
+ * named, with a mark for a way back or for one that is already drawn. Pure.
  */
 
-/** What each step may add, and which steps begin; null: nobody said. */
+/** What each step may add, and which steps begin; null: unknown. */
 export interface Flow {
   readonly starts: readonly string[] | null;
   readonly flow: Readonly<Record<string, readonly string[]>>;
@@ -26,7 +26,7 @@ export function flowLines(card: Flow, marks: Marks = () => ''): readonly string[
   return drawing.lines;
 }
 
-/** Where nobody said what begins: steps that no other one names. */
+/** Where the starts are unknown: steps that no other one names. */
 function sourcesOf(flow: Flow['flow']): readonly string[] {
   const named = new Set(Object.entries(flow).flatMap(([step, next]) => next.filter((name) => name !== step)));
   const sources = Object.keys(flow).filter((step) => !named.has(step));

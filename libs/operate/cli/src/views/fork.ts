@@ -1,4 +1,4 @@
-/** Owns how a fork's base is told, in words. Pure. */
+/** Owns how a fork's base reads, in words. Pure. */
 
 import { printable } from '../text/width.ts';
 

@@ -3,10 +3,10 @@
 import type { Task, Workflow } from '@tidemark/client';
 import { clockTime, counted, dateTime, until } from '../text/units.ts';
 
-/** A day, in milliseconds: what is due later is told with its date. */
+/** A day, in milliseconds: later times are shown with their date. */
 const DAY_MS = 86_400_000;
 
-/** Why no task of the workflow goes on, whatever it waits for; undefined: they may. */
+/** Why no task of the workflow can run, whatever it waits for; undefined: they may. */
 export function standsWords(status: Workflow['status']): string | undefined {
   if (status === 'compensating') return 'stands still: the workflow is being compensated';
   return status === 'open' || status === 'parked' ? undefined : 'not done: the workflow has ended';
@@ -17,7 +17,7 @@ export type StepNames = ReadonlyMap<string, string>;
 
 export const stepNames = (tasks: readonly Task[]): StepNames => new Map(tasks.map(({ task, step }) => [task, step]));
 
-/** What keeps the task from running, or what it is at; one line. `isHeld`: a worker has the workflow in hand. */
+/** What keeps the task from running, or its state; one line. `isHeld`: a worker has the workflow. */
 export function taskWords(task: Task, steps: StepNames, nowMs: number, isHeld = false): string {
   const { blocked_on: blocked } = task;
   if (task.state === 'ready' || blocked.length === 0) return readyWords(task, isHeld);

@@ -1,10 +1,10 @@
-/** Owns what an event says in a few words. Pure. */
+/** Owns an event's summary in a few words. Pure. */
 
 import type { Event } from '@tidemark/client';
 
 const FORGOTTEN = '(forgotten)';
 
-/** The message of the error that an event's payload holds, or why it was asked; what was forgotten, or may not be seen, has none. */
+/** The message of the error in an event's payload, or the reason of a request; forgotten or hidden ones have none. */
 export function wordsIn({ payload }: Pick<Event, 'payload'>): string {
   const { error, why, value } = (payload ?? {}) as {
     error?: { message?: string };
@@ -14,7 +14,7 @@ export function wordsIn({ payload }: Pick<Event, 'payload'>): string {
   return error?.message ?? why ?? value?.why ?? '';
 }
 
-/** What an event says, in a few words; without its payload's values, except an error's message. */
+/** An event's summary; without values of its payload, except an error's message. */
 export function eventWords(event: Event): string {
   const { control } = event;
   const words = wordsIn(event) || FORGOTTEN;

@@ -10,16 +10,16 @@ import { printable } from '../text/width.ts';
 
 type Scopes = Checkpoint['memory_scope_snapshot'];
 export type Handover = Answer<'GET /v1/workflows/{workflow}/handovers'>['handovers'][number];
-type Look = Pick<Terminal, 'paint' | 'width'>;
+type Style = Pick<Terminal, 'paint' | 'width'>;
 
 const INDENT = '  ';
 const VALUE_LINES_MAX = 24;
 
-/** `memory`: what working memory holds; undefined: it may not be seen. None for a workflow without phases. */
+/** `memory`: content of working memory; undefined: it may not be seen. None for a workflow without phases. */
 export function memoryLines(
   { system_context: system, working_memory: working, trace }: Scopes,
   memory: Readonly<Record<string, Json>> | undefined,
-  { paint, width }: Look,
+  { paint, width }: Style,
 ): readonly string[] {
   const { phase, keys, tokens, budget_tokens: budget } = working;
   if (phase === null && keys.length === 0) return [];
@@ -39,8 +39,8 @@ export function memoryLines(
   ];
 }
 
-/** The newest first: which keys each carried and left, and how they differ from those that it is compared with. */
-export function handoverLines(handovers: readonly Handover[], { paint, width }: Look): readonly string[] {
+/** The newest first: which keys each carried and left, and how they differ from those of the compared one. */
+export function handoverLines(handovers: readonly Handover[], { paint, width }: Style): readonly string[] {
   const title = paint('bold', 'Hand-overs between phases');
   if (handovers.length === 0) return [title, `${INDENT}none`];
   const keysIn = (keys: readonly string[]): string => printable(keys.join(', '));

@@ -1,4 +1,4 @@
-/** Owns how a recovery plan reads: what the log says, what would be asked, and what follows from each answer. Pure. */
+/** Owns how a recovery plan reads: what the log says, which probes would be called, and what follows from each answer. Pure. */
 
 import type { Answer } from '@tidemark/client';
 import { type At, atWords, commandLine, showCommand } from '../text/shell.ts';
@@ -55,7 +55,7 @@ const leftWords = ({ crashes }: Plan): string =>
 
 function effectsLines({ plan }: PlanView): readonly string[] {
   const { effects, definition, probes_asked: probed } = plan;
-  if (effects.length === 0) return ['none that the next holder would look at'];
+  if (effects.length === 0) return ['none that concern the next holder'];
   const unknown =
     definition === null
       ? [
@@ -98,7 +98,7 @@ function answerWords(answer: Outcome['answer'], { status, external, said, probe 
 
 const ACTION_WORDS: Readonly<Record<Outcome['action'], string>> = {
   'go-on': 'nothing is to be done about it',
-  'record-done': 'its response is recorded, and the step goes on with it',
+  'record-done': 'its response is recorded, and the step continues with it',
   'call-again': 'it is called again with the same key',
   compensate: 'the workflow is compensated',
   'ask-person': 'a person is asked',
@@ -112,7 +112,9 @@ function nextLines(next: Plan['next'], { plan, at }: PlanView): readonly string[
     case 'shadow':
       return ['its agent runs elsewhere; no worker runs it'];
     case 'unreadable':
-      return [`an event of a newer version (${printable(next.type)} v${next.v}) stops it until a newer worker goes on`];
+      return [
+        `an event of a newer version (${printable(next.type)} v${next.v}) stops it until a newer worker resumes it`,
+      ];
     case 'compensating': {
       const recover = commandLine('tidemark', 'recover', next.undo, '--dry-run', ...atWords(at));
       return [`it is being compensated by ${printable(next.undo)} (${printable(recover)}), and waits`];
@@ -139,12 +141,11 @@ function nextLines(next: Plan['next'], { plan, at }: PlanView): readonly string[
     case 'will-park':
       return [`the next holder runs nothing and asks a person (${next.code})`];
     case 'blocked':
-      return [`nothing can run yet: ${showCommand(plan.workflow, at)} tells what its tasks wait for`];
+      return [`nothing can run yet: ${showCommand(plan.workflow, at)} says what its tasks wait for`];
     case 'runs': {
-      const from =
-        plan.lease === null ? 'the next holder' : 'whoever holds it, or after its lease is revoked the next holder,';
+      const from = plan.lease === null ? 'the next holder' : 'its holder, or after its lease is revoked the next one,';
       const alone = next.alone ? ', and nothing beside it' : '';
-      return [`${from} goes on with task ${next.task} (${printable(next.step)})${alone}`];
+      return [`${from} continues with task ${next.task} (${printable(next.step)})${alone}`];
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Owns a trace as lines: the tree, what each span took, and a picture of when. Spans that are alike become one line. */
+/** Owns a trace as lines: the tree, how long each span took, and a picture of when. Similar spans become one line. */
 
 import type { TraceSpan } from '@tidemark/traces';
 import { TRACE_ALIKE_COUNT, TRACE_NAME_COLUMNS, TRACE_PICTURE_COLUMNS } from '../limits.ts';
@@ -8,11 +8,11 @@ import { cut, printable } from '../text/width.ts';
 
 interface TraceView {
   readonly terminal: Pick<Terminal, 'paint' | 'width'>;
-  /** Also those that are alike. */
+  /** Includes similar ones. */
   readonly isWhole: boolean;
 }
 
-/** One line of the picture: a span, or several that are alike. */
+/** One line of the picture: a span, or several similar ones. */
 interface Row {
   readonly lead: string;
   readonly name: string;
@@ -65,7 +65,7 @@ function* rowsOf(
   }
 }
 
-/** Many of one name that went well are one, where the first of them was; what failed stands alone. */
+/** Many successful spans of one name are one line, in the place of the first; failed ones stand alone. */
 function alike(spans: readonly TraceSpan[]): readonly (readonly TraceSpan[])[] {
   const counts = new Map<string, number>();
   const isPlain = ({ error, isOpen }: TraceSpan): boolean => error === undefined && !isOpen;
@@ -89,7 +89,7 @@ const lengthOf = ({ startMs, endMs }: TraceSpan): number => endMs - startMs;
 
 const timeOf = ({ spans }: Row): string => duration(spans.reduce((sum, span) => sum + lengthOf(span), 0));
 
-/** Where in the whole the spans lie: `=` under way, `x` where it failed, `>` where it goes on. */
+/** Where in the whole the spans lie: `=` under way, `x` where it failed, `>` where it continues. */
 function picture(spans: readonly TraceSpan[], fromMs: number, toMs: number): string {
   const columns = new Array<string>(TRACE_PICTURE_COLUMNS).fill('·');
   const scale = TRACE_PICTURE_COLUMNS / Math.max(1, toMs - fromMs);
@@ -103,7 +103,7 @@ function picture(spans: readonly TraceSpan[], fromMs: number, toMs: number): str
   return columns.join('');
 }
 
-/** What is worth a word. */
+/** Worth mentioning. */
 function tail({ spans }: Row): string {
   const [{ attributes, error, isOpen }] = spans as [TraceSpan];
   if (spans.length > 1) return `longest ${duration(Math.max(...spans.map(lengthOf)))}`;

@@ -1,6 +1,6 @@
-/** Owns how it is told that a workflow is or was undone: why, and what its undo did and left. Pure. */
+/** Owns the text that says that a workflow is being or was compensated: why, and what its undo did and left. Pure. */
 
-/** What an undo came to; null until it has completed. */
+/** Outcome of an undo; null until it has completed. */
 export interface UndoCounts {
   readonly undone_count: number | null;
   readonly left_count: number | null;
@@ -12,9 +12,9 @@ export function countWords({ undone_count: undone, left_count: left }: UndoCount
   return `${before}${undone} compensated, ${left} left as ${left === 1 ? 'it is' : 'they are'}`;
 }
 
-/** How a workflow ended that was to be undone. That something was undone is said only when something was. */
+/** How a workflow ended that was to be compensated. It names compensated items only when there are any. */
 export const endedWords = ({ undone_count: undone }: UndoCounts): string =>
   undone === 0 ? 'ended with nothing compensated' : 'was compensated';
 
-/** Why it is or was undone: code and words. */
+/** Why it is being or was compensated: code and words. */
 export const causeWords = (reason: string, why: string): string => (why === '' ? reason : `${reason}: ${why}`);

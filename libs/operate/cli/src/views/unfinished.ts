@@ -1,4 +1,4 @@
-/** Owns how it is told that a run which was waited for did not complete: what happened, and which commands go on. */
+/** Owns the text about an awaited run that did not complete: what happened, and which commands continue it. */
 
 import type { Client, WorkflowView } from '@tidemark/client';
 import { TidemarkError, workflowId } from '@tidemark/core';
@@ -14,11 +14,11 @@ export interface Unfinished {
   readonly answers: readonly string[];
 }
 
-/** It may go on by itself. */
+/** It may resume by itself. */
 export const isUnfinished = ({ status }: Pick<WorkflowView, 'status'>): boolean =>
   status === 'open' || status === 'compensating';
 
-/** `at`: where it was asked. */
+/** `at`: the place of the question. */
 export async function unfinished(client: Client, view: WorkflowView, at: At): Promise<Unfinished> {
   const { workflow, status, undo } = view;
   const reason = view.reason ?? '';
@@ -28,13 +28,13 @@ export async function unfinished(client: Client, view: WorkflowView, at: At): Pr
   }
   if (status === 'compensated' && undo !== null) {
     const came = `${endedWords(undo)} (${causeWords(reason, undo.why ?? '')})${countWords(undo, ': ')}`;
-    const message = `${workflow} ${came}; ${showCommand(undo.workflow, at)} tells what was.`;
+    const message = `${workflow} ${came}; ${showCommand(undo.workflow, at)} says what was.`;
     return reported('workflow-compensated', message, workflow);
   }
   if (status === 'compensating') return undoParked(client, view, at);
   const show = showCommand(workflow, at);
   const asked = view.question?.message ?? '';
-  const message = `${workflow} waits for a person (${reason}); ${show} tells why, and how to answer.${asked === '' ? '' : ` ${asked}`}`;
+  const message = `${workflow} waits for a person (${reason}); ${show} says why, and how to answer.${asked === '' ? '' : ` ${asked}`}`;
   return reported('workflow-parked', message, workflow);
 }
 
@@ -48,7 +48,7 @@ async function undoParked(client: Client, { workflow, undo }: WorkflowView, at: 
   if (waiting === null) return reported('workflow-parked', `${workflow} is being compensated.`, workflow);
   const waits = await client.run(waiting).get();
   const why = causeWords(waits.reason ?? '', waits.question?.message ?? '');
-  const message = `${workflow} is being compensated, and its undo ${waiting} waits for a person (${why}); ${showCommand(waiting, at)} tells more.`;
+  const message = `${workflow} is being compensated, and its undo ${waiting} waits for a person (${why}); ${showCommand(waiting, at)} shows more.`;
   const answers = waits.question === null ? [] : answersOf(waiting, waits.tenant, waits.question, at);
   const commands = answers.flatMap(({ command, means }) => [`  ${printable(command)}`, `    ${printable(means)}`]);
   return {

@@ -39,7 +39,7 @@ export interface ActionsEndpoints {
     };
     readonly answer: Confirmed;
   };
-  /** Keep a workflow to its version, or let it go on with newer ones */
+  /** Keep a workflow to its version, or let it use newer ones */
   readonly 'POST /v1/workflows/{workflow}/pin': {
     readonly input: {
       readonly params: {

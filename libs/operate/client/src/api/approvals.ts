@@ -12,7 +12,7 @@ export interface ApprovalsEndpoints {
             readonly tenant?: string | undefined;
             /** Those of this assignee; several: of any of them. */
             readonly assignee?: string | readonly string[] | undefined;
-            /** `true`: those that ask for you, by any of the names that `whoAmI` tells. */
+            /** `true`: those for you, under any of the names that `whoAmI` returns. */
             readonly mine?: 'true' | 'false' | undefined;
             /** `false`: without content, also for who may see it; nothing is written to the audit then. For polling. */
             readonly content?: 'true' | 'false' | undefined;
@@ -55,7 +55,7 @@ export interface Approval {
   /** The step that waits for the answer. */
   readonly step: string;
   readonly name: string;
-  /** Who is to answer: a subject, `user:…`, `group:…`, `team:…` or `role:…`; null: whoever may decide. */
+  /** Who is to answer: a subject, `user:…`, `group:…`, `team:…` or `role:…`; null: anybody who may decide. */
   readonly assignee: string | null;
   /** ISO 8601, UTC. */
   readonly asked_at: string;

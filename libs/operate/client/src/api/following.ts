@@ -44,7 +44,7 @@ export interface FollowingStreams {
 
 /** A piece of a model's answer as it comes, or how far a step is; stored nowhere. */
 export interface Delta {
-  /** Null: it is the workflow that waits, before a step goes on. */
+  /** Null: it is the workflow that waits, before a step continues. */
   readonly task: string | null;
   readonly kind: 'text' | 'reasoning' | 'tool-call' | 'progress';
   readonly text?: string | undefined;

@@ -65,7 +65,7 @@ export interface CountJob {
   readonly filter: JobFilter;
 }
 
-/** As for listing workflows; filters hold together. */
+/** As for listing workflows; a workflow must fit all filters. */
 export interface JobFilter {
   /** Each of its words begins a word of the id, the definition, the session, the user or a tag. What workflows hold is not searched. */
   readonly text?: string | undefined;
@@ -85,7 +85,7 @@ export interface JobFilter {
 
 export interface JobCount {
   readonly count: number;
-  /** No more than about 10000 are looked at. */
+  /** No more than about 10000 are counted. */
   readonly has_more: boolean;
   /** How many there are of each. */
   readonly statuses: Readonly<Record<string, number>>;

@@ -203,7 +203,7 @@ export interface Recall {
     readonly source: string;
     readonly value?: Json | undefined;
   }[];
-  /** The summaries among them as a text to go on with; empty: there are none. */
+  /** The summaries among them as one text for a prompt; empty: there are none. */
   readonly continuation?: string | undefined;
 }
 

@@ -1,7 +1,7 @@
 /** Owns the types of the API's chapter "Queues". Made by `node scripts/client-types.ts` from the declarations of the routes. */
 
 export interface QueuesEndpoints {
-  /** List queues: work by definition and tenant, and what is held of it */
+  /** List queues: work by definition and tenant, and what of it is paused */
   readonly 'GET /v1/queues': {
     readonly input: {
       readonly query?:
@@ -15,7 +15,7 @@ export interface QueuesEndpoints {
     };
     readonly answer: Queues;
   };
-  /** Hold all work of a definition */
+  /** Pause all work of a definition */
   readonly 'POST /v1/queues/{queue}/pause': {
     readonly input: {
       readonly params: {
@@ -25,7 +25,7 @@ export interface QueuesEndpoints {
     };
     readonly answer: QueueChanged;
   };
-  /** Let a paused queue go on */
+  /** Resume a paused queue */
   readonly 'POST /v1/queues/{queue}/resume': {
     readonly input: {
       readonly params: {
@@ -46,11 +46,11 @@ export interface Queue {
   readonly queue: string;
   /** Null: of all tenants. */
   readonly tenant: string | null;
-  /** Could go on, and nobody has it. */
+  /** Could run, without a worker. */
   readonly ready_count: number;
   /** In a worker's hands. */
   readonly running_count: number;
-  /** By what it is held: for its tenant, for all, or both. None: it goes on. */
+  /** Who paused it: for its tenant, for all, or both. None: it runs. */
   readonly held: readonly PausedQueue[];
 }
 
@@ -78,7 +78,7 @@ export interface QueueChanged {
   readonly tenant: string | null;
   /** False: it was so before. */
   readonly changed: boolean;
-  /** Nothing of it is claimed; a tenant may be resumed while all are held. */
+  /** Nothing of it is claimed; a tenant may be resumed while all are paused. */
   readonly held: boolean;
 }
 

@@ -70,7 +70,7 @@ export interface RetentionEndpoints {
 export interface RetentionPolicy {
   /** After its last event; then it moves to the cold store. */
   readonly warm_ms: number;
-  /** Then it is deleted for good; null: never. */
+  /** Then it is deleted permanently; null: never. */
   readonly keep_ms: number | null;
 }
 

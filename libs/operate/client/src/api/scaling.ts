@@ -23,7 +23,7 @@ export interface ScalingEndpoints {
       readonly pool: string;
       /** Workflows in the hands of living workers: what is in progress counts to its end. */
       readonly in_flight: number;
-      /** Workflows that could go on, and nobody has them. */
+      /** Workflows that could run, without a worker. */
       readonly backlog: number;
       /** Workflows that a dead worker had, and no other has yet. */
       readonly recovery_debt: number;
@@ -31,9 +31,9 @@ export interface ScalingEndpoints {
       readonly demand: number;
       /** Living workers that have something in flight. */
       readonly busy_workers: number;
-      /** Workflows that could go on if their queue were not held; no part of the demand. */
+      /** Workflows that could run if their queue were not paused; no part of the demand. */
       readonly held: number;
-      /** Workflows that could go on if their limits were not reached; no part of the demand. */
+      /** Workflows that could run if their limits were not reached; no part of the demand. */
       readonly limited: number;
       /** Age in milliseconds of the oldest look at the rows that it rests on. What is older than 15 s is not told (503). */
       readonly age_ms: number;
@@ -45,7 +45,7 @@ export interface PoolDemand {
   readonly pool: string;
   /** Workflows in the hands of living workers: what is in progress counts to its end. */
   readonly in_flight: number;
-  /** Workflows that could go on, and nobody has them. */
+  /** Workflows that could run, without a worker. */
   readonly backlog: number;
   /** Workflows that a dead worker had, and no other has yet. */
   readonly recovery_debt: number;
@@ -53,8 +53,8 @@ export interface PoolDemand {
   readonly demand: number;
   /** Living workers that have something in flight. */
   readonly busy_workers: number;
-  /** Workflows that could go on if their queue were not held; no part of the demand. */
+  /** Workflows that could run if their queue were not paused; no part of the demand. */
   readonly held: number;
-  /** Workflows that could go on if their limits were not reached; no part of the demand. */
+  /** Workflows that could run if their limits were not reached; no part of the demand. */
   readonly limited: number;
 }

@@ -56,7 +56,7 @@ export interface Session {
   readonly session: string;
   readonly tenant: string;
   readonly user: string | null;
-  /** `workflow` goes on; false: all have ended, or there was none yet. */
+  /** `workflow` is running; false: all have ended, or there was none yet. */
   readonly is_live: boolean;
   readonly workflow?: SessionWorkflow | null | undefined;
   readonly earlier: readonly {
@@ -177,6 +177,6 @@ export interface HandOver {
 
 export interface HandedOver {
   readonly session: string;
-  /** False: no workflow of it was started yet; the first is told. */
+  /** False: no workflow of it was started yet; the first receives it. */
   readonly is_known: boolean;
 }

@@ -46,7 +46,7 @@ export interface Shadow {
   /** Runs of which reports were lost. */
   readonly incomplete: number;
   readonly difference_count: number;
-  /** Older runs were not looked at. */
+  /** Older runs were not compared. */
   readonly cut: boolean;
   /** The first 1,000. */
   readonly differences?:

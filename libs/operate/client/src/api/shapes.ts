@@ -12,9 +12,9 @@ export interface Workflow {
   readonly user: string | null;
   readonly tags: readonly string[];
   readonly fork?: Fork | undefined;
-  /** The workflow that this one goes on for, with a fresh history. */
+  /** The workflow that this one continues, as a new run. */
   readonly continues?: string | undefined;
-  /** The workflow that goes on for this one, which is `completed` for the reason `continued`. */
+  /** The workflow that continues this one, which is `completed` for the reason `continued`. */
   readonly continued_as?: string | undefined;
   readonly status: 'open' | 'parked' | 'compensating' | 'completed' | 'failed' | 'compensated';
   /** An open workflow is `running` (a worker holds it), `ready` (waits for a worker) or `waiting` (no task can run yet); others are as their status. */
@@ -50,7 +50,7 @@ export interface Workflow {
   readonly holder: string | null;
 }
 
-/** The checkpoint of another workflow that this one goes on from. */
+/** The checkpoint of another workflow from which this one started. */
 export interface Fork {
   readonly workflow: string;
   readonly sequence_number: number;

@@ -232,7 +232,7 @@ export interface ComparedWorkflow {
 }
 
 export interface ForkRequest {
-  /** The checkpoint after which it goes on; 0: the opening. */
+  /** The checkpoint after which it starts; 0: the opening. */
   readonly at: number;
   readonly effects: 'replay' | 'live';
   /** A workflow's id, percent-encoded in paths. */

@@ -147,9 +147,9 @@ export interface WorkflowView {
   readonly user: string | null;
   readonly tags: readonly string[];
   readonly fork?: Fork | undefined;
-  /** The workflow that this one goes on for, with a fresh history. */
+  /** The workflow that this one continues, as a new run. */
   readonly continues?: string | undefined;
-  /** The workflow that goes on for this one, which is `completed` for the reason `continued`. */
+  /** The workflow that continues this one, which is `completed` for the reason `continued`. */
   readonly continued_as?: string | undefined;
   readonly status: 'open' | 'parked' | 'compensating' | 'completed' | 'failed' | 'compensated';
   /** An open workflow is `running` (a worker holds it), `ready` (waits for a worker) or `waiting` (no task can run yet); others are as their status. */
@@ -184,7 +184,7 @@ export interface WorkflowView {
   /** The worker that has it in hand. */
   readonly holder: string | null;
   readonly pinned: boolean;
-  /** What it held is gone for good: its key was destroyed. */
+  /** Its content is permanently gone: its key was destroyed. */
   readonly forgotten: boolean;
   readonly input?: Json | undefined;
   readonly belief?: Json | undefined;

@@ -1,4 +1,4 @@
-/** Owns what differs between two JSON values, as a tree for people: what was added, what went away, what became what. Pure. */
+/** Owns the differences of two JSON values, as a tree for people: members added, removed and changed. Pure. */
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
@@ -7,7 +7,7 @@ export type Change = 'same' | 'added' | 'gone' | 'changed';
 export interface Leaf {
   readonly kind: 'leaf';
   readonly change: Change;
-  /** Undefined: there was none; there is none now. */
+  /** Undefined: there was no value before; there is none after. */
   readonly before: Json | undefined;
   readonly after: Json | undefined;
 }
@@ -15,7 +15,7 @@ export interface Leaf {
 export interface Branch {
   readonly kind: 'branch';
   readonly shape: 'object' | 'array';
-  /** `changed`: something in it is not the same. */
+  /** `changed`: something inside differs. */
   readonly change: Change;
   readonly changeCount: number;
   readonly members: readonly (readonly [name: string, node: Node])[];
@@ -33,7 +33,7 @@ function shapeOf(value: Json | undefined): Shape | undefined {
 const entriesOf = (value: Json | undefined): ReadonlyMap<string, Json> =>
   new Map(Object.entries((value ?? {}) as Readonly<Record<string, Json>>));
 
-/** Undefined stands for a value that isn't there. */
+/** Undefined stands for a missing value. */
 export function changesBetween(before: Json | undefined, after: Json | undefined): Node {
   const [was, is] = [shapeOf(before), shapeOf(after)];
   const shape = is ?? was;
@@ -58,5 +58,5 @@ function countOf(node: Node): number {
   return node.kind === 'branch' ? node.changeCount : node.change === 'changed' ? 1 : 0;
 }
 
-/** How much differs in all; a part that was added or went away counts once. */
+/** The number of differences; a part that was added or removed counts once. */
 export const changeCountOf = countOf;

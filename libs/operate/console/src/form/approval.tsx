@@ -1,4 +1,4 @@
-/** Owns what a task asks a person: the question, what there is to know, and the form by which it is answered. */
+/** Owns the question of a task to a person: its text, its background, and the form of the answer. */
 
 import { useQueryClient } from '@tanstack/react-query';
 import { TidemarkApiError } from '@tidemark/client';
@@ -61,7 +61,7 @@ function AnswerForm(props: {
   const box = useRef<HTMLFormElement>(null);
   const answer = useAnswer(approval);
 
-  /** To the first field that is wrong, once it is marked. */
+  /** Moves to the first wrong field, once it is marked. */
   const report = (wrong: Problems): void => {
     setProblems(wrong);
     requestAnimationFrame(() => {
@@ -71,7 +71,7 @@ function AnswerForm(props: {
       first?.scrollIntoView({ block: 'nearest' });
     });
   };
-  /** What was told of what stood there before is gone, or said anew. */
+  /** Messages about earlier input are removed, or shown again. */
   const type = (next: Draft): void => {
     setProblems(problemsAfter(problems, field, draft, next));
     setError(null);

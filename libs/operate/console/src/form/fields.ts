@@ -1,7 +1,7 @@
 /**
- * Owns what a form is made of: the fields that a JSON Schema asks for, what stands in them while somebody types, and the value that comes
- * of it or what is wrong with it, by place. Whatever it doesn't know is asked for as JSON. The server judges: this only spares a way there.
- * Pure. Schemas are strangers' words: they are only read, and no pattern of theirs is run.
+ * Owns the content of a form: the fields of a JSON Schema, the text in them while somebody types, and the resulting value or its mistakes,
+ * by place. Unknown schemas are asked for as JSON. The server decides: this only saves a round trip. Pure. Schemas are foreign input: they
+ * are only read, and none of their patterns runs.
  */
 
 import type { Json } from '../belief/changes.ts';
@@ -12,7 +12,7 @@ interface Common {
   readonly title: string | undefined;
   readonly hint: string | undefined;
   readonly preset: Json | undefined;
-  /** Null is an answer, and what is left empty. */
+  /** Null is a valid answer, and the value of an empty field. */
   readonly isNullable: boolean;
 }
 
@@ -54,7 +54,7 @@ export type Field =
   | (Common & { readonly kind: 'fixed'; readonly value: Json })
   | (Common & { readonly kind: 'json' });
 
-/** What stands in a field: text as typed, also of numbers; a choice by its place; `''` where nothing was chosen. */
+/** Text of a field: as typed, also for numbers; a choice by its index; `''` where nothing was chosen. */
 export type Draft = string | readonly Draft[] | { readonly [name: string]: Draft };
 
 /** Deeper ones are asked for as JSON. */
@@ -91,7 +91,7 @@ export function fieldOf(schema: unknown, root: unknown = schema, depth = 0): Fie
 
 const NOTHING: Common = { title: undefined, hint: undefined, preset: undefined, isNullable: false };
 
-/** Of a union: one that may be null, or a choice among fixed values. */
+/** For a union: one with null, or a choice among fixed values. */
 function unionField(union: readonly unknown[], common: Common, root: unknown, depth: number): Field {
   const given = union.map((each) => resolved(each, root));
   const others = given.filter((each) => !isObject(each) || each.type !== 'null');
@@ -153,7 +153,7 @@ function groupField(given: Schema, common: Common, root: unknown, depth: number)
   return { kind: 'group', ...common, members };
 }
 
-/** A reference within the same document; anything else stays as it is. */
+/** Resolves a reference within the same document; anything else stays as it is. */
 function resolved(schema: unknown, root: unknown): unknown {
   let at = schema;
   for (let jumps = 0; jumps < DEPTH_MAX && isObject(at) && typeof at.$ref === 'string'; jumps++) {
@@ -172,7 +172,7 @@ function resolved(schema: unknown, root: unknown): unknown {
 
 export const isLong = ({ maxChars, format }: TextField): boolean => format === undefined && maxChars > LINE_MAX_CHARS;
 
-/** What stands in a field before anybody typed. */
+/** Initial text of a field. */
 export function draftOf(field: Field, given: Json | undefined = field.preset): Draft {
   switch (field.kind) {
     case 'group': {
@@ -209,12 +209,12 @@ const sameJson = (a: Json, b: Json): boolean => JSON.stringify(a) === JSON.strin
 export type Problems = ReadonlyMap<string, string>;
 
 export interface Read {
-  /** Undefined: nothing is given. */
+  /** Undefined: no value. */
   readonly value: Json | undefined;
   readonly problems: Problems;
 }
 
-/** The value of what stands in the fields; with problems it is not to be sent. */
+/** The value of the fields; with problems it must not be sent. */
 export function readForm(field: Field, draft: Draft): Read {
   const problems = new Map<string, string>();
   const value = read(field, draft, true, '', problems);
@@ -296,7 +296,7 @@ function readOne(field: One, text: string, place: string, problems: Map<string, 
   }
 }
 
-/** As a browser's field for a moment has it. */
+/** In the form of a browser's date and time field. */
 const LOCAL_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/;
 
 function readNumber(
@@ -314,19 +314,19 @@ function readNumber(
   return value;
 }
 
-/** What is still wrong once something was typed: what stood at a place that changed is judged anew, and the rest stays as it was told. */
+/** The remaining mistakes after typing: a changed place is checked again, and the others keep their messages. */
 export function problemsAfter(reported: Problems, field: Field, before: Draft, after: Draft): Problems {
   const now = readForm(field, after).problems;
   return new Map(
     [...reported].flatMap(([place, problem]) => {
       if (sameDraft(draftAt(before, place), draftAt(after, place))) return [[place, problem] as const];
-      const anew = now.get(place);
-      return anew === undefined ? [] : [[place, anew] as const];
+      const again = now.get(place);
+      return again === undefined ? [] : [[place, again] as const];
     }),
   );
 }
 
-/** What stands at a place; undefined: nothing does. */
+/** The text at a place; undefined: there is none. */
 function draftAt(draft: Draft, place: string): Draft | undefined {
   let at: unknown = draft;
   for (const part of place.split('/').slice(1)) {
@@ -339,7 +339,7 @@ function draftAt(draft: Draft, place: string): Draft | undefined {
 const sameDraft = (a: Draft | undefined, b: Draft | undefined): boolean =>
   a === b || JSON.stringify(a) === JSON.stringify(b);
 
-/** What the server found, by the same places. */
+/** The server's mistakes, by the same places. */
 export const problemsOf = (fields: readonly { readonly field: string; readonly problem: string }[]): Problems =>
   new Map(
     fields

@@ -1,4 +1,4 @@
-/** Owns a form as it is filled in: each field with its name, what is known about it and what is wrong with it. Everything in it is text. */
+/** Owns a form as it is filled in: each field with its name, its description and its mistakes. Everything in it is text. */
 
 import { useId } from 'react';
 import { Lines } from '../parts/json-tree.tsx';
@@ -211,7 +211,7 @@ function inputOf(field: TextField | NumberField): React.InputHTMLAttributes<HTML
   return { type: types[field.format ?? ''] ?? 'text', step: field.format === 'date-time' ? 1 : undefined };
 }
 
-/** What its maker says of it, and its bounds. */
+/** The schema's description, and the bounds. */
 function hintOf(field: Field): string {
   const said = field.hint === undefined ? [] : [plain(field.hint)];
   if (field.kind === 'number') {
@@ -228,7 +228,7 @@ function hintOf(field: Field): string {
   return said.join(' ');
 }
 
-/** Told to who hears the page as soon as it is there. */
+/** A screen reader reads it as soon as it appears. */
 const Wrong = ({ id, problem }: { readonly id: string | undefined; readonly problem: string | undefined }) => (
   <span id={id} className="wrong" role="alert">
     {problem === undefined ? null : <Lines text={problem} />}

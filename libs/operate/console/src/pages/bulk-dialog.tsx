@@ -1,4 +1,4 @@
-/** Owns beginning a job from a search: what is done, to how many, and that it is meant. */
+/** Owns beginning a job from a search: the action, the number of workflows, and the confirmation. */
 
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -21,7 +21,7 @@ type Act = keyof typeof ACTS;
 
 interface Counted {
   readonly all: number;
-  /** Of which have ended: they refuse whatever is asked. */
+  /** Closed ones, which refuse every action. */
   readonly over: number;
   readonly isMore: boolean;
 }

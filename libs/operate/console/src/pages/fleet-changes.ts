@@ -1,10 +1,10 @@
-/** Owns that lists show what changes while they are looked at: the server tells that something did, and they are read anew. */
+/** Owns updating lists while they are shown: the server reports that something changed, and they are read again. */
 
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { followFleet } from '../shell/follow-fleet.ts';
 
-/** Between two readings while changes come, in milliseconds. */
+/** Pause between two reads while changes come, in milliseconds. */
 const READ_PERIOD_MS = 700;
 
 export function useFleetChanges(): void {

@@ -1,4 +1,4 @@
-/** Owns the fleet at a glance: what runs, waits and is stuck, who works and who is gone, how far behind rows are, and what it costs. */
+/** Owns the fleet at a glance: what runs, waits and is stuck, living and lost workers, the lag of rows, and the cost. */
 
 import { useQuery } from '@tanstack/react-query';
 import '../styles/fleet.css';
@@ -57,7 +57,7 @@ export function FleetPage() {
 function Counts({ fleet }: { readonly fleet: Fleet }) {
   const of = (status: string): number => fleet.workflows.find((each) => each.status === status)?.count ?? 0;
   const { running_count: running, ready_count: ready } = fleet;
-  // As the inbox counts: a workflow whose task asks for an approval waits, and is no parked one.
+  // As the inbox counts: a workflow whose task waits for an approval is waiting, not parked.
   const { approvals = 0 } = useInboxCount() ?? {};
   const asks = `${short(of('parked') + approvals)}${approvals < INBOX_COUNTED_MAX ? '' : '+'}`;
   const said = approvals < INBOX_COUNTED_MAX ? counted(approvals, 'approval') : `${INBOX_COUNTED_MAX}+ approvals`;

@@ -1,4 +1,4 @@
-/** Owns the inbox: what tasks ask people, and workflows that can't go on without one; what each asks, and answering it here. */
+/** Owns the inbox: approvals of tasks, and workflows that need a person; the question of each, and answering it here. */
 
 import { type InfiniteData, useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
 import '../styles/inbox.css';
@@ -13,7 +13,7 @@ import { counted, plain, words } from '../text/format.ts';
 import { QuestionCard } from '../workflow/question.tsx';
 import { useFleetChanges } from './fleet-changes.ts';
 
-/** Asked for at once; more come when asked for. */
+/** Entries of one read; further ones on request. */
 const PAGE_COUNT = 50;
 
 interface Entry {
@@ -25,7 +25,7 @@ interface Entry {
   readonly at: string;
   readonly assignee: string | null;
   readonly approval: Approval | null;
-  /** What it asks is here as well. */
+  /** The question is loaded as well. */
   readonly isReported: boolean;
 }
 
@@ -41,7 +41,7 @@ const pageOf = (cursor: unknown) => ({ limit: PAGE_COUNT, ...(cursor !== '' && {
 
 type Page = Awaited<ReturnType<typeof askApprovals>>;
 
-/** What each asks is asked for page by page, once and when others are on the page. */
+/** Questions are read page by page, once and when the page's entries change. */
 function useReported(polled: InfiniteData<Page> | undefined): readonly Entry[] {
   const reported = useQueries({
     queries: (polled?.pages ?? []).map((page, index) => {

@@ -1,4 +1,4 @@
-/** Owns bulk jobs: what was done to many workflows at once, by whom and why, how far it is, and which of them refused. */
+/** Owns bulk jobs: the action, its author and reason, the progress, and which workflows refused. */
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -15,7 +15,7 @@ import { addressOf, go, workflowAddress } from '../shell/router.ts';
 import { count, plain, words } from '../text/format.ts';
 
 const SHOWN_COUNT = 100;
-/** Period in which one that works is asked again, in milliseconds. */
+/** Poll interval of a running job, in milliseconds. */
 const WORKING_PERIOD_MS = 1_000;
 
 const askJobs = (signal: AbortSignal, cursor: PageAt) =>
@@ -33,7 +33,7 @@ const ACTS: Readonly<Record<string, string>> = {
   signal: 'Signal',
 };
 
-/** Tenants may have jobs of one id each. */
+/** Several tenants may have jobs of one id. */
 const addressOfJob = ({ job, tenant }: Pick<Job, 'job' | 'tenant'>): string =>
   addressOf(['jobs', job], { tenant: tenant ?? undefined });
 
@@ -193,7 +193,7 @@ function One({ job: id, tenant }: Picked & { readonly job: string }) {
   );
 }
 
-/** Of those that it has come to; how many there will be is known once it is done. */
+/** Of those that it has reached; their total is known once it is done. */
 function Share({ job: { done_count: done, refused_count: refused } }: { readonly job: Job }) {
   const all = Math.max(done + refused, 1);
   return (
@@ -211,8 +211,8 @@ function Stop({ job }: { readonly job: Job }) {
   const [why, setWhy] = useState('');
   if (!may('operate') || !isWorking(job)) return null;
   const stop = async (): Promise<void> => {
-    const asked = { params: { job: job.job }, query: { tenant: job.tenant ?? undefined }, body: { why } };
-    await api.ask('POST /v1/jobs/{job}/cancel', asked, { isRepeatable: true });
+    const request = { params: { job: job.job }, query: { tenant: job.tenant ?? undefined }, body: { why } };
+    await api.ask('POST /v1/jobs/{job}/cancel', request, { isRepeatable: true });
     for (const queryKey of [['jobs'], ['job', job.job]]) void queries.invalidateQueries({ queryKey });
   };
   return (

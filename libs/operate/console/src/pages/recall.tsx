@@ -1,4 +1,4 @@
-/** Owns asking what is remembered of a user that fits some words, and how well it fits. */
+/** Owns searching the memory of a user for words, with how well each entry fits. */
 
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';

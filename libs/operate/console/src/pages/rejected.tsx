@@ -1,4 +1,4 @@
-/** Owns dead letters: events that changed nothing, each with the reason, and what there is to know about it. */
+/** Owns dead letters: events that changed nothing, each with the reason and an explanation. */
 
 import { useState } from 'react';
 import type { Json } from '../belief/changes.ts';
@@ -15,7 +15,7 @@ import { count, plain, words } from '../text/format.ts';
 
 const SHOWN_COUNT = 500;
 
-/** By every reason of a rejection; a newer server may have more. */
+/** For every reason of a rejection; a newer server may have more. */
 const MEANS: Readonly<Record<string, string>> = {
   'stale-epoch': 'its writer had lost the lease before',
   'wrong-holder': 'its writer was not the holder',

@@ -1,4 +1,4 @@
-/** Owns one schedule: its times to come, its runs, and what can be done with it by whoever may. */
+/** Owns one schedule: its next times, its runs, and its actions for readers who may use them. */
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -109,7 +109,7 @@ export function ScheduleCard({ schedule }: { readonly schedule: Schedule }) {
   );
 }
 
-/** Its runs are named by it and the time. */
+/** Their ids consist of its own and the time. */
 function Runs({ schedule: { schedule, definition } }: { readonly schedule: Schedule }) {
   const runs = useQuery({
     queryKey: ['workflows', 'of-schedule', schedule],

@@ -1,4 +1,4 @@
-/** Owns what one schedule is to all that show it: its type, whether it is over, how it stands. */
+/** Owns the view of a schedule that several parts share: its type, whether it is over, its state. */
 
 import type { Answer } from '@tidemark/client';
 import { State } from '../parts/words.tsx';
@@ -7,7 +7,7 @@ export type Schedule = Answer<'GET /v1/schedules'>['schedules'][number];
 
 export const isOver = ({ status }: Pick<Schedule, 'status'>): boolean => status !== 'open' && status !== 'parked';
 
-/** What it is up to: a schedule that waits for its slot is `on`. */
+/** Its state: a schedule that waits for its slot is `on`. */
 export function Standing({ of }: { readonly of: Schedule }) {
   const { status, reason } = of;
   if (status === 'open' && reason === 'paused') return <State of="waiting" says="Paused" />;

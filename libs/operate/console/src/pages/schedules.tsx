@@ -1,4 +1,4 @@
-/** Owns schedules: when each comes next, what it has started, skipped and missed, its runs, and steering it. */
+/** Owns schedules: when each runs next, what it has started, skipped and missed, its runs, and changing it. */
 
 import { Answer, Empty } from '../parts/answers.tsx';
 import { type Column, DataTable, More, useWalk } from '../parts/table.tsx';

@@ -2,7 +2,7 @@
 
 export const STATUSES = ['open', 'parked', 'compensating', 'completed', 'failed', 'compensated'] as const;
 export type Status = (typeof STATUSES)[number];
-/** Those of workflows that have ended. */
+/** Statuses of closed workflows. */
 export const OVER: readonly Status[] = ['completed', 'failed', 'compensated'];
 
 const NAMES = ['text', 'definition', 'reason', 'tenant', 'session', 'user', 'tag'] as const;
@@ -32,7 +32,7 @@ export function parsedSearch(given: string): Readonly<Partial<Record<Named, stri
   return text === '' ? found : { ...found, text };
 }
 
-/** What `parsedSearch` makes the same filters of. */
+/** The text from which `parsedSearch` makes the same filters. */
 export const searchText = (filter: Filter): string =>
   NAMES.flatMap((name) => {
     const value = filter[name];

@@ -1,4 +1,4 @@
-/** Owns sessions: where one stands, who handed it to whom, what earlier workflows left in words, and what is remembered of its user. */
+/** Owns sessions: the state of one, its hand-overs, the words of earlier workflows, and what is remembered of its user. */
 
 import { useQuery } from '@tanstack/react-query';
 import type { Answer as AnswerOf } from '@tidemark/client';
@@ -38,7 +38,7 @@ export function SessionsPage({ session }: { readonly session: string | undefined
   );
 }
 
-/** Workflows in which sessions are looked for. */
+/** Workflows among which sessions are searched for. */
 const LOOKED_AT_COUNT = 500;
 
 function Newest() {
@@ -214,7 +214,7 @@ const HandOvers = ({ of: handovers }: { readonly of: NonNullable<SessionAnswer['
 const Saying = ({ text }: { readonly text: string }) =>
   /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? <Ago at={text} /> : <Lines text={text} />;
 
-/** Its parts in words; those that hold nothing are left out. */
+/** Its parts in words, without the empty ones. */
 function Summary({ of }: { readonly of: Readonly<Record<string, Json>> }) {
   const parts = Object.entries(of).filter(
     ([name, value]) =>

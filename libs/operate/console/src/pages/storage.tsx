@@ -1,4 +1,4 @@
-/** Owns what history takes and where it lies: rows, log and archive, by tenant and by workflow. */
+/** Owns the size and place of history: rows, log and archive, by tenant and by workflow. */
 
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -60,7 +60,7 @@ export function StoragePage() {
   const storage = useQuery({
     queryKey: ['storage', by],
     queryFn: ({ signal }) => askStorage(by, signal),
-    // It reads all rows: not in a loop.
+    // It reads all rows, so it is not polled.
     staleTime: 60_000,
     refetchOnWindowFocus: false,
   });

@@ -1,4 +1,4 @@
-/** Owns the search of the list: it stands in the address, so that it can be sent to somebody and gone back to. */
+/** Owns the search of the list, which stands in the address, so that it can be sent to somebody and restored. */
 
 import { useEffect, useRef, useState } from 'react';
 import { Key, State } from '../parts/words.tsx';
@@ -6,7 +6,7 @@ import { addressOf, go } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { filterOf, parsedSearch, STATUSES, type Status, searchText } from './search-text.ts';
 
-/** Pause in typing after which the server is asked, in milliseconds. */
+/** Pause in typing after which the server is queried, in milliseconds. */
 const TYPED_PAUSE_MS = 200;
 
 function goWith(filter: Readonly<Record<string, string | undefined>>): void {
@@ -21,7 +21,7 @@ export function Filters({ query }: { readonly query: URLSearchParams }) {
   const [text, setText] = useState(given);
   const typed = useRef(given);
   useEffect(() => {
-    // What stands in the address counts unless it came from here.
+    // The address counts unless the change came from here.
     if (typed.current !== given) setText(given);
     typed.current = given;
   }, [given]);

@@ -1,4 +1,4 @@
-/** Owns the list of workflows: searched by the server, page by page as it is scrolled, and drawn only where it is looked at. */
+/** Owns the list of workflows: searched by the server, read page by page on scrolling, and drawn only where it is visible. */
 
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
@@ -44,7 +44,7 @@ export function WorkflowsPage({ query }: { readonly query: URLSearchParams }) {
       ),
     initialPageParam: '',
     getNextPageParam: ({ next_cursor }: Page) => next_cursor ?? undefined,
-    // Whoever has scrolled on reads what is there; the first page is told anew.
+    // A reader who has scrolled on sees a stable list; only the first page is refreshed.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : LIST_PERIOD_MS),
     placeholderData: (before) => before,
   });

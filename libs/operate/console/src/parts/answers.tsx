@@ -1,11 +1,11 @@
-/** Owns what is shown in place of an answer: while it comes, where it failed, where it holds nothing. */
+/** Owns what is shown in place of an answer: while it loads, where it failed, where it is empty. */
 
 import type { ReactNode } from 'react';
 import { codeOf, messageOf } from '../shell/client.ts';
 import { Link } from '../shell/link.tsx';
 import { plain } from '../text/format.ts';
 
-/** What can be done about it, where the problem itself doesn't say. */
+/** A remedy, where the problem itself names none. */
 const REMEDIES: Readonly<Record<string, string>> = {
   unreachable: 'It is asked again by itself where a list is shown.',
   'right-missing': 'Somebody with the role for it can show you, or give it to your key.',
@@ -62,7 +62,7 @@ interface Asked<T> {
   refetch(): unknown;
 }
 
-/** What came before stays while it is asked again; a failure then is told beside it. */
+/** The previous answer stays during a refresh; a failure is then shown beside it. */
 export function Answer<T>({
   query,
   children,

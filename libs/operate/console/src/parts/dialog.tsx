@@ -1,4 +1,4 @@
-/** Owns asking before anything is done: a dialog that says what will happen, takes what is needed for it, and tells why it failed. */
+/** Owns the confirmation before an action: a dialog that says what will happen, takes the input, and shows why it failed. */
 
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { noteRefusal } from '../shell/client.ts';
@@ -7,10 +7,10 @@ import { Failure } from './answers.tsx';
 export interface AskProps {
   readonly title: string;
   readonly children: ReactNode;
-  /** What the button says. */
+  /** Label of the button. */
   readonly verb: string;
   readonly danger?: boolean | undefined;
-  /** Null: nothing more is needed; a text: what is missing. */
+  /** Null: the input is complete; a text: what is missing. */
   readonly missing?: string | null | undefined;
   readonly onDo: () => Promise<unknown>;
   readonly onClose: () => void;

@@ -1,16 +1,16 @@
 /**
- * Owns how a JSON value, or what differs between two, is read by people: a tree whose branches open, with long texts cut until they are
- * asked for. Everything in it is text.
+ * Owns how people read a JSON value, or the difference of two: a tree whose branches open, with long texts cut until they are opened.
+ * Everything in it is text.
  */
 
 import { memo, useState } from 'react';
 import { type Branch, type Change, changesBetween, type Json, type Leaf, type Node } from '../belief/changes.ts';
 import { plain } from '../text/format.ts';
 
-/** Longest text that is shown at once, in characters, and members of a branch; more come when asked for. */
+/** Longest text that is shown at once, in characters, and members of a branch; more on request. */
 const TEXT_SHOWN_CHARS = 400;
 const MEMBERS_SHOWN_COUNT = 60;
-/** Of a closed branch: members and characters that are shown of it. */
+/** Members and characters that are shown of a closed branch. */
 const PREVIEW_COUNT = 6;
 const PREVIEW_MAX_CHARS = 64;
 /** Branches deeper than this are closed at first. */
@@ -95,7 +95,7 @@ function BranchItem({ name, node, depth, onlyChanges }: ItemProps & { readonly n
   );
 }
 
-/** The first of what a closed branch holds, in a line. */
+/** The beginning of a closed branch's content, in a line. */
 function Preview({ of: { members, shape } }: { readonly of: Branch }) {
   const reported: string[] = [];
   let chars = 0;
@@ -168,8 +168,8 @@ function Value({ value }: { readonly value: Json }) {
   );
 }
 
-/** Line breaks are kept; other characters that show nothing become marks. */
+/** Keeps line breaks; other invisible characters become marks. */
 const multiline = (text: string): string => text.split('\n').map(plain).join('\n');
 
-/** A text of several lines, such as a message, as it is. */
+/** A text of several lines, such as a message, unchanged. */
 export const Lines = ({ text }: { readonly text: string }) => <bdi className="lines">{multiline(text)}</bdi>;

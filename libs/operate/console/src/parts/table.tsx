@@ -1,4 +1,4 @@
-/** Owns tables: the same head, rows and narrow look wherever something is listed, and the button that brings more of it. */
+/** Owns tables: the same head, rows and narrow layout for every list, and the button that loads more. */
 
 import type { ReactNode } from 'react';
 import { useShortcuts } from '../shell/shortcuts.ts';
@@ -67,7 +67,7 @@ export function More({ of, what }: { readonly of: Pages; readonly what: string }
   );
 }
 
-/** `j` and `k` go through what is listed. */
+/** `j` and `k` move through the list. */
 export function useWalk(name: string, count: number, at: number, pick: (index: number) => void): void {
   const move = (by: number): void => {
     const next = at === -1 ? (by > 0 ? 0 : count - 1) : at + by;

@@ -1,16 +1,16 @@
-/** Owns small words that look alike everywhere: states, times, workers, money. All of them are text and nothing else. */
+/** Owns short texts that look alike everywhere: states, times, workers, money. All of them are text and nothing else. */
 
 import { useSyncExternalStore } from 'react';
 import { ago, holderName, moment, plain, words } from '../text/format.ts';
 
-/** Period in which times that are told relative to now are told anew, in milliseconds. */
+/** Period at which relative times are updated, in milliseconds. */
 const NOW_PERIOD_MS = 1_000;
 
 let now = Date.now();
 const heard = new Set<() => void>();
 let timer: number | undefined;
 
-/** One timer for all of them, and none while nobody looks. */
+/** One timer for all of them, and none while none is shown. */
 function hearNow(hear: () => void): () => void {
   heard.add(hear);
   timer ??= window.setInterval(() => {
@@ -53,7 +53,7 @@ const SAID: Readonly<Record<string, string>> = {
 export function State(props: {
   readonly of: string;
   readonly reason?: string | null | undefined;
-  /** In place of the word that it has everywhere. */
+  /** Replaces its usual word. */
   readonly says?: string;
 }) {
   const { of, reason, says = SAID[of] ?? plain(of) } = props;
@@ -66,7 +66,7 @@ export function State(props: {
   );
 }
 
-/** Names that people and programs gave: text, in its own direction, cut where it is too long. */
+/** Names from people and programs: text, in its own direction, cut where it is too long. */
 export function Name({ of, mono = true }: { readonly of: string; readonly mono?: boolean }) {
   return (
     <bdi className={mono ? 'name mono' : 'name'} title={plain(of)}>

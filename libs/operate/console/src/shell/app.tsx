@@ -1,4 +1,4 @@
-/** Owns the frame around every page: where one can go, the keys that lead there, light and dark, and who is signed in. */
+/** Owns the frame around every page: the navigation, its keys, light and dark, and the signed-in user. */
 
 import { QueryClientProvider } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useState } from 'react';
@@ -35,7 +35,7 @@ interface Destination {
   readonly name: string;
   readonly key: string;
   readonly icon: string;
-  /** Without it there is nothing to be seen there. */
+  /** Without it the page would be empty. */
   readonly right?: Right;
 }
 

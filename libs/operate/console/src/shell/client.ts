@@ -1,6 +1,6 @@
 /**
- * Owns speaking to the server: one typed client, the key that the reader signed in with, and what is asked again when. The key is kept for
- * this tab alone, and never stands in an address.
+ * Owns requests to the server: one typed client, the key of the signed-in reader, and when queries are repeated. The key is kept for this
+ * tab alone, and never stands in an address.
  */
 
 import { QueryCache, QueryClient } from '@tanstack/react-query';
@@ -9,7 +9,7 @@ import { useSyncExternalStore } from 'react';
 
 const KEY_NAME = 'tidemark-key';
 
-/** Period in which lists and counts are asked again while they are looked at, in milliseconds. */
+/** Poll interval of visible lists and counts, in milliseconds. */
 export const LIST_PERIOD_MS = 3_000;
 
 const heard = new Set<() => void>();
@@ -20,7 +20,7 @@ function report(): void {
   for (const hear of heard) hear();
 }
 
-/** Tries it before it is kept. Throws `TidemarkApiError`. */
+/** Tries the key before it is kept. Throws `TidemarkApiError`. */
 export async function signIn(given: string): Promise<void> {
   const tried = connect({ url: window.location.origin, token: given, tries: 1 });
   await tried.ask('GET /v1/workflows', { query: { limit: 1 } });
@@ -41,7 +41,7 @@ export function signOut(): void {
 
 export const hasKey = (): boolean => key !== '';
 
-/** Whether the server wants to know who asks, and does not. */
+/** Whether the server needs to know the caller, and does not. */
 export function useSignedOut(): boolean {
   return useSyncExternalStore(
     (hear) => {
@@ -52,7 +52,7 @@ export function useSignedOut(): boolean {
   );
 }
 
-/** Any part of the console that was answered 401 tells so here. */
+/** Any part of the console that was answered 401 calls this. */
 export function noteRefusal(error: unknown): void {
   if (!(error instanceof TidemarkApiError) || error.status !== 401 || isSignedOut) return;
   isSignedOut = true;
@@ -61,7 +61,7 @@ export function noteRefusal(error: unknown): void {
 
 let isLost = false;
 
-/** The server was not there, or not able to answer, when it was last asked: what is shown may be old. */
+/** The server was unreachable, or failed, at the last request: the page may be old. */
 export function useLost(): boolean {
   return useSyncExternalStore(
     (hear) => {
@@ -83,10 +83,10 @@ function noteFailure(error: unknown): void {
   noteReached(!(error instanceof TidemarkApiError && LOST_STATUSES.has(error.status)));
 }
 
-/** There was no answer; or one by whatever stands before a server that is away. */
+/** There was no answer; or one by a proxy before an unreachable server. */
 const LOST_STATUSES: ReadonlySet<number> = new Set([0, 502, 503, 504]);
 
-/** Without a key nothing is shown: embedded folders need none. */
+/** Nothing is shown without a key, except by embedded folders, which need none. */
 async function withKey(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   if (key === '') return fetch(input, init);
   const headers = new Headers(init?.headers);
@@ -100,7 +100,7 @@ export const queries = new QueryClient({
   queryCache: new QueryCache({ onError: noteFailure, onSuccess: () => noteReached(true) }),
   defaultOptions: {
     queries: {
-      // The client tries again by itself where that may help.
+      // The client retries by itself where that may help.
       retry: false,
       staleTime: 1_000,
       refetchOnWindowFocus: true,

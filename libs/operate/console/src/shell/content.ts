@@ -1,13 +1,13 @@
 /**
- * Owns asking for content: once, and again when what it is shown with has changed. Each such read is written to the audit, so what is polled
- * is asked for without (`content=false`).
+ * Owns reading content: once, and again when the thing beside it has changed. The audit records each such read, so polled queries leave
+ * content out (`content=false`).
  */
 
 import { useQuery } from '@tanstack/react-query';
 
 /**
- * What was asked for last; undefined: nothing yet. `mark` changes with what is shown; undefined: it isn't wanted. `name` is none of what
- * is polled, so that nothing which is told to ask anew takes it along.
+ * The last answer; undefined: none yet. `mark` changes with the thing that is shown; undefined: content isn't wanted. No polled query uses
+ * `name`, so refreshing those never reads content again.
  */
 export function useContent<T>(
   name: string,

@@ -1,8 +1,8 @@
-/** Owns hearing that some workflow changed, over as many connections as it takes. What changed is read from the lists again. */
+/** Owns following changes of any workflow, over as many connections as it takes. The lists are then read again. */
 
 import { api, noteRefusal } from './client.ts';
 
-/** Between two connections, in milliseconds. */
+/** Pause between two connections, in milliseconds. */
 const AGAIN_MS = 2_000;
 
 /** Ends with the signal. */

@@ -1,4 +1,4 @@
-/** Owns that a page which fails leaves the others standing. */
+/** Owns containing the failure of a page, so that the others keep working. */
 
 import { Component, type ReactNode } from 'react';
 import { Failure } from '../parts/answers.tsx';

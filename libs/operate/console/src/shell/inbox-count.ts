@@ -1,9 +1,9 @@
-/** Owns how many wait for a person: workflows that can't go on, and approvals that tasks ask for. */
+/** Owns how many wait for a person: parked workflows, and approvals of tasks. */
 
 import { useQuery } from '@tanstack/react-query';
 import { api, LIST_PERIOD_MS } from './client.ts';
 
-/** Each is counted up to this; more are said to be more. */
+/** Highest exact count of each; beyond, it says that there are more. */
 export const INBOX_COUNTED_MAX = 100;
 
 /** Undefined until it is known. */

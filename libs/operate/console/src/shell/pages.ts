@@ -1,4 +1,4 @@
-/** Owns asking for lists page by page: the first is asked again while it is looked at; whoever has gone on reads what is there. */
+/** Owns reading lists page by page: the first page is polled while it is shown; a reader who has moved on sees a stable list. */
 
 import { useInfiniteQuery } from '@tanstack/react-query';
 
@@ -9,7 +9,7 @@ interface Page {
   readonly next_cursor: string | null;
 }
 
-/** `periodMs` says how soon the first page is asked again, by what it holds. */
+/** `periodMs` sets the poll interval of the first page, by its content. */
 export function usePages<P extends Page>(
   name: string,
   ask: (signal: AbortSignal, at: PageAt) => Promise<P>,

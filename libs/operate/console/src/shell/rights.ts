@@ -1,4 +1,4 @@
-/** Owns what the reader may do, as the server says it: what would be refused is not offered. */
+/** Owns what the reader may do, as the server reports it: refused actions are not offered. */
 
 import { useQuery } from '@tanstack/react-query';
 import { api } from './client.ts';
@@ -9,11 +9,11 @@ export const useMe = () =>
   useQuery({
     queryKey: ['me'],
     queryFn: ({ signal }) => api.ask('GET /v1/me', {}, { signal }),
-    // Keys are given other roles now and then.
+    // Roles of keys may change.
     staleTime: 60_000,
   });
 
-/** Nothing, until it is known. */
+/** No rights, until they are known. */
 export function useMay(): (right: Right) => boolean {
   const rights: readonly string[] = useMe().data?.rights ?? [];
   return (right) => rights.includes(right);

@@ -1,6 +1,6 @@
 /**
- * Owns where the reader is: the page's address, in parts that were decoded, and going elsewhere. Ids of workflows may hold any character,
- * so parts are split before they are decoded.
+ * Owns where the reader is: the page's address, in decoded parts, and navigation. Ids of workflows may hold any character, so parts are
+ * split before they are decoded.
  */
 
 import { useMemo, useSyncExternalStore } from 'react';
@@ -19,7 +19,7 @@ function subscribe(heard: () => void): () => void {
   };
 }
 
-/** `/workflows/a%2Fb?at=3`, as it stands in the address. */
+/** `/workflows/a%2Fb?at=3`, exactly as in the address. */
 const current = (): string => window.location.pathname + window.location.search;
 
 export function placeOf(address: string): Place {
@@ -31,7 +31,7 @@ export function placeOf(address: string): Place {
   return { parts, query: new URLSearchParams(query) };
 }
 
-/** What is no percent-encoding stands for itself. */
+/** An invalid encoding stands for itself. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -45,7 +45,7 @@ export function usePlace(): Place {
   return useMemo(() => placeOf(address), [address]);
 }
 
-/** An address from parts that are not encoded yet; what is undefined or empty in the query is left out. */
+/** An address from unencoded parts; undefined and empty members of the query are left out. */
 export function addressOf(
   parts: readonly string[],
   query: Readonly<Record<string, string | number | undefined>> = {},
@@ -58,7 +58,7 @@ export function addressOf(
   return asked.size === 0 ? path : `${path}?${asked}`;
 }
 
-/** `replaces`: the way back does not lead here. */
+/** `replaces`: the browser's Back does not lead here. */
 export function go(address: string, { replaces = false }: { readonly replaces?: boolean } = {}): void {
   if (address === current()) return;
   if (replaces) window.history.replaceState(null, '', address);

@@ -1,4 +1,4 @@
-/** Owns the list of keys that mean something on the page that is shown. */
+/** Owns the list of keys that work on the current page. */
 
 import { useEffect, useRef } from 'react';
 import { Key } from '../parts/words.tsx';

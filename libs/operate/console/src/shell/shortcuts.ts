@@ -1,6 +1,6 @@
 /**
- * Owns the keyboard: which keys mean what on the page that is shown. Keys that are typed into a field are the field's, but Escape. A page
- * tells its own keys while it is there.
+ * Owns the keyboard: what keys do on the current page. Keys typed into a field belong to the field, except Escape. A page registers its own
+ * keys while it is shown.
  */
 
 import { useEffect, useRef } from 'react';
@@ -12,7 +12,7 @@ export interface Shortcut {
   readonly run: () => void;
 }
 
-/** How long the second of two keys is waited for, in milliseconds. */
+/** Longest wait for the second of two keys, in milliseconds. */
 const SEQUENCE_MAX_MS = 1_200;
 
 const groups = new Map<symbol, { readonly name: string; readonly list: readonly Shortcut[] }>();
@@ -50,7 +50,7 @@ function pressed(event: KeyboardEvent): void {
 
 window.addEventListener('keydown', pressed);
 
-/** While the component is there. */
+/** Registered while the component is shown. */
 export function useShortcuts(name: string, list: readonly Shortcut[]): void {
   const id = useRef(Symbol(name));
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Owns asking who is there: a key, tried before it is kept, for this tab alone. */
+/** Owns signing in: a key, tried before it is kept, for this tab alone. */
 
 import { type FormEvent, useState } from 'react';
 import { Failure } from '../parts/answers.tsx';

@@ -1,4 +1,4 @@
-/** Owns light and dark: as the system has it unless the reader chose, which this browser remembers. */
+/** Owns light and dark: as in the system unless the reader chose, which this browser remembers. */
 
 import { useSyncExternalStore } from 'react';
 
@@ -33,7 +33,7 @@ export function useTheme(): Theme {
 
 const system = window.matchMedia('(prefers-color-scheme: dark)');
 
-/** The other one than is shown now, for a single button. */
+/** The other one than the current, for a single button. */
 export function useOtherTheme(): Theme {
   const isSystemDark = useSyncExternalStore(
     (hear) => {

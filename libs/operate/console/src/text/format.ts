@@ -54,7 +54,7 @@ export function moment(atMs: number, nowMs: number): string {
   return date.toDateString() === new Date(nowMs).toDateString() ? time : `${day.format(date)} ${time}`;
 }
 
-/** `Mon 24 Nov 2026, 02:00` on the clocks of a time zone; as it is where this browser doesn't know the zone. */
+/** `Mon 24 Nov 2026, 02:00` in a time zone; unchanged where this browser doesn't know the zone. */
 export function momentIn(at: string, timeZone: string): string {
   try {
     return new Intl.DateTimeFormat('en-GB', {
@@ -76,12 +76,12 @@ export const bytes = (size: number): string => {
 export const counted = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;
 
-/** Characters that change the order of what stands around them, or show nothing, as marks that do neither. */
+/** Shows characters that reorder their surroundings, or are invisible, as harmless marks. */
 export const plain = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
   text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, '\u2423');
 
-/** The last part of a holder's id, by which people tell workers apart. */
+/** The last part of a holder's id, which distinguishes workers for people. */
 export function holderName(holder: string): string {
   const last = holder.split(/[:/]/).at(-1) ?? holder;
   return last.length <= 14 ? last : `…${last.slice(-8)}`;

@@ -1,4 +1,4 @@
-/** Owns the timeline as a list, drawn only where it is looked at: what happened, whose hands it was in, how long it took, what it cost. */
+/** Owns the timeline as a list, drawn only where it is visible: what happened, on which worker, how long it took, what it cost. */
 
 import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
@@ -20,7 +20,7 @@ export interface TimelineListProps {
   readonly version: number;
   readonly selected: number | undefined;
   readonly onSelect: (row: number) => void;
-  /** Goes along with what comes. */
+  /** Scrolls along with new events. */
   readonly follows: boolean;
 }
 
@@ -36,7 +36,7 @@ export function TimelineList({ timeline, version, selected, onSelect, follows }:
   const shownAt = useRef<number | undefined>(undefined);
   useEffect(() => {
     if (selected === undefined || shownAt.current === selected) return;
-    // What the address named comes with what is around it.
+    // The event in the address is loaded with its surroundings.
     virtual.scrollToIndex(selected, { align: shownAt.current === undefined ? 'center' : 'auto' });
     shownAt.current = selected;
   }, [selected, virtual]);
@@ -80,7 +80,7 @@ export function TimelineList({ timeline, version, selected, onSelect, follows }:
   );
 }
 
-/** What may change of a row that was drawn. */
+/** Changeable parts of a drawn row. */
 const stateOf = (row: Row): string => (row.kind === 'effect' ? `${row.status}${row.endedAtMs}` : '');
 
 interface LineProps {
@@ -168,11 +168,11 @@ const NoteWords = ({ row: { type, title, detail, about } }: { readonly row: Note
   </span>
 );
 
-/** A child that is not in a parent's first ones is told by its id alone. */
+/** A child that is not among a parent's first ones is shown by its id alone. */
 const NAMED_CHILDREN_COUNT = 200;
 const NAMES_STALE_MS = 10_000;
 
-/** Of which definition a child is. Read once for all children of a parent: their ids begin with its own. */
+/** Definition of a child. Read once for all children of a parent: their ids begin with its own. */
 function ChildName({ child }: { readonly child: string }) {
   const parent = child.slice(0, Math.max(0, child.lastIndexOf('~')));
   const { data } = useQuery({
@@ -198,7 +198,7 @@ function took(row: Row): string {
 
 const laneX = (lane: number): number => 8 + Math.min(lane, LANES_SHOWN_COUNT - 1) * LANE_PX;
 
-/** The worker's own line, from row to row; it bends where another one goes on. */
+/** The worker's line, from row to row; it bends where another one continues. */
 function Gutter({
   row,
   before,

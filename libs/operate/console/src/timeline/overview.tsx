@@ -10,7 +10,7 @@ const LANE_PX = 22;
 const TOP_PX = 18;
 /** Lanes with a line of their own; further workers share the last one. */
 const LANES_SHOWN_COUNT = 6;
-/** Shorter ones are too narrow for their length to stand in them. */
+/** Shorter ones are too narrow for a label with their length. */
 const GAP_REPORTED_MS = 1_000;
 
 export interface OverviewProps {
@@ -110,7 +110,7 @@ interface Marks {
   readonly inbox: readonly number[];
 }
 
-/** At most one mark of a kind in a pixel: more would not be seen. */
+/** At most one mark of a kind per pixel: more would not be visible. */
 function marksOf(rows: readonly Row[], scale: Scale): Marks {
   const seen = new Set<number>();
   const checkpoints = new Map<number, string>();

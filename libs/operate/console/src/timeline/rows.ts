@@ -1,9 +1,9 @@
 /**
- * Owns the timeline as rows: what happened to a workflow, in the order in which it began, each with the worker that had it. Made from
- * accepted events one by one, so that live ones are added as they come. Must not draw, and must not know the page.
+ * Owns the timeline as rows: what happened to a workflow, in the order in which it began, each with its worker. Built from accepted events
+ * one by one, so that live ones are added as they come. Must not draw, and must not know the page.
  *
- * T1. Events are added by position, each once; what was added before is skipped.
- * T2. A row keeps its place: what comes later about it (an effect's outcome) changes the row and moves none.
+ * T1. Events are added by position, each once; a repeated one is skipped. T2. A row keeps its place: a later event about it (an effect's
+ * outcome) changes the row and moves none.
  */
 
 export interface Moment {
@@ -21,9 +21,9 @@ interface Common {
   /** Position of the event that began it. */
   readonly position: number;
   readonly atMs: number;
-  /** Place in `Timeline.holders`; -1: nobody's, such as a signal. */
+  /** Index in `Timeline.holders`; -1: nobody's, such as a signal. */
   readonly lane: number;
-  /** Whose the workflow was then; -1: nobody's. */
+  /** Index of the workflow's holder then; -1: none. */
   readonly held: number;
   readonly epoch: number;
 }
@@ -46,10 +46,10 @@ export interface EffectRow extends Common {
   readonly effectKind: string;
   readonly task: string;
   readonly isModel: boolean;
-  /** `lost`: whoever called it was gone before an answer came. */
+  /** `lost`: its caller died before an answer came. */
   status: 'running' | 'pending' | 'done' | 'failed' | 'lost';
   endedAtMs: number | undefined;
-  /** How many holders have called it, with this one. */
+  /** Number of holders that called it, this one included. */
   readonly attempt: number;
   tokens: number;
   costMicros: number;
@@ -61,7 +61,7 @@ export interface NoteRow extends Common {
   readonly title: string;
   readonly detail: string;
   readonly tone: Tone;
-  /** The workflow that it is about, by its id; undefined: none but this one. */
+  /** The workflow that it is about, by its id; undefined: only this one. */
   readonly about: string | undefined;
 }
 
@@ -75,7 +75,7 @@ export interface Lease {
   readonly fromRow: number;
   toMs: number | undefined;
   end: 'live' | 'released' | 'revoked' | 'ended';
-  /** Why it was taken away. */
+  /** Why the lease was taken. */
   reason: string;
 }
 
@@ -88,7 +88,7 @@ export class Timeline {
   readonly rows: Row[] = [];
   readonly holders: string[] = [];
   readonly leases: Lease[] = [];
-  /** Of the newest event that was added. */
+  /** Of the newest added event. */
   position = 0;
   openedAtMs = 0;
   newestAtMs = 0;
@@ -114,7 +114,7 @@ export class Timeline {
     return true;
   }
 
-  /** Place of a checkpoint's row; undefined: it is not here (yet). */
+  /** Index of a checkpoint's row; undefined: it is not here (yet). */
   rowOf(sequence: number): number | undefined {
     return this.#bySequence.get(sequence);
   }
@@ -260,7 +260,7 @@ export class Timeline {
   #resolved(event: Moment, atMs: number): void {
     const { control } = event;
     const known = this.#effects.get(text(control.key));
-    // What has no intention is a closure, which tells when it began.
+    // An effect without intention is a closure, which records when it began.
     const row = known ?? this.#effectRow(event, atMs, maybe(control.startedAtMs) ?? atMs, 1);
     const spent = control.spent as { readonly tokens?: unknown; readonly costMicros?: unknown } | undefined;
     row.tokens = number(spent?.tokens);
@@ -317,7 +317,7 @@ function aboutOf({ type, control }: Moment): string | undefined {
   return id === '' ? undefined : id;
 }
 
-/** Title, detail and tone of what is neither lease, effect nor checkpoint. */
+/** Title, detail and tone of anything but leases, effects and checkpoints. */
 function said({ type, control }: Moment): readonly [string, string, Tone] {
   const code = text(control.code).replaceAll(/[-_]/g, ' ');
   const by = text(control.by) === '' ? '' : `by ${text(control.by)}`;

@@ -1,6 +1,6 @@
 /**
- * Owns where moments stand on the line: time in proportion while somebody holds the workflow, and stretches in which nobody does squeezed,
- * since an agent that waits for days would leave no room for what it did. Pure.
+ * Owns where moments stand on the line: in proportion to time while somebody holds the workflow, and squeezed while nobody does, since an
+ * agent that waits for days would leave no room for its work. Pure.
  *
  * S1. A later moment never stands before an earlier one.
  */
@@ -22,7 +22,7 @@ export interface Scale {
 
 /** Width of a squeezed stretch, in pixels. */
 const GAP_PX = 34;
-/** A stretch that is shorter than this share of the whole isn't worth squeezing. */
+/** A stretch below this share of the whole isn't worth squeezing. */
 const GAP_SHARE_MIN = 0.04;
 
 interface Held {
@@ -30,7 +30,7 @@ interface Held {
   readonly toMs: number | undefined;
 }
 
-/** `leases` by their beginnings. */
+/** `leases` ordered by their beginnings. */
 export function scaleOf(leases: readonly Held[], [fromMs, toMs]: readonly [number, number], width: number): Scale {
   const span = Math.max(toMs - fromMs, 1);
   const gaps = gapsBetween(leases, fromMs, toMs).filter(([from, to]) => to - from > span * GAP_SHARE_MIN);

@@ -1,6 +1,6 @@
 /**
- * Owns a workflow's timeline as it is watched: what has happened, then what happens, told by server-sent events. Events that come close
- * together are drawn together. Losing the connection loses nothing: the client goes on after the last event.
+ * Owns a workflow's timeline as it is watched: its past, then its events by server-sent events. Events that come close together are drawn
+ * together. A lost connection loses nothing: the client resumes after the last event.
  */
 
 import { useQueryClient } from '@tanstack/react-query';
@@ -8,9 +8,9 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { api, noteRefusal } from '../shell/client.ts';
 import { type Moment, Timeline } from './rows.ts';
 
-/** Between two drawings while events come, in milliseconds. */
+/** Pause between two drawings while events come, in milliseconds. */
 const DRAW_PERIOD_MS = 120;
-/** Between two readings of the workflow's own state while events come, in milliseconds. */
+/** Pause between two reads of the workflow's own state while events come, in milliseconds. */
 const STATE_PERIOD_MS = 400;
 
 export interface WatchedTimeline {

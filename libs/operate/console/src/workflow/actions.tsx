@@ -1,4 +1,4 @@
-/** Owns what can be done with a workflow from its page, each after a question that says what follows. */
+/** Owns the actions on a workflow from its page, each after a confirmation that says what follows. */
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -129,7 +129,7 @@ function SignalDialog({ view, onClose }: Props) {
   );
 }
 
-/** What may be sent to it, as far as its definition is known to the server; null otherwise. */
+/** Signals that it takes, where the server knows its definition; null otherwise. */
 function useSignals({ definition, definition_version }: WorkflowView) {
   const known = useQuery({
     queryKey: ['definitions'],

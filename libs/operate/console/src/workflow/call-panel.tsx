@@ -1,6 +1,6 @@
 /**
- * Owns a model call as it is read: what it was sent, rebuilt byte for byte, with the account of what was kept and what was left out and
- * why; what it used and cost; and what it answered.
+ * Owns a model call for readers: its request, rebuilt byte for byte, with what was kept and what was left out and why; its usage and cost;
+ * and its answer.
  */
 
 import { useQuery } from '@tanstack/react-query';
@@ -36,7 +36,7 @@ interface PanelProps {
   readonly sequence: number;
 }
 
-/** Null: it isn't there yet. */
+/** Null: it doesn't exist yet. */
 async function callOf({ workflow, effectKey, sequence }: PanelProps, signal: AbortSignal) {
   for (let from: number | null = 1; from !== null; ) {
     const page: Answer<typeof CALLS> = await api.ask(
@@ -56,7 +56,7 @@ export function CallPanel({ workflow, effectKey, sequence }: PanelProps) {
     queryKey: ['workflow', workflow, 'calls', sequence, effectKey],
     queryFn: ({ signal }) => callOf({ workflow, effectKey, sequence }, signal),
     staleTime: Number.POSITIVE_INFINITY,
-    // It is there once its step has committed.
+    // It appears once its step has committed.
     refetchInterval: ({ state }) => (state.data == null ? LIST_PERIOD_MS : false),
   });
   if (found.isPending) return <Loading label="Rebuilding what it saw" />;

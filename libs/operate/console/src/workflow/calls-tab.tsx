@@ -9,7 +9,7 @@ import type { WatchedTimeline } from '../timeline/use-timeline.ts';
 import { CallPanel } from './call-panel.tsx';
 import type { WorkflowView } from './workflow-view.ts';
 
-/** Calls that are listed at once; more come when asked for. */
+/** Calls in one list; more on request. */
 const SHOWN_COUNT = 200;
 
 export function CallsTab({

@@ -1,4 +1,6 @@
-/** Owns a checkpoint as it is read: what its step changed in belief and frontier, against any other checkpoint, and what it left behind. */
+/**
+ * Owns a checkpoint for readers: what its step changed in belief and frontier, compared with any other checkpoint, and what it left behind.
+ */
 
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -97,7 +99,7 @@ export function CheckpointPanel({ view, row }: { readonly view: WorkflowView; re
 
 const clamp = (value: number, max: number): number => (Number.isNaN(value) ? 0 : Math.max(0, Math.min(max, value)));
 
-/** What its step left for later ones, what it logged, and what became of it: a later checkpoint, or an undo, may change that. */
+/** What its step left for later ones, its log, and its standing, which a later checkpoint or an undo may change. */
 function Left({ view, sequence }: { readonly view: WorkflowView; readonly sequence: number }) {
   const { workflow, status, sequence_number: newest } = view;
   const checkpoint = useQuery({
@@ -108,7 +110,7 @@ function Left({ view, sequence }: { readonly view: WorkflowView; readonly sequen
         { params: { workflow }, query: { from: sequence, limit: 1 } },
         { signal },
       ),
-    // An undo goes on without any change of the workflow that it undoes.
+    // An undo progresses without any change of the workflow that it compensates.
     staleTime: status === 'compensating' ? 0 : Number.POSITIVE_INFINITY,
   });
   return (

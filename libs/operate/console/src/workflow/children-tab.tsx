@@ -1,4 +1,4 @@
-/** Owns the workflows that a workflow's tasks have started: each with its state, page by page, and below it its own. */
+/** Owns the workflows that a workflow's tasks have started: each with its state, page by page, and its own children below it. */
 
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -26,7 +26,7 @@ function useChildren(workflow: string) {
       ),
     initialPageParam: '',
     getNextPageParam: ({ next_cursor: cursor }) => cursor ?? undefined,
-    // Whoever has gone on reads what is there.
+    // A reader who has moved on sees a stable list.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : LIST_PERIOD_MS),
   });
 }

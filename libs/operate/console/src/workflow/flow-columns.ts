@@ -1,4 +1,4 @@
-/** Owns in which column each step of a flow stands: as far from the start as the shortest way there. Pure. */
+/** Owns the column of each step of a flow: the length of the shortest way from the start. Pure. */
 
 /** Steps that no start leads to stand in the last column. */
 export function columnsOf(

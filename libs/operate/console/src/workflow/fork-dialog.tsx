@@ -1,4 +1,4 @@
-/** Owns asking from where and how a run is forked. */
+/** Owns choosing from where and how a run is forked. */
 
 import { useState } from 'react';
 import { Ask, Field } from '../parts/dialog.tsx';

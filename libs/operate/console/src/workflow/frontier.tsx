@@ -1,4 +1,4 @@
-/** Owns the frontier as a table: what is left to do, and what each task waits for. */
+/** Owns the frontier as a table: what remains to be done, and what each task waits for. */
 
 import { Ago, Name } from '../parts/words.tsx';
 import { Link } from '../shell/link.tsx';
@@ -9,7 +9,7 @@ import type { WorkflowView } from './workflow-view.ts';
 type Task = WorkflowView['frontier'][number];
 type Blocked = Task['blocked_on'][number];
 
-/** `before`: tasks that were there at the other checkpoint; those that weren't are marked. */
+/** `before`: tasks of the other checkpoint; new ones are marked. */
 export function Frontier({
   workflow,
   tasks,

@@ -1,4 +1,6 @@
-/** Owns who held the workflow, one after another: how long, how it ended, what was going on then, and how it was taken up again. */
+/**
+ * Owns the workflow's holders, one after another: how long each held it, how that ended, what was under way then, and how it was resumed.
+ */
 
 import { Empty } from '../parts/answers.tsx';
 import { Worker } from '../parts/words.tsx';
@@ -65,7 +67,7 @@ export function HoldersTab({ watched: { timeline } }: { readonly watched: Watche
   );
 }
 
-/** Each worker that was lost: how that was noticed, who went on from where and after how long, and what became of open calls. */
+/** Each lost worker: how the loss was noticed, who resumed from where and after how long, and the outcome of open calls. */
 function Recoveries({ timeline }: { readonly timeline: Timeline }) {
   const { leases, holders } = timeline;
   const lost = leases.filter(({ end, reason }) => end === 'revoked' && reason !== 'asked');
@@ -152,7 +154,7 @@ function Ended({ lease: { end, reason } }: { readonly lease: Lease }) {
   return <span className="dim">{why === '' ? 'with the workflow' : `let go: ${why}`}</span>;
 }
 
-/** What was called and had no answer when the worker was lost, and what became of it after. */
+/** Calls without an answer when the worker was lost, and their later outcomes. */
 function LeftBehind({ rows, timeline }: { readonly rows: readonly Row[]; readonly timeline: Timeline }) {
   const lost = rows.filter((row): row is EffectRow => row.kind === 'effect' && row.status === 'lost');
   if (lost.length === 0) return <span className="dim">–</span>;

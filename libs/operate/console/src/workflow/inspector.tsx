@@ -1,4 +1,4 @@
-/** Owns what is shown beside the timeline of what is selected in it: a checkpoint, an effect, or another event. */
+/** Owns the panel beside the timeline for the selected thing: a checkpoint, an effect, or another event. */
 
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';

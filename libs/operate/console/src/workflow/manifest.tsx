@@ -1,4 +1,4 @@
-/** Owns the account of a bundle: how its budget went to lanes, and every piece with why it was kept or left out. */
+/** Owns the account of a bundle: how lanes shared its budget, and every piece with why it was kept or left out. */
 
 import { count, plain, words } from '../text/format.ts';
 

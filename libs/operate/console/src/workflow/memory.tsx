@@ -1,4 +1,4 @@
-/** Owns memory scopes as they are shown: what working memory holds, and how the keys of two hand-overs between phases differ. */
+/** Owns the view of memory scopes: the content of working memory, and how the keys of two hand-overs between phases differ. */
 
 import { useQuery } from '@tanstack/react-query';
 import type { Answer as AnswerOf } from '@tidemark/client';
@@ -16,7 +16,7 @@ type Handover = AnswerOf<'GET /v1/workflows/{workflow}/handovers'>['handovers'][
 export const hasPhases = ({ memory_scope_snapshot: { working_memory } }: Pick<Past, 'memory_scope_snapshot'>) =>
   working_memory.phase !== null || working_memory.keys.length > 0;
 
-/** Contents are absent for who may not see them. */
+/** Contents are absent for readers who may not see them. */
 type Scopes = Pick<Past, 'memory_scope_snapshot'> & Partial<Pick<Past, 'working_memory'>>;
 
 export function Memory({ of }: { readonly of: Scopes }) {
@@ -43,7 +43,7 @@ const Keys = ({ of }: { readonly of: readonly string[] }) => (
   <span>{of.length === 0 ? '–' : of.map(plain).join(', ')}</span>
 );
 
-/** `sequence`: of the newest checkpoint, with which there may be another one. */
+/** `sequence`: of the newest checkpoint; a newer one may bring another hand-over. */
 export function PhaseHandovers({ workflow, sequence }: { readonly workflow: string; readonly sequence: number }) {
   const [against, setAgainst] = useState<number | undefined>(undefined);
   const found = useQuery({

@@ -1,4 +1,4 @@
-/** Owns the messages of a model call as they were sent: each with who says it, as text. */
+/** Owns the messages of a model call as they were sent: each with its role, as text. */
 
 import { Lines } from '../parts/json-tree.tsx';
 import { plain } from '../text/format.ts';

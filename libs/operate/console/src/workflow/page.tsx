@@ -1,4 +1,4 @@
-/** Owns one workflow's page: what it is and how it stands, and below it its timeline, state, calls, holders and relatives. */
+/** Owns one workflow's page: its identity and state, and below it its timeline, state, calls, holders and relatives. */
 
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
@@ -81,7 +81,7 @@ export function WorkflowPage({ workflow, query }: { readonly workflow: string; r
   );
 }
 
-/** What it holds, where that is shown: beside its state, of how it failed and what it asks. */
+/** Its content, where that is shown: beside its state, its failure and its question. */
 function useHeld(view: WorkflowView | undefined, isWanted: boolean) {
   const isShown = view !== undefined && (isWanted || view.error !== undefined || view.question !== null);
   const mark = isShown
@@ -176,7 +176,7 @@ function Head({ view, watched }: { readonly view: WorkflowView; readonly watched
   );
 }
 
-/** Where its history goes on, or whose it goes on from. */
+/** The run that continues it, or that it continues. */
 const Chained = ({ said, id }: { readonly said: string; readonly id: string | undefined }) =>
   id === undefined ? null : (
     <>

@@ -1,4 +1,4 @@
-/** Owns asking how a workflow stood after a checkpoint. It never changes, so it is asked once. */
+/** Owns reading a workflow's state after a checkpoint. It never changes, so it is read once. */
 
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../shell/client.ts';

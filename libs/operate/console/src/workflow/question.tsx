@@ -1,4 +1,6 @@
-/** Owns the question of a parked workflow and its answers: what happened, the evidence, what can be decided and what follows from it. */
+/**
+ * Owns the question of a parked workflow and its answers: what happened, the evidence, the possible decisions and what follows from each.
+ */
 
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-/** Owns the workflow as it stands now: what it believes, what is left to do, what it was given and what it gave. */
+/** Owns the workflow's current state: its belief, what remains to be done, its input and its output. */
 
 import { JsonTree } from '../parts/json-tree.tsx';
 import { counted } from '../text/format.ts';

@@ -1,4 +1,4 @@
-/** Owns the timeline's tab: the picture, the list, and beside it whatever is selected in them. */
+/** Owns the timeline's tab: the picture, the list, and beside it the selected thing. */
 
 import { useCallback, useState } from 'react';
 import { Loading } from '../parts/answers.tsx';
@@ -9,7 +9,7 @@ import type { WatchedTimeline } from '../timeline/use-timeline.ts';
 import { Inspector } from './inspector.tsx';
 import type { WorkflowView } from './workflow-view.ts';
 
-/** Rows up to which the picture moves with the clock while nothing comes; larger ones are drawn when something does. */
+/** Rows up to which the picture moves with the clock between events; larger ones are drawn at events alone. */
 const TICKING_ROWS_MAX = 2_000;
 
 export function TimelineTab(props: {
@@ -53,7 +53,7 @@ export function TimelineTab(props: {
   );
 }
 
-/** Time goes on while nothing comes. */
+/** Time advances between events. */
 function Ticking(props: Omit<React.ComponentProps<typeof Overview>, 'nowMs'>) {
   const nowMs = useNow();
   return <Overview {...props} nowMs={nowMs} />;

@@ -1,4 +1,4 @@
-/** Owns the shape of one workflow as the API tells it. */
+/** Owns the shape of one workflow as the API returns it. */
 
 import type { api } from '../shell/client.ts';
 

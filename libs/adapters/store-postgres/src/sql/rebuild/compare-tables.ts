@@ -1,7 +1,7 @@
 /**
- * Finds rows in use that are not as the log makes them: each table against the one that was rebuilt, row by row. What compactors do at
- * their own time is left out: rows of history that were dropped or put back, and what is said of that. Inputs: the schemas. Locks: none.
- * Cost: 2 s for a million rows.
+ * Finds rows in use that differ from what the log gives, by comparing each table with the rebuilt one, row by row. It leaves out what
+ * compactors do in their own time: rows of history that were deleted or restored, and the records of that. Inputs: the schemas. Locks:
+ * none. Cost: 2 s for a million rows.
  */
 
 import type { ClosedTexts, RowComparison, RowDifference } from '@tidemark/ports';
@@ -17,17 +17,17 @@ interface Compared {
   readonly texts?: readonly string[];
   /** Columns that name records. */
   readonly places?: readonly string[];
-  /** Which rows `r` of either schema (`HERE`) are compared; all by default. */
+  /** Condition on the rows `r` of either schema (`HERE`) that are compared; all by default. */
   readonly where?: string;
-  /** Stands for the table of either schema (`HERE`), where rows of several make one. */
+  /** Replaces the table of either schema (`HERE`) where rows of several tables make one. */
   readonly from?: string;
-  /** The same of the new rows, where that is another one. */
+  /** The same for the new rows, where it differs. */
   readonly fresh?: string;
 }
 
 /**
- * The workflows that live in a partition by what was folded: of those in use without the ones whose opening is on its way, of the new ones
- * without those that were placed before their opening was found.
+ * The workflows that live in a partition by what was folded: from the rows in use without those whose opening is on its way, from the new
+ * ones without those that were placed before their opening was found.
  */
 const LIVING = (live: string, tenant: string, isFolded: string): string => `
   select p.partition, p.next, p.generation, ${live} as live, ${tenant} as tenant
@@ -37,30 +37,30 @@ const LIVING = (live: string, tenant: string, isFolded: string): string => `
     from HERE.placements l where live group by partition
   ) c on c.partition = p.partition`;
 
-/** Of the new rows: not only seeded. */
+/** Excludes new rows that were only seeded. */
 const FOLDED = 'exists (select from HERE.workflows w where w.workflow = l.workflow)';
 
 const PLACEMENT = 'workflow, tenant, partition, generation, appended, live, session';
 
 /**
- * The same text is sealed otherwise each time: that it is there is compared, and of one in a blob how large it is. `{}` is also what a text
- * reads as whose key was destroyed. Whoever has keys compares what such texts say.
+ * Each sealing of one text gives other bytes, so the comparison takes whether there is one, and the size of one in a blob. A text whose key
+ * was destroyed also reads as `{}`. A caller with keys compares what such texts say.
  */
 const masked = (column: string): string => `case
     when r.${column} like 'sealed:%' or r.${column} = '{}' then 'sealed'
     else regexp_replace(r.${column}, '^blob:[0-9a-f]{64}:', 'blob:') end`;
 
-/** What a record says is shorter once its key was destroyed. */
+/** A record is shorter once its key was destroyed. */
 const withoutSize = (column: string): string => `regexp_replace(r.${column}, ':[0-9]+$', '')`;
 
 const isUnopened = (column: string): string => `(r.${column} like 'sealed:%' or r.${column} like 'blob:%')`;
 
-/** History is compared where both have it. */
+/** Compares history where both have it. */
 const HAS_ROWS = `exists (
   select from LIVE.workflows w join FRESH.workflows v on v.workflow = w.workflow
   where w.workflow = r.workflow and w.has_rows and v.has_rows)`;
 
-/** Segments that both know of; a compactor may record another at any time. */
+/** Compares segments that both know; a compactor may record another at any time. */
 const IN_BOTH = (starts: string): string => `exists (
   select from LIVE.segments a join FRESH.segments b on b.partition = a.partition and b.starts = a.starts
   where a.partition = r.partition and a.starts = r.${starts})`;
@@ -76,7 +76,7 @@ const COMPARED: readonly Compared[] = [
   {
     table: 'partitions',
     key: ['partition'],
-    // What the row itself says, which placing goes by.
+    // The row's own columns, by which placing decides.
     from: LIVING(
       'p.live - coalesce(c.others, 0)',
       'case when p.live > coalesce(c.others, 0) then p.tenant end',
@@ -137,11 +137,11 @@ const COMPARED: readonly Compared[] = [
 export interface Comparing {
   readonly table: string;
   readonly key: readonly string[];
-  /** The number of differences, of rows in use, and of their texts that were not opened. */
+  /** Counts differences, rows in use, and texts of theirs that were not opened. */
   readonly count: string;
   /** All differences, by key. */
   readonly find: string;
-  /** Rows that agree but for what closed texts say, by key: its columns, then the texts of either side. */
+  /** Rows that agree but for their closed texts, by key: its columns, then the texts of either side. */
   readonly findClosed: string | undefined;
   readonly texts: readonly string[];
 }
@@ -179,7 +179,7 @@ from ${joined} where a.whole is distinct from b.whole order by ${keys.join(', ')
   });
 }
 
-/** Rows of one side: key columns, and all that is compared. */
+/** Rows of one side: key columns, and all compared columns. */
 function rowsOf(compared: Compared, schema: 'LIVE' | 'FRESH'): string {
   const { table, key, ignored = [], texts = [], places = [], where = 'true', from, fresh = from } = compared;
   const made = schema === 'LIVE' ? from : fresh;

@@ -1,9 +1,9 @@
 /**
- * Takes every row away but those that the migrations themselves put there, and makes it another making of the tables. For
- * stores that are thrown away. Inputs: none. Locks: all tables. Cost: some 50 ms.
+ * Deletes every row but those that the migrations themselves insert, and gives the tables a new `storeId`. For stores that are thrown away.
+ * Inputs: none. Locks: all tables. Cost: some 50 ms.
  */
 
-/** What the migrations fill. */
+/** Tables that the migrations fill. */
 export const FILLED_TABLES: readonly string[] = ['meta', 'ranges', 'tidemark_migrations', 'tidemark_expansions'];
 
 /** The names of the others, quoted. */
@@ -12,7 +12,7 @@ select format('%I', relname) as name from pg_class
 where relkind = 'r' and relnamespace = 'public'::regnamespace
   and relname not in (${FILLED_TABLES.map((name) => `'${name}'`).join(', ')})`;
 
-/** Each database is a making of the tables of its own. */
+/** Each database has a `storeId` of its own. */
 export const RENAME_TABLES = 'update meta set incarnation = gen_random_uuid()';
 
 export const EMPTY_TABLES = `

@@ -1,10 +1,11 @@
 /**
- * The schema beside the one in use: who made it, what of the rows in use belongs to others, and where openings were found. `LIVE` and `FRESH`
- * stand for the two schemas, quoted. Two tables are the rebuild's own and never switched: `tidemark_rebuild` (which proves that a schema
- * is one of ours, and says which version folds into it) and `rebuild_strays`; the third, `rebuild_homes`, is what was learnt from those.
+ * The schema beside the one in use: which rebuild created it, what others own of the rows in use, and where openings were found. `LIVE` and
+ * `FRESH` stand for the two schemas, quoted. Two tables belong to the rebuild and are never switched: `tidemark_rebuild` (which marks a
+ * schema as a rebuild's, and says which version folds into it) and `rebuild_strays`; a third, `rebuild_homes`, holds what follows from
+ * those.
  */
 
-/** Not rebuilt: who owns which range, and the index of data keys, which follows from another topic. */
+/** Not rebuilt: the owners of ranges, and the index of data keys, which follows from another topic. */
 export const KEPT_TABLES: readonly string[] = [
   'tidemark_migrations',
   'tidemark_expansions',
@@ -19,7 +20,7 @@ export const REBUILD_TABLES: readonly string[] = ['tidemark_rebuild', 'rebuild_s
 
 const listed = (names: readonly string[]): string => `array[${names.map((name) => `'${name}'`).join(', ')}]`;
 
-/** Relations that are switched: `relname`, `relkind` (tables, and sequences that are no column's), `fresh`; `live` null: not in use. */
+/** Relations that are switched: `relname`, `relkind` (tables, and sequences that belong to no column), `fresh`; `live` null: not in use. */
 export const SWITCHED = `(
   select n.relname, n.relkind, n.oid as fresh, o.oid as live, n.relowner as fresh_owner, o.relowner as live_owner, o.relacl
   from pg_class n
@@ -28,7 +29,7 @@ export const SWITCHED = `(
     and (n.relkind = 'r' or (n.relkind = 'S' and not exists (
       select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = n.oid and d.deptype in ('a', 'i')))))`;
 
-/** Whether the schema is there, empty, and a rebuild's; by whom it is filled is asked then. */
+/** Whether the schema exists, is empty, and is a rebuild's; another statement reads which version fills it. */
 export const READ_SCHEMA = `
 select to_regnamespace('FRESH') is not null,
   not exists (select from pg_class where relnamespace = to_regnamespace('FRESH')::oid),
@@ -37,7 +38,7 @@ select to_regnamespace('FRESH') is not null,
 export const READ_MAKER =
   'select made_by, (extract(epoch from begun_at) * 1000)::float8::text from FRESH.tidemark_rebuild';
 
-/** One transaction: a schema of ours is never without its mark. */
+/** One transaction, so that a rebuild's schema always has its mark. */
 export const MAKE_SCHEMA = `
 create schema if not exists FRESH;
 create table FRESH.tidemark_rebuild (
@@ -56,8 +57,8 @@ export const MARK_SCHEMA = 'insert into FRESH.tidemark_rebuild (made_by) values 
 export const DROP_SCHEMA = 'drop schema if exists FRESH cascade';
 
 /**
- * What is on the tables in use and would be lost with them: views, foreign keys, triggers, rules, policies, publications, heirs, indexes and
- * columns that this version does not make. Cost: 30 ms.
+ * What stands on the tables in use and would be lost with them: views, foreign keys, triggers, rules, policies, publications, child tables,
+ * indexes and columns that this version does not create. Cost: 30 ms.
  */
 export const FIND_DEPENDENTS = `
 with switched as (select relname, live, fresh from ${SWITCHED} s where live is not null)
@@ -83,7 +84,7 @@ from switched s join pg_attribute a on a.attrelid = s.live and a.attnum > 0 and 
 where not exists (select from pg_attribute b where b.attrelid = s.fresh and b.attname = a.attname and not b.attisdropped)
 order by name`;
 
-/** Owners and grants follow to the new tables. A grant is given by the owner, whoever gave it. */
+/** Copies owners and grants to the new tables. The owner gives each grant, whoever gave the old one. */
 export const KEEP_GRANTS = `
 do $$
 declare
@@ -108,7 +109,7 @@ begin
   end loop;
 end $$`;
 
-/** Openings of a batch whose workflow is placed elsewhere: their rows are left out, and where they are is kept. */
+/** Records openings of a batch whose workflow is placed elsewhere: their rows are skipped, and their places are kept. */
 export const KEEP_STRAYS = `
 insert into rebuild_strays (workflow, partition)
 select g.workflow, g.partition from unnest($1::text[], $2::int4[]) as g (workflow, partition)
@@ -116,9 +117,10 @@ join placements p on p.workflow = g.workflow collate "C" and p.partition <> g.pa
 on conflict do nothing`;
 
 /**
- * Where each workflow belongs whose opening was found elsewhere than where it is placed, or where the two sets of rows disagree: where the
- * placement in use says, if an opening was found there, or is on its way; else where its row in use says, if one was found there; else
- * where the only one was found. `wanted` null: none of these tells. Both sets stand at the same positions. Cost: 0.2 s for 100,000 workflows.
+ * Where each workflow belongs whose opening was found elsewhere than where it is placed, or about which the two sets of rows disagree. The
+ * placement in use decides, if an opening was found there or is on its way; else the row in use, if an opening was found there; else the
+ * only place where one was found. `wanted` null: none of these decides. Both sets stand at the same positions. Cost: 0.2 s for 100,000
+ * workflows.
  */
 const JUDGED = `(
   with asked as (
@@ -149,19 +151,19 @@ const JUDGED = `(
     when found_count = 1 then found_first end as wanted
   from judged)`;
 
-/** How many belong elsewhere, and names of those of which nothing tells where. */
+/** Counts those that belong elsewhere, and names those for which nothing decides. */
 export const FIND_MISPLACED = `
 select count(*) filter (where wanted <> home), array_to_string((array_agg(workflow order by workflow) filter (where wanted is null))[1:5], ', ')
 from ${JUDGED} j`;
 
-/** Names of those that are in use, and whose opening was found nowhere. */
+/** Names those in use whose opening was found nowhere. */
 export const FIND_UNOPENED = `
 select array_to_string((array_agg(w.workflow order by w.workflow))[1:5], ', '), count(*)
 from LIVE.workflows w join LIVE.placements l on l.workflow = w.workflow and l.appended
 where not exists (select from FRESH.workflows f where f.workflow = w.workflow)
   and not exists (select from FRESH.rebuild_strays s where s.workflow = w.workflow)`;
 
-/** Everything is to be folded again, by whoever reads the new making; what was learnt stays. One transaction. */
+/** Every partition is to be folded again, by projectors that read the new `storeId`; what was found stays. One transaction. */
 export const PLACE_ANEW = `
 insert into FRESH.rebuild_homes (workflow, tenant, partition, generation, mode, placed_at, session)
 select j.workflow, coalesce(l.tenant, w.tenant, h.tenant), j.wanted, h.generation, h.mode, h.placed_at, l.session
@@ -175,7 +177,7 @@ do $$ begin
 end $$;
 update FRESH.meta set incarnation = gen_random_uuid(), ready = false`;
 
-/** Where each workflow was placed: of openings in several partitions, one was refused, and folding alone can't tell which. */
+/** Copies where each workflow was placed: of openings in several partitions one was refused, and folding alone can't say which. */
 export const SEED_PLACEMENTS = `
 insert into FRESH.placements (workflow, tenant, partition, generation, mode, opening, appended, live, placed_at, session)
 select workflow, tenant, partition, generation, mode, '', true, true, placed_at, session from FRESH.rebuild_homes

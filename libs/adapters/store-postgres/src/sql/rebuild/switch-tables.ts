@@ -1,17 +1,17 @@
 /**
- * How tables that were rebuilt in a schema of their own take the place of those in use. `LIVE` and `FRESH` stand for the two schemas, quoted.
- * Locks: carrying over holds the partitions and placements in use against writers; then, in one statement, every table is taken alone, for
- * as long as switching takes. Cost: switching 40 ms; carrying over 1 s for 100,000 workflows, and what was not carried over before of embeddings.
+ * How tables that were rebuilt in a schema of their own replace those in use. `LIVE` and `FRESH` stand for the two schemas, quoted. Locks:
+ * carrying over blocks writers of the partitions and placements in use; then one statement locks every table exclusively, for as long as
+ * switching takes. Cost: switching 40 ms; carrying over 1 s for 100,000 workflows, plus the embeddings that were not carried over before.
  */
 
 import { SWITCHED } from './rebuild-schema.ts';
 
-/** The plans that suit single rows don't suit whole tables. */
+/** Undoes the settings of the connections: the plans that suit single rows don't suit whole tables. */
 export const WHOLE_TABLES = `
 set local enable_seqscan = on; set local enable_bitmapscan = on; set local enable_hashjoin = on; set local enable_mergejoin = on;
 set local plan_cache_mode = auto`;
 
-/** How vectors are stored in use (see vector-form.ts), by its full name. */
+/** How vectors are stored in use (see vector-form.ts), by the type's full name. */
 export const VECTOR_TYPE = `
 select format_type(atttypid, null) from pg_attribute
 where attrelid = 'LIVE.memory_embeddings'::regclass and attname = 'embedding' and not attisdropped`;
@@ -23,7 +23,7 @@ alter table FRESH.memory_embeddings alter column embedding set storage external`
 /** Nobody places, projects or claims partitions until the transaction ends. */
 export const LOCK_WRITERS = 'lock table LIVE.partitions, LIVE.placements in exclusive mode';
 
-/** Embeddings of the same words. May run before, while others write: what it has put is passed over then. */
+/** Copies embeddings of the same words. It may run before, while others write; a later run skips what it has put. */
 export const CARRY_EMBEDDINGS = `
 insert into FRESH.memory_embeddings (id, model, mark, tenant, subject, kind, dimension, embedding)
 select n.id, e.model, n.mark, e.tenant, e.subject, e.kind, e.dimension, e.embedding
@@ -33,7 +33,7 @@ join FRESH.memories n on n.tenant = o.tenant and n.subject = o.subject and n.kin
 where not exists (select from FRESH.memory_embeddings f where f.id = n.id and f.model = e.model)
 on conflict (id, model) do nothing`;
 
-/** Of what was seeded, whose opening is neither in the log nor in the archive; and placements whose opening is on its way. */
+/** Copies seeded placements whose opening is neither in the log nor in the archive, and those whose opening is on its way. */
 const CARRY_PLACEMENTS = [
   'delete from FRESH.placements p where not exists (select from FRESH.workflows w where w.workflow = p.workflow)',
   `insert into FRESH.placements (workflow, tenant, partition, generation, mode, opening, appended, live, placed_at, session)
@@ -41,7 +41,7 @@ select workflow, tenant, partition, generation, mode, opening, appended, live, p
 where not appended on conflict (workflow) do nothing`,
 ];
 
-/** What follows from neither log nor archive, one statement after the other. */
+/** Copies what follows from neither log nor archive, one statement after the other. */
 export const CARRY_OVER: readonly string[] = [
   ...CARRY_PLACEMENTS,
   `update FRESH.partitions n set placed_generation = greatest(n.placed_generation, o.placed_generation)
@@ -56,14 +56,14 @@ from LIVE.segments o where o.partition = n.partition and o.starts = n.starts and
   CARRY_EMBEDDINGS,
 ];
 
-/** Every table that is switched, on both sides, so that nothing is waited for afterwards. */
+/** Locks every table that is switched, on both sides, so that nothing waits afterwards. */
 export const LOCK_ALL = `
 do $$ begin
   execute (select 'lock table ' || string_agg(place::regclass::text, ', ' order by place::regclass::text) || ' in access exclusive mode'
     from ${SWITCHED} s cross join lateral unnest(array[s.live, s.fresh]) place where s.relkind = 'r' and place is not null);
 end $$`;
 
-/** Sequences of columns follow their tables. What depends on the old ones keeps them from going: nothing of others' is dropped. */
+/** Sequences of columns follow their tables. An object of others that depends on an old table makes the drop fail, so none is lost. */
 export const SWITCH_TABLES = `
 do $$
 declare

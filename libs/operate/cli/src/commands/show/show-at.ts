@@ -1,4 +1,4 @@
-/** Owns how a workflow reads as it stood after one of its checkpoints, on a terminal. Pure. */
+/** Owns how a workflow right after one of its checkpoints reads on a terminal. Pure. */
 
 import type { Answer } from '@tidemark/client';
 import { FRAGMENTS_SHOWN_COUNT } from '../../limits.ts';
@@ -12,12 +12,12 @@ import { stepNames, taskWords } from '../../views/frontier.ts';
 import { memoryLines, statusWords } from '../../views/memory.ts';
 
 type Past = Answer<'GET /v1/workflows/{workflow}/at/{sequence}'>;
-type Look = Pick<Terminal, 'paint' | 'width'>;
+type ShownWorkflow = Pick<Terminal, 'paint' | 'width'>;
 
 const INDENT = '  ';
 const VALUE_LINES_MAX = 24;
 
-export function pastLines(past: Past, style: Look, nowMs: number): readonly string[] {
+export function pastLines(past: Past, style: ShownWorkflow, nowMs: number): readonly string[] {
   const { paint, width } = style;
   const { sequence_number: sequence, newest_sequence_number: newest, tokens, cost_micros: micros } = past;
   const where = sequence === 0 ? 'when it was opened' : `after checkpoint #${sequence} of ${newest}`;
@@ -46,9 +46,10 @@ export function pastLines(past: Past, style: Look, nowMs: number): readonly stri
 }
 
 const indented = (lines: readonly string[]): readonly string[] => lines.map((line) => `${INDENT}${line}`);
-const inner = ({ width }: Look): number | undefined => (width === undefined ? undefined : width - INDENT.length);
+const inner = ({ width }: ShownWorkflow): number | undefined =>
+  width === undefined ? undefined : width - INDENT.length;
 
-function frontierLines({ frontier }: Past, style: Look, nowMs: number): readonly string[] {
+function frontierLines({ frontier }: Past, style: ShownWorkflow, nowMs: number): readonly string[] {
   if (frontier.length === 0) return [style.paint('bold', 'Frontier: nothing was left to be done')];
   const steps = stepNames(frontier);
   const cells = frontier.map((task) => [task.task, printable(task.step), printable(taskWords(task, steps, nowMs))]);
@@ -60,7 +61,7 @@ function frontierLines({ frontier }: Past, style: Look, nowMs: number): readonly
   ];
 }
 
-function lastLines({ last_checkpoint: last, last_action: action }: Past, { paint }: Look): readonly string[] {
+function lastLines({ last_checkpoint: last, last_action: action }: Past, { paint }: ShownWorkflow): readonly string[] {
   if (last === null) return [];
   const { sequence_number: sequence, step_definition_ref: step, task } = last;
   return [
@@ -71,7 +72,7 @@ function lastLines({ last_checkpoint: last, last_action: action }: Past, { paint
 }
 
 /** The newest; all of them are in the JSON. */
-function fragmentLines({ fragments }: Past, style: Look): readonly string[] {
+function fragmentLines({ fragments }: Past, style: ShownWorkflow): readonly string[] {
   if (fragments.length === 0) return [];
   const shown = fragments.slice(-FRAGMENTS_SHOWN_COUNT);
   const cells = shown.map(({ place, type, text = '' }) => [

@@ -20,10 +20,10 @@ import { eventWords } from '../../views/history.ts';
 import { type Handover, handoverLines, memoryLines, statusWords } from '../../views/memory.ts';
 import { causeWords, countWords } from '../../views/undo.ts';
 
-/** What one look at a workflow found. Lists that were not asked for are undefined. */
+/** Everything read of a workflow. Lists that were not requested are undefined. */
 export interface Found {
   readonly view: WorkflowView;
-  /** The undo that waits for a person, while the workflow is being undone. */
+  /** The undo that waits for a person, while the workflow is being compensated. */
   readonly waits: WorkflowView | undefined;
   readonly tasks: readonly Task[];
   /** The first ones. */
@@ -42,10 +42,10 @@ export interface ShowOptions extends PlaceOptions {
   readonly effects?: boolean | undefined;
   readonly events?: boolean | undefined;
   readonly handovers?: boolean | undefined;
-  /** The hand-over that the others are compared with. */
+  /** The hand-over with which the others are compared. */
   readonly against?: number | undefined;
   readonly tasks?: boolean | undefined;
-  /** As it stood after this checkpoint. */
+  /** Right after this checkpoint. */
   readonly at?: number | undefined;
 }
 
@@ -54,9 +54,9 @@ const INDENT = '  ';
 const VALUE_LINES_MAX = 24;
 const FORGOTTEN_WORDS = 'What it held (input, belief, output) was forgotten for good: its key was destroyed.';
 
-type Look = Pick<Terminal, 'paint' | 'width'>;
+type ShownWorkflow = Pick<Terminal, 'paint' | 'width'>;
 
-export function showLines(found: Found, options: ShowOptions, style: Look, nowMs: number): readonly string[] {
+export function showLines(found: Found, options: ShowOptions, style: ShownWorkflow, nowMs: number): readonly string[] {
   const sections: (readonly string[])[] = [
     headLines(found, style, nowMs),
     endingLines(found, options, style),
@@ -79,20 +79,21 @@ export function showLines(found: Found, options: ShowOptions, style: Look, nowMs
   return sections.filter((lines) => lines.length > 0).flatMap((lines, at) => (at === 0 ? lines : ['', ...lines]));
 }
 
-const section = (title: string, lines: readonly string[], { paint }: Look): readonly string[] => [
+const section = (title: string, lines: readonly string[], { paint }: ShownWorkflow): readonly string[] => [
   paint('bold', title),
   ...lines,
 ];
 
-const valueLines = (value: Json | undefined, { width }: Look): readonly string[] =>
+const valueLines = (value: Json | undefined, { width }: ShownWorkflow): readonly string[] =>
   jsonLines(value ?? null, { indent: INDENT, linesMax: VALUE_LINES_MAX, columns: width });
 
 const tableLines = (...given: Parameters<typeof table>): readonly string[] =>
   table(...given).map((line) => `${INDENT}${line}`);
 
-const innerWidth = ({ width }: Look): number | undefined => (width === undefined ? undefined : width - INDENT.length);
+const innerWidth = ({ width }: ShownWorkflow): number | undefined =>
+  width === undefined ? undefined : width - INDENT.length;
 
-function headLines({ view }: Found, { paint }: Look, nowMs: number): readonly string[] {
+function headLines({ view }: Found, { paint }: ShownWorkflow, nowMs: number): readonly string[] {
   const { activity, holder: by, tokens, cost_micros: micros } = view;
   const holder = activity !== 'running' || by === null ? '' : ` by ${printable(by)} (epoch ${view.epoch})`;
   const reason = view.reason === null ? '' : ` (${printable(view.reason)})`;
@@ -112,8 +113,8 @@ function headLines({ view }: Found, { paint }: Look, nowMs: number): readonly st
   ];
 }
 
-/** Why, on what evidence, and with which commands it is answered. */
-function questionLines(view: WorkflowView, at: ShowOptions, style: Look): readonly string[] {
+/** The reason, the evidence, and the commands that answer it. */
+function questionLines(view: WorkflowView, at: ShowOptions, style: ShownWorkflow): readonly string[] {
   const { question, reason } = view;
   if (question === null) return [`${INDENT}${printable(reason ?? '')}`];
   return [
@@ -127,11 +128,16 @@ function questionLines(view: WorkflowView, at: ShowOptions, style: Look): readon
   ];
 }
 
-/** Why, what came of it, the command that tells more, and what the undo itself asks a person. */
-function undoLines({ view, waits }: Found, options: ShowOptions, title: string, style: Look): readonly string[] {
+/** The reason, the outcome, the command that shows more, and the undo's own question. */
+function undoLines(
+  { view, waits }: Found,
+  options: ShowOptions,
+  title: string,
+  style: ShownWorkflow,
+): readonly string[] {
   const undo = view.undo!;
   const cause = `${INDENT}${printable(causeWords(view.reason ?? '', undo.why ?? ''))}`;
-  const reports = `${printable(showCommand(undo.workflow, options))} tells what was`;
+  const reports = `${printable(showCommand(undo.workflow, options))} says what was`;
   const came = countWords(undo);
   const lines = section(title, [cause, `${INDENT}${came === '' ? reports : `${came}; ${reports}`}`], style);
   if (waits === undefined) return lines;
@@ -139,14 +145,14 @@ function undoLines({ view, waits }: Found, options: ShowOptions, title: string, 
   return [...lines, '', ...section(waitTitle, questionLines(waits, options, style), style)];
 }
 
-function endingLines(found: Found, options: ShowOptions, style: Look): readonly string[] {
+function endingLines(found: Found, options: ShowOptions, style: ShownWorkflow): readonly string[] {
   const { view } = found;
   if (view.continued_as !== undefined) {
     const next = view.continued_as;
     const reports = printable(showCommand(next, options));
     return section(
       'Continued',
-      [`${INDENT}It goes on as ${printable(next)}; ${reports} tells how that stands.`],
+      [`${INDENT}It continues as ${printable(next)}; ${reports} says how that stands.`],
       style,
     );
   }
@@ -176,7 +182,7 @@ function endingLines(found: Found, options: ShowOptions, style: Look): readonly 
 }
 
 /** Who paused or cancelled it, and why. */
-function askedLines({ view: { reason }, events }: Found, style: Look): readonly string[] {
+function askedLines({ view: { reason }, events }: Found, style: ShownWorkflow): readonly string[] {
   if (reason !== PAUSED && reason !== CANCELLING) return [];
   const [title, wanted] = reason === PAUSED ? ['Paused', 'PauseRequested'] : ['Is being cancelled', 'CancelRequested'];
   const asked = events.findLast(({ type }) => type === wanted);
@@ -186,7 +192,7 @@ function askedLines({ view: { reason }, events }: Found, style: Look): readonly 
 function frontierLines(
   { view, tasks, events }: Found,
   options: ShowOptions,
-  style: Look,
+  style: ShownWorkflow,
   nowMs: number,
 ): readonly string[] {
   const { pending_task_count: pendingCount, status, activity } = view;
@@ -196,7 +202,7 @@ function frontierLines(
   const cells = tasks.map((task) => {
     const failure = events.findLast(({ type, control }) => type === 'StepFailed' && control.task === task.task);
     const words = stands ?? taskWords(task, steps, nowMs, activity === 'running');
-    // The words of an event about a task begin with the task; here they stand in its line.
+    // An event about a task names the task first; here it stands in the task's line.
     const why = failure === undefined ? '' : `: ${eventWords(failure).replace(/^task [^:]*: /, '')}`;
     const colour = task.state === 'ready' ? 'cyan' : 'yellow';
     return [
@@ -219,7 +225,7 @@ function confirmLines(
   workflow: string,
   tasks: Found['tasks'],
   options: ShowOptions,
-  { paint }: Look,
+  { paint }: ShownWorkflow,
 ): readonly string[] {
   const wait = tasks.flatMap(({ blocked_on }) => blocked_on).find(({ on }) => on === 'confirmation');
   if (wait?.on !== 'confirmation' || wait.token === undefined) return [];
@@ -227,7 +233,7 @@ function confirmLines(
   return [`${INDENT}What became of it is told with ${paint('cyan', `${command} --response JSON`)} (or --failed TEXT)`];
 }
 
-function childLines({ children }: Found, style: Look): readonly string[] {
+function childLines({ children }: Found, style: ShownWorkflow): readonly string[] {
   if (children.length === 0) return [];
   const shown = children
     .slice(0, TASKS_SHOWN_COUNT)
@@ -239,7 +245,11 @@ function childLines({ children }: Found, style: Look): readonly string[] {
   return section('Children', isAll ? shown : [...shown, `${INDENT}… and more (tidemark children)`], style);
 }
 
-function lastLines({ view: { last_checkpoint: last, last_action: action } }: Found, style: Look, nowMs: number) {
+function lastLines(
+  { view: { last_checkpoint: last, last_action: action } }: Found,
+  style: ShownWorkflow,
+  nowMs: number,
+) {
   if (last === null) return section('Last checkpoint', [`${INDENT}none yet`], style);
   const { sequence_number: sequence, step_definition_ref: step, task } = last;
   return section(
@@ -253,7 +263,10 @@ function lastLines({ view: { last_checkpoint: last, last_action: action } }: Fou
 }
 
 /** The flow with the number of pending tasks behind each step. */
-function flowSection({ view: { flow, frontier, last_checkpoint: last } }: Found, { paint }: Look): readonly string[] {
+function flowSection(
+  { view: { flow, frontier, last_checkpoint: last } }: Found,
+  { paint }: ShownWorkflow,
+): readonly string[] {
   const pending = new Map<string, number>();
   for (const { step } of frontier) pending.set(step, (pending.get(step) ?? 0) + 1);
   const marks = (step: string): string => {
@@ -264,7 +277,7 @@ function flowSection({ view: { flow, frontier, last_checkpoint: last } }: Found,
   return flowLines({ starts: flow!.starts, flow: flow!.steps }, marks).map((line) => `${INDENT}${line}`);
 }
 
-function checkpointLines({ checkpoints, view }: Found, style: Look): readonly string[] {
+function checkpointLines({ checkpoints, view }: Found, style: ShownWorkflow): readonly string[] {
   if (checkpoints === undefined) return [];
   let beforeMs = Date.parse(view.opened_at);
   const cells = checkpoints.map((checkpoint) => {
@@ -302,7 +315,7 @@ function checkpointLines({ checkpoints, view }: Found, style: Look): readonly st
   return section('Checkpoints', checkpoints.length === 0 ? [`${INDENT}none yet`] : lines, style);
 }
 
-function effectLines(effects: readonly Effect[] | undefined, style: Look): readonly string[] {
+function effectLines(effects: readonly Effect[] | undefined, style: ShownWorkflow): readonly string[] {
   if (effects === undefined) return [];
   const cells = effects.map((effect) => [
     clockTime(Date.parse(effect.at)),
@@ -329,7 +342,7 @@ function effectLines(effects: readonly Effect[] | undefined, style: Look): reado
   return section('Effects', effects.length === 0 ? [`${INDENT}none`] : lines, style);
 }
 
-function eventLines({ events }: Found, style: Look): readonly string[] {
+function eventLines({ events }: Found, style: ShownWorkflow): readonly string[] {
   const cells = events.map((event) => [
     count(event.position),
     clockTime(Date.parse(event.at)),

@@ -1,4 +1,4 @@
-/** Owns `tidemark show`: everything that is known of one workflow, asked at once and then told. */
+/** Owns `tidemark show`: everything that is known of one workflow, read first and then printed. */
 
 import type { Checkpoint, Client, Effect, Event, Run, Task } from '@tidemark/client';
 import { EXIT } from '@tidemark/host/exit-codes';
@@ -34,8 +34,8 @@ async function find(client: Client, id: string, options: ShowOptions): Promise<F
   const run = client.run(id);
   const view = await run.get();
   const waiting = view.undo?.waiting_workflow ?? null;
-  const asked = { params: { workflow: id }, query: { limit: PAGE_COUNT } };
-  const { children } = await client.ask('GET /v1/workflows/{workflow}/children', asked);
+  const request = { params: { workflow: id }, query: { limit: PAGE_COUNT } };
+  const { children } = await client.ask('GET /v1/workflows/{workflow}/children', request);
   return {
     view,
     waits: waiting === null ? undefined : await client.run(waiting).get(),
@@ -44,7 +44,7 @@ async function find(client: Client, id: string, options: ShowOptions): Promise<F
     checkpoints: options.checkpoints === true ? await allCheckpoints(run) : undefined,
     effects: options.effects === true ? await allEffects(run) : undefined,
     handovers: options.handovers === true ? await allHandovers(client, id, options.against) : undefined,
-    // Those of the last page say why tasks failed and who paused it.
+    // Events of the last page say why tasks failed and who paused it.
     events: await newestEvents(run, options.events === true ? EVENTS_READ_MAX : PAGE_COUNT),
   };
 }
@@ -64,7 +64,7 @@ async function newestEvents(run: Run, most: number): Promise<readonly Event[]> {
     most,
     (query) => run.notes(query),
     ({ events }) => {
-      // Each page has those before the last one's.
+      // Each page is older than the one before.
       pages.unshift(events);
       return events;
     },
@@ -97,7 +97,7 @@ const allHandovers = (client: Client, workflow: string, against: number | undefi
     (page) => page.next_before,
   );
 
-/** What the operations answered, and the commands that answer what it, or its undo, asks. */
+/** The answers of the operations, and the commands that answer its question, or its undo's. */
 function showJson(
   { view, waits, tasks, children, checkpoints, effects, handovers, events }: Found,
   options: ShowOptions,

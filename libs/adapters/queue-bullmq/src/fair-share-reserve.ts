@@ -1,7 +1,7 @@
 /**
- * Owns what becomes of a consumer's kept slots: while no others are free, jobs of tenants that run less than their share here are looked for
- * past the backlogs of those that run theirs. The line tells of such jobs as they come; whoever misses that finds them with the next look. Their
- * tickets stay with BullMQ, so that nothing depends on this.
+ * Owns the use of a consumer's reserved slots: while no others are free, it skips the backlogs of tenants that run their share here, and
+ * takes jobs of tenants that run less. The line reports such jobs as they come, and a poll finds those whose report was missed. Their
+ * wake-ups stay with BullMQ, so that nothing depends on this.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,11 +14,11 @@ import type { QueueLimits } from './limits.ts';
 import { queueName, unpackJob } from './route-queue.ts';
 import { script } from './script.ts';
 import type { Slots } from './slots.ts';
-import { type KeyNames, newcomersKey, newcomersWantedKey, ownKeys } from './waiting-line.ts';
+import { type KeyNames, ownKeys, reserveKey, reserveWantedKey } from './waiting-line.ts';
 
 /**
- * KEYS jobs, turns, five lines; ARGV prefix of limits, this queue's name, most to look at of each priority, time to live of a slot in ms, then the tenants
- * to pass over. Takes the first job of another tenant that may begin; returns it, or nothing. O(looked at × log waiting).
+ * KEYS jobs, turns, five lines; ARGV prefix of limits, this queue's name, most jobs to read of each priority, time to live of a slot in ms,
+ * then the tenants to skip. Takes the first job of another tenant that may begin; returns it, or nothing. O(read × log waiting).
  */
 const pickScript = script(`${LIMIT_LUA}
 local passed = {}
@@ -43,42 +43,42 @@ end
 return false
 `);
 
-export interface NewcomersSetting {
+export interface FairShareReserveSetting {
   readonly redis: Redis;
   readonly limits: QueueLimits;
   readonly limitKeys: LimitKeys;
   readonly slots: Slots;
-  /** Names the keys of each route. */
+  /** Each route with the names of its keys. */
   readonly routes: readonly (readonly [Route, KeyNames])[];
   readonly stopped: AbortSignal;
-  /** In a slot that was taken. */
+  /** Begins the job in a slot that was taken. */
   readonly begin: (queueName: string, job: Job) => void;
 }
 
-export class Newcomers {
-  readonly #setting: NewcomersSetting;
+export class FairShareReserve {
+  readonly #setting: FairShareReserveSetting;
   readonly #byKey: ReadonlyMap<string, readonly [Route, KeyNames]>;
-  /** Opened when it is wanted for the first time. */
+  /** Opened on first use. */
   #blocking: Redis | undefined;
 
-  constructor(setting: NewcomersSetting) {
+  constructor(setting: FairShareReserveSetting) {
     this.#setting = setting;
-    this.#byKey = new Map(setting.routes.map((route) => [newcomersKey(route[1]), route]));
+    this.#byKey = new Map(setting.routes.map((route) => [reserveKey(route[1]), route]));
   }
 
-  /** Goes on until it is stopped. */
+  /** Runs until it is stopped. */
   async run(): Promise<void> {
     const { slots, stopped, limits } = this.#setting;
-    let looked = [...this.#byKey.values()];
+    let polled = [...this.#byKey.values()];
     for (;;) {
       await slots.onlyKept();
       if (stopped.aborted) return;
       try {
         await this.#want();
-        for (const [route, names] of looked) await this.#fill(route, names);
+        for (const [route, names] of polled) await this.#fill(route, names);
         const reported = await this.#reported();
         const known = reported === undefined ? undefined : this.#byKey.get(reported);
-        looked = known === undefined ? [...this.#byKey.values()] : [known];
+        polled = known === undefined ? [...this.#byKey.values()] : [known];
       } catch {
         await delay(limits.errorPauseMs, undefined, { signal: stopped }).catch(() => {});
       }
@@ -90,12 +90,12 @@ export class Newcomers {
     if (this.#blocking !== undefined) endNow(this.#blocking);
   }
 
-  /** Says so before it looks: what comes after the look is told. */
+  /** Announces the wait before the poll, so that the line reports whatever comes after it. */
   async #want(): Promise<void> {
     const { redis, limits } = this.#setting;
-    const ttlMs = limits.newcomerLookMs * 3;
+    const ttlMs = limits.reservePollMs * 3;
     await Promise.all(
-      [...this.#byKey.values()].map(([, names]) => redis.set(newcomersWantedKey(names), '1', 'PX', ttlMs)),
+      [...this.#byKey.values()].map(([, names]) => redis.set(reserveWantedKey(names), '1', 'PX', ttlMs)),
     );
   }
 
@@ -117,16 +117,16 @@ export class Newcomers {
 
   async #pick(route: Route, names: KeyNames, full: ReadonlySet<TenantId>): Promise<Job | undefined> {
     const { redis, limits, limitKeys } = this.#setting;
-    const args = [limitKeys.prefix, queueName(route), limits.newcomersLookedAtMax, limits.limitSlotTtlMs, ...full];
+    const args = [limitKeys.prefix, queueName(route), limits.reserveReadMax, limits.limitSlotTtlMs, ...full];
     const text = (await pickScript.run(redis, ownKeys(names), args)) as string | null;
     return text === null ? undefined : unpackJob(route, text);
   }
 
-  /** The key under which one was told; undefined when none was for a while. */
+  /** Returns the key under which a job was reported; undefined when none was for a while. */
   async #reported(): Promise<string | undefined> {
     const { redis, limits } = this.#setting;
     this.#blocking ??= this.#opened(redis);
-    const popped = await this.#blocking.brpop([...this.#byKey.keys()], limits.newcomerLookMs / 1_000);
+    const popped = await this.#blocking.brpop([...this.#byKey.keys()], limits.reservePollMs / 1_000);
     return popped?.[0];
   }
 
