@@ -27,6 +27,10 @@ const PUBLIC: readonly RegExp[] = [
   /(?<![A-Za-z0-9+.-])(?:https?|git|ssh|file|s3|gs):\/\/[^\s?#"'<>]{1,2000}/gi,
 ];
 
+/** Each of them has one of these. */
+const PUBLIC_HINT =
+  /:|-----BEGIN |AAAA|iVBORw0KGgo|\/9j\/|R0lGOD|UklGR|PHN2Zy|JVBERi0|UEsDB|H4sI|sha(?:1|224|256|384|512)-/i;
+
 /** Before the random part of ids that services give out; what they call a key or a secret has other prefixes. */
 const ID_PREFIXES = [
   // Stripe
@@ -53,6 +57,8 @@ const IDS: readonly RegExp[] = [
 ];
 
 const TOKEN = new RegExp(`[A-Za-z0-9+/_=.~-]{${TOKEN_MIN_CHARS},}`, 'g');
+/** The rest of a token, from where it is looked for. */
+const IN_ROW = /[A-Za-z0-9+/_=.~-]*/y;
 /** Nothing but an id or a digest in hexadecimal: most long tokens of most data. */
 const PLAIN_ID = /^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{20,})$/i;
 
@@ -72,8 +78,9 @@ export function longTokens(text: string): readonly string[] {
     if (!isInToken(text, at)) continue;
     let start = at;
     while (isInToken(text, start - 1)) start -= 1;
-    let end = at + 1;
-    while (isInToken(text, end)) end += 1;
+    IN_ROW.lastIndex = at;
+    IN_ROW.test(text);
+    const end = IN_ROW.lastIndex;
     at = end;
     if (end - start < LONG_MIN_CHARS) continue;
     const token = text.slice(start, end);
@@ -89,8 +96,9 @@ function isInToken(text: string, at: number): boolean {
 
 /** Where random tokens stand, as `[start, end)`. `tokens`: the long ones of the text. */
 export function randomTokens(text: string, tokens = longTokens(text)): readonly (readonly [number, number])[] {
+  // What is too long may have a random part beside something public.
   const mayBe = (token: string): boolean =>
-    token.length >= TOKEN_MIN_CHARS && (token.length > TOKEN_MAX_CHARS || isRandom(token));
+    token.length > TOKEN_MAX_CHARS ? PUBLIC_HINT.test(text) : token.length >= TOKEN_MIN_CHARS && isRandom(token);
   if (!tokens.some(mayBe)) return [];
   let rest = text;
   // Of the same length, so that positions stay.

@@ -90,8 +90,9 @@ class Search {
 
   /** `name`: of the value, or of the list that it is in. */
   value(value: unknown, name: JudgedName | undefined, depth: number): void {
-    if (!this.#spend(typeof value === 'string' ? value : '')) return;
-    if (typeof value === 'string') {
+    const isText = typeof value === 'string';
+    if (!(isText ? this.#spend(value) : this.#spend('', true))) return;
+    if (isText) {
       if (this.#isExempt(value)) return;
       for (const kind of kindsIn(value, name)) this.#report(kind);
       return;
@@ -117,18 +118,19 @@ class Search {
   }
 
   #member(key: string, value: unknown, depth: number): void {
-    if (!this.#spend(key)) return;
-    const kinds = kindsIn(key, undefined);
+    const name = judgedName(key);
+    if (!this.#spend(key, name.isPlain)) return;
+    const kinds = name.isPlain ? NO_KINDS : kindsIn(key, undefined);
     for (const kind of kinds) this.#report(kind, '/(a key)');
     this.#path.push(kinds.size > 0 ? '(a key)' : key);
-    this.value(value, judgedName(key), depth + 1);
+    this.value(value, name, depth + 1);
     this.#path.pop();
   }
 
   /** False: that is more than one search looks at. */
-  #spend(text: string): boolean {
+  #spend(text: string, isShort = isPlain(text)): boolean {
     if (this.#isOver) return false;
-    this.#leftChars -= text.length + (isPlain(text) ? SEARCH_VALUE_CHARS : SEARCH_TEXT_CHARS);
+    this.#leftChars -= text.length + (isShort ? SEARCH_VALUE_CHARS : SEARCH_TEXT_CHARS);
     if (this.#leftChars < 0) this.#end();
     return !this.#isOver;
   }
@@ -201,13 +203,16 @@ function shownKey(key: string): string {
   return shown.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** The same few names stand in most data. */
-const judged = new Map<string, JudgedName>();
+/** A name with what it says of its value; `isPlain`: it is no secret itself. */
+type KnownName = JudgedName & { readonly isPlain: boolean };
 
-function judgedName(name: string): JudgedName {
+/** The same few names stand in most data. */
+const judged = new Map<string, KnownName>();
+
+function judgedName(name: string): KnownName {
   const known = judged.get(name);
   if (known !== undefined) return known;
-  const fresh = judgeName(name);
+  const fresh = { ...judgeName(name), isPlain: isPlain(name) };
   if (name.length > PLACE_KEY_MAX_CHARS) return fresh;
   if (judged.size >= NAMES_KEPT_COUNT) judged.clear();
   judged.set(name, fresh);

@@ -125,7 +125,9 @@ describe.each(['mask', 'refuse'] as const)('by the policy %s', (onSecret) => {
 
   it('all source code, documentation and lock files of the project pass, but for those about secrets', () => {
     const root = path.resolve(import.meta.dirname, '../../../../..');
-    const names = globSync(['libs/*/*/src/**/*.ts', 'docs/**/*.md', 'package-lock.json'], { cwd: root });
+    const names = globSync(['libs/*/*/src/**/*.ts', 'docs/*.md', 'docs/{guides,decisions}/*.md', 'package-lock.json'], {
+      cwd: root,
+    });
     const found = names
       .filter((name) => !name.includes('.test.') && !name.startsWith('libs/testkit'))
       .filter((name) => {
