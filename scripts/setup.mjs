@@ -58,10 +58,7 @@ function install() {
   fail('npm could not install the packages; what it said is above. Put that right and run the command again.');
 }
 
-/**
- * The package `node` fetches its binary in an install script; where those are disabled, this runs the script, and creates the link that npm
- * would.
- */
+/** The package `node` fetches its binary in an install script; where those are disabled, this runs the script, and creates the link that npm would. */
 function ensureNode() {
   if (hasNode24(localNode) || Number(process.versions.node.split('.')[0]) >= nodeMajorMin) return true;
   const folder = path.join(modules, 'node');

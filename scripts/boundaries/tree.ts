@@ -1,7 +1,4 @@
-/**
- * Owns reading a source tree for the boundary check: its packages (what they export and declare) and its source
- * files, parsed. Must judge nothing.
- */
+/** Owns reading a source tree for the boundary check: its packages (what they export and declare) and its source files, parsed. Must judge nothing. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type ParseResult, parseSync } from 'oxc-parser';

@@ -1,6 +1,4 @@
-/**
- * Owns which packages of the repository are published, under which name and with which entry points (decision 0036). Must write nothing.
- */
+/** Owns which packages of the repository are published, under which name and with which entry points (decision 0036). Must write nothing. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { packageFolders } from '../workspaces.ts';

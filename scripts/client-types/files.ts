@@ -18,10 +18,7 @@ const SHAPES_FILE = 'shapes.ts';
 /** The event that only says that no more will come: the client ends there. */
 const LAST_EVENT = 'end';
 
-/**
- * Each file by its name, its text not yet formatted. Shapes of more than one chapter have a file of their own; chapters import nothing of
- * each other.
- */
+/** Each file by its name, its text not yet formatted. Shapes of more than one chapter have a file of their own; chapters import nothing of each other. */
 export function clientTypeFiles(document: OpenApiDocument): ReadonlyMap<string, string> {
   const components = document.components.schemas;
   const endpoints = endpointsOf(document);

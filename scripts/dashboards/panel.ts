@@ -1,6 +1,4 @@
-/**
- * Owns the shape of Grafana's dashboards as this project uses it: panels as data, laid out in rows of equal panels. Must know no metric.
- */
+/** Owns the shape of Grafana's dashboards as this project uses it: panels as data, laid out in rows of equal panels. Must know no metric. */
 
 import { within } from './installation.ts';
 

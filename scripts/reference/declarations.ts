@@ -1,7 +1,4 @@
-/**
- * Owns reading declarations of TypeScript: the exports of an entry point, where each is declared, its comment, and its shape without
- * bodies.
- */
+/** Owns reading declarations of TypeScript: the exports of an entry point, where each is declared, its comment, and its shape without bodies. */
 
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

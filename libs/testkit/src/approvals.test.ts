@@ -1,4 +1,4 @@
-/** People who are asked, and answer: by a form, once, over deaths of whoever held the workflow, and in forks. */
+/** People who are asked, and answer: by a form, once, over deaths of the workflow's holders, and in forks. */
 
 import { anyOf, approval, defineWorkflow, InvalidError, secret, signal, task, timer } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -154,7 +154,7 @@ describe('a task that waits for a person', () => {
   });
 });
 
-/** Asks for more in each history; whoever is asked may be passed over. */
+/** Asks for more in each run, until an answer; a signal `more` passes the question over. */
 const raise = defineWorkflow({
   name: 'raise',
   version: 1,

@@ -1,4 +1,4 @@
-/** Workflows that go on with a fresh history: once, whoever dies over it, with what was left of the history before. */
+/** Workflows that continue as a new run: once, over any deaths, with what was left of the previous run. */
 
 import { continuationId, workflowId } from '@tidemark/core';
 import { child, defineEffect, defineWorkflow, signal, task } from '@tidemark/sdk';
@@ -18,10 +18,10 @@ const note = defineEffect({
   compensate: async ({ of }) => void undone.push(of),
 });
 
-/** Where a step of `turns` waits until the test lets it go on. */
+/** Where a step of `turns` waits until the test releases it. */
 let gate: { readonly reached: () => void; readonly open: Promise<void> } | undefined;
 
-/** Counts its turns, each in a history of its own; notes each; then takes a word for every one that it is to wait for. */
+/** Counts its turns, each in a run of its own; notes each; then takes a word for every one that it is to wait for. */
 const turns = defineWorkflow({
   name: 'turns',
   version: 1,

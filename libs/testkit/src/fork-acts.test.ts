@@ -69,7 +69,7 @@ const spread = defineWorkflow({
   },
 });
 
-/** Goes on with a fresh history until its last turn. */
+/** Continues as a new run until its last turn. */
 const turns = defineWorkflow({
   name: 'turns',
   version: 1,

@@ -1,4 +1,4 @@
-/** Workflows that are cancelled, ended from outside, paused and resumed: whatever they are at, and over deaths of whoever held them. */
+/** Workflows that are cancelled, ended from outside, paused and resumed: in any state, and over deaths of their holders. */
 
 import { defineEffect, defineWorkflow, signal, task, timer, WorkflowCancelledError } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';

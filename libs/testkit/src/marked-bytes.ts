@@ -1,6 +1,4 @@
-/**
- * Owns searching the bytes of files for a text in any form: as it is, as UTF-16, in base64, in hexadecimal. Must not know what stores are.
- */
+/** Owns searching the bytes of files for a text in any form: as it is, as UTF-16, in base64, in hexadecimal. Must not know what stores are. */
 
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -43,10 +43,7 @@ export interface FolderRootOptions {
   readonly writeNew?: ((file: string, bytes: Uint8Array) => Promise<void>) | undefined;
 }
 
-/**
- * A folder that somebody named. Its methods throw `InvalidError` (`path-linked`, `path-outside`, `path-not-plain`), and the file system's
- * errors.
- */
+/** A folder that somebody named. Its methods throw `InvalidError` (`path-linked`, `path-outside`, `path-not-plain`), and the file system's errors. */
 export class FolderRoot {
   /** Absolute, and without links: the named folder may itself be one. */
   readonly path: string;

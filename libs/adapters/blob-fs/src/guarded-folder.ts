@@ -1,7 +1,4 @@
-/**
- * Owns how a storage folder is opened, and what file systems' refusals mean: which of our errors each becomes, and what a person can do
- * about it.
- */
+/** Owns how a storage folder is opened, and what file systems' refusals mean: which of our errors each becomes, and what a person can do about it. */
 
 import { mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -26,10 +23,7 @@ export class GuardedFolder {
     this.#use = use;
   }
 
-  /**
-   * Creates the folder, durably, when it is missing. Throws `ConfigError` when the path is no folder, `UnavailableError` when it can't be
-   * created.
-   */
+  /** Creates the folder, durably, when it is missing. Throws `ConfigError` when the path is no folder, `UnavailableError` when it can't be created. */
   async make(): Promise<void> {
     try {
       const made = await mkdir(this.path, { recursive: true });

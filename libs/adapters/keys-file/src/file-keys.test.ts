@@ -148,7 +148,7 @@ describe('the file', () => {
     await rm(file);
     await expect(keys.wrap(dataKey, context)).rejects.toMatchObject({ name: 'ConfigError', code: 'key-file-unusable' });
     expect(await readdir(folder)).toEqual([]);
-    // What it holds already goes on working.
+    // The keys it has loaded keep working.
     expect(Buffer.from(await keys.unwrap(wrapped, context))).toEqual(Buffer.from(dataKey));
   });
 

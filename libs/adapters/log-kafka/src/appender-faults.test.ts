@@ -17,7 +17,7 @@ import type { BrokerNode } from './wire-partitions.ts';
 const PARTITIONS = 3;
 const nodes: readonly BrokerNode[] = [1, 2].map((nodeId) => ({ nodeId, host: 'broker', port: nodeId }));
 
-/** What becomes of one partition of one request. */
+/** The outcome of one partition of one request. */
 type Fate = 'stored' | 'answer lost' | 'request lost' | 'stored late' | 'not the leader' | 'without enough replicas';
 const fates: fc.Arbitrary<Fate> = fc.constantFrom(
   'stored',

@@ -110,10 +110,7 @@ export function groupBytes({ records }: RecordGroup): number {
   return total;
 }
 
-/**
- * Writes one partition of a produce request, of `groupBytes` bytes, at `at`: its index, the length, and the batch. The
- * same group gives the same bytes.
- */
+/** Writes one partition of a produce request, of `groupBytes` bytes, at `at`: its index, the length, and the batch. The same group gives the same bytes. */
 export function writeGroup(out: Buffer, at: number, bytes: number, group: RecordGroup): void {
   const { partition, records, timestampMs } = group;
   const start = at + PREFIX_BYTES;

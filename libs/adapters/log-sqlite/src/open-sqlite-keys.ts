@@ -28,10 +28,7 @@ const MAGIC = 'SQLite format 3\0';
 const HEADER_BYTES = 100;
 const APPLICATION_ID_AT = 68;
 
-/**
- * Throws `ConfigError`: `keys-foreign`, `keys-newer`, `keys-folder-unusable`; `CorruptError`: `keys-damaged`; `UnavailableError`:
- * `keys-unavailable`.
- */
+/** Throws `ConfigError`: `keys-foreign`, `keys-newer`, `keys-folder-unusable`; `CorruptError`: `keys-damaged`; `UnavailableError`: `keys-unavailable`. */
 export async function openSqliteKeys(options: SqliteKeysOptions): Promise<KeyStore> {
   const folder = path.resolve(options.folder);
   const file = path.join(folder, KEYS_FILE);

@@ -192,7 +192,7 @@ describe('the file', () => {
 });
 
 describe('processes', () => {
-  // Between two puts it lets the others have a turn, which SQLite by itself does not give to whoever waits longest.
+  // Between two puts it gives the others a turn, which SQLite by itself does not give to the longest waiter.
   const program = `
     const { openSqliteKeys } = await import(${JSON.stringify(new URL('./index.ts', import.meta.url).href)});
     process.stdin.once('data', async () => {

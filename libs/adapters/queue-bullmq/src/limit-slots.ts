@@ -138,10 +138,7 @@ end
 return report(wakeups, due)
 `);
 
-/**
- * KEYS the set of limits for which jobs wait; ARGV prefix of queues. Wakes jobs that time or a death has freed. O(limits for which jobs
- * wait).
- */
+/** KEYS the set of limits for which jobs wait; ARGV prefix of queues. Wakes jobs that time or a death has freed. O(limits for which jobs wait). */
 const sweepScript = script(`${LIMIT_LUA}
 local now, wakeups, due = nowMs(), {}, -1
 for _, base in ipairs(redis.call('SMEMBERS', KEYS[1])) do

@@ -24,10 +24,7 @@ import { deleteTimers, putTimers } from './sql/put-timers.ts';
 import { putSpends } from './sql/spends.ts';
 import { BEGIN, COMMIT, type SqlClient, type Statement, textAt } from './sql-client.ts';
 
-/**
- * Writes the batch; throws the driver's error when a partition has moved. `shard` is a range that this writer owns; sums are kept per
- * range.
- */
+/** Writes the batch; throws the driver's error when a partition has moved. `shard` is a range that this writer owns; sums are kept per range. */
 export async function applyBatch(client: SqlClient, batch: ProjectionBatch, shard?: number): Promise<void> {
   const advance = advancePartitions(batch.partitions, batch.storeId);
   if (batch.opened.length === 0) {

@@ -28,9 +28,7 @@ export const PGLITE_BUFFERS_KB = 16 * 1024;
 export const PGLITE_UPKEEP_BYTES = 64 * 1024 * 1024;
 /** Rows that the rarest words of a query select as candidates; the other words only add to their scores. */
 export const WORD_CANDIDATES_MAX = 200;
-/**
- * Entries of a subject, and of a word in them, that are counted for the rarity of words. A word that stands in more weighs next to nothing.
- */
+/** Entries of a subject, and of a word in them, that are counted for the rarity of words. A word that stands in more weighs next to nothing. */
 export const COUNTED_ENTRIES_MAX = 2_000;
 /** Distinct words of a query that are searched for. */
 export const WORD_TERMS_MAX = 40;

@@ -1,6 +1,4 @@
-/**
- * Owns the store on a Postgres server: its pool, and the existence of its tables. Opening connects to nothing; the first operation does.
- */
+/** Owns the store on a Postgres server: its pool, and the existence of its tables. Opening connects to nothing; the first operation does. */
 
 import type { ConnectionOptions } from 'node:tls';
 import { type KeyIndex, noTelemetry, type RowStore, type Telemetry } from '@tidemark/ports';

@@ -1,7 +1,4 @@
-/**
- * Owns the reads of workflows' histories, whole and page by page, and of what was rejected. Knows no client: a subclass runs the
- * statements.
- */
+/** Owns the reads of workflows' histories, whole and page by page, and of what was rejected. Knows no client: a subclass runs the statements. */
 
 import type { Position, Sequence, TaskId, TenantId, WorkflowId } from '@tidemark/core';
 import type {

@@ -1,7 +1,4 @@
-/**
- * Owns the values of all metrics at one moment, in a shape that is independent of the registry. Values are cumulative since the process
- * began.
- */
+/** Owns the values of all metrics at one moment, in a shape that is independent of the registry. Values are cumulative since the process began. */
 
 import type { MetricName } from '@tidemark/ports';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';

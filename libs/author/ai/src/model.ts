@@ -23,10 +23,7 @@ export interface ModelOptions {
   readonly tokenizer?: Tokenizer | undefined;
   /** The shipped prices by default. */
   readonly prices?: PriceTable | undefined;
-  /**
-   * Cap on an answer in tokens, sent with each call that sets no other, and reserved for it. By default nothing is sent, and 8,192 are
-   * reserved.
-   */
+  /** Cap on an answer in tokens, sent with each call that sets no other, and reserved for it. By default nothing is sent, and 8,192 are reserved. */
   readonly maxOutputTokens?: number | undefined;
   /** Time-out of one call, in milliseconds; ten minutes by default. */
   readonly timeoutMs?: number | undefined;

@@ -1,4 +1,4 @@
-/** A web hook's sender is told to go on, to send again, or to stop; and 2xx only when the confirmation counts. */
+/** A web hook's sender learns whether to continue, to repeat, or to stop; and gets 2xx only when the confirmation counts. */
 
 import { ConflictError, InvalidError, UnavailableError } from '@tidemark/sdk';
 import { describe, expect, test } from 'vitest';

@@ -1,6 +1,4 @@
-/**
- * Owns the meaning of a failed probe. Invariant: a probe never throws `NotDoneError`: that the probe was not sent says nothing of the call.
- */
+/** Owns the meaning of a failed probe. Invariant: a probe never throws `NotDoneError`: that the probe was not sent says nothing of the call. */
 
 import { NotDoneError, UnavailableError } from '@tidemark/sdk';
 

@@ -1,7 +1,4 @@
-/**
- * Owns the error that is both certain and final, and how an effect's retry policy learns of it. Invariant: a call that throws it changed
- * nothing.
- */
+/** Owns the error that is both certain and final, and how an effect's retry policy learns of it. Invariant: a call that throws it changed nothing. */
 
 import { type Effect, NotDoneError, type Schema } from '@tidemark/sdk';
 

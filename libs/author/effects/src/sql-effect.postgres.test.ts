@@ -51,7 +51,7 @@ describeServers('the SQL effect', ['postgres'], (servers) => {
     );
   const bookings = async (): Promise<number> =>
     Number((await pool.query('select count(*) from bookings')).rows[0].count);
-  /** A change that goes on when the test says so. */
+  /** A change that continues when the test says so. */
   const paused = () => {
     const begun = Promise.withResolvers<number>();
     const goOn = Promise.withResolvers<void>();

@@ -1,7 +1,4 @@
-/**
- * Owns the lines that a step's journaled effects add to the execution log: one for each model call, tool call, written file and other
- * effect. Pure.
- */
+/** Owns the lines that a step's journaled effects add to the execution log: one for each model call, tool call, written file and other effect. Pure. */
 
 import type { Answer } from '@tidemark/client';
 import { canonicalJson } from '@tidemark/codec';

@@ -1,4 +1,4 @@
-/** A folder that a shell script made becomes a run in which what it calls completed is done; and a mirrored one goes on elsewhere. */
+/** A folder that a shell script wrote becomes a run in which the steps that it calls completed are done; and a mirrored one resumes elsewhere. */
 
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';

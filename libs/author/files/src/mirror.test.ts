@@ -1,4 +1,4 @@
-/** The mirror: what a reader sees while a run goes on, what comes back from outside, and what a crash does to neither. */
+/** The mirror: what a reader sees while a run is under way, what comes back from outside, and that a crash harms neither. */
 
 import { execFile } from 'node:child_process';
 import { appendFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -115,7 +115,7 @@ describe('a mirror', () => {
           const parsed = readJson(state, runStateSchema);
           expect(parsed.ok).toBe(true);
           seen.add(state);
-          // Whoever sees a path in one file finds what it names.
+          // A reader of a path in one file finds the file that it names.
           for (const step of Object.values(parsed.ok ? parsed.value.steps : {})) {
             if (typeof step.output_file === 'string') expect(await read(step.output_file)).not.toBe('');
           }

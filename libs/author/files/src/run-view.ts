@@ -204,9 +204,7 @@ function withActions(lines: readonly LogEntry[], actions: readonly LogEntry[]): 
   return merged;
 }
 
-/**
- * Tokens are counted with model calls and with the rest of a step at its end, so that a sum over the lines of all steps is the run's total.
- */
+/** Tokens are counted with model calls and with the rest of a step at its end, so that a sum over the lines of all steps is the run's total. */
 function noteLine(step: string | null, ts: string, action: string, detail: Json | undefined): LogLine {
   const isObject = typeof detail === 'object' && detail !== null && !Array.isArray(detail);
   const { result = null, ...fields } = isObject ? (detail as { readonly [field: string]: Json }) : {};

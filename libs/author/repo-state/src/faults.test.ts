@@ -74,7 +74,7 @@ describe('a place that can not be written', () => {
       expect(first.warnings).toEqual([expect.stringMatching(/can't be written, so the state is kept in .*temporary/)]);
       expect(first.file.startsWith(temporaryFolder)).toBe(true);
       expect(await state()).toEqual(aState({ notes: [{ text: 'before' }] }));
-      // The next process finds it there, and goes on with it.
+      // The next process finds it there, and resumes it.
       expect(await open({ files }).resume()).toMatchObject({
         line: 'Resuming from stage 3: test. Stages 1–2 already done.',
         conflicts: [],

@@ -6,10 +6,7 @@ export interface Recovered {
   readonly lost: readonly string[];
 }
 
-/**
- * `changedMs`: when the file last changed, for times that it lost. `isCut`: its end is missing, and nobody knows how much. Undefined: it
- * holds no state.
- */
+/** `changedMs`: when the file last changed, for times that it lost. `isCut`: its end is missing, and nobody knows how much. Undefined: it holds no state. */
 export function recoverState(found: unknown, name: string, changedMs: number, isCut: boolean): Recovered | undefined {
   if (typeof found !== 'object' || found === null || Array.isArray(found)) return undefined;
   const given = found as Record<string, unknown>;

@@ -1,7 +1,4 @@
-/**
- * Owns what a step sees, typed by its definition, in front of the runtime's untyped context. Must not journal, retry or decide: the runtime
- * does.
- */
+/** Owns what a step sees, typed by its definition, in front of the runtime's untyped context. Must not journal, retry or decide: the runtime does. */
 
 import { InvalidError, type Json, type TaskId, type WorkflowId } from '@tidemark/core';
 import type {

@@ -24,10 +24,7 @@ import { hasSecrets } from './secret.ts';
 export interface EffectSpec<Request extends Schema, Response extends Schema> {
   /** Its permanent name in keys, logs and metrics: `payments.credit`. */
   readonly operation: string;
-  /**
-   * `pure`: may be repeated, nothing outside changes. `idempotent`: repeating it with the same key is harmless.
-   * `irreversible`: it counts each time.
-   */
+  /** `pure`: may be repeated, nothing outside changes. `idempotent`: repeating it with the same key is harmless. `irreversible`: it counts each time. */
   readonly kind: EffectKind;
   readonly request: Request;
   readonly response: Response;

@@ -60,7 +60,7 @@ export type PipelineStep = PipelineFunction | PipelineStepSettings;
 export type PipelineSteps = { readonly [step: string]: PipelineStep };
 
 export interface PipelineOptions {
-  /** Default 1; raise it when runs under way could not go on with the new code. */
+  /** Default 1; raise it when runs under way could not continue with the new code. */
   readonly version?: number | undefined;
   /** The key of a step; default `{step}_{date}_{digest of the input}`. A key that is done is skipped, in later runs too. */
   readonly key?: ((parts: KeyParts) => string) | undefined;

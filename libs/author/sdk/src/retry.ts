@@ -3,10 +3,7 @@
 import type { RetryPolicy } from '@tidemark/runtime';
 import { ATTEMPTS_MAX_COUNT, NON_RETRYABLE_MAX_COUNT, RETRY_DELAY_MAX_MS } from './limits.ts';
 
-/**
- * Delay before attempt n + 1: `min(firstDelayMs * factor ** (n - 1), maxDelayMs)`, of which up to `jitter` is random. `limits.ts` documents
- * the defaults.
- */
+/** Delay before attempt n + 1: `min(firstDelayMs * factor ** (n - 1), maxDelayMs)`, of which up to `jitter` is random. `limits.ts` documents the defaults. */
 export interface RetryOptions {
   /** Attempts in all, the first included, 1..1,000; 1: never again. */
   readonly attempts?: number | undefined;

@@ -1,4 +1,4 @@
-/** The mark of secret fields: nothing for whoever parses, another value for whoever stores; in any place of a schema, and never half. */
+/** The mark of secret fields: invisible to a parser, another value for a writer; in any place of a schema, and never half. */
 
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

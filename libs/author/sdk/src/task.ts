@@ -28,10 +28,7 @@ export interface TaskOptions {
    * when this one is added and was added before it, those earlier in the same `next` included. By default nothing.
    */
   readonly after?: readonly (AnyTask | TaskId)[] | 'all' | undefined;
-  /**
-   * What must come besides: `signal('approved')`, `timer('2h')`, `at(date)`, or `anyOf` several. The step finds it in `ctx.cause`. By
-   * default nothing.
-   */
+  /** What must come besides: `signal('approved')`, `timer('2h')`, `at(date)`, or `anyOf` several. The step finds it in `ctx.cause`. By default nothing. */
   readonly when?: Wait | undefined;
 }
 

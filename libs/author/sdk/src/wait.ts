@@ -53,10 +53,7 @@ export const child = <const Name extends string>(
     anyOf: [{ kind: 'child', name, input, onClose: onParentClose, ...(onFailure === 'fail' && { isVital: true }) }],
   }) as unknown as Wait<ChildName<Name>>;
 
-/**
- * A time after the task was added: `90s`, `15m`, `36h`, `7d`, or milliseconds; at most ten years. Throws `InvalidError`
- * (`duration-invalid`).
- */
+/** A time after the task was added: `90s`, `15m`, `36h`, `7d`, or milliseconds; at most ten years. Throws `InvalidError` (`duration-invalid`). */
 export function timer(duration: string | number): Wait<never> {
   const delayMs = typeof duration === 'string' ? parseDuration(duration) : duration;
   if (typeof delayMs === 'number' && Number.isFinite(delayMs) && delayMs >= 0) {

@@ -40,10 +40,7 @@ import type {
   WorkflowSpec,
 } from './workflow-spec.ts';
 
-/**
- * Defines a workflow: belief, tasks and the steps that do them. Throws `InvalidError` (`definition-invalid`) that lists every mistake in
- * the definition.
- */
+/** Defines a workflow: belief, tasks and the steps that do them. Throws `InvalidError` (`definition-invalid`) that lists every mistake in the definition. */
 export function defineWorkflow<
   Input extends Schema,
   Belief extends Schema,

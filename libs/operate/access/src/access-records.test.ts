@@ -1,4 +1,4 @@
-/** Records of keys and tenants keep what is there, whoever writes late. */
+/** Records of keys and tenants keep existing data when a late writer comes. */
 
 import type { Json, TenantId } from '@tidemark/core';
 import type { MemoryQuery } from '@tidemark/ports';

@@ -1,7 +1,4 @@
-/**
- * Owns the entries that wait to be written: of which tenant, since when, and when they are too many. One tenant's never count against
- * another.
- */
+/** Owns the entries that wait to be written: of which tenant, since when, and when they are too many. One tenant's never count against another. */
 
 import type { TenantId } from '@tidemark/core';
 import { Room } from '@tidemark/ports';

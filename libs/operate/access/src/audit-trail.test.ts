@@ -1,4 +1,4 @@
-/** What waits to be written down: nothing is lost while the log is away, nothing goes on without it for long, streams end. */
+/** Entries that wait to be written: none is lost while the log is unreachable, requests stop before long without it, streams end. */
 
 import { FencedError, InvalidError, LimitError, type TenantId, UnavailableError } from '@tidemark/core';
 import type { AuditEntry } from '@tidemark/ports';

@@ -18,9 +18,7 @@ import {
 export interface BodyBounds {
   /** Bytes of one body, as it is sent. */
   readonly bodyMaxBytes?: number | undefined;
-  /**
-   * Bytes of all bodies in hand: what was read of them, and what their values take once parsed. One caller has as much as is still free.
-   */
+  /** Bytes of all bodies in hand: what was read of them, and what their values take once parsed. One caller has as much as is still free. */
   readonly inHandMaxBytes?: number | undefined;
 }
 
@@ -155,10 +153,7 @@ export class Body {
     }
   }
 
-  /**
-   * Its room is free again once all holders have released it: its response, and work that it began. The returned function releases it,
-   * once.
-   */
+  /** Its room is free again once all holders have released it: its response, and work that it began. The returned function releases it, once. */
   hold(): () => void {
     this.#holdersCount++;
     let isHeld = true;

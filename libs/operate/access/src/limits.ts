@@ -29,9 +29,7 @@ export const BODY_MAX_BYTES = 4 * 1_024 * 1_024;
  */
 export const BODIES_MAX_BYTES = 64 * 1_024 * 1_024;
 export const BODY_VALUE_BYTES = 100;
-/**
- * Pieces of a body that may have any size, and the smallest average size of further ones, in bytes: each costs the server, however small.
- */
+/** Pieces of a body that may have any size, and the smallest average size of further ones, in bytes: each costs the server, however small. */
 export const BODY_PIECES_FREE_COUNT = 1_024;
 export const BODY_PIECE_MIN_BYTES = 64;
 
@@ -83,10 +81,7 @@ export const AUDIT_PAGE_COUNT = 100;
 export const AUDIT_LOOKED_MAX_COUNT = 50_000;
 /** Longest wait of an entry until a stream is opened for it, in milliseconds. */
 export const AUDIT_OPENING_LAG_MS = 86_400_000;
-/**
- * Milliseconds by which an entry may stand later in its stream than others of its time: its tenant had to be looked up first, or clocks
- * were set back.
- */
+/** Milliseconds by which an entry may stand later in its stream than others of its time: its tenant had to be looked up first, or clocks were set back. */
 export const AUDIT_ROUTED_MAX_MS = 60_000;
 /** Longest text of an entry's field, in characters; longer ones are cut. */
 export const AUDIT_TEXT_MAX_CHARS = 256;

@@ -1,7 +1,4 @@
-/**
- * Owns the errors of a caller who isn't let in: three codes, which never say which part of the credentials was wrong, nor repeat any of
- * them.
- */
+/** Owns the errors of a caller who isn't let in: three codes, which never say which part of the credentials was wrong, nor repeat any of them. */
 
 import { AccessError } from '@tidemark/core';
 

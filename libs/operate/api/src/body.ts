@@ -1,17 +1,11 @@
-/**
- * Owns which JSON a body may hold: it refuses anything that is no JSON, can't be stored, or would change prototypes, before anything else
- * sees it. Pure.
- */
+/** Owns which JSON a body may hold: it refuses anything that is no JSON, can't be stored, or would change prototypes, before anything else sees it. Pure. */
 
 import { InvalidError } from '@tidemark/core';
 
 /** Every refused body contains one of these; halves of characters come by escapes alone, since the bytes are UTF-8. */
 const SUSPECT = /\\u|__proto__|constructor/;
 
-/**
- * The caller has checked its bounds. Throws `InvalidError` (`request-invalid`, `body-invalid`), and quotes nothing of it: it may hold a
- * secret.
- */
+/** The caller has checked its bounds. Throws `InvalidError` (`request-invalid`, `body-invalid`), and quotes nothing of it: it may hold a secret. */
 export function bodyOf(text: string): unknown {
   let value: unknown;
   try {

@@ -1,6 +1,4 @@
-/**
- * Owns the state of all workflows together: counts, lag, workers and throughput. Expensive counts are shared by all callers of a moment.
- */
+/** Owns the state of all workflows together: counts, lag, workers and throughput. Expensive counts are shared by all callers of a moment. */
 
 import type { TenantId } from '@tidemark/core';
 import type { Backend } from './backend.ts';

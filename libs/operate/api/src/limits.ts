@@ -69,10 +69,7 @@ export const TRACE_PAGE_COUNT = 2_000;
 export const PROBE_ANSWER_MAX_MS = 10_000;
 export const PROBES_ANSWER_MAX_MS = 20_000;
 
-/**
- * Time for which a started workflow that rows don't know yet is polled for, in milliseconds; the pause between two polls, which doubles,
- * and its longest.
- */
+/** Time for which a started workflow that rows don't know yet is polled for, in milliseconds; the pause between two polls, which doubles, and its longest. */
 export const STARTED_GRACE_MS = 5_000;
 export const STARTED_POLL_MS = 5;
 export const STARTED_POLL_MAX_MS = 80;
@@ -91,10 +88,7 @@ export const STREAMS_MAX = 10_000;
 export const FOLLOWER_BUFFER_MAX_BYTES = 512 * 1_024;
 /** Characters of a payload beyond which a stream leaves it out; the history has it. */
 export const STREAMED_PAYLOAD_MAX_CHARS = 128 * 1_024;
-/**
- * Period of the comment to every follower, in milliseconds, which shows whether it is still there; one that reads nothing for two periods
- * is cut off.
- */
+/** Period of the comment to every follower, in milliseconds, which shows whether it is still there; one that reads nothing for two periods is cut off. */
 export const HEARTBEAT_PERIOD_MS = 15_000;
 /** Longest stream, in milliseconds: its follower reconnects with credentials that still hold. */
 export const STREAM_LIFE_MAX_MS = 3_600_000;

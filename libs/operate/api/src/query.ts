@@ -25,10 +25,7 @@ export function checkQuery(schema: z.ZodType | undefined, query: unknown): void 
   );
 }
 
-/**
- * For a query or a path. Throws `InvalidError` (`request-invalid`) that names each number that is written otherwise than in digits, or
- * would be rounded.
- */
+/** For a query or a path. Throws `InvalidError` (`request-invalid`) that names each number that is written otherwise than in digits, or would be rounded. */
 export function checkNumbers(part: string, schema: z.ZodType | undefined, values: unknown): void {
   if (!(schema instanceof z.ZodObject)) return;
   const wrong = Object.entries((values ?? {}) as Readonly<Record<string, unknown>>).filter(

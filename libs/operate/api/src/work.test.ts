@@ -19,7 +19,7 @@ beforeEach(() => {
   ending = [];
 });
 
-/** Work that goes on until it is ended; `leave`: its caller goes. */
+/** Work that continues until the test ends it; `leave`: its caller goes. */
 function ask(whose: TenantId | null): { readonly outcome: Promise<unknown>; readonly leave: () => void } {
   const gone = new AbortController();
   const outcome = work

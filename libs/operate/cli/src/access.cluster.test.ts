@@ -23,7 +23,7 @@ describeServers('access on a cluster', ['kafka', 'redis', 'postgres'], (servers)
   const env: Record<string, string> = {};
   const services: ServiceProcess[] = [];
   const urls: string[] = [];
-  /** Of whoever runs the whole. */
+  /** For administrators of all tenants. */
   let first: string;
   let key: { readonly key: string; readonly secret: string };
   /** Through the coordinator that lives all the time. */
@@ -37,7 +37,7 @@ describeServers('access on a cluster', ['kafka', 'redis', 'postgres'], (servers)
   };
   const audited = async (...args: string[]) =>
     JSON.parse((await call('audit', '--tenant', 'acme', '--json', ...args)).out).entries as readonly unknown[];
-  /** Nobody can log in yet: whoever has the servers' passwords makes it. */
+  /** Nobody can log in yet: the one with the servers' passwords creates it. */
   const makeFirst = async (): Promise<string> => {
     const asked = ['admin', 'access', 'create-key', '--name', 'first', '--role', 'admin', '--all-tenants', '--json'];
     return JSON.parse((await callCli(asked, { cwd: FIXTURES, env })).out).secret as string;

@@ -1,7 +1,4 @@
-/**
- * Owns calling commands in tests without a process of their own, and holding a folder for many of them: opening it takes most of a
- * command's time.
- */
+/** Owns calling commands in tests without a process of their own, and holding a folder for many of them: opening it takes most of a command's time. */
 
 import { EventEmitter } from 'node:events';
 import path from 'node:path';

@@ -254,7 +254,7 @@ describe('an issuer', () => {
       await writeFile(file, text.replace(before.expires_at, '2020-01-01T00:00:00.000Z'), { mode: 0o600 });
       const expired = await call(['whoami']);
       expect([expired.code, expired.err]).toEqual([77, expect.stringContaining('tidemark login --context sso')]);
-      // Nor is anything followed for ever with it.
+      // Nor does a stream last forever with it.
       expect((await call(['watch', '--lines'])).code).toBe(77);
       await issuer.stop();
       await writeFile(file, text.replace(before.expires_at, '2020-01-01T00:00:00.000Z'), { mode: 0o600 });

@@ -1,4 +1,4 @@
-/** The tutorial is true: its files are written and its commands are run in order, as whoever follows it does, and print what it says. */
+/** The tutorial is true: its files are written and its commands run in order, as a reader does, and they print what it says. */
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -100,7 +100,7 @@ describe('a workflow of which nothing can be compensated', () => {
     const bad = ['approve', 'f2', '--response', '{"receipt":7}', ...WHO, ...AT];
     const refused = await here(...bad, '--workflows', AGENTS);
     expect([refused.code, refused.err]).toEqual([65, expect.stringContaining('receipt: expected string')]);
-    // Whoever holds it now knows no effects, and what is given here is of no use to it.
+    // Its holder now knows no effects, and has no use for what is given here.
     release = await hold({ cwd: folder, state: STATE });
     const taken = await here(...bad, '--workflows', AGENTS);
     expect([taken.code, taken.err]).toEqual([

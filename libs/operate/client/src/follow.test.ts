@@ -30,7 +30,7 @@ beforeEach(async () => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(`id: ${from}\nevent: event\ndata: {"position":${from}}\n\n`);
     response.end(
-      // Whoever begins again is not followed for ever.
+      // A stream that restarts does not last forever.
       from === COUNT || asked.length > COUNT
         ? `event: end\ndata: {"position":${from}}\n\n`
         : `event: problem\ndata: ${JSON.stringify(EXPIRED)}\n\n`,

@@ -23,10 +23,7 @@ interface Asked {
   readonly query?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/**
- * Yields events by name; ends when the server says that no more will come, or the signal aborts. Throws `TidemarkApiError` for what no
- * retry helps.
- */
+/** Yields events by name; ends when the server says that no more will come, or the signal aborts. Throws `TidemarkApiError` for what no retry helps. */
 export async function* follow<E extends StreamEndpoint>(
   wire: Wire,
   endpoint: E,

@@ -1,4 +1,4 @@
-/** Keys and tenants over the real rows: told once, listed without secrets, revoked for good, and not lost with the rows (I6). */
+/** Keys and tenants over the real rows: shown once, listed without secrets, revoked permanently, and not lost with the rows (I6). */
 
 import { rm } from 'node:fs/promises';
 import path from 'node:path';

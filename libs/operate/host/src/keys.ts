@@ -118,10 +118,7 @@ function onOrOff(setting: string, env: Readonly<Record<string, string | undefine
 /** How many keys of histories the store holds. */
 export const historyKeyCount = (store: KeyStore): Promise<number> => count(store.list({}), (key) => !isForSecrets(key));
 
-/**
- * Throws `ConfigError` (`keys-missing`) where the store holds keys of histories: without one the process would write plain text beside
- * sealed records.
- */
+/** Throws `ConfigError` (`keys-missing`) where the store holds keys of histories: without one the process would write plain text beside sealed records. */
 export async function refuseWithoutKey(store: KeyStore): Promise<void> {
   const found = await historyKeyCount(store);
   if (found === 0) return;

@@ -73,10 +73,7 @@ async function importModule(from: string, cwd: string): Promise<Imported> {
 /** The place of a stack's frame, or the beginning of the stack of a file that Node can't parse. */
 const PLACE = /^(?: +at .{0,300}?)?\(?((?:file:\/\/)?\/[^():]{1,1000}):(\d+)(?::\d+\)?)?$/;
 
-/**
- * The line of the module that an error is about, else the first outside of packages, as `file:line` from the folder; undefined when Node
- * gives none.
- */
+/** The line of the module that an error is about, else the first outside of packages, as `file:line` from the folder; undefined when Node gives none. */
 function placeOf(cause: unknown, file: string, cwd: string): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   const places = (cause.stack ?? '').split('\n').flatMap((line) => {

@@ -1,7 +1,4 @@
-/**
- * Owns a process's embedder: which one the settings name, and the loop that adds missing embeddings. Without one, recall uses words alone,
- * and says so.
- */
+/** Owns a process's embedder: which one the settings name, and the loop that adds missing embeddings. Without one, recall uses words alone, and says so. */
 
 import { existsSync } from 'node:fs';
 import path from 'node:path';

@@ -1,6 +1,4 @@
-/**
- * Owns what a process has opened so far, so that all of it is closed, newest first, when something later can't be opened, and at the end.
- */
+/** Owns what a process has opened so far, so that all of it is closed, newest first, when something later can't be opened, and at the end. */
 
 interface Closable {
   close(): Promise<void>;

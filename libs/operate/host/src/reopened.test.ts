@@ -1,4 +1,4 @@
-/** A folder that is opened after a kill goes on at once: no period of the runtime has to pass first. */
+/** A folder that is opened after a kill resumes at once: no period of the runtime has to pass first. */
 
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';

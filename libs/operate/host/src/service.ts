@@ -41,10 +41,7 @@ export const STOP_MARGIN_MS = LEAVE_NOTICE_MS + STOP_GRACE_MS;
 const START_TIMEOUT_MS = 60_000;
 const START_RETRY_MS = 1_000;
 
-/**
- * Runs a service until a signal asks it to end, or `leave` is called with a reason; exits with 0 then, and with the error's code when it
- * can't start.
- */
+/** Runs a service until a signal asks it to end, or `leave` is called with a reason; exits with 0 then, and with the error's code when it can't start. */
 export async function runService(name: string, start: (life: ServiceLife) => Promise<Service>): Promise<void> {
   let service: Service | undefined;
   let asked = false;

@@ -134,7 +134,7 @@ it('keeps sessions apart, ends them, and makes room for new ones', async () => {
   expect((await send(url, {}, { body: list })).status).toBe(400);
   expect((await send(url, {}, { body: 'x'.repeat(5_000_000) })).status).toBe(413);
   expect((await send(`${url}/other`)).status).toBe(404);
-  // An address with two hosts, to whoever resolves it.
+  // An address with two hosts, to a resolver.
   expect((await send(url.replace('/mcp', '//other/mcp'))).status).toBe(400);
   expect((await send(url.replace('/mcp', '//'))).status).toBe(400);
   expect((await send(url, {}, { method: 'PUT' })).status).toBe(405);
@@ -183,7 +183,7 @@ it('serves two clients at once; killed and started again, nothing is lost', asyn
     (at === 0 ? ann : bob).call('remember', { text, user: 'ana' }),
   );
   for (const reported of await Promise.all([...asked, ...remembered])) expect(reported.error).toBeUndefined();
-  // Whoever reaches a port runs no commands.
+  // A caller of a port runs no commands.
   const checked = await ann.call('state_checkpoint', { name: 'audit', stages: ['a'], check: 'touch ran' });
   expect(checked.error).toMatchObject({ code: 'checks-off' });
   running.process.kill('SIGKILL');

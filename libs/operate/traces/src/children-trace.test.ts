@@ -85,7 +85,7 @@ test('a parent’s wait links to its child, and the child to that wait', async (
   }
 });
 
-/** How often a frontier's tasks are looked at. */
+/** How often a frontier's tasks are read. */
 interface Looks {
   count: number;
 }

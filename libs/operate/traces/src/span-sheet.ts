@@ -1,7 +1,4 @@
-/**
- * Owns the spans of one workflow while they are drawn: those that have begun, and those that have ended since the last call. Must not know
- * events.
- */
+/** Owns the spans of one workflow while they are drawn: those that have begun, and those that have ended since the last call. Must not know events. */
 
 import type { WorkflowId } from '@tidemark/core';
 import { type SpanId, traceIdOf, workflowSpan } from '@tidemark/runtime';

@@ -250,9 +250,7 @@ export class WaitSpans {
   }
 }
 
-/**
- * The child links back: both ids follow from the task's, whichever is drawn first. The child may never begin, when the wait ends otherwise.
- */
+/** The child links back: both ids follow from the task's, whichever is drawn first. The child may never begin, when the wait ends otherwise. */
 const linkToChild = (child: WorkflowId): SpanLink => ({
   traceId: traceIdOf(child),
   spanId: workflowSpan(child),

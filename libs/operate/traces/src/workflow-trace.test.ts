@@ -1,4 +1,4 @@
-/** What a workflow's events become: a tree without gaps, whoever dies, and the same however often it is drawn. */
+/** The trace of a workflow's events: a tree without gaps over any deaths, and the same however often it is drawn. */
 
 import { compensationSpan, FatalError, leaseSpan, traceIdOf, workflowSpan } from '@tidemark/runtime';
 import { anyOf, defineEffect, defineWorkflow, done, signal, task, timer } from '@tidemark/sdk';

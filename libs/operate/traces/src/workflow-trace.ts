@@ -165,10 +165,7 @@ export class WorkflowTrace {
     this.#recovery = undefined;
   }
 
-  /**
-   * The workflow is runnable, and nobody has it. Without a holder tasks only become free, never blocked: a checked task needs no second
-   * check.
-   */
+  /** The workflow is runnable, and nobody has it. Without a holder tasks only become free, never blocked: a checked task needs no second check. */
   #queued({ envelope, after }: TracedEvent): void {
     if (after.lease !== null) return;
     const isLet = after.status === 'open' && after.paused === undefined && after.unreadable === null;

@@ -1,7 +1,4 @@
-/**
- * Owns definitions for the runtime's own tests, made by hand with only what a test needs, and streams opened from them. Must not be used
- * outside tests.
- */
+/** Owns definitions for the runtime's own tests, made by hand with only what a test needs, and streams opened from them. Must not be used outside tests. */
 
 import { decodeRecord, type Payloads } from '@tidemark/codec';
 import {

@@ -1,6 +1,4 @@
-/**
- * Owns starting the three servers of a cluster together, for `npm run cluster`, the bench and the fault tests.
- */
+/** Owns starting the three servers of a cluster together, for `npm run cluster`, the bench and the fault tests. */
 import { UnavailableError } from '@tidemark/core';
 import { startServer } from './find.ts';
 import { type ClusterKind, clusterKinds, isUnavailable, type ServerOptions, type StartedServer } from './server.ts';

@@ -1,6 +1,4 @@
-/**
- * Owns every limit of the test servers, with its unit. Must hold no logic.
- */
+/** Owns every limit of the test servers, with its unit. Must hold no logic. */
 
 /** How long a server may take from its start to its first answer. Kafka needs about 3 s, on a busy machine more. */
 export const serverStartTimeoutMs = 90_000;

@@ -34,10 +34,7 @@ export function isRoot(): boolean {
 let installing: Promise<unknown> = Promise.resolve();
 let listsAreFresh = false;
 
-/**
- * The program, installed first when it is missing, this process is root and a known package manager is here; undefined when it can't be
- * installed.
- */
+/** The program, installed first when it is missing, this process is root and a known package manager is here; undefined when it can't be installed. */
 export async function requireProgram(
   name: string,
   packages: Readonly<Record<PackageManager, readonly string[]>>,

@@ -1,7 +1,4 @@
-/**
- * Owns the types of the test servers: which kinds there are, what a started one offers, and the message when one is unavailable. Must start
- * nothing.
- */
+/** Owns the types of the test servers: which kinds there are, what a started one offers, and the message when one is unavailable. Must start nothing. */
 
 /** The servers of a cluster of Tidemark. */
 export const clusterKinds = ['kafka', 'redis', 'postgres'] as const;

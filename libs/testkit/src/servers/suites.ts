@@ -83,10 +83,7 @@ function defineWith<K extends ServerKind>(
   });
 }
 
-/**
- * A native server for one test, which may crash it; stopped after the test. Where native ones are unavailable the test is skipped, or with
- * CI=true fails.
- */
+/** A native server for one test, which may crash it; stopped after the test. Where native ones are unavailable the test is skipped, or with CI=true fails. */
 export async function ownServer(
   context: TestContext,
   kind: ServerKind,

@@ -1,7 +1,4 @@
-/**
- * Owns certificates for tests: an authority that lives for a day in a folder, and the certificates that it signs. Created with openssl's
- * command.
- */
+/** Owns certificates for tests: an authority that lives for a day in a folder, and the certificates that it signs. Created with openssl's command. */
 
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';

@@ -3,10 +3,7 @@
 /** Adds one empty partition. In: its number. */
 export const addPartition = 'insert into partitions (partition) values (?)';
 
-/**
- * Appends one record. In: partition, offset, crc, type, trace, value, packing, base, number of the base's records. Index:
- * records_by_offset (unique, L1).
- */
+/** Appends one record. In: partition, offset, crc, type, trace, value, packing, base, number of the base's records. Index: records_by_offset (unique, L1). */
 export const appendRecord = `
 insert into records (partition, "offset", crc, type, trace, value, packing, base, base_records)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -1,7 +1,4 @@
-/**
- * Owns what the seventeenth version adds: owners say which migrations their release knows, so that no contraction is applied under an older
- * one.
- */
+/** Owns what the seventeenth version adds: owners say which migrations their release knows, so that no contraction is applied under an older one. */
 
 export const name = '0017-owners-know';
 

@@ -1,7 +1,4 @@
-/**
- * Keeps rejected records for audit; an existing row stays as it is. Inputs: one row each. Index: primary key, rejected_newest. Cost: 5 ms
- * for 1,000.
- */
+/** Keeps rejected records for audit; an existing row stays as it is. Inputs: one row each. Index: primary key, rejected_newest. Cost: 5 ms for 1,000. */
 
 import type { RejectedRow } from '@tidemark/ports';
 import { float8s, int4s, int8s, texts } from '../binary-array.ts';

@@ -85,7 +85,7 @@ it('tells each that closed and made room for others between two looks, at its en
   await open('fourth', 4);
   await close('fourth', 4);
   await open('fifth', 5);
-  // The same again, of a partition that was looked at before: nothing is told twice.
+  // The same again, for a partition that was read before: nothing is reported twice.
   await expect
     .poll(() => reported.toSorted())
     .toEqual(['fifth 1', 'first 2', 'fourth 2', 'second 2', 'third 1', 'third 2']);

@@ -62,9 +62,7 @@ export class Changes {
     this.#onError = onError;
   }
 
-  /**
-   * A client that reads the list after this, and then follows, receives all that moves after the list was read. Throws as the store does.
-   */
+  /** A client that reads the list after this, and then follows, receives all that moves after the list was read. Throws as the store does. */
   async ready(): Promise<void> {
     this.#wantedMs = this.#ports.clock.monotonicMs();
     this.#begun ??= this.#begin();

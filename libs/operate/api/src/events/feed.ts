@@ -149,10 +149,7 @@ export class Feed {
     for (const follower of this.#live) report(follower, event);
   }
 
-  /**
-   * Sends what it keeps and the follower lacks. True: the follower is live, or received the end. False: it lacks events that are no longer
-   * kept.
-   */
+  /** Sends what it keeps and the follower lacks. True: the follower is live, or received the end. False: it lacks events that are no longer kept. */
   goLive(follower: Follower): boolean {
     const first = this.#kept[0]?.position ?? this.position + 1;
     if (follower.next < first) return false;

@@ -44,7 +44,7 @@ it('of one tenant take half, and leave the next half of the rest, whoever they a
   expect(globex).toHaveLength(STREAMS_MAX / 4);
   expect(() => streams.admit(principal('acme', 'another'))).toThrowError(/tenant/);
   streams.admit(principal('initech'))();
-  // What is given back may be taken by whoever has fewer.
+  // A place that is given back goes to a caller with fewer.
   for (const leave of acme) leave();
   expect(fill('globex')).toHaveLength(STREAMS_MAX / 4);
   expect(fill(null)).toHaveLength(STREAMS_MAX / 2);

@@ -1,7 +1,4 @@
-/**
- * Owns all streams of server-sent events of one server: their number and their callers, their heartbeats, how long they last, and their
- * end.
- */
+/** Owns all streams of server-sent events of one server: their number and their callers, their heartbeats, how long they last, and their end. */
 
 import type { ServerResponse } from 'node:http';
 import { LimitError } from '@tidemark/core';

@@ -1,7 +1,4 @@
-/**
- * Owns who watches while models answer: one subscription per workflow, however many watch. Nothing of it is stored; a slow reader misses
- * some.
- */
+/** Owns who watches while models answer: one subscription per workflow, however many watch. Nothing of it is stored; a slow reader misses some. */
 
 import type { WorkflowId } from '@tidemark/core';
 import type { Client, ModelChunk } from '@tidemark/runtime';

@@ -1,7 +1,4 @@
-/**
- * Owns the routes that show what only auditors may see: the audit log, and fields that schemas mark as secret. Each read is itself
- * recorded.
- */
+/** Owns the routes that show what only auditors may see: the audit log, and fields that schemas mark as secret. Each read is itself recorded. */
 
 import { auditPage } from '@tidemark/access';
 import { DEFAULT_TENANT, isoTime, type Json } from '@tidemark/core';

@@ -1,7 +1,4 @@
-/**
- * Owns the routes into a workflow's past: its state then, what a model call saw, how two of them differ, and a new workflow that starts
- * from there.
- */
+/** Owns the routes into a workflow's past: its state then, what a model call saw, how two of them differ, and a new workflow that starts from there. */
 
 import { AccessError, diffBundles, InvalidError, isoTime, type Sequence, workflowId } from '@tidemark/core';
 import { mayDo } from '@tidemark/ports';

@@ -114,10 +114,7 @@ export const startWorkflow = route({
   },
 });
 
-/**
- * Priorities are strict over all tenants, so a caller of one tenant can't choose to be served before the others. Throws `AccessError`
- * (`right-missing`).
- */
+/** Priorities are strict over all tenants, so a caller of one tenant can't choose to be served before the others. Throws `AccessError` (`right-missing`). */
 function checkPriority({ tenant }: Principal, definition: Definition, input: unknown, asked: number): void {
   if (tenant === null) return;
   const given = definition.parseInput(input, () => SECRET_MASK);

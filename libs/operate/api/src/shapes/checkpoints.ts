@@ -1,7 +1,4 @@
-/**
- * Owns checkpoints with everything known of each beside its record: its effects, its status, and what memory held right after it. Reads
- * rows.
- */
+/** Owns checkpoints with everything known of each beside its record: its effects, its status, and what memory held right after it. Reads rows. */
 
 import { decodePayload, maskSecrets } from '@tidemark/codec';
 import { isoTime, type Json, type Sequence } from '@tidemark/core';

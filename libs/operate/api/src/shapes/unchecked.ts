@@ -1,6 +1,4 @@
-/**
- * Owns whether a response that a person gives for an effect can be checked by the effect's own schema. Must not decide whether it counts.
- */
+/** Owns whether a response that a person gives for an effect can be checked by the effect's own schema. Must not decide whether it counts. */
 
 import { type EffectState, isOpen, type StreamState, streamFromJson, type WorkflowId } from '@tidemark/core';
 import type { Backend } from '../backend.ts';

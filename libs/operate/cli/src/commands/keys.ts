@@ -1,7 +1,4 @@
-/**
- * Owns `tidemark admin keys` and `forget`: listing the keys that wrap data keys, wrapping again under a new one, and destroying data keys
- * permanently.
- */
+/** Owns `tidemark admin keys` and `forget`: listing the keys that wrap data keys, wrapping again under a new one, and destroying data keys permanently. */
 
 import { ConfigError, DEFAULT_TENANT, isoTime, tenantId, workflowId } from '@tidemark/core';
 import { type Host, type Keys, rotateFileKeys } from '@tidemark/host';

@@ -75,7 +75,7 @@ it('keeps budgets apart from preferences, exactly in cents', async () => {
     expect.objectContaining({ of: 'tenant default', period: 'month', tokens: null, cost_micros: 12_340_000 }),
     expect.objectContaining({ of: 'user eva', period: 'day', tokens: 5_000, cost_micros: 70_000 }),
   ]);
-  // Whoever may set preferences may not raise a budget.
+  // A caller who may set preferences may not raise a budget.
   expect((await json('user', 'list', '--user', 'eva')).preferences).toEqual([]);
   await call('user', 'set', 'budget', '{"tokens":9000000}', '--user', 'eva');
   expect((await json('budget', 'show', '--user', 'eva')).budgets[1]).toMatchObject({ tokens: 5_000 });

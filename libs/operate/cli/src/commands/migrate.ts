@@ -1,7 +1,4 @@
-/**
- * Owns `tidemark admin migrate`: it brings the cluster's tables to this version, before its processes start or when the last older one is
- * gone.
- */
+/** Owns `tidemark admin migrate`: it brings the cluster's tables to this version, before its processes start or when the last older one is gone. */
 
 import { setTimeout } from 'node:timers/promises';
 import { UnavailableError } from '@tidemark/core';

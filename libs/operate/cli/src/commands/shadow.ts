@@ -1,7 +1,4 @@
-/**
- * Owns `tidemark shadow status|report|promote`: the progress of observing an agent that runs elsewhere, the comparison's findings, and the
- * next share.
- */
+/** Owns `tidemark shadow status|report|promote`: the progress of observing an agent that runs elsewhere, the comparison's findings, and the next share. */
 
 import type { Answer } from '@tidemark/client';
 import { EXIT } from '@tidemark/host/exit-codes';

@@ -1,6 +1,4 @@
-/**
- * Owns what can be reported of a workflow as it happens, from its accepted events: each is an object, which programs get as it is. Pure.
- */
+/** Owns what can be reported of a workflow as it happens, from its accepted events: each is an object, which programs get as it is. Pure. */
 
 import type { Event } from '@tidemark/client';
 import type { Json } from '@tidemark/core';

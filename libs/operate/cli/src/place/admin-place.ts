@@ -100,10 +100,7 @@ const heldBy = ({ shown }: Folder, holder: { readonly pid: number; readonly comm
   return new ConfigError('log-locked', message, { pid: holder?.pid });
 };
 
-/**
- * A failed entry does not undo the action. The actor's name is the local user's, which they can choose: the servers' credentials are what
- * let them in.
- */
+/** A failed entry does not undo the action. The actor's name is the local user's, which they can choose: the servers' credentials are what let them in. */
 async function written(
   { env, terminal }: Session,
   host: Host,

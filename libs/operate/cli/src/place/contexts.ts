@@ -1,7 +1,4 @@
-/**
- * Owns the contexts of a user: servers by names, each with its credential, in one file that its owner alone can read. Must not call any of
- * them.
- */
+/** Owns the contexts of a user: servers by names, each with its credential, in one file that its owner alone can read. Must not call any of them. */
 
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';

@@ -1,7 +1,4 @@
-/**
- * Owns a state folder that a command holds itself: opening it, running workflows in it, releasing it. Commands that use another process do
- * not load this.
- */
+/** Owns a state folder that a command holds itself: opening it, running workflows in it, releasing it. Commands that use another process do not load this. */
 
 import { ConfigError, CorruptError, InvalidError, type TidemarkError, UnavailableError } from '@tidemark/core';
 import {

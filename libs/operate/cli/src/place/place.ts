@@ -108,10 +108,7 @@ export interface AtPlaceOptions extends PlaceOptions {
   readonly definitions?: (() => Promise<readonly Definition[]>) | undefined;
 }
 
-/**
- * Throws `ConfigError` (`state-missing`) where there is nothing to read, what opening and `work` throw, and refusals as errors of their
- * kind.
- */
+/** Throws `ConfigError` (`state-missing`) where there is nothing to read, what opening and `work` throw, and refusals as errors of their kind. */
 export async function atPlace<T>(
   session: Session,
   options: AtPlaceOptions,
@@ -243,10 +240,7 @@ export async function awaitHolder(session: Session, target: Target, signal: Abor
   return undefined;
 }
 
-/**
- * For a folder that this process itself holds and serves, over its socket as other commands do. Throws `UnavailableError`
- * (`holder-silent`).
- */
+/** For a folder that this process itself holds and serves, over its socket as other commands do. Throws `UnavailableError` (`holder-silent`). */
 export async function ownPlace(target: Folder, name: string): Promise<Place> {
   const place = await heldPlace(target, name);
   if (place !== undefined) return place;

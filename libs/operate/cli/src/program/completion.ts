@@ -1,7 +1,4 @@
-/**
- * Owns `tidemark completion`: a script that completes commands and options in a shell. It is generated from the program itself, so it can't
- * lag behind.
- */
+/** Owns `tidemark completion`: a script that completes commands and options in a shell. It is generated from the program itself, so it can't lag behind. */
 
 import { EXIT } from '@tidemark/host/exit-codes';
 import type { Command } from 'commander';

@@ -1,6 +1,4 @@
-/**
- * Owns a checkpoint for readers: what its step changed in belief and frontier, compared with any other checkpoint, and what it left behind.
- */
+/** Owns a checkpoint for readers: what its step changed in belief and frontier, compared with any other checkpoint, and what it left behind. */
 
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';

@@ -1,6 +1,4 @@
-/**
- * Owns the workflow's holders, one after another: how long each held it, how that ended, what was under way then, and how it was resumed.
- */
+/** Owns the workflow's holders, one after another: how long each held it, how that ended, what was under way then, and how it was resumed. */
 
 import { Empty } from '../parts/answers.tsx';
 import { Worker } from '../parts/words.tsx';

@@ -1,6 +1,4 @@
-/**
- * Owns the question of a parked workflow and its answers: what happened, the evidence, the possible decisions and what follows from each.
- */
+/** Owns the question of a parked workflow and its answers: what happened, the evidence, the possible decisions and what follows from each. */
 
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';

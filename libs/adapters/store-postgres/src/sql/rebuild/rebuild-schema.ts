@@ -84,7 +84,7 @@ from switched s join pg_attribute a on a.attrelid = s.live and a.attnum > 0 and 
 where not exists (select from pg_attribute b where b.attrelid = s.fresh and b.attname = a.attname and not b.attisdropped)
 order by name`;
 
-/** Copies owners and grants to the new tables. The owner gives each grant, whoever gave the old one. */
+/** Copies owners and grants to the new tables. The owner gives each grant, also where somebody else gave the old one. */
 export const KEEP_GRANTS = `
 do $$
 declare

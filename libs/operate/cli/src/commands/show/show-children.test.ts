@@ -1,4 +1,4 @@
-/** How `tidemark show` tells of a workflow's kin: children, not all of thousands, and who goes on for whom. */
+/** How `tidemark show` lists a workflow's kin: children, not all of thousands, and which run continues which. */
 
 import type { WorkflowView } from '@tidemark/client';
 import { expect, it } from 'vitest';
