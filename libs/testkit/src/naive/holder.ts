@@ -103,7 +103,7 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
       task.sameFailureCount = task.failureCode === event.control.code ? task.sameFailureCount + 1 : 1;
       task.failureCode = event.control.code;
       task.retry = event.control.retry;
-      for (const effect of task.effects) effect.isUnknown = false;
+      for (const effect of task.effects) effect.isUntold = false;
       return null;
     }
     case 'WorkflowCompleted': {
@@ -181,7 +181,7 @@ function intend(task: NaiveTask, control: Controls['EffectIntended']): Outcome {
     ...called,
     status: 'intended',
     responseDigest: null,
-    isUnknown: false,
+    isUntold: false,
     isSuspect: false,
     pending: null,
     spend: control.model?.reserved,
@@ -221,7 +221,7 @@ function resolve(task: NaiveTask, control: Controls['EffectResolved']): Outcome 
     ...called,
     status: control.outcome,
     responseDigest,
-    isUnknown: false,
+    isUntold: false,
     isSuspect: false,
     pending: null,
     spend: control.spent,

@@ -137,7 +137,7 @@ function confirm(
   const effect = task?.effects.find(awaited);
   if (task === undefined || effect === undefined) return 'unknown-task';
   settle(effect, outcome, responseDigest);
-  effect.isUnknown = outcome === 'failed';
+  effect.isUntold = outcome === 'failed';
   if (stream.question !== null && stream.question.key === effect.key) {
     reopen(stream);
     startAfresh(stream, task);

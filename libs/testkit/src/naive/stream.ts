@@ -13,7 +13,7 @@ export interface NaiveEffect {
   requestDigest: string;
   responseDigest: string | null;
   timeoutMs: number;
-  isUnknown: boolean;
+  isUntold: boolean;
   isSuspect: boolean;
   pending: { id: string; token: string; probe: Retry | null; deadline: Retry | null; isDue: boolean } | null;
   spend?: { tokens: number; costMicros: number } | undefined;
