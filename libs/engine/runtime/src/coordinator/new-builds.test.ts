@@ -148,6 +148,22 @@ describe('a task that failed on one build', () => {
     expect(await decided()).toEqual([]);
   });
 
+  it('goes on where its partition comes to a coordinator only after the new build has announced itself', async () => {
+    await deploy('one', true);
+    const w = await start();
+    await world.until(w, 'parked');
+    const { store } = world.ports;
+    const { ranges } = store;
+    store.ranges = [];
+    await aWhile();
+    await deploy('two', false);
+    await aWhile();
+    expect(await decided()).toEqual([]);
+    store.ranges = ranges;
+    await world.until(w, 'completed');
+    expect(await decided()).toEqual(['two']);
+  });
+
   it('is decided once by two coordinators: the event of a question and a build is one', async () => {
     await deploy('one', true);
     const w = await start();
