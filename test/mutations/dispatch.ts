@@ -133,4 +133,16 @@ export const DISPATCH_MUTATIONS: Mutations = {
     caughtBy: NEW_BUILDS_TEST,
     breaks: 'Two builds that both fail pass a task to each other for ever.',
   },
+  'forgets-builds-of-task-beside': {
+    file: 'libs/model/core/src/fold-holder.ts',
+    edits: [['stream.failedOn?.builds ?? []', 'stream.failedOn?.task === task ? stream.failedOn.builds : []']],
+    caughtBy: NEW_BUILDS_TEST,
+    breaks: 'Two tasks that fail each on another build pass a workflow between the two for ever.',
+  },
+  'forgets-builds-of-gained-partitions': {
+    file: 'libs/engine/runtime/src/coordinator/coordinator.ts',
+    edits: [['    this.#newBuilds.forget();\n', '']],
+    caughtBy: NEW_BUILDS_TEST,
+    breaks: 'What parked in partitions of another coordinator is retried on builds that announced themselves before.',
+  },
 };

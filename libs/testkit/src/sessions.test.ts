@@ -488,12 +488,27 @@ describe('phases', () => {
     expect(await failure(definition)).toMatch(/'secret_plan' is out of scope in phase 'research'/);
   });
 
-  it('refuse a write over the budget and say by how much', async () => {
+  it.each([
+    ['', {}],
+    [', though the same step hands over', { handOver: { to: 'write', summary: 'Over.' } }],
+  ])('refuse a write over the budget and say by how much%s', async (_, more) => {
     const definition = phased({
-      one: async () => ({ memory: { big: 'word '.repeat(100) }, next: [task('two', {})] }),
+      one: async () => ({ memory: { big: 'word '.repeat(100) }, next: [task('two', {})], ...more }),
       two: async () => ({ done: { seen: [] } }),
     });
     expect(await failure(definition)).toMatch(/phase 'research' would take \d+ tokens, \d+ over its budget of 50/);
+  });
+
+  it.each([
+    ['summary', { to: 'write' }, /one: handOver.summary is undefined: say what the next phase is to know/],
+    ['summary', null, /one: handOver.summary is undefined: say/],
+    ['carry', { to: 'write', summary: '', carry: 1 }, /one: handOver.carry is 1: name keys of working memory/],
+  ])('refuse a hand-over whose %s does not fit', async (_, handOver, message) => {
+    const definition = phased({
+      one: async () => ({ handOver, next: [task('two', {})] }),
+      two: async () => ({ done: { seen: [] } }),
+    });
+    expect(await failure(definition)).toMatch(message);
   });
 
   it('refuse a hand-over that is not declared', async () => {

@@ -67,12 +67,13 @@ export class Producer {
     const counts = names.map((name) => {
       const route = parseRouteName(name);
       if (route === undefined) return 0;
-      return waitingCount(redis, this.#sender.queue(queueName({ definition, ...route })));
+      const queue = this.#sender.queue(queueName({ definition, ...route }));
+      return waitingCount(redis, queue, this.#routesKey(definition), name);
     });
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Records the routes on which jobs of the definition were sent. */
+  /** Records the routes on which jobs of the definition were sent, until a count finds none waiting. */
   #routesKey(definition: string): string {
     return `${this.#keyPrefix}:${definitionName(definition)}:routes`;
   }

@@ -138,5 +138,13 @@ export async function deal(
   return { readCount, leftCount, dueInMs: dueInMs < 0 ? undefined : dueInMs, jobs };
 }
 
-/** Counts jobs in line, and aside for a limit. */
-export const waitingCount = (redis: Redis, names: KeyNames): Promise<number> => redis.hlen(jobsKey(names));
+/** KEYS jobs, set of routes; ARGV the route's name in it. Jobs are in line before their route is named, so none is forgotten that has some. */
+const countScript = script(`
+local count = redis.call('HLEN', KEYS[1])
+if count == 0 then redis.call('SREM', KEYS[2], ARGV[1]) end
+return count
+`);
+
+/** Counts jobs in line, and aside for a limit. A route without any leaves the set of routes, else those of builds long gone would stay. */
+export const waitingCount = async (redis: Redis, names: KeyNames, routesKey: string, route: string): Promise<number> =>
+  (await countScript.run(redis, [jobsKey(names), routesKey], [route])) as number;

@@ -104,10 +104,10 @@ function apply(
   }
 }
 
-/** A build counts once, and those of another task no more. */
+/** A build counts once. Those of the task that failed before count too: else two tasks that fail in turns forget each other's. */
 function failedOn(stream: StreamState, task: TaskId | null, build: string | undefined): StreamState {
   if (task === null || build === undefined) return stream;
-  const builds = stream.failedOn?.task === task ? stream.failedOn.builds : [];
+  const builds = stream.failedOn?.builds ?? [];
   if (builds.includes(build)) return { ...stream, failedOn: { task, builds } };
   return { ...stream, failedOn: { task, builds: [...builds, build].slice(0, FAILED_BUILDS_MAX) } };
 }

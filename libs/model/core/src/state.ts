@@ -144,7 +144,7 @@ export const FAILED_BUILDS_MAX = 16;
 /** The task that failed for good last. */
 export interface FailedOn {
   readonly task: TaskId;
-  /** Builds on which it did, in order. */
+  /** Builds on which it did, or a task that failed before it and was not done then, in order. */
   readonly builds: readonly string[];
   /** The build on which it runs again, as a coordinator decided; absent: nobody has. */
   readonly next?: string | undefined;

@@ -16,19 +16,25 @@ describe('the digest of code', () => {
     await mkdir(path.join(app, 'node_modules/dep'), { recursive: true });
     await write(
       'agent.mjs',
-      "import { ask } from './lib/ask.mjs';\nimport 'dep';\nimport '@acme/own';\nexport { ask };\n",
+      "import { ask } from './lib/ask.mjs';\nimport 'dep';\nimport '@acme/own';\nimport '@acme/esm';\nexport { ask };\n",
     );
     await write(
       'lib/ask.mjs',
-      "import prompt from './prompt.json' with { type: 'json' };\nexport const ask = prompt;\n",
+      "import prompt from './prompt.json' with { type: 'json' };\nimport 'dep-esm';\nexport const ask = prompt;\n",
     );
     await write('lib/prompt.json', '"hello"');
     await write('other.mjs', 'export const other = 1;\n');
     await write('node_modules/dep/index.js', '1;\n');
     await write('own/package.json', '{"name":"@acme/own","exports":"./own.js"}');
     await write('own/own.js', '1;\n');
+    await write('esm/package.json', '{"name":"@acme/esm","exports":{".":{"import":"./src/esm.js"}}}');
+    await write('esm/src/esm.js', '1;\n');
+    await write('esm/node_modules/dep/index.js', '1;\n');
     await mkdir(path.join(app, 'node_modules/@acme'));
     await symlink(path.join(app, 'own'), path.join(app, 'node_modules/@acme/own'));
+    await symlink(path.join(app, 'esm'), path.join(app, 'node_modules/@acme/esm'));
+    await write('node_modules/dep-esm/package.json', '{"name":"dep-esm","exports":{"import":"./index.js"}}');
+    await write('node_modules/dep-esm/index.js', '1;\n');
     await write('package-lock.json', '{}');
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
@@ -47,6 +53,7 @@ describe('the digest of code', () => {
     ['a module that it imports', 'lib/ask.mjs', 'export const ask = 2;\n'],
     ['data that it imports', 'lib/prompt.json', '"good day"'],
     ['a package of the workspace', 'own/own.js', '2;\n'],
+    ['a package of the workspace that is for import alone', 'esm/src/esm.js', '2;\n'],
     ['the lock file of packages', 'package-lock.json', '{"lockfileVersion":3}'],
   ])('is another after a change of %s', async (_, file, text) => {
     const before = await digest();
@@ -58,12 +65,15 @@ describe('the digest of code', () => {
     const before = await digest();
     expect(before).toMatch(/^[0-9a-f]{16}$/);
     await write('other.mjs', 'export const other = 2;\n');
-    await write('node_modules/dep/index.js', '2;\n');
+    for (const dep of ['', 'esm/']) await write(`${dep}node_modules/dep/index.js`, '2;\n');
+    await write('node_modules/dep-esm/index.js', '2;\n');
     expect(await digest()).toBe(before);
     const copy = path.join(folder, 'deeper/copy');
     await cp(app, copy, { recursive: true, verbatimSymlinks: true });
-    await rm(path.join(copy, 'node_modules/@acme/own'));
-    await symlink(path.join(copy, 'own'), path.join(copy, 'node_modules/@acme/own'));
+    for (const name of ['own', 'esm']) {
+      await rm(path.join(copy, 'node_modules/@acme', name));
+      await symlink(path.join(copy, name), path.join(copy, 'node_modules/@acme', name));
+    }
     expect(await digest(copy)).toBe(before);
   });
 

@@ -5,9 +5,9 @@
  */
 
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, globSync, realpathSync } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { createRequire, findPackageJSON } from 'node:module';
 import path from 'node:path';
 import type { Definition } from '@tidemark/runtime';
 import { moduleOf } from './load-definitions.ts';
@@ -57,13 +57,33 @@ export async function sourceDigest(entries: readonly string[]): Promise<string> 
 
 function importsOf(file: string, text: string): readonly string[] {
   const { resolve } = createRequire(file);
-  return Array.from(text.matchAll(IMPORT), ([, , specifier]) => {
+  const found = Array.from(text.matchAll(IMPORT), ([, , specifier]) => {
     try {
       return resolve(specifier!);
     } catch {
-      return '';
+      return codeOfPackage(specifier!, file);
     }
-  }).filter((found) => path.isAbsolute(found) && !found.includes(`${path.sep}node_modules${path.sep}`));
+  });
+  return found.flat().filter((other) => path.isAbsolute(other) && isOwn(other));
+}
+
+const isOwn = (file: string): boolean => !file.split(path.sep).includes('node_modules');
+
+/** All code in the folder of a package whose entry is for `import` alone, in the order of names; none where it is someone else's. */
+function codeOfPackage(specifier: string, file: string): readonly string[] {
+  if (specifier.startsWith('.') || path.isAbsolute(specifier)) return [];
+  try {
+    const folder = path.dirname(realpathSync(findPackageJSON(specifier, file) ?? ''));
+    if (!isOwn(folder)) return [];
+    const files = globSync('**/*', { cwd: folder, exclude: (name) => path.basename(name) === 'node_modules' });
+    return files
+      .filter((name) => CODE.test(name))
+      .sort()
+      .map((name) => path.join(folder, name));
+  } catch {
+    // A word of a comment, or a package that is not installed.
+    return [];
+  }
 }
 
 function lockAbove(folder: string): string | undefined {

@@ -122,7 +122,7 @@ function applyHolderEvent(stream: NaiveStream, event: Exclude<HolderEvent, Envel
       stream.status = 'parked';
       stream.reason = code;
       if (task !== null && build !== undefined) {
-        const before = stream.failedOn?.task === task ? stream.failedOn.builds : [];
+        const before = stream.failedOn?.builds ?? [];
         stream.failedOn = { task, builds: [...new Set([...before, build])].slice(0, FAILED_BUILDS_KEPT) };
       }
       stream.question = { id: event.id, code, task, key };

@@ -58,7 +58,7 @@ export async function commitContext(
 ): Promise<CommitContext> {
   const { context, reads, state, definition } = dependencies;
   const where = `${definition.name} v${definition.version}, step ${step}`;
-  const drafts = [...checkedFragments(result.fragments ?? [], where), ...handOverNote(result)];
+  const drafts = [...checkedFragments(result.fragments ?? [], where), ...handOverNote(result, where)];
   const memories = (result.memories ?? []).map((update, at) => memoryWrite(update, `${where}, memories[${at}]`));
   if (memories.length > MEMORIES_PER_CHECKPOINT_MAX) {
     throw new InvalidError(
@@ -83,8 +83,17 @@ const phaseOver = (where: string, began: string | undefined, now: string): Confl
   );
 
 /** What the next phase is told. */
-const handOverNote = ({ handOver }: StepResult): readonly FragmentDraft[] =>
-  handOver === undefined || handOver.summary.trim() === '' ? [] : [{ type: 'checkpoint_note', text: handOver.summary }];
+function handOverNote({ handOver }: StepResult, where: string): readonly FragmentDraft[] {
+  if (handOver === undefined) return [];
+  const { summary: text, carry } = (handOver ?? {}) as Partial<typeof handOver>;
+  if (typeof text !== 'string') {
+    refuse(where, 'handOver.summary', text, "say what the next phase is to know: handOver: { to, summary: '…' }");
+  }
+  if (carry !== undefined && !Array.isArray(carry)) {
+    refuse(where, 'handOver.carry', carry, "name keys of working memory in an array: carry: ['notes']");
+  }
+  return text.trim() === '' ? [] : [{ type: 'checkpoint_note', text }];
+}
 
 /** To be drawn up again when another task has committed meanwhile. */
 async function changeOf(

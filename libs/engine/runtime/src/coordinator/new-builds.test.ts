@@ -94,6 +94,37 @@ describe('a task that failed on one build', () => {
     expect(await decided()).toEqual(['two', 'three']);
   });
 
+  it('waits for a third build where two tasks beside each other fail, each on another build', async () => {
+    // A step of 500 ms is in the midst of it when its sibling fails.
+    const beside = (build: string) => {
+      const act = (failing: string) => async (own: string) => {
+        begun.push(`${own} ${build}`);
+        if (build === failing) throw new TypeError(`a bug of ${build}`);
+        await world.ports.clock.sleep(500);
+        return { done: own };
+      };
+      const [a, b] = [act('one'), act('two')];
+      return definitionOf({
+        onFailure: 'retry-on-new-build',
+        steps: {
+          plan: () => ({ next: ['a', 'b'].map((step) => ({ step, input: null })) }),
+          a: () => a('a'),
+          b: () => b('b'),
+        },
+      });
+    };
+    await world.worker([beside('one')], { build: 'one' });
+    const w = await start();
+    await world.until(w, 'parked');
+    await world.worker([beside('two')], { build: 'two' });
+    await aWhile();
+    expect(world.status(w)).toBe('parked');
+    expect(await decided()).toEqual(['two']);
+    await world.worker([beside('three')], { build: 'three' });
+    await world.until(w, 'completed');
+    expect(await decided()).toEqual(['two', 'three']);
+  });
+
   it('goes back to a build on which it has not failed, as a deploy that breaks is taken back', async () => {
     const broken = await deploy('broken', true);
     const w = await start();
@@ -115,6 +146,22 @@ describe('a task that failed on one build', () => {
     await world.ports.clock.runUntil(() => begun.length === 3, 10_000);
     await world.until(w, 'parked');
     expect(await decided()).toEqual([]);
+  });
+
+  it('goes on where its partition comes to a coordinator only after the new build has announced itself', async () => {
+    await deploy('one', true);
+    const w = await start();
+    await world.until(w, 'parked');
+    const { store } = world.ports;
+    const { ranges } = store;
+    store.ranges = [];
+    await aWhile();
+    await deploy('two', false);
+    await aWhile();
+    expect(await decided()).toEqual([]);
+    store.ranges = ranges;
+    await world.until(w, 'completed');
+    expect(await decided()).toEqual(['two']);
   });
 
   it('is decided once by two coordinators: the event of a question and a build is one', async () => {

@@ -70,9 +70,10 @@ export interface MemoryRules {
 export function scopeChange(before: Scope, update: ScopeUpdate, rules: MemoryRules): ScopeChange | null {
   const { put, handOver } = update;
   const written = put === undefined ? before : changedScope(before, putting(before, put, rules));
+  // Holds for what the same step clears by handing over as well.
+  const size = put === undefined ? {} : checkedSize(written, rules);
   if (handOver !== undefined) return handingOver(before, written, handOver, rules);
-  if (put === undefined) return null;
-  return { ...putting(before, put, rules), ...checkedSize(written, rules) };
+  return put === undefined ? null : { ...putting(before, put, rules), ...size };
 }
 
 function putting(before: Scope, put: Readonly<Record<string, unknown>>, { where }: MemoryRules): ScopeChange {
