@@ -10,7 +10,7 @@ import { approval, defineEffect, defineWorkflow, pending, signal, task, userMess
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { eventually } from './eventually.ts';
-import { testModel } from './test-model.ts';
+import { type TestModel, testModel } from './test-model.ts';
 import { type TestWorld, testWorld } from './test-world.ts';
 
 /** Of a place its own. */
@@ -341,6 +341,39 @@ describe('what callers say', () => {
     const asked = await asking(world);
     await expect(world.client.approve(id, asked, { approved: true, by: 'ana', value })).rejects.toMatchObject(refused);
     expect(await logOf(world)).not.toContain(TOKEN);
+  });
+});
+
+describe("a session's summary", () => {
+  const talk = (onSecret: OnSecret, models: { default: TestModel; writer: TestModel }) =>
+    defineWorkflow({
+      ...{ name: 'talk', version: 1, onSecret, input: saying, belief: z.null(), output: saying, models },
+      tasks: { one: z.object({}) },
+      flow: { one: [] },
+      summaryModel: 'writer',
+      bundles: { chat: { budgetTokens: 4_000, session: true } },
+      begin: () => ({ belief: null, next: [task('one', {})] }),
+      steps: {
+        one: async (ctx) => {
+          await ctx.model({ bundle: 'chat', prompt: 'Go on.' });
+          if (ctx.input.text === 'again') return { continueAsNew: saying.parse({ text: SAID }) };
+          return { done: { text: SAID } };
+        },
+      },
+    });
+  const session = { session: 's1', user: 'ana' };
+
+  it.each(['report', 'mask'] as const)('is made of what is stored: %s', async (onSecret) => {
+    const writer = testModel(() => 'Not JSON.');
+    const models = { default: testModel(() => 'Ok.'), writer };
+    const definition = talk(onSecret, models);
+    const world = await open([definition], onSecret);
+    for (const text of ['again', 'nothing']) await (await world.start(definition, { text }, session)).result();
+    await (await world.start(definition, { text: 'nothing' }, { ...session, session: 's2' })).result();
+    const isReported = onSecret === 'report';
+    expect((await logOf(world)).includes(TOKEN)).toBe(isReported);
+    const sent = JSON.stringify([...writer.prompts, ...models.default.prompts]);
+    expect([sent.includes(TOKEN), sent.includes(MASKED)]).toEqual([isReported, !isReported]);
   });
 });
 
