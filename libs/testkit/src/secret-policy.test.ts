@@ -3,7 +3,7 @@
  * last two is `report`, under which the log has them. Asserted on the log's own records.
  */
 
-import { type Partition, uuidv7, workflowId } from '@tidemark/core';
+import { type Partition, tenantId, uuidv7, workflowId } from '@tidemark/core';
 import { noTelemetry } from '@tidemark/ports';
 import { type OnSecret, type StoredSecret, systemPrng } from '@tidemark/runtime';
 import { approval, defineEffect, defineWorkflow, pending, signal, task, userMessage } from '@tidemark/sdk';
@@ -191,6 +191,7 @@ describe.each(['report', 'mask', 'refuse'] as const)('a secret, by the policy %s
   });
 });
 
+const TENANT = tenantId('default');
 const [TOKEN, SAID] = [tokenOf('response'), saidIn('response')];
 
 describe('an answer that is refused', () => {
@@ -362,6 +363,33 @@ describe("a session's summary", () => {
       },
     });
   const session = { session: 's1', user: 'ana' };
+
+  it.each(['report', 'mask', 'refuse'] as const)('holds no secret that its model says: %s', async (onSecret) => {
+    const written = JSON.stringify({ task_description: SAID, decisions_made: [SAID], work_completed: ['It is done.'] });
+    const writer = testModel(({ messages }) => (JSON.stringify(messages).includes('By rule') ? written : SAID));
+    const definition = defineWorkflow({
+      ...{ name: 'chat', version: 1, onSecret, input: z.null(), belief: z.null(), output: z.null() },
+      tasks: { one: z.object({}) },
+      flow: { one: [] },
+      models: { writer },
+      summaryModel: 'writer',
+      bundles: { chat: { budgetTokens: 4_000, summary: { by: 'model', thresholdTokens: 100, keepTokens: 10 } } },
+      begin: () => ({
+        ...{ belief: null, next: [task('one', {})] },
+        fragments: Array.from({ length: 9 }, () => userMessage('The ebb. '.repeat(20))),
+      }),
+      steps: { one: () => ({ done: null, fragments: [userMessage('And the flood.')] }) },
+    });
+    const world = await open([definition], 'report');
+    const { id } = await world.start(definition, null, session);
+    await world.client.run(id).result();
+    expect(writer.prompts).toHaveLength(2);
+    const log = await logOf(world);
+    const kept = await world.client.memory.memories(TENANT, { subject: 'user:ana', kind: 'summary', limit: 1 });
+    const isReported = onSecret === 'report';
+    expect([log.includes(TOKEN), kept[0]!.value.includes(MASKED)]).toEqual([isReported, !isReported]);
+    expect(kept[0]!.value).toContain('It is done.');
+  });
 
   it.each(['report', 'mask'] as const)('is made of what is stored: %s', async (onSecret) => {
     const writer = testModel(() => 'Not JSON.');

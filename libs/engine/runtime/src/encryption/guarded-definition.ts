@@ -10,8 +10,10 @@
 import { toJson } from '@tidemark/codec';
 import { InvalidError, isSystemDefinition, type Json } from '@tidemark/core';
 import {
+  type ContextDefinition,
   type Definition,
   type EffectDefinition,
+  type Model,
   type ModelRequest,
   type Parse,
   PendingResult,
@@ -39,6 +41,7 @@ export function guardedDefinition(definition: Definition, ports: SecretPorts): D
     },
     steps: new Map(Array.from(definition.steps, ([name, step]) => [name, guardedStep(step, guard)])),
     effects: definition.effects.map((effect) => guardedEffect(effect, guard)),
+    context: definition.context && guardedRules(definition.context, guard),
     ...(definition.children !== undefined && {
       children: new Map(Array.from(definition.children, ([name, child]) => [name, guardedDefinition(child, ports)])),
     }),
@@ -113,6 +116,17 @@ function guardedWait(wait: WaitRequest, guard: SecretGuard): WaitRequest {
   return stored === asked ? wait : { ...wait, ...stored };
 }
 
+/** A summary is made without the step: nobody is there to be refused anything. */
+const guardedRules = ({ summaryModel, ...rules }: ContextDefinition, guard: SecretGuard): ContextDefinition => ({
+  ...rules,
+  summaryModel: summaryModel && answering(summaryModel, (answer) => guard.answered('answer', 'summary', answer).value),
+});
+
+/** The model, with what is to be stored of its answers. */
+const answering = (model: Model, recorded: (answer: Answer) => Answer): Model =>
+  overridden(model, { answer: async (...of) => recorded(await model.answer(...of)) });
+type Answer = Awaited<ReturnType<Model['answer']>>;
+
 const guardedContext = (context: StepContext, guard: SecretGuard): StepContext =>
   overridden<StepContext>(context, {
     run: (name, body, options) => {
@@ -130,8 +144,8 @@ const guardedContext = (context: StepContext, guard: SecretGuard): StepContext =
     modelCall: async ({ model, ...asked }: ModelRequest) => {
       const stored = guard.take('prompt', 'prompt', asked);
       const call = new GuardedCall(guard);
-      const answer: typeof model.answer = async (...of) => call.answered('answer', 'answer', await model.answer(...of));
-      return call.passed(context.modelCall({ ...stored, model: overridden(model, { answer }) }));
+      const asking = answering(model, (answer) => call.answered('answer', 'answer', answer));
+      return call.passed(context.modelCall({ ...stored, model: asking }));
     },
     log: (action, detail) => {
       const note = guard.take('note', 'log', { action, detail });
