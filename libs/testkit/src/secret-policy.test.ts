@@ -6,7 +6,7 @@
 import { type Partition, tenantId, uuidv7, workflowId } from '@tidemark/core';
 import { noTelemetry } from '@tidemark/ports';
 import { type OnSecret, type StoredSecret, systemPrng } from '@tidemark/runtime';
-import { approval, defineEffect, defineWorkflow, pending, signal, task, userMessage } from '@tidemark/sdk';
+import { approval, defineEffect, defineWorkflow, FatalError, pending, signal, task, userMessage } from '@tidemark/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { eventually } from './eventually.ts';
@@ -402,6 +402,79 @@ describe("a session's summary", () => {
     expect((await logOf(world)).includes(TOKEN)).toBe(isReported);
     const sent = JSON.stringify([...writer.prompts, ...models.default.prompts]);
     expect([sent.includes(TOKEN), sent.includes(MASKED)]).toEqual([isReported, !isReported]);
+  });
+});
+
+const THROWN = {
+  'as a text': SAID,
+  'as an object': { toString: () => SAID },
+  'in its code': Object.assign(new Error('no'), { code: TOKEN }),
+  'in its name': Object.assign(new Error('no'), { name: TOKEN }),
+  'in its stack alone': Object.assign(new Error('no'), { stack: SAID }),
+  frozen: Object.freeze(new TypeError(SAID)),
+};
+const AT = ['step', 'belief', 'schema', 'model', 'effect', 'undo of the effect', 'undo of the step'] as const;
+
+describe.each(['report', 'mask'] as const)('a failure that says a secret, by the policy %s', (onSecret) => {
+  const fails = (at: (typeof AT)[number], thrown: () => unknown) => {
+    const failing = <T>(each: string, value: T): T => {
+      if (each === at) throw thrown();
+      return value;
+    };
+    const pay = defineEffect({
+      ...{ operation: 'pay', kind: 'idempotent', request: z.null(), response: z.null() },
+      retry: { attempts: 1 },
+      call: () => failing('effect', null),
+      compensate: () => failing('undo of the effect', undefined),
+    });
+    const isUndone = at.startsWith('undo');
+    return defineWorkflow({
+      ...{ name: 'fails', version: 1, onSecret, input: z.null(), belief: z.null(), effects: [pay] },
+      output: z.null().refine(() => at !== 'schema', { error: SAID }),
+      ...{ tasks: { one: z.null(), two: z.null() }, flow: { one: ['two'], two: [] } },
+      models: { default: testModel(() => failing('model', 'ok'), { attempts: 1 }) },
+      ...(isUndone ? { onFailure: 'compensate' as const } : {}),
+      retry: { attempts: 1 },
+      begin: () => ({ belief: null, next: [task('one', null)] }),
+      steps: {
+        one: {
+          run: async (ctx) => {
+            await ctx.effect(pay, null);
+            await ctx.model({ prompt: 'Go on.' });
+            failing('step', null);
+            return { next: [task('two', null)], belief: () => failing('belief', null) };
+          },
+          compensate: () => failing('undo of the step', undefined),
+        },
+        two: () => {
+          if (isUndone) throw new Error('over');
+          return { done: null };
+        },
+      },
+    });
+  };
+  const logged = async (at: (typeof AT)[number], thrown: () => unknown): Promise<string> => {
+    const definition = fails(at, thrown);
+    const world = await open([definition], 'report');
+    await world.start(definition, null, { id: 'f' });
+    const asks = at.startsWith('undo') ? 'f~undo' : 'f';
+    await world.fastForward(expect.poll(() => reasonOf(world, asks)).toMatch(/^(step-failed|compensation-stuck)$/));
+    return logOf(world);
+  };
+
+  it.each(AT)('is recorded without it where masked: thrown by the %s', async (at) => {
+    const log = await logged(
+      at,
+      () => new (at === 'effect' ? NotDoneError : at.startsWith('undo') ? FatalError : Error)(SAID),
+    );
+    expect([log.includes(TOKEN), log.includes('[masked github-token]')]).toEqual(
+      onSecret === 'mask' ? [false, true] : [true, false],
+    );
+  });
+
+  it.each(Object.entries(THROWN))('is recorded without it where masked: said %s', async (_how, thrown) => {
+    const log = await logged('step', () => thrown);
+    expect(log.includes(TOKEN)).toBe(onSecret === 'report');
   });
 });
 

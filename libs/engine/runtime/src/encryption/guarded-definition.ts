@@ -63,14 +63,7 @@ function guardedStep(step: StepDefinition, guard: SecretGuard): StepDefinition {
     ...step,
     parseInput: taking(guard, 'task', `input of step ${name}`, step.parseInput),
     parseOutput: taking(guard, 'output', `output of step ${name}`, step.parseOutput),
-    async run(context, input) {
-      try {
-        const result = await step.run(guardedContext(context, guard), input);
-        return guardedResult(result ?? {}, guard);
-      } catch (error) {
-        throw guard.error(`error of step ${name}`, error);
-      }
-    },
+    run: async (context, input) => guardedResult((await step.run(guardedContext(context, guard), input)) ?? {}, guard),
   };
 }
 
@@ -194,24 +187,15 @@ class GuardedCall {
 
 /** Also as recovery finds it, without the step: nobody is there to be refused anything. */
 function guardedEffect(effect: EffectDefinition, guard: SecretGuard): EffectDefinition {
-  const { operation, probe } = effect;
-  const reporting = async <T>(ask: () => Promise<T>): Promise<T> => {
-    try {
-      return await ask();
-    } catch (error) {
-      throw guard.error(`error of ${operation}`, error);
-    }
-  };
+  const { operation } = effect;
   return {
     ...effect,
-    call: (request, context) =>
-      reporting(async () => {
-        const answer = await effect.call(request, context);
-        if (!(answer instanceof PendingResult)) return answer;
-        const { value } = guard.answered('response', `detail of ${operation}`, answer.detail);
-        return value === answer.detail ? answer : new PendingResult(answer.token, value);
-      }),
-    probe: probe && ((key, context) => reporting(() => probe(key, context))),
+    call: async (request, context) => {
+      const answer = await effect.call(request, context);
+      if (!(answer instanceof PendingResult)) return answer;
+      const { value } = guard.answered('response', `detail of ${operation}`, answer.detail);
+      return value === answer.detail ? answer : new PendingResult(answer.token, value);
+    },
     recorded: (response) => guard.answered('response', `response of ${operation}`, response).value,
   };
 }
