@@ -3,14 +3,14 @@
  * last two is `report`, under which the log has them. Asserted on the log's own records.
  */
 
-import { type Partition, uuidv7, workflowId } from '@tidemark/core';
+import { type Partition, tenantId, uuidv7, workflowId } from '@tidemark/core';
 import { noTelemetry } from '@tidemark/ports';
 import { type OnSecret, type StoredSecret, systemPrng } from '@tidemark/runtime';
-import { approval, defineEffect, defineWorkflow, pending, signal, task, userMessage } from '@tidemark/sdk';
+import { approval, defineEffect, defineWorkflow, FatalError, pending, signal, task, userMessage } from '@tidemark/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { eventually } from './eventually.ts';
-import { testModel } from './test-model.ts';
+import { type TestModel, testModel } from './test-model.ts';
 import { type TestWorld, testWorld } from './test-world.ts';
 
 /** Of a place its own. */
@@ -191,6 +191,7 @@ describe.each(['report', 'mask', 'refuse'] as const)('a secret, by the policy %s
   });
 });
 
+const TENANT = tenantId('default');
 const [TOKEN, SAID] = [tokenOf('response'), saidIn('response')];
 
 describe('an answer that is refused', () => {
@@ -341,6 +342,136 @@ describe('what callers say', () => {
     const asked = await asking(world);
     await expect(world.client.approve(id, asked, { approved: true, by: 'ana', value })).rejects.toMatchObject(refused);
     expect(await logOf(world)).not.toContain(TOKEN);
+  });
+});
+
+describe("a session's summary", () => {
+  const talk = (onSecret: OnSecret, models: { default: TestModel; writer: TestModel }) =>
+    defineWorkflow({
+      ...{ name: 'talk', version: 1, onSecret, input: saying, belief: z.null(), output: saying, models },
+      tasks: { one: z.object({}) },
+      flow: { one: [] },
+      summaryModel: 'writer',
+      bundles: { chat: { budgetTokens: 4_000, session: true } },
+      begin: () => ({ belief: null, next: [task('one', {})] }),
+      steps: {
+        one: async (ctx) => {
+          await ctx.model({ bundle: 'chat', prompt: 'Go on.' });
+          if (ctx.input.text === 'again') return { continueAsNew: saying.parse({ text: SAID }) };
+          return { done: { text: SAID } };
+        },
+      },
+    });
+  const session = { session: 's1', user: 'ana' };
+
+  it.each(['report', 'mask', 'refuse'] as const)('holds no secret that its model says: %s', async (onSecret) => {
+    const written = JSON.stringify({ task_description: SAID, decisions_made: [SAID], work_completed: ['It is done.'] });
+    const writer = testModel(({ messages }) => (JSON.stringify(messages).includes('By rule') ? written : SAID));
+    const definition = defineWorkflow({
+      ...{ name: 'chat', version: 1, onSecret, input: z.null(), belief: z.null(), output: z.null() },
+      tasks: { one: z.object({}) },
+      flow: { one: [] },
+      models: { writer },
+      summaryModel: 'writer',
+      bundles: { chat: { budgetTokens: 4_000, summary: { by: 'model', thresholdTokens: 100, keepTokens: 10 } } },
+      begin: () => ({
+        ...{ belief: null, next: [task('one', {})] },
+        fragments: Array.from({ length: 9 }, () => userMessage('The ebb. '.repeat(20))),
+      }),
+      steps: { one: () => ({ done: null, fragments: [userMessage('And the flood.')] }) },
+    });
+    const world = await open([definition], 'report');
+    const { id } = await world.start(definition, null, session);
+    await world.client.run(id).result();
+    expect(writer.prompts).toHaveLength(2);
+    const log = await logOf(world);
+    const kept = await world.client.memory.memories(TENANT, { subject: 'user:ana', kind: 'summary', limit: 1 });
+    const isReported = onSecret === 'report';
+    expect([log.includes(TOKEN), kept[0]!.value.includes(MASKED)]).toEqual([isReported, !isReported]);
+    expect(kept[0]!.value).toContain('It is done.');
+  });
+
+  it.each(['report', 'mask'] as const)('is made of what is stored: %s', async (onSecret) => {
+    const writer = testModel(() => 'Not JSON.');
+    const models = { default: testModel(() => 'Ok.'), writer };
+    const definition = talk(onSecret, models);
+    const world = await open([definition], onSecret);
+    for (const text of ['again', 'nothing']) await (await world.start(definition, { text }, session)).result();
+    await (await world.start(definition, { text: 'nothing' }, { ...session, session: 's2' })).result();
+    const isReported = onSecret === 'report';
+    expect((await logOf(world)).includes(TOKEN)).toBe(isReported);
+    const sent = JSON.stringify([...writer.prompts, ...models.default.prompts]);
+    expect([sent.includes(TOKEN), sent.includes(MASKED)]).toEqual([isReported, !isReported]);
+  });
+});
+
+const THROWN = {
+  'as a text': SAID,
+  'as an object': { toString: () => SAID },
+  'in its code': Object.assign(new Error('no'), { code: TOKEN }),
+  'in its name': Object.assign(new Error('no'), { name: TOKEN }),
+  'in its stack alone': Object.assign(new Error('no'), { stack: SAID }),
+  frozen: Object.freeze(new TypeError(SAID)),
+};
+const AT = ['step', 'belief', 'schema', 'model', 'effect', 'undo of the effect', 'undo of the step'] as const;
+
+describe.each(['report', 'mask'] as const)('a failure that says a secret, by the policy %s', (onSecret) => {
+  const fails = (at: (typeof AT)[number], thrown: () => unknown) => {
+    const failing = <T>(each: string, value: T): T => {
+      if (each === at) throw thrown();
+      return value;
+    };
+    const pay = defineEffect({
+      ...{ operation: 'pay', kind: 'idempotent', request: z.null(), response: z.null() },
+      retry: { attempts: 1 },
+      call: () => failing('effect', null),
+      compensate: () => failing('undo of the effect', undefined),
+    });
+    const isUndone = at.startsWith('undo');
+    return defineWorkflow({
+      ...{ name: 'fails', version: 1, onSecret, input: z.null(), belief: z.null(), effects: [pay] },
+      output: z.null().refine(() => at !== 'schema', { error: SAID }),
+      ...{ tasks: { one: z.null(), two: z.null() }, flow: { one: ['two'], two: [] } },
+      models: { default: testModel(() => failing('model', 'ok'), { attempts: 1 }) },
+      ...(isUndone ? { onFailure: 'compensate' as const } : {}),
+      retry: { attempts: 1 },
+      begin: () => ({ belief: null, next: [task('one', null)] }),
+      steps: {
+        one: {
+          run: async (ctx) => {
+            await ctx.effect(pay, null);
+            await ctx.model({ prompt: 'Go on.' });
+            failing('step', null);
+            return { next: [task('two', null)], belief: () => failing('belief', null) };
+          },
+          compensate: () => failing('undo of the step', undefined),
+        },
+        two: () => {
+          if (isUndone) throw new Error('over');
+          return { done: null };
+        },
+      },
+    });
+  };
+  const logged = async (at: (typeof AT)[number], thrown: () => unknown): Promise<string> => {
+    const definition = fails(at, thrown);
+    const world = await open([definition], 'report');
+    await world.start(definition, null, { id: 'f' });
+    const asks = at.startsWith('undo') ? 'f~undo' : 'f';
+    await world.fastForward(expect.poll(() => reasonOf(world, asks)).toMatch(/^(step-failed|compensation-stuck)$/));
+    return logOf(world);
+  };
+
+  it.each(AT)('is recorded without it where masked: thrown by the %s', async (at) => {
+    const log = await logged(at, () => new (at.startsWith('undo') ? FatalError : Error)(SAID));
+    expect([log.includes(TOKEN), log.includes('[masked github-token]')]).toEqual(
+      onSecret === 'mask' ? [false, true] : [true, false],
+    );
+  });
+
+  it.each(Object.entries(THROWN))('is recorded without it where masked: said %s', async (_how, thrown) => {
+    const log = await logged('step', () => thrown);
+    expect(log.includes(TOKEN)).toBe(onSecret === 'report');
   });
 });
 

@@ -83,6 +83,8 @@ class Search {
   readonly #path: (string | number)[] = [];
   #leftChars = SEARCH_MAX_CHARS;
   #isOver = false;
+  /** Guesses end no search: those beyond the limit are left out. */
+  #guessCount = 0;
 
   constructor(isExempt: IsExempt) {
     this.#isExempt = isExempt;
@@ -137,8 +139,14 @@ class Search {
 
   #report(kind: string, below = ''): void {
     if (this.#isOver) return;
-    if (this.found.length === FOUND_MAX_COUNT - 1) this.#end();
-    else this.found.push({ place: this.#place() + below, kind });
+    if (isGuess(kind)) {
+      if (this.#guessCount === FOUND_MAX_COUNT) return;
+      this.#guessCount += 1;
+    } else if (this.found.length - this.#guessCount === FOUND_MAX_COUNT - 1) {
+      this.#end();
+      return;
+    }
+    this.found.push({ place: this.#place() + below, kind });
   }
 
   #end(): void {

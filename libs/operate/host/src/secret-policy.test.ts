@@ -27,6 +27,8 @@ it('warns once of each place and kind, items of a list being one', () => {
     ['secret-stored', 'refund, belief/notes/*/text'],
     ['secret-stored', 'refund, belief/apiKey'],
   ]);
+  onStored!({ ...found, place: '/pages/3', kind: 'too-large-to-search' });
+  expect(onWarning.mock.lastCall![1]).toMatch(/^refund, belief\/pages\/\*: this is too large to be searched/);
 });
 
 describe('in a folder', () => {

@@ -23,7 +23,9 @@ export function secretPolicy(
       reported.add(key);
       onWarning(
         'secret-stored',
-        `${where}: what looks like a secret (${kind}) was stored. Leave it out, mark the field with secret(), or set onSecret of the definition, or TIDEMARK_ON_SECRET, to mask or refuse.`,
+        kind === 'too-large-to-search'
+          ? `${where}: this is too large to be searched for secrets to its end (4,194,304 characters, or 1,000 secrets), and was stored as it is. Under mask and refuse it would be refused: store less of it, or keep it as a file.`
+          : `${where}: what looks like a secret (${kind}) was stored. Leave it out, mark the field with secret(), or set onSecret of the definition, or TIDEMARK_ON_SECRET, to mask or refuse.`,
       );
     },
   };

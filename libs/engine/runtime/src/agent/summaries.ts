@@ -170,7 +170,7 @@ async function sessionSummary(
     last: {
       step: task.step,
       action: result.lastAction ?? task.step,
-      output: maskSecrets((result.done ?? result.continueAsNew ?? null) as Json),
+      output: maskSecrets(lastOutput(result, definition)),
     },
     fragments: result.fragments ?? [],
     openTasks: tasksBut(stream, task.id),
@@ -179,6 +179,12 @@ async function sessionSummary(
   const summary =
     model === undefined ? byRule : await summaryByModel(model, byRule, goal, fragments, dependencies, task, journal);
   return summaryUpdate(session, stream, summary);
+}
+
+/** What the workflow ends with, as it is stored: the parsers mask and seal it. */
+function lastOutput({ done, continueAsNew }: StepResult, { parseOutput, parseInput }: Definition): Json {
+  if (done !== undefined) return parseOutput(done);
+  return continueAsNew === undefined ? null : parseInput(continueAsNew);
 }
 
 /**

@@ -412,5 +412,5 @@ export interface Definition<Input = unknown, Output = unknown> {
 /** What an undo needs to know of the definition whose workflows it undoes. */
 export type CompensatedDefinition = Pick<
   Definition,
-  'name' | 'version' | 'effects' | 'steps' | 'upcasters' | 'hasSecrets' | 'undoing'
+  'name' | 'version' | 'effects' | 'steps' | 'upcasters' | 'hasSecrets' | 'onSecret' | 'undoing'
 >;

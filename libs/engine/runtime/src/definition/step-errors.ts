@@ -2,7 +2,7 @@
 
 import type { ErrorNote } from '@tidemark/codec';
 import { type EffectKey, type Json, type TaskId, TidemarkError } from '@tidemark/core';
-import type { RetryPolicy } from '../kernel/index.ts';
+import { type RetryPolicy, textOf } from '../kernel/index.ts';
 import { ERROR_CODE_MAX_CHARS, ERROR_TEXT_MAX_CHARS, EVIDENCE_MAX_CHARS } from './limits.ts';
 
 /** Thrown by an effect's `call`: it certainly did not happen, whatever its kind. It may be tried again. */
@@ -112,15 +112,6 @@ const nameLike = (text: string): string =>
     .slice(0, ERROR_CODE_MAX_CHARS)
     .replaceAll(/\p{Cc}/gu, ' ')
     .toWellFormed();
-
-/** A text for anything, also for what can't be made one (an object without a prototype). */
-function textOf(value: unknown): string {
-  try {
-    return String(value);
-  } catch {
-    return Object.prototype.toString.call(value);
-  }
-}
 
 /** What a person is shown of a request: all of it, or the beginning of its text, since evidence must fit in one event. */
 export function excerpt(request: Json, maxChars = EVIDENCE_MAX_CHARS): Json {

@@ -327,9 +327,10 @@ export class EffectJournal {
     key: EffectKey,
     request: Json,
     isClear: boolean,
-    error: unknown,
+    thrown: unknown,
   ): Promise<unknown> {
-    if (this.#signal.aborted || error instanceof FencedError) return error;
+    if (this.#signal.aborted || thrown instanceof FencedError) return thrown;
+    const error = this.#host.hideSecrets(effect.operation, thrown);
     // A model that failed has changed nothing: the step may do without it.
     const isCertain = (error instanceof NotDoneError && isClear) || effect.lostOf !== undefined;
     if (isCertain) await this.#recordNotDone(effect, key, request, error);

@@ -32,6 +32,8 @@ export interface RecoveryHost {
   readonly ports: Pick<Ports, 'clock' | 'telemetry'>;
   /** Whether the workflow may be undone because of this effect. */
   mayCompensate(effect: EffectDefinition, outcome: 'done' | 'unknown'): boolean;
+  /** What is recorded of an error of the outside: without the secrets that it says. */
+  hideSecrets(of: string, error: unknown): unknown;
   /** Tells whoever watches that the step waits. */
   onWait(text: string): void;
 }
@@ -131,7 +133,7 @@ async function ask(
     );
   } catch (error) {
     signal.throwIfAborted();
-    throw new ProbeError(operation, effect.retry, key, error);
+    throw new ProbeError(operation, effect.retry, key, host.hideSecrets(operation, error));
   }
 }
 

@@ -10,8 +10,10 @@
 import { toJson } from '@tidemark/codec';
 import { InvalidError, isSystemDefinition, type Json } from '@tidemark/core';
 import {
+  type ContextDefinition,
   type Definition,
   type EffectDefinition,
+  type Model,
   type ModelRequest,
   type Parse,
   PendingResult,
@@ -39,6 +41,7 @@ export function guardedDefinition(definition: Definition, ports: SecretPorts): D
     },
     steps: new Map(Array.from(definition.steps, ([name, step]) => [name, guardedStep(step, guard)])),
     effects: definition.effects.map((effect) => guardedEffect(effect, guard)),
+    context: definition.context && guardedRules(definition.context, guard),
     ...(definition.children !== undefined && {
       children: new Map(Array.from(definition.children, ([name, child]) => [name, guardedDefinition(child, ports)])),
     }),
@@ -60,14 +63,7 @@ function guardedStep(step: StepDefinition, guard: SecretGuard): StepDefinition {
     ...step,
     parseInput: taking(guard, 'task', `input of step ${name}`, step.parseInput),
     parseOutput: taking(guard, 'output', `output of step ${name}`, step.parseOutput),
-    async run(context, input) {
-      try {
-        const result = await step.run(guardedContext(context, guard), input);
-        return guardedResult(result ?? {}, guard);
-      } catch (error) {
-        throw guard.error(`error of step ${name}`, error);
-      }
-    },
+    run: async (context, input) => guardedResult((await step.run(guardedContext(context, guard), input)) ?? {}, guard),
   };
 }
 
@@ -113,6 +109,17 @@ function guardedWait(wait: WaitRequest, guard: SecretGuard): WaitRequest {
   return stored === asked ? wait : { ...wait, ...stored };
 }
 
+/** A summary is made without the step: nobody is there to be refused anything. */
+const guardedRules = ({ summaryModel, ...rules }: ContextDefinition, guard: SecretGuard): ContextDefinition => ({
+  ...rules,
+  summaryModel: summaryModel && answering(summaryModel, (answer) => guard.answered('answer', 'summary', answer).value),
+});
+
+/** The model, with what is to be stored of its answers. */
+const answering = (model: Model, recorded: (answer: Answer) => Answer): Model =>
+  overridden(model, { answer: async (...of) => recorded(await model.answer(...of)) });
+type Answer = Awaited<ReturnType<Model['answer']>>;
+
 const guardedContext = (context: StepContext, guard: SecretGuard): StepContext =>
   overridden<StepContext>(context, {
     run: (name, body, options) => {
@@ -130,8 +137,8 @@ const guardedContext = (context: StepContext, guard: SecretGuard): StepContext =
     modelCall: async ({ model, ...asked }: ModelRequest) => {
       const stored = guard.take('prompt', 'prompt', asked);
       const call = new GuardedCall(guard);
-      const answer: typeof model.answer = async (...of) => call.answered('answer', 'answer', await model.answer(...of));
-      return call.passed(context.modelCall({ ...stored, model: overridden(model, { answer }) }));
+      const asking = answering(model, (answer) => call.answered('answer', 'answer', answer));
+      return call.passed(context.modelCall({ ...stored, model: asking }));
     },
     log: (action, detail) => {
       const note = guard.take('note', 'log', { action, detail });
@@ -180,24 +187,15 @@ class GuardedCall {
 
 /** Also as recovery finds it, without the step: nobody is there to be refused anything. */
 function guardedEffect(effect: EffectDefinition, guard: SecretGuard): EffectDefinition {
-  const { operation, probe } = effect;
-  const reporting = async <T>(ask: () => Promise<T>): Promise<T> => {
-    try {
-      return await ask();
-    } catch (error) {
-      throw guard.error(`error of ${operation}`, error);
-    }
-  };
+  const { operation } = effect;
   return {
     ...effect,
-    call: (request, context) =>
-      reporting(async () => {
-        const answer = await effect.call(request, context);
-        if (!(answer instanceof PendingResult)) return answer;
-        const { value } = guard.answered('response', `detail of ${operation}`, answer.detail);
-        return value === answer.detail ? answer : new PendingResult(answer.token, value);
-      }),
-    probe: probe && ((key, context) => reporting(() => probe(key, context))),
+    call: async (request, context) => {
+      const answer = await effect.call(request, context);
+      if (!(answer instanceof PendingResult)) return answer;
+      const { value } = guard.answered('response', `detail of ${operation}`, answer.detail);
+      return value === answer.detail ? answer : new PendingResult(answer.token, value);
+    },
     recorded: (response) => guard.answered('response', `response of ${operation}`, response).value,
   };
 }

@@ -327,12 +327,16 @@ export function journalEntry(status: string, payload: Uint8Array | string): Jour
 }
 
 /** Belief and input of a claimed stream become this version's; the event that parks it instead, where they can't (V3). */
-export function contentDraft(definition: Definition, content: StreamContent): Draft | undefined {
+export function contentDraft(
+  definition: Definition,
+  content: StreamContent,
+  { hideSecrets }: { hideSecrets(of: string, error: unknown): unknown },
+): Draft | undefined {
   try {
     content.upcast(definition);
     return undefined;
   } catch (error) {
     if (!(error instanceof ParkError)) throw error;
-    return parkDraft(error, null);
+    return parkDraft(hideSecrets('upcast', error) as ParkError, null);
   }
 }

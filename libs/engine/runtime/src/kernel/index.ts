@@ -47,6 +47,6 @@ export {
   type SecretPorts,
   type StoredSecret,
 } from './secret-guard.ts';
-export { storableText } from './storable-text.ts';
+export { storableText, textOf } from './storable-text.ts';
 export { digestOf, sha256Digest } from './system.ts';
 export { effectSpan, leaseSpan, queueSpan, stepSpan, traceParentOf, workflowSpan } from './trace-ids.ts';

@@ -71,6 +71,14 @@ describe('a value with secrets', () => {
     expect(guarded('report').guard.take('belief', 'belief', large)).toBe(large);
   });
 
+  it('passes with any number of ids that look random, and is masked among them', () => {
+    const ids = Array.from({ length: 1_500 }, nanoid);
+    for (const onSecret of ['mask', 'refuse'] as const) {
+      expect(guarded(onSecret).guard.answered('answer', 'answer', ids)).toEqual({ value: ids });
+    }
+    expect(guarded('mask').guard.take('answer', 'answer', [...ids, TOKEN])).toEqual([...ids, '[masked github-token]']);
+  });
+
   it('in an error is masked in its message, stack and causes', () => {
     const { guard } = guarded('refuse');
     const error = new TypeError(`no ${TOKEN}`, { cause: new Error(`401 for ${TOKEN}`) });

@@ -9,6 +9,7 @@ import { InvalidError } from '@tidemark/core';
 import type { Telemetry } from '@tidemark/ports';
 import { type FoundSecret, findSecrets, isGuess, isUnsearched, maskedValue, secretPlaces } from '@tidemark/secrets';
 import { ERROR_CAUSES_MAX_COUNT } from './limits.ts';
+import { textOf } from './storable-text.ts';
 
 /** `report`: stored as it is, counted and warned of. `mask`: `[masked KIND]` is stored in its place. `refuse`: nothing of it is stored. */
 export type OnSecret = 'report' | 'mask' | 'refuse';
@@ -87,20 +88,28 @@ export class SecretGuard {
     return { value: masked as T, problem: secretFound(field, found) };
   }
 
-  /** An error, with its causes: what it says can't be refused, so it is masked where it would be. */
-  error(field: string, error: unknown): unknown {
-    let each = error;
-    for (let count = 0; each instanceof Error && count < ERROR_CAUSES_MAX_COUNT; count += 1) {
-      const { message, stack } = each;
-      const { value } = this.answered('error', field, { message });
-      // The message first: a stack that isn't made yet is made of it.
-      if (value.message !== message) {
-        rewrite(each, 'message', value.message ?? '');
-        rewrite(each, 'stack', String(maskedValue(stack, MASKING)));
-      }
-      each = each.cause;
+  /**
+   * What is recorded of anything thrown, with its causes: it can't be refused, so it is masked where it would be. An error stays the same
+   * object, unless it is frozen; of anything else that says a secret, a masked text is left.
+   */
+  error(field: string, thrown: unknown, depth = 0): unknown {
+    const taken = <T>(value: T): T => this.answered('error', field, value).value;
+    if (!(thrown instanceof Error)) {
+      const text = textOf(thrown);
+      const stored = taken(text);
+      return stored === text ? thrown : stored;
     }
-    return error;
+    const changes: Record<string, unknown> = {};
+    for (const name of RECORDED_OF_ERRORS) {
+      const said = (thrown as { readonly [member in typeof name]?: unknown })[name];
+      const given = name === 'evidence' ? said : textOf(said ?? '');
+      const stored = taken(given);
+      if (stored !== given) changes[name] = stored;
+    }
+    const { cause } = thrown;
+    const masked = depth < ERROR_CAUSES_MAX_COUNT && cause !== undefined ? this.error(field, cause, depth + 1) : cause;
+    if (masked !== cause) changes.cause = masked;
+    return rewritten(thrown, changes);
   }
 
   #found(where: SecretPlace, field: string, value: unknown): readonly FoundSecret[] {
@@ -120,8 +129,19 @@ const isSealed = (text: string): boolean => sealedSecret(text) !== undefined;
 
 const MASKING = { isExempt: isSealed, isMasked: (kind: string) => !isGuess(kind) };
 
-function rewrite(error: Error, name: 'message' | 'stack', value: string): void {
-  Object.defineProperty(error, name, { value, configurable: true, writable: true, enumerable: false });
+/** What the log is given of an error: its note, its code in the header, and what a person is shown. */
+const RECORDED_OF_ERRORS = ['message', 'stack', 'name', 'code', 'evidence'] as const;
+
+function rewritten(error: Error, changes: Readonly<Record<string, unknown>>): Error {
+  const names = Object.keys(changes);
+  if (names.length === 0) return error;
+  const own = { configurable: true, writable: true, enumerable: false };
+  const members = Object.fromEntries(names.map((name) => [name, { ...own, value: changes[name] }]));
+  try {
+    return Object.defineProperties(error, members);
+  } catch {
+    return Object.create(error, members) as Error;
+  }
 }
 
 const secretFound = (field: string, found: readonly FoundSecret[]): InvalidError =>

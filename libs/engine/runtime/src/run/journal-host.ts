@@ -7,12 +7,13 @@ import { type CheckpointId, type EffectKey, isAwaited, isOpen, type StreamState,
 import type { Definition, Progress } from '../definition/index.ts';
 import type { CallEffect, JournalHost } from '../effects/index.ts';
 import type { Replay, StreamContent } from '../history/index.ts';
-import { effectSpan, type Ports, type RunGate, traceParentOf } from '../kernel/index.ts';
+import { effectSpan, type Ports, type RunGate, type SecretGuard, traceParentOf } from '../kernel/index.ts';
 import type { Flushing, LeasedStream } from '../lease/index.ts';
 import { mayCompensate } from './ending.ts';
 
 export interface JournalDependencies {
   readonly ports: Pick<Ports, 'clock' | 'digest' | 'telemetry'>;
+  readonly guard: SecretGuard;
   readonly definition: Definition;
   readonly stream: LeasedStream;
   readonly content: StreamContent;
@@ -25,7 +26,7 @@ export interface JournalDependencies {
 }
 
 export function journalHost(dependencies: JournalDependencies): JournalHost {
-  const { ports, definition, stream, content, flushing, callEffect, newCheckpoint, gate, replay, onProgress } =
+  const { ports, definition, stream, content, flushing, callEffect, newCheckpoint, gate, replay, onProgress, guard } =
     dependencies;
   let timerCount = 0;
   const intentions = new Map<EffectKey, number>();
@@ -37,6 +38,7 @@ export function journalHost(dependencies: JournalDependencies): JournalHost {
     unvalidated: suspects(stream.confirmed),
     mayCompensate: (effect, outcome) => mayCompensate(stream.speculative, definition.effects, effect, outcome),
     onWait: (text) => onProgress({ done: 0, total: 1, text }),
+    hideSecrets: (of, error) => guard.error(`error of ${of}`, error),
     gate,
     wasIntended: (key) => void intentions.set(key, (intentions.get(key) ?? 0) + 1),
     withinCall: (key, work) => {

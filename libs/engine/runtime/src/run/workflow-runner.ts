@@ -55,7 +55,7 @@ import {
   resolveTask,
   type StreamContent,
 } from '../history/index.ts';
-import { type Ports, RunGate } from '../kernel/index.ts';
+import { guardOf, type Ports, RunGate } from '../kernel/index.ts';
 import { type Draft, Flushing, failureDrafts, type LeasedStream, parkDraft } from '../lease/index.ts';
 import { commitDrafts, followStaged, rulesRaised } from './commit.ts';
 import { cancelDraft, mustBeDecided, onceDecided, releaseDraft, undoDraft } from './ending.ts';
@@ -67,7 +67,7 @@ import type { StepDependencies } from './step-context.ts';
 import { budgetDraft, type TakeOver, takeOver } from './takeover.ts';
 
 export interface RunnerOptions {
-  readonly ports: Pick<Ports, 'clock' | 'digest' | 'prng' | 'telemetry'>;
+  readonly ports: Pick<Ports, 'clock' | 'digest' | 'prng' | 'telemetry' | 'secretPolicy'>;
   readonly definition: Definition;
   readonly stream: LeasedStream;
   readonly content: StreamContent;
@@ -129,6 +129,7 @@ export class WorkflowRunner {
       flushing: this.#flushing,
       newCheckpoint: () => this.#newCheckpoint(),
       gate: this.#gate,
+      guard: guardOf(options.definition.name, [options.definition], options.ports),
       onProgress: (progress) => options.onProgress?.(null, { ...progress, step: '' }),
     });
   }
@@ -193,7 +194,7 @@ export class WorkflowRunner {
       ...this.#options,
       ...{ host: this.#journalHost, signal },
     });
-    return first ?? contentDraft(definition, content);
+    return first ?? contentDraft(definition, content, this.#journalHost);
   }
 
   /** Waits for a task's end; while another waits for a timer or a signal, no longer than until the next look for it. */
@@ -374,17 +375,23 @@ export class WorkflowRunner {
   }
 
   /** Decides what a failed attempt means: nothing (the lease is lost), a person, the end, or another attempt. */
-  async #failed(step: StepDefinition | undefined, task: TaskState, error: unknown, startedAtMs: number): Promise<void> {
+  async #failed(
+    step: StepDefinition | undefined,
+    task: TaskState,
+    thrown: unknown,
+    startedAtMs: number,
+  ): Promise<void> {
     const { stream } = this.#options;
     if (stream.fenced !== undefined) throw stream.fenced;
     // The worker must go, or the workflow has ended: this attempt counts as never made.
-    if (this.#abort.signal.aborted || error instanceof StepAbandonedError) return;
-    if (error instanceof FencedError) throw error;
+    if (this.#abort.signal.aborted || thrown instanceof StepAbandonedError) return;
+    if (thrown instanceof FencedError) throw thrown;
     if (isSuspended(stream.speculative, task.id)) return;
     // A broken invariant of ours is no failure of the step's: the run ends, is reported, and another goes on.
-    if (error instanceof TidemarkError && error.code === 'invariant-broken') throw error;
+    if (thrown instanceof TidemarkError && thrown.code === 'invariant-broken') throw thrown;
     // Cancelled: whatever the attempt came to, the end is at hand, and what is open shows in the state.
     if (stream.speculative.ruling === 'cancel') return;
+    const error = this.#journalHost.hideSecrets(`step ${task.step}`, thrown);
     if (error instanceof ParkError) return this.#endRun(() => [parkDraft(error, task.id)]);
     if (error instanceof CompensateError) return this.#endRun(() => [undoDraft(stream.speculative, task.id, error)]);
     const current = stream.speculative.frontier.tasks.get(task.id) ?? task;

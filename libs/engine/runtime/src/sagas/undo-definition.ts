@@ -81,6 +81,7 @@ export function undoDefinition(of: CompensatedDefinition, rows: CompensationRead
     name: `${of.name}${UNDO_SUFFIX}`,
     version: of.version,
     hasSecrets: of.hasSecrets,
+    onSecret: of.onSecret,
     undoing: (view) => undoDefinition(view(of), rows),
     parallel: 1,
     placement: 'exclusive',
