@@ -6,7 +6,17 @@
 import { type Partition, tenantId, uuidv7, workflowId } from '@tidemark/core';
 import { noTelemetry } from '@tidemark/ports';
 import { type OnSecret, type StoredSecret, systemPrng } from '@tidemark/runtime';
-import { approval, defineEffect, defineWorkflow, FatalError, pending, signal, task, userMessage } from '@tidemark/sdk';
+import {
+  approval,
+  defineEffect,
+  defineWorkflow,
+  FatalError,
+  NotDoneError,
+  pending,
+  signal,
+  task,
+  userMessage,
+} from '@tidemark/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { eventually } from './eventually.ts';
@@ -463,7 +473,10 @@ describe.each(['report', 'mask'] as const)('a failure that says a secret, by the
   };
 
   it.each(AT)('is recorded without it where masked: thrown by the %s', async (at) => {
-    const log = await logged(at, () => new (at.startsWith('undo') ? FatalError : Error)(SAID));
+    const log = await logged(
+      at,
+      () => new (at === 'effect' ? NotDoneError : at.startsWith('undo') ? FatalError : Error)(SAID),
+    );
     expect([log.includes(TOKEN), log.includes('[masked github-token]')]).toEqual(
       onSecret === 'mask' ? [false, true] : [true, false],
     );

@@ -1,6 +1,6 @@
 /**
  * Owns one view of a definition, in which whatever its workflows hand over to be stored passes the policy on secrets (kernel/secret-guard.ts):
- * inputs, belief, tasks, outputs, requests and answers of effects and models, fragments, working memory, notes and errors. It lies outside of
+ * inputs, belief, tasks, outputs, requests and answers of effects and models, fragments, working memory and notes. It lies outside of
  * the view that seals secret fields, which are exempt. Must not know what a secret looks like.
  *
  * G1 What is recorded of a request is made of the request alone, so every attempt asks with the same digest; the call is given what was asked.
@@ -25,7 +25,7 @@ import {
 } from '../definition/index.ts';
 import { guardOf, overridden, type SecretGuard, type SecretPorts } from '../kernel/index.ts';
 
-/** An undo stores what was stored before. */
+/** An undo stores what was stored before. Errors pass the policy where the run records them. */
 export function guardedDefinition(definition: Definition, ports: SecretPorts): Definition {
   if (isSystemDefinition(definition.name) || definition.undoing !== undefined) return definition;
   const guard = guardOf(definition.name, [definition], ports);
