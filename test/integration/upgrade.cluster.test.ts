@@ -58,6 +58,7 @@ describeServers('a rolling upgrade', ['kafka', 'redis', 'postgres'], () => {
           { name: '0017-owners-know' },
           { name: '0018-parked-reasons' },
           { name: '0019-unsampled-words' },
+          { name: '0021-corrections' },
           { name: '9001-next' },
         ]);
         // Control: had it been contracted, nothing would go on, so the run above would have told.
