@@ -160,8 +160,9 @@ describe('a task that failed on one build', () => {
     await aWhile();
     expect(await decided()).toEqual([]);
     store.ranges = ranges;
-    await world.until(w, 'completed');
+    await aWhile();
     expect(await decided()).toEqual(['two']);
+    await world.until(w, 'completed');
   });
 
   it('is decided once by two coordinators: the event of a question and a build is one', async () => {
