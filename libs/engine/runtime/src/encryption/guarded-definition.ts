@@ -110,10 +110,13 @@ function guardedWait(wait: WaitRequest, guard: SecretGuard): WaitRequest {
 }
 
 /** A summary is made without the step: nobody is there to be refused anything. */
-const guardedRules = ({ summaryModel, ...rules }: ContextDefinition, guard: SecretGuard): ContextDefinition => ({
-  ...rules,
-  summaryModel: summaryModel && answering(summaryModel, (answer) => guard.answered('answer', 'summary', answer).value),
-});
+function guardedRules(rules: ContextDefinition, guard: SecretGuard): ContextDefinition {
+  const { summaryModel } = rules;
+  if (summaryModel === undefined) return rules;
+  const recorded = (answer: Answer): Answer => guard.answered('answer', 'summary', answer).value;
+  // Not a copy, which would load the tokenizer.
+  return overridden<ContextDefinition>(rules, { summaryModel: answering(summaryModel, recorded) });
+}
 
 /** The model, with what is to be stored of its answers. */
 const answering = (model: Model, recorded: (answer: Answer) => Answer): Model =>

@@ -253,7 +253,9 @@ const openedUpcaster = ({ input, belief, task }: Upcaster, { open }: Vault): Upc
 });
 
 /** What models are told is stored as it is told. */
-const maskedContext = ({ system, ...context }: ContextDefinition): ContextDefinition => ({
-  ...context,
-  system: system && ((input) => system(maskSecrets(input))),
-});
+const maskedContext = (context: ContextDefinition): ContextDefinition => {
+  const { system } = context;
+  if (system === undefined) return context;
+  // Not a copy, which would load the tokenizer.
+  return overridden<ContextDefinition>(context, { system: (input) => system(maskSecrets(input)) });
+};
