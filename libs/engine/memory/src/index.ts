@@ -18,6 +18,7 @@ export {
   type RecallOptions,
   type RecallQuery,
   recall,
+  subjectsOf,
   tenantSubject,
   userSubject,
 } from './recall.ts';

@@ -61,6 +61,16 @@ export const domainSubject = (domain: string): string => `domain:${domain}`;
 /** The subject of what holds for everybody of a tenant. */
 export const tenantSubject = (tenant: TenantId): string => `tenant:${tenant}`;
 
+/** All that a workflow is told of: its user, its domains and its tenant. */
+export const subjectsOf = (
+  { tenant, user }: { readonly tenant: TenantId; readonly user?: string | undefined },
+  domains: readonly string[],
+): readonly string[] => [
+  ...(user === undefined ? [] : [userSubject(user)]),
+  ...domains.map(domainSubject),
+  tenantSubject(tenant),
+];
+
 /** Rejects with the store's errors, and with the signal's reason; never for the embedder, nor where rows have no words. */
 export async function recall(options: RecallOptions): Promise<Recalled> {
   return answerTo(await embedQuestion(options), options);

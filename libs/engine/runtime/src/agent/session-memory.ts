@@ -8,7 +8,6 @@ import {
   answerTo,
   buildContinuationContext,
   buildUserContext,
-  domainSubject,
   type Embedder,
   embedQuestion,
   factOf,
@@ -16,7 +15,7 @@ import {
   recall,
   type SessionSummary,
   sessionSummarySchema,
-  tenantSubject,
+  subjectsOf,
   userSubject,
 } from '@tidemark/memory';
 import type { MemoryKind, MemoryRow, MemoryStore, RecalledMemory, Telemetry } from '@tidemark/ports';
@@ -51,11 +50,7 @@ export const sessionMemory = ({ store, embedder, onWarning, telemetry }: Session
       user === undefined ? [] : recalled(user),
       session === undefined ? [] : handOversOf(store, tenant, session),
       user === undefined ? [] : preferencesOf(store, tenant, user),
-      knownFacts([
-        ...(user === undefined ? [] : [userSubject(user)]),
-        ...domains.map(domainSubject),
-        tenantSubject(tenant),
-      ]),
+      knownFacts(subjectsOf({ tenant, user }, domains)),
     ]);
     const continuation = [...handOvers, ...sectionsOf(buildContinuationContext(summaries))];
     const known = buildUserContext({ state, facts });

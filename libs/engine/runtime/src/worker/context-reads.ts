@@ -5,7 +5,7 @@
 
 import type { ForkOrigin } from '@tidemark/codec';
 import { InvalidError, type Sequence } from '@tidemark/core';
-import { domainSubject, tenantSubject, userSubject } from '@tidemark/memory';
+import { subjectsOf } from '@tidemark/memory';
 import type { MemoryRow, ProjectionStore } from '@tidemark/ports';
 import type { Definition, MemoryEntry, MemoryQuery, RecalledMemories, RecallOptions } from '../definition/index.ts';
 import { lineageReads } from '../history/index.ts';
@@ -116,13 +116,8 @@ async function recallMemories(
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > RECALLED_MAX_COUNT) {
     refuse('limit', `give a whole number from 1 to ${RECALLED_MAX_COUNT}`);
   }
-  const { tenant, user } = stream.confirmed;
-  const own = [
-    ...(user === undefined ? [] : [userSubject(user)]),
-    ...(context?.domains ?? []).map(domainSubject),
-    tenantSubject(tenant),
-  ];
-  const subjects = about ?? own;
+  const { tenant } = stream.confirmed;
+  const subjects = about ?? subjectsOf(stream.confirmed, context?.domains ?? []);
   if (subjects.length > RECALLED_SUBJECTS_MAX_COUNT) refuse('about', `name at most ${RECALLED_SUBJECTS_MAX_COUNT}`);
   const request = { tenant, subjects, kinds, limit, query: question, signal };
   const { entries, by, warning } = await whileUnavailable(ports.clock, signal, () => memory.recall(request));
