@@ -33,3 +33,5 @@ export const LAYOUTS_MAX = 16;
 
 /** Records are decoded into buffers of so many bytes, which live as long as one of their records is held. */
 export const ARENA_BYTES = MIB;
+/** Bytes that zlib takes memory for at a time, at least. */
+export const CHUNK_MIN_BYTES = 1_024;

@@ -10,15 +10,13 @@ import { deltaBinaryUnpack } from 'hyparquet/src/delta.js';
 import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
 import { readPlain } from 'hyparquet/src/plain.js';
 import { damaged, sound } from './damage.ts';
-import { INDEX_WIDTH_MAX, PAGE_HEADER_MAX_BYTES, ZSTD_WINDOW_LOG } from './limits.ts';
+import { CHUNK_MIN_BYTES, INDEX_WIDTH_MAX, PAGE_HEADER_MAX_BYTES, ZSTD_WINDOW_LOG } from './limits.ts';
 import { checkDeltas, checkRuns, structEnd } from './page-checks.ts';
 import { type ColumnName, type KindOf, type SegmentColumn, segmentColumns } from './schema.ts';
 
 /** A block of zstd takes four bytes at least, and gives so many at most. */
 const ZSTD_BLOCK_MIN_BYTES = 4;
 const ZSTD_BLOCK_MAX_BYTES = 131_072;
-/** What zlib takes memory for at a time, at least. */
-const MIN_CHUNK_BYTES = 1024;
 /** The least that a value takes. */
 const plainBytes = { INT32: 4, INT64: 8, DOUBLE: 8, BYTE_ARRAY: 4 } as const;
 
@@ -223,7 +221,7 @@ function unpacked(bytes: Buffer, length: number, codec: CompressionCodec): Buffe
   try {
     body = zstdDecompressSync(bytes, {
       // One byte more than there should be, so that more is noticed, and memory is taken once.
-      chunkSize: Math.max(MIN_CHUNK_BYTES, length + 1),
+      chunkSize: Math.max(CHUNK_MIN_BYTES, length + 1),
       maxOutputLength: length + 1,
       params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG },
     });

@@ -6,7 +6,7 @@
 import { constants, type ZstdOptions, zstdCompressSync } from 'node:zlib';
 import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
-import { BOUND_MAX_BYTES, ZSTD_WINDOW_LOG } from './limits.ts';
+import { BOUND_MAX_BYTES, CHUNK_MIN_BYTES, ZSTD_WINDOW_LOG } from './limits.ts';
 import { type ColumnName, CREATED_BY, type KindOf, type SegmentColumn, segmentColumns } from './schema.ts';
 
 type Written<Kind> = Kind extends 'number' | 'double' ? number : Kind extends 'bytes' ? Uint8Array : string;
@@ -113,10 +113,7 @@ export const payloadEffort = (page: Uint8Array): ZstdOptions =>
 const LEVEL_1 = { [constants.ZSTD_c_compressionLevel]: 1 };
 
 const effort = ({ length }: Uint8Array, params: Readonly<Record<number, number>>): ZstdOptions => ({
-  chunkSize: Math.max(MIN_CHUNK_BYTES, length >> 1),
+  chunkSize: Math.max(CHUNK_MIN_BYTES, length >> 1),
   pledgedSrcSize: length,
   params: { ...params, [constants.ZSTD_c_windowLog]: ZSTD_WINDOW_LOG },
 });
-
-/** What zlib takes memory for at a time, at least. */
-const MIN_CHUNK_BYTES = 1024;
