@@ -17,7 +17,7 @@ import {
   SEARCH_TEXT_CHARS,
   SEARCH_VALUE_CHARS,
 } from './limits.ts';
-import { isNamedSecret, type JudgedName, judgeName, NAMES, PATTERNS } from './patterns.ts';
+import { isNamedSecret, type JudgedName, judgeName, NAMES, PATTERNS, SIGN_OF_LONG } from './patterns.ts';
 
 export interface FoundSecret {
   /** JSON pointer (RFC 6901); empty: the value itself. A key that is a secret reads `(a key)`, a long one ends with `…`. */
@@ -261,9 +261,10 @@ function spansIn(text: string): readonly Span[] {
   const hinted = HINTS.filter(({ form, isOfName }) => (isNamed || !isOfName) && form.test(text));
   if (tokens.length === 0 && hinted.length === 0) return NO_SPANS;
   const joined = tokens.join(' ');
+  const isSigned = SIGN_OF_LONG.test(joined);
   let spans = NO_SPANS;
   for (const { kind, form, counts, hint } of PATTERNS) {
-    if (hint === 'long-token' ? joined.search(form) < 0 : !hinted.includes(hint)) continue;
+    if (hint === 'long-token' ? !isSigned || joined.search(form) < 0 : !hinted.includes(hint)) continue;
     const found: Span[] = [];
     for (const match of text.matchAll(form)) {
       const secret = match.slice(1).find((group) => group !== undefined) ?? match[0];

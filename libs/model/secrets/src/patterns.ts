@@ -25,6 +25,9 @@ export interface HintForm {
   readonly isOfName?: true;
 }
 
+/** Each form of a `long-token` has one of these. */
+export const SIGN_OF_LONG = /[_.-]|A[KSBC][IC]A|AIza|dapi/;
+
 /** Most texts have none of these words, which is seen at once. */
 export const NAMES = /pass|pwd|secret|token|key|credential|bearer|authorization/i;
 
