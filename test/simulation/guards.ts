@@ -187,7 +187,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     workloads: ['await', 'gather'],
   },
   'unvalidated-effects': {
-    file: 'libs/engine/runtime/src/run/journal-host.ts',
+    file: 'libs/engine/runtime/src/effects/effect-run.ts',
     edits: [
       ['effects.filter((one) => one.isSuspect)', 'effects.filter((one) => one.isSuspect && one.status !== one.status)'],
     ],

@@ -115,7 +115,7 @@ export { EffectError, FatalError, NotDoneError, ParkError } from './definition/s
 export type { HandOver, PhaseDefinition } from './definition/working-memory.ts';
 export { WorkflowCancelledError } from './effects/attempts.ts';
 export { answerInTime } from './effects/effect-call.ts';
-export type { CallEffect } from './effects/replayed-effect.ts';
+export type { CallEffect } from './effects/effect-run.ts';
 export { type DataKey, DataKeys, type DataKeysOptions, type RewrapProgress } from './encryption/data-keys.ts';
 export { KeylessLog } from './encryption/keyless-log.ts';
 export { ProjectedKeyStore } from './encryption/projected-keys.ts';

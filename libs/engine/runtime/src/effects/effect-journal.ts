@@ -32,20 +32,21 @@ import { answerInTime } from './effect-call.ts';
 import { type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
 import { arrived, fitting, type Recovered, recoverEffect, refuseOther } from './effect-recovery.ts';
+import type { EffectRun } from './effect-run.ts';
 import { EffectUses } from './effect-uses.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 import { answerTooLarge, responseTooLarge } from './outcome-too-large.ts';
-import { type JournalHost, replayedEffect } from './replayed-effect.ts';
+import { replayedEffect } from './replayed-effect.ts';
 
 export class EffectJournal {
-  readonly #host: JournalHost;
+  readonly #run: EffectRun;
   readonly #task: TaskId;
   readonly #ends: Pick<AttemptEnds, 'over'>;
   /** Made when first used: most steps call nothing. */
   #made: EffectUses | undefined;
 
-  constructor(host: JournalHost, task: TaskId, ends: Pick<AttemptEnds, 'over'>) {
-    this.#host = host;
+  constructor(run: EffectRun, task: TaskId, ends: Pick<AttemptEnds, 'over'>) {
+    this.#run = run;
     this.#task = task;
     this.#ends = ends;
   }
@@ -61,7 +62,12 @@ export class EffectJournal {
 
   /** The key of the next use of the operation: counted, or by the given name. */
   #key(operation: string, name: string | undefined): EffectKey {
-    const key = effectKey(this.#host.workflow, this.#task, operation, name ?? this.#uses.ordinal(operation));
+    const key = effectKey(
+      this.#run.parts.stream.confirmed.workflow,
+      this.#task,
+      operation,
+      name ?? this.#uses.ordinal(operation),
+    );
     if (key.length <= NAME_MAX_CHARS) return key;
     throw new InvalidError(
       'effect-key-too-long',
@@ -84,14 +90,16 @@ export class EffectJournal {
     return this.#uses.inTurn(key, async () => {
       const known = this.#recorded(key);
       if (known !== undefined) return known;
-      const replayed = await this.#host.replay?.closure(this.#task, key);
-      const startedAtMs = this.#host.ports.clock.nowMs();
+      const replayed = await this.#run.parts.replay?.closure(this.#task, key);
+      const startedAtMs = this.#run.ports.clock.nowMs();
       const value = replayed === undefined ? await body(this.#signal) : replayed.response;
       this.#signal.throwIfAborted();
       const response = toJson(value ?? null, `result of ctx.run('${name}')`);
       const call = { task: this.#task, key, operation, kind: 'pure', request: null } as const;
-      await this.#host.writeStaged([resolvedDraft(this.#host.ports.digest, call, response, undefined, startedAtMs)]);
-      this.#host.content.journaled(key, { status: 'done', response });
+      await this.#run.parts.flushing.writeStaged([
+        resolvedDraft(this.#run.ports.digest, call, response, undefined, startedAtMs),
+      ]);
+      this.#run.parts.content.journaled(key, { status: 'done', response });
       return response;
     });
   }
@@ -100,18 +108,20 @@ export class EffectJournal {
     this.#signal.throwIfAborted();
     const request = effect.parseRequest(input);
     const key = this.#key(effect.operation, options.name);
-    return this.#host.gate.pass(this.#signal, () => this.#uses.inTurn(key, () => this.#effect(effect, key, request)));
+    return this.#run.parts.gate.pass(this.#signal, () =>
+      this.#uses.inTurn(key, () => this.#effect(effect, key, request)),
+    );
   }
 
   async #effect(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
-    refuseOther(this.#stateOf(key), key, request, this.#host.ports.digest);
-    const { replay } = this.#host;
+    refuseOther(this.#stateOf(key), key, request, this.#run.ports.digest);
+    const { replay } = this.#run.parts;
     const place = { task: this.#task, signal: this.#signal };
-    if (replay !== undefined) return replayedEffect(this.#host, replay, place, effect, key, request);
+    if (replay !== undefined) return replayedEffect(this.#run, replay, place, effect, key, request);
     let isClear = true;
     for (;;) {
       const left = this.#stateOf(key);
-      const isSettled = this.#recorded(key) !== undefined && !this.#host.unvalidated.has(key);
+      const isSettled = this.#recorded(key) !== undefined && !this.#run.unvalidated.has(key);
       if (isSettled || left === undefined) break;
       if (left.status === 'failed') {
         this.#reportFailure(effect, left);
@@ -141,14 +151,14 @@ export class EffectJournal {
   ): Promise<{ readonly response: Json } | { readonly isClear: boolean } | undefined> {
     let recovered: Recovered;
     try {
-      recovered = await recoverEffect(this.#host, this.#signal, { effect, key, request, left });
+      recovered = await recoverEffect(this.#run, this.#signal, { effect, key, request, left });
       this.#signal.throwIfAborted();
     } catch (error) {
       if (this.#hasChanged(left)) return undefined;
       throw error;
     }
     if (this.#hasChanged(left)) return undefined;
-    this.#host.unvalidated.delete(key);
+    this.#run.unvalidated.delete(key);
     switch (recovered.kind) {
       case 'done':
         await this.#resolve(effect, key, request, recovered.response);
@@ -177,21 +187,21 @@ export class EffectJournal {
 
   async #suspend(effect: EffectDefinition, key: EffectKey, wait: Wait): Promise<never> {
     // First, since its confirmation may stand right behind it, and be folded in the same turn.
-    this.#host.content.awaits(key, wait.token);
-    await this.#host.writeDurably([pendingDraft(this.#host, this.#task, effect, key, wait)]);
+    this.#run.parts.content.awaits(key, wait.token);
+    await this.#run.parts.flushing.write([pendingDraft(this.#run, this.#task, effect, key, wait)]);
     throw new SuspendedError(key);
   }
 
   /** What a receiver has confirmed as not done is a failed attempt, of which the step is told once; then it may call again. */
   #reportFailure(effect: EffectDefinition, { key, isUntold }: EffectState): void {
     if (!isUntold) return;
-    const entry = this.#host.content.journalOf(key);
+    const entry = this.#run.parts.content.journalOf(key);
     const why = entry?.status === 'failed' ? entry.error.message : 'it was not done';
     throw new EffectError(effect.operation, effect.retry, new NotDoneError(why, { confirmed: true }));
   }
 
   #stateOf(key: EffectKey): EffectState | undefined {
-    return this.#host.effectsOf(this.#task).find((other) => other.key === key);
+    return this.#run.effectsOf(this.#task).find((other) => other.key === key);
   }
 
   /** What others have written meanwhile goes before what was found out on the state of then. */
@@ -200,12 +210,12 @@ export class EffectJournal {
   }
 
   #recorded(key: EffectKey): Json | undefined {
-    const entry = this.#host.content.journalOf(key);
+    const entry = this.#run.parts.content.journalOf(key);
     return entry?.status === 'done' ? entry.response : undefined;
   }
 
   async #pure(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
-    const startedAtMs = this.#host.ports.clock.nowMs();
+    const startedAtMs = this.#run.ports.clock.nowMs();
     const response = await this.#attempt(effect, key, request);
     if (response instanceof PendingResult) {
       throw new InvalidError(
@@ -214,14 +224,16 @@ export class EffectJournal {
       );
     }
     const call = this.#asked(effect, key, request);
-    await this.#host.writeStaged([resolvedDraft(this.#host.ports.digest, call, response, undefined, startedAtMs)]);
-    this.#host.content.journaled(key, { status: 'done', response });
+    await this.#run.parts.flushing.writeStaged([
+      resolvedDraft(this.#run.ports.digest, call, response, undefined, startedAtMs),
+    ]);
+    this.#run.parts.content.journaled(key, { status: 'done', response });
     return response;
   }
 
   /** Intends, calls within the window of acceptance, resolves. `isClear`: no earlier call of the key can have been made. */
   async #call(effect: EffectDefinition, key: EffectKey, request: Json, isClear: boolean): Promise<Json> {
-    const { clock } = this.#host.ports;
+    const { clock } = this.#run.ports;
     for (;;) {
       const prepared = await this.#prepare(effect, key);
       // The log accepts the intention after this moment: a process that was stopped meanwhile must not call late.
@@ -237,9 +249,9 @@ export class EffectJournal {
 
   async #answered(effect: EffectDefinition, key: EffectKey, request: Json, isClear: boolean): Promise<Json> {
     try {
-      const answer = await this.#host.withinCall(key, () => this.#attempt(effect, key, request));
+      const answer = await this.#run.withinCall(key, () => this.#attempt(effect, key, request));
       if (!(answer instanceof PendingResult)) return answer;
-      return await this.#suspend(effect, key, firstWait(this.#host, effect, answer));
+      return await this.#suspend(effect, key, firstWait(this.#run, effect, answer));
     } catch (error) {
       if (error instanceof SuspendedError) throw error;
       throw await this.#failed(effect, key, request, isClear, error);
@@ -284,7 +296,7 @@ export class EffectJournal {
   /** What it was sent before it is sent again, with the same origin. */
   async #prepare(effect: EffectDefinition, key: EffectKey): Promise<PreparedCall | undefined> {
     if (effect.prepare === undefined) return undefined;
-    const entry = this.#host.content.journalOf(key);
+    const entry = this.#run.parts.content.journalOf(key);
     const prepared = await effect.prepare(key, entry?.status === 'intended' ? entry.bundle : undefined);
     this.#signal.throwIfAborted();
     return prepared;
@@ -296,25 +308,24 @@ export class EffectJournal {
     request: Json,
     prepared: PreparedCall | undefined,
   ): Promise<void> {
-    const reserve = this.#host.reservation(this.#task);
-    const { digest } = this.#host.ports;
+    const { digest } = this.#run.ports;
     const intend = intendedDraft(digest, this.#asked(effect, key, request), effect.timeoutMs, prepared);
-    await this.#host.writeDurably(reserve === undefined ? [intend] : [reserve, intend]);
-    this.#host.wasIntended(key);
+    await this.#run.parts.flushing.write(this.#run.reserving(this.#task, intend));
+    this.#run.wasIntended(key);
     const bundle = prepared?.payload.bundle;
-    this.#host.content.journaled(key, { status: 'intended', request, ...(bundle && { bundle }) });
+    this.#run.parts.content.journaled(key, { status: 'intended', request, ...(bundle && { bundle }) });
   }
 
   async #attempt(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json | PendingResult> {
     const { timeoutMs, heartbeatTimeoutMs, operation } = effect;
     const limits = { what: `The call of ${operation}`, timeoutMs, heartbeatTimeoutMs };
-    const answer = await answerInTime(this.#host.ports.clock, this.#signal, limits, ({ signal, heartbeat }) =>
-      this.#host.callEffect(effect, effect.asked ?? request, {
+    const answer = await answerInTime(this.#run.ports.clock, this.#signal, limits, ({ signal, heartbeat }) =>
+      this.#run.parts.callEffect(effect, effect.asked ?? request, {
         key,
         signal,
         heartbeat: (progress) => {
           heartbeat();
-          if (progress !== undefined) this.#host.onProgress(progress);
+          if (progress !== undefined) this.#run.parts.onProgress(progress);
         },
       }),
     );
@@ -330,7 +341,7 @@ export class EffectJournal {
     thrown: unknown,
   ): Promise<unknown> {
     if (this.#signal.aborted || thrown instanceof FencedError) return thrown;
-    const error = this.#host.hideSecrets(effect.operation, thrown);
+    const error = this.#run.hideSecrets(effect.operation, thrown);
     // A model that failed has changed nothing: the step may do without it.
     const isCertain = (error instanceof NotDoneError && isClear) || effect.lostOf !== undefined;
     if (isCertain) await this.#recordNotDone(effect, key, request, error);
@@ -345,8 +356,8 @@ export class EffectJournal {
     spent = effect.lostOf?.(error),
   ): Promise<void> {
     const [note, call] = [errorNote(error), this.#asked(effect, key, request)];
-    await this.#host.writeDurably([notDoneDraft(this.#host.ports.digest, call, note, spent)]);
-    this.#host.content.journaled(key, { status: 'failed', error: note });
+    await this.#run.parts.flushing.write([notDoneDraft(this.#run.ports.digest, call, note, spent)]);
+    this.#run.parts.content.journaled(key, { status: 'failed', error: note });
   }
 
   #asked({ operation, kind }: EffectDefinition, key: EffectKey, request: Json): EffectCall {
@@ -357,13 +368,13 @@ export class EffectJournal {
   async #resolve(effect: EffectDefinition, key: EffectKey, request: Json, response: Json): Promise<void> {
     const call = this.#asked(effect, key, request);
     try {
-      await this.#host.writeDurably([resolvedDraft(this.#host.ports.digest, call, response, effect.spentOf)]);
+      await this.#run.parts.flushing.write([resolvedDraft(this.#run.ports.digest, call, response, effect.spentOf)]);
     } catch (error) {
       if (error instanceof LimitError) throw await this.#tooLarge(effect, key, request, response, error);
       if (this.#signal.aborted || error instanceof FencedError) throw error;
       throw new EffectError(effect.operation, effect.retry, error);
     }
-    this.#host.content.journaled(key, { status: 'done', response }, effect.spentOf !== undefined);
+    this.#run.parts.content.journaled(key, { status: 'done', response }, effect.spentOf !== undefined);
   }
 
   /** It was done, and the log can't take what it answered: a model's cost is recorded, and a person is asked about any other. */

@@ -6,15 +6,8 @@
 import { NAME_MAX_CHARS, toJson } from '@tidemark/codec';
 import { type EffectKey, InvalidError, type Json, type ProbeAnswer, type Retry, type TaskId } from '@tidemark/core';
 import { type EffectDefinition, excerpt, ParkError, type PendingResult } from '../definition/index.ts';
-import type { Ports } from '../kernel/index.ts';
 import type { Draft } from '../lease/index.ts';
-
-/** Where the names and anchors of timers come from. */
-export interface TimerSource {
-  readonly ports: Pick<Ports, 'clock'>;
-  /** No two are alike in the stream. */
-  timerName(): string;
-}
+import type { EffectRun } from './effect-run.ts';
 
 export interface Wait {
   readonly token: string;
@@ -24,24 +17,24 @@ export interface Wait {
 
 /** The wait that a call's answer begins. */
 export const firstWait = (
-  { ports, timerName }: TimerSource,
+  run: EffectRun,
   { operation, confirm }: EffectDefinition,
   { token, detail }: PendingResult,
 ): Wait => ({
   token,
-  deadline: { timer: `overdue:${timerName()}`, anchorMs: ports.clock.nowMs(), delayMs: confirm.timeoutMs },
+  deadline: { timer: `overdue:${run.timerName()}`, anchorMs: run.ports.clock.nowMs(), delayMs: confirm.timeoutMs },
   detail: toJson(detail, `detail of pending ${operation}`),
 });
 
 /** It is outstanding, until a confirmation, the next probe or the deadline. */
 export function pendingDraft(
-  { ports, timerName }: TimerSource,
+  run: EffectRun,
   task: TaskId,
   { probe, confirm }: EffectDefinition,
   key: EffectKey,
   { token, deadline, detail }: Wait,
 ): Draft {
-  const next = { timer: `probe:${timerName()}`, anchorMs: ports.clock.nowMs(), delayMs: confirm.probeEveryMs };
+  const next = { timer: `probe:${run.timerName()}`, anchorMs: run.ports.clock.nowMs(), delayMs: confirm.probeEveryMs };
   return {
     type: 'EffectPending',
     control: { task, key, token, probe: probe === undefined ? null : next, deadline },

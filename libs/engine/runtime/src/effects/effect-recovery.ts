@@ -23,20 +23,10 @@ import {
   ProbeError,
   type ProbeResult,
 } from '../definition/index.ts';
-import { digestOf, type Ports } from '../kernel/index.ts';
+import { digestOf } from '../kernel/index.ts';
 import { answerInTime } from './effect-call.ts';
+import type { EffectRun } from './effect-run.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
-
-/** What recovery needs of the runner that the step runs in. */
-export interface RecoveryHost {
-  readonly ports: Pick<Ports, 'clock' | 'telemetry'>;
-  /** Whether the workflow may be undone because of this effect. */
-  mayCompensate(effect: EffectDefinition, outcome: 'done' | 'unknown'): boolean;
-  /** What is recorded of an error of the outside: without the secrets that it says. */
-  hideSecrets(of: string, error: unknown): unknown;
-  /** Tells whoever watches that the step waits. */
-  onWait(text: string): void;
-}
 
 export interface RecoveredEffect {
   readonly effect: EffectDefinition;
@@ -58,15 +48,11 @@ export type Recovered =
   | { readonly kind: 'wait'; readonly answer: ProbeAnswer };
 
 /** Follows the table. Throws `CompensateError` or `ParkError` where it leads there, `ProbeError` when nobody answers. */
-export async function recoverEffect(
-  host: RecoveryHost,
-  signal: AbortSignal,
-  found: RecoveredEffect,
-): Promise<Recovered> {
+export async function recoverEffect(run: EffectRun, signal: AbortSignal, found: RecoveredEffect): Promise<Recovered> {
   const { effect } = found;
-  const answer = await finalAnswer(host, signal, found);
-  const action = actionOf(host, found, answer.status);
-  host.ports.telemetry.count('recovery_attempts_total', 1, { action: METRIC_OF[action], operation: effect.operation });
+  const answer = await finalAnswer(run, signal, found);
+  const action = actionOf(run, found, answer.status);
+  run.ports.telemetry.count('recovery_attempts_total', 1, { action: METRIC_OF[action], operation: effect.operation });
   switch (action) {
     case 'go-on':
       return { kind: 'valid' };
@@ -79,7 +65,7 @@ export async function recoverEffect(
     case 'compensate':
     case 'ask-person':
       if (found.left.status === 'done') {
-        host.ports.telemetry.count('effect_validation_failures_total', 1, { operation: effect.operation });
+        run.ports.telemetry.count('effect_validation_failures_total', 1, { operation: effect.operation });
       }
       throw undecided(found, answer.status, action);
   }
@@ -97,43 +83,39 @@ const METRIC_OF = {
 type Answer = ProbeResult<unknown> | { readonly status: 'none' };
 
 /** What the outside says, once it can't change by itself any more where something irreversible would follow from it (E1). */
-async function finalAnswer(host: RecoveryHost, signal: AbortSignal, found: RecoveredEffect): Promise<Answer> {
+async function finalAnswer(run: EffectRun, signal: AbortSignal, found: RecoveredEffect): Promise<Answer> {
   const { effect, key, left } = found;
-  const answer = await ask(host, signal, found);
+  const answer = await ask(run, signal, found);
   if (left.status !== 'intended' || left.kind !== 'irreversible' || answer.status === 'done') return answer;
   const isFenced = answer.status === 'not-done' && effect.probeFences === true;
   // A person takes longer than any call.
-  if (isFenced || actionOf(host, found, answer.status) === 'ask-person') return answer;
+  if (isFenced || actionOf(run, found, answer.status) === 'ask-person') return answer;
   const waitMs = CALL_WINDOW_MS + Math.max(left.timeoutMs, effect.timeoutMs);
-  host.onWait(`waits ${Math.ceil(waitMs / 1_000)} s until no call of ${key} can arrive any more`);
-  await host.ports.clock.sleep(waitMs, signal);
+  run.onWait(`waits ${Math.ceil(waitMs / 1_000)} s until no call of ${key} can arrive any more`);
+  await run.ports.clock.sleep(waitMs, signal);
   signal.throwIfAborted();
-  return ask(host, signal, found);
+  return ask(run, signal, found);
 }
 
-const actionOf = (host: RecoveryHost, { effect, left }: RecoveredEffect, answer: ProbeAnswer): RecoveryAction =>
+const actionOf = (run: EffectRun, { effect, left }: RecoveredEffect, answer: ProbeAnswer): RecoveryAction =>
   recoveryAction({
     status: left.status,
     kind: left.kind,
     answer,
-    mayCompensate: host.mayCompensate(effect, left.status === 'done' ? 'done' : 'unknown'),
+    mayCompensate: run.mayCompensate(effect, left.status === 'done' ? 'done' : 'unknown'),
   });
 
-async function ask(
-  host: RecoveryHost,
-  signal: AbortSignal,
-  { effect, key, request }: RecoveredEffect,
-): Promise<Answer> {
+async function ask(run: EffectRun, signal: AbortSignal, { effect, key, request }: RecoveredEffect): Promise<Answer> {
   const { probe, operation, timeoutMs } = effect;
   if (probe === undefined) return { status: 'none' };
   try {
     const limits = { what: `The probe of ${operation}`, timeoutMs };
-    return await answerInTime(host.ports.clock, signal, limits, (asked) =>
+    return await answerInTime(run.ports.clock, signal, limits, (asked) =>
       probe(key, { signal: asked.signal, request: effect.asked ?? request }),
     );
   } catch (error) {
     signal.throwIfAborted();
-    throw new ProbeError(operation, effect.retry, key, host.hideSecrets(operation, error));
+    throw new ProbeError(operation, effect.retry, key, run.hideSecrets(operation, error));
   }
 }
 

@@ -217,34 +217,18 @@ interface Parsers {
   readonly parseDone: Parse;
 }
 
-/** The context's own members, some of which are methods of a class. */
 const openedContext = (
   context: StepContext,
   { open }: Vault,
   effectOf: (effect: EffectDefinition) => EffectDefinition,
-): StepContext => ({
-  session: context.session,
-  user: context.user,
-  memory: context.memory,
-  workflow: context.workflow,
-  task: context.task,
-  step: context.step,
-  attempt: context.attempt,
-  traceparent: context.traceparent,
-  input: open(context.input, 'input'),
-  belief: open(context.belief, 'belief'),
-  cause: context.cause,
-  signal: context.signal,
-  run: (name, body, options) => context.run(name, body, options),
-  effect: async (effect, request, options) =>
-    open(await context.effect(effectOf(effect), request, options), `response ${effect.operation}`),
-  modelCall: (request) => context.modelCall(request),
-  memories: (query) => context.memories(query),
-  recall: (question, options) => context.recall(question, options),
-  log: (action, detail) => context.log(action, detail),
-  progress: (progress) => context.progress(progress),
-  outputs: async (step) => (await context.outputs(step)).map((output) => open(output, `step output ${step}`)),
-});
+): StepContext =>
+  overridden<StepContext>(context, {
+    input: open(context.input, 'input'),
+    belief: open(context.belief, 'belief'),
+    effect: async (effect, request, options) =>
+      open(await context.effect(effectOf(effect), request, options), `response ${effect.operation}`),
+    outputs: async (step) => (await context.outputs(step)).map((output) => open(output, `step output ${step}`)),
+  });
 
 const openedUpcaster = ({ input, belief, task }: Upcaster, { open }: Vault): Upcaster => ({
   input: input && ((value) => input(open(value, 'input'))),

@@ -330,13 +330,13 @@ export function journalEntry(status: string, payload: Uint8Array | string): Jour
 export function contentDraft(
   definition: Definition,
   content: StreamContent,
-  { hideSecrets }: { hideSecrets(of: string, error: unknown): unknown },
+  effects: { hideSecrets(of: string, error: unknown): unknown },
 ): Draft | undefined {
   try {
     content.upcast(definition);
     return undefined;
   } catch (error) {
     if (!(error instanceof ParkError)) throw error;
-    return parkDraft(hideSecrets('upcast', error) as ParkError, null);
+    return parkDraft(effects.hideSecrets('upcast', error) as ParkError, null);
   }
 }

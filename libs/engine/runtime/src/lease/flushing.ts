@@ -43,6 +43,16 @@ export class Flushing {
     await this.durable(this.#stream.stage(drafts));
   }
 
+  /** Goes out with the next flush, or within the staging delay. Rejects when nothing was added: an event is too large, or the lease is lost. */
+  async writeStaged(drafts: readonly Draft[]): Promise<void> {
+    const before = this.#stream.speculative;
+    const accepted = this.#stream.stage(drafts);
+    if (this.#stream.speculative === before) await accepted;
+    // A rejection surfaces with the next write, or at the end of the run.
+    accepted.catch(() => {});
+    this.soon();
+  }
+
   /** Durable: waits for acceptance. */
   async durable(accepted: Promise<void>): Promise<void> {
     this.durableInFlightCount++;

@@ -4,14 +4,8 @@
  */
 
 import { type Controls, type EffectState, isOpen, isReplay, type StreamState, type TaskId } from '@tidemark/core';
-import {
-  CompensateError,
-  type Definition,
-  type EffectDefinition,
-  errorNote,
-  FatalError,
-  ParkError,
-} from '../definition/index.ts';
+import { CompensateError, type Definition, errorNote, FatalError, ParkError } from '../definition/index.ts';
+import { mayCompensate } from '../effects/index.ts';
 import { canRun } from '../history/index.ts';
 import {
   compensationDraft,
@@ -28,18 +22,6 @@ export const releaseDraft = (reason: Controls['LeaseReleased']['reason']): Draft
   control: { reason },
   payload: null,
 });
-
-/** Whether an effect of this outcome may lead to the workflow's undoing: it is registered for that, and it has not been undone. */
-export function mayCompensate(
-  state: StreamState,
-  listed: readonly EffectDefinition[],
-  { operation }: Pick<EffectDefinition, 'operation'>,
-  outcome: 'done' | 'unknown',
-): boolean {
-  const registered = listed.find((effect) => effect.operation === operation);
-  const undo = outcome === 'done' ? registered?.compensate : registered?.compensateUnknown;
-  return undo !== undefined && mayUndo(state);
-}
 
 /**
  * The workflow is to be undone. What else is open must be decided first, since nobody could say what is to be undone of it;

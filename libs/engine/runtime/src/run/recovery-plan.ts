@@ -28,9 +28,8 @@ import {
 } from '@tidemark/core';
 import type { EffectRow } from '@tidemark/ports';
 import type { Definition } from '../definition/index.ts';
-import { CALL_WINDOW_MS } from '../effects/index.ts';
+import { CALL_WINDOW_MS, mayCompensate } from '../effects/index.ts';
 import { fittingResolutions, undoId } from '../lease/index.ts';
-import { mayCompensate } from './ending.ts';
 import { budgetDraft, unprobed } from './takeover.ts';
 
 export interface RecoveryFacts {

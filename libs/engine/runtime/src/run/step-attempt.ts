@@ -1,36 +1,62 @@
 /**
- * Owns one attempt at a step: its context, its journal, and what it returned. Must not commit anything, nor judge its failure: the
- * runner does.
+ * Owns one attempt at a step: what the step sees and may do while it runs, and what it returned. What a step returns is all that it
+ * changes. Must not commit anything, nor judge its failure: the runner does.
+ *
+ * S1 Nothing begins once the attempt has ended, and no step that catches all errors gets past a stop.
  */
 
-import type { LogNote } from '@tidemark/codec';
-import type { TaskState } from '@tidemark/core';
+import { type LogNote, toJson } from '@tidemark/codec';
+import {
+  BUDGET_EXCEEDED,
+  type Epoch,
+  InvalidError,
+  type Json,
+  LimitError,
+  type TaskId,
+  type TaskState,
+} from '@tidemark/core';
 import { type ModelCalls, mayBringSummaries, withSummaries } from '../agent/index.ts';
 import {
   type Definition,
+  type EffectDefinition,
+  type ModelAnswer,
+  type ModelRequest,
   outOfScope,
+  ParkError,
   type PhaseMemory,
+  type Progress,
+  type RecalledMemories,
+  type RecallOptions,
+  type RunOptions,
   type StepContext,
   type StepResult,
 } from '../definition/index.ts';
-import { type AttemptEnds, type Drain, EffectJournal, type JournalHost } from '../effects/index.ts';
+import {
+  type AttemptEnds,
+  type Drain,
+  EffectJournal,
+  type EffectRun,
+  hasOpen,
+  RUN_AWAY_LOOP,
+} from '../effects/index.ts';
 import type { ContextReads, ResolvedTask, StreamContent } from '../history/index.ts';
-import type { Ports } from '../kernel/index.ts';
+import { EFFECT_NOT_RECORDED, type Ports, stepSpan, traceParentOf } from '../kernel/index.ts';
 import type { LeasedStream } from '../lease/index.ts';
-import { hasOpen } from './journal-host.ts';
-import { type StepDependencies, type StepOwn, stepContext } from './step-context.ts';
-import { StepGuard } from './step-guard.ts';
+import { LOG_NOTES_MAX } from './limits.ts';
 
 export interface AttemptDependencies {
   readonly ports: Pick<Ports, 'clock' | 'telemetry'>;
   readonly definition: Definition;
   readonly stream: LeasedStream;
   readonly content: StreamContent;
+  /** Told of every attempt, and may abandon it alone once the worker is to go. */
   readonly drain?: Pick<Drain, 'begin'> | undefined;
-  readonly onProgress?: StepOwn['onProgress'] | undefined;
+  readonly onProgress?: ((task: TaskId | null, progress: Progress & { readonly step: string }) => void) | undefined;
+  /** Outputs of committed tasks of a step, once this offset is projected. */
   readonly readOutputs: StepContext['outputs'];
+  /** Long-term memory, likewise. */
   readonly readMemories: StepContext['memories'];
-  readonly recall: StepDependencies['recall'];
+  readonly recall: (question: string, options: RecallOptions, signal: AbortSignal) => Promise<RecalledMemories>;
   readonly reads: ContextReads;
   readonly models: ModelCalls;
 }
@@ -42,56 +68,181 @@ export interface PerformedStep {
   readonly phase: string | undefined;
 }
 
+/** Pauses for want of budget or of a record, and stops of run-away agents. */
+const STOPS: readonly string[] = [BUDGET_EXCEEDED, RUN_AWAY_LOOP, EFFECT_NOT_RECORDED];
+
 /** `ends` ends this attempt alone. */
 export async function attemptStep(
   { step, input }: ResolvedTask,
   task: TaskState,
   ends: AttemptEnds,
-  host: JournalHost,
+  effects: EffectRun,
   dependencies: AttemptDependencies,
 ): Promise<PerformedStep> {
   const { definition, drain, onProgress, stream, ports } = dependencies;
-  const notes: LogNote[] = [];
-  const guard = new StepGuard(step.name);
-  const attempt = drain?.begin(definition.name, step.name, {
+  const drained = drain?.begin(definition.name, step.name, {
     abandon: (reason) => ends.abort(reason),
     isCalling: () => hasOpen(stream.speculative, task.id),
   });
-  const journal = new EffectJournal(host, task.id, ends);
+  const journal = new EffectJournal(effects, task.id, ends);
+  let attempt: Attempt | undefined;
   let isWhole = false;
   try {
     const memory = await phaseMemory(step.name, dependencies);
-    const context = stepContext(step, task, dependencies, {
-      state: stream.speculative,
-      ends,
-      journal,
-      notes,
-      memory,
-      guard,
-      onProgress: (of, progress) => {
-        attempt?.progress(progress);
-        onProgress?.(of, progress);
-      },
-    });
+    const report = (progress: Progress): void => {
+      drained?.progress(progress);
+      onProgress?.(task.id, { ...progress, step: step.name });
+    };
+    attempt = new Attempt(task, ends, journal, memory, report, dependencies);
+    const context = attempt;
     const run = (): ReturnType<typeof step.run> => step.run(context, input);
     const { within } = ports.telemetry;
     const running = within === undefined ? run() : within(() => context.traceparent, run);
-    const result = await ends.unlessOver(Promise.resolve(running));
-    guard.isOver = true;
-    guard.check();
-    const own = result ?? {};
-    const whole = mayBringSummaries(own)
-      ? await withSummaries(own, task, journal, { ...dependencies, signal: ends.over })
-      : own;
+    const result = (await ends.unlessOver(Promise.resolve(running))) ?? {};
+    attempt.end();
+    attempt.throwStop();
+    const whole = mayBringSummaries(result)
+      ? await withSummaries(result, task, journal, { ...dependencies, signal: ends.over })
+      : result;
     isWhole = true;
-    return { result: whole, notes, phase: memory.phase };
+    return { result: whole, notes: attempt.notes, phase: memory.phase };
   } finally {
-    guard.isOver = true;
-    attempt?.end(isWhole);
+    attempt?.end();
+    drained?.end(isWhole);
     const closing = journal.close();
     if (closing !== undefined) await closing;
   }
 }
+
+/** What the step is given. */
+class Attempt implements StepContext {
+  readonly notes: LogNote[] = [];
+  readonly workflow: StepContext['workflow'];
+  readonly task: StepContext['task'];
+  readonly step: string;
+  readonly attempt: number;
+  readonly session: StepContext['session'];
+  readonly user: StepContext['user'];
+  readonly input: Json;
+  readonly belief: Json;
+  readonly cause: StepContext['cause'];
+  readonly memory: PhaseMemory;
+  readonly memories: StepContext['memories'];
+  readonly outputs: StepContext['outputs'];
+  readonly progress: (progress: Progress) => void;
+  readonly #ends: AttemptEnds;
+  readonly #journal: EffectJournal;
+  readonly #dependencies: AttemptDependencies;
+  readonly #epoch: Epoch;
+  #irreversibleCount = 0;
+  #stop: ParkError | undefined;
+  #isOver = false;
+
+  constructor(
+    task: TaskState,
+    ends: AttemptEnds,
+    journal: EffectJournal,
+    memory: PhaseMemory,
+    progress: (progress: Progress) => void,
+    dependencies: AttemptDependencies,
+  ) {
+    const { stream, content, readMemories, readOutputs } = dependencies;
+    const { workflow, session, user, epoch } = stream.speculative;
+    this.workflow = workflow;
+    this.session = session;
+    this.user = user;
+    this.task = task.id;
+    this.step = task.step;
+    this.attempt = task.failureCount + 1;
+    this.input = content.input;
+    this.belief = content.belief;
+    this.cause = content.givenTo(task);
+    this.memory = memory;
+    this.memories = readMemories;
+    this.outputs = readOutputs;
+    this.progress = progress;
+    this.#ends = ends;
+    this.#journal = journal;
+    this.#dependencies = dependencies;
+    this.#epoch = epoch;
+  }
+
+  /** Worked out only where it is asked for. */
+  get traceparent(): string {
+    const span = stepSpan(this.workflow, this.task, this.#epoch, this.attempt);
+    return traceParentOf(this.workflow, span, this.#dependencies.ports.telemetry.traceRatio);
+  }
+
+  get signal(): AbortSignal {
+    return this.#ends.stepSignal;
+  }
+
+  run(name: string, body: (signal: AbortSignal) => unknown, options: RunOptions = {}): Promise<Json> {
+    return this.#pass(() => this.#journal.run(name, body, options));
+  }
+
+  effect(effect: EffectDefinition, request: unknown, options: RunOptions = {}): Promise<Json> {
+    const { question } = options;
+    const called = question === undefined ? effect : this.#dependencies.models.counted(this.task, effect, question);
+    if (called.kind === 'irreversible' && ++this.#irreversibleCount === 2) {
+      this.log('warning', irreversibleTogether(this.step));
+    }
+    return this.#pass(() => this.#journal.effect(called, request, options));
+  }
+
+  async modelCall(request: ModelRequest): Promise<ModelAnswer> {
+    return this.#pass(async () => {
+      const { effect, asked } = this.#dependencies.models.effect(this.task, request, this.#ends.over);
+      const { name } = request;
+      return (await this.#journal.effect(effect, asked, name === undefined ? {} : { name })) as unknown as ModelAnswer;
+    });
+  }
+
+  async recall(question: string, options: RecallOptions = {}): Promise<RecalledMemories> {
+    const asked = (signal: AbortSignal) => this.#dependencies.recall(question, options, signal);
+    return (await this.#pass(() => this.#journal.run('recall', asked, {}))) as unknown as RecalledMemories;
+  }
+
+  log(action: string, detail?: unknown): void {
+    if (this.notes.length >= LOG_NOTES_MAX) {
+      throw new LimitError('log-notes', `Step ${this.step}: at most ${LOG_NOTES_MAX} log entries fit in one step.`);
+    }
+    const atMs = this.#dependencies.ports.clock.nowMs();
+    this.notes.push(detail === undefined ? { atMs, action } : { atMs, action, detail: toJson(detail, 'log detail') });
+  }
+
+  end(): void {
+    this.#isOver = true;
+  }
+
+  throwStop(): void {
+    if (this.#stop !== undefined) throw this.#stop;
+  }
+
+  /** Does the work, and remembers a stop. Rejects with `InvalidError` (`step-ended`) after the end, when only a closure that kept its context can ask. */
+  async #pass<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isOver) throw stepEnded(this.step);
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof ParkError && STOPS.includes(error.code)) this.#stop ??= error;
+      throw error;
+    }
+  }
+}
+
+const stepEnded = (step: string): InvalidError =>
+  new InvalidError(
+    'step-ended',
+    `Step ${step} has ended: its ctx records nothing any more. Await what it calls; a compensation has its own context, and asks no model.`,
+    { step },
+  );
+
+/** Its author reads it in the step's history: no program can know before which effects a step will call. */
+const irreversibleTogether = (step: string) => ({
+  code: 'irreversible-together',
+  result: `Step ${step} calls several irreversible effects. One that fails leaves those before it done, with no checkpoint between them: give each a step of its own.`,
+});
 
 const NO_PHASES: PhaseMemory = {
   phase: undefined,

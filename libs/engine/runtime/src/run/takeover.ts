@@ -25,7 +25,7 @@ import {
   ParkError,
   ProbeError,
 } from '../definition/index.ts';
-import { type RecoveryHost, recoverEffect } from '../effects/index.ts';
+import { type EffectRun, recoverEffect } from '../effects/index.ts';
 import type { StreamContent } from '../history/index.ts';
 import { historyForgotten, retryDelayMs } from '../kernel/index.ts';
 import { type Draft, parkDraft } from '../lease/index.ts';
@@ -41,7 +41,7 @@ export interface HeadCheckpoint {
 export interface TakeOver {
   readonly definition: Definition;
   readonly content: Pick<StreamContent, 'isForgotten'>;
-  readonly host: RecoveryHost;
+  readonly effects: EffectRun;
   readonly signal: AbortSignal;
   /** The newest checkpoint, from rows that hold it. */
   readonly readHead: () => Promise<HeadCheckpoint>;
@@ -117,7 +117,7 @@ async function phantomDraft(state: StreamState, given: TakeOver): Promise<Draft 
   }
   const [first] = unprobed(definition, head.effects);
   if (first === undefined) return undefined;
-  given.host.ports.telemetry.count('effect_validation_failures_total', 1, { operation: first.operation });
+  given.effects.ports.telemetry.count('effect_validation_failures_total', 1, { operation: first.operation });
   return unprobedDraft(state, definition, head.step, first);
 }
 
@@ -152,21 +152,21 @@ function unprobedDraft(
 /** Asks as often as the effect's policy says; what is wrong, or can't be found out, ends the run. */
 async function validated(
   state: StreamState,
-  { host, signal }: TakeOver,
+  { effects, signal }: TakeOver,
   effect: EffectDefinition,
   row: EffectRow,
 ): Promise<Draft | undefined> {
   const left = { ...row, timeoutMs: effect.timeoutMs, isUntold: false, isSuspect: true, pending: null };
   for (let attempt = 1; ; attempt++) {
     try {
-      await recoverEffect(host, signal, { effect, key: row.key, request: requestOf(row), left });
+      await recoverEffect(effects, signal, { effect, key: row.key, request: requestOf(row), left });
       return undefined;
     } catch (error) {
       if (error instanceof CompensateError) return undoDraft(state, null, error);
       if (error instanceof ParkError) return phantomPark(row.key, error, error.evidence);
       if (!(error instanceof ProbeError)) throw error;
       if (attempt >= effect.retry.attempts) return phantomPark(row.key, error, { operation: effect.operation });
-      await host.ports.clock.sleep(retryDelayMs(effect.retry, attempt, 0), signal);
+      await effects.ports.clock.sleep(retryDelayMs(effect.retry, attempt, 0), signal);
       signal.throwIfAborted();
     }
   }

@@ -26,73 +26,46 @@ import {
   commitContext,
   endsHistory,
   failureSummary,
-  type ModelCalls,
   NO_CONTEXT,
   spentByTask,
   withFailureSummary,
 } from '../agent/index.ts';
-import {
-  CompensateError,
-  type Definition,
-  ParkError,
-  type Progress,
-  type StepContext,
-  type StepDefinition,
-} from '../definition/index.ts';
+import { CompensateError, ParkError, type StepDefinition } from '../definition/index.ts';
 import {
   Attempts,
   type CallEffect,
-  type Drain,
-  type JournalHost,
+  EffectRun,
+  type EffectRunParts,
+  hasOpen,
+  isSuspended,
   StepAbandonedError,
   WorkflowCancelledError,
 } from '../effects/index.ts';
-import {
-  type ContextReads,
-  canRun,
-  contentDraft,
-  type ResolvedTask,
-  resolveTask,
-  type StreamContent,
-} from '../history/index.ts';
+import { type ContextReads, canRun, contentDraft, type ResolvedTask, resolveTask } from '../history/index.ts';
 import { guardOf, type Ports, RunGate } from '../kernel/index.ts';
-import { type Draft, Flushing, failureDrafts, type LeasedStream, parkDraft } from '../lease/index.ts';
+import { type Draft, Flushing, failureDrafts, parkDraft } from '../lease/index.ts';
 import { commitDrafts, followStaged, rulesRaised } from './commit.ts';
 import { cancelDraft, mustBeDecided, onceDecided, releaseDraft, undoDraft } from './ending.ts';
-import { hasOpen, isSuspended, journalHost } from './journal-host.ts';
 import { CONTROL_POLL_PERIOD_MS, INBOX_POLL_PERIOD_MS } from './limits.ts';
 import { nextTask } from './next-task.ts';
-import { attemptStep, type PerformedStep } from './step-attempt.ts';
-import type { StepDependencies } from './step-context.ts';
+import { type AttemptDependencies, attemptStep, type PerformedStep } from './step-attempt.ts';
 import { budgetDraft, type TakeOver, takeOver } from './takeover.ts';
 
-export interface RunnerOptions {
+export interface RunnerOptions extends AttemptDependencies {
   readonly ports: Pick<Ports, 'clock' | 'digest' | 'prng' | 'telemetry' | 'secretPolicy'>;
-  readonly definition: Definition;
-  readonly stream: LeasedStream;
-  readonly content: StreamContent;
-  /** Of the worker's code; absent: nobody knows. */
+  /** Of the worker's code; absent: it is not known. */
   readonly build?: string | undefined;
   /** Aborted when the worker is to go: no further task is started. */
   readonly stop: Pick<AbortSignal, 'aborted'>;
   /** Aborts when it must go now: steps under way are told, and count as never made. */
   readonly abandon: AbortSignal;
-  readonly onProgress?: ((task: TaskId | null, progress: Progress & { readonly step: string }) => void) | undefined;
-  /** Outputs of committed tasks of a step, once this offset is projected. */
-  readonly readOutputs: StepContext['outputs'];
-  /** Long-term memory, likewise. */
-  readonly readMemories: StepContext['memories'];
-  readonly recall: StepDependencies['recall'];
   readonly reads: ContextReads & Pick<MemoryStore, 'lamportOf'>;
   /** Told of the Lamport time of what others have written. */
   readonly witness: (lamport: Lamport) => void;
-  readonly models: ModelCalls;
   /** Effects of the newest checkpoint, once it is projected. */
   readonly readHead: TakeOver['readHead'];
   readonly callEffect: CallEffect;
-  readonly replay?: JournalHost['replay'];
-  /** Told of every attempt, and may abandon it alone once `stop` has aborted. */
-  readonly drain?: Pick<Drain, 'begin'> | undefined;
+  readonly replay?: EffectRunParts['replay'];
 }
 
 /** Reasons that are at hand: by default each abort would make an error with a stack. */
@@ -105,7 +78,7 @@ export class WorkflowRunner {
   readonly #options: RunnerOptions;
   readonly #running = new Map<TaskId, Promise<void>>();
   readonly #abort = new AbortController();
-  readonly #journalHost: JournalHost;
+  readonly #effects: EffectRun;
   readonly #flushing: Flushing;
   #failure: unknown;
   #hasReleased = false;
@@ -124,7 +97,7 @@ export class WorkflowRunner {
     this.#flushing = new Flushing(options.stream, options.ports, options.definition.staging ?? {}, (error) => {
       this.#failure ??= error;
     });
-    this.#journalHost = journalHost({
+    this.#effects = new EffectRun({
       ...options,
       flushing: this.#flushing,
       newCheckpoint: () => this.#newCheckpoint(),
@@ -192,9 +165,9 @@ export class WorkflowRunner {
     const signal = this.#abort.signal;
     const first = await takeOver(stream.confirmed, {
       ...this.#options,
-      ...{ host: this.#journalHost, signal },
+      ...{ effects: this.#effects, signal },
     });
-    return first ?? contentDraft(definition, content, this.#journalHost);
+    return first ?? contentDraft(definition, content, this.#effects);
   }
 
   /** Waits for a task's end; while another waits for a timer or a signal, no longer than until the next look for it. */
@@ -271,7 +244,7 @@ export class WorkflowRunner {
     try {
       const resolved = resolveTask(definition, content.versionOf(task.id), task.step, content.inputOf(task.id));
       step = resolved.step;
-      const performed = await attemptStep(resolved, task, ends, this.#journalHost, this.#options);
+      const performed = await attemptStep(resolved, task, ends, this.#effects, this.#options);
       this.#attempts.end(ends);
       this.#abort.signal.throwIfAborted();
       await this.#commit(resolved, task, performed, startedAtMs);
@@ -391,13 +364,13 @@ export class WorkflowRunner {
     if (thrown instanceof TidemarkError && thrown.code === 'invariant-broken') throw thrown;
     // Cancelled: whatever the attempt came to, the end is at hand, and what is open shows in the state.
     if (stream.speculative.ruling === 'cancel') return;
-    const error = this.#journalHost.hideSecrets(`step ${task.step}`, thrown);
+    const error = this.#effects.hideSecrets(`step ${task.step}`, thrown);
     if (error instanceof ParkError) return this.#endRun(() => [parkDraft(error, task.id)]);
     if (error instanceof CompensateError) return this.#endRun(() => [undoDraft(stream.speculative, task.id, error)]);
     const current = stream.speculative.frontier.tasks.get(task.id) ?? task;
     const { definition, content, build, ports } = this.#options;
     const { onFailure } = definition;
-    const timerName = this.#journalHost.timerName();
+    const timerName = this.#effects.timerName();
     const input = (): Json => content.inputOf(task.id);
     const attempt = { step, task: current, error, timerName, startedAtMs, onFailure, build, input };
     const drafts = failureDrafts(attempt, ports);

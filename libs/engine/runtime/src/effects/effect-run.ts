@@ -1,0 +1,126 @@
+/**
+ * Owns what the effects of one run share: the stream that they are written to, what is known of them, and the observers of their calls.
+ * Must not call anything, nor decide what a call's outcome means.
+ */
+
+import {
+  type CheckpointId,
+  type EffectKey,
+  type EffectState,
+  isAwaited,
+  isOpen,
+  type Json,
+  type StreamState,
+  type TaskId,
+} from '@tidemark/core';
+import type { Definition, EffectContext, EffectDefinition, Progress } from '../definition/index.ts';
+import type { Replay, StreamContent } from '../history/index.ts';
+import { effectSpan, type Ports, type RunGate, type SecretGuard, traceParentOf } from '../kernel/index.ts';
+import { type Draft, type Flushing, type LeasedStream, mayUndo } from '../lease/index.ts';
+
+/** How an effect's call is made; tests put another in its place. */
+export type CallEffect = (effect: EffectDefinition, request: Json, context: EffectContext) => Promise<unknown>;
+
+export interface EffectRunParts {
+  readonly ports: Pick<Ports, 'clock' | 'digest' | 'telemetry'>;
+  readonly definition: Definition;
+  readonly stream: LeasedStream;
+  readonly flushing: Flushing;
+  readonly content: StreamContent;
+  readonly callEffect: CallEffect;
+  /** Effects begin while it is open. */
+  readonly gate: RunGate;
+  /** Answers all effects, where the workflow is a fork that replays. */
+  readonly replay?: Replay | undefined;
+  readonly guard: SecretGuard;
+  readonly newCheckpoint: () => CheckpointId;
+  /** Told how a call is getting on. */
+  readonly onProgress: (progress: Progress) => void;
+}
+
+export class EffectRun {
+  readonly parts: EffectRunParts;
+  /** Effects that a dead holder resolved, and that have not been held against the outside since (D1). */
+  readonly unvalidated: Set<EffectKey>;
+  /** Each intention of a key under one lease is a span of its own. */
+  readonly #intentions = new Map<EffectKey, number>();
+  #timerCount = 0;
+
+  constructor(parts: EffectRunParts) {
+    this.parts = parts;
+    this.unvalidated = suspects(parts.stream.confirmed);
+  }
+
+  get ports(): EffectRunParts['ports'] {
+    return this.parts.ports;
+  }
+
+  /** The task's journal as folded, own events included. */
+  effectsOf(task: TaskId): readonly EffectState[] {
+    return effectsOf(this.parts.stream.speculative, task);
+  }
+
+  /** The events with the checkpoint that must be reserved before the task's first effect. */
+  reserving(task: TaskId, ...drafts: readonly Draft[]): readonly Draft[] {
+    if (this.parts.stream.speculative.frontier.tasks.get(task)?.reserved != null) return drafts;
+    const control = { checkpoint: this.parts.newCheckpoint(), task };
+    return [{ type: 'CheckpointReserved', control, payload: null }, ...drafts];
+  }
+
+  wasIntended(key: EffectKey): void {
+    this.#intentions.set(key, (this.#intentions.get(key) ?? 0) + 1);
+  }
+
+  /** Does the work within the span of the key's last intention. */
+  withinCall<T>(key: EffectKey, work: () => T): T {
+    const { within, traceRatio } = this.ports.telemetry;
+    if (within === undefined) return work();
+    const { workflow, epoch } = this.parts.stream.confirmed;
+    const span = (): string => effectSpan(workflow, key, epoch, this.#intentions.get(key) ?? 0);
+    return within(() => traceParentOf(workflow, span(), traceRatio), work);
+  }
+
+  /** Whether an effect of this outcome may lead to the workflow's undoing. */
+  mayCompensate(effect: Pick<EffectDefinition, 'operation'>, outcome: 'done' | 'unknown'): boolean {
+    return mayCompensate(this.parts.stream.speculative, this.parts.definition.effects, effect, outcome);
+  }
+
+  /** What is recorded of an error of the outside: without the secrets that it says. */
+  hideSecrets(of: string, error: unknown): unknown {
+    return this.parts.guard.error(`error of ${of}`, error);
+  }
+
+  /** Reports that the step waits. */
+  onWait(text: string): void {
+    this.parts.onProgress({ done: 0, total: 1, text });
+  }
+
+  /** Names timers that this run sets: no two are alike in the stream. */
+  timerName(): string {
+    return `${this.parts.stream.confirmed.epoch}:${this.#timerCount++}`;
+  }
+}
+
+/** It is registered for that, and the workflow has not been undone. */
+export function mayCompensate(
+  state: StreamState,
+  listed: readonly EffectDefinition[],
+  { operation }: Pick<EffectDefinition, 'operation'>,
+  outcome: 'done' | 'unknown',
+): boolean {
+  const registered = listed.find((effect) => effect.operation === operation);
+  const undo = outcome === 'done' ? registered?.compensate : registered?.compensateUnknown;
+  return undo !== undefined && mayUndo(state);
+}
+
+const effectsOf = ({ frontier }: StreamState, task: TaskId): readonly EffectState[] =>
+  frontier.tasks.get(task)?.effects ?? [];
+
+const suspects = ({ frontier }: StreamState): Set<EffectKey> =>
+  new Set([...frontier.tasks].flatMap(({ effects }) => effects.filter((one) => one.isSuspect).map(({ key }) => key)));
+
+/** Whether the task's attempt must end without a result: one of its effects waits for its confirmation. */
+export const isSuspended = (state: StreamState, task: TaskId): boolean => effectsOf(state, task).some(isAwaited);
+
+/** Whether the outcome of one of its calls is yet to be known. */
+export const hasOpen = (state: StreamState, task: TaskId): boolean => effectsOf(state, task).some(isOpen);
