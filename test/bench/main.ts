@@ -6,6 +6,7 @@ import { measureAssembly } from './context-assemble.ts';
 import { measureRecall } from './context-recall.ts';
 import { measureSession } from './context-session.ts';
 import { controlParts, measureControl } from './control/control.ts';
+import { measureEffectPath } from './effect-path.ts';
 import { LOAD_USAGE, measureLoad } from './load/load.ts';
 import { measureLooks } from './looks.ts';
 import { measurePartitions } from './partitions.ts';
@@ -21,6 +22,7 @@ const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
        npm run bench -- partitions [--json] [--counts 100,1000,4000]
        npm run bench -- looks [--json] [--counts 1000,10000,100000]
        npm run bench -- console [--json]
+       npm run bench -- path [--json]
        npm run bench -- resume [--json] [--only overhead|kills|history|memory|orphans|deploys]
        npm run bench -- context [--json] [--only assemble|session|recall]
        npm run bench -- control [--json] [--only ${controlParts.join('|')}]
@@ -58,6 +60,8 @@ if (positionals[0] === 'steps') {
 } else if (positionals[0] === 'console') {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
   await measureConsole(report);
+} else if (positionals[0] === 'path') {
+  await measureEffectPath(report);
 } else if (positionals[0] === 'resume') {
   report.add('machine.loop_ns', rawLoopNs(), 'ns');
   await measureResume(report, values.only);

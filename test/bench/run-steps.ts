@@ -34,7 +34,7 @@ export async function concurrent(host: Host, workflow: Steps, count: number): Pr
 }
 
 /** Resolves when the rows know of no open workflow and no opening is missing from the log. */
-async function caughtUp(host: Host): Promise<void> {
+export async function caughtUp(host: Host): Promise<void> {
   for (;;) {
     const counts = await host.ports.store.counts();
     if (counts.openCount === 0 && counts.unappendedCount === 0) return;
