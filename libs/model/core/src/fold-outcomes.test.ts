@@ -1,6 +1,6 @@
 /**
- * Owns readable examples of what goes on after things went wrong: outcomes that come late, questions to people, undoing,
- * deaths of holders, versions; and of who may not write any of it. Deeper: fold.properties.test.ts.
+ * Owns readable examples of what the fold does after failures: late outcomes, questions to people, compensation, deaths of holders,
+ * versions; and of who may not write any of these. Random histories are in fold.properties.test.ts.
  */
 
 import { declared, digestOf, holderEvent, inboxEvent } from '@tidemark/testkit/naive/events';
@@ -34,7 +34,7 @@ const notDone = { resolution: 'not-done' } as const;
 const finished = (control = {}) => inboxEvent('CompensationFinished', control);
 const fired = (name: string) => inboxEvent('TimerFired', { timer: name });
 
-/** All that came before is accepted, and the last is rejected for this and changes nothing but the next offset. */
+/** Every event but the last is accepted. The last is rejected for this reason and changes nothing but the next offset. */
 function refused(reason: string, ...history: readonly Envelope[]): void {
   const before = fold(...history.slice(0, -1));
   expect(before.verdicts.filter(({ kind }) => kind !== 'accepted')).toEqual([]);
@@ -104,7 +104,7 @@ describe('an outcome that comes late', () => {
     const overdue = [...awaited, fired('overdue')];
     expect(accepted(...overdue).task.effects[0]?.pending).toMatchObject({ isDue: true, probe: null, deadline: null });
     refused('unknown-task', ...overdue, fired('probe'));
-    // It may still come.
+    // A late confirmation is still accepted.
     expect(accepted(...overdue, confirmed()).task.effects).toMatchObject([{ status: 'done' }]);
   });
 

@@ -1,4 +1,4 @@
-/** The door of the library. */
+/** The entry point of the library. */
 
 export { applyDelta, type Delta, diff, type Json, SNAPSHOT_MIN_BYTES, snapshotDue } from './belief.ts';
 export { canonicalJson } from './canonical.ts';

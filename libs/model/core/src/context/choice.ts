@@ -1,6 +1,4 @@
-/**
- * Owns the choice of what is kept of all that may be trimmed: the newest turn first, then what lanes.ts deals out. Must not render.
- */
+/** Owns the choice of what is kept: first the newest turn, then what lanes.ts deals out. Must not render. */
 
 import type { Conversation } from './conversation.ts';
 import { dealOut, type LaneUnits } from './lanes.ts';
@@ -19,7 +17,7 @@ export interface ChosenTurn {
 
 export interface ChosenSection {
   readonly surrounding: Surrounding;
-  /** By index of the piece, as far as counted. */
+  /** Tokens of each piece, by its index; undefined where it was not counted. */
   readonly tokens: (number | undefined)[];
   kept: readonly number[];
   framed: boolean;
@@ -32,7 +30,7 @@ export interface Choice {
   readonly tokens: number;
 }
 
-/** What of all that may be trimmed is kept within `room` tokens. */
+/** Chooses what is kept within `room` tokens. */
 export function choose(
   conversation: Conversation,
   surroundings: readonly Surrounding[],
@@ -98,7 +96,10 @@ export function choose(
   return { turns: [...users, ...agents, ...pairs], sections, laneTokens, tokens };
 }
 
-/** Tokens of the piece that is the `at`th to be kept, asked for in this order. The first that can be kept pays the section's frame. */
+/**
+ * Tokens of the piece that is the `at`th to be kept. Call it with `at` = 0, 1, 2 …: the first piece that can be kept also pays for the
+ * frame of the section.
+ */
 function measurePiece(chosen: ChosenSection, at: number, room: number, tokenizer: Tokenizer): number {
   const { pieces, keepOrder, open, close } = chosen.surrounding;
   const index = keepOrder[at]!;
