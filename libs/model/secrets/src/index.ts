@@ -1,4 +1,4 @@
-/** The door of @tidemark/secrets. */
+/** The entry point of @tidemark/secrets. */
 
 export { withoutCredentials } from './address-credentials.ts';
 export { EchoMask } from './echo-mask.ts';
