@@ -1,4 +1,4 @@
-/** The door of segments: the archived log as Parquet files, the manifests beside them, and the chain over the records. */
+/** The entry point of segments: the archived log as Parquet files, the manifests beside them, and the chain over the records. */
 
 export { CHAIN_START, chainOver } from './chain.ts';
 export { type DecodedSegment, decodeSegment } from './decode-segment.ts';
