@@ -1,4 +1,4 @@
-/** Workflows that are cancelled, ended from outside, paused and resumed: in any state, and over deaths of their holders. */
+/** Owns the tests of workflows that are cancelled, terminated, paused and resumed: in any state, and over deaths of their holders. */
 
 import { defineEffect, defineWorkflow, signal, task, timer, WorkflowCancelledError } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -93,7 +93,7 @@ const statusOf = async (world: TestWorld, id: string) => {
   const row = await world.client.run(id).summary();
   return row === undefined ? undefined : [row.status, row.reason, row.pendingCount];
 };
-/** Until its one task waits for something: a time that passes before that is not waited for. */
+/** Waits until its one task waits: time must not pass before that. */
 const waiting = (world: TestWorld, id: string) =>
   expect.poll(async () => (await world.tasksOf(id as never)).map(({ when }) => when.length > 0)).toEqual([true]);
 
@@ -172,7 +172,7 @@ describe('a workflow that is cancelled', () => {
     await expect(world.fastForward(parked.result())).rejects.toThrow('waits for a person');
     await world.client.pause(parked.id, ask);
     await world.client.cancel(parked.id, ask);
-    // Whether the room was booked, nobody knows: that is still a person's to say.
+    // It is unknown whether the room was booked: a person still decides that.
     await expect.poll(() => statusOf(world, parked.id)).toEqual(['parked', 'effect-unknown', 1]);
     await world.client.decide(parked.id, { resolution: 'not-done', ...ask });
     await expect(parked.result()).rejects.toThrow('was compensated (cancelled)');
@@ -202,7 +202,7 @@ describe('a workflow that is ended from outside', () => {
     expect(await world.client.terminate(run.id, ask)).toEqual({ workflow: run.id, changed: true });
     await expect(run.result()).rejects.toThrow('failed (terminated): ana ended it: the order was withdrawn');
     expect(await world.client.terminate(run.id, ask)).toEqual({ workflow: run.id, changed: false });
-    // Its holder learns of it, and stops.
+    // Its holder notices, and stops.
     await over.promise;
     expect(undone).toEqual([]);
     expect(await statusOf(world, run.id)).toEqual(['failed', 'terminated', 0]);
@@ -227,7 +227,7 @@ describe('a workflow that is paused', () => {
     expect(await world.client.pause(run.id, ask)).toEqual({ workflow: run.id, changed: true });
     expect(await world.client.pause(run.id, ask)).toEqual({ workflow: run.id, changed: false });
     gate.resolve();
-    // The step under way finishes, and its holder lets go.
+    // The running step finishes, and its holder releases the lease.
     await expect.poll(async () => (await run.summary())?.sequence).toBe(2);
     await world.client.signal(run.id, 'go', {});
     await expect.poll(async () => (await run.summary())?.holder).toBeNull();

@@ -51,7 +51,7 @@ export function isAlive(holder: HolderId, beat: Beat | undefined, words: Words, 
   return beat.ageMs < beat.ttlMs || beat.standing.some((id) => presence.others.has(id) && !hasClosed(id));
 }
 
-/** A coordinator's report: holder and age of the close in turn. `AT WORD` in Redis. */
+/** Parses coordinator and report in turn. */
 export const packWord = (closedForMs: ReadonlyMap<HolderId, number>): string => JSON.stringify([...closedForMs].flat());
 
 /** Parses coordinator and report in turn. */
@@ -83,15 +83,15 @@ export function parseBeat(text: string, nowMs: number): Beat {
   };
 }
 
-/** What a holder says of itself when that has changed. */
+/** What a holder announced about itself. */
 export interface Said {
   readonly leases: ReadonlyMap<WorkflowId, Epoch>;
   readonly announced: Announcement | undefined;
 }
 
 /**
- * Number, then workflow and epoch in turn: a flat array is short and quick to parse. What is announced comes last, in place of the epoch
- * of no workflow, which releases that know nothing of it pass over.
+ * Number, then workflow and epoch in turn: a flat array is short and quick to parse. The announcement comes last, in place of the epoch of
+ * no workflow, which older releases skip.
  */
 export const packLeases = (leases: readonly HeldLease[], announced?: Announcement): string =>
   JSON.stringify([

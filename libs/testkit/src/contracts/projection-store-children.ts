@@ -1,4 +1,4 @@
-/** Owns the part of the contract about parents and children: what they owe each other, and which children a workflow has. */
+/** Owns the part of the contract about parents and children: the pending work between them, and which children a workflow has. */
 
 import { type TaskState, taskId, type WorkflowId } from '@tidemark/core';
 import type { StreamRow } from '@tidemark/ports';

@@ -1,4 +1,4 @@
-/** Owns what simulated rows owe to parents and children. Pure. */
+/** Owns the pending work between parents and children in simulated rows. Pure. */
 
 import {
   CONTINUED,

@@ -114,7 +114,7 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       stream.raised ??= { tokens: 0, costMicros: 0 };
       stream.raised.tokens += tokens;
       stream.raised.costMicros += costMicros;
-      // A pause for lack of budget has its answer.
+      // A workflow that was parked for lack of budget has its answer.
       if (stream.question?.code !== 'budget_exceeded') return null;
       const { task } = stream.question;
       reopen(stream);
@@ -177,7 +177,7 @@ function steer(stream: NaiveStream, event: Steering): Outcome {
   }
 }
 
-/** A workflow that runs here, compensates nothing, and is neither being compensated nor cancelled: its waits end. */
+/** Applies to a workflow that runs here, compensates none, and is neither being compensated nor cancelled: its waits end. */
 function cancel(stream: NaiveStream, code: string, by: string, event: string): boolean {
   if (stream.status === 'compensating' || stream.ruling === 'cancel') return false;
   if (stream.compensates !== null || stream.shadow) return false;

@@ -1,6 +1,6 @@
 /**
  * Owns receivers that accept under a token and confirm later: what they accepted, when it happens (or fails), and the messages that they
- * owe for it. All of it survives every crash. people.ts carries the messages.
+ * have to send about it. All of it survives every crash. people.ts delivers the messages.
  */
 
 import type { EffectKey, Json } from '@tidemark/core';
@@ -47,7 +47,7 @@ const FAILURES_MAX = 3;
 
 export class Acceptances {
   readonly owed: Owed[] = [];
-  /** Called for every message that is owed from now on. */
+  /** Called for every new message to deliver. */
   onOwed: ((owed: Owed) => void) | undefined;
   readonly #byKey = new Map<EffectKey, Acceptance[]>();
   readonly #dependencies: AcceptancesOptions;

@@ -1,5 +1,5 @@
 /**
- * Owns the judgement of compensation, from the ledger and the log: everything that was applied is compensated once, later things first, by
+ * Owns the judgement of compensation, from the ledger and the log: everything that was applied is compensated once, in reverse order, by
  * one workflow. Must not ask the fleet what it believes.
  */
 

@@ -1,4 +1,4 @@
-/** The judge on bad histories: one that can't find anything shows nothing. */
+/** Owns the tests of the judge on bad histories: a judge that can't find anything shows nothing. */
 
 import type { LogEntry, Offset, Partition } from '@tidemark/core';
 import { describe, expect, it } from 'vitest';

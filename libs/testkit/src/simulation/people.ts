@@ -26,7 +26,7 @@ export interface Speaker {
 
 const POLL_MS = { min: 200, max: 900 };
 const THINK_MS = { min: 20, max: 1_500 };
-/** Milliseconds for which a call that nobody knows of could still arrive; after that, a call that the ledger doesn't have was not done. */
+/** Milliseconds for which a call of unknown fate could still arrive; after that, a call that the ledger doesn't have was not made. */
 const LATE_CALL_MS = 8_000;
 const TWICE = 0.25;
 /** Where both are true, one is chosen. */
@@ -53,7 +53,7 @@ export async function answerQuestions(speaker: Speaker): Promise<void> {
   }
 }
 
-/** Somebody else answered, or it answered itself meanwhile. */
+/** Somebody else answered meanwhile, or the question resolved itself. */
 const isOvertaken = (error: unknown): boolean => error instanceof ConflictError;
 
 async function answer(speaker: Speaker, { workflow, question }: WorkflowSummary): Promise<void> {
@@ -67,7 +67,7 @@ async function answer(speaker: Speaker, { workflow, question }: WorkflowSummary)
     resolution,
     by,
     why: `the ledger says so (${outside.ledger.size} entries)`,
-    // Named, since another question may stand by now.
+    // Names the question, since another one may be open by now.
     question: id,
     ...(response === undefined ? {} : { response }),
   };
@@ -149,7 +149,7 @@ async function send({ client, witness, violations }: Speaker, owed: Owed): Promi
 
 const isEarly = (error: unknown): boolean => error instanceof InvalidError && error.code === 'token-unknown';
 
-/** Nobody waits for it any more: the workflow has ended, or the outcome is known otherwise. */
+/** Nobody needs it any more: the workflow has ended, or the outcome is known from elsewhere. */
 function isSettled({ witness }: Speaker, { key, workflow }: Owed, error: unknown): boolean {
   if (!(error instanceof TidemarkError)) return false;
   if (error instanceof ConflictError) return true;

@@ -83,7 +83,7 @@ export class SimulatedProcess implements Clock {
     this.disturbedMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Delivers at once what came meanwhile, in any order. */
+  /** Delivers at once what arrived meanwhile, in any order. */
   resume(): void {
     if (this.#state !== 'paused') return;
     this.#state = 'running';
