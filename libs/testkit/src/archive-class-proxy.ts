@@ -7,7 +7,7 @@
  *     const proxy = await startArchiveClassProxy({ server: s3, bucket, prefix: 'tidemark/' });
  *     const objects = await openS3Objects({ ...options, endpoint: proxy.endpoint, storageClass: 'DEEP_ARCHIVE' });
  *     // or, as a lifecycle rule does later: proxy.archive('a/b', 'GLACIER')
- *     await objects.recall('a/b'); // recalling, until it was looked at so often, or:
+ *     await objects.recall('a/b'); // recalling, until `headsUntilReady` HEADs have seen it, or:
  *     proxy.ready('a/b');
  *
  * The states of an object: archived → (RestoreObject) → restoring → (`headsUntilReady` HEADs, or `ready`) → restored → (`expire`) → archived.

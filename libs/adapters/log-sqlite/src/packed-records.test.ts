@@ -1,4 +1,4 @@
-/** Wordy records lie packed in the file; who reads never notices, whatever is trimmed, rolled back or damaged meanwhile. */
+/** Owns the tests of packed records: readers don't notice the packing, whatever is trimmed, rolled back or damaged. */
 
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 const drawn = (seed: string): string => createHash('sha256').update(seed).digest('hex');
-/** A record as a model call's is: names that all have, an id that its session has, and what it has alone. */
+/** A record like that of a model call: names that all have, an id that its session has, and content of its own. */
 const wordy = (at: number, more = ''): LogRecord => ({
   ...record(
     `{"v":1,"id":"${drawn(`id ${at}`)}","tenant":"default","workflow":"${drawn('w')}","type":"EffectIntended"}\n{"question":"${drawn(`q ${at}`)}"${more}}`,
@@ -56,7 +56,7 @@ interface Row {
   readonly bytes: number;
 }
 
-/** The rows of the file as they lie there. The log is closed for it. */
+/** The rows in the file. The log is closed meanwhile. */
 async function inFile<T>(poll: (database: DatabaseSync) => T): Promise<T> {
   await log.close();
   const database = new DatabaseSync(file);

@@ -1,4 +1,4 @@
-/** A file of format 1 is upgraded where it lies, in one step, when it is opened. */
+/** Owns the tests of upgrading a file of format 1: in place, in one step, when it is opened. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ afterEach(() => rm(folder, { recursive: true }));
 const COUNT = 300;
 const textAt = (at: number): string => `record ${at} ${'x'.repeat(200)}`;
 
-/** A log as the version before wrote it. */
+/** A log as the previous version wrote it. */
 function makeFormat1(): void {
   const database = new DatabaseSync(file);
   database.exec(`pragma page_size = 8192; pragma application_id = ${APPLICATION_ID}; pragma user_version = 1;

@@ -51,7 +51,7 @@ export function isAlive(holder: HolderId, beat: Beat | undefined, words: Words, 
   return beat.ageMs < beat.ttlMs || beat.standing.some((id) => presence.others.has(id) && !hasClosed(id));
 }
 
-/** Parses coordinator and report in turn. */
+/** A coordinator's report: holder and age of the close in turn. `AT WORD` in Redis. */
 export const packWord = (closedForMs: ReadonlyMap<HolderId, number>): string => JSON.stringify([...closedForMs].flat());
 
 /** Parses coordinator and report in turn. */

@@ -214,7 +214,7 @@ export interface Controls {
   readonly BudgetRaised: Spend & { readonly by: string };
   /** No further task starts; registered effects are compensated, and the workflow ends with this reason. */
   readonly CancelRequested: { readonly code: string; readonly by: string };
-  /** The workflow ends at once, whoever has its lease, and nothing is compensated. */
+  /** The workflow ends at once, even while a holder has its lease, and nothing is compensated. */
   readonly WorkflowTerminated: { readonly code: string; readonly by: string };
   /** No further task starts until the workflow is resumed; signals and answers are still stored. */
   readonly PauseRequested: { readonly by: string };

@@ -45,7 +45,7 @@ export const isForSecrets = ({ provider }: Pick<WrappedKey, 'provider'>): boolea
 /** The provider's name for keys that seal fields that are marked secret. */
 export const nameForSecrets = (provider: string): string => `${SECRETS}${provider}`;
 
-/** The provider for keys that seal secret fields: whoever may use its key may read them. The name distinguishes its keys from others. */
+/** The provider for keys that seal secret fields: a process that may use its key may read them. The name distinguishes its keys from others. */
 export const forSecrets = (provider: KeyProvider): KeyProvider => ({
   name: nameForSecrets(provider.name),
   current: () => provider.current(),
