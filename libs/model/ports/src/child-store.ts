@@ -33,7 +33,7 @@ export interface ChildStore {
   /** Workflows that tasks of this one have started, in any status, by id; without grandchildren. */
   children(query: ChildQuery): Promise<readonly WorkflowListing[]>;
   /** Workflows that closed to continue as new and whose next run isn't known to have begun; by id, after the given one. */
-  continuationsOwed(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]>;
+  pendingContinuations(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]>;
   /** Records that their next runs have begun. Rebuilt rows don't know it, and list them again. */
   continuationsBegun(workflows: readonly WorkflowId[]): Promise<void>;
 }

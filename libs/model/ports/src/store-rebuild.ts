@@ -75,7 +75,7 @@ export interface StoreRebuild {
    * Replaces the rows in use by the new ones, in one transaction of at most 30 s. Writers wait from its beginning, while `catchUp` runs and
    * the rows to copy are read; readers wait at its end, at most 5 s for earlier readers and a moment for the switch. This object can't be
    * used afterwards. Nothing changed when it throws: `UnavailableError` (`store-busy`: others kept the tables locked; `rebuild-misplaced`:
-   * see `placeAnew`; `rebuild-lock-lost`), `CorruptError` (`opening-missing`, `opening-unclear`), `ConfigError` (`rows-depended-on`:
+   * see `restart`; `rebuild-lock-lost`), `CorruptError` (`opening-missing`, `opening-unclear`), `ConfigError` (`rows-depended-on`:
    * foreign objects would be lost with the tables), and what `catchUp` throws.
    */
   switchOver(catchUp: CatchUp): Promise<void>;
@@ -88,7 +88,7 @@ export interface StoreRebuild {
    * Empties the new rows, to be filled again from the beginning, because some workflows were opened elsewhere than the rows in use say.
    * Those are placed where folding found them.
    */
-  placeAnew(): Promise<void>;
+  restart(): Promise<void>;
   /** The unfinished rebuild of an earlier process. */
   unfinished(): Promise<UnfinishedRebuild | undefined>;
   /** Drops the new rows. */

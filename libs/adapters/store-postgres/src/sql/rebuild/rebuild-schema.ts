@@ -164,7 +164,7 @@ where not exists (select from FRESH.workflows f where f.workflow = w.workflow)
   and not exists (select from FRESH.rebuild_strays s where s.workflow = w.workflow)`;
 
 /** Every partition is to be folded again, by projectors that read the new `storeId`; what was found stays. One transaction. */
-export const PLACE_ANEW = `
+export const RESTART = `
 insert into FRESH.rebuild_homes (workflow, tenant, partition, generation, mode, placed_at, session)
 select j.workflow, coalesce(l.tenant, w.tenant, h.tenant), j.wanted, h.generation, h.mode, h.placed_at, l.session
 from ${JUDGED} j join FRESH.placements h on h.workflow = j.workflow
