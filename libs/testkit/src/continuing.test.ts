@@ -8,14 +8,14 @@ import { type TestWorld, testWorld } from './test-world.ts';
 
 const ask = { by: 'ana', why: 'a test' };
 
-const undone: string[] = [];
+const compensated: string[] = [];
 const note = defineEffect({
   operation: 'note',
   kind: 'idempotent',
   request: z.object({ of: z.string() }),
   response: z.object({ of: z.string() }),
   call: async ({ of }) => ({ of }),
-  compensate: async ({ of }) => void undone.push(of),
+  compensate: async ({ of }) => void compensated.push(of),
 });
 
 /** Where a step of `turns` waits until the test releases it. */
@@ -211,7 +211,7 @@ describe('a workflow that goes on with a fresh history', () => {
     await world.client.cancel('spoken', ask);
     await expect(run.result()).rejects.toThrow('spoken~3');
     // Effects of an earlier run are not compensated.
-    expect(undone.filter((of) => of.startsWith('spoken'))).toEqual(['spoken~3 3']);
+    expect(compensated.filter((of) => of.startsWith('spoken'))).toEqual(['spoken~3 3']);
     await expect(world.client.signal('spoken', 'word', 'x')).rejects.toMatchObject({ code: 'workflow-closed' });
   });
 
@@ -223,7 +223,7 @@ describe('a workflow that goes on with a fresh history', () => {
     held.release();
     await expect(world.fastForward(run.result())).rejects.toThrow('compensated (cancelled)');
     expect(await row('cancelled~2')).toBeUndefined();
-    expect(undone).toContain('cancelled 1');
+    expect(compensated).toContain('cancelled 1');
   });
 
   it('stays paused, and pinned', async () => {

@@ -16,8 +16,8 @@ async function open(...args: Parameters<typeof testWorld>): Promise<TestWorld> {
 }
 
 const ask = { by: 'ana', why: 'the order was withdrawn' };
-const undone: string[] = [];
-afterEach(() => void undone.splice(0));
+const compensated: string[] = [];
+afterEach(() => void compensated.splice(0));
 
 const book = defineEffect({
   operation: 'hotel.book',
@@ -25,7 +25,7 @@ const book = defineEffect({
   request: z.object({ room: z.string() }),
   response: z.object({ id: z.string() }),
   call: async ({ room }) => ({ id: `b-${room}` }),
-  compensate: async ({ id }) => void undone.push(id),
+  compensate: async ({ id }) => void compensated.push(id),
 });
 
 /** What `hold` waits for; each test sets its own. */
@@ -119,7 +119,7 @@ describe('a workflow that is cancelled', () => {
     expect(await statusOf(world, run.id)).toEqual(['open', 'cancelling', 2]);
     gate.resolve();
     await expect(run.result()).rejects.toThrow('was compensated (cancelled)');
-    expect(undone).toEqual(['b-sea']);
+    expect(compensated).toEqual(['b-sea']);
     expect((await run.checkpoints()).map(({ step }) => step)).toEqual(['first', 'hold']);
   });
 
@@ -160,7 +160,7 @@ describe('a workflow that is cancelled', () => {
     gate.resolve();
     await expect(run.result()).rejects.toThrow('was compensated (cancelled)');
     expect(world.crashCount).toBe(1);
-    expect(undone).toEqual(['b-sea']);
+    expect(compensated).toEqual(['b-sea']);
   });
 
   it('is cancelled while it is paused, or waits for a person', async () => {
@@ -176,7 +176,7 @@ describe('a workflow that is cancelled', () => {
     await expect.poll(() => statusOf(world, parked.id)).toEqual(['parked', 'effect-unknown', 1]);
     await world.client.decide(parked.id, { resolution: 'not-done', ...ask });
     await expect(parked.result()).rejects.toThrow('was compensated (cancelled)');
-    expect(undone).toEqual([]);
+    expect(compensated).toEqual([]);
   });
 
   it('is over when it has ended', async () => {
@@ -204,7 +204,7 @@ describe('a workflow that is ended from outside', () => {
     expect(await world.client.terminate(run.id, ask)).toEqual({ workflow: run.id, changed: false });
     // Its holder notices, and stops.
     await over.promise;
-    expect(undone).toEqual([]);
+    expect(compensated).toEqual([]);
     expect(await statusOf(world, run.id)).toEqual(['failed', 'terminated', 0]);
   });
 
@@ -277,7 +277,7 @@ describe('a workflow whose time is up', () => {
     await expect.poll(async () => (await run.summary())?.holder).toBeNull();
     world.advance('2h');
     await expect(run.result()).rejects.toThrow('was compensated (timed-out)');
-    expect(undone).toEqual(['b-sea']);
+    expect(compensated).toEqual(['b-sea']);
   });
 
   it('is given a time that is one', async () => {

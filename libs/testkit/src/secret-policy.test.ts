@@ -173,9 +173,9 @@ describe.each(['report', 'mask', 'refuse'] as const)('a secret, by the policy %s
   it.each(PLACES)('in %s', async (place) => {
     expect([...counts.keys()]).toContain(`${metricOf(place)} github-token`);
     expect(log.includes(tokenOf(place))).toBe(onSecret === 'report');
-    const told = stored.filter((secret) => secret.definition === `leaky-${place}`);
-    expect(told.some(({ where }) => where === metricOf(place))).toBe(onSecret === 'report');
-    expect(JSON.stringify(told)).not.toContain(tokenOf(place));
+    const found = stored.filter((secret) => secret.definition === `leaky-${place}`);
+    expect(found.some(({ where }) => where === metricOf(place))).toBe(onSecret === 'report');
+    expect(JSON.stringify(found)).not.toContain(tokenOf(place));
     if (onSecret !== 'refuse') {
       const said = onSecret === 'mask' ? MASKED : saidIn(place);
       const isRead = ['input', 'belief', 'task', 'output', 'result'].includes(place);
@@ -293,18 +293,18 @@ const waits = (onSecret?: OnSecret) => {
     ...(onSecret !== undefined && { onSecret }),
     signals: { word: saying },
     approvals: { form: saying },
-    tasks: { heard: z.object({}), decided: z.object({ word: z.string(), told: z.string() }) },
+    tasks: { heard: z.object({}), decided: z.object({ word: z.string(), found: z.string() }) },
     flow: { heard: ['decided'], decided: [] },
     starts: ['heard'],
     begin: () => ({ belief: null, next: [task('heard', {}, { when: signal('word') })] }),
     steps: {
       heard: async (ctx) => {
         const word = ctx.cause?.kind === 'signal' ? ctx.cause.value.text : '';
-        const { text: told } = await ctx.effect(accept, null);
-        return { next: [task('decided', { word, told }, { when: approval('form') })] };
+        const { text: found } = await ctx.effect(accept, null);
+        return { next: [task('decided', { word, found }, { when: approval('form') })] };
       },
-      decided: ({ cause }, { word, told }) => ({
-        done: [word, told, cause?.kind === 'approval' && cause.approved ? cause.value.text : ''],
+      decided: ({ cause }, { word, found }) => ({
+        done: [word, found, cause?.kind === 'approval' && cause.approved ? cause.value.text : ''],
       }),
     },
   });

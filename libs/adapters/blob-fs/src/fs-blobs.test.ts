@@ -28,9 +28,9 @@ blobStoreContract('folder', async () => {
   return {
     blobs,
     async damage(digest) {
-      const held = await readFile(fileOf(digest));
-      held[0]! ^= 1;
-      await writeFile(fileOf(digest), held);
+      const stored = await readFile(fileOf(digest));
+      stored[0]! ^= 1;
+      await writeFile(fileOf(digest), stored);
     },
     again: () => openFsBlobs({ folder }),
     close: () => blobs.close(),

@@ -50,12 +50,12 @@ async function isWhole(): Promise<void> {
   const log = await openSqliteLog({ folder });
   const old = Array.from({ length: COUNT }, (_, at) => textAt(at));
   expect(texts(await readAll(log, P0))).toEqual(old);
-  const wordy = Array.from({ length: 20 }, (_, at) => textAt(COUNT + at));
-  for (const text of wordy) await log.append(P0, [{ ...record(text), packsWell: true }]);
+  const packable = Array.from({ length: 20 }, (_, at) => textAt(COUNT + at));
+  for (const text of packable) await log.append(P0, [{ ...record(text), packsWell: true }]);
   await log.trim(P0, offset(100));
   await log.close();
   const again = await openSqliteLog({ folder });
-  expect(texts(await readAll(again, P0, 100))).toEqual([...old, ...wordy].slice(100));
+  expect(texts(await readAll(again, P0, 100))).toEqual([...old, ...packable].slice(100));
   await again.close();
   expect(await formatInFile()).toBe(2);
 }

@@ -23,7 +23,7 @@ const LATER_HEAD = `{"v":${SEALED_VERSION},`;
 const HEAD_BYTES = PLAIN_HEAD.length;
 
 /** How headers end: with the payload in the record, plain or sealed, and with the same in a blob. */
-const HELD = /,"payload":"(json|sealed)"(,"key":"[0-9a-f-]{36}")?\}$/;
+const INLINE = /,"payload":"(json|sealed)"(,"key":"[0-9a-f-]{36}")?\}$/;
 const ELSEWHERE = /,"payload":"(blob|sealed-blob)"(,"key":"[0-9a-f-]{36}")?\}$/;
 const TAIL_MAX_BYTES = `,"payload":"sealed-blob","key":"${'0'.repeat(36)}"}`.length;
 const OTHER = { json: 'blob', sealed: 'sealed-blob', blob: 'json', 'sealed-blob': 'sealed' } as const;
@@ -70,7 +70,7 @@ const otherHeader = (record: Buffer, { tailAt, form, key }: Found): Buffer =>
 /** Divides a record; undefined when it isn't an event as we write it, or its payload is in a blob. */
 export function splitRecord(value: Uint8Array): SplitRecord | undefined {
   const record = viewOf(value);
-  const found = formOf(record, HELD);
+  const found = formOf(record, INLINE);
   return found && { header: otherHeader(record, found), payload: record.subarray(found.end + 1) };
 }
 

@@ -12,7 +12,7 @@ const DIGEST_BYTES = 32;
 /** 19 hex digits, and one for padding. */
 const UUID_BYTES = 10;
 /** Ids examined in one text; each is searched for in the whole text. A record has a dozen. */
-const LOOKED_AT_MAX = 64;
+const EXAMINED_MAX_COUNT = 64;
 
 export interface WithoutIds {
   /** The text with a mark for each id. */
@@ -29,7 +29,7 @@ export function takeIds(bytes: Uint8Array, known: Buffer): WithoutIds {
   const taken: string[] = [];
   let count = 0;
   const marked = text.replace(IDS, (id, at: number) => {
-    if (++count > LOOKED_AT_MAX) return id;
+    if (++count > EXAMINED_MAX_COUNT) return id;
     if (text.indexOf(id) !== at || text.includes(id, at + id.length) || known.includes(id, 0, 'latin1')) return id;
     taken.push(id.length === 2 * DIGEST_BYTES ? id : `${id.replaceAll('-', '')}0`);
     return id.length === 2 * DIGEST_BYTES ? DIGEST_MARK : UUID_MARK;

@@ -143,7 +143,7 @@ function raise(stream: StreamState, { tokens, costMicros }: Spend): StreamState 
   const { question } = stream;
   if (question?.code !== BUDGET_EXCEEDED) return raised;
   const task = question.task === null ? undefined : stream.frontier.tasks.get(question.task);
-  return afresh({ ...raised, ...OPENED }, task);
+  return withFailuresCleared({ ...raised, ...OPENED }, task);
 }
 
 /** Ends the lease that it names. The task that ran when the holder died counts a crash. */
@@ -191,7 +191,7 @@ function confirm(stream: StreamState, control: Envelope<'EffectConfirmed'>['cont
     });
     // The confirmation answers the question that a person was asked.
     if (stream.question?.key !== effect.key) return confirmed;
-    return afresh({ ...confirmed, ...OPENED }, confirmed.frontier.tasks.get(task.id));
+    return withFailuresCleared({ ...confirmed, ...OPENED }, confirmed.frontier.tasks.get(task.id));
   }
   return 'unknown-task';
 }
@@ -219,7 +219,7 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
     case 'retry': {
       // The effect in question counts as recorded.
       const trusted = task && effect && withEffect(task, { ...effect, isSuspect: false });
-      return afresh({ ...opened, ruling: keptRuling(stream) }, trusted ?? task);
+      return withFailuresCleared({ ...opened, ruling: keptRuling(stream) }, trusted ?? task);
     }
     case 'done':
     case 'not-done': {
@@ -236,7 +236,7 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
         responseDigest,
         ...spend,
       });
-      return afresh(answered, answered.frontier.tasks.get(task.id));
+      return withFailuresCleared(answered, answered.frontier.tasks.get(task.id));
     }
   }
 }
@@ -252,11 +252,11 @@ function retry(
   if (stream.question?.id !== question || failedOn === undefined) return 'not-asked';
   if (stream.question.task !== failedOn.task || failedOn.builds.includes(build)) return 'not-asked';
   const opened = { ...stream, ...OPENED, ruling: keptRuling(stream), failedOn: { ...failedOn, next: build } };
-  return afresh(opened, stream.frontier.tasks.get(failedOn.task));
+  return withFailuresCleared(opened, stream.frontier.tasks.get(failedOn.task));
 }
 
 /** Clears all failures and crashes. */
-const afresh = ({ repeats: _, ...stream }: StreamState, task: TaskState | undefined): StreamState => ({
+const withFailuresCleared = ({ repeats: _, ...stream }: StreamState, task: TaskState | undefined): StreamState => ({
   ...stream,
   crashCount: 0,
   crashTimesMs: [],

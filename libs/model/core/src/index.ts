@@ -38,8 +38,8 @@ export {
 } from './context/policy.ts';
 export { summariseByRule } from './context/rule-summary.ts';
 export { type SummaryDue, summaryDue, summaryPrompt } from './context/summary.ts';
-export type { TraceInput, WorkingMemoryInput } from './context/surroundings.ts';
 export type { Tokenizer } from './context/tokenizer.ts';
+export type { TraceInput, WorkingMemoryInput } from './context/trimmable-sections.ts';
 export type { Continues, UnconsumedSignal } from './continues.ts';
 export { NO_SPEND, type Spend } from './continues.ts';
 export {

@@ -5,7 +5,7 @@
 
 import type { Epoch, HolderId, WorkflowId } from '@tidemark/core';
 
-export interface HeldLease {
+export interface ReportedLease {
   readonly workflow: WorkflowId;
   readonly epoch: Epoch;
 }
@@ -50,7 +50,7 @@ export interface Liveness {
    */
   beat(
     holder: HolderId,
-    leases: readonly HeldLease[],
+    leases: readonly ReportedLease[],
     ttlMs: number,
     stallMs?: number,
     announced?: Announcement,

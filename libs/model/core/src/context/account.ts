@@ -42,15 +42,15 @@ export function fragmentItems(
   });
 }
 
-export function surroundingItems({ sections }: Choice, sha256: (text: string) => Sha256): readonly ManifestItem[] {
-  return sections.flatMap(({ surrounding, tokens, kept }) =>
-    surrounding.pieces.map(
+export function sectionItems({ sections }: Choice, sha256: (text: string) => Sha256): readonly ManifestItem[] {
+  return sections.flatMap(({ section, tokens, kept }) =>
+    section.pieces.map(
       ({ name, text }, index): ManifestItem => ({
         digest: sha256(text),
         place: name,
         state: kept.includes(index) ? 'kept' : 'over-budget',
         tokens: tokens[index] ?? null,
-        type: surrounding.lane,
+        type: section.lane,
       }),
     ),
   );

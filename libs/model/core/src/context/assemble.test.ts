@@ -54,7 +54,7 @@ const TRIAGE: readonly Draft[] = [
   ['agent_message', 'We will send a new one.'],
 ];
 
-const SURROUNDINGS: Partial<BundleInput> = {
+const OTHER_LANES: Partial<BundleInput> = {
   system: 'You are a support agent of {{company}}. Mind {{nobody}}.',
   workingMemory: { phase: 'settle', entries: { customer: 'c-17', choices: ['refund', 'replace'] } },
   trace: {
@@ -90,7 +90,7 @@ function transcript({ messages, manifest, bundle, hash: digest }: AssembledBundl
 describe('a whole bundle', () => {
   test('reads as its transcript says', () => {
     const file = new URL('../testdata/bundles/triage.txt', import.meta.url);
-    const now = transcript(assembled(TRIAGE, { budgetTokens: 360 }, SURROUNDINGS));
+    const now = transcript(assembled(TRIAGE, { budgetTokens: 360 }, OTHER_LANES));
     if (process.env.UPDATE_TRANSCRIPTS === '1') writeFileSync(file, now);
     else expect(now).toBe(readFileSync(file, 'utf8'));
   });

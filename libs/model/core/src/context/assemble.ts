@@ -10,7 +10,7 @@
 import type { Json } from '../belief.ts';
 import { canonicalJson } from '../canonical.ts';
 import type { Sha256 } from '../event.ts';
-import { fragmentItems, lanesOf, surroundingItems, systemItem } from './account.ts';
+import { fragmentItems, lanesOf, sectionItems, systemItem } from './account.ts';
 import { type Choice, choose } from './choice.ts';
 import { type Conversation, readConversation } from './conversation.ts';
 import { checkDirectives, directivesOf, resolvePlaceholders } from './directives.ts';
@@ -18,16 +18,16 @@ import { comparePlaces, type Fragment, placeName } from './fragment.ts';
 import { MANIFEST_VERSION, type Manifest } from './manifest.ts';
 import { type BundleMessage, joinSections } from './message.ts';
 import type { BundlePolicy } from './policy.ts';
-import {
-  memorySurrounding,
-  type Surrounding,
-  sectionsSurrounding,
-  surroundingText,
-  type TraceInput,
-  traceSurrounding,
-  type WorkingMemoryInput,
-} from './surroundings.ts';
 import type { Tokenizer } from './tokenizer.ts';
+import {
+  givenSections,
+  memorySection,
+  sectionText,
+  type TraceInput,
+  type TrimmableSection,
+  traceSection,
+  type WorkingMemoryInput,
+} from './trimmable-sections.ts';
 import { conversationMessages, inputOf } from './turns.ts';
 
 export interface BundleInput {
@@ -91,7 +91,7 @@ export function assembleBundle(input: BundleInput, tools: BundleTools): Assemble
   const fixedTokens = checkDirectives(directives, policy.budgetTokens, policy.type);
   const choice = choose(
     conversation,
-    surroundingsOf(input),
+    trimmableSections(input),
     policy,
     policy.budgetTokens - fixedTokens,
     tools.tokenizer,
@@ -101,7 +101,7 @@ export function assembleBundle(input: BundleInput, tools: BundleTools): Assemble
   const resolved = resolvePlaceholders(authored, input.placeholders ?? {});
   const changing = [
     ...directives.filter((directive) => !directive.authored).map((directive) => directive.text),
-    ...choice.sections.flatMap(({ surrounding, kept }) => surroundingText(surrounding, kept) ?? []),
+    ...choice.sections.flatMap(({ section, kept }) => sectionText(section, kept) ?? []),
   ];
   const messages = [
     ...[resolved.texts, changing].flatMap(systemMessage),
@@ -113,7 +113,7 @@ export function assembleBundle(input: BundleInput, tools: BundleTools): Assemble
       .filter(({ fragment }) => fragment === undefined)
       .map((directive) => systemItem(directive, tools.sha256)),
     ...fragmentItems(conversation, directives, choice),
-    ...surroundingItems(choice, tools.sha256),
+    ...sectionItems(choice, tools.sha256),
   ];
   const manifest: Manifest = {
     bundle_type: policy.type,
@@ -140,18 +140,18 @@ const systemMessage = (sections: readonly string[]): readonly BundleMessage[] =>
   sections.length === 0 ? [] : [{ content: joinSections(sections), role: 'system' }];
 
 /** The sections in the order in which they are written: what changes least comes first. */
-function surroundingsOf({
+function trimmableSections({
   policy,
   userContext,
   continuation,
   workingMemory,
   trace,
-}: BundleInput): readonly Surrounding[] {
+}: BundleInput): readonly TrimmableSection[] {
   return [
-    ...(userContext === undefined ? [] : [sectionsSurrounding('user_context', userContext)]),
-    ...(continuation === undefined ? [] : [sectionsSurrounding('continuation', continuation)]),
-    ...(workingMemory === undefined ? [] : [memorySurrounding(workingMemory)]),
-    ...(trace === undefined ? [] : [traceSurrounding(trace, policy.traceEntries)]),
+    ...(userContext === undefined ? [] : [givenSections('user_context', userContext)]),
+    ...(continuation === undefined ? [] : [givenSections('continuation', continuation)]),
+    ...(workingMemory === undefined ? [] : [memorySection(workingMemory)]),
+    ...(trace === undefined ? [] : [traceSection(trace, policy.traceEntries)]),
   ];
 }
 

@@ -4,8 +4,8 @@ import type { Conversation } from './conversation.ts';
 import { dealOut, type LaneUnits } from './lanes.ts';
 import { JOIN_OVERHEAD_TOKENS } from './limits.ts';
 import type { BundlePolicy, Lane } from './policy.ts';
-import type { Surrounding } from './surroundings.ts';
 import type { Tokenizer } from './tokenizer.ts';
+import type { TrimmableSection } from './trimmable-sections.ts';
 import { type Turn, type TurnTokens, turnTokens } from './turns.ts';
 
 export interface ChosenTurn {
@@ -16,7 +16,7 @@ export interface ChosenTurn {
 }
 
 export interface ChosenSection {
-  readonly surrounding: Surrounding;
+  readonly section: TrimmableSection;
   /** Tokens of each piece, by its index; undefined where it was not counted. */
   readonly tokens: (number | undefined)[];
   kept: readonly number[];
@@ -33,7 +33,7 @@ export interface Choice {
 /** Chooses what is kept within `room` tokens. */
 export function choose(
   conversation: Conversation,
-  surroundings: readonly Surrounding[],
+  trimmable: readonly TrimmableSection[],
   policy: BundlePolicy,
   room: number,
   tokenizer: Tokenizer,
@@ -47,9 +47,7 @@ export function choose(
   const users = conversation.userMessages.toReversed().map((message) => turn('messages', { kind: 'user', message }));
   const agents = conversation.agentMessages.toReversed().map((message) => turn('messages', { kind: 'agent', message }));
   const pairs = conversation.pairs.toReversed().map((pair) => turn('tool_results', { kind: 'tool', pair }));
-  const sections = surroundings.map(
-    (surrounding): ChosenSection => ({ surrounding, tokens: [], kept: [], framed: false }),
-  );
+  const sections = trimmable.map((section): ChosenSection => ({ section, tokens: [], kept: [], framed: false }));
   const measureTurn = (chosen: ChosenTurn): number => {
     chosen.tokens ??= turnTokens(chosen.turn, tokenizer);
     return chosen.tokens.said + chosen.tokens.answered;
@@ -76,11 +74,11 @@ export function choose(
       const units = turnsOf[lane];
       return { share, count: units.length, measure: (index) => measureTurn(units[index]!) };
     }
-    const chosen = sections.find(({ surrounding }) => surrounding.lane === lane);
+    const chosen = sections.find(({ section }) => section.lane === lane);
     if (chosen === undefined) return { share, count: 0, measure: () => 0 };
     return {
       share,
-      count: chosen.surrounding.pieces.length,
+      count: chosen.section.pieces.length,
       measure: (at) => measurePiece(chosen, at, left, tokenizer),
     };
   });
@@ -89,8 +87,8 @@ export function choose(
     const { kept, tokens } = dealt[at]!;
     laneTokens[lane] = (laneTokens[lane] ?? 0) + tokens;
     if (lane === 'messages' || lane === 'tool_results') for (const index of kept) turnsOf[lane][index]!.kept = true;
-    const chosen = sections.find(({ surrounding }) => surrounding.lane === lane);
-    if (chosen !== undefined) chosen.kept = kept.map((index) => chosen.surrounding.keepOrder[index]!);
+    const chosen = sections.find(({ section }) => section.lane === lane);
+    if (chosen !== undefined) chosen.kept = kept.map((index) => chosen.section.keepOrder[index]!);
   });
   const tokens = Object.values(laneTokens).reduce((sum, count) => sum + count, 0);
   return { turns: [...users, ...agents, ...pairs], sections, laneTokens, tokens };
@@ -101,7 +99,7 @@ export function choose(
  * frame of the section.
  */
 function measurePiece(chosen: ChosenSection, at: number, room: number, tokenizer: Tokenizer): number {
-  const { pieces, keepOrder, open, close } = chosen.surrounding;
+  const { pieces, keepOrder, open, close } = chosen.section;
   const index = keepOrder[at]!;
   const own = JOIN_OVERHEAD_TOKENS + tokenizer.count(pieces[index]!.text);
   const frame = chosen.framed ? 0 : 2 * JOIN_OVERHEAD_TOKENS + tokenizer.count(open) + tokenizer.count(close);

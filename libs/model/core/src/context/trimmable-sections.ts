@@ -30,7 +30,7 @@ export interface Piece {
 }
 
 /** A section of the system message whose pieces may be trimmed one by one. */
-export interface Surrounding {
+export interface TrimmableSection {
   readonly lane: Lane;
   readonly open: string;
   readonly close: string;
@@ -41,19 +41,19 @@ export interface Surrounding {
 }
 
 /** The section with the pieces at these indices; undefined when there are none. */
-export function surroundingText({ open, close, pieces }: Surrounding, kept: readonly number[]): string | undefined {
+export function sectionText({ open, close, pieces }: TrimmableSection, kept: readonly number[]): string | undefined {
   if (kept.length === 0) return undefined;
   const lines = [...kept].sort((a, b) => a - b).map((index) => pieces[index]!.text);
   return [open, ...lines, close].join('\n');
 }
 
-function surrounding(
+function trimmableSection(
   lane: Lane,
   tag: Tag,
   pieces: readonly Piece[],
   keepOrder: readonly number[],
   attribute?: readonly [string, string],
-): Surrounding {
+): TrimmableSection {
   return { lane, open: opening(tag, attribute), close: closing(tag), pieces, keepOrder };
 }
 
@@ -66,7 +66,7 @@ const shortened = (value: string): string =>
  * Shows the newest `entries` singly, and the older ones in one line with a count by step. The oldest entry is trimmed first. The counted
  * line is trimmed last: it says the most for its size.
  */
-export function traceSurrounding({ recent, earlier }: TraceInput, entries: number): Surrounding {
+export function traceSection({ recent, earlier }: TraceInput, entries: number): TrimmableSection {
   const sorted = [...recent].sort((a, b) => a.sequence - b.sequence);
   const shownFrom = Math.max(0, sorted.length - entries);
   const counts = new Map(Object.entries(earlier));
@@ -86,14 +86,14 @@ export function traceSurrounding({ recent, earlier }: TraceInput, entries: numbe
   }
   const indices = pieces.map((_, index) => index);
   const keepOrder = counted.length > 0 ? [0, ...indices.slice(1).reverse()] : indices.reverse();
-  return surrounding('trace', 'recent_trace', pieces, keepOrder);
+  return trimmableSection('trace', 'recent_trace', pieces, keepOrder);
 }
 
 /**
  * One line for each key, sorted. The largest value is trimmed first: that costs the fewest keys, and a step can still read it from working
  * memory by its key.
  */
-export function memorySurrounding({ phase, entries }: WorkingMemoryInput): Surrounding {
+export function memorySection({ phase, entries }: WorkingMemoryInput): TrimmableSection {
   const pieces = Object.keys(entries)
     .sort()
     .map((key) => ({
@@ -103,14 +103,14 @@ export function memorySurrounding({ phase, entries }: WorkingMemoryInput): Surro
   const keepOrder = pieces
     .map((_, index) => index)
     .sort((a, b) => pieces[a]!.text.length - pieces[b]!.text.length || a - b);
-  return surrounding('working_memory', 'working_memory', pieces, keepOrder, ['phase', phase]);
+  return trimmableSection('working_memory', 'working_memory', pieces, keepOrder, ['phase', phase]);
 }
 
 /** Sections that the caller wrote, the most useful first. The last one is trimmed first. */
-export function sectionsSurrounding(lane: 'continuation' | 'user_context', sections: readonly string[]): Surrounding {
+export function givenSections(lane: 'continuation' | 'user_context', sections: readonly string[]): TrimmableSection {
   const tag = lane === 'continuation' ? 'continuation_context' : 'user_context';
   const pieces = sections.map((text, index) => ({ name: `${lane}/${index}`, text: contained(text) }));
-  return surrounding(
+  return trimmableSection(
     lane,
     tag,
     pieces,
