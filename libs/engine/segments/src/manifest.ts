@@ -13,7 +13,7 @@ import { z } from 'zod';
 /** Version of manifests that this code writes and reads. */
 const MANIFEST_VERSION = 1;
 /** Most bytes of a manifest: a partition's state may have large frontiers. */
-export const MANIFEST_MAX_BYTES = 64 * 1024 * 1024;
+const MANIFEST_MAX_BYTES = 64 * 1024 * 1024;
 
 /** What is kept of a workflow that ended in the segment: its row, without the state. */
 export type EndedWorkflow = Omit<StreamRow, 'state'>;

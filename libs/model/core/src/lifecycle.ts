@@ -13,7 +13,7 @@ import type { RejectReason } from './verdict.ts';
 /** Name of the timer that cancels a workflow. Names of tasks' timers contain a colon. */
 export const WORKFLOW_TIMER = 'timeout';
 /** The reason of a workflow that is cancelled by its timeout. */
-export const TIMED_OUT = 'timed-out';
+const TIMED_OUT = 'timed-out';
 /** The reasons of workflows that are cancelled because a vital child didn't complete, or because the parent ended. */
 export const CHILD_FAILED = 'child-failed';
 export const PARENT_CLOSED = 'parent-closed';

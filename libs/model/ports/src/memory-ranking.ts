@@ -7,7 +7,7 @@
  */
 
 /** Weight of meaning; words have the rest. Anything from 0.5 to 0.6 is as good. */
-export const MEANING_WEIGHT = 0.55;
+const MEANING_WEIGHT = 0.55;
 
 export interface Ranked<T> {
   readonly item: T;

@@ -12,5 +12,4 @@ export {
   maskSecrets,
   secretPlaces,
 } from './find-secrets.ts';
-export { ECHO_MIN_CHARS } from './limits.ts';
 export { PATTERNS } from './patterns.ts';

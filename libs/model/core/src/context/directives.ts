@@ -11,7 +11,7 @@ import { contained, section, type Tag } from './message.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /** Two system messages, and the start of the answer. */
-export const FRAME_TOKENS = 2 * MESSAGE_OVERHEAD_TOKENS + ANSWER_OVERHEAD_TOKENS;
+const FRAME_TOKENS = 2 * MESSAGE_OVERHEAD_TOKENS + ANSWER_OVERHEAD_TOKENS;
 
 export interface Directive {
   readonly fragment: Fragment | undefined;

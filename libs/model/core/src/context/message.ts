@@ -32,7 +32,7 @@ export type BundleMessage =
   | { readonly role: 'tool'; readonly content: readonly ToolResultPart[] };
 
 /** Names of sections in system messages. */
-export const TAGS = [
+const TAGS = [
   'task_goal',
   'constraint',
   'thread_summary',

@@ -6,7 +6,7 @@
  */
 
 /** Not rebuilt: the owners of ranges, and the index of data keys, which follows from another topic. */
-export const KEPT_TABLES: readonly string[] = [
+const KEPT_TABLES: readonly string[] = [
   'tidemark_migrations',
   'tidemark_expansions',
   'owners',
@@ -16,7 +16,7 @@ export const KEPT_TABLES: readonly string[] = [
   'trace_cursors',
 ];
 
-export const REBUILD_TABLES: readonly string[] = ['tidemark_rebuild', 'rebuild_strays', 'rebuild_homes'];
+const REBUILD_TABLES: readonly string[] = ['tidemark_rebuild', 'rebuild_strays', 'rebuild_homes'];
 
 const listed = (names: readonly string[]): string => `array[${names.map((name) => `'${name}'`).join(', ')}]`;
 
