@@ -1,7 +1,7 @@
 /**
  * Owns the event model: the envelope, and the clear `control` of each event type. The fold reads `control` alone; `payload` is opaque here
- * (it may be encrypted), and only those who fold, run or show a workflow open it. Wire schemas are in codec and are checked against these types at compile
- * time. Must not do I/O, nor know how an event is stored.
+ * (it may be encrypted), and only code that runs, projects or shows a workflow opens it. Wire schemas are in codec and are checked against
+ * these types at compile time. Must not do I/O, nor know how an event is stored.
  */
 
 import type { Continues, Spend } from './continues.ts';
