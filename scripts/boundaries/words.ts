@@ -23,7 +23,14 @@ const IDENTIFIERS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/^isWordy$|^mayOwe$|^Duties$|^heedStops$/, 'packsWell, hasChildWork, Reconcilers, rethrowFatal'],
   [/[Nn]ewcomers?([A-Z]|$)|STRANGERS?_/, 'fair-share reserve, unauthenticated'],
   [/TicketOffice/, 'WakeupSender'],
-  [/^lookAt[A-Z]/, 'read or poll'],
+  [/^lookAt[A-Z]|^isLooking$|LOOKED_|^[Ll]ooksFor$/, 'read or poll'],
+  [/Surrounding$|^surrounding([A-Z]|$)/, 'section'],
+  [/^HeldLease$|^heldPlace$|^heldOr$/, 'ReportedLease, the place of the holder'],
+  [/^[Oo]we$|^Owed$|[a-z]Owed$/, 'pending, messages'],
+  [/^placeAnew$|[a-z]Afresh$|^afresh$/, 'restart, clearFailures'],
+  [/^wordy/, 'packable'],
+  [/^goneIf$/, 'failIfHolderGone'],
+  [/^UNDONE$|^Undoing$|^notUndone$|^whyUndone$/, 'compensated, compensation'],
 ];
 const TEXTS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bmade anew\b/, 'rebuilt'],

@@ -427,13 +427,13 @@ describe.each(allStreams.map(({ name }) => name))('the stream %s', (name) => {
   for (const role of WHO) {
     for (const tenant of role === null ? [null] : OF) {
       it(`asked by ${nameOf(role, tenant)}`, async () => {
-        const told = await listen(path.replace('{workflow}', acmes), nameOf(role, tenant), STREAMS[name]!.until);
+        const received = await listen(path.replace('{workflow}', acmes), nameOf(role, tenant), STREAMS[name]!.until);
         const mayAsk = role !== null && mayDo({ roles: [role] }, right);
-        if (!mayAsk) expect(told.status).toBe(role === null ? 401 : 403);
-        else expect(told.status).toBe(tenant === GLOBEX && ofWorkflow ? 404 : 200);
+        if (!mayAsk) expect(received.status).toBe(role === null ? 401 : 403);
+        else expect(received.status).toBe(tenant === GLOBEX && ofWorkflow ? 404 : 200);
         const seesContent =
-          ofWorkflow && told.status === 200 && mayDo({ roles: role === null ? [] : [role] }, 'content');
-        expect(told.text.includes(CONTENT)).toBe(seesContent);
+          ofWorkflow && received.status === 200 && mayDo({ roles: role === null ? [] : [role] }, 'content');
+        expect(received.text.includes(CONTENT)).toBe(seesContent);
       });
     }
   }
@@ -463,7 +463,7 @@ it('words of steps and keys of limits are for those who may see content, whereve
   await ask('POST', '/v1/workflows', 'operator', ACME, { definition: 'greet', input: { name: 'Ana' }, id: 'greeted' });
   await ask('GET', '/v1/workflows/greeted/result?wait_ms=20000', 'operator', ACME);
   const paths = ['', '/at/1', '/checkpoints', '/timeline', '/notes'].map((rest) => `/v1/workflows/greeted${rest}`);
-  const told = async (role: Role) => {
+  const received = async (role: Role) => {
     const answers = await Promise.all(
       [...paths, '/v1/workflows?definition=greet', '/v1/fleet'].map((path) => ask('GET', path, role, ACME)),
     );
@@ -471,10 +471,10 @@ it('words of steps and keys of limits are for those who may see content, whereve
     const followed = await listen('/v1/workflows/greeted/events', nameOf(role, ACME), /event: end/);
     return [followed.text, ...answers.map(({ text }) => text)].join('\n');
   };
-  const seen = await told('operator');
+  const seen = await received('operator');
   expect(seen).toContain('"composed"');
   expect(seen).toContain('guest:Ana');
-  const left = await told('viewer');
+  const left = await received('viewer');
   expect(left).not.toContain('"composed"');
   expect(left).not.toContain('guest:Ana');
   expect(left).toContain('"lastAction":""');

@@ -180,13 +180,13 @@ it('is written down with whose it was, whatever workflows of others are named', 
     return entries
       .filter(({ action }) => known.includes(action))
       .map(({ action, target }) => `${action} ${target}`)
-      .filter((told) => !/initech|umbrella/.test(told))
+      .filter((reported) => !/initech|umbrella/.test(reported))
       .sort();
   };
   await trail.flushed();
-  const told = async () => Promise.all(['globex', 'acme', '~tidemark'].map(targetsOf));
+  const reported = async () => Promise.all(['globex', 'acme', '~tidemark'].map(targetsOf));
   await expect
-    .poll(told)
+    .poll(reported)
     .toEqual([['signalWorkflow ana'], ['setBudget ana'], ['pauseQueue patient', 'suspendTenant acme']]);
 });
 
@@ -225,8 +225,8 @@ it.each([
   const answer = await fetch(`${served.url}${path}`, {
     headers: { authorization: `Bearer ${tokens.get('platform')}` },
   });
-  const told = (await answer.json()) as { detail: string };
+  const reported = (await answer.json()) as { detail: string };
   expect([400, 404]).toContain(answer.status);
-  expect(told.detail).toContain(field);
-  expect(told.detail).not.toContain('<b>');
+  expect(reported.detail).toContain(field);
+  expect(reported.detail).not.toContain('<b>');
 });

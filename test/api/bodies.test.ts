@@ -203,8 +203,8 @@ describe('bodies in hand', () => {
     const body = JSON.stringify({ definition: 'greet', input: { name: 'x'.repeat(1_000) } });
     const asked = dial(head('POST /v1/workflows', ADMIN, `Content-Length: ${body.length}`), body);
     await expect.poll(() => startsCount).toBe(1);
-    const heldBytes = inHandBytes;
-    expect(heldBytes).toBeGreaterThan(1_000);
+    const bytesInHand = inHandBytes;
+    expect(bytesInHand).toBeGreaterThan(1_000);
     asked.socket.destroy();
     await once(asked.socket, 'close');
     // The server has heard of it by then.
@@ -212,7 +212,7 @@ describe('bodies in hand', () => {
     await expect
       .poll(() => new Promise((resolve) => app.server.getConnections((_, count) => resolve(count))))
       .toBeLessThanOrEqual(1);
-    expect(inHandBytes).toBe(heldBytes);
+    expect(inHandBytes).toBe(bytesInHand);
     started.reject(new Error('at last'));
     await expect.poll(() => inHandBytes).toBe(0);
   });

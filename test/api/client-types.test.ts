@@ -14,7 +14,7 @@ type Named<R> = R extends { readonly method: infer M extends string; readonly pa
   : never;
 type ByName<R> = { readonly [One in R as Named<One>]: One };
 type Served = ByName<Routes[keyof Routes]>;
-type Told = ByName<StreamRoutes[keyof StreamRoutes]>;
+type Streams = ByName<StreamRoutes[keyof StreamRoutes]>;
 
 /** Whoever reads or sends it changes nothing of it. */
 type Fixed<T> = T extends readonly (infer Each)[]
@@ -71,12 +71,12 @@ it('the comparison finds what differs', () => {
 
 it('the client has the streams of the server, and follows them as they tell', () => {
   type Events = { readonly [E in StreamEndpoint]: EventOf<E> };
-  type ToldEvents = { readonly [E in keyof Told]: AsRead<EventsOf<Told[E]>> };
-  expectTypeOf<StreamEndpoint>().toEqualTypeOf<keyof Told>();
-  expectTypeOf<Differing<StreamEndpoint, Events, ToldEvents>>().toEqualTypeOf<never>();
-  expectTypeOf<FollowInput<'GET /v1/events'>>().toExtend<FollowInputOf<Told['GET /v1/events']>>();
+  type ReadEvents = { readonly [E in keyof Streams]: AsRead<EventsOf<Streams[E]>> };
+  expectTypeOf<StreamEndpoint>().toEqualTypeOf<keyof Streams>();
+  expectTypeOf<Differing<StreamEndpoint, Events, ReadEvents>>().toEqualTypeOf<never>();
+  expectTypeOf<FollowInput<'GET /v1/events'>>().toExtend<FollowInputOf<Streams['GET /v1/events']>>();
   type One = 'GET /v1/workflows/{workflow}/events';
-  expectTypeOf<FollowInput<One>>().toExtend<FollowInputOf<Told[One]>>();
+  expectTypeOf<FollowInput<One>>().toExtend<FollowInputOf<Streams[One]>>();
 });
 
 it('its files are what the routes say', () => {

@@ -5,7 +5,7 @@ import { connect } from '@tidemark/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Served, sayingAuthenticator, serveApi } from './served.ts';
 
-interface Told {
+interface ReceivedEvent {
   readonly position: number;
   readonly event_id: string;
   readonly type: string;
@@ -24,14 +24,14 @@ const client = (options: Partial<Parameters<typeof connect>[0]> = {}) =>
 async function followed(
   id: string,
   { from = 1, ...options }: { readonly from?: number } & Partial<Parameters<typeof connect>[0]> = {},
-): Promise<Told[]> {
-  const told: Told[] = [];
+): Promise<ReceivedEvent[]> {
+  const received: ReceivedEvent[] = [];
   for await (const { name, data } of client(options).run(id).events({ from }))
-    if (name === 'event') told.push(data as Told);
-  return told;
+    if (name === 'event') received.push(data as ReceivedEvent);
+  return received;
 }
 
-const positions = (told: readonly Told[]): readonly number[] => told.map(({ position }) => position);
+const positions = (received: readonly ReceivedEvent[]): readonly number[] => received.map(({ position }) => position);
 const upTo = (first: number, last: number): readonly number[] =>
   Array.from({ length: last - first + 1 }, (_, at) => first + at);
 
@@ -63,9 +63,9 @@ describe('a follower', () => {
     const run = await client().start('patient', {});
     await run.signal('go', 'a secret');
     await run.result();
-    const told = await followed(run.id, { token: 'viewer' });
-    expect(positions(told)).toEqual(positions(await followed(run.id)));
-    expect(JSON.stringify(told)).not.toContain('a secret');
+    const received = await followed(run.id, { token: 'viewer' });
+    expect(positions(received)).toEqual(positions(await followed(run.id)));
+    expect(JSON.stringify(received)).not.toContain('a secret');
     await expect(followed(run.id, { token: 'viewer other' })).rejects.toMatchObject({ code: 'workflow-unknown' });
   });
 
@@ -98,8 +98,8 @@ describe('a follower', () => {
       await run.signal('go', at);
       if (at < 3) cutStreams(served);
     }
-    const told = await follower;
-    expect(told.length).toBeGreaterThan((await run.get()).position);
+    const received = await follower;
+    expect(received.length).toBeGreaterThan((await run.get()).position);
   });
 });
 
@@ -119,14 +119,14 @@ describe('a server that goes down', () => {
     const { port } = new URL(first.url);
     const at = connect({ url: first.url, token: 'admin' });
     const run = await at.start('patient', { times: 30 }, { id: 'outlives' });
-    const told: Told[] = [];
+    const received: ReceivedEvent[] = [];
     let lostCount = 0;
     const following = (async () => {
       for await (const { name, data } of run.events({ onLost: () => lostCount++ }))
-        if (name === 'event') told.push(data as Told);
+        if (name === 'event') received.push(data as ReceivedEvent);
     })();
     for (let each = 0; each < 10; each++) await run.signal('go', each);
-    await expect.poll(() => told.length).toBeGreaterThan(5);
+    await expect.poll(() => received.length).toBeGreaterThan(5);
     await first.close({ keepsFolder: true });
     const second = await serveApi({ authenticator: sayingAuthenticator, folder: first.folder, port: Number(port) });
     try {
@@ -134,8 +134,8 @@ describe('a server that goes down', () => {
       await run.result();
       await following;
       expect(lostCount).toBeGreaterThan(0);
-      expect(positions(told)).toEqual(upTo(1, (await run.get()).position));
-      expect(new Set(told.map(({ event_id }) => event_id)).size).toBe(told.length);
+      expect(positions(received)).toEqual(upTo(1, (await run.get()).position));
+      expect(new Set(received.map(({ event_id }) => event_id)).size).toBe(received.length);
     } finally {
       await second.close();
     }

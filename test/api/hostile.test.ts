@@ -183,7 +183,7 @@ describe('what is no request that can be read', () => {
 });
 
 describe('a forged cursor', () => {
-  const forged = (told: unknown): string => Buffer.from(JSON.stringify(told)).toString('base64url');
+  const forged = (content: unknown): string => Buffer.from(JSON.stringify(content)).toString('base64url');
   const answerOf = async (path: string, cursor: string) => {
     const answer = await fetch(`${served.url}/v1/${path}?cursor=${cursor}`, {
       headers: { authorization: 'Bearer admin' },
@@ -222,8 +222,8 @@ describe('a forged cursor', () => {
     const address = path.replace('{workflow}', 'forged').replace('{subject}', 'pipeline:forged');
     expect(await answerOf(address, forged(of('x')))).toMatchObject({ status: 200 });
     const texts = ['a\0b', '\ud800', 'x'.repeat(2_001)].map(of);
-    for (const told of [...texts, [of('x')], null, {}, ['x', 'x', 'x', 'x']]) {
-      expect(await answerOf(address, forged(told)), JSON.stringify(told)).toEqual(refused);
+    for (const content of [...texts, [of('x')], null, {}, ['x', 'x', 'x', 'x']]) {
+      expect(await answerOf(address, forged(content)), JSON.stringify(content)).toEqual(refused);
     }
     for (const cursor of ['x', Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]).toString('base64url')]) {
       expect(await answerOf(address, cursor), cursor).toEqual(refused);
@@ -448,8 +448,10 @@ describe('a request', () => {
   it('that is sent many times at once begins one run, and counts once', async () => {
     const runs = await Promise.all(Array.from({ length: 10 }, () => admin().start('patient', {}, { id: 'doubled' })));
     expect(runs.filter(({ created }) => created)).toHaveLength(1);
-    const told = Array.from({ length: 10 }, () => admin().run('doubled').signal('go', 'once', { key: 'k' }));
-    expect((await Promise.allSettled(told)).filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0);
+    const signals = Array.from({ length: 10 }, () => admin().run('doubled').signal('go', 'once', { key: 'k' }));
+    expect((await Promise.allSettled(signals)).filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(
+      0,
+    );
     expect(await runs[0]!.result()).toEqual({ heard: ['once'] });
   });
 });

@@ -58,13 +58,13 @@ const plan = (workflow: string, token: string, query: { probe?: 'true' } = {}) =
 
 it('is told from what is stored: nobody is asked, and nothing changes', async () => {
   const before = await client().run('undecided').get();
-  const told = await plan('undecided', 'approver acme');
-  expect(told).toMatchObject({
+  const reported = await plan('undecided', 'approver acme');
+  expect(reported).toMatchObject({
     ...{ workflow: 'undecided', status: 'parked', definition: 'asking v1', probes_asked: false, lease: null },
     ...{ checkpoint: null, next: { kind: 'needs-person' } },
     effects: [{ operation: 'bank.wire', status: 'intended', of: 'pending-task', probe: 'registered', said: null }],
   });
-  expect(told.question).toEqual(before.question);
+  expect(reported.question).toEqual(before.question);
   expect(await client().run('undecided').get()).toEqual(before);
 });
 
@@ -73,8 +73,8 @@ it('asks probes for who may operate, and none that bars late calls', async () =>
     { said: 'unknown', outcomes: [{ answer: 'unknown', action: 'ask-person' }] },
   ]);
   const before = probedCount;
-  const told = await plan('gate', 'operator acme', { probe: 'true' });
-  expect(told.effects).toMatchObject([{ said: null, problem: expect.stringContaining('bars late calls') }]);
+  const reported = await plan('gate', 'operator acme', { probe: 'true' });
+  expect(reported.effects).toMatchObject([{ said: null, problem: expect.stringContaining('bars late calls') }]);
   expect(probedCount).toBe(before);
   await expect(plan('undecided', 'approver acme', { probe: 'true' })).rejects.toMatchObject({
     code: 'right-missing',

@@ -20,9 +20,9 @@ const WANTED = {
 };
 
 const asked = (path: string, headers: Readonly<Record<string, string>>) =>
-  new Promise<{ status: number; told: Record<string, unknown> }>((resolve, reject) => {
+  new Promise<{ status: number; received: Record<string, unknown> }>((resolve, reject) => {
     const sent = request(`${served.url}${path}`, { headers, agent: false }, (answer) => {
-      resolve({ status: answer.statusCode ?? 0, told: answer.headers });
+      resolve({ status: answer.statusCode ?? 0, received: answer.headers });
       answer.destroy();
     });
     sent.on('error', reject);
@@ -39,11 +39,11 @@ it.for([
   ['an address that can not be read', '/v1/workflows/%zz', {}, 400],
   ['events', '/v1/events', {}, 200],
 ] as const)('%s has them', async ([, path, headers, wanted]) => {
-  const { status, told } = await asked(path, headers);
+  const { status, received } = await asked(path, headers);
   expect(status).toBe(wanted);
-  expect(told).toMatchObject(WANTED);
+  expect(received).toMatchObject(WANTED);
   // No page elsewhere may read it.
-  expect(told['access-control-allow-origin']).toBeUndefined();
+  expect(received['access-control-allow-origin']).toBeUndefined();
 });
 
 it.for([
@@ -51,6 +51,6 @@ it.for([
   ['a refusal', '/v1/workflows/nobody', 404],
   ['events', '/v1/events', 200],
 ] as const)('%s is kept by no cache', async ([, path, wanted]) => {
-  const { status, told } = await asked(path, {});
-  expect([status, told['cache-control']]).toEqual([wanted, 'no-store']);
+  const { status, received } = await asked(path, {});
+  expect([status, received['cache-control']]).toEqual([wanted, 'no-store']);
 });

@@ -12,13 +12,19 @@ afterAll(() => served.close());
 
 const client = (token = 'admin') => connect({ url: served.url, token });
 const params = { definition: 'outside' };
-const told = (token: string, query: { differences?: 'true' } = {}) =>
+const askShadows = (token: string, query: { differences?: 'true' } = {}) =>
   client(token).ask('GET /v1/shadows/{definition}', { params, query });
 const promote = (token: string, to: 0 | 1 | 10 | 50 | 100) =>
   client(token).ask('POST /v1/shadows/{definition}/promotions', { params, body: { to, observe_ms: 0, runs: 1 } });
 
 it('is begun, compared, and refused the next share while a run differs', async () => {
-  expect(await told('viewer')).toMatchObject({ definition: 'outside', share: 0, since: null, by: null, agreed: 0 });
+  expect(await askShadows('viewer')).toMatchObject({
+    definition: 'outside',
+    share: 0,
+    since: null,
+    by: null,
+    agreed: 0,
+  });
   expect(await promote('operator', 50)).toMatchObject({ promoted: true, from: 0, to: 50, by: 'operator-of-undefined' });
   const agent = { name: 'outside', version: 1 };
   const { shadows } = served.host.client;
@@ -30,22 +36,22 @@ it('is begun, compared, and refused the next share while a run differs', async (
     run.done({});
     expect(await run.flushed(30_000)).toBe(true);
   }
-  const seen = await told('operator', { differences: 'true' });
+  const seen = await askShadows('operator', { differences: 'true' });
   expect(seen.differing).toBeGreaterThan(0);
   expect(seen.differences).toContainEqual(expect.objectContaining({ sequence: 1, path: 'belief.count' }));
-  expect(await told('operator')).not.toHaveProperty('differences');
+  expect(await askShadows('operator')).not.toHaveProperty('differences');
   const refused = await promote('operator', 100);
   expect([refused.promoted, refused.refusals.map(({ code }) => code)]).toEqual([
     false,
     expect.arrayContaining(['differences']),
   ]);
   expect(refused.shadow.differences).toEqual(seen.differences);
-  expect(await told('viewer')).toMatchObject({ share: 50, differing: seen.differing });
+  expect(await askShadows('viewer')).toMatchObject({ share: 50, differing: seen.differing });
 });
 
 it.each([
-  ['the runs of all tenants', () => told('operator acme')],
-  ['differences without the right to content', () => told('viewer', { differences: 'true' })],
+  ['the runs of all tenants', () => askShadows('operator acme')],
+  ['differences without the right to content', () => askShadows('viewer', { differences: 'true' })],
   ['the share without the right to operate', () => promote('viewer', 1)],
   ['the share for one tenant', () => promote('operator acme', 1)],
 ])('nobody is given %s', async (_, ask) => {

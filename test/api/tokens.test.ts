@@ -41,14 +41,14 @@ const text = async (role: Role, path: string): Promise<string> => {
 /** What is told until the effect's events have come. */
 async function followed(role: Role): Promise<string> {
   const ended = new AbortController();
-  const told: string[] = [];
+  const notes: string[] = [];
   const client = connect({ url: served.url, token: role });
   for await (const { data } of client.run('p').events({ signal: ended.signal })) {
-    told.push(JSON.stringify(data));
+    notes.push(JSON.stringify(data));
     if (JSON.stringify(data).includes('EffectPending')) break;
   }
   ended.abort();
-  return told.join('\n');
+  return notes.join('\n');
 }
 
 const MAY_CONFIRM: readonly Role[] = ['worker', 'admin'];

@@ -45,8 +45,8 @@ it('is told page by page, each span once, as it is drawn', async () => {
   // Whoever doesn't have it any more draws it again.
   expect(await page('long', { from: TRACE_PAGE_COUNT })).toEqual(second);
   const { spans } = await traceOf(served.host.ports, 'long' as WorkflowId);
-  const told = [...first.spans, ...second.spans];
-  expect(told.map(({ span_id, name, start, end }) => [span_id, name, start, end])).toEqual(
+  const reported = [...first.spans, ...second.spans];
+  expect(reported.map(({ span_id, name, start, end }) => [span_id, name, start, end])).toEqual(
     spans.map(({ spanId, name, startMs, endMs }) => [spanId, name, isoTime(startMs), isoTime(endMs)]),
   );
 });
@@ -60,9 +60,9 @@ it('has content for those who may see it and ask for it, and is nobody else’s'
     { 'tidemark.effect.request': '{"cents":700}' },
   ]);
   for (const token of ['operator acme', 'viewer acme']) {
-    const told = await page('asks', {}, token);
-    expect(told.spans.map(({ name }) => name)).toContain('effect bank.wire');
-    expect(JSON.stringify(told)).not.toContain('cents');
+    const reported = await page('asks', {}, token);
+    expect(reported.spans.map(({ name }) => name)).toContain('effect bank.wire');
+    expect(JSON.stringify(reported)).not.toContain('cents');
   }
   await expect(page('asks', { content: 'true' }, 'viewer acme')).rejects.toMatchObject({ code: 'right-missing' });
   await expect(page('asks', {}, 'operator globex')).rejects.toMatchObject({ code: 'workflow-unknown' });

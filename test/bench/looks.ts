@@ -54,30 +54,30 @@ export async function measureLooks(counts: readonly number[], report: Report): P
 
 async function measureCount(count: number, store: RowStore, sql: pg.Client, report: Report): Promise<void> {
   const demand = new Demand({ monotonicMs: () => performance.now() });
-  const tell = (name: string, { tookMs, cpuMs }: Taken): void => {
+  const printFigure = (name: string, { tookMs, cpuMs }: Taken): void => {
     report.add(`looks.${count}.${name}_ms`, tookMs, 'ms');
     report.add(`looks.${count}.${name}_cpu_ms`, cpuMs, 'ms');
   };
   let known: ReadonlyMap<WorkflowId, RunnableStream> = new Map();
-  const lookAtRunnable = async (): Promise<void> => {
-    const look = demand.beginPoll();
+  const pollRunnable = async (): Promise<void> => {
+    const poll = demand.beginPoll();
     const found = await allRunnable(store, known);
-    look.foundRunnable(found, new PausedQueues([]));
-    look.end();
+    poll.foundRunnable(found, new PausedQueues([]));
+    poll.end();
     known = new Map(found.map((stream) => [stream.workflow, stream]));
   };
-  tell('first_runnable', await timed(lookAtRunnable));
-  tell('runnable', await timedOften(lookAtRunnable));
+  printFigure('first_runnable', await timed(pollRunnable));
+  printFigure('runnable', await timedOften(pollRunnable));
 
   await sql.query(lease);
   await sql.query('vacuum analyze workflows');
   const living = new Map(Array.from({ length: HOLDER_COUNT }, (_, n) => [`worker-${n}` as HolderId, undefined]));
-  tell(
+  printFigure(
     'leases',
     await timedOften(async () => {
-      const look = demand.beginPoll();
-      look.foundLeases(await store.leases(), living);
-      look.end();
+      const poll = demand.beginPoll();
+      poll.foundLeases(await store.leases(), living);
+      poll.end();
     }),
   );
 }
@@ -99,15 +99,15 @@ interface Taken {
   readonly cpuMs: number;
 }
 
-async function timed(look: () => Promise<void>): Promise<Taken> {
+async function timed(poll: () => Promise<void>): Promise<Taken> {
   const [beganMs, before] = [performance.now(), process.cpuUsage()];
-  await look();
+  await poll();
   const { user, system } = process.cpuUsage(before);
   return { tookMs: performance.now() - beganMs, cpuMs: (user + system) / 1_000 };
 }
 
-async function timedOften(look: () => Promise<void>): Promise<Taken> {
+async function timedOften(poll: () => Promise<void>): Promise<Taken> {
   const all: Taken[] = [];
-  for (let n = 0; n < LOOKS; n++) all.push(await timed(look));
+  for (let n = 0; n < LOOKS; n++) all.push(await timed(poll));
   return { tookMs: median(all.map(({ tookMs }) => tookMs)), cpuMs: median(all.map(({ cpuMs }) => cpuMs)) };
 }

@@ -14,7 +14,7 @@ import { PEERS_USAGE, peersCommand } from './peers/command.ts';
 import { rawLoopNs } from './raw.ts';
 import { Report } from './report.ts';
 import { measureResume } from './resume.ts';
-import { SCALING_USAGE, tellScaling } from './scaling/scaling.ts';
+import { printScaling, SCALING_USAGE } from './scaling/scaling.ts';
 import { clusterSteps, embeddedSteps } from './steps.ts';
 import { measureTiers, type TierPart, tierParts } from './tiers/tiers.ts';
 
@@ -32,11 +32,11 @@ const USAGE = `usage: npm run bench -- steps [--json] [--only embedded|cluster]
        ${SCALING_USAGE}`;
 
 // Suites with options of their own.
-const own = { load: measureLoad, peers: peersCommand, scaling: tellScaling }[process.argv[2] ?? ''];
+const own = { load: measureLoad, peers: peersCommand, scaling: printScaling }[process.argv[2] ?? ''];
 if (own !== undefined) {
-  const told = new Report(process.argv.includes('--json'));
-  const code = await own(process.argv.slice(3), told);
-  told.print();
+  const report = new Report(process.argv.includes('--json'));
+  const code = await own(process.argv.slice(3), report);
+  report.print();
   process.exit(code);
 }
 

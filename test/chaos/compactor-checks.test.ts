@@ -100,18 +100,18 @@ it('where a compactor was killed is the step that it told last', () => {
 
 it('a kill waits for its step, for the end of the process, or for a time', async () => {
   const steps = new StepCounts();
-  const tell = (step: string) => steps.hear('one', stepLine(step).trimEnd());
+  const hearStep = (step: string) => steps.hear('one', stepLine(step).trimEnd());
   let isMet = false;
   const second = steps.until('one', 'trim', 2, 60_000).then(() => {
     isMet = true;
   });
-  for (const step of ['trim', 'drop']) tell(step);
+  for (const step of ['trim', 'drop']) hearStep(step);
   await Promise.resolve();
   expect(isMet).toBe(false);
-  tell('trim');
+  hearStep('trim');
   await second;
   const any = steps.until('one', undefined, 2, 60_000);
-  for (const step of ['look', 'read']) tell(step);
+  for (const step of ['look', 'read']) hearStep(step);
   await any;
   const gone = steps.until('one', 'trim', 1, 60_000);
   steps.ended('one');

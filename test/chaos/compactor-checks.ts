@@ -39,44 +39,44 @@ const NOTHING: Stretch = { start: 0, digests: [] };
 export function checkTiers(evidence: Evidence): TierFindings {
   const findings = { lost_events: [], doubled_events: [], changed_events: [] } as Record<TierCheckName, string[]>;
   for (const [partition, witnessed] of evidence.witnessed.entries()) {
-    const told = (name: TierCheckName) => (offset: number, what: string) =>
+    const noteFor = (name: TierCheckName) => (offset: number, what: string) =>
       void findings[name].push(`${partition}/${offset} ${what}`);
     const places = { log: evidence.log[partition] ?? NOTHING, segments: evidence.segments[partition] ?? NOTHING };
     const served = evidence.served[partition] ?? [];
-    checkLost(witnessed, places, served, told('lost_events'));
-    checkDoubled(witnessed, served, told('doubled_events'));
-    checkChanged(witnessed, places, served, told('changed_events'));
+    checkLost(witnessed, places, served, noteFor('lost_events'));
+    checkDoubled(witnessed, served, noteFor('doubled_events'));
+    checkChanged(witnessed, places, served, noteFor('changed_events'));
   }
   return findings;
 }
 
-type Tell = (offset: number, what: string) => void;
+type Note = (offset: number, what: string) => void;
 type Places = Readonly<Record<'log' | 'segments', Stretch>>;
 
 /** In no tier, or in one, and yet not given to whoever reads all of them. */
-function checkLost(witnessed: Stretch, { log, segments }: Places, served: readonly ServedRecord[], tell: Tell): void {
+function checkLost(witnessed: Stretch, { log, segments }: Places, served: readonly ServedRecord[], note: Note): void {
   const given = new Set(served.map(({ offset }) => offset));
   for (const index of witnessed.digests.keys()) {
     const offset = witnessed.start + index;
-    if (at(log, offset) === undefined && at(segments, offset) === undefined) tell(offset, 'is in no tier');
-    else if (!given.has(offset)) tell(offset, 'is stored, and was not given');
+    if (at(log, offset) === undefined && at(segments, offset) === undefined) note(offset, 'is in no tier');
+    else if (!given.has(offset)) note(offset, 'is stored, and was not given');
   }
 }
 
 /** Given twice, or given and never acknowledged. */
-function checkDoubled(witnessed: Stretch, served: readonly ServedRecord[], tell: Tell): void {
+function checkDoubled(witnessed: Stretch, served: readonly ServedRecord[], note: Note): void {
   const given = new Set<number>();
   for (const { offset } of served) {
-    if (given.has(offset)) tell(offset, 'was given twice');
-    else if (at(witnessed, offset) === undefined) tell(offset, 'was given, and never acknowledged');
+    if (given.has(offset)) note(offset, 'was given twice');
+    else if (at(witnessed, offset) === undefined) note(offset, 'was given, and never acknowledged');
     given.add(offset);
   }
 }
 
-function checkChanged(witnessed: Stretch, places: Places, served: readonly ServedRecord[], tell: Tell): void {
+function checkChanged(witnessed: Stretch, places: Places, served: readonly ServedRecord[], note: Note): void {
   const check = (where: string, offset: number, digest: string): void => {
     const expected = at(witnessed, offset);
-    if (expected !== undefined && expected !== digest) tell(offset, `has other bytes ${where}`);
+    if (expected !== undefined && expected !== digest) note(offset, `has other bytes ${where}`);
   };
   for (const [where, { start, digests }] of Object.entries(places)) {
     for (const [index, digest] of digests.entries()) check(`in ${where}`, start + index, digest);

@@ -17,7 +17,10 @@ const STANDARD_ERROR = 2;
 const [witnessFile, policy] = process.argv.slice(2) as [string, string];
 
 /** The port, telling the step that each call begins, where it begins one. */
-function telling<Port extends object>(port: Port, stepOf: (call: string, first: unknown) => string | undefined): Port {
+function announcing<Port extends object>(
+  port: Port,
+  stepOf: (call: string, first: unknown) => string | undefined,
+): Port {
   return new Proxy(port, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name);
@@ -33,7 +36,7 @@ function telling<Port extends object>(port: Port, stepOf: (call: string, first: 
 }
 
 /** No floor before the witness, and a short time to live of ranges. */
-function held(store: ProjectionStore): ProjectionStore {
+function holding(store: ProjectionStore): ProjectionStore {
   const floors: ProjectionStore['floors'] = async (...given) => {
     const found = await store.floors(...given);
     const seen = JSON.parse(readFileSync(witnessFile, 'utf8')) as readonly number[];
@@ -63,11 +66,11 @@ await runService('compactor', async () => {
   const compactor = new Compactor({
     ports: {
       ...host.ports,
-      store: telling(held(host.ports.store), (call) => storeSteps[call]),
-      log: telling(hot, (call) => (call === 'read' || call === 'trim' ? call : undefined)),
+      store: announcing(holding(host.ports.store), (call) => storeSteps[call]),
+      log: announcing(hot, (call) => (call === 'read' || call === 'trim' ? call : undefined)),
     },
     deletions: host.client.memory,
-    archive: new Archive({ warm: telling(archive.warm, (call, name) => objectSteps[call]?.(name)) }),
+    archive: new Archive({ warm: announcing(archive.warm, (call, name) => objectSteps[call]?.(name)) }),
     policy: JSON.parse(policy) as CompactorPolicy,
     pace: new Pace(host.ports.clock, Number.POSITIVE_INFINITY),
     name: `compactor-${crypto.randomUUID()}`,

@@ -139,7 +139,7 @@ async function run(
     for (const workflow of recorder.ends.keys()) driver.ended(workflow);
     driver.fill();
   }, RECORD_PERIOD_MS);
-  const tell = setInterval(() => {
+  const progressTimer = setInterval(() => {
     const { segmentCount, eventCount } = fleet.steps;
     options.onProgress(
       `${faults.killCount} kills; ${driver.starts.size} workflows started, ${driver.live.length} alive; ${witness.recordCount} events, ${eventCount} archived in ${segmentCount} segments`,
@@ -159,7 +159,7 @@ async function run(
     return { driver, faults, witness, killedIn, killingMs };
   } finally {
     clearInterval(keepUp);
-    clearInterval(tell);
+    clearInterval(progressTimer);
     person.stop();
     await recorder.stop();
   }
@@ -243,15 +243,15 @@ async function findingsOf(
   const history = judge(entries);
   const streams = acceptedOf(history);
   const ledger = await entriesIn(ledgerFile);
-  const told = (findings: readonly { readonly workflow: string; readonly what: string }[]): readonly string[] =>
+  const textsOf = (findings: readonly { readonly workflow: string; readonly what: string }[]): readonly string[] =>
     findings.map(({ workflow, what }) => `${workflow}: ${what}`);
   return {
     ...tiers,
     doubled_events: [...tiers.doubled_events, ...doubledAccepted(streams)],
-    wrong_outputs: told(wrongOutputs(expectationsOf(starts), streams, ledger)),
-    unfinished: told(unfinished(starts, streams)),
-    duplicate_effects: told(duplicateEffects(ledger)),
-    broken_invariants: told(brokenInvariants(history)),
+    wrong_outputs: textsOf(wrongOutputs(expectationsOf(starts), streams, ledger)),
+    unfinished: textsOf(unfinished(starts, streams)),
+    duplicate_effects: textsOf(duplicateEffects(ledger)),
+    broken_invariants: textsOf(brokenInvariants(history)),
   };
 }
 

@@ -51,8 +51,8 @@ export class Witness {
       return found.length === this.#partitionCount && found;
     });
     for (const { partition, low } of places) this.seen[partition] = { start: Number(low), digests: [] };
-    this.#tell();
-    this.#timer = setInterval(() => this.#tell(), WITNESS_PERIOD_MS);
+    this.#report();
+    this.#timer = setInterval(() => this.#report(), WITNESS_PERIOD_MS);
     await this.#consumer.subscribe({ topic: this.#topic, fromBeginning: true });
     await this.#consumer.run({
       autoCommit: false,
@@ -95,7 +95,7 @@ export class Witness {
   }
 
   /** Written beside and renamed: whoever reads it sees one place or the next. */
-  #tell(): void {
+  #report(): void {
     if (this.#file === undefined) return;
     writeFileSync(`${this.#file}.part`, JSON.stringify(Array.from(this.seen, (each) => nextOf(each ?? NOTHING))));
     renameSync(`${this.#file}.part`, this.#file);

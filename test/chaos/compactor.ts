@@ -19,7 +19,7 @@ const EXIT_USAGE = 64;
 const EXIT_INTERRUPTED = 130;
 const EXIT_INVALID = 2;
 /** Findings of one kind that are told. */
-const TOLD_MAX = 10;
+const SHOWN_MAX_COUNT = 10;
 
 export async function compactorChaos(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
@@ -56,7 +56,7 @@ export async function compactorChaos(args: readonly string[]): Promise<number> {
       onProgress: (line) => report.note(`${((performance.now() - startedMs) / 1_000).toFixed(0)} s: ${line}`),
       signal: interrupted.signal,
     });
-    const isSound = tell(result, report, (performance.now() - startedMs) / 1_000);
+    const isSound = printResult(result, report, (performance.now() - startedMs) / 1_000);
     if (isSound && !values.keep) await rm(folder, { recursive: true });
     if (result.invalid.length > 0) return EXIT_INVALID;
     return isSound ? 0 : 1;
@@ -80,7 +80,7 @@ async function startServers(): Promise<Readonly<Record<'kafka' | 'redis' | 'post
 }
 
 /** Whether every promise was kept. */
-function tell(result: CompactorRunResult, report: Report, seconds: number): boolean {
+function printResult(result: CompactorRunResult, report: Report, seconds: number): boolean {
   const add = (name: string, value: number, unit: string): void => report.add(`compactor.${name}`, value, unit);
   const { findings } = result;
   add('kills', result.killCount, 'kills');
@@ -101,8 +101,9 @@ function tell(result: CompactorRunResult, report: Report, seconds: number): bool
   add('killing_seconds', result.killingMs / 1_000, 's');
   add('seconds', seconds, 's');
   for (const name of compactorCheckNames) {
-    for (const what of findings[name].slice(0, TOLD_MAX)) report.note(`${name}: ${what}`);
-    if (findings[name].length > TOLD_MAX) report.note(`${name}: ${findings[name].length - TOLD_MAX} more`);
+    for (const what of findings[name].slice(0, SHOWN_MAX_COUNT)) report.note(`${name}: ${what}`);
+    if (findings[name].length > SHOWN_MAX_COUNT)
+      report.note(`${name}: ${findings[name].length - SHOWN_MAX_COUNT} more`);
   }
   for (const what of result.invalid) report.note(`invalid: ${what}`);
   report.print();

@@ -26,7 +26,7 @@ const completed = (workflow: string, output: object) =>
     envelope: holderEvent('WorkflowCompleted', holder, {}, of(workflow)),
     payload: encodePayload('WorkflowCompleted', { output } as never),
   });
-const told = (child: string) =>
+const childClosed = (child: string) =>
   judged(entryOf(inboxEvent('ChildClosed', { task: '1.0', child, outcome: 'completed' } as never, of('p'))));
 const approved = (child: string, by: string) =>
   judged(entryOf(inboxEvent('ApprovalGiven', { task: '1.0', name: 'act', approved: true, by } as never, of(child))));
@@ -38,10 +38,10 @@ const ofChild = (child: string) => [
   claimed(child),
   approved(child, 'ana'),
   completed(child, { by: 'ana' }),
-  told(child),
+  childClosed(child),
 ];
 const sound = [
-  ...[claimed('p'), completed('p', { total, toldCount: 2 })],
+  ...[claimed('p'), completed('p', { total, reportedCount: 2 })],
   ...children.flatMap(ofChild),
   ...runs.flatMap((run) => [claimed(run), completed(run, {})]),
 ];
@@ -74,13 +74,13 @@ test('a workflow that was begun in two places, or ended twice or never, is found
   expect(findings(without(completed(runs[0]!, {})))).toEqual([expect.stringMatching(/^s@.*completed 0 times/)]);
 });
 
-test('an end that was told twice or never, and a parent that counted wrongly, are found', () => {
-  expect(findings([...sound, told(children[1]!)])).toEqual([
-    expect.stringMatching(/^p~1\.1: its end was told 2 times/),
+test('an end that was reported twice or never, and a parent that counted wrongly, are found', () => {
+  expect(findings([...sound, childClosed(children[1]!)])).toEqual([
+    expect.stringMatching(/^p~1\.1: its end was reported 2 times/),
   ]);
-  expect(findings(without(told(children[1]!)))).toEqual([expect.stringMatching(/told 0 times/)]);
-  const wrong = without(completed('p', { total, toldCount: 2 }));
-  expect(findings([...wrong, completed('p', { total, toldCount: 1 })])).toEqual([
+  expect(findings(without(childClosed(children[1]!)))).toEqual([expect.stringMatching(/reported 0 times/)]);
+  const wrong = without(completed('p', { total, reportedCount: 2 }));
+  expect(findings([...wrong, completed('p', { total, reportedCount: 1 })])).toEqual([
     expect.stringMatching(/^p: it ended with/),
   ]);
 });

@@ -87,10 +87,10 @@ function brokenParent({ amounts, ...start }: FamilyStart, parent: About): readon
   const total = childrenOf({ ...start, amounts })
     .flatMap((id, n) => [receiptOf(`${id}/before`, amounts[n]!), receiptOf(`${id}/after`, amounts[n]!)])
     .reduce((sum, receipt) => sum + receipt, 0);
-  const expected = JSON.stringify({ toldCount: amounts.length, total });
+  const expected = JSON.stringify({ reportedCount: amounts.length, total });
   const { output } = decodePayload('WorkflowCompleted', completed.payload);
-  const { toldCount, total: told } = output as { readonly toldCount?: number; readonly total?: number };
-  const found = JSON.stringify({ toldCount, total: told });
+  const { reportedCount, total: foundTotal } = output as { readonly reportedCount?: number; readonly total?: number };
+  const found = JSON.stringify({ reportedCount, total: foundTotal });
   return [
     ...brokenRun(parent),
     ...(found === expected ? [] : [[parent, `it ended with ${found} instead of ${expected}`] as const]),
@@ -98,7 +98,7 @@ function brokenParent({ amounts, ...start }: FamilyStart, parent: About): readon
 }
 
 function brokenChild(child: About, parentEvents: Events): readonly Said[] {
-  const told = eventsOf(parentEvents, 'ChildClosed').filter(({ control }) => control.child === child.workflow);
+  const closings = eventsOf(parentEvents, 'ChildClosed').filter(({ control }) => control.child === child.workflow);
   const given = eventsOf(child.events, 'ApprovalGiven');
   const [completed] = eventsOf(child.events, 'WorkflowCompleted');
   const output =
@@ -106,7 +106,7 @@ function brokenChild(child: About, parentEvents: Events): readonly Said[] {
   const by = given[0]?.control.by;
   return [
     ...brokenRun(child),
-    ...notOnce('its end was told', told.length, child),
+    ...notOnce('its end was reported', closings.length, child),
     ...notOnce('it was approved', given.length, child),
     ...notOnce('its first effect was applied', child.timesOf('before'), child),
     ...notOnce('its second effect was applied', child.timesOf('after'), child),

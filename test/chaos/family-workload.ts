@@ -38,13 +38,13 @@ export const tribe = defineWorkflow({
   name: 'chaos-tribe',
   version: 1,
   input: z.object({ amounts: z.array(z.int()) }),
-  belief: z.object({ total: z.int(), toldCount: z.int() }),
-  output: z.object({ total: z.int(), toldCount: z.int() }),
+  belief: z.object({ total: z.int(), reportedCount: z.int() }),
+  output: z.object({ total: z.int(), reportedCount: z.int() }),
   tasks: { spread: z.object({}), hear: z.object({}), end: z.object({}) },
   flow: { spread: ['hear', 'end'], hear: [], end: [] },
   starts: ['spread'],
   children: { member },
-  begin: () => ({ belief: { total: 0, toldCount: 0 }, next: [task('spread', {})] }),
+  begin: () => ({ belief: { total: 0, reportedCount: 0 }, next: [task('spread', {})] }),
   steps: {
     spread: ({ input }) => {
       const heard = input.amounts.map((amount) => task('hear', {}, { when: child('member', { amount }) }));
@@ -53,7 +53,7 @@ export const tribe = defineWorkflow({
     hear: ({ cause }) => {
       if (cause?.kind !== 'child' || cause.outcome !== 'completed') return {};
       const { receipt } = cause.output;
-      return { belief: ({ total, toldCount }) => ({ total: total + receipt, toldCount: toldCount + 1 }) };
+      return { belief: ({ total, reportedCount }) => ({ total: total + receipt, reportedCount: reportedCount + 1 }) };
     },
     end: ({ belief }) => ({ done: { ...belief } }),
   },

@@ -40,7 +40,7 @@ export const SETTLED_MS = 4_000;
 export const UNDISTURBED_MS = 2_000;
 /** Take-overs that are told one by one when they took longer, in milliseconds, and how many at most. */
 export const SLOW_RESUME_MS = 1_000;
-export const SLOW_TOLD_MAX = 5;
+export const SLOW_SHOWN_MAX = 5;
 /** Time for steps under way after SIGTERM, in milliseconds; longer than the longest step. */
 export const DRAIN_MS = 5_000;
 /** A process that was asked to end and doesn't is killed after so long, in milliseconds. */

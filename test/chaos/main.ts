@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { quantile, Report } from '../bench/report.ts';
 import type { Finding } from './checks.ts';
 import { compactorChaos } from './compactor.ts';
-import { LIVE_DEFAULT, SLOW_RESUME_MS, SLOW_TOLD_MAX } from './limits.ts';
+import { LIVE_DEFAULT, SLOW_RESUME_MS, SLOW_SHOWN_MAX } from './limits.ts';
 import { pipelineChaos } from './pipeline.ts';
 import { checkpointTimes, type TakeOver } from './resume.ts';
 import { type ChaosResult, checkNames, runChaos } from './run.ts';
@@ -48,7 +48,7 @@ function addResumeTimes(report: Report, kind: string, found: readonly TakeOver[]
   const claims = found.map(({ claimMs }) => claimMs);
   add(`${kind}_claim`, claims);
   const slow = found.filter(({ claimMs }) => claimMs > SLOW_RESUME_MS).sort((a, b) => b.claimMs - a.claimMs);
-  return slow.slice(0, SLOW_TOLD_MAX).map(({ workflow, endMs, claimMs }) => {
+  return slow.slice(0, SLOW_SHOWN_MAX).map(({ workflow, endMs, claimMs }) => {
     const what = `was claimed ${claimMs} ms after the ${kind} at ${new Date(endMs).toISOString()}`;
     report.note(`slow: ${workflow} ${what}`);
     return { workflow, what };
@@ -60,7 +60,7 @@ function writeAccounts(file: string, cases: readonly Finding[], { account }: Cha
   writeFileSync(file, cases.map(({ workflow, what }) => `${workflow}: ${what}\n${account(workflow)}\n`).join('\n'));
 }
 
-function tell(result: ChaosResult, report: Report): boolean {
+function printResult(result: ChaosResult, report: Report): boolean {
   report.add('chaos.kills', result.killCount, 'kills');
   for (const name of checkNames) report.add(`chaos.${name}`, result.findings[name].length, 'cases');
   report.add('chaos.handed_to_person', result.handed.length, 'workflows');
@@ -115,7 +115,7 @@ try {
     onProgress: (line) => report.note(line),
     signal: interrupted.signal,
   });
-  const isSound = tell(result, report);
+  const isSound = printResult(result, report);
   if (isSound && !values.keep) await rm(folder, { recursive: true });
   // At once: after hundreds of child processes Node may not come to the end of its own clean-up.
   process.exit(isSound ? 0 : 1);

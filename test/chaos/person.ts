@@ -30,7 +30,7 @@ export class Person {
   /** When each question was first seen, on the monotonic clock. */
   readonly #asked = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
-  #look: Promise<void> | undefined;
+  #polling: Promise<void> | undefined;
 
   /** `parked` names the workflows that wait. */
   constructor(host: Host, ledgerPort: number, parked: () => Iterable<string>, onSurprise: (what: string) => void) {
@@ -42,8 +42,8 @@ export class Person {
 
   start(): void {
     this.#timer = setInterval(() => {
-      this.#look ??= this.#lookAround().finally(() => {
-        this.#look = undefined;
+      this.#polling ??= this.#pollAll().finally(() => {
+        this.#polling = undefined;
       });
     }, PERSON_PERIOD_MS);
   }
@@ -54,7 +54,7 @@ export class Person {
     this.#ledger.close();
   }
 
-  async #lookAround(): Promise<void> {
+  async #pollAll(): Promise<void> {
     for (const workflow of [...this.#parked()]) {
       try {
         await this.#consider(workflow);

@@ -13,7 +13,7 @@ import { OUTPUT_FILE, STATE_FOLDER, TOKENS_PER_STEP, WITNESS_FILE } from './pipe
 const [state, folder, docs, stepText] = process.argv.slice(2) as [string, string, string, string];
 const stepMs = Number(stepText);
 
-function tell(step: string, what: 'begin' | 'end'): void {
+function announce(step: string, what: 'begin' | 'end'): void {
   // One small append is whole or not there at all, whenever the process is killed.
   appendFileSync(
     path.join(folder, WITNESS_FILE),
@@ -25,11 +25,11 @@ function tell(step: string, what: 'begin' | 'end'): void {
 const witnessed =
   <Input, Output>(name: string, run: (input: Input, ctx: PipelineContext) => Output | Promise<Output>) =>
   async (input: Input, ctx: PipelineContext): Promise<Output> => {
-    tell(name, 'begin');
+    announce(name, 'begin');
     const output = await run(input, ctx);
     ctx.tokens(TOKENS_PER_STEP);
     await new Promise((resolve) => setTimeout(resolve, stepMs));
-    tell(name, 'end');
+    announce(name, 'end');
     return output;
   };
 

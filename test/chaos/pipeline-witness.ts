@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { STEPS, TOKENS_PER_STEP, WITNESS_FILE } from './pipeline-limits.ts';
 
-export interface Told {
+export interface StepNote {
   readonly step: string;
   readonly what: 'begin' | 'end';
   readonly pid: number;
@@ -24,14 +24,14 @@ export interface Judgement {
   readonly tokens: number;
 }
 
-export function judgePipeline(told: readonly Told[]): Judgement {
+export function judgePipeline(notes: readonly StepNote[]): Judgement {
   let furthest = -1;
   let repeatedCount = 0;
   let lostCount = 0;
   let againCount = 0;
   const begun = new Set<string>();
   const ended = new Set<string>();
-  for (const { step, what } of told) {
+  for (const { step, what } of notes) {
     if (what === 'end') {
       ended.add(step);
       continue;
@@ -43,11 +43,11 @@ export function judgePipeline(told: readonly Told[]): Judgement {
     furthest = Math.max(furthest, place);
     begun.add(step);
   }
-  const tokens = told.filter(({ what }) => what === 'begin').length * TOKENS_PER_STEP;
+  const tokens = notes.filter(({ what }) => what === 'begin').length * TOKENS_PER_STEP;
   return { repeatedCount, lostCount, againCount, tokens };
 }
 
-export async function readWitness(folder: string): Promise<readonly Told[]> {
+export async function readWitness(folder: string): Promise<readonly StepNote[]> {
   const text = await readFile(path.join(folder, WITNESS_FILE), 'utf8').catch(() => '');
-  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Told]));
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as StepNote]));
 }

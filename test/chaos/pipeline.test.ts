@@ -6,13 +6,13 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LIVES_MAX, STEPS } from './pipeline-limits.ts';
 import { type End, endsOf, runPipeline } from './pipeline-run.ts';
-import { judgePipeline, type Told } from './pipeline-witness.ts';
+import { judgePipeline, type StepNote } from './pipeline-witness.ts';
 import { Random } from './random.ts';
 
 /** Each life is a process that starts; a busy machine needs many times the half minute. */
 const TIMEOUT_MS = 300_000;
 
-const told = (words: string): Told[] =>
+const notes = (words: string): StepNote[] =>
   words.split(' ').map((word) => ({ step: STEPS[Number(word[1])]!, what: word[0] === 'b' ? 'begin' : 'end', pid: 1 }));
 
 describe('the judge', () => {
@@ -25,7 +25,7 @@ describe('the judge', () => {
     ['b0 e0 b1 b0 e0 b1', { repeatedCount: 1, lostCount: 1 }],
     ['b0 e0 b1 e1 b2 b0 e0 b1 e1 b2', { repeatedCount: 2, againCount: 2, lostCount: 1 }],
   ])('of %s', (words, expected) => {
-    expect(judgePipeline(told(words))).toMatchObject(expected);
+    expect(judgePipeline(notes(words))).toMatchObject(expected);
   });
 
   it('gets the same lives from the same seed, the first within the steps', () => {

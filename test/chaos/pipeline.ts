@@ -53,7 +53,7 @@ export async function pipelineChaos(args: readonly string[]): Promise<number> {
     const common = { folder, docs, stepMs, seed, runCount, report, signal: interrupted.signal };
     const kept = await interruptedRuns({ ...common, state: 'tidemark', livesMax: LIVES_MAX });
     const plain = await interruptedRuns({ ...common, state: 'none', livesMax: PLAIN_RESTARTS + 1 });
-    return tell(report, kept, plain) ? 0 : 1;
+    return printResult(report, kept, plain) ? 0 : 1;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -93,7 +93,7 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 const mean = (values: readonly number[]): number => (values.length === 0 ? 0 : sum(values) / values.length);
 
 /** Whether the runs with state kept every promise. */
-function tell(report: Report, kept: Figures, plain: Figures): boolean {
+function printResult(report: Report, kept: Figures, plain: Figures): boolean {
   const isFinished = ({ output }: PipelineRunResult): boolean => output !== undefined;
   for (const [prefix, { runs, whole }] of [
     ['pipeline', kept],

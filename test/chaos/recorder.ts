@@ -24,7 +24,7 @@ export class Recorder {
   readonly #isOpen: () => readonly string[];
   #client: pg.Client | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #look: Promise<void> = Promise.resolve();
+  #polling: Promise<void> = Promise.resolve();
 
   /** `open` names the workflows to look at. */
   constructor(url: string, open: () => readonly string[]) {
@@ -34,7 +34,7 @@ export class Recorder {
 
   start(): void {
     this.#timer = setInterval(() => {
-      this.#look = this.#look.then(() => this.#read());
+      this.#polling = this.#polling.then(() => this.#read());
     }, RECORD_PERIOD_MS);
   }
 
@@ -58,7 +58,7 @@ export class Recorder {
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#look;
+    await this.#polling;
     await this.#client?.end().catch(() => {});
   }
 

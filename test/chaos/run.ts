@@ -140,7 +140,7 @@ async function run(options: ChaosOptions, fleet: Fleet, host: Host, onSurprise: 
     driver.fill();
     if (performance.now() - startedMs >= durationMs && isWorthTheName(faults.records, kindsMin)) giveUp();
   }, RECORD_PERIOD_MS);
-  const tell = setInterval(
+  const progressTimer = setInterval(
     () => options.onProgress(progress(startedMs, { driver, recorder, faults })),
     PROGRESS_PERIOD_MS,
   );
@@ -155,7 +155,7 @@ async function run(options: ChaosOptions, fleet: Fleet, host: Host, onSurprise: 
     return { driver, family, recorder, faults, finishMs: performance.now() - calmedMs };
   } finally {
     clearInterval(keepUp);
-    clearInterval(tell);
+    clearInterval(progressTimer);
     family.stop();
     person.stop();
     await recorder.stop();

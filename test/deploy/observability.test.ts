@@ -64,8 +64,8 @@ test('what is scraped has the names that the instruments have', async () => {
   const text = await openPrometheus().text();
   for (const [name, { kind }] of Object.entries(INSTRUMENTS)) {
     // OpenMetrics names a counter without its ending.
-    const told = kind === 'counter' ? name.replace(/_total$/, '') : name;
-    expect(text).toMatch(new RegExp(`^# TYPE (?:${name}|${told}) ${kind}$`, 'm'));
+    const shown = kind === 'counter' ? name.replace(/_total$/, '') : name;
+    expect(text).toMatch(new RegExp(`^# TYPE (?:${name}|${shown}) ${kind}$`, 'm'));
   }
 });
 

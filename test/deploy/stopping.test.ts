@@ -44,11 +44,11 @@ describe('helm/tidemark', () => {
   });
 
   test('the notes tell the time of each pool', async () => {
-    const told = await notes('pools', { pools: { crawl: { drainMs: 7_000 } }, stopMarginSeconds: 30 });
-    expect(told).toContain(
+    const shown = await notes('pools', { pools: { crawl: { drainMs: 7_000 } }, stopMarginSeconds: 30 });
+    expect(shown).toContain(
       'trial-tidemark-worker-crawl that is asked to end has 37 s, of which steps under way have 7 s',
     );
-    expect(told).toContain('-worker-fixed that is asked to end has 50 s, of which steps under way have 20 s');
+    expect(shown).toContain('-worker-fixed that is asked to end has 50 s, of which steps under way have 20 s');
     expect(await notes('own-servers')).toContain('trial-tidemark-worker that is asked to end has 40 s');
   });
 

@@ -39,14 +39,14 @@ export class AuditProcess {
     });
     this.#child.stdout!.on('data', (chunk: Buffer) => {
       this.stdout += chunk;
-      this.#tell();
+      this.#report();
     });
     this.#child.stderr!.on('data', (chunk: Buffer) => {
       this.stderr += chunk;
     });
     this.ended = once(this.#child, 'close').then(([code, signal]) => {
       this.#isOver = true;
-      this.#tell();
+      this.#report();
       return { code, signal, stdout: this.stdout, stderr: this.stderr };
     });
   }
@@ -60,14 +60,14 @@ export class AuditProcess {
   /** Resolves when the condition holds; rejects when the process ends before. */
   until(condition: (audit: this) => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
-      const look = (): void => {
+      const poll = (): void => {
         if (condition(this)) resolve();
         else if (this.#isOver) reject(new Error(`the audit ended before:\n${this.stdout}${this.stderr}`));
         else return;
-        this.#watchers.delete(look);
+        this.#watchers.delete(poll);
       };
-      this.#watchers.add(look);
-      look();
+      this.#watchers.add(poll);
+      poll();
     });
   }
 
@@ -81,7 +81,7 @@ export class AuditProcess {
     return this.ended;
   }
 
-  #tell(): void {
+  #report(): void {
     for (const watcher of [...this.#watchers]) watcher();
   }
 }

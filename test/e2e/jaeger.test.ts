@@ -110,7 +110,7 @@ describe('Jaeger', () => {
     error: span.error,
     sequence: span.attributes['tidemark.checkpoint.sequence'],
   });
-  const told = (span: JaegerSpan) => {
+  const textOfSpan = (span: JaegerSpan) => {
     const tag = (name: string): unknown => span.tags.find(({ key }) => key === name)?.value;
     const parent = span.references.find(({ refType }) => refType === 'CHILD_OF');
     const { traceID, spanID, operationName, startTime, duration } = span;
@@ -144,12 +144,12 @@ describe('Jaeger', () => {
       const drawn = spans.map(asJaeger).toSorted((a, b) => (a.spanID < b.spanID ? -1 : 1));
       const trace = spans[0]!.traceId;
       await expect.poll(async () => (await stored(trace)).length).toBe(drawn.length);
-      expect((await stored(trace)).map(told)).toEqual(drawn);
+      expect((await stored(trace)).map(textOfSpan)).toEqual(drawn);
       expect(drawn.map(({ operationName }) => operationName)).toContain('recovery');
       // Once more, with a span of its own at the end, by which it shows that all of it has arrived.
       await collector.sendAll([...spans, { ...spans[0]!, spanId: 'f'.repeat(16), name: 'last' }]);
       await expect.poll(async () => (await stored(trace)).at(-1)?.operationName).toBe('last');
-      expect((await stored(trace)).slice(0, -1).map(told)).toEqual(drawn);
+      expect((await stored(trace)).slice(0, -1).map(textOfSpan)).toEqual(drawn);
       console.info(`Jaeger stored ${drawn.length} spans of trace ${trace}, and as many after a second export.`);
     } finally {
       await world.close();

@@ -16,22 +16,22 @@ const REQUEST_TIMEOUT_S = 30;
 const CHECKS = 'not_a_server_error,response_schema_conformance,content_type_conformance,status_code_conformance';
 const STREAMS = ['GET /v1/events', 'GET /v1/workflows/{workflow}/events'];
 /** What is kept of its output, in characters. */
-const TOLD_MAX_CHARS = 20_000;
+const OUTPUT_MAX_CHARS = 20_000;
 
 export interface Fuzzed {
   readonly exitCode: number;
   /** The end of what it said. */
-  readonly told: string;
+  readonly output: string;
 }
 
 export interface FuzzOptions {
   /** Arguments of schemathesis, such as `--max-examples`. */
   readonly args: readonly string[];
-  readonly onTold?: ((text: string) => void) | undefined;
+  readonly onOutput?: ((text: string) => void) | undefined;
 }
 
 /** Throws where the fuzzer can't be had (`test-server-install`): that is no reason to leave it out. */
-export async function fuzz({ args, onTold }: FuzzOptions): Promise<Fuzzed> {
+export async function fuzz({ args, onOutput }: FuzzOptions): Promise<Fuzzed> {
   const { python, folder } = await installedPackages('schemathesis', {
     name: `schemathesis-${VERSION}`,
     packages: [`schemathesis==${VERSION}`],
@@ -44,7 +44,7 @@ export async function fuzz({ args, onTold }: FuzzOptions): Promise<Fuzzed> {
     const skipped = STREAMS.flatMap((name) => ['--exclude-name', name]);
     const how = ['--checks', CHECKS, '--request-timeout', String(REQUEST_TIMEOUT_S), '--continue-on-failure'];
     const all = ['-m', 'schemathesis.cli', 'run', `${served.url}/openapi.json`, ...how, ...skipped, ...args];
-    return await run(python, all, { cwd: work, path: folder, onTold });
+    return await run(python, all, { cwd: work, path: folder, onOutput });
   } finally {
     await served.close();
     await rm(work, { recursive: true, force: true });
@@ -60,22 +60,22 @@ async function begin({ host, definitions }: Served): Promise<void> {
 function run(
   command: string,
   args: readonly string[],
-  { cwd, path: packages, onTold }: { readonly cwd: string; readonly path: string } & Pick<FuzzOptions, 'onTold'>,
+  { cwd, path: packages, onOutput }: { readonly cwd: string; readonly path: string } & Pick<FuzzOptions, 'onOutput'>,
 ): Promise<Fuzzed> {
   const child = spawn(command, args, {
     cwd,
     env: { ...process.env, PYTHONPATH: packages, NO_COLOR: '1', COLUMNS: '120' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let told = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
-      told = (told + text).slice(-TOLD_MAX_CHARS);
-      onTold?.(text);
+      output = (output + text).slice(-OUTPUT_MAX_CHARS);
+      onOutput?.(text);
     });
   }
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (code) => resolve({ exitCode: code ?? 1, told }));
+    child.once('close', (code) => resolve({ exitCode: code ?? 1, output }));
   });
 }

@@ -5,6 +5,6 @@ import { fuzz } from './fuzzer.ts';
 const seconds = Number(process.argv[2] ?? 60);
 const { exitCode } = await fuzz({
   args: ['--phases', 'coverage,fuzzing', '--workers', '1', '--generation-deterministic', '--max-time', String(seconds)],
-  onTold: (text) => process.stdout.write(text),
+  onOutput: (text) => process.stdout.write(text),
 });
 process.exitCode = exitCode;

@@ -46,7 +46,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
   },
   'damaged-blob-is-kept': {
     file: FS_BLOBS,
-    edits: [['held !== undefined && Buffer.compare(held, bytes) === 0', 'held !== undefined']],
+    edits: [['existing !== undefined && Buffer.compare(existing, bytes) === 0', 'existing !== undefined']],
     caughtBy: FS_BLOBS_TEST,
     failsWith: 'The blob ',
     breaks: 'Writing a damaged blob again mends it.',
@@ -127,7 +127,10 @@ export const ADAPTERS_MUTATIONS: Mutations = {
   'rollback-keeps-the-end': {
     file: SQLITE_LOG,
     edits: [
-      ['for (const append of appends.slice(0, done).reverse()) this.#held[append.partition]!.end = append.first;', ''],
+      [
+        'for (const append of appends.slice(0, done).reverse()) this.#partitions[append.partition]!.end = append.first;',
+        '',
+      ],
     ],
     caughtBy: FOLDER_TEST,
     test: 'its offsets are given again',
@@ -156,8 +159,8 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     file: SQLITE_LOG,
     edits: [
       [
-        '    this.#transaction(() => this.#database.prepare(setStart).run(before, partition));\n    held.start = before;',
-        '    held.start = before;',
+        '    this.#transaction(() => this.#database.prepare(setStart).run(before, partition));\n    bounds.start = before;',
+        '    bounds.start = before;',
       ],
     ],
     caughtBy: SQLITE_LOG_TEST,

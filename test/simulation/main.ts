@@ -67,9 +67,12 @@ async function showRange(): Promise<void> {
   const startedMs = performance.now();
   const range = { from, count, ...focus, untilFailure: values.without !== undefined };
   const total = noTotals();
-  const telling = setInterval(() => tellProgress(total, count, performance.now() - startedMs), PROGRESS_PERIOD_MS);
-  await (processes === 1 ? runRange(range, total, tellFailure) : runShared(range, processes, total, tellFailure));
-  clearInterval(telling);
+  const progressTimer = setInterval(
+    () => printProgress(total, count, performance.now() - startedMs),
+    PROGRESS_PERIOD_MS,
+  );
+  await (processes === 1 ? runRange(range, total, printFailure) : runShared(range, processes, total, printFailure));
+  clearInterval(progressTimer);
   const seconds = (performance.now() - startedMs) / 1_000;
   const { failures, slowest, ...sums } = total;
   const figures = {
@@ -101,13 +104,13 @@ async function showRange(): Promise<void> {
   process.exitCode = failures.length > 0 ? 1 : 0;
 }
 
-function tellProgress({ seedCount, failures, slowest }: Totals, count: number, tookMs: number): void {
+function printProgress({ seedCount, failures, slowest }: Totals, count: number, tookMs: number): void {
   const rate = ((seedCount * 1_000) / tookMs).toFixed(1);
   const slow = `slowest ${slowest.seed} with ${Math.round(slowest.tookMs)} ms`;
   process.stderr.write(`${seedCount} of ${count} seeds, ${rate}/s, ${failures.length} failed, ${slow}\n`);
 }
 
-function tellFailure({ seed, violations }: SeedFailure): void {
+function printFailure({ seed, violations }: SeedFailure): void {
   process.stderr.write(
     `seed ${seed} fails: ${violations[0]}${violations.length > 1 ? ` (and ${violations.length - 1} more)` : ''}\n`,
   );

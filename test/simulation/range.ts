@@ -46,7 +46,7 @@ export const summaryOf = (result: SimulationResult, tookMs: number): SeedResult 
 };
 
 /** Adds one seed's run. */
-export function add(totals: Totals, result: SeedResult, tell: (failure: SeedFailure) => void): void {
+export function add(totals: Totals, result: SeedResult, onFailure: (failure: SeedFailure) => void): void {
   const { seed, violations, tookMs } = result;
   totals.seedCount++;
   for (const name of SUMS) totals[name] += result[name];
@@ -54,10 +54,10 @@ export function add(totals: Totals, result: SeedResult, tell: (failure: SeedFail
   if (violations.length === 0) return;
   const failure = { seed, violations };
   totals.failures.push(failure);
-  tell(failure);
+  onFailure(failure);
 }
 
-export async function runRange(range: Range, totals: Totals, tell: (failure: SeedFailure) => void): Promise<void> {
+export async function runRange(range: Range, totals: Totals, onFailure: (failure: SeedFailure) => void): Promise<void> {
   const { from, count, untilFailure = false, ...options } = range;
   // Errors are values here, and most are thrown by faults: their stacks cost more than all the rest.
   const { stackTraceLimit } = Error;
@@ -66,7 +66,7 @@ export async function runRange(range: Range, totals: Totals, tell: (failure: See
     for (let seed = from; seed < from + count; seed++) {
       const beganMs = performance.now();
       const result = await simulate({ seed, ...options });
-      add(totals, summaryOf(result, performance.now() - beganMs), tell);
+      add(totals, summaryOf(result, performance.now() - beganMs), onFailure);
       if (untilFailure && result.violations.length > 0) break;
     }
   } finally {

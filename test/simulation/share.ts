@@ -20,7 +20,7 @@ export async function runShared(
   { from, count, ...options }: Range,
   processCount: number,
   totals: Totals,
-  tell: (failure: SeedFailure) => void,
+  onFailure: (failure: SeedFailure) => void,
 ): Promise<void> {
   let next = from;
   const work = async (): Promise<void> => {
@@ -29,7 +29,7 @@ export async function runShared(
       while (next < from + count) {
         const seed = next++;
         const result = await answerOf(child, { seed, ...options });
-        add(totals, result ?? hanging(seed), tell);
+        add(totals, result ?? hanging(seed), onFailure);
         if (result !== undefined) continue;
         child.kill('SIGKILL');
         child = begin();

@@ -1,4 +1,4 @@
-/** People who are asked, and answer: by a form, once, over deaths of the workflow's holders, and in forks. */
+/** Owns the tests of approvals: people are asked by a form and answer once, even when the workflow's holders die, and in forks. */
 
 import { anyOf, approval, defineWorkflow, InvalidError, secret, signal, task, timer } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -154,7 +154,7 @@ describe('a task that waits for a person', () => {
   });
 });
 
-/** Asks for more in each run, until an answer; a signal `more` passes the question over. */
+/** Asks for more in each run, until an answer; a signal `more` skips the question. */
 const raise = defineWorkflow({
   name: 'raise',
   version: 1,

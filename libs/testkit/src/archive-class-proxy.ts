@@ -7,7 +7,7 @@
  *     const proxy = await startArchiveClassProxy({ server: s3, bucket, prefix: 'tidemark/' });
  *     const objects = await openS3Objects({ ...options, endpoint: proxy.endpoint, storageClass: 'DEEP_ARCHIVE' });
  *     // or, as a lifecycle rule does later: proxy.archive('a/b', 'GLACIER')
- *     await objects.recall('a/b'); // recalling, until it was looked at so often, or:
+ *     await objects.recall('a/b'); // recalling, until `headsUntilReady` HEADs have seen it, or:
  *     proxy.ready('a/b');
  *
  * The states of an object: archived → (RestoreObject) → restoring → (`headsUntilReady` HEADs, or `ready`) → restored → (`expire`) → archived.
@@ -23,13 +23,13 @@ export interface ArchiveClassProxyOptions {
   readonly bucket: string;
   /** As the store's: empty, or with a slash at its end. */
   readonly prefix?: string;
-  /** How many HEADs of an object see its restore under way; the next one sees it done. Infinity: until `ready`. */
+  /** How many HEADs of an object report the restore as ongoing; the next one reports it done. Infinity: until `ready`. */
   readonly headsUntilReady?: number;
 }
 
 export interface AskedRestore {
   readonly name: string;
-  /** As requested; null: not given. */
+  /** As requested; null: unspecified. */
   readonly days: number | null;
   readonly tier: string | null;
 }
@@ -39,7 +39,7 @@ export interface ArchiveClassProxy {
   readonly endpoint: string;
   /** Restores that were accepted, in their order. */
   readonly asked: readonly AskedRestore[];
-  /** The object is of an archive class from now on, whatever it was written as. */
+  /** Puts the object into an archive class, whatever class it was written with. */
   archive(name: string, storageClass?: string): void;
   /** The restore is done: the object can be read. */
   ready(name: string): void;
@@ -113,7 +113,7 @@ class Proxying {
     giveOn(answer, response);
   }
 
-  /** Whether it answered by itself. */
+  /** Whether the proxy answered by itself. */
   #answerArchived(method: string, name: string, answer: IncomingMessage, response: ServerResponse): boolean {
     if (method === 'PUT' || method === 'DELETE') this.#forget(name);
     if (method !== 'HEAD' && method !== 'GET') return false;
@@ -131,7 +131,7 @@ class Proxying {
     return true;
   }
 
-  /** Counts. */
+  /** Also counts the HEAD. */
   #restoreHeaderOf(name: string): string[] {
     const restore = this.#restores.get(name);
     if (restore === undefined) return [];
@@ -141,7 +141,7 @@ class Proxying {
     return ['x-amz-restore', isOngoing ? 'ongoing-request="true"' : `ongoing-request="false", expiry-date="${expiry}"`];
   }
 
-  /** What S3 answers to RestoreObject: a status, and for a refusal its code. */
+  /** The answer of S3 to RestoreObject: a status, and for a refusal its code. */
   #restoreAnswer(name: string, body: string): readonly [status: number, code?: string] {
     const storageClass = this.#moved.get(name) ?? this.#classes.get(name);
     if (storageClass === undefined) return [404, 'NoSuchKey'];

@@ -1,4 +1,7 @@
-/** Bulk jobs: each workflow that the filter finds is asked once, also over crashes; those that refuse are counted; progress can be seen. */
+/**
+ * Owns the tests of bulk jobs: each workflow that the filter finds gets the request once, even over crashes; refusals are counted; progress
+ * is visible.
+ */
 
 import { bulkDefinition, bulkHost } from '@tidemark/runtime';
 import { defineWorkflow, signal, task } from '@tidemark/sdk';
@@ -151,7 +154,7 @@ describe('a bulk job that answers questions', () => {
       const id = await question();
       return id === undefined || id === than ? undefined : id;
     });
-  /** It asks about what doesn't fit, and again whenever it is tried again. */
+  /** Asks about invalid parameters, and again after each retry. */
   async function asking(): Promise<string> {
     await world.start(patient, {}, { id: 'w' });
     await world.client.signal('w', 'go', 7);

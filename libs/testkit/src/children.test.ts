@@ -1,4 +1,4 @@
-/** Workflows that start others and wait for their end: in order, by the thousand, and when one of the two ends otherwise. */
+/** Owns the tests of workflows that start others and wait for their end: in order, by the thousand, and when either ends early. */
 
 import { child, defineEffect, defineWorkflow, signal, task } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';

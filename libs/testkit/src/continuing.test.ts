@@ -1,4 +1,4 @@
-/** Workflows that continue as a new run: once, over any deaths, with what was left of the previous run. */
+/** Owns the tests of workflows that continue as a new run: once, over any deaths, with what was unfinished in the previous run. */
 
 import { continuationId, workflowId } from '@tidemark/core';
 import { child, defineEffect, defineWorkflow, signal, task } from '@tidemark/sdk';
@@ -8,20 +8,20 @@ import { type TestWorld, testWorld } from './test-world.ts';
 
 const ask = { by: 'ana', why: 'a test' };
 
-const undone: string[] = [];
+const compensated: string[] = [];
 const note = defineEffect({
   operation: 'note',
   kind: 'idempotent',
   request: z.object({ of: z.string() }),
   response: z.object({ of: z.string() }),
   call: async ({ of }) => ({ of }),
-  compensate: async ({ of }) => void undone.push(of),
+  compensate: async ({ of }) => void compensated.push(of),
 });
 
 /** Where a step of `turns` waits until the test releases it. */
 let gate: { readonly reached: () => void; readonly open: Promise<void> } | undefined;
 
-/** Counts its turns, each in a run of its own; notes each; then takes a word for every one that it is to wait for. */
+/** Counts its turns, each in a run of its own; notes each; then takes one word for each that it is to wait for. */
 const turns = defineWorkflow({
   name: 'turns',
   version: 1,
@@ -179,7 +179,7 @@ describe('a workflow that goes on with a fresh history', () => {
     await world.client.signal('hears', 'word', 'b');
     held.release();
     await expect.poll(() => statusOf('hears')).toBe('completed continued');
-    // Sent again to the one that took it, under its key: it counts once.
+    // The run that took it receives it again under its key: it counts once.
     await world.client.signal('hears', 'word', 'a', { key: 'first' });
     await world.client.signal('hears', 'word', 'c');
     expect(await run.result()).toEqual({ turns: 2, heard: ['a', 'b', 'c'] });
@@ -210,8 +210,8 @@ describe('a workflow that goes on with a fresh history', () => {
     expect(await row('spoken~3')).toMatchObject({ pinned: true });
     await world.client.cancel('spoken', ask);
     await expect(run.result()).rejects.toThrow('spoken~3');
-    // What was done in an earlier history is not undone.
-    expect(undone.filter((of) => of.startsWith('spoken'))).toEqual(['spoken~3 3']);
+    // Effects of an earlier run are not compensated.
+    expect(compensated.filter((of) => of.startsWith('spoken'))).toEqual(['spoken~3 3']);
     await expect(world.client.signal('spoken', 'word', 'x')).rejects.toMatchObject({ code: 'workflow-closed' });
   });
 
@@ -223,7 +223,7 @@ describe('a workflow that goes on with a fresh history', () => {
     held.release();
     await expect(world.fastForward(run.result())).rejects.toThrow('compensated (cancelled)');
     expect(await row('cancelled~2')).toBeUndefined();
-    expect(undone).toContain('cancelled 1');
+    expect(compensated).toContain('cancelled 1');
   });
 
   it('stays paused, and pinned', async () => {

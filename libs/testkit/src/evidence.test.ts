@@ -1,4 +1,7 @@
-/** What a failed test prints beside its error: lines of its processes, and the logs of its own servers, also of those that ended. */
+/**
+ * Owns the tests of what a failed test prints beside its error: lines of its processes, and the logs of its own servers, even those that
+ * ended.
+ */
 
 import { channel } from 'node:diagnostics_channel';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

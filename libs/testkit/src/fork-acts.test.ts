@@ -1,4 +1,4 @@
-/** What a fork does to other workflows: one that replays starts, ends and tells none, whatever its steps declare. */
+/** Owns the tests of what a fork does to other workflows: one that replays starts, ends and notifies none, whatever its steps declare. */
 
 import { child, defineEffect, defineWorkflow, signal, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -41,7 +41,7 @@ const square = defineWorkflow({
   },
 });
 
-/** Tells of its children's ends, in order. */
+/** Reports its children's ends, in order. */
 const spread = defineWorkflow({
   name: 'spread',
   version: 1,
@@ -182,7 +182,7 @@ describe('a run that is only observed', () => {
     begun.step({ key: '1', step: 'hear' });
     await Promise.all([observed.flushed(), begun.flushed()]);
     expect([observed.counts.written, begun.counts.written]).toEqual([1, 1]);
-    // By then children that are owed have been begun.
+    // By then children that were due have begun.
     await (await world.start(spread, {}, { id: 'base' })).result();
     expect([await childrenOf('seen'), await childrenOf('begun'), world.calls(count).length]).toEqual([[], [], 2]);
   });

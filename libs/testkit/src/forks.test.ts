@@ -1,6 +1,6 @@
 /**
- * Forks of an agent with models, tools, working memory, a session and rolling summaries: what its model calls see is what the base's saw,
- * byte for byte, though nothing of it is copied; answers come from the record, and cost nobody anything.
+ * Owns the tests of forks of an agent with models, tools, working memory, a session and rolling summaries: its model calls see what the
+ * base's saw, byte for byte, though nothing is copied; recorded answers are used, and cost nobody anything.
  */
 
 import { DEFAULT_TENANT, type WorkflowId } from '@tidemark/core';
@@ -25,7 +25,7 @@ import { type TestWorld, testWorld } from './test-world.ts';
 
 /** Whole runs of an agent, on a busy machine. */
 const TURNS = 3;
-/** Long enough to be stored once and named from then on. */
+/** Long enough to be stored once and named afterwards. */
 const LONG =
   'The tide rises and falls twice a day, by the pull of the moon and of the sun, as sailors have always known. ';
 
@@ -37,7 +37,7 @@ const search = defineEffect({
   call: async ({ query }) => ({ found: `${LONG}About ${query}: ${Math.random()}.` }),
 });
 
-/** Thinks and searches some times, takes notes, sums up what it was told, and answers with how often it searched. */
+/** Thinks and searches some times, takes notes, summarises what it found, and answers with the number of its searches. */
 const guide = (model: TestModel, version = 1) =>
   defineWorkflow({
     name: 'guide',
@@ -99,7 +99,7 @@ const guide = (model: TestModel, version = 1) =>
     },
   });
 
-/** Searches when it is told to; what it says depends on nothing but how often it was asked. */
+/** Searches when it is told to; its answer depends only on the number of calls. */
 const thinking = (): TestModel =>
   testModel(({ messages }, call) => {
     const text = `${LONG}Thought ${call}.`;
@@ -117,7 +117,10 @@ const fork = (of: WorkflowId, options: Partial<ForkOptions> & { at: number }): P
 const result = (workflow: WorkflowId) => world.client.run(workflow).result();
 const sequenceOf = async (workflow: WorkflowId) => (await world.client.run(workflow).summary())!.sequence;
 
-/** What each model call of the workflow was sent, by the checkpoint that it led to; without the session's summary, which is no fork's. */
+/**
+ * What each model call of the workflow sent, by the checkpoint that it led to; without the summary of the session, which a fork doesn't
+ * make.
+ */
 async function sentIn(workflow: WorkflowId): Promise<ReadonlyMap<number, readonly unknown[]>> {
   const sent = new Map<number, readonly unknown[]>();
   for (let at = 1; at <= (await sequenceOf(workflow)); at++) {
@@ -152,7 +155,7 @@ describe('a fork of an agent', () => {
     const [whole, output] = [await sentIn(base), await result(base)];
     const newest = await sequenceOf(base);
     expect(newest).toBeGreaterThan(6);
-    // The base saw what the workflow before it in the session said, and a summary.
+    // The base saw the messages of the previous workflow of the session, and a summary.
     expect(JSON.stringify([...whole.values()])).toMatch(/Thought 3\..*thread_summary/);
     for (let at = 0; at < newest; at++) {
       const { workflow } = await fork(base, { at });

@@ -1,7 +1,7 @@
 /**
  * Owns a relay to a real HTTP server for tests: it passes requests on unchanged (the Host header too, which signatures cover) and decides
- * the fate of each: passed, answered otherwise, done with the answer lost, kept waiting. One that ends in an error is cut off, as by a
- * server that goes away.
+ * the fate of each: it passes, gets another answer, is executed with the answer lost, or waits. A connection whose relay fails is cut off,
+ * as by a server that disappears.
  */
 
 import { Agent, createServer, type IncomingMessage, request as passOn, type ServerResponse } from 'node:http';

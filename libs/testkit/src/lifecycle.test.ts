@@ -1,4 +1,4 @@
-/** Workflows that are cancelled, ended from outside, paused and resumed: in any state, and over deaths of their holders. */
+/** Owns the tests of workflows that are cancelled, terminated, paused and resumed: in any state, and over deaths of their holders. */
 
 import { defineEffect, defineWorkflow, signal, task, timer, WorkflowCancelledError } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -16,8 +16,8 @@ async function open(...args: Parameters<typeof testWorld>): Promise<TestWorld> {
 }
 
 const ask = { by: 'ana', why: 'the order was withdrawn' };
-const undone: string[] = [];
-afterEach(() => void undone.splice(0));
+const compensated: string[] = [];
+afterEach(() => void compensated.splice(0));
 
 const book = defineEffect({
   operation: 'hotel.book',
@@ -25,7 +25,7 @@ const book = defineEffect({
   request: z.object({ room: z.string() }),
   response: z.object({ id: z.string() }),
   call: async ({ room }) => ({ id: `b-${room}` }),
-  compensate: async ({ id }) => void undone.push(id),
+  compensate: async ({ id }) => void compensated.push(id),
 });
 
 /** What `hold` waits for; each test sets its own. */
@@ -93,7 +93,7 @@ const statusOf = async (world: TestWorld, id: string) => {
   const row = await world.client.run(id).summary();
   return row === undefined ? undefined : [row.status, row.reason, row.pendingCount];
 };
-/** Until its one task waits for something: a time that passes before that is not waited for. */
+/** Waits until its one task waits: time must not pass before that. */
 const waiting = (world: TestWorld, id: string) =>
   expect.poll(async () => (await world.tasksOf(id as never)).map(({ when }) => when.length > 0)).toEqual([true]);
 
@@ -119,7 +119,7 @@ describe('a workflow that is cancelled', () => {
     expect(await statusOf(world, run.id)).toEqual(['open', 'cancelling', 2]);
     gate.resolve();
     await expect(run.result()).rejects.toThrow('was compensated (cancelled)');
-    expect(undone).toEqual(['b-sea']);
+    expect(compensated).toEqual(['b-sea']);
     expect((await run.checkpoints()).map(({ step }) => step)).toEqual(['first', 'hold']);
   });
 
@@ -160,7 +160,7 @@ describe('a workflow that is cancelled', () => {
     gate.resolve();
     await expect(run.result()).rejects.toThrow('was compensated (cancelled)');
     expect(world.crashCount).toBe(1);
-    expect(undone).toEqual(['b-sea']);
+    expect(compensated).toEqual(['b-sea']);
   });
 
   it('is cancelled while it is paused, or waits for a person', async () => {
@@ -172,11 +172,11 @@ describe('a workflow that is cancelled', () => {
     await expect(world.fastForward(parked.result())).rejects.toThrow('waits for a person');
     await world.client.pause(parked.id, ask);
     await world.client.cancel(parked.id, ask);
-    // Whether the room was booked, nobody knows: that is still a person's to say.
+    // It is unknown whether the room was booked: a person still decides that.
     await expect.poll(() => statusOf(world, parked.id)).toEqual(['parked', 'effect-unknown', 1]);
     await world.client.decide(parked.id, { resolution: 'not-done', ...ask });
     await expect(parked.result()).rejects.toThrow('was compensated (cancelled)');
-    expect(undone).toEqual([]);
+    expect(compensated).toEqual([]);
   });
 
   it('is over when it has ended', async () => {
@@ -202,9 +202,9 @@ describe('a workflow that is ended from outside', () => {
     expect(await world.client.terminate(run.id, ask)).toEqual({ workflow: run.id, changed: true });
     await expect(run.result()).rejects.toThrow('failed (terminated): ana ended it: the order was withdrawn');
     expect(await world.client.terminate(run.id, ask)).toEqual({ workflow: run.id, changed: false });
-    // Its holder learns of it, and stops.
+    // Its holder notices, and stops.
     await over.promise;
-    expect(undone).toEqual([]);
+    expect(compensated).toEqual([]);
     expect(await statusOf(world, run.id)).toEqual(['failed', 'terminated', 0]);
   });
 
@@ -227,7 +227,7 @@ describe('a workflow that is paused', () => {
     expect(await world.client.pause(run.id, ask)).toEqual({ workflow: run.id, changed: true });
     expect(await world.client.pause(run.id, ask)).toEqual({ workflow: run.id, changed: false });
     gate.resolve();
-    // The step under way finishes, and its holder lets go.
+    // The running step finishes, and its holder releases the lease.
     await expect.poll(async () => (await run.summary())?.sequence).toBe(2);
     await world.client.signal(run.id, 'go', {});
     await expect.poll(async () => (await run.summary())?.holder).toBeNull();
@@ -277,7 +277,7 @@ describe('a workflow whose time is up', () => {
     await expect.poll(async () => (await run.summary())?.holder).toBeNull();
     world.advance('2h');
     await expect(run.result()).rejects.toThrow('was compensated (timed-out)');
-    expect(undone).toEqual(['b-sea']);
+    expect(compensated).toEqual(['b-sea']);
   });
 
   it('is given a time that is one', async () => {

@@ -1,4 +1,4 @@
-/** A search that finds nothing proves nothing: each form in which a mark can lie is found. */
+/** Owns the tests of the search for marks: it finds every form of a mark, since a search that finds nothing proves nothing. */
 
 import { expect, it } from 'vitest';
 import { holdsMark } from './marked-bytes.ts';

@@ -1,6 +1,6 @@
 /**
- * Owns a workflow that has a marker of its own at each place where it can say anything, for tests that search for where its words got to.
- * Names stay readable whatever is encrypted (docs/encryption.md), so none contains a marker.
+ * Owns a workflow with a marker of its own in every place that holds content, for tests that search where content ended up. Names stay
+ * readable whatever is encrypted (docs/encryption.md), so none contains a marker.
  */
 
 import type { Client } from '@tidemark/runtime';

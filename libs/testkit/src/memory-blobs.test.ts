@@ -1,4 +1,4 @@
-/** The blobs in memory keep the contract of those that last, and their faults are those that were asked for. */
+/** Owns the tests of the blobs in memory: they keep the contract of durable ones, and fail only as requested. */
 
 import { describe, expect, it } from 'vitest';
 import { blobStoreContract } from './contracts/blob-store.ts';

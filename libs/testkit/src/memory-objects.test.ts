@@ -1,4 +1,4 @@
-/** Runs the contract of ObjectStore on the one in memory, and proves that each of its faults is one. */
+/** Runs the contract of ObjectStore on the one in memory, and proves each of its faults. */
 
 import { beforeEach, expect, test } from 'vitest';
 import { objectStoreContract } from './contracts/object-store.ts';

@@ -1,4 +1,4 @@
-/** What a hostile reader found of model calls and contexts, each as it was found. */
+/** Owns a test for each bug of model calls and contexts that a hostile review found. */
 
 import {
   agentMessage,
@@ -28,10 +28,10 @@ const lookup = defineEffect({
 
 const model = testModel(() => 'ok');
 
-/** Takes nothing, holds nothing and gives nothing. */
+/** Takes nothing, keeps no belief and returns nothing. */
 const plain = { version: 1, input: z.object({}), belief: z.object({}), output: z.object({}) } as const;
 
-/** Makes fragments of what effects and closures gave, then asks. */
+/** Makes fragments from the results of effects and closures, then calls the model. */
 const reader = defineWorkflow({
   name: 'reader',
   ...plain,
@@ -57,7 +57,7 @@ const reader = defineWorkflow({
   },
 });
 
-/** A summary whose range is none would stop a projector that trusted it. */
+/** A summary with an impossible range would stop a projector that trusted it. */
 const odd = defineWorkflow({
   name: 'odd',
   ...plain,
@@ -114,7 +114,7 @@ const eager = (name: string, answer: () => string, budget: object, extra: object
     steps: {
       async ask(ctx) {
         const ask = (n: number) => ctx.model({ prompt: `Question ${n}`, name: `q${n}` });
-        // A step that heeds no failure: a pause must not be passed over all the same.
+        // The step ignores failures: a parked question must stop it all the same.
         await Promise.allSettled([1, 2, 3, 4, 5].map(ask));
         return { done: {} };
       },
@@ -130,7 +130,7 @@ const failing = eager(
   },
   { workflow: { tokens: 350 } },
 );
-/** Asks twice, the second time with what it said the first time. */
+/** Calls twice, the second time with its first answer in the prompt. */
 const chained = defineWorkflow({
   name: 'chained',
   ...plain,

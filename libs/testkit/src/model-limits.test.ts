@@ -86,7 +86,7 @@ describe('a budget', () => {
     expect(settled.tokens).toBeGreaterThan(0);
     expect(settled.tokens).toBeLessThanOrEqual(150);
     await world.client.memory.setBudget('default' as never, of, undefined);
-    // Nobody has to answer for each: they resume by themselves.
+    // They resume by themselves, without an answer to each.
     for (const run of runs) expect(await run.result()).toEqual({ times: 5 });
     expect(model.prompts).toHaveLength(15);
   });
@@ -129,7 +129,7 @@ describe('what is paused for want of a shared budget', () => {
     });
 
   const never = () => new Promise<never>(() => {});
-  /** Budgets are set by a process that dies as it is about to resume the first workflow. */
+  /** A process that sets a budget dies just before it resumes the first workflow. */
   const dieSetting = async (): Promise<void> => {
     const { log } = world.ports;
     const dead = Promise.withResolvers<void>();

@@ -1,4 +1,7 @@
-/** Schedules, with time under control: slots begin runs once, overlaps go by the policy, crashes and changes lose and double nothing. */
+/**
+ * Owns the tests of schedules, with time under control: each slot begins a run once, overlaps follow the policy, crashes and changes lose
+ * and double nothing.
+ */
 
 import { defineWorkflow, signal, task } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -6,7 +9,7 @@ import { z } from 'zod';
 import { eventually } from './eventually.ts';
 import { type TestWorld, testWorld } from './test-world.ts';
 
-/** One whose runs end at once, and one whose runs wait to be told. */
+/** One whose runs end at once, and one whose runs wait for a signal. */
 const quick = defineWorkflow({
   name: 'quick',
   version: 1,
@@ -41,7 +44,7 @@ const stateOf = async (id: string) => {
   const all = await world.client.schedules.list({ limit: 100, count: 3 });
   return all.find((state) => state.id === id)!;
 };
-/** Lets time pass until it is so. */
+/** Advances time until the condition holds. */
 const until = async (what: () => Promise<boolean>): Promise<void> => {
   await world.fastForward(eventually(what));
 };
@@ -80,7 +83,7 @@ describe('a schedule', () => {
     if (count === 1) expect(runs).toHaveLength(1);
     await until(async () => (await world.client.run(runs[0]!).summary())?.status === status);
     if (overlap !== 'queue') return;
-    // What waited begins once the run has ended, and one of them only.
+    // When the run has ended, one of the waiting slots begins, and only one.
     expect((await stateOf('s')).heldMs).not.toBeNull();
     await world.client.signal(runs[0]!, 'end', null);
     await until(async () => (await runsOf('long')).length === 2);

@@ -1,6 +1,6 @@
 /**
- * Secrets in what workflows store, by policy: in each place they are reported, masked or refused before the log has them. The control of the
- * last two is `report`, under which the log has them. Asserted on the log's own records.
+ * Owns the tests of secrets in what workflows store, by policy: in each place they are reported, masked or refused before they reach the
+ * log. `report` is the control of the other two: under it the log has them. The tests read the log's own records.
  */
 
 import { type Partition, tenantId, uuidv7, workflowId } from '@tidemark/core';
@@ -23,7 +23,7 @@ import { eventually } from './eventually.ts';
 import { type TestModel, testModel } from './test-model.ts';
 import { type TestWorld, testWorld } from './test-world.ts';
 
-/** Of a place its own. */
+/** A token of its own for each place. */
 const tokenOf = (place: Place): string =>
   `gh${'p_'}${'q7Zr2mX9wK4v'.repeat(3).slice(2)}${String(PLACES.indexOf(place)).padStart(2, '0')}`;
 const saidIn = (place: Place): string => `push with ${tokenOf(place)}, then wait`;
@@ -57,7 +57,7 @@ async function open(workflows: Parameters<typeof testWorld>[0]['workflows'], onS
   return world;
 }
 
-/** All that the log holds, as it is. */
+/** The raw content of the log. */
 async function logOf({ ports: { log } }: TestWorld): Promise<string> {
   const texts: string[] = [];
   for (let partition = 0; partition < (await log.partitionCount()); partition += 1) {
@@ -88,7 +88,7 @@ const send = defineEffect({
   call: ({ text }) => ({ text: text === SAY_IT ? saidIn('response') : 'sent' }),
 });
 
-/** Says it in one place. */
+/** Puts the token into one place. */
 function leaky(place: Place | undefined, onSecret?: OnSecret) {
   const at = (each: Place): string => (each === place ? saidIn(each) : 'nothing');
   let failures = 0;
@@ -173,9 +173,9 @@ describe.each(['report', 'mask', 'refuse'] as const)('a secret, by the policy %s
   it.each(PLACES)('in %s', async (place) => {
     expect([...counts.keys()]).toContain(`${metricOf(place)} github-token`);
     expect(log.includes(tokenOf(place))).toBe(onSecret === 'report');
-    const told = stored.filter((secret) => secret.definition === `leaky-${place}`);
-    expect(told.some(({ where }) => where === metricOf(place))).toBe(onSecret === 'report');
-    expect(JSON.stringify(told)).not.toContain(tokenOf(place));
+    const found = stored.filter((secret) => secret.definition === `leaky-${place}`);
+    expect(found.some(({ where }) => where === metricOf(place))).toBe(onSecret === 'report');
+    expect(JSON.stringify(found)).not.toContain(tokenOf(place));
     if (onSecret !== 'refuse') {
       const said = onSecret === 'mask' ? MASKED : saidIn(place);
       const isRead = ['input', 'belief', 'task', 'output', 'result'].includes(place);
@@ -188,7 +188,7 @@ describe.each(['report', 'mask', 'refuse'] as const)('a secret, by the policy %s
         message: expect.stringMatching(/^input holds .*\/text \(github-token\)/),
       });
     } else if (place !== 'error') {
-      // What a step threw can't be refused.
+      // A thrown error can't be refused.
       const events = await world.ports.store.events(workflowId(place), 100);
       const asked = events.filter(({ type }) => type === 'WorkflowParked').map(({ payload }) => payload);
       expect(asked).toEqual([expect.stringMatching(/secret-found.*github-token|github-token.*secret-found/)]);
@@ -242,7 +242,7 @@ describe('a masked request', () => {
       expect(world.crashCount).toBe(1);
       const calls = world.calls(send);
       expect(new Set(calls.map(({ key }) => key)).size).toBe(1);
-      // Each attempt asks with the real one.
+      // Each attempt sends the real value.
       expect(calls.every(({ request }) => JSON.stringify(request).includes(tokenOf('request')))).toBe(true);
       expect(await logOf(world)).not.toContain(tokenOf('request'));
     },
@@ -279,7 +279,7 @@ describe('a masked request', () => {
   });
 });
 
-/** Waits for a word, then for a receiver's, then for a person's. */
+/** Waits for a signal, then for a confirmation, then for a person. */
 const waits = (onSecret?: OnSecret) => {
   const accept = defineEffect({
     operation: 'accept',
@@ -293,18 +293,18 @@ const waits = (onSecret?: OnSecret) => {
     ...(onSecret !== undefined && { onSecret }),
     signals: { word: saying },
     approvals: { form: saying },
-    tasks: { heard: z.object({}), decided: z.object({ word: z.string(), told: z.string() }) },
+    tasks: { heard: z.object({}), decided: z.object({ word: z.string(), found: z.string() }) },
     flow: { heard: ['decided'], decided: [] },
     starts: ['heard'],
     begin: () => ({ belief: null, next: [task('heard', {}, { when: signal('word') })] }),
     steps: {
       heard: async (ctx) => {
         const word = ctx.cause?.kind === 'signal' ? ctx.cause.value.text : '';
-        const { text: told } = await ctx.effect(accept, null);
-        return { next: [task('decided', { word, told }, { when: approval('form') })] };
+        const { text: found } = await ctx.effect(accept, null);
+        return { next: [task('decided', { word, found }, { when: approval('form') })] };
       },
-      decided: ({ cause }, { word, told }) => ({
-        done: [word, told, cause?.kind === 'approval' && cause.approved ? cause.value.text : ''],
+      decided: ({ cause }, { word, found }) => ({
+        done: [word, found, cause?.kind === 'approval' && cause.approved ? cause.value.text : ''],
       }),
     },
   });
@@ -320,7 +320,7 @@ describe('what callers say', () => {
     const run = await world.start(definition, null, { id });
     await world.client.signal(id, 'word', value, { definitions: [definition] });
     await world.client.confirm(id, 't1', { response: value });
-    // Said again it is the same, masked or not.
+    // Repeating it is a duplicate, masked or not.
     await world.client.confirm(id, 't1', { response: value });
     const asked = await asking(world);
     const answer = { approved: true, by: 'ana', value };

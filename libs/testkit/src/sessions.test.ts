@@ -74,7 +74,7 @@ describe('a session', () => {
     const [call] = await world.bundles(second.id, 1);
     expect(call!.rebuilt).toBe(call!.sent);
     expect(call!.bundle!.messages).toEqual(model.prompts[1]!.messages);
-    // Control: without the session nothing of it is seen.
+    // Control: without the session it sees nothing of it.
     await (await world.start(definition, { question: 'How far is that?' })).result();
     expect(seen(model, 2)).not.toContain('Where is Ghent?');
   });
@@ -201,7 +201,7 @@ describe('a session', () => {
     ).result();
     expect(seen(model, 1)).toContain('Earlier sessions');
     expect(seen(model, 1)).toContain('inform the bank?');
-    // Nobody else is told.
+    // No other user sees it.
     await (
       await world.start(definition, { question: 'What about order 8821?' }, { session: 's3', user: 'bob' })
     ).result();

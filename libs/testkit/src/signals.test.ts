@@ -1,4 +1,4 @@
-/** What callers may send is what the definition declares, where it is known: one at a time, and to many. */
+/** Owns the tests of sending signals: where the definition is known, callers may send what it declares, one at a time or many. */
 
 import { defineWorkflow, signal, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';

@@ -107,7 +107,7 @@ describe('testWorld', () => {
     const run = await world.start(refund, { cents: 5 });
     expect(await run.result()).toEqual({ creditId: 'c1', seen: ['price', 'pay'] });
     expect(world.crashCount).toBe(1);
-    // An outcome that was not recorded is asked for again, with the same key; a recorded one never is.
+    // An effect without a recorded outcome is called again, with the same key; a recorded one never is.
     const keys = new Set(world.calls(credit).map((call) => call.key));
     expect(keys.size).toBe(1);
     expect(world.calls(credit)).toHaveLength('before' in point && point.before === 'EffectResolved' ? 2 : 1);
@@ -147,7 +147,7 @@ describe('testWorld', () => {
       code: 'workflow-parked',
       message: expect.stringMatching(/step-failed\): Step one failed at attempt 3: attempt 3\. Mend it/),
     });
-    // Once it is mended, nothing is lost: the task has its attempts again.
+    // Once it is fixed, nothing is lost: the task has all its attempts again.
     await world.client.decide(run.id, { resolution: 'retry', by: 'ana', why: 'mended' });
     await expect.poll(async () => (await world.tasksOf(run.id))[0]?.failureCount).toBe(1);
   });

@@ -1,4 +1,7 @@
-/** Undoing from end to end: a worker dies in doubt, and another undoes what was done, each thing once, though it dies as well. */
+/**
+ * Owns the tests of compensation from end to end: a worker dies in doubt, and another compensates the effects, each once, though it dies as
+ * well.
+ */
 
 import { defineEffect, defineWorkflow, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Tasks that wait: for signals, timers and moments, over deaths of the workflow's holders. */
+/** Owns the tests of tasks that wait: for signals, timers and moments, over deaths of the workflow's holders. */
 
 import { anyOf, at, defineWorkflow, InvalidError, signal, task, timer } from '@tidemark/sdk';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -117,14 +117,14 @@ export async function measureTracing(report: Report): Promise<void> {
     const pairs = await pairsOf(plain, traced, await idleOf(plain));
     await plain.close();
     await traced.close();
-    tell(report, pairs);
+    printResult(report, pairs);
   } finally {
     sink.process.kill('SIGKILL');
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function tell(report: Report, pairs: readonly Pair[]): void {
+function printResult(report: Report, pairs: readonly Pair[]): void {
   report.add('control.tracing_plain_steps_per_s', median(pairs.map(({ plain }) => plain.stepsPerS)), 'steps/s');
   report.add('control.tracing_traced_steps_per_s', median(pairs.map(({ traced }) => traced.stepsPerS)), 'steps/s');
   const shares: readonly (readonly [string, (pair: Pair) => number])[] = [

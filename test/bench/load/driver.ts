@@ -40,7 +40,7 @@ export class LoadDriver {
   readonly #starting = new Set<Promise<void>>();
   readonly #timers: NodeJS.Timeout[] = [];
   #client: pg.Client | undefined;
-  #look: Promise<void> = Promise.resolve();
+  #polling: Promise<void> = Promise.resolve();
   #isRamped = false;
   #isStopped = false;
 
@@ -62,7 +62,7 @@ export class LoadDriver {
     this.#timers.push(setInterval(() => this.#fill(), FILL_PERIOD_MS));
     this.#timers.push(
       setInterval(() => {
-        this.#look = this.#look
+        this.#polling = this.#polling
           .then(() => this.#readRows())
           .catch((error) => this.#options.onSurprise(`rows: ${error}`));
       }, ROWS_PERIOD_MS),
@@ -92,7 +92,7 @@ export class LoadDriver {
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const timer of this.#timers) clearInterval(timer);
-    await Promise.all([this.#look, ...this.#starting]);
+    await Promise.all([this.#polling, ...this.#starting]);
     await this.#client?.end().catch(() => {});
   }
 

@@ -144,9 +144,9 @@ export class Gathered implements History {
     const started = [...accepted.keys()].filter((workflow) => starts.has(workflow));
     const expectations = new Map(started.map((workflow) => [workflow, expectedOf(workflow, starts.get(workflow)!)]));
     const ledger = started.flatMap((workflow) => ledgers.get(workflow) ?? []);
-    const told = ({ workflow, what }: Finding): string => `${workflow}: ${what}`;
-    this.wrongOutputs.push(...wrongOutputs(expectations, accepted, ledger).map(told));
-    this.falseCommits.push(...falseCommits(expectations, accepted, ledger).map(told));
+    const textOf = ({ workflow, what }: Finding): string => `${workflow}: ${what}`;
+    this.wrongOutputs.push(...wrongOutputs(expectations, accepted, ledger).map(textOf));
+    this.falseCommits.push(...falseCommits(expectations, accepted, ledger).map(textOf));
     this.outputCount += started.length;
     for (const [workflow, events] of accepted) {
       if (!sample.has(workflow)) continue;

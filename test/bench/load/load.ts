@@ -112,7 +112,7 @@ export async function measureLoad(args: readonly string[], report: Report): Prom
   for (const { name, value, unit } of figures) report.add(name, value, unit);
   const afterNs = rawLoopNs();
   report.add('machine.loop_after_ns', afterNs, 'ns');
-  tellFindings(result, report);
+  printFindings(result, report);
   if (given.write) {
     const command = `npm run bench -- load ${args.join(' ')}`.trim();
     await writePage(DOCS, { result, figures, options: given, loopNs: [beforeNs, afterNs], command });
@@ -183,7 +183,7 @@ function isSound({ judged, endedEarly }: LoadResult): boolean {
   return all.every(({ length }) => length === 0);
 }
 
-function tellFindings({ judged, endedEarly }: LoadResult, report: Report): void {
+function printFindings({ judged, endedEarly }: LoadResult, report: Report): void {
   if (endedEarly !== undefined) report.note(`ended before its time: ${endedEarly}`);
   if (judged === undefined) {
     report.note('nothing is judged: the run was interrupted');

@@ -55,8 +55,8 @@ export function plotsOf({ samples, kills }: Pick<LoadResult, 'samples' | 'kills'
   const steps = (q: number) => over((some) => timeQuantile(stepsOf(some, 'stepToStep'), q));
   const most = (value: (sample: Sample) => number | null) =>
     over((some) => {
-      const told = some.flatMap((sample) => value(sample) ?? []);
-      return told.length === 0 ? Number.NaN : Math.max(...told);
+      const values = some.flatMap((sample) => value(sample) ?? []);
+      return values.length === 0 ? Number.NaN : Math.max(...values);
     });
   return {
     latency: {

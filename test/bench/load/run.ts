@@ -119,7 +119,7 @@ async function measured(options: LoadOptions, parts: Parts): Promise<string | un
   const onAbort = (): void => end('interrupted');
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
-  const tell = setInterval(() => {
+  const progressTimer = setInterval(() => {
     onProgress(progress(parts));
     const full = fullness(sampler.samples);
     if (full !== undefined) end(full);
@@ -136,7 +136,7 @@ async function measured(options: LoadOptions, parts: Parts): Promise<string | un
     await Promise.all([kills.run(plan, over.signal), pause(durationMs, over.signal)]);
     return why;
   } finally {
-    clearInterval(tell);
+    clearInterval(progressTimer);
     signal.removeEventListener('abort', onAbort);
   }
 }

@@ -91,7 +91,7 @@ export class Sampler {
   #timer: NodeJS.Timeout | undefined;
   #work: Promise<void> = Promise.resolve();
   #lag: number | null = null;
-  #lagLook: Promise<void> | undefined;
+  #lagRead: Promise<void> | undefined;
   #isBusy = false;
   #isStopped = false;
 
@@ -126,27 +126,27 @@ export class Sampler {
     this.#isStopped = true;
     clearInterval(this.#timer);
     await this.#work;
-    await this.#lagLook;
+    await this.#lagRead;
   }
 
   async #sample(): Promise<void> {
     const { driver, notes, file, onSample } = this.#options;
     const isSlow = this.samples.length % SLOW_SAMPLE_EVERY === 0;
-    const [told, lagEvents, slow] = await Promise.all([
+    const [scraped, lagEvents, slow] = await Promise.all([
       this.#scrapeAll(),
       this.#lagEvents(),
       isSlow ? this.#slow() : null,
     ]);
     const nowMs = performance.now();
     const { stepToStep, late } = notes.take();
-    this.#lagLook ??= this.#lagMs().finally(() => {
-      this.#lagLook = undefined;
+    this.#lagRead ??= this.#lagMs().finally(() => {
+      this.#lagRead = undefined;
     });
     const sample: Sample = {
       atMs: Math.round(nowMs - this.#startedMs),
       tookMs: Math.round(nowMs - this.#lastMs),
       live: driver.liveCount,
-      ...told,
+      ...scraped,
       stepToStep: [...stepToStep],
       late: [...late],
       lagEvents,

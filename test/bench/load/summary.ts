@@ -85,15 +85,15 @@ export const isDisturbed = ({ atMs }: Sample, killsMs: readonly number[]): boole
   killsMs.some((killMs) => atMs >= killMs && atMs - killMs <= DISTURBED_MS);
 
 function latencies(samples: readonly Sample[], killsMs: readonly number[], add: Add): void {
-  const tell = (name: string, some: readonly Sample[]): void => {
+  const addFigures = (name: string, some: readonly Sample[]): void => {
     const commits = commitsOf(some);
     add(`${name}.p50_ms`, bucketQuantileMs(commits, 0.5), 'ms');
     add(`${name}.p99_ms`, bucketQuantileMs(commits, 0.99), 'ms');
     add(`${name}.p99_9_ms`, bucketQuantileMs(commits, 0.999), 'ms');
     add(`${name}.over_50ms_percent`, shareAbove(commits, COMMIT_TARGET_S) * 100, '%');
   };
-  tell('commit', samples);
-  tell(
+  addFigures('commit', samples);
+  addFigures(
     'commit_undisturbed',
     samples.filter((sample) => !isDisturbed(sample, killsMs)),
   );

@@ -100,7 +100,7 @@ async function until(dueMs: number, signal: AbortSignal): Promise<void> {
 
 function startNotes(to: number): void {
   const socket = createSocket('udp4').unref();
-  const tell = (): void => {
+  const sendNote = (): void => {
     if (stepToStep.size === 0 && ended.length === 0) return;
     const note: Note = {
       pid: process.pid,
@@ -112,5 +112,5 @@ function startNotes(to: number): void {
     late.clear();
     socket.send(JSON.stringify(note), to, '127.0.0.1', () => {});
   };
-  setInterval(tell, NOTE_PERIOD_MS).unref();
+  setInterval(sendNote, NOTE_PERIOD_MS).unref();
 }

@@ -31,7 +31,7 @@ export interface Contender {
   readonly isDurableExecution: boolean;
   /** Why its time of a sequential step is not published: it is not known what it measures. */
   readonly sequentialWithheld?: string;
-  open(surroundings: Dependencies): Promise<System>;
+  open(dependencies: Dependencies): Promise<System>;
 }
 
 export interface Dependencies {

@@ -160,12 +160,12 @@ export function cpuOf({ cpuMsPerStep }: Summary): number | undefined {
   return [...cpuMsPerStep.values()].reduce((sum, ms) => sum + ms, 0);
 }
 
-export function tell(entrants: readonly Entrant[], counts: readonly number[], report: Report): void {
-  for (const { summary } of entrants) tellOne(summary, report);
-  for (const line of linesOf(counts)) tellComparison(line.name, compared(entrants, line), report);
+export function printFigures(entrants: readonly Entrant[], counts: readonly number[], report: Report): void {
+  for (const { summary } of entrants) printOne(summary, report);
+  for (const line of linesOf(counts)) printComparison(line.name, compared(entrants, line), report);
 }
 
-function tellComparison(name: string, comparison: Comparison | undefined, report: Report): void {
+function printComparison(name: string, comparison: Comparison | undefined, report: Report): void {
   if (comparison === undefined) return;
   if ('absent' in comparison) {
     report.note(`${name}: no ratio, since there is no figure of ${comparison.absent.unmeasured.join(', ')}`);
@@ -177,7 +177,7 @@ function tellComparison(name: string, comparison: Comparison | undefined, report
   if (bestDurable !== undefined) report.add(`peers.ratio_durable.${name}`, bestDurable.value, 'ratio');
 }
 
-function tellOne(summary: Summary, report: Report): void {
+function printOne(summary: Summary, report: Report): void {
   const add = (what: string, value: number, unit: string): void =>
     report.add(`peers.${summary.name}.${what}`, value, unit);
   const { sequential, stepsPerS, cpuMsPerStep, memoryMb, kill } = summary;

@@ -59,7 +59,7 @@ const WARM_UP_WORKFLOWS = 16;
 const WARM_UP_STEPS = 2;
 /** No round begins after this much time of its shape: slow systems get fewer. */
 const SHAPE_BUDGET_MS = 60_000;
-const SETTLE_LOOKS_MAX = 8;
+const SETTLE_ROUNDS_MAX = 8;
 const SETTLE_PERIOD_MS = 1_000;
 /** Of what is written for 10,000 steps, less than a hundredth. */
 const SETTLED_BYTES = 65_536;
@@ -212,7 +212,7 @@ export class Measurement {
   /** Stores that write in the background are given a moment: until two looks find about the same. */
   async #settledBytes(): Promise<number> {
     let bytes = await this.#system.storedBytes();
-    for (let look = 1; look < SETTLE_LOOKS_MAX; look++) {
+    for (let round = 1; round < SETTLE_ROUNDS_MAX; round++) {
       const last = bytes;
       await wait(SETTLE_PERIOD_MS);
       bytes = await this.#system.storedBytes();

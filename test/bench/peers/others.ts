@@ -175,7 +175,7 @@ const dbos: Contender = {
     'a library on Postgres (fsync on); workflows are started and run in one process; one `runStep` a step; defaults otherwise',
   takeOver:
     "a process that is loaded launches under the dead one's executor id when the bench tells it (a supervisor does that; the paid Conductor notices by itself, by default after 60 s)",
-  open: (surroundings) => openOnPostgres('dbos.ts', surroundings),
+  open: (dependencies) => openOnPostgres('dbos.ts', dependencies),
 };
 
 const langgraph: Contender = {
@@ -185,7 +185,7 @@ const langgraph: Contender = {
   title: `LangGraph JS ${dependencies['@langchain/langgraph']}, Postgres checkpointer ${dependencies['@langchain/langgraph-checkpoint-postgres']}`,
   settings: 'a library on Postgres (fsync on); one node a step, durability `sync`',
   takeOver: 'a second process invokes the threads again when the bench tells it (the library itself notices no death)',
-  open: (surroundings) => openOnPostgres('langgraph.ts', surroundings),
+  open: (dependencies) => openOnPostgres('langgraph.ts', dependencies),
 };
 
 const bullmq: Contender = {

@@ -9,7 +9,7 @@ import { rawLoopNs } from '../raw.ts';
 import { median, type Report } from '../report.ts';
 import type { Contender, ContenderName } from './contender.ts';
 import { contenderNames } from './contender.ts';
-import { type Summary, summaryOf, tell } from './figures.ts';
+import { printFigures, type Summary, summaryOf } from './figures.ts';
 import { installPackages } from './install.ts';
 import { emptyFindings, type Findings, fullSizes, Measurement, type Sizes } from './measure.ts';
 import { peers } from './others.ts';
@@ -87,7 +87,7 @@ export async function measurePeers(report: Report, options: PeersOptions = {}): 
   report.add('machine.loop_ns', median(loopNs!), 'ns');
   report.add('machine.loop_spread', Math.max(...loopNs!) / Math.min(...loopNs!), 'ratio');
   const entrants = contenders.map((traits, at) => ({ traits, summary: summaries[at]! }));
-  tell(entrants, sizes.counts, report);
+  printFigures(entrants, sizes.counts, report);
   const load = { least: Math.min(...loads!), most: Math.max(...loads!) };
   if (options.write) await writePage({ contenders, summaries, failures, loopNs: loopNs!, load, dataIn, passes, sizes });
   return { summaries, failures };

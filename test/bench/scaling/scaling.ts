@@ -29,7 +29,7 @@ function gatherMs(perWorkerPerS: number): number {
 }
 
 /** Returns the exit code. */
-export async function tellScaling(args: readonly string[], report: Report): Promise<number> {
+export async function printScaling(args: readonly string[], report: Report): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
     options: {

@@ -93,9 +93,9 @@ describe('the quick start', { timeout: TIMEOUT_MS }, () => {
   it('tells a failure by the line of the source', async () => {
     const script =
       "import('@tidemark/sdk').then(({ defineWorkflow }) => defineWorkflow({})).catch((error) => console.log(error.stack))";
-    const told = await user.run(`node --enable-source-maps --eval "${script}"`, { inside });
-    const at = /\((?:file:\/\/)?(\S+\/sdk\/src\/\S+\.ts):(\d+)/.exec(told);
-    expect(told).toContain('Error');
+    const shown = await user.run(`node --enable-source-maps --eval "${script}"`, { inside });
+    const at = /\((?:file:\/\/)?(\S+\/sdk\/src\/\S+\.ts):(\d+)/.exec(shown);
+    expect(shown).toContain('Error');
     expect((await readFile(at![1]!, 'utf8')).split('\n').length).toBeGreaterThan(Number(at![2]));
   });
 });

@@ -31,8 +31,8 @@ describe.for(all)('$manifest.name', { timeout: TIMEOUT_MS }, ({ manifest, tarbal
       '--registry',
       registry.url,
     ]);
-    const told = JSON.parse(stdout) as Record<string, unknown>;
-    const { files } = (told[manifest.name] ?? told) as { readonly files: readonly { readonly path: string }[] };
+    const shown = JSON.parse(stdout) as Record<string, unknown>;
+    const { files } = (shown[manifest.name] ?? shown) as { readonly files: readonly { readonly path: string }[] };
     const names = files.map((file) => file.path);
     expect(names).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']));
     expect(names.filter((name) => /\.test\.|fixture|(^|\/)\./.test(name))).toEqual([]);

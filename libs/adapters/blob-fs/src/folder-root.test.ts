@@ -1,4 +1,4 @@
-/** Below a folder that somebody named: no name and no link leads out, and only what was made here is removed. */
+/** Owns the tests of a folder that somebody named: no name and no link leads out, and only files of ours are removed. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';

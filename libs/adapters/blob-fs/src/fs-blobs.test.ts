@@ -28,16 +28,16 @@ blobStoreContract('folder', async () => {
   return {
     blobs,
     async damage(digest) {
-      const held = await readFile(fileOf(digest));
-      held[0]! ^= 1;
-      await writeFile(fileOf(digest), held);
+      const stored = await readFile(fileOf(digest));
+      stored[0]! ^= 1;
+      await writeFile(fileOf(digest), stored);
     },
     again: () => openFsBlobs({ folder }),
     close: () => blobs.close(),
   };
 });
 
-/** Makes the next call of a file handle's method, or the one after so many, fail as a disk does. */
+/** Makes one of the next calls of a file handle's method fail as a disk does. */
 async function failNext(method: 'writeFile' | 'sync', code: string, after = 0): Promise<void> {
   const handle = await open(folder, 'r');
   const prototype = Object.getPrototypeOf(handle) as { [name in typeof method]: () => Promise<void> };
@@ -110,7 +110,7 @@ test('the folder is gone, as of a disk that is not mounted: unavailable, not emp
   await expect(readdir(folder)).rejects.toMatchObject({ code: 'ENOENT' });
   await rename(`${folder}-gone`, folder);
   expect([await listed(), Buffer.from(await blobs.get(digest)).toString()]).toEqual([[digest], 'x']);
-  // Control: what is really missing is told as missing.
+  // Control: a missing blob is reported as missing.
   await blobs.delete(digest);
   await expect(blobs.get(digest)).rejects.toMatchObject({ code: 'blob-missing' });
   await blobs.delete(digest);
@@ -128,7 +128,7 @@ test('folders that were removed under us are made again', async () => {
 test('what is there already is as durable as what is written: its name is made so, or nothing is said', async () => {
   const blobs = await openFsBlobs({ folder });
   await failNext('sync', 'EIO', 1);
-  // Its bytes are on the disk and it has its name, of which the disk knows nothing yet.
+  // The file has its bytes and its name, but the disk doesn't have the name yet.
   await expect(blobs.put(bytes('x'))).rejects.toMatchObject(unavailable);
   for (const by of [blobs, await openFsBlobs({ folder })]) {
     await failNext('sync', 'EIO');

@@ -107,8 +107,8 @@ class FsBlobs implements BlobStore {
   /** Compares an existing file and replaces a damaged one: after a `put`, `get` works. */
   async #store(digest: string, bytes: Uint8Array): Promise<void> {
     const file = this.#file(digest);
-    const held = await this.#guard.guarded(() => readFile(file), 'ENOENT');
-    const isThere = held !== undefined && Buffer.compare(held, bytes) === 0;
+    const existing = await this.#guard.guarded(() => readFile(file), 'ENOENT');
+    const isThere = existing !== undefined && Buffer.compare(existing, bytes) === 0;
     await this.#guard.guarded(() => (isThere ? this.#nameDurably(path.dirname(file)) : this.#write(file, bytes)));
   }
 

@@ -44,7 +44,7 @@ interface Handle {
   writeFile(): Promise<void>;
   sync(): Promise<void>;
 }
-/** Where file handles have their methods from. */
+/** The prototype of file handles. */
 async function handles(): Promise<Handle> {
   const handle = await realOpen(folder, 'r');
   await handle.close();
@@ -57,7 +57,7 @@ async function failNext(method: keyof Handle, code: string): Promise<void> {
 }
 
 const { link: realLink, open: realOpen } = filePromises;
-/** Puts something around, or in the place of, the calls of link(2). */
+/** Replaces or wraps the calls of link(2). */
 function onLink(instead: (link: typeof filePromises.link) => typeof filePromises.link): void {
   vi.spyOn(filePromises, 'link').mockImplementation(instead(realLink));
   syncBuiltinESMExports();
@@ -105,7 +105,7 @@ test('O1: a file is durable before it has its name, and then its folders, up to 
   await rm(path.join(folder, 'a'), { recursive: true });
   await objects.create('a/b/c', text('x'));
   expect(take()).toBe('temporary sync link a/b sync a sync top sync');
-  // What another process made, that one may not have made durable yet.
+  // An object of another process, which it may not have made durable yet.
   const other = await openFsObjects({ folder });
   expect(await other.create('a/b/c', text('y'))).toBe(false);
   expect(take()).toBe('a/b sync a sync top sync');

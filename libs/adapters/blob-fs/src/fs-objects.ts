@@ -130,7 +130,7 @@ class FsObjects implements ObjectStore {
     }
   }
 
-  /** A name is durable once its folder is, and the folders that name that one, whoever created them. */
+  /** A name is durable once its folder is, and the folders that name that one, whichever process created them. */
   async #makeDurable(file: string): Promise<void> {
     const made: string[] = [];
     let folder = path.dirname(file);
@@ -158,7 +158,7 @@ class FsObjects implements ObjectStore {
     }
   }
 
-  /** Folders have a slash at their end, so that the order is that of whole names. Names that no object can have are left out. */
+  /** Folders have a slash at their end, so that the order is that of whole names. Skips names that no object can have. */
   async #entries(folder: string): Promise<string[]> {
     const read = () => readdir(path.join(this.place, folder), { withFileTypes: true });
     const entries = (await this.#guard.guarded(read, ...ABSENT)) ?? [];

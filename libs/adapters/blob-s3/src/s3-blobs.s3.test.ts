@@ -115,7 +115,7 @@ describeServers('blobs on S3', ['s3'], ({ s3 }) => {
   });
 });
 
-/** A way to the server that can be cut and mended. */
+/** A connection to the server that can be cut and restored. */
 async function relayTo(address: string) {
   const { hostname, port } = new URL(address);
   const sockets = new Set<Socket>();

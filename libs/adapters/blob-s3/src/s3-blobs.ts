@@ -92,8 +92,8 @@ class S3Blobs implements BlobStore {
   }
 
   async #holds(name: string, digest: string): Promise<boolean> {
-    const held = await this.#bucket.read(name);
-    return held !== undefined && hash('sha256', held) === digest;
+    const existing = await this.#bucket.read(name);
+    return existing !== undefined && hash('sha256', existing) === digest;
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * A server that does not hold the condition of `create` is found out before anything is created, with one request once it was proved. Doubles
- * of such servers stand before a real one, which is the control: it refuses.
+ * Owns the tests of servers that ignore the condition of `create`: they are detected before anything is created, with one request once a
+ * server has proved itself. Doubles of such servers stand before a real one, which is the control: it refuses.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -24,7 +24,7 @@ describeServers('conditions on S3', ['s3'], ({ s3 }) => {
   beforeAll(() => client.send(new CreateBucketCommand({ Bucket: bucket })));
 
   const isProbe = ({ method, url }: IncomingMessage): boolean => method === 'PUT' && url!.includes(PROBE_NAME);
-  /** The same prefix, with a test in between; how often the probe was written. */
+  /** The same prefix, through a test's relay; counts how often the probe was written. */
   async function behind(relayed: Relayed) {
     const options = { ...place, bucket, prefix: `tidemark/${randomBytes(6).toString('hex')}/`, attemptsMax: 1 };
     let probeCount = 0;

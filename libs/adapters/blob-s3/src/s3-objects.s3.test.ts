@@ -1,4 +1,7 @@
-/** The contract of ObjectStore on a real S3 server, and what only this adapter promises: lost answers, parts, faults. ColdReads: s3-recall.s3.test.ts. */
+/**
+ * Runs the contract of ObjectStore on a real S3 server, and what only this adapter promises: lost answers, parts, faults. Cold reads are in
+ * s3-recall.s3.test.ts.
+ */
 
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -57,7 +60,7 @@ describeServers('objects on S3', ['s3'], ({ s3 }) => {
   beforeAll(() => client.send(new CreateBucketCommand({ Bucket: bucket })));
 
   const freshPrefix = () => ({ ...place, bucket, prefix: `tidemark/${randomBytes(6).toString('hex')}/` });
-  /** A way to the server on which a test stands, and a prefix there. What is asked of it when it is opened passes. */
+  /** A relay to the server under a test's control, and a prefix there. Requests of the opening pass. */
   async function prefixBehind(relayed: Relayed) {
     const direct = freshPrefix();
     const relay = await startHttpRelay(s3, async (request, response, pass) => {
@@ -119,7 +122,7 @@ describeServers('objects on S3', ['s3'], ({ s3 }) => {
       underWay++;
       most = Math.max(most, underWay);
       if (underWay === REQUESTS_AT_ONCE) {
-        // By the time that this is answered, a request that was sent before has come.
+        // When this is answered, every request that was sent before has arrived.
         await fetch(behind.endpoint);
         full.resolve();
       }
@@ -143,14 +146,14 @@ describeServers('objects on S3', ['s3'], ({ s3 }) => {
   });
 
   describe('whose object it is', () => {
-    /** Uploads that neither ended nor were broken off. */
+    /** Uploads that were neither completed nor aborted. */
     async function uploadsOf({ prefix }: { readonly prefix: string }) {
       const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
       return Uploads.filter(({ Key }) => Key!.startsWith(prefix));
     }
     const isWrite = ({ method, url }: IncomingMessage): boolean =>
       method === 'PUT' || (method === 'POST' && url!.includes('uploadId'));
-    /** The server does what the next so many writes ask, and nobody hears of it. */
+    /** The server executes the next writes, and their answers are lost. */
     function losing(isLost: (request: IncomingMessage) => boolean, times = 1): Relayed {
       return async (request, response, pass) => {
         const answer = await pass();

@@ -164,8 +164,8 @@ class S3Objects implements ObjectStore {
         return true;
       } catch (error) {
         if (!isDisturbed(error)) throw error;
-        const held = await this.#bucket.head(name);
-        if (held !== undefined) return held.Metadata?.[MARK] === mark;
+        const existing = await this.#bucket.head(name);
+        if (existing !== undefined) return existing.Metadata?.[MARK] === mark;
         // Another process removed the object in between, or two concurrent writes hindered each other.
         if (round === CREATE_ROUNDS_MAX) throw error;
         await pause(CREATE_PAUSE_MS * 2 ** (round - 1));
@@ -184,10 +184,10 @@ class S3Objects implements ObjectStore {
   }
 
   async #recall(name: string): Promise<Recall> {
-    const held = await this.#bucket.head(name);
-    if (held === undefined) return { state: 'absent' };
-    const archive = archiveClassOf(held);
-    const restore = restoreOf(held);
+    const existing = await this.#bucket.head(name);
+    if (existing === undefined) return { state: 'absent' };
+    const archive = archiveClassOf(existing);
+    const restore = restoreOf(existing);
     if (archive === undefined || restore === 'done') return this.#ready(name);
     if (restore === 'not-asked') {
       const isReady = await this.#restore(name, archive);

@@ -1,4 +1,7 @@
-/** How S3Objects reads what lies in archive classes: through the testkit's proxy, and with answers to restores of their own, on a real S3 server. */
+/**
+ * Owns the tests of S3Objects with archive classes: through the testkit's proxy, and with scripted answers to restores, on a real S3
+ * server.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { text as textOf } from 'node:stream/consumers';
@@ -137,7 +140,7 @@ describeServers('recalls of objects on S3', ['s3'], ({ s3 }) => {
 
   describe('what a restore is answered with', () => {
     let asked = '';
-    /** An object `x` that HEAD says this of, and whose restore is answered so. */
+    /** An object `x` with this HEAD and this answer to a restore. */
     async function restoring(
       headers: readonly string[],
       [status, code]: readonly [number, string?],

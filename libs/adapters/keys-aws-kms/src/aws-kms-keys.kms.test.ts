@@ -1,4 +1,7 @@
-/** The contract of KeyProvider on a server of the AWS KMS API, and what that server lacks by answers made here: throttling, rights. */
+/**
+ * Runs the contract of KeyProvider on a server of the AWS KMS API, and tests what that server lacks with scripted answers: throttling,
+ * rights.
+ */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -105,7 +108,7 @@ describeServers('keys in AWS KMS', ['kms'], ({ kms: endpoint }) => {
   });
 });
 
-/** A way to the server that is there when it is opened, and then gone. */
+/** A relay to the server that disappears after the opening. */
 async function openedOnce(target: string): Promise<{ readonly endpoint: string; end(): Promise<void> }> {
   const way = createServer(async (request, response) => {
     const chunks: Buffer[] = [];

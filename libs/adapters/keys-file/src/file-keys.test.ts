@@ -1,4 +1,4 @@
-/** The contract of KeyProvider on a key file, and what only this adapter promises: the file's modes, its making, its rotation. */
+/** Runs the contract of KeyProvider on a key file, and what only this adapter promises: the file's modes, its creation, its rotation. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -163,7 +163,7 @@ describe('the file', () => {
     expect(await readdir(folder)).toEqual([]);
     await openFileKeys(count(0));
     expect(await readdir(folder)).toEqual(['keys.json']);
-    // What is there is used, whatever needs it.
+    // An existing file is used, whatever needs it.
     await openFileKeys(count(3));
   });
 
@@ -201,7 +201,7 @@ describe('several processes', () => {
     });
     console.log('ready');`;
 
-  /** Starts them, lets them begin together, and gives what each said. */
+  /** Starts them, lets them begin together, and returns the output of each. */
   async function race(what: 'open' | 'rotate', count: number): Promise<string[]> {
     const children = Array.from({ length: count }, () =>
       spawn(process.execPath, ['--input-type=module', '-e', program, '--', what, file], {

@@ -51,12 +51,12 @@ export async function rotateFileKeys(options: Pick<FileKeysOptions, 'file'>): Pr
 class FileKeys implements KeyProvider {
   readonly name = FILE_KEYS;
   readonly #file: string;
-  #held: KeyFile | undefined;
-  #looking: Promise<KeyFile> | undefined;
+  #opened: KeyFile | undefined;
+  #reading: Promise<KeyFile> | undefined;
 
-  constructor(file: string, held: KeyFile) {
+  constructor(file: string, opened: KeyFile) {
     this.#file = file;
-    this.#held = held;
+    this.#opened = opened;
   }
 
   async current(): Promise<string> {
@@ -83,31 +83,31 @@ class FileKeys implements KeyProvider {
   }
 
   async close(): Promise<void> {
-    this.#held = undefined;
+    this.#opened = undefined;
   }
 
   #open(): KeyFile {
-    if (this.#held === undefined)
+    if (this.#opened === undefined)
       throw new UnavailableError('keys-unavailable', `The key file ${this.#file} is closed.`);
-    return this.#held;
+    return this.#opened;
   }
 
   /** Reads the file again: another process may have rotated it. Concurrent callers share one read. */
   #fresh(): Promise<KeyFile> {
-    this.#looking ??= this.#poll().finally(() => {
-      this.#looking = undefined;
+    this.#reading ??= this.#poll().finally(() => {
+      this.#reading = undefined;
     });
-    return this.#looking;
+    return this.#reading;
   }
 
   async #poll(): Promise<KeyFile> {
-    const held = this.#open();
+    const opened = this.#open();
     const stats = await stat(this.#file, { bigint: true }).catch((error: unknown) => {
       throw unusable(this.#file, "can't be read", error);
     });
-    if (stampOf(stats) === held.stamp) return held;
+    if (stampOf(stats) === opened.stamp) return opened;
     const read = await readKeyFile(this.#file);
-    if (this.#held !== undefined) this.#held = read;
+    if (this.#opened !== undefined) this.#opened = read;
     return read;
   }
 }

@@ -1,4 +1,4 @@
-/** A server that quotes what it was sent tells nobody the token, nor the data key. */
+/** Owns the tests of masking: a server that quotes its requests reveals neither the token nor the data key. */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** The contract of KeyProvider on OpenBao's transit engine, and what only this adapter promises: tokens, rights, a sealed server. */
+/** Runs the contract of KeyProvider on OpenBao's transit engine, and what only this adapter promises: tokens, rights, a sealed server. */
 
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -230,7 +230,7 @@ describeServers('keys in a transit engine', ['bao'], ({ bao: address }) => {
   });
 });
 
-/** A way to the server that can be ended. */
+/** A relay to the server that can be ended. */
 async function wayTo(target: string): Promise<{ readonly origin: string; end(): Promise<void> }> {
   const way = createServer(async (request, response) => {
     const token = String(request.headers['x-vault-token']);

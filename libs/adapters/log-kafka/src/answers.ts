@@ -55,7 +55,7 @@ const refusedCodes = new Set([
   INVALID_RECORD,
 ]);
 
-export const isStaleCode = (code: number): boolean => staleCodes.has(code);
+const isStaleCode = (code: number): boolean => staleCodes.has(code);
 export const isAuthorizationCode = (code: number): boolean => authorizationCodes.has(code);
 
 export const authorizationError = (topic: string, kafkaCode: number): ConfigError =>

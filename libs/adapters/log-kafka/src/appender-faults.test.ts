@@ -1,6 +1,6 @@
 /**
- * The appender against brokers that lose answers, lose requests, answer late and move leaders, at random: whatever
- * happens, histories stay good (L2–L4). The control sends again without holding the partition back, and must fail.
+ * Owns the tests of the appender against brokers that lose answers, lose requests, answer late and move leaders, at random: histories stay
+ * good (L2–L4). The control sends again without holding the partition back, and must fail.
  */
 
 import { type Offset, partition } from '@tidemark/core';
@@ -32,7 +32,7 @@ const fates: fc.Arbitrary<Fate> = fc.constantFrom(
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Brokers whose misfortunes are given beforehand; when these run out everything goes well. */
+/** Brokers with a given list of faults; afterwards everything succeeds. */
 class UnluckyBrokers implements AppendClient, Leaders {
   readonly stored: string[][] = Array.from({ length: PARTITIONS }, () => []);
   readonly missingForMs = 0;
@@ -65,7 +65,7 @@ class UnluckyBrokers implements AppendClient, Leaders {
 
   async close(): Promise<void> {}
 
-  /** What was on its way all the time arrives. */
+  /** Requests that were in flight all the time arrive. */
   land(): void {
     for (const { partition: target, names } of this.#late.splice(0)) this.stored[target]!.push(...names);
   }
@@ -145,7 +145,7 @@ function realAppender(brokers: UnluckyBrokers): Append {
   return (to, records) => appender.append(partition(to), records);
 }
 
-/** Sends every append at once and again until it is answered, without holding back what comes after it. */
+/** Sends every append at once, and again until it is answered, without holding back later ones. */
 function carelessAppender(brokers: UnluckyBrokers): Append {
   return async (to, records) => {
     for (;;) {

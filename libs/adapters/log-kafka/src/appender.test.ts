@@ -1,4 +1,4 @@
-/** The appender above a client whose answers the tests give by hand: lanes, group commit, doubt, giving up. */
+/** Owns the tests of the appender above a client whose answers the tests give: lanes, group commit, doubt, giving up. */
 
 import { type Offset, partition } from '@tidemark/core';
 import { type LogRecord, noTelemetry } from '@tidemark/ports';
@@ -36,7 +36,7 @@ class HandClient implements AppendClient {
     this.isClosed = true;
   }
 
-  /** The request with this number, as soon as it is there. */
+  /** The request with this number, once it was sent. */
   async sent(number: number): Promise<Request> {
     return eventually(() => this.requests[number], { what: `request ${number}` });
   }
@@ -68,7 +68,7 @@ const record = (name: string): LogRecord => ({ value: Buffer.from(name), type: '
 const names = (batch: PartitionBatch | undefined): string[] | undefined =>
   batch?.records.map(({ value }) => Buffer.from(value).toString());
 const shape = (request: Request) => request.batches.map((batch) => [batch.partition, names(batch)]);
-/** Until everything that was due in this and the next turn has happened. */
+/** Waits for everything that was due in this turn and the next. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
 describe('group commit', () => {
@@ -95,7 +95,7 @@ describe('group commit', () => {
     expect(client.requests.length).toBe(1);
     first.answer(stored(0));
     const second = await client.sent(1);
-    // What waited longest comes first.
+    // The longest wait comes first.
     expect(shape(second)).toEqual([
       [1, ['c']],
       [0, ['b', 'd']],
@@ -167,7 +167,7 @@ describe('doubt', () => {
     const again = await client.sent(1);
     expect(again.lane).toBe('resend');
     expect(again.batches[0]).toBe(first.batches[0]);
-    // While nobody knows, nothing else of partition 0 leaves, and partition 1 does.
+    // While the outcome is unknown, nothing else of partition 0 is sent, and partition 1 continues.
     const next = append(1, 'c');
     const other = await client.sent(2);
     expect(shape(other)).toEqual([[1, ['c']]]);
@@ -234,7 +234,7 @@ describe('refusals', () => {
     void append(0, 'later');
     (await client.sent(0)).answer(tooLarge);
     const results = Promise.allSettled(given);
-    // Refused all together they would have their answers before anything is sent again.
+    // If all were refused together they would have their answers before anything is sent again.
     expect(await Promise.race([client.sent(1).then(() => 'sent again'), results])).toBe('sent again');
     for (const [number, answer] of [stored(0), tooLarge, stored(1)].entries()) {
       const request = await client.sent(number + 1);

@@ -1,4 +1,4 @@
-/** Appends whose fate is not known, on a real broker: swallowed answers, cut connections, a broker killed (L2–L4). */
+/** Owns the tests of appends with an unknown outcome, on a real broker: swallowed answers, cut connections, a broker killed (L2–L4). */
 
 import { type Offset, offset, type Partition, partition } from '@tidemark/core';
 import type { EventLog } from '@tidemark/ports';
@@ -22,7 +22,7 @@ describeServers('appends in doubt', ['kafka'], (servers) => {
       const limits = { appendTimeoutMs: 200, appendGraceMs: 100, closeTimeoutMs: 100 };
       const topic = freshTopicName('doubt');
       log = await openKafkaLog({ brokers: [proxy.address], topic, partitions: 2, limits });
-      // Through the proxy once, so that what follows is about answers and not about connecting.
+      // Connects through the proxy first, so that the test is about answers.
       for (const target of [P0, P1]) await log.append(target, [record('first')]);
     });
     afterEach(async () => {
@@ -94,7 +94,7 @@ describeServers('appends in doubt', ['kafka'], (servers) => {
   });
 });
 
-/** The suites above share the run's broker; here one is killed, so it is its own. */
+/** The suites above share the run's broker; this one kills a broker of its own. */
 describeServers('a broker that is killed', ['kafka'], () => {
   let server: NativeServer | undefined;
   beforeAll(async () => {

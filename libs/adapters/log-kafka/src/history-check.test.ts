@@ -1,4 +1,4 @@
-/** A checker is only worth something when it finds bad histories. */
+/** Owns the tests of the checker on bad histories: a checker that finds nothing proves nothing. */
 
 import { describe, expect, test } from 'vitest';
 import { type AppendedCall, historyFaults } from './history-check.ts';

@@ -43,7 +43,7 @@ const RULES: TopicRules = {
 };
 
 /** What is lost with the topic. */
-const HELD = 'the keys, and with them all that they have sealed';
+const CONTENT = 'the keys, and with them all that they have sealed';
 
 /** See `openKafkaKeyTopic`. */
 export async function openTopic(options: KafkaKeyTopicOptions): Promise<KeyTopic> {
@@ -74,7 +74,7 @@ export async function openTopic(options: KafkaKeyTopicOptions): Promise<KeyTopic
     const { batchMaxBytes, minInSyncReplicas } = await administration.settings();
     const { replicationFactor: replicas } = topology;
     if (options.onWarning) {
-      warnOfLoss({ topic, holds: HELD, replicationFactor: replicas, minInSyncReplicas }, options.onWarning);
+      warnOfLoss({ topic, holds: CONTENT, replicationFactor: replicas, minInSyncReplicas }, options.onWarning);
     }
     const fitting = { ...limits, batchMaxBytes: Math.min(limits.batchMaxBytes, batchMaxBytes) };
     return new KafkaKeyTopic(options, fitting, { topology, reader, channel });

@@ -153,7 +153,7 @@ describeServers('keys on Kafka', ['kafka'], (servers) => {
       await topic.destroy([first.id]);
       expect(proxy.swallowedCount).toBe(2);
       const { changes } = await readKeys(topic);
-      // The control: it did go twice.
+      // The control: it was sent twice.
       expect(changes.filter((change) => change.kind === 'put' && change.key.id === second.id)).toHaveLength(2);
       expect(settled(changes)).toEqual({ keys: [second], gone: [first.id] });
       await topic.close();
@@ -199,7 +199,7 @@ describeServers('keys on Kafka', ['kafka'], (servers) => {
       'delete.retention.ms': '0',
       'segment.ms': '100',
     });
-    // A new segment begins with a record, and what lies before it is compacted.
+    // A new segment begins with a record, and the records before it are compacted.
     const bytesGone = async (): Promise<boolean> => {
       await topic.append([storedKey({ tenant: keys[0]!.tenant, user: 'filler' })]);
       const { changes } = await readKeys(topic);
@@ -209,13 +209,13 @@ describeServers('keys on Kafka', ['kafka'], (servers) => {
     };
     await eventually(bytesGone, { timeoutMs: 60_000, what: 'compaction' });
     const isOwn = ({ user }: { readonly user: string | null }): boolean => user === null;
-    // One whose index stood before all of it, at an offset that is not there any more.
+    // An index that lags behind all of it, at an offset that no longer exists.
     const { keys: found, gone } = settled((await readKeys(topic, away.next)).changes);
     expect(gone).toEqual(keys.slice(4, 8).map(({ id }) => id));
     expect(found.filter(isOwn).map(({ id }) => id)).toEqual(keys.slice(0, 4).map(({ id }) => id));
     index.lose();
     expect((await listed(store)).filter(isOwn)).toEqual(before);
-    // One that was wrapping it anew all the while.
+    // A process that was rewrapping it all the while.
     await store.put([keys[5]!]);
     index.lose();
     expect((await listed(store)).filter(isOwn)).toEqual(before);

@@ -1,4 +1,4 @@
-/** Which topics are warned of: those where one broker's loss takes with it what was acknowledged. */
+/** Owns the tests of which topics are warned of: those where the loss of one broker loses acknowledged records. */
 
 import { expect, test } from 'vitest';
 import { warnOfLoss } from './loss-warnings.ts';

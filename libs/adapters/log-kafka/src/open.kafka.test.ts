@@ -1,4 +1,4 @@
-/** Opening: what is created, and what is said when a broker is absent, wrong, or its topic would lose records. */
+/** Owns the tests of opening: what is created, and the error when a broker is absent, wrong, or its topic would lose records. */
 
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { offset, partition } from '@tidemark/core';

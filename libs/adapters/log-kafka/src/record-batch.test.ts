@@ -1,4 +1,4 @@
-/** Record batches: round trips, what other clients make of ours and we of theirs, damage. */
+/** Owns the tests of record batches: round trips, reading each other's batches with other clients, damage. */
 
 import { createRecordsBatch, Reader, readRecordsBatch, type Writer } from '@platformatic/kafka';
 import type { LogRecord } from '@tidemark/ports';

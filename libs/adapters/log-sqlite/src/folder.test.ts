@@ -1,4 +1,4 @@
-/** The folder of a log: one process at a time, and nothing is touched that is not ours, newer, or damaged. */
+/** Owns the tests of a log's folder: one process at a time, and foreign, newer and damaged files stay untouched. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Every file with its bytes, but for those that only say who has the lock. */
+/** Every file with its bytes, except those that only name the lock's holder. */
 async function contents(): Promise<Record<string, string>> {
   const names = (await readdir(folder)).filter((name) => !name.startsWith('lock')).sort();
   const entries = names.map(async (name) => [name, await readFile(path.join(folder, name), 'hex')] as const);
@@ -34,7 +34,7 @@ async function filled(count = 10): Promise<void> {
   await log.close();
 }
 
-/** Another process that opens the log, appends one record after another, and says how many are acknowledged. */
+/** Another process that opens the log, appends one record after another, and prints how many are acknowledged. */
 function startWriter(): { readonly child: ChildProcess; acknowledged(): Promise<number> } {
   const program = fileURLToPath(new URL('../fixtures/writer.ts', import.meta.url));
   const child = spawn(process.execPath, [program, folder], { stdio: ['ignore', 'pipe', 'inherit'] });

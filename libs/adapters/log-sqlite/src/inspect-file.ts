@@ -23,7 +23,7 @@ const WAL_HEADER_BYTES = 32;
 const WAL_FRAME_BYTES = 24;
 
 /** Size of a file in bytes; 0 when there is none. */
-export const fileBytes = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+const fileBytes = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 
 /** Throws `ConfigError` `log-foreign` or `log-newer`, `CorruptError` `log-damaged`. Returns whether there is a log at all. */
 export function inspectHeader(folder: string, file: string): boolean {

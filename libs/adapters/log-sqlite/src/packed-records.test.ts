@@ -1,4 +1,4 @@
-/** Wordy records lie packed in the file; who reads never notices, whatever is trimmed, rolled back or damaged meanwhile. */
+/** Owns the tests of packed records: readers don't notice the packing, whatever is trimmed, rolled back or damaged. */
 
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -28,8 +28,8 @@ afterEach(async () => {
 });
 
 const drawn = (seed: string): string => createHash('sha256').update(seed).digest('hex');
-/** A record as a model call's is: names that all have, an id that its session has, and what it has alone. */
-const wordy = (at: number, more = ''): LogRecord => ({
+/** A record like that of a model call: names that all have, an id that its session has, and content of its own. */
+const packable = (at: number, more = ''): LogRecord => ({
   ...record(
     `{"v":1,"id":"${drawn(`id ${at}`)}","tenant":"default","workflow":"${drawn('w')}","type":"EffectIntended"}\n{"question":"${drawn(`q ${at}`)}"${more}}`,
     'EffectIntended',
@@ -40,8 +40,8 @@ const append = async (records: readonly LogRecord[]): Promise<void> => {
   for (const one of records) await log.append(P0, [one]);
 };
 const textsOf = (records: readonly LogRecord[]): string[] => records.map(({ value }) => Buffer.from(value).toString());
-const wordyFrom = (first: number, count: number): LogRecord[] =>
-  Array.from({ length: count }, (_, index) => wordy(first + index));
+const packableFrom = (first: number, count: number): LogRecord[] =>
+  Array.from({ length: count }, (_, index) => packable(first + index));
 
 async function reopen(): Promise<void> {
   await log.close();
@@ -56,7 +56,7 @@ interface Row {
   readonly bytes: number;
 }
 
-/** The rows of the file as they lie there. The log is closed for it. */
+/** The rows in the file. The log is closed meanwhile. */
 async function inFile<T>(poll: (database: DatabaseSync) => T): Promise<T> {
   await log.close();
   const database = new DatabaseSync(file);
@@ -76,15 +76,15 @@ const rows = (): Promise<readonly Row[]> =>
   });
 
 describe('what lies in the file', () => {
-  test('wordy records are packed, the first without and the next with a base; others lie as they are', async () => {
-    const records = [record('plain'), ...wordyFrom(0, 20), record('plain too')];
+  test('records that pack well are packed, the first without and the next with a base; others lie as they are', async () => {
+    const records = [record('plain'), ...packableFrom(0, 20), record('plain too')];
     await append(records);
     expect(texts(await readAll(log, P0))).toEqual(textsOf(records));
     const stored = await rows();
     expect(stored.map(({ packing }) => packing)).toEqual([0, ...Array(20).fill(1), 0]);
     const bases = stored.map(({ base }) => base);
     expect(bases).toEqual([...Array(1 + BASE_MAX_RECORDS).fill(null), ...Array(20 - BASE_MAX_RECORDS).fill(1), null]);
-    const rawBytes = wordy(0).value.length;
+    const rawBytes = packable(0).value.length;
     expect(stored[1]!.bytes).toBeLessThan(rawBytes * 0.7);
     expect(stored[20]!.bytes).toBeLessThan(stored[1]!.bytes * 0.8);
     expect([stored[0]!.type, stored[1]!.type]).toEqual(['Tested', 'EI']);
@@ -92,8 +92,8 @@ describe('what lies in the file', () => {
   });
 
   test('limits count what is read, not what is stored', async () => {
-    await append(wordyFrom(0, 30));
-    const one = wordy(0).value.length;
+    await append(packableFrom(0, 30));
+    const one = packable(0).value.length;
     const [read] = await log.read([{ partition: P0, from: offset(0) }], { maxBytes: one * 4 });
     expect(read!.records.length).toBe(4);
     await log.close();
@@ -114,7 +114,7 @@ describe('what lies in the file', () => {
         const kind = number(`kind ${index}`, 8);
         const size = [0, 0, 20, 300, 5_000, 20_000][number(`size ${index}`, 6)]!;
         const text = drawn(`${round}.${index}`).repeat(Math.ceil(size / 64));
-        return kind < 2 ? record(`plain ${text}`) : wordy(round * 100 + index, `,"text":"${text}"`);
+        return kind < 2 ? record(`plain ${text}`) : packable(round * 100 + index, `,"text":"${text}"`);
       });
       await log.append(partition(at), records);
       seen[at]!.push(...textsOf(records));
@@ -137,7 +137,7 @@ describe('a base that is trimmed', () => {
   const before = BASE_MAX_RECORDS + 5;
 
   test('stays as long as it is needed, and no longer', async () => {
-    const records = wordyFrom(0, BASE_REACH_RECORDS + 20);
+    const records = packableFrom(0, BASE_REACH_RECORDS + 20);
     await append(records);
     await log.trim(P0, offset(before));
     await reopen();
@@ -151,16 +151,16 @@ describe('a base that is trimmed', () => {
   });
 
   test('control: without it those after it are unreadable', async () => {
-    await append(wordyFrom(0, 20));
+    await append(packableFrom(0, 20));
     await log.trim(P0, offset(before));
     await inFile((database) => database.exec('delete from records where "offset" < 3'));
     await expect(readAll(log, P0, before)).rejects.toMatchObject({ name: 'CorruptError', code: 'log-damaged' });
   });
 
   test('serves nothing that comes after the trim', async () => {
-    await append(wordyFrom(0, 20));
+    await append(packableFrom(0, 20));
     await log.trim(P0, offset(20));
-    const more = wordyFrom(20, 20);
+    const more = packableFrom(20, 20);
     await append(more);
     await reopen();
     expect(texts(await readAll(log, P0, 20))).toEqual(textsOf(more));
@@ -172,8 +172,8 @@ test('a base that was rolled back serves nothing', async () => {
   await log.close();
   log = await openSqliteLog({ folder, limits: { fileMaxBytes: 200_000 } });
   const tooMuch = { ...record(Array.from({ length: 8_000 }, (_, at) => drawn(String(at))).join('')), type: 'Tested' };
-  await expect(log.append(P0, [...wordyFrom(0, 12), tooMuch])).rejects.toMatchObject({ code: 'log-full' });
-  const others = wordyFrom(100, 20);
+  await expect(log.append(P0, [...packableFrom(0, 12), tooMuch])).rejects.toMatchObject({ code: 'log-full' });
+  const others = packableFrom(100, 20);
   await append(others);
   await reopen();
   expect(texts(await readAll(log, P0))).toEqual(textsOf(others));
@@ -197,27 +197,27 @@ describe('damage', () => {
   });
 
   test('of a packed record is found when it is read, and spoils no other', async () => {
-    await append(wordyFrom(0, 20));
+    await append(packableFrom(0, 20));
     await damage(15, flipped);
     expect((await readAll(log, P0, 16)).length).toBe(4);
     await expect(readAll(log, P0, 15)).rejects.toMatchObject(damagedAt(15));
   });
 
   test('of a base is found by those that are packed with it', async () => {
-    await append(wordyFrom(0, 20));
+    await append(packableFrom(0, 20));
     await damage(2, flipped);
     await expect(readAll(log, P0, 15)).rejects.toMatchObject(damagedAt(15));
     expect((await log.read([{ partition: P0, from: offset(3) }], { maxBytes: 1 }))[0]!.records.length).toBe(1);
   });
 
   test('bytes that would unpack without end', async () => {
-    await append(wordyFrom(0, 3));
+    await append(packableFrom(0, 3));
     await damage(1, () => Buffer.concat([Buffer.alloc(2), deflateRawSync(Buffer.alloc(50_000_000))]));
     await expect(readAll(log, P0, 1)).rejects.toMatchObject(damagedAt(1));
   });
 
   test('a base that leads to itself, or to a packing of no version', async () => {
-    await append(wordyFrom(0, 20));
+    await append(packableFrom(0, 20));
     await inFile((database) => {
       database.exec('update records set base = 12, base_records = 1 where "offset" = 12');
       database.exec('update records set packing = 9 where "offset" = 14');

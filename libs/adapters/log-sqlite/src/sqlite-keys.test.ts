@@ -30,7 +30,7 @@ keyStoreContract('sqlite', async () => {
 const keysOf = (count: number): StoredKey[] => Array.from({ length: count }, () => storedKey());
 const idsOf = (keys: readonly StoredKey[]): string[] => keys.map(({ id }) => id);
 
-/** Those of the keys whose wrapped bytes stand in any file of the folder. */
+/** The keys whose wrapped bytes are in any file of the folder. */
 async function inFiles(keys: readonly StoredKey[]): Promise<StoredKey[]> {
   const names = await readdir(folder);
   const contents = await Promise.all(names.map((name) => readFile(path.join(folder, name), 'latin1')));
@@ -46,7 +46,7 @@ function textOf(name: string, length: number): string {
 
 const LENGTHS = [60, 120, 400, 800];
 
-/** Keys that came in no order and were wrapped anew at other lengths, so that pages were split, filled and rearranged. */
+/** Keys in random order, rewrapped with other lengths, so that pages were split, filled and rearranged. */
 async function rearranged(store: KeyStore, count: number): Promise<{ old: StoredKey[]; keys: StoredKey[] }> {
   const old = Array.from({ length: count }, (_, index) =>
     storedKey({ id: hash('md5', `${index}`), wrapped: textOf(`first ${index}`, LENGTHS[index % 4]!) }),
@@ -113,7 +113,7 @@ describe('destroyed bytes', () => {
       code: 'keys-unavailable',
       message: expect.stringContaining('destroy them again'),
     });
-    // Nobody gets them all the same.
+    // No read returns them all the same.
     expect(await listed(store)).toEqual([]);
     reader.exec('commit');
     reader.close();
@@ -192,7 +192,7 @@ describe('the file', () => {
 });
 
 describe('processes', () => {
-  // Between two puts it gives the others a turn, which SQLite by itself does not give to the longest waiter.
+  // Between two puts it lets the others work: SQLite by itself doesn't favour the longest waiter.
   const program = `
     const { openSqliteKeys } = await import(${JSON.stringify(new URL('./index.ts', import.meta.url).href)});
     process.stdin.once('data', async () => {

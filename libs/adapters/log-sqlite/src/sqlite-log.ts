@@ -47,7 +47,7 @@ export interface SqliteLogParts {
   readonly release: () => void;
 }
 
-interface Held {
+interface Bounds {
   start: number;
   end: number;
 }
@@ -77,7 +77,7 @@ export class SqliteLog implements EventLog {
   readonly #select: StatementSync;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
-  readonly #held: Held[];
+  readonly #partitions: Bounds[];
   readonly #queue: CommitQueue;
   readonly #packer = new RecordPacker();
   readonly #unpacker = new RecordUnpacker((...base) => this.#readBase(...base));
@@ -94,25 +94,25 @@ export class SqliteLog implements EventLog {
     this.#select.setReturnArrays(true);
     this.#begin = database.prepare('begin immediate');
     this.#commit = database.prepare('commit');
-    this.#held = loadPartitions(parts.folder, database);
+    this.#partitions = loadPartitions(parts.folder, database);
     this.#queue = new CommitQueue(parts.limits, (appends) => this.#store(appends));
     this.#finishTrims();
   }
 
   async partitionCount(): Promise<number> {
     this.#checkOpen();
-    return this.#held.length;
+    return this.#partitions.length;
   }
 
   async growTo(count: number): Promise<number> {
     this.#checkOpen();
-    const had = this.#held.length;
+    const had = this.#partitions.length;
     if (count <= had) return had;
     this.#transaction(() => {
       const add = this.#database.prepare(addPartition);
       for (let partition = had; partition < count; partition++) add.run(partition);
     });
-    for (let partition = had; partition < count; partition++) this.#held.push({ start: 0, end: 0 });
+    for (let partition = had; partition < count; partition++) this.#partitions.push({ start: 0, end: 0 });
     return count;
   }
 
@@ -155,7 +155,7 @@ export class SqliteLog implements EventLog {
 
   async bounds(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, PartitionBounds>> {
     this.#checkOpen();
-    const wanted = partitions ?? this.#held.keys();
+    const wanted = partitions ?? this.#partitions.keys();
     const bounds = new Map<Partition, PartitionBounds>();
     for (const partition of wanted) {
       const { start, end } = this.#partition(partition);
@@ -166,16 +166,16 @@ export class SqliteLog implements EventLog {
 
   async trim(partition: Partition, before: Offset): Promise<void> {
     this.#checkOpen();
-    const held = this.#partition(partition);
-    if (before > held.end) {
-      const details = { partition, before, end: held.end };
-      const message = `Partition ${partition} ends at ${held.end}; it cannot be trimmed to ${before}.`;
+    const bounds = this.#partition(partition);
+    if (before > bounds.end) {
+      const details = { partition, before, end: bounds.end };
+      const message = `Partition ${partition} ends at ${bounds.end}; it cannot be trimmed to ${before}.`;
       throw new InvalidError('trim-past-end', message, details);
     }
-    if (before <= held.start) return;
+    if (before <= bounds.start) return;
     // Moves the start first: readers no longer see what lies before it, even if the process dies before deleting it.
     this.#transaction(() => this.#database.prepare(setStart).run(before, partition));
-    held.start = before;
+    bounds.start = before;
     this.#packer.forgetBefore(partition, before);
     const kept = this.#keptBase(partition, before);
     while (!this.#isClosed && this.#deleteSlice(partition, before, kept)) await nextTurn();
@@ -203,10 +203,10 @@ export class SqliteLog implements EventLog {
     if (this.#isClosed) throw new UnavailableError('log-closed', 'The log is closed.');
   }
 
-  #partition(partition: number): Held {
-    const held = this.#held[partition];
-    if (held !== undefined) return held;
-    const partitionCount = this.#held.length;
+  #partition(partition: number): Bounds {
+    const bounds = this.#partitions[partition];
+    if (bounds !== undefined) return bounds;
+    const partitionCount = this.#partitions.length;
     const message = `Partition ${partition} does not exist; the log has ${partitionCount}, counted from 0.`;
     throw new InvalidError('partition-unknown', message, { partition, partitionCount });
   }
@@ -220,14 +220,14 @@ export class SqliteLog implements EventLog {
       });
     } catch (error) {
       this.#packer.forgetAll();
-      for (const append of appends.slice(0, done).reverse()) this.#held[append.partition]!.end = append.first;
+      for (const append of appends.slice(0, done).reverse()) this.#partitions[append.partition]!.end = append.first;
       throw error;
     }
   }
 
   #insertAll(append: Pending): void {
-    const held = this.#held[append.partition]!;
-    let end = held.end;
+    const bounds = this.#partitions[append.partition]!;
+    let end = bounds.end;
     for (const record of append.records) {
       const { type, trace = null } = record;
       const { value, packing, base, baseRecords } = this.#packer.pack(append.partition, end, record);
@@ -244,8 +244,8 @@ export class SqliteLog implements EventLog {
         baseRecords,
       );
     }
-    append.first = held.end;
-    held.end = end;
+    append.first = bounds.end;
+    bounds.end = end;
   }
 
   /** Does all of the work or nothing of it. Throws what the port promises. */
@@ -342,7 +342,7 @@ export class SqliteLog implements EventLog {
 
   /** Deletes what a dead process had trimmed and not yet deleted. */
   #finishTrims(): void {
-    this.#held.forEach(({ start }, partition) => {
+    this.#partitions.forEach(({ start }, partition) => {
       if (start === 0) return;
       const kept = this.#keptBase(partition, start);
       while (this.#deleteSlice(partition, start, kept));
@@ -350,7 +350,7 @@ export class SqliteLog implements EventLog {
   }
 }
 
-function loadPartitions(folder: string, database: DatabaseSync): Held[] {
+function loadPartitions(folder: string, database: DatabaseSync): Bounds[] {
   const rows = database.prepare(readPartitions).all() as { partition: number; start: number; end: number | null }[];
   return rows.map(({ partition, start, end }, index) => {
     if (partition !== index) throw damaged(folder, `partition ${index} is missing`);

@@ -1,4 +1,4 @@
-/** A file of format 1 is upgraded where it lies, in one step, when it is opened. */
+/** Owns the tests of upgrading a file of format 1: in place, in one step, when it is opened. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ afterEach(() => rm(folder, { recursive: true }));
 const COUNT = 300;
 const textAt = (at: number): string => `record ${at} ${'x'.repeat(200)}`;
 
-/** A log as the version before wrote it. */
+/** A log as the previous version wrote it. */
 function makeFormat1(): void {
   const database = new DatabaseSync(file);
   database.exec(`pragma page_size = 8192; pragma application_id = ${APPLICATION_ID}; pragma user_version = 1;
@@ -50,12 +50,12 @@ async function isWhole(): Promise<void> {
   const log = await openSqliteLog({ folder });
   const old = Array.from({ length: COUNT }, (_, at) => textAt(at));
   expect(texts(await readAll(log, P0))).toEqual(old);
-  const wordy = Array.from({ length: 20 }, (_, at) => textAt(COUNT + at));
-  for (const text of wordy) await log.append(P0, [{ ...record(text), packsWell: true }]);
+  const packable = Array.from({ length: 20 }, (_, at) => textAt(COUNT + at));
+  for (const text of packable) await log.append(P0, [{ ...record(text), packsWell: true }]);
   await log.trim(P0, offset(100));
   await log.close();
   const again = await openSqliteLog({ folder });
-  expect(texts(await readAll(again, P0, 100))).toEqual([...old, ...wordy].slice(100));
+  expect(texts(await readAll(again, P0, 100))).toEqual([...old, ...packable].slice(100));
   await again.close();
   expect(await formatInFile()).toBe(2);
 }

@@ -1,4 +1,4 @@
-/** What is said of an address of Redis: where it is, and nothing of its credentials, however they were written. */
+/** Owns the tests of printed Redis addresses: they say where it is, and nothing of its credentials, however they were written. */
 
 import { describe, expect, test } from 'vitest';
 import { addressOf } from './connection.ts';

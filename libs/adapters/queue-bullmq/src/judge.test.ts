@@ -1,4 +1,4 @@
-/** Who counts as alive, rule by rule. */
+/** Owns the tests of who counts as alive, rule by rule. */
 
 import { holderId } from '@tidemark/core';
 import { describe, expect, test } from 'vitest';
@@ -23,7 +23,7 @@ const beat = (ageMs: number, standing: readonly string[] = []): Beat => ({
   number: '1',
   standing,
 });
-/** Of each coordinator that lives: for how long the holder's connection there has been closed; null when it is not. */
+/** For each living coordinator, how long the holder's connection there has been closed; null when it is open. */
 type Closed = { readonly [coordinator: string]: number | null };
 
 function lives(beat: Beat | undefined, closed: Closed = {}, fields: Partial<Presence> = {}): boolean {

@@ -12,7 +12,7 @@
  */
 
 import type { Epoch, HolderId, WorkflowId } from '@tidemark/core';
-import type { Announcement, HeldLease } from '@tidemark/ports';
+import type { Announcement, ReportedLease } from '@tidemark/ports';
 import { PRESENCE_SLACK_MS } from './limits.ts';
 import type { PresenceAdvert } from './presence-client.ts';
 
@@ -83,17 +83,17 @@ export function parseBeat(text: string, nowMs: number): Beat {
   };
 }
 
-/** What a holder says of itself when that has changed. */
+/** What a holder announced about itself. */
 export interface Said {
   readonly leases: ReadonlyMap<WorkflowId, Epoch>;
   readonly announced: Announcement | undefined;
 }
 
 /**
- * Number, then workflow and epoch in turn: a flat array is short and quick to parse. What is announced comes last, in place of the epoch
- * of no workflow, which releases that know nothing of it pass over.
+ * Number, then workflow and epoch in turn: a flat array is short and quick to parse. The announcement comes last, in place of the epoch of
+ * no workflow, which older releases skip.
  */
-export const packLeases = (leases: readonly HeldLease[], announced?: Announcement): string =>
+export const packLeases = (leases: readonly ReportedLease[], announced?: Announcement): string =>
   JSON.stringify([
     ...leases.flatMap((lease) => [lease.workflow, lease.epoch]),
     ...(announced === undefined ? [] : ['', announced]),

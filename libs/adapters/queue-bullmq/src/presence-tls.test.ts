@@ -1,4 +1,7 @@
-/** Presence where both sides show certificates: who has one of the authority is taken, and nobody else hears or says a word. */
+/**
+ * Owns the tests of presence with certificates on both sides: a member of the authority is accepted, and nobody else receives or sends a
+ * byte.
+ */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect as connectPlain, createServer, type Socket } from 'node:net';
@@ -26,7 +29,7 @@ describe('presence over TLS', () => {
     folder = await mkdtemp(path.join(tmpdir(), 'tidemark-presence-'));
     const made = async (name: string): Promise<PresenceTls> => {
       const authority = await ThrowAwayAuthority.make(path.join(folder, name), name);
-      // Of no name under which anybody is reached.
+      // Its name matches no host.
       const files = await authority.sign('member', { names: 'DNS:tidemark.internal' });
       return (await pemOf({ ...files, ca: authority.ca })) as PresenceTls;
     };

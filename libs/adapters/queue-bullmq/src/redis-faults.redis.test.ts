@@ -1,7 +1,7 @@
 /**
- * Faults of Redis, on a server of this file's own: flushed, killed, restarted, cut off, stuck, locked. Jobs, hints and
- * beats may be lost; consumers, subscribers and producers go on by themselves, and nobody waits for ever (architecture,
- * section 10, case 3). vitest fails the file on an unhandled rejection or error event.
+ * Owns the tests of Redis' faults, on a server of this file's own: flushed, killed, restarted, cut off, stuck, locked. Jobs, hints and
+ * beats may be lost; consumers, subscribers and producers resume by themselves, and nobody waits for ever. vitest fails the file on an
+ * unhandled rejection or error event.
  */
 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -71,7 +71,7 @@ function defineFaults(server: NativeServer): void {
     await queue.consume({ concurrency: 10, routes: routesOf(definition) }, async (each) => void got.add(each.workflow));
     return got;
   };
-  /** What the dispatcher does: makes the job again until it was taken. */
+  /** As the dispatcher does: enqueues the job again until it was taken. */
   const untilTaken = (queue: JobQueue, got: Set<string>, workflow: string): Promise<unknown> =>
     eventually(async () => {
       if (!got.has(workflow)) await queue.enqueue([some(workflow)]);
@@ -103,7 +103,7 @@ function defineFaults(server: NativeServer): void {
     await queue.enqueue([some('before'), job('x', { definition: 'long' })]);
     await eventually(() => got.has('before') && letGo !== undefined, { what: 'both jobs run' });
     await server.kill();
-    // The control: a queue that has minutes waits on when this one has given up.
+    // The control: a queue with minutes still waits when this one has given up.
     const patient = openQueue({ connectTimeoutMs: 600_000, commandTimeoutMs: 600_000 });
     let patientEnded = false;
     void patient.enqueue([some('patient')]).then(
@@ -211,7 +211,7 @@ function defineFaults(server: NativeServer): void {
     const limits = { wakeupLockMs: 200, stalledCheckMs: 200 };
     const queue = openQueue(limits);
     await queue.enqueue([some('orphan')]);
-    // What a taker leaves that died in the middle: the wake-up in the active list, its lock running out.
+    // What a consumer that died in the middle leaves: the wake-up in the active list, with a lock that expires.
     const keys = `${prefix}:jobs:${definition}@1`;
     const wakeup = (await admin.rpoplpush(`${keys}:wait`, `${keys}:active`)) ?? '';
     await admin.set(`${keys}:${wakeup}:lock`, 'dead', 'PX', 200);
@@ -244,7 +244,7 @@ function defineFaults(server: NativeServer): void {
     const limits = { limitSlotTtlMs: 600, limitSweepMs: 100 };
     const dispatch = { limits: [{ key: 'one', concurrency: 1 }] };
     const queue = openQueue(limits);
-    // What a process leaves that died at work.
+    // What a process that died at work leaves.
     const running = `${prefix}:jobs:limits:${some('a').tenant}\none:running`;
     await admin.zadd(running, Date.now() + 600_000, 'dead');
     const got = await collect(queue);
@@ -386,12 +386,12 @@ function defineFaults(server: NativeServer): void {
 
 interface Network {
   readonly address: string;
-  /** From now on nothing passes on the connections that stand; new ones work. */
+  /** From now on nothing passes on the existing connections; new ones work. */
   swallow(): void;
   close(): Promise<void>;
 }
 
-/** A way to the server that can lose packets without a word. */
+/** A relay to the server that can silently lose packets. */
 async function openNetwork(address: string): Promise<Network> {
   const target = new URL(address);
   const standing = new Set<Socket>();

@@ -1,4 +1,4 @@
-/** Runs the contract of HintBus on Redis, and holds it to few messages. */
+/** Runs the contract of HintBus on Redis, and checks that it sends few messages. */
 
 import type { Partition } from '@tidemark/core';
 import { hintBusContract } from '@tidemark/testkit/contracts/hint-bus';

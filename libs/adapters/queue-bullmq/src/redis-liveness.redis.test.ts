@@ -179,7 +179,7 @@ describeServers('redis liveness', ['redis'], ({ redis: url }) => {
       }
       links[1].vanish();
       await eventually(async () => !(await sees(second)));
-      // The advert of the dead one counts no longer, though it stands.
+      // The dead one's advert counts no longer, though it still exists.
       expect(await adverts()).toHaveLength(2);
     });
   });

@@ -15,9 +15,9 @@ import {
   type Announcement,
   buildsOf,
   type Clock,
-  type HeldLease,
   type Liveness,
   type LivenessView,
+  type ReportedLease,
 } from '@tidemark/ports';
 import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import {
@@ -129,7 +129,7 @@ export class RedisLiveness implements Liveness {
 
   async beat(
     holder: HolderId,
-    leases: readonly HeldLease[],
+    leases: readonly ReportedLease[],
     ttlMs: number,
     stallMs = ttlMs,
     announced?: Announcement,

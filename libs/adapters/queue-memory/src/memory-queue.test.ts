@@ -26,17 +26,17 @@ test('a handler never runs inside enqueue', async () => {
 test('consumers share what waits: none takes all while another has slots', async () => {
   const queue = createMemoryQueue();
   const counts = [0, 0];
-  const held: (() => void)[] = [];
+  const running: (() => void)[] = [];
   for (const index of [0, 1]) {
     await queue.consume({ concurrency: 10, routes: routesOf('d') }, () => {
       counts[index]! += 1;
-      return new Promise<void>((resolve) => held.push(resolve));
+      return new Promise<void>((resolve) => running.push(resolve));
     });
   }
   await queue.enqueue(Array.from({ length: 10 }, (_, index) => job(`w${index}`, { definition: 'd' })));
   await Promise.resolve();
   expect(counts).toEqual([5, 5]);
-  for (const letGo of held) letGo();
+  for (const letGo of running) letGo();
   await queue.close();
 });
 

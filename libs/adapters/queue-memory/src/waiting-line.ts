@@ -6,7 +6,7 @@
 import { PRIORITIES, PRIORITY_DEFAULT, type Priority, type TenantId } from '@tidemark/core';
 import type { Job } from '@tidemark/ports';
 
-export const identityOf = (job: Job): string => `${job.lamport} ${job.workflow}`;
+const identityOf = (job: Job): string => `${job.lamport} ${job.workflow}`;
 
 const priorityOf = ({ dispatch }: Job): Priority => dispatch?.priority ?? PRIORITY_DEFAULT;
 

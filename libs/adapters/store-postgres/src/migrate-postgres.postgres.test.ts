@@ -157,7 +157,7 @@ describeServers('releases on one database', ['postgres'], (servers) => {
     await command(MIGRATIONS);
     const holder = open({ max: 1 });
     let release = (): void => {};
-    const held = new Promise<void>((resolve) => {
+    const isLocked = new Promise<void>((resolve) => {
       release = resolve;
     });
     let taken = (): void => {};
@@ -167,7 +167,7 @@ describeServers('releases on one database', ['postgres'], (servers) => {
     const holding = holder.session(async (runner) => {
       await runner.script('begin; lock table owners in access share mode');
       taken();
-      await held;
+      await isLocked;
       await runner.script('commit');
     });
     await isTaken;

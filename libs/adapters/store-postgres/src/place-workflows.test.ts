@@ -68,12 +68,12 @@ describe('assign', () => {
 
   test('the last free partitions are for tenants that have none', () => {
     const flood = asRequests(Array.from({ length: 9 }, (_, n) => ({ tenant: 'a', shared: n > 6 })));
-    const newcomers = asRequests([
+    const newTenants = asRequests([
       { tenant: 'b', shared: false },
       { tenant: 'c', shared: true },
     ]).map((request) => ({ ...request, workflow: `new-${request.workflow}` as WorkflowId }));
     const pool = asCandidates(Array.from({ length: 6 }, () => ({ live: 0, tenant: 'a', generation: 0 })));
-    const { placed } = assign([...flood, ...newcomers], pool, { keepFreeCount: 2 });
+    const { placed } = assign([...flood, ...newTenants], pool, { keepFreeCount: 2 });
     const names = placed.map(({ workflow }) => workflow as string);
     // The flood gets four of the six; tenants that may share join them; each new tenant gets one of the two that were kept.
     expect(names).toEqual(['w-0', 'w-1', 'w-2', 'w-3', 'w-7', 'w-8', 'new-w-0', 'new-w-1']);

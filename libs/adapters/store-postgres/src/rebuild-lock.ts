@@ -13,19 +13,19 @@ export class RebuildLock {
   readonly #schema: string;
   readonly #process: string;
   readonly #letGo: () => void;
-  readonly #held: Promise<unknown>;
+  readonly #session: Promise<unknown>;
 
-  private constructor(schema: string, process: string, letGo: () => void, held: Promise<unknown>) {
+  private constructor(schema: string, process: string, letGo: () => void, session: Promise<unknown>) {
     this.#schema = schema;
     this.#process = process;
     this.#letGo = letGo;
-    this.#held = held;
+    this.#session = session;
   }
 
   /** Throws `UnavailableError` (`rebuild-under-way`: another process holds it). */
   static async take(client: SqlClient, schema: string, address: string): Promise<RebuildLock> {
     const [taken, released] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
-    const held = client.session(async (runner) => {
+    const session = client.session(async (runner) => {
       const [[row = []] = []] = await runner.run([
         once(`select pg_try_advisory_lock(${REBUILDING}, hashtext($1)), pg_backend_pid()`, [schema]),
       ]);
@@ -34,8 +34,8 @@ export class RebuildLock {
       await released.promise;
       await runner.run([once(`select pg_advisory_unlock(${REBUILDING}, hashtext($1))`, [schema])]);
     });
-    held.catch(taken.reject);
-    return new RebuildLock(schema, await taken.promise, released.resolve, held);
+    session.catch(taken.reject);
+    return new RebuildLock(schema, await taken.promise, released.resolve, session);
   }
 
   /** Throws `UnavailableError` (`rebuild-lock-lost`) where the connection that held it is gone. */
@@ -56,7 +56,7 @@ export class RebuildLock {
   async release(): Promise<void> {
     this.#letGo();
     // When its connection broke, the server released the lock.
-    await this.#held.catch(() => {});
+    await this.#session.catch(() => {});
   }
 }
 

@@ -105,7 +105,7 @@ describeServers('rows rebuilt on a server', ['postgres'], (servers) => {
     await sql(`update placements set partition = 2 where workflow = 'first'`);
     const comparing = await folded('compare');
     await expect(comparing.compare(met, { limit: 10 })).rejects.toMatchObject({ code: 'rebuild-misplaced' });
-    await comparing.placeAnew();
+    await comparing.restart();
     await fold(comparing);
     expect((await comparing.compare(met, { limit: 10 })).differences).toEqual([
       { table: 'placements', key: { workflow: 'first' }, what: 'different', columns: ['partition'] },
@@ -113,7 +113,7 @@ describeServers('rows rebuilt on a server', ['postgres'], (servers) => {
     const rebuild = await folded();
     await expect(rebuild.switchOver(met)).rejects.toMatchObject({ code: 'rebuild-misplaced' });
     expect(await placedIn('first')).toEqual({ partition: 2, appended: true });
-    await rebuild.placeAnew();
+    await rebuild.restart();
     await fold(rebuild);
     await rebuild.switchOver(met);
     expect(await placedIn('first')).toEqual({ partition: 0, appended: true });
@@ -159,7 +159,7 @@ describeServers('rows rebuilt on a server', ['postgres'], (servers) => {
       `insert into workflows (${columns}) select ${columns} from public_rebuild.workflows where workflow = 'first'`,
     );
     await sql(`update workflows set partition = 0 where workflow = 'first'`);
-    await rebuild.placeAnew();
+    await rebuild.restart();
     await fold(rebuild, log.toReversed());
     await rebuild.switchOver(met);
     expect(await placedIn('first')).toEqual({ partition: 0, appended: true });

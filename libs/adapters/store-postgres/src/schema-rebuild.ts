@@ -39,7 +39,7 @@ import { dependedOn, RebuildSchema, unfinishedIn } from './rebuild-schema.ts';
 import { positionOf, readPositions } from './sql/coordinate.ts';
 import { commitDurably, lockPlacing } from './sql/place.ts';
 import { type Comparing, closedOf, comparisons, countsOf, differenceOf } from './sql/rebuild/compare-tables.ts';
-import { FIND_MISPLACED, FIND_UNOPENED, KEEP_GRANTS, KEEP_STRAYS, PLACE_ANEW } from './sql/rebuild/rebuild-schema.ts';
+import { FIND_MISPLACED, FIND_UNOPENED, KEEP_GRANTS, KEEP_STRAYS, RESTART } from './sql/rebuild/rebuild-schema.ts';
 import {
   CARRY_EMBEDDINGS,
   CARRY_OVER,
@@ -82,7 +82,7 @@ export interface SchemaRebuildOptions {
 const BEGIN_SNAPSHOT = once('begin isolation level repeatable read read only');
 
 /** The transaction that blocks writers. */
-interface Held {
+interface WriterBlock {
   readonly runner: SqlRunner;
   /** Gives the next statement the time that is left, at most that many milliseconds. */
   bound(maxMs?: number): Promise<void>;
@@ -129,7 +129,7 @@ export class SchemaRebuild implements StoreRebuild {
       // Most of what is carried over needs no writer to wait.
       await live.script(inSchemas(`begin; ${WHOLE_TABLES}; ${CARRY_EMBEDDINGS}; commit`, schemas));
     });
-    await this.#held(catchUp, async ({ runner, bound }) => {
+    await this.#blockingWriters(catchUp, async ({ runner, bound }) => {
       await this.#refuseUnopened(runner);
       for (const statement of CARRY_OVER) {
         await bound();
@@ -147,7 +147,7 @@ export class SchemaRebuild implements StoreRebuild {
 
   async compare(catchUp: CatchUp, options: CompareOptions): Promise<RowComparison> {
     let comparing: Promise<RowComparison> | undefined;
-    await this.#held(catchUp, async ({ runner }) => {
+    await this.#blockingWriters(catchUp, async ({ runner }) => {
       if (this.#options.lock === undefined) comparing = Promise.resolve(await this.#comparison(runner, options));
       else {
         comparing = (await this.#inSnapshot((snapshot) => this.#comparison(snapshot, options))).done;
@@ -158,13 +158,13 @@ export class SchemaRebuild implements StoreRebuild {
     return this.#named(() => comparing!);
   }
 
-  placeAnew(): Promise<void> {
+  restart(): Promise<void> {
     const { live, schemas } = this.#options;
-    return this.#named(() => live.script(inSchemas(`begin; ${WHOLE_TABLES}; ${PLACE_ANEW}; commit`, schemas)));
+    return this.#named(() => live.script(inSchemas(`begin; ${WHOLE_TABLES}; ${RESTART}; commit`, schemas)));
   }
 
   /** Runs the work in a transaction in which the rows in use stand still and the new ones have caught up with them. */
-  #held(catchUp: CatchUp, work: (held: Held) => Promise<void>): Promise<void> {
+  #blockingWriters(catchUp: CatchUp, work: (block: WriterBlock) => Promise<void>): Promise<void> {
     const { live, lock, schemas } = this.#options;
     return this.#named(async () => {
       if (lock === undefined) await catchUp(await positionsIn(live));
@@ -302,7 +302,7 @@ const keepStrays = (rows: ProjectionBatch['opened']): Statement => ({
 });
 
 /** The time that is left to a process that blocks writers, statement by statement; without a runner it is not bounded. */
-function boundsOf(runner: SqlRunner | undefined): Held['bound'] {
+function boundsOf(runner: SqlRunner | undefined): WriterBlock['bound'] {
   const untilMs = performance.now() + SWITCH_MAX_MS;
   return async (maxMs = SWITCH_MAX_MS) => {
     if (runner === undefined) return;

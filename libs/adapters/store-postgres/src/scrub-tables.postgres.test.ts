@@ -40,7 +40,7 @@ describeServers('scrubbing', ['postgres'], (servers) => {
     await admin.query(`insert into data_keys (id, tenant, workflow, provider, wrapped_by, wrapped)
       select n::text, 'acme', 'w', 'local', 'k', '${MARKS[2]}' from generate_series(1, 50) n`);
     await admin.query('analyze');
-    expect(await held()).toEqual(MARKS);
+    expect(await marksFound()).toEqual(MARKS);
     const gone = memoryRow('a', { lamport: 2 as Lamport, isForgotten: true });
     await at.store.apply(rows.batch({ partitions: [rows.advance(0, 1, 2)], memories: [gone] }));
     await admin.query(`update memories set words = '' where subject = 's'; update data_keys set wrapped = null`);
@@ -51,7 +51,7 @@ describeServers('scrubbing', ['postgres'], (servers) => {
   });
 
   /** Marks found in any file of the database; its write-ahead log is the server's. */
-  async function held(): Promise<readonly string[]> {
+  async function marksFound(): Promise<readonly string[]> {
     await admin.query('checkpoint');
     const files = await admin.query<{ bytes: Buffer }>(`
       select pg_read_binary_file(file) as bytes
@@ -62,9 +62,9 @@ describeServers('scrubbing', ['postgres'], (servers) => {
 
   test('leaves nothing of what was deleted', async () => {
     await admin.query('vacuum analyze');
-    expect(await held()).not.toEqual([]);
+    expect(await marksFound()).not.toEqual([]);
     expect(await at.store.scrub()).toEqual([]);
-    expect(await held()).toEqual([]);
+    expect(await marksFound()).toEqual([]);
   });
 
   test('tells the tables that others still read, hold, or that are too large', async () => {

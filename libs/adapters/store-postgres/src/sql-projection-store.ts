@@ -50,7 +50,7 @@ import { applyBatch } from './apply-batch.ts';
 import { faultOf } from './faults.ts';
 import { placeWorkflows, unappendedPlacements } from './place-workflows.ts';
 import { scrubTables } from './scrub-tables.ts';
-import { continuationsBegun, continuationsOwed, owedOf } from './sql/continuations.ts';
+import { continuationsBegun, continuingOf, pendingContinuations } from './sql/continuations.ts';
 import * as coordinate from './sql/coordinate.ts';
 import { loadPartitions, partitionsOf } from './sql/load-partitions.ts';
 import { loadSignals, signalsOf, withSignals } from './sql/load-signals.ts';
@@ -242,8 +242,8 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
     return (await this.read(readChildren(query))).map(listingOf);
   }
 
-  async continuationsOwed(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
-    return (await this.read(continuationsOwed(after, limit))).map(owedOf);
+  async pendingContinuations(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
+    return (await this.read(pendingContinuations(after, limit))).map(continuingOf);
   }
 
   async continuationsBegun(workflows: readonly WorkflowId[]): Promise<void> {

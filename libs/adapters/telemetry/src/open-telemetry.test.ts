@@ -1,4 +1,4 @@
-/** The port on a tracer and a meter of the test's own, which remember what they are told. */
+/** Owns the tests of the port on a tracer and a meter of the test's own, which record what they receive. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {

@@ -46,23 +46,23 @@ const isDelta = (part: LanguageModelV4StreamPart): part is Delta => 'delta' in p
 /** Makes the parts of one stream storable. */
 export class SoundStream {
   /** By kind and id: a piece that ended in the first half of a pair, with that half alone. */
-  readonly #held = new Map<string, Delta>();
+  readonly #pending = new Map<string, Delta>();
 
   take(part: LanguageModelV4StreamPart): readonly LanguageModelV4StreamPart[] {
     if (!isDelta(part)) return [...this.#release(part), soundPart(part)];
     const name = `${part.type} ${part.id}`;
-    const delta = (this.#held.get(name)?.delta ?? '') + part.delta;
-    this.#held.delete(name);
+    const delta = (this.#pending.get(name)?.delta ?? '') + part.delta;
+    this.#pending.delete(name);
     const isCut = /[\uD800-\uDBFF]$/.test(delta.slice(-1));
-    if (isCut) this.#held.set(name, { ...part, delta: delta.slice(-1) });
+    if (isCut) this.#pending.set(name, { ...part, delta: delta.slice(-1) });
     const given = isCut ? delta.slice(0, -1) : delta;
     return given === '' && isCut ? [] : [sound({ ...part, delta: given })];
   }
 
   /** Adds the halves that stayed alone, before their block, or the stream, ends. */
   #release(end: LanguageModelV4StreamPart): readonly Delta[] {
-    const released = [...this.#held].filter(([, { id }]) => end.type === 'finish' || ('id' in end && end.id === id));
-    for (const [name] of released) this.#held.delete(name);
+    const released = [...this.#pending].filter(([, { id }]) => end.type === 'finish' || ('id' in end && end.id === id));
+    for (const [name] of released) this.#pending.delete(name);
     return released.map(([, part]) => sound(part));
   }
 }

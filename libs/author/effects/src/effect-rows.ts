@@ -26,7 +26,7 @@ export const effectsTable = (schema = 'public'): string =>
 )`;
 
 /** Quotes a name for SQL: names can't be values. */
-export function tableName(schema: string): string {
+function tableName(schema: string): string {
   if (/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(schema)) return `"${schema}".tidemark_effects`;
   throw new InvalidError(
     'sql-schema-invalid',

@@ -46,10 +46,10 @@ export async function withConnection<T>(
   // by itself.
   const onError = (): void => undefined;
   connection.on?.('error', onError);
-  let held = true;
+  let isOpen = true;
   const giveBack = (destroy: boolean): void => {
-    if (!held) return;
-    held = false;
+    if (!isOpen) return;
+    isOpen = false;
     // A discarded connection may still emit one.
     if (!destroy) connection.off?.('error', onError);
     connection.release(destroy);
@@ -61,7 +61,7 @@ export async function withConnection<T>(
     giveBack(false);
     return result;
   } catch (error) {
-    const usable = held && (await rollBack(connection));
+    const usable = isOpen && (await rollBack(connection));
     giveBack(!usable);
     throw error;
   } finally {

@@ -105,9 +105,9 @@ function success(view: RunView, pathOf: PathOf): LastSuccessFile | undefined {
 }
 
 /** Texts as they are, all else as canonical JSON: the bytes of the checksum. */
-export const outputText = (output: Json): string => (typeof output === 'string' ? output : canonicalJson(output));
+const outputText = (output: Json): string => (typeof output === 'string' ? output : canonicalJson(output));
 
-export const outputPath = (workflow: string, { name, output }: Pick<DoneStep, 'name' | 'output'>): string =>
+const outputPath = (workflow: string, { name, output }: Pick<DoneStep, 'name' | 'output'>): string =>
   `outputs/${pathName(workflow)}/${pathName(name)}.${typeof output === 'string' ? 'txt' : 'json'}`;
 
 /** A name that is one part of a path on every system (Windows drops dots at its end, and has devices), and distinct from other names. */

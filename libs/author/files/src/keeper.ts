@@ -93,12 +93,13 @@ export class Keeper {
 
   async poll(row: Workflow): Promise<RunView> {
     const { reader, find, reports } = this.#options;
-    const held = withhold(await reader.view(row), find);
-    for (const place of held.places) reports.report('withheld', `${place}: looks like a secret; it is not written.`);
-    await this.#begin(held.view);
-    await this.#keepHandoffs(held.view);
-    await this.#keepRun(held);
-    return held.view;
+    const withheld = withhold(await reader.view(row), find);
+    for (const place of withheld.places)
+      reports.report('withheld', `${place}: looks like a secret; it is not written.`);
+    await this.#begin(withheld.view);
+    await this.#keepHandoffs(withheld.view);
+    await this.#keepRun(withheld);
+    return withheld.view;
   }
 
   /** A run that the folder hasn't shown: the existing files belong to the previous one, or to somebody else. */
@@ -161,16 +162,16 @@ export class Keeper {
     await folder.replace(HANDOFF, (now) => withHandoffs(now ?? '', view.handoffs));
   }
 
-  async #keepRun(held: Withheld): Promise<void> {
+  async #keepRun(withheld: Withheld): Promise<void> {
     const { folder, reader } = this.#options;
-    const documents = runDocuments(held);
+    const documents = runDocuments(withheld);
     for (const file of Object.keys(OWN)) await this.#checkOwn(file);
     // Outputs first: a reader of their path in another file finds them.
     for (const [file, text] of documents.texts) await folder.write(file, text);
-    await this.#keepKeys(held, documents.dedupe);
+    await this.#keepKeys(withheld, documents.dedupe);
     let last = documents.lastSuccess;
     if (last === undefined && (await folder.read(LAST_SUCCESS)) === undefined) {
-      const view = await reader.lastSuccess(held.view.definition, held.view.tenant);
+      const view = await reader.lastSuccess(withheld.view.definition, withheld.view.tenant);
       const earlier = view && runDocuments(withhold(view, this.#options.find));
       for (const [file, text] of earlier?.texts ?? []) if (file !== EXECUTION_LOG) await folder.write(file, text);
       last = earlier?.lastSuccess;
@@ -179,7 +180,7 @@ export class Keeper {
     // Last, so that a reader that waits for its status finds all the others.
     await folder.write(
       RUN_STATE,
-      jsonText(withOthersFields(await folder.read(RUN_STATE), documents.runState, held.view)),
+      jsonText(withOthersFields(await folder.read(RUN_STATE), documents.runState, withheld.view)),
     );
   }
 

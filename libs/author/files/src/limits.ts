@@ -14,7 +14,7 @@ export const STEPS_READ_ALONE_COUNT = 5;
 /** Effects of one run that are read, at most. */
 export const EFFECTS_READ_MAX_COUNT = 100_000;
 /** Earlier runs among which the last success is searched for. */
-export const RUNS_LOOKED_BACK_COUNT = 20;
+export const RUNS_READ_COUNT = 20;
 /** Largest file that is read, in bytes. */
 export const FILE_MAX_BYTES = 64 * 1024 * 1024;
 /** Characters of a run's name in a path; longer ones are cut and distinguished by a digest. */

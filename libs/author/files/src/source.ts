@@ -8,7 +8,7 @@ import {
   EFFECTS_READ_MAX_COUNT,
   EVENTS_READ_MAX_COUNT,
   PAGE_COUNT,
-  RUNS_LOOKED_BACK_COUNT,
+  RUNS_READ_COUNT,
   STEPS_READ_ALONE_COUNT,
   TASKS_READ_MAX_COUNT,
 } from './limits.ts';
@@ -73,7 +73,7 @@ export class RunReader {
 
   /** The newest run of the tenant's definition that succeeded. */
   async lastSuccess(definition: string, tenant: string): Promise<RunView | undefined> {
-    const query = { definition, tenant, status: 'completed', limit: RUNS_LOOKED_BACK_COUNT } as const;
+    const query = { definition, tenant, status: 'completed', limit: RUNS_READ_COUNT } as const;
     for (const row of (await this.#client.list(query)).workflows) {
       const view = await this.view(row);
       if (view.status === 'completed') return view;

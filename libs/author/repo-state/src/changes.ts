@@ -198,7 +198,7 @@ function requireChecks(before: RepoState, after: RepoState): void {
   }
 }
 
-export function unknownStage(state: RepoState, id: string): InvalidError {
+function unknownStage(state: RepoState, id: string): InvalidError {
   const known = state.stages.map((stage) => stage.id).join(', ');
   return new InvalidError(
     'stage-unknown',

@@ -8,7 +8,10 @@ import { settingsOf } from './step.ts';
 /** Each names the consequence and what to do. */
 export function warningsOf(spec: AnySpec): readonly DefinitionWarning[] {
   const effects = spec.effects ?? [];
-  return [...effects.flatMap(unsettled), ...(spec.onFailure === 'compensate' ? notUndone(spec, effects) : [])];
+  return [
+    ...effects.flatMap(unsettled),
+    ...(spec.onFailure === 'compensate' ? withoutCompensation(spec, effects) : []),
+  ];
 }
 
 /** Effects whose unclear outcome no program can settle. */
@@ -23,7 +26,7 @@ function unsettled(effect: EffectDefinition): readonly DefinitionWarning[] {
 }
 
 /** Effects that a workflow with compensation can't compensate. */
-function notUndone(spec: AnySpec, effects: readonly EffectDefinition[]): readonly DefinitionWarning[] {
+function withoutCompensation(spec: AnySpec, effects: readonly EffectDefinition[]): readonly DefinitionWarning[] {
   const hasSteps = Object.values(spec.steps).some((step) => settingsOf(step).compensate !== undefined);
   if (!hasSteps && !effects.some((effect) => effect.compensate !== undefined)) {
     const message = `onFailure is 'compensate', but none of the effects listed in effects, and no step, has a compensate: nothing will be compensated. Add compensate, and list the effects.`;

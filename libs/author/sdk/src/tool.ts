@@ -86,7 +86,7 @@ export function toolProblems(tools: Tools): readonly DefinitionProblem[] {
   });
 }
 
-export const toolSpec = (name: string, { description, input }: Tool): ToolSpec => ({
+const toolSpec = (name: string, { description, input }: Tool): ToolSpec => ({
   name,
   description,
   inputSchema: inputSchema(input),

@@ -1,13 +1,13 @@
 /**
- * Owns embeddings by any provider of the Vercel AI SDK: `openai.embedding('text-embedding-3-small')` and the like. Takes the
- * provider interface by its shape, in the versions V2, V3 and V4, so that no version of the SDK has to be installed for it.
+ * Owns embeddings by any provider of the Vercel AI SDK: `openai.embedding('text-embedding-3-small')` and the like. It matches the provider
+ * interface by its shape, in the versions V2, V3 and V4, so that no version of the SDK has to be installed.
  */
 
 import { UnavailableError } from '@tidemark/core';
 import type { Embedder } from './embedder.ts';
 import { EMBEDDED_MAX_CHARS } from './limits.ts';
 
-/** What of the SDK's `EmbeddingModelV2`, `V3` and `V4` is used here. */
+/** The part of the SDK's `EmbeddingModelV2`, `V3` and `V4` that is used here. */
 export interface AiSdkEmbeddingModel {
   readonly provider: string;
   readonly modelId: string;
@@ -18,7 +18,7 @@ export interface AiSdkEmbeddingModel {
   }): PromiseLike<{ readonly embeddings: readonly (readonly number[])[] }>;
 }
 
-/** Errors of the provider leave as `UnavailableError` (`embedding-failed`). */
+/** Rethrows errors of the provider as `UnavailableError` (`embedding-failed`). */
 export function aiSdkEmbedder(embeddingModel: AiSdkEmbeddingModel): Embedder {
   let dimension: number | null = null;
   return {

@@ -1,6 +1,6 @@
 /**
- * Owns the text that tells a new session of earlier ones. Deterministic; at most so many characters: what a new session needs most
- * stays longest (the tasks themselves, next steps, open questions, decisions, then work), of the best summaries first.
+ * Owns the text that summarises earlier sessions for a new one. Deterministic, with a limit on its characters. What a new session needs
+ * most is cut last (the tasks themselves, next steps, open questions, decisions, then work), of the best summaries first.
  */
 
 import { CONTINUATION_MAX_CHARS } from './limits.ts';
@@ -19,10 +19,10 @@ const BY_NEED: readonly SummaryList[] = [
   'work_completed',
 ];
 
-/** How many entries of each list are told. */
+/** How many entries of each list are shown. */
 type Shown = Record<SummaryList, number>;
 
-/** Summaries come with the best first. Empty when there are none, or when not even one task fits. */
+/** Takes summaries with the best first. Empty when there are none, or when not even one task fits. */
 export function buildContinuationContext(
   summaries: readonly SessionSummary[],
   { maxChars = CONTINUATION_MAX_CHARS }: { readonly maxChars?: number } = {},

@@ -1,4 +1,4 @@
-/** The embedders: by a provider of the AI SDK, and by a real sentence model read from a folder. */
+/** Owns the tests of the embedders: one by a provider of the AI SDK, and a real sentence model read from a folder. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';

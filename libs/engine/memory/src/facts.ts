@@ -1,4 +1,4 @@
-/** Owns what was learned about a user, a domain or a tenant: sentences with source and time, found by `recall` with kind `fact`. */
+/** Owns what was learned about a user, a domain or a tenant: sentences with source and time, which `recall` finds under the kind `fact`. */
 
 import { createHash } from 'node:crypto';
 import { InvalidError, type TenantId } from '@tidemark/core';
@@ -15,8 +15,8 @@ export interface Fact {
 
 export interface Facts {
   /**
-   * Resolves to its key once it is durable. The same text is the same fact: remembered again it has the newer source and time.
-   * Throws `InvalidError`: `memory-secret`, `fact-text` (1 to 4,000 characters).
+   * Resolves to the fact's key once it is durable. The same text is the same fact: remembering it again updates source and time. Throws
+   * `InvalidError`: `memory-secret`, `fact-text` (1 to 4,000 characters).
    */
   remember(text: string, options: { readonly source: string }): Promise<string>;
   /** The newest first. */
@@ -51,11 +51,11 @@ export function factsAbout(
   };
 }
 
-/** What differs in case and spaces alone is the same text. */
+/** Texts that differ only in case and spaces are the same. */
 const keyOf = (text: string): string =>
   createHash('sha256').update(text.toLowerCase().replaceAll(/\s+/g, ' ')).digest('hex').slice(0, 32);
 
-/** Of a row of kind `fact`, as `recall` and `memories` answer it. */
+/** A fact from a row of that kind, as `recall` and `memories` return it. */
 export function factOf({ key, value, source, atMs }: MemoryRow): Fact {
   return { key, text: (JSON.parse(value) as { readonly text: string }).text, source, atMs };
 }

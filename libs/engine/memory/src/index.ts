@@ -1,4 +1,4 @@
-/** The door of @tidemark/memory. */
+/** The entry point of @tidemark/memory. */
 
 export { type AiSdkEmbeddingModel, aiSdkEmbedder } from './ai-sdk-embedder.ts';
 export { buildContinuationContext } from './continuation-context.ts';

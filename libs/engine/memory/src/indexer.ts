@@ -1,6 +1,6 @@
 /**
- * Owns filling in the embeddings of entries that have none: batch by batch, oldest first, so that a stop at any moment loses one
- * batch at most and the next run goes on. It may run in several processes at once: they repeat work, and nothing else.
+ * Owns computing missing embeddings: batch by batch, oldest first, so that a stop at any moment loses at most one batch and the next run
+ * resumes. Several processes may run it at once: they only repeat work.
  */
 
 import { UnavailableError } from '@tidemark/core';
@@ -17,15 +17,15 @@ export interface IndexerOptions {
 
 export interface IndexReport {
   readonly embeddedCount: number;
-  /** Entries whose text the embedder refused, while it took others; tried again in a later sweep. */
+  /** Entries whose text the embedder refused while it accepted others; a later sweep tries them again. */
   readonly refusedCount: number;
 }
 
 export interface Indexer {
   /**
-   * Embeds all that has no embedding now, then answers. To be called in a loop, with pauses: while nothing is new it costs one
-   * read of an index. Rejects with the signal's reason when it is aborted, with `UnavailableError` (`embedding-failed`)
-   * when the embedder takes no text at all; what was embedded until then is kept.
+   * Embeds every entry without an embedding, then resolves. Call it in a loop, with pauses: when nothing is new it costs one read of an
+   * index. Rejects with the signal's reason when it is aborted, and with `UnavailableError` (`embedding-failed`) when the embedder accepts
+   * no text at all; finished embeddings are kept.
    */
   run(signal?: AbortSignal): Promise<IndexReport>;
 }
@@ -35,7 +35,7 @@ export function memoryIndexer({ store, embedder, batchSize = INDEX_BATCH }: Inde
   let runs = 0;
   return {
     async run(signal) {
-      // A change may be committed after one with a greater mark: now and then everything is looked through.
+      // A change may be committed after one with a greater mark, so some runs start from the beginning.
       if (runs % INDEX_SWEEP_RUNS === 0) mark = 0;
       runs += 1;
       let embeddedCount = 0;
@@ -58,7 +58,7 @@ export function memoryIndexer({ store, embedder, batchSize = INDEX_BATCH }: Inde
   };
 }
 
-/** Undefined for those that the embedder refuses. */
+/** Undefined for texts that the embedder refuses. */
 async function embedAll(
   embedder: Embedder,
   rows: readonly UnembeddedMemory[],
@@ -81,7 +81,7 @@ async function embedAll(
       vectors.push(await one(text));
       signal?.throwIfAborted();
     }
-    // None: it isn't the texts.
+    // It refuses every text, so the texts are not the cause.
     if (vectors.every((vector) => vector === undefined)) throw failed(embedder, error);
     return vectors;
   }

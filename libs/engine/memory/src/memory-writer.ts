@@ -1,4 +1,4 @@
-/** Owns what a writer of memory takes, and the refusal of what must not be remembered: secrets, by place and kind. */
+/** Owns the interface of a writer of memory, and the refusal of secrets in it, by place and kind. */
 
 import { InvalidError } from '@tidemark/core';
 import type { MemoryRow } from '@tidemark/ports';
@@ -10,11 +10,11 @@ export type MemoryWrite = Pick<
 >;
 
 export interface MemoryWriter {
-  /** Resolves once all of them are durable in the log; the store shows them when the projection has come there. */
+  /** Resolves once all of them are durable in the log; reads show them once the projection has caught up. */
   write(entries: readonly MemoryWrite[]): Promise<void>;
 }
 
-/** Throws `InvalidError` (`memory-secret`): names places and kinds, never a value. */
+/** Throws `InvalidError` (`memory-secret`), which names places and kinds, never a value. */
 export function refuseSecrets(what: string, value: unknown): void {
   const found = findSecrets(value);
   if (found.length === 0) return;

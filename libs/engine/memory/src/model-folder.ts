@@ -1,7 +1,7 @@
 /**
- * Owns what a folder with a sentence model says of itself, read before the model is loaded: the length of its vectors, the
- * precision of its weights, how the vectors of its tokens become one. The layout is that of models on the Hugging Face hub with
- * ONNX weights: `config.json`, `tokenizer.json`, `onnx/model.onnx` or a quantized one.
+ * Owns reading the description of a sentence model from its folder before the model is loaded: the length of its vectors, the precision of
+ * its weights, how the vectors of its tokens are pooled. The layout is that of models on the Hugging Face hub with ONNX weights:
+ * `config.json`, `tokenizer.json`, `onnx/model.onnx` or a quantized one.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ export interface ModelFolder {
   readonly pooling: 'mean' | 'cls';
 }
 
-/** Throws `ConfigError` (`embedding-model`) that says what is missing. */
+/** Throws `ConfigError` (`embedding-model`), which names what is missing. */
 export function readModelFolder(given: string): ModelFolder {
   const folder = path.resolve(given);
   const config = readJson(folder, 'config.json');

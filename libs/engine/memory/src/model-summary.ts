@@ -1,6 +1,6 @@
 /**
- * Owns the summary that a model makes: what it is asked, and what its answer is taken for. A model's answer is a suggestion: ids
- * and times are never taken from it, and what can't be read leaves the summary made by rule in its place.
+ * Owns the summary by a model: the instruction, and how its answer is parsed. A model's answer is a suggestion: ids and times are never
+ * taken from it, and the rule-based summary replaces what can't be parsed.
  */
 
 import { ANSWER_BOUNDS, parseJson } from '@tidemark/core';
@@ -8,7 +8,7 @@ import { MODEL_ITEMS_MAX, MODEL_OBJECTS_TRIED_MAX, MODEL_SUMMARY_MAX_CHARS } fro
 import { short } from './rule-summary.ts';
 import { type SessionSummary, SUMMARY_LISTS, type SummaryList, sessionSummarySchema } from './session-summary.ts';
 
-/** What a model is told, before the session's messages and trace. */
+/** The instruction that precedes the session's messages and trace. */
 export function summaryInstruction(goal: string): string {
   return `Summarise the session for whoever goes on with it later and knows nothing of it. Its task: ${short(goal)}
 
@@ -26,13 +26,13 @@ Keep exact names, numbers and identifiers. A part without content is an empty li
 export interface ParsedSummary {
   readonly summary: SessionSummary;
   readonly by: 'model' | 'rule';
-  /** Why the model's answer was not taken. */
+  /** Why the model's answer was rejected. */
   readonly problem?: string;
 }
 
 /**
- * The model's summary, or `byRule` where its answer can't be read as one. Text around the object, code fences, trailing commas,
- * names in camel case, headings with bullets instead of JSON, and a text in place of a list are all taken.
+ * The model's summary, or `byRule` when its answer can't be parsed as one. Accepts text around the object, code fences, trailing commas,
+ * names in camel case, headings with bullets instead of JSON, and a text in place of a list.
  */
 export function parseSummary(modelText: string, byRule: SessionSummary): ParsedSummary {
   const text = modelText.slice(0, MODEL_SUMMARY_MAX_CHARS);
@@ -68,7 +68,7 @@ function partsOfJson(text: string): Map<string, unknown> | undefined {
   return undefined;
 }
 
-/** The object that begins there, up to the brace that closes it. */
+/** The object that begins at `start`, up to the brace that closes it. */
 function parsedAt(text: string, start: number): object | undefined {
   const end = endOfObject(text, start);
   if (end === undefined) return undefined;
@@ -77,7 +77,7 @@ function parsedAt(text: string, start: number): object | undefined {
     try {
       return parseJson(candidate, 'The summary', ANSWER_BOUNDS) as object;
     } catch {
-      // The next reading, or none.
+      // Try the next form.
     }
   }
   return undefined;
@@ -117,7 +117,7 @@ function partsOfHeadings(text: string): Map<string, unknown> | undefined {
   return new Map([...parts].map(([name, found]) => [name, found.join('\n').trim()]));
 }
 
-/** `## Decisions made: none` as its heading and what follows; the heading is empty where the line is none. */
+/** `## Decisions made: none` as its heading and the rest; the heading is empty when the line is none. */
 function headingOf(line: string): readonly [heading: string, rest: string] {
   const colon = line.indexOf(':');
   const text = colon < 0 ? line : line.slice(0, colon);
@@ -125,7 +125,7 @@ function headingOf(line: string): readonly [heading: string, rest: string] {
   return /^[A-Za-z_ ]+$/.test(heading) ? [heading, colon < 0 ? '' : line.slice(colon + 1)] : ['', ''];
 }
 
-/** A list, a text of lines, or nothing. */
+/** Accepts a list, a text of lines, or nothing. */
 function itemsOf(value: unknown): string[] {
   const items = Array.isArray(value) ? value : typeof value === 'string' ? value.split('\n') : [];
   const texts = items.map((item: unknown) => (typeof item === 'string' ? item : (JSON.stringify(item) ?? '')));

@@ -1,4 +1,7 @@
-/** Recall over the simulated store: with an embedder, without, and with one that fails; the indexer; preferences and facts. */
+/**
+ * Owns the tests of recall over the simulated store: with an embedder, without one, and with one that fails; also of the indexer,
+ * preferences and facts.
+ */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Lamport, Position, TenantId, WorkflowId } from '@tidemark/core';
@@ -15,7 +18,7 @@ import { userState } from './user-state.ts';
 
 const tenant = 'acme' as TenantId;
 
-/** What stands for the log: each write is later than the one before. */
+/** Stands for the log: each write is later than the one before. */
 class Backend implements MemoryWriter {
   readonly store = new SimulatedStore().memory;
   #lamport = 0;

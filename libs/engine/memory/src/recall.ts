@@ -1,6 +1,6 @@
 /**
- * Owns recall: the entries about a user, a domain or a tenant that fit a query, by words and by meaning together where there is an
- * embedder, and by words alone where there is none or it fails; the answer says which. Only the subjects that are named are read (I9).
+ * Owns recall: the entries about a user, a domain or a tenant that match a query, by words and meaning where there is an embedder, and by
+ * words alone where there is none or it fails; the answer says which. Reads only the subjects that are named (I9).
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
@@ -10,9 +10,9 @@ import { compareWrites, type MemoryKind, type MemoryStore, type RecalledMemory }
 import type { Embedder } from './embedder.ts';
 import { QUERY_MAX_CHARS, RECALL_EMBED_TIMEOUT_MS, RECALL_LIMIT } from './limits.ts';
 
-/** What is looked for, and among what. */
+/** A query, and where to search. */
 export interface RecallQuery {
-  /** Whom or what it is about, as `userSubject`, `domainSubject` and `tenantSubject` name it; entries of all of them are compared. */
+  /** The subjects, as `userSubject`, `domainSubject` and `tenantSubject` name them; entries of all of them are ranked together. */
   readonly subjects: readonly string[];
   /** Default 3. */
   readonly limit?: number | undefined;
@@ -21,7 +21,7 @@ export interface RecallQuery {
 }
 
 export interface QuestionOptions {
-  /** Null: words alone. */
+  /** Null: search by words alone. */
   readonly embedder: Embedder | null;
   readonly query: string;
   readonly signal?: AbortSignal | undefined;
@@ -34,14 +34,14 @@ export interface RecallOptions extends RecallQuery, QuestionOptions {
   readonly tenant: TenantId;
 }
 
-/** A query, embedded where that could be done. */
+/** A query with its embedding, if there is one. */
 export interface Question {
   readonly words: string;
   readonly meaning: { readonly vector: Float32Array; readonly model: string } | null;
   readonly warning?: RecallWarning;
 }
 
-/** Why words decided alone, or nothing could. */
+/** Why only words were used, or nothing could be searched. */
 export interface RecallWarning {
   readonly code: 'no-embedder' | 'embedding-failed' | 'memory-words-off';
   readonly message: string;
@@ -54,14 +54,14 @@ export interface Recalled {
   readonly warning?: RecallWarning;
 }
 
-/** The subject of what is remembered about a user. */
+/** The subject of entries about a user. */
 export const userSubject = (user: string): string => `user:${user}`;
-/** The subject of what is remembered about a field of knowledge, such as a product or a repository. */
+/** The subject of entries about a field of knowledge, such as a product or a repository. */
 export const domainSubject = (domain: string): string => `domain:${domain}`;
-/** The subject of what holds for everybody of a tenant. */
+/** The subject of entries about a whole tenant. */
 export const tenantSubject = (tenant: TenantId): string => `tenant:${tenant}`;
 
-/** All that a workflow is told of: its user, its domains and its tenant. */
+/** All subjects of a workflow: its user, its domains and its tenant. */
 export const subjectsOf = (
   { tenant, user }: { readonly tenant: TenantId; readonly user?: string | undefined },
   domains: readonly string[],
@@ -71,12 +71,12 @@ export const subjectsOf = (
   tenantSubject(tenant),
 ];
 
-/** Rejects with the store's errors, and with the signal's reason; never for the embedder, nor where rows have no words. */
+/** Rejects with the store's errors and with the signal's reason, never because of the embedder or of rows without words. */
 export async function recall(options: RecallOptions): Promise<Recalled> {
   return answerTo(await embedQuestion(options), options);
 }
 
-/** Never rejects for the embedder: the question says why it has no meaning. */
+/** Never rejects because of the embedder: the question says why it has no embedding. */
 export async function embedQuestion(options: QuestionOptions): Promise<Question> {
   const { embedder, signal } = options;
   const words = options.query.slice(0, QUERY_MAX_CHARS);
@@ -92,7 +92,7 @@ const NO_EMBEDDER: RecallWarning = {
   message: 'Recalled by words alone: no embedder is set up. `tidemark admin install-embedder` sets up a small one.',
 };
 
-/** The entries that fit the question best. Rejects with the store's errors, except where rows have no words. */
+/** The entries that match the question best. Rejects with the store's errors, except for rows without words. */
 export async function answerTo(
   { words, meaning, warning }: Question,
   { store, tenant, subjects, limit = RECALL_LIMIT, kinds = ['summary'] }: Omit<RecallOptions, keyof QuestionOptions>,
@@ -120,7 +120,7 @@ async function embed(
   const ended = new AbortController();
   const stop = AbortSignal.any([ended.signal, ...(signal === undefined ? [] : [signal])]);
   try {
-    // Not every embedder heeds a signal.
+    // Some embedders ignore the signal.
     const late = wait(embedTimeoutMs, undefined, { signal: stop, ref: false }).then(() => {
       throw new Error(`no answer within ${embedTimeoutMs} ms`);
     });

@@ -1,6 +1,6 @@
 /**
- * Owns the summary that is made from a session's trace by rule, where there is no model or its answer is none. Pure: the same
- * trace gives the same summary.
+ * Owns the rule-based summary of a session's trace, for sessions without a model or with an unusable answer. Pure: the same trace gives the
+ * same summary.
  */
 
 import { SUMMARY_ITEM_MAX_CHARS, SUMMARY_ITEMS_MAX } from './limits.ts';
@@ -25,15 +25,15 @@ export interface SessionTrace {
   readonly trace: readonly TraceStep[];
   /** In order. */
   readonly fragments: readonly SummaryFragment[];
-  /** What was left to do, the next first. */
+  /** Unfinished tasks, the next first. */
   readonly openTasks: readonly string[];
   /** ISO 8601, UTC. */
   readonly createdAt: string;
 }
 
 /**
- * Decisions: the notes kept at checkpoints and the constraints. Work: the steps, repeated ones once with their count.
- * Questions: those in the last messages that nobody answered. Next: the tasks that were left.
+ * Decisions: the notes of checkpoints, and the constraints. Work: the steps, repeated ones once with a count. Questions: those in the last
+ * messages that were not answered. Next: the unfinished tasks.
  */
 export function summariseTraceByRule(session: SessionTrace): SessionSummary {
   const goal = session.goal.trim() || firstOf(session.fragments, 'task_goal') || `Session ${session.sessionId}`;
@@ -72,7 +72,7 @@ function work(trace: readonly TraceStep[]): string[] {
 
 const reported = (output: unknown): string => (typeof output === 'string' ? output : (JSON.stringify(output) ?? ''));
 
-/** Of the agent since the user's last message, and of that message itself when the agent said nothing after it. */
+/** Questions of the agent since the user's last message; the user's own when the agent said nothing after it. */
 function openQuestions(fragments: readonly SummaryFragment[]): string[] {
   const messages = fragments.filter(({ type }) => type === 'user_message' || type === 'agent_message');
   const asked = messages.findLastIndex(({ type }) => type === 'user_message');
@@ -82,7 +82,7 @@ function openQuestions(fragments: readonly SummaryFragment[]): string[] {
 
 const lines = (text: string): string[] => text.split('\n').map((line) => line.replace(/^\s*[-*•]\s+/, ''));
 
-/** The last ones, and how many came before. */
+/** The last items, and how many came before. */
 function newest(items: readonly string[]): string[] {
   const all = distinct(items.map(short));
   if (all.length <= SUMMARY_ITEMS_MAX) return all;
@@ -92,7 +92,7 @@ function newest(items: readonly string[]): string[] {
 
 const distinct = (items: readonly string[]): string[] => [...new Set(items.filter((item) => item !== ''))];
 
-/** On one line, cut where it is too long. */
+/** On one line, cut when it is too long. */
 export function short(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   if (line.length <= SUMMARY_ITEM_MAX_CHARS) return line;

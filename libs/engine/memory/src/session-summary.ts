@@ -1,6 +1,6 @@
 /**
- * Owns the shape of a session's summary (B7): always the same five parts under the session's id, with the time it was made; and
- * the text by which it is found again.
+ * Owns the shape of a session's summary (B7): always the same five parts under the session's id, with the time it was made; and the text by
+ * which a search finds it.
  */
 
 import { z } from 'zod';
@@ -22,11 +22,11 @@ export const sessionSummarySchema = z
 
 export type SessionSummary = z.infer<typeof sessionSummarySchema>;
 
-/** The lists of a summary, in the order in which they are told. */
+/** The lists of a summary, in the order in which they are shown. */
 export const SUMMARY_LISTS = ['decisions_made', 'work_completed', 'open_questions', 'next_recommended_steps'] as const;
 export type SummaryList = (typeof SUMMARY_LISTS)[number];
 
-/** What memory searches: the task alone in the first line, which weighs more. */
+/** The text that memory searches: the first line is the task alone, since it weighs more. */
 export function summaryWords(summary: SessionSummary): string {
   const lines = SUMMARY_LISTS.flatMap((list) => summary[list]);
   return [summary.task_description, ...lines].map((line) => line.replaceAll(/\s+/g, ' ').trim()).join('\n');

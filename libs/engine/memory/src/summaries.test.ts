@@ -1,4 +1,4 @@
-/** Session summaries by rule and by model, and the texts made of them and of what is known about a user. */
+/** Owns the tests of session summaries by rule and by model, and of the texts made from them and from knowledge about a user. */
 
 import { describe, expect, test } from 'vitest';
 import { buildContinuationContext } from './continuation-context.ts';

@@ -1,13 +1,13 @@
 /**
- * Owns the text that tells a session of its user (B8) and of what is known: standing preferences, then facts with source and date.
- * Deterministic; at most so many characters: preferences stay before facts, and facts in the order in which they are given.
+ * Owns the text that describes the user (B8) and known facts to a session: standing preferences, then facts with source and date.
+ * Deterministic, with a limit on its characters: facts are cut before preferences, the last fact first.
  */
 
 import { isoDay } from '@tidemark/core';
 import { USER_CONTEXT_MAX_CHARS } from './limits.ts';
 import type { StateEntry } from './user-state.ts';
 
-/** A fact as it is told. */
+/** A fact as the text shows it. */
 export interface KnownFact {
   /** `user:ana`, `domain:food`, `tenant:acme`. */
   readonly subject: string;
@@ -16,7 +16,7 @@ export interface KnownFact {
   readonly atMs: number;
 }
 
-/** Pieces, the most useful first: all preferences, then each fact by itself. None when nothing is known. */
+/** Pieces, the most useful first: all preferences, then each fact by itself. Empty when nothing is known. */
 export function buildUserContext(
   { state, facts }: { readonly state: readonly StateEntry[]; readonly facts: readonly KnownFact[] },
   { maxChars = USER_CONTEXT_MAX_CHARS }: { readonly maxChars?: number } = {},
@@ -50,7 +50,7 @@ function preferencesIn(state: readonly StateEntry[], maxChars: number): string {
 const preferenceLine = ({ key, value }: StateEntry): string =>
   `- ${key}: ${onOneLine(typeof value === 'string' ? value : JSON.stringify(value))}`;
 
-/** What is about a user needs no name: a session has one. */
+/** A fact about the user needs no name: a session has one user. */
 function factLine({ subject, text, source, atMs }: KnownFact): string {
   const domain = subject.startsWith('domain:') ? [onOneLine(subject.slice('domain:'.length))] : [];
   const from = source === '' ? [] : [onOneLine(source)];

@@ -42,7 +42,7 @@ export function userState(
     async set(key, value, { source = 'user' } = {}) {
       const json = checked(key, value);
       refuseSecrets('This preference', { [key]: value });
-      // Read whole, never searched: preferences are no memories to be found by chance.
+      // Without words: preferences are read by key, and recall must not find them.
       await writer.write([{ ...named, key, value: json, words: '', source, isForgotten: false }]);
     },
     async list(prefix = '') {

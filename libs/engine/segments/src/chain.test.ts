@@ -1,4 +1,4 @@
-/** The chain is what its description says, whoever computes it; removing, changing, adding or moving a record changes it. */
+/** Owns the tests of the chain: it equals its description, and removing, changing, adding or moving a record changes it. */
 
 import { createHash } from 'node:crypto';
 import { InvalidError } from '@tidemark/core';
@@ -9,7 +9,7 @@ import { sampleRecords } from './sample-records.ts';
 const records = sampleRecords();
 const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
 
-/** As an auditor does it, from the description. */
+/** An independent implementation, as an auditor would write it from the description. */
 const audited = (values: readonly Uint8Array[]): string =>
   values
     .reduce<Buffer>((chain, value) => sha256(Buffer.concat([chain, sha256(value)])), Buffer.alloc(32))

@@ -1,6 +1,6 @@
 /**
- * Whatever the bytes are, reading ends soon, in a segment or in a `CorruptError` that says which (S3). Damage is found by the seal; where
- * that was taken anew, by the chain and by what a file can hold: each with its control.
+ * Owns the tests of damage: whatever the bytes are, reading ends soon, with a segment or with a `CorruptError` that names the problem (S3).
+ * The seal detects damage; when the seal was recomputed, the chain and the bounds of the format do. Each has its control.
  */
 
 import { CorruptError, type Partition } from '@tidemark/core';
@@ -28,7 +28,7 @@ function problemOf(file: Uint8Array): string {
   return 'none';
 }
 
-/** The file with a change, and a seal that fits it: what only who can forge can do. */
+/** The file with a change and a seal that matches it: only a forger can make this. */
 function forged(change: (file: Buffer) => void): Buffer {
   const file = Buffer.from(whole);
   textIn(file, textKeys.digest).write(NO_DIGEST, 'latin1');
@@ -37,7 +37,7 @@ function forged(change: (file: Buffer) => void): Buffer {
   return file;
 }
 
-/** The value of a text in the footer: behind its key, a byte of its type and one of its length. */
+/** The value of a text in the footer: it follows the key, a type byte and a length byte. */
 function textIn(file: Buffer, key: string): Buffer {
   const at = file.lastIndexOf(key) + key.length + 2;
   return file.subarray(at, at + file[at - 1]!);
@@ -92,7 +92,7 @@ describe('a forged seal', () => {
     const changed = encodeSegment({ partition: 3 as Partition, records, chainBefore: CHAIN_START });
     const file = Buffer.from(changed.bytes);
     expect(problemOf(file)).toBe('none');
-    // The records are others, and the chain is still the old one.
+    // The records are changed, and the chain is still the old one.
     textIn(file, textKeys.digest).write(NO_DIGEST, 'latin1');
     textIn(file, textKeys.chainAfter).set(textIn(whole, textKeys.chainAfter));
     seal(file);
@@ -117,7 +117,7 @@ describe('a forged seal', () => {
 
   it('on any other damage ends in the same records or in a CorruptError', () => {
     const flip = fc.tuple(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }));
-    // Most of the file is footer: the rest is hit as often.
+    // Most of the file is footer: aim at the rest as often.
     const inPages = fc.tuple(fc.nat(footerOf(whole).at), fc.integer({ min: 1, max: 255 }));
     fc.assert(
       fc.property(fc.array(fc.oneof(flip, inPages), { minLength: 1, maxLength: 3 }), (flips) => {
@@ -127,7 +127,7 @@ describe('a forged seal', () => {
           textIn(file, textKeys.digest).write(NO_DIGEST, 'latin1');
           seal(file);
         } catch {
-          // No footer is left that could be sealed.
+          // The footer is too damaged to be sealed.
         }
         const problem = problemOf(file);
         if (problem !== 'none') expect(problem).toMatch(/^segment-(damaged|newer): /);
@@ -154,7 +154,7 @@ describe('other files', () => {
   it('those of a newer version are told from damaged ones', () => {
     const newer = forged((file) => textIn(file, textKeys.version).write('3'));
     expect(problemOf(newer)).toMatch(/^segment-newer: .*version 3.*reads up to 2/);
-    // The control: the same without a seal that fits is damage.
+    // The control: without a matching seal the same is damage.
     const damaged = Buffer.from(whole);
     textIn(damaged, textKeys.version).write('3');
     expect(problemOf(damaged)).toMatch(/^segment-damaged: /);

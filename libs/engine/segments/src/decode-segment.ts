@@ -1,8 +1,8 @@
 /**
- * Owns reading a segment back: every record's bytes, as they were in the log. What the file says of itself is believed only as far as
- * digest, chain and limits bear it out. Must not do I/O.
+ * Owns reading a segment back: every record's bytes, as they were in the log. Claims of the file are checked against digest, chain and
+ * limits. Must not do I/O.
  *
- * S3 A file of which one byte is changed or missing is `segment-damaged`; nothing else is thrown, whatever the bytes are.
+ * S3 A file with one byte changed or missing is `segment-damaged`; no bytes make it throw anything else.
  */
 
 import { CorruptError, type Offset, type Partition, type Position, type Sha256 } from '@tidemark/core';
@@ -24,13 +24,13 @@ export interface DecodedSegment {
   readonly to: Offset;
   readonly chainBefore: Sha256;
   readonly chainAfter: Sha256;
-  /** Their bytes are views of buffers of about a megabyte, which live as long as one of them is held. */
+  /** The records' bytes are views of buffers of about a megabyte, which live as long as any of them is referenced. */
   readonly records: readonly SegmentRecord[];
 }
 
 /**
- * Throws `CorruptError`: `segment-damaged`, `segment-foreign` (a Parquet file that is no segment), `segment-newer` (of a format that
- * this release doesn't know).
+ * Throws `CorruptError`: `segment-damaged`, `segment-foreign` (a Parquet file that is no segment), `segment-newer` (a format that this
+ * release doesn't know).
  */
 export function decodeSegment(bytes: Uint8Array): DecodedSegment {
   try {
@@ -62,7 +62,7 @@ function decoded(file: Buffer): DecodedSegment {
   };
 }
 
-/** Of all row groups, which follow one another as the offsets do. */
+/** From all row groups, whose offsets are consecutive. */
 function recordsOf(
   file: Buffer,
   groups: readonly RowGroup[],
@@ -98,7 +98,7 @@ function recordsOf(
 
 type Texts = ReadonlyMap<string, string>;
 
-/** The footer of a whole file of a version that is read here. */
+/** The footer of a whole file in a version that this release reads. */
 function opened(file: Buffer): { readonly footer: FileMetaData; readonly texts: Texts } {
   if (!isMarked(footerOf(file).bytes)) throw foreign();
   checkSeal(file);
@@ -110,7 +110,7 @@ function opened(file: Buffer): { readonly footer: FileMetaData; readonly texts: 
   return { footer, texts };
 }
 
-/** Any of what makes a footer ours: one changed byte does not make a segment foreign. */
+/** Any mark of our footers is enough, so one changed byte doesn't make a segment foreign. */
 const isMarked = (footer: Buffer): boolean =>
   [CREATED_BY, ...Object.values(textKeys)].some((mark) => footer.includes(mark));
 

@@ -1,4 +1,7 @@
-/** DuckDB queries an archive's segments as they lie in a folder, with the very SQL of the documentation, and needs nothing of ours. */
+/**
+ * Owns the test that DuckDB queries an archive's segments in their folder, with the very SQL of the documentation, and needs no code of
+ * ours.
+ */
 
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';

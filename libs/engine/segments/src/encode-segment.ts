@@ -1,9 +1,9 @@
 /**
- * Owns making a segment: an archived stretch of a partition's records as a Parquet file that needs nothing of ours to be queried, and
- * gives every record back byte for byte. Must not do I/O.
+ * Owns making a segment: an archived stretch of a partition's records as a Parquet file that can be queried without code of ours, and
+ * restores every record byte for byte. Must not do I/O.
  *
- * S1 The same input gives the same bytes, by the same release of Node (of its zstd); no time and no randomness is in them.
- * S2 A record is columns only where they were found to give its bytes back; else its header is kept as it is.
+ * S1 The same input gives the same bytes, with the same release of Node (of its zstd); the file has no time and no randomness.
+ * S2 A record becomes columns only where they were verified to restore its bytes; otherwise its header is stored verbatim.
  */
 
 import { promisify } from 'node:util';
@@ -18,7 +18,7 @@ import { type Columns, emptyColumns, payloadEffort, payloadPage, RowGroupWriter 
 import { SEGMENT_VERSION, textKeys } from './schema.ts';
 import { NO_DIGEST, seal } from './seal.ts';
 
-/** A record with what the fold said of it: a position where it was accepted, else a reason; neither: it is a newer release's. */
+/** A record with the fold's verdict: a position when it was accepted, otherwise a reason; neither: a newer release's event. */
 export interface SegmentRecord extends StoredRecord {
   readonly position: Position | null;
   readonly rejected: string | null;
@@ -26,7 +26,7 @@ export interface SegmentRecord extends StoredRecord {
 
 export interface SegmentInput {
   readonly partition: Partition;
-  /** One after the other, without gaps. */
+  /** Consecutive, without gaps. */
   readonly records: readonly SegmentRecord[];
   /** The partition's chain before the first of them. */
   readonly chainBefore: Sha256;
@@ -41,8 +41,8 @@ export interface EncodedSegment {
 const PARTITION_MAX = 2 ** 31 - 1;
 
 /**
- * The file of the records. Throws `InvalidError` (`segment-invalid`: no records, a gap, a position that is none; `chain-invalid`) and
- * `LimitError` (`segment-too-large`). Holds the thread: about 25 µs for a record of a kilobyte.
+ * The file of the records. Throws `InvalidError` (`segment-invalid`: no records, a gap, an invalid position; `chain-invalid`) and
+ * `LimitError` (`segment-too-large`). Blocks the thread: about 25 µs for a record of a kilobyte.
  */
 export function encodeSegment(input: SegmentInput): EncodedSegment {
   const encoding = encodingOf(input);
@@ -54,8 +54,8 @@ export function encodeSegment(input: SegmentInput): EncodedSegment {
 }
 
 /**
- * The same file. Payloads are compressed on other threads, which is a third of the time, and other work of the event loop has its turn
- * after each row group. Throws as `encodeSegment`.
+ * The same file. Other threads compress the payloads, which is a third of the time, and the event loop runs other work after each row
+ * group. Throws as `encodeSegment`.
  */
 export async function encodeSegmentAside(input: SegmentInput): Promise<EncodedSegment> {
   const encoding = encodingOf(input);
@@ -68,7 +68,7 @@ export async function encodeSegmentAside(input: SegmentInput): Promise<EncodedSe
 
 const compressAside = promisify<Buffer, ZstdOptions, Buffer>(zstdCompress);
 
-/** Yields the payloads of each row group, and is given them compressed. */
+/** Yields the payloads of each row group, and receives them compressed. */
 function* encodingOf(input: SegmentInput): Generator<Buffer, EncodedSegment, Buffer | undefined> {
   check(input);
   const { partition, records, chainBefore } = input;

@@ -1,4 +1,4 @@
-/** Owns where the footer of a segment's file is, and what it says. Must not know what the columns mean. */
+/** Owns finding and reading the footer of a segment's file. Must not know what the columns mean. */
 
 import { type FileMetaData, parquetMetadata } from 'hyparquet';
 import { sound } from './damage.ts';
@@ -7,10 +7,10 @@ import { structEnd } from './page-checks.ts';
 
 /** The first and the last four bytes of every Parquet file. */
 const MAGIC = Buffer.from('PAR1');
-/** Behind the footer: its length, and the magic. */
+/** Follows the footer: its length, and the magic. */
 const TAIL_BYTES = 4 + MAGIC.length;
 
-/** Where the footer of a file is, without its length and the magic. Throws `CorruptError` (`segment-damaged`). */
+/** The footer of a file, without its length and the magic. Throws `CorruptError` (`segment-damaged`). */
 export function footerOf(file: Buffer): { readonly at: number; readonly bytes: Buffer } {
   sound(file.length >= MAGIC.length + TAIL_BYTES, `${file.length} bytes are no Parquet file`);
   const isParquet = file.subarray(0, MAGIC.length).equals(MAGIC) && file.subarray(-MAGIC.length).equals(MAGIC);
@@ -21,7 +21,7 @@ export function footerOf(file: Buffer): { readonly at: number; readonly bytes: B
   return { at: end - length, bytes: file.subarray(end - length, end) };
 }
 
-/** Throws `CorruptError` (`segment-damaged`), and errors of any kind where it is no footer. */
+/** Throws `CorruptError` (`segment-damaged`), and any other error for bytes that are no footer. */
 export function readFooter(file: Buffer): FileMetaData {
   const { at, bytes } = footerOf(file);
   sound(bytes.length <= FOOTER_MAX_BYTES, `its footer has ${bytes.length} bytes`);

@@ -1,4 +1,4 @@
-/** The door of segments: the archived log as Parquet files, the manifests beside them, and the chain over the records. */
+/** The entry point of segments: the archived log as Parquet files, the manifests beside them, and the chain over the records. */
 
 export { CHAIN_START, chainOver } from './chain.ts';
 export { type DecodedSegment, decodeSegment } from './decode-segment.ts';
@@ -9,13 +9,11 @@ export {
   type SegmentInput,
   type SegmentRecord,
 } from './encode-segment.ts';
-export { SEGMENT_RAW_MAX_BYTES, SEGMENT_RECORDS_MAX } from './limits.ts';
 export {
   type ArchivedWorkflow,
   decodeManifest,
   type EndedWorkflow,
   encodeManifest,
-  MANIFEST_MAX_BYTES,
   manifestDigest,
   type SegmentManifest,
 } from './manifest.ts';
@@ -29,4 +27,4 @@ export {
   segmentName,
   segmentPrefix,
 } from './names.ts';
-export { type ColumnName, SEGMENT_VERSION } from './schema.ts';
+export type { ColumnName } from './schema.ts';

@@ -1,8 +1,8 @@
 /**
- * Owns the manifest of a segment: the object beside it that makes it count. It names the segment's object and digest, its place in the
- * chains, who is in it, and the whole fold state at its end, from which a fold goes on. Manifests of a partition lie end to end from
- * offset 0; the name of each is the offset where it begins, and is created once, so that of two writers one decides.
- * Must not do I/O, nor know how records are stored.
+ * Owns the manifest of a segment: the object beside it without which it doesn't count. It names the segment's object and digest, its place
+ * in the chains, its workflows, and the whole fold state at its end, from which a fold resumes. The manifests of a partition adjoin one
+ * another from offset 0. The name of each is the offset where it begins, and is created once, which arbitrates between two writers. Must
+ * not do I/O, nor know how records are stored.
  */
 
 import { hash } from 'node:crypto';
@@ -12,10 +12,10 @@ import { z } from 'zod';
 
 /** Version of manifests that this code writes and reads. */
 const MANIFEST_VERSION = 1;
-/** Bytes of a manifest, at most: a partition's state may hold large frontiers. */
-export const MANIFEST_MAX_BYTES = 64 * 1024 * 1024;
+/** Most bytes of a manifest: a partition's state may have large frontiers. */
+const MANIFEST_MAX_BYTES = 64 * 1024 * 1024;
 
-/** What stays to be told of a workflow that ended in the segment: its row, without the state. */
+/** What is kept of a workflow that ended in the segment: its row, without the state. */
 export type EndedWorkflow = Omit<StreamRow, 'state'>;
 
 export interface ArchivedWorkflow extends SegmentWorkflow {
@@ -33,21 +33,21 @@ export interface SegmentManifest {
   readonly object: string;
   readonly digest: Sha256;
   readonly bytes: number;
-  /** Bytes of the records as the log held them. */
+  /** Bytes of the records as the log had them. */
   readonly rawBytes: number;
   readonly firstAtMs: number;
   readonly lastAtMs: number;
   readonly writtenAtMs: number;
   /** SHA-256 of the bytes of the manifest before this one; null for the first. */
   readonly previous: Sha256 | null;
-  /** The chain over all events of the partition, before the first of the segment's and after its last. */
+  /** The chain over all events of the partition, before the segment's first and after its last. */
   readonly chainBefore: Sha256;
   readonly chainAfter: Sha256;
   /** The partition's folded state at `to`. */
   readonly generation: Generation;
   readonly streams: readonly FoldedStream[];
   readonly workflows: readonly ArchivedWorkflow[];
-  /** Digests of the blobs that its records name, each once, rising. Absent: its writer didn't look. */
+  /** Digests of the blobs that its records name, each once, ascending. Absent: its writer didn't collect them. */
   readonly blobs?: readonly Sha256[] | undefined;
 }
 
@@ -97,12 +97,12 @@ const schema = z.object({
 export const encodeManifest = (manifest: SegmentManifest): Uint8Array =>
   Buffer.from(`${JSON.stringify({ v: MANIFEST_VERSION, ...manifest })}\n`);
 
-/** What the chain over manifests names. */
+/** The digest that the next manifest names. */
 export const manifestDigest = (bytes: Uint8Array): Sha256 => hash('sha256', bytes);
 
 /**
- * `name` is the object's. Throws `CorruptError`: `manifest-damaged` (cut short, changed, or no manifest; the place that is wrong is
- * named), `manifest-newer`.
+ * `name` is the object's. Throws `CorruptError`: `manifest-damaged` (truncated, changed, or no manifest; names the place of the problem),
+ * `manifest-newer`.
  */
 export function decodeManifest(name: string, bytes: Uint8Array): SegmentManifest {
   const parsed = bytes.length > MANIFEST_MAX_BYTES ? undefined : parseJson(bytes);

@@ -1,4 +1,4 @@
-/** Names are read back as what they were made of, sort as offsets do, and nothing else is taken for one. */
+/** Owns the tests of names: parsing restores what they were made of, they sort as offsets do, and no other name is parsed. */
 
 import { InvalidError, type Offset, type Partition } from '@tidemark/core';
 import { checkObjectName } from '@tidemark/ports';

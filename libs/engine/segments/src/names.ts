@@ -1,13 +1,13 @@
 /**
- * Owns the names of segments and manifests in the object store. `partition=00012` is how query engines know a column from a path; numbers
- * have leading zeros, so that the order of names is that of offsets.
+ * Owns the names of segments and manifests in the object store. Query engines read `partition=00012` in a path as a column. Numbers have
+ * leading zeros, so that names sort as offsets do.
  */
 
 import { InvalidError, type Offset, type Partition, type Sha256 } from '@tidemark/core';
 
 const PARTITION_DIGITS = 5;
 const OFFSET_DIGITS = 20;
-/** Of the digest in a segment's name: enough to keep two different ones of one stretch apart. */
+/** Digits of the digest in a segment's name: enough to distinguish two segments of one stretch. */
 const DIGEST_CHARS = 16;
 
 const PARTITION_MAX = 2 ** 31 - 1;
@@ -27,7 +27,7 @@ export interface ManifestPlace {
   readonly from: Offset;
 }
 
-/** Of the stretch `[from, to)`; `digest` is the file's SHA-256. Throws `InvalidError` (`segment-name-invalid`). */
+/** For the stretch `[from, to)`; `digest` is the file's SHA-256. Throws `InvalidError` (`segment-name-invalid`). */
 export function segmentName(partition: Partition, from: Offset, to: Offset, digest: Sha256): string {
   if (!/^[0-9a-f]{64}$/.test(digest) || to <= from) {
     throw invalid(`[${from}, ${to}) with digest '${digest.slice(0, 100)}'`);
@@ -35,13 +35,13 @@ export function segmentName(partition: Partition, from: Offset, to: Offset, dige
   return `segments/${folder(partition)}/${padded(from)}-${padded(to)}-${digest.slice(0, DIGEST_CHARS)}.parquet`;
 }
 
-/** Of the manifest whose segment begins at `from`. Throws `InvalidError` (`segment-name-invalid`). */
+/** The name of the manifest whose segment begins at `from`. Throws `InvalidError` (`segment-name-invalid`). */
 export const manifestName = (partition: Partition, from: Offset): string =>
   `${manifestPrefix(partition)}${padded(from)}.json`;
 
-/** What the names of a partition's manifests begin with. */
+/** Prefix of the names of a partition's manifests. */
 export const manifestPrefix = (partition: Partition): string => `manifests/${folder(partition)}/`;
-/** What the names of a partition's segments begin with; with `from`, those of the ones that begin there. */
+/** Prefix of the names of a partition's segments; with `from`, of those that begin there. */
 export const segmentPrefix = (partition: Partition, from?: Offset): string =>
   `segments/${folder(partition)}/${from === undefined ? '' : `${padded(from)}-`}`;
 
@@ -50,7 +50,7 @@ export function parseSegmentName(name: string): SegmentPlace | undefined {
   const [, partition, from, to, digestStart] = SEGMENT.exec(name) ?? [];
   if (digestStart === undefined) return undefined;
   const place = { partition: Number(partition), from: Number(from), to: Number(to), digestStart } as SegmentPlace;
-  // Only names that are made here: `000012` is none, nor is a number beyond what can be counted.
+  // Only names that `segmentName` makes: not `000012`, nor an unsafe integer.
   const isOurs = isStretch(place) && segmentName(place.partition, place.from, place.to, digestStart.repeat(4)) === name;
   return isOurs ? place : undefined;
 }

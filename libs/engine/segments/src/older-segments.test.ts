@@ -1,6 +1,6 @@
 /**
- * Segments that earlier releases wrote are read as they were: `testdata/segment-v1.parquet` is of the release whose Parquet writer was our
- * own, with every encoding that it had. It is never written again.
+ * Owns the tests of reading segments of earlier releases: `testdata/segment-v1.parquet` is from the release that had a Parquet writer of
+ * its own, with every encoding that it used. It is never rewritten.
  */
 
 import { readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const HEADER = {
 };
 const record = (header: unknown, payload = 'null'): string => `${JSON.stringify(header)}\n${payload}`;
 
-/** A page of text that was full, numbers too far apart for differences, names by the hundred, headers that have no columns. */
+/** A full page of text, numbers too far apart for differences, names by the hundred, headers without columns. */
 function writtenRecords(): readonly SegmentRecord[] {
   const text = 'x1'.repeat(524_288);
   const values = [

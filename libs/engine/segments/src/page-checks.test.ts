@@ -1,4 +1,7 @@
-/** What would make the Parquet library take more than its bytes is refused before it; each with what it would have done. */
+/**
+ * Owns the tests of the checks in front of the Parquet library: they refuse what would make it allocate more than its input; each test
+ * shows what the library would have done.
+ */
 
 import { deltaBinaryUnpack } from 'hyparquet/src/delta.js';
 import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
@@ -28,7 +31,7 @@ describe('metadata', () => {
   });
 
   it('has no list that is longer than itself', () => {
-    // For which the library takes memory at once: here for a million of structures.
+    // The library would allocate a million structures at once.
     const long = Buffer.from([0x19, 0xfc, 0xc0, 0x84, 0x3d, 0, 0]);
     expect(() => structEnd(long, 0)).toThrow('longer than itself');
   });
@@ -64,7 +67,7 @@ describe('runs', () => {
   it('are no longer than that', () => {
     const long = Buffer.from([0xd0, 0x0f, 1]);
     expect(() => checkRuns(long, 1, 8)).toThrow('other runs than rows');
-    // The control: what the library makes of it, for eight rows.
+    // The control: what the library reads from it, for eight rows.
     const read = new Array<number>(8);
     readRleBitPackedHybrid({ view: viewOf(long), offset: 0 }, 1, read, long.length);
     expect(read).toHaveLength(1_000);

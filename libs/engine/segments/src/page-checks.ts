@@ -1,7 +1,7 @@
 /**
- * Owns what is asked of bytes before the Parquet library reads them. It takes lists, runs and numbers at their claimed length, which is
- * fit for files of one's own: a forged one could make it take all memory, or never end. What passes here costs it no more than its own
- * length, or the number of rows. All throw `CorruptError` (`segment-damaged`).
+ * Owns the checks of bytes before the Parquet library reads them. The library trusts the claimed lengths of lists, runs and numbers, which
+ * is fine for files of one's own: a forged one could make it use all memory, or never end. Bytes that pass cost it no more than their own
+ * length, or the number of rows. Every check throws `CorruptError` (`segment-damaged`).
  */
 
 import { damaged, sound } from './damage.ts';
@@ -23,12 +23,12 @@ const thrift = {
 };
 const INT32_BYTES = 5;
 const INT64_BYTES = 10;
-/** Of a length: what 28 bits hold is read alike by everybody. */
+/** For a length: all readers agree on what 28 bits hold. */
 const LENGTH_BYTES = 4;
-/** A list's length stands beside its type when it is smaller. */
+/** A smaller list has its length beside its type. */
 const SHORT_LIST = 15;
 
-/** Where the structure of Thrift that begins at `at` ends. Its lists are no longer than itself, its texts and its depth are limited. */
+/** Where the Thrift structure that begins at `at` ends. Its lists are no longer than itself; its texts and its depth are limited. */
 export function structEnd(bytes: Buffer, at: number, depth = 0): number {
   sound(depth < METADATA_DEPTH_MAX, 'its metadata is nested too deeply');
   for (let next = at; ; ) {
@@ -36,7 +36,7 @@ export function structEnd(bytes: Buffer, at: number, depth = 0): number {
     const type = head & 0x0f;
     if (type === thrift.STOP) return next;
     if (head >> 4 === 0) next = varint(bytes, next, INT32_BYTES).end;
-    // A truth is told by its type.
+    // The type of a boolean holds its value.
     if (type !== thrift.TRUE && type !== thrift.FALSE) next = valueEnd(bytes, next, type, depth + 1);
   }
 }
@@ -65,10 +65,10 @@ function listEnd(bytes: Buffer, at: number, depth: number): number {
   return next;
 }
 
-/** Numbers are packed in groups of so many. */
+/** Numbers are packed in groups of this many. */
 const GROUP = 8;
 
-/** Runs and packed groups of so many bits hold `count` numbers, and none that would be written behind them. */
+/** Checks that runs and packed groups of this width hold `count` numbers, and write none beyond. */
 export function checkRuns(bytes: Buffer, width: number, count: number): void {
   let at = 0;
   for (let done = 0; done < count; ) {
@@ -82,13 +82,13 @@ export function checkRuns(bytes: Buffer, width: number, count: number): void {
   }
 }
 
-/** Of DELTA_BINARY_PACKED, as all of our releases have written it. */
+/** Block size of DELTA_BINARY_PACKED in all of our releases. */
 const BLOCK = 128;
 const MINIBLOCKS = 4;
 const MINIBLOCK = BLOCK / MINIBLOCKS;
 const DELTA_WIDTH_MAX = 64;
 
-/** Differences hold `count` numbers, at least one. */
+/** Checks that the differences hold `count` numbers, at least one. */
 export function checkDeltas(bytes: Buffer, count: number): void {
   let at = 0;
   for (const expected of [BLOCK, MINIBLOCKS, count]) {
@@ -109,7 +109,7 @@ export function checkDeltas(bytes: Buffer, count: number): void {
   }
 }
 
-/** A number of so many bytes at most, seven bits in each; exact up to 2^53. */
+/** A number of at most this many bytes, seven bits in each; exact up to 2^53. */
 function varint(bytes: Buffer, at: number, maxBytes: number): { readonly value: number; readonly end: number } {
   let value = 0;
   for (let index = 0; index < maxBytes; index++) {

@@ -1,6 +1,6 @@
 /**
- * Owns what a record's columns hold: its header taken apart, its payload, and what queries ask of its control. Must not know how columns
- * are written, nor what stands around a record.
+ * Owns the columns of a record: its divided header, its payload, and the parts of its control that queries use. Must not know how columns
+ * are written, nor which records are next to it.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -12,7 +12,7 @@ const LINE_FEED = 0x0a;
 const NUL = 0;
 /** The latest time of JavaScript and of most databases, in milliseconds. */
 const TIME_MAX_MS = 8.64e15;
-/** Escapes of NUL and of halves of surrogate pairs: other readers refuse a JSON text with them. Finds some that are none, too. */
+/** Escapes of NUL and of lone surrogates: other readers refuse a JSON text with them. May also match escapes of valid pairs. */
 const UNSOUND = /\\u(?:0000|d[89a-f])/i;
 
 /** Adds a row's columns that follow from the record's bytes. */
@@ -29,7 +29,7 @@ export class RecordColumns {
     const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
     const lineFeed = bytes.indexOf(LINE_FEED);
     const headerEnd = lineFeed < 0 ? bytes.length : lineFeed;
-    // Asked of all at once, since nearly all records are.
+    // One test for the whole record, since nearly all are text.
     const isText = isUtf8(bytes) && !bytes.includes(NUL);
     this.#header(bytes, headerEnd, isText || isUtf8(bytes.subarray(0, headerEnd)));
     const payload = lineFeed < 0 ? null : bytes.subarray(lineFeed + 1);
@@ -52,7 +52,7 @@ export class RecordColumns {
     this.#columns.raw.push(null);
   }
 
-  /** The header as it is, and what it says all the same. */
+  /** Stores the header verbatim, and the columns that can be read from it. */
   #raw(bytes: Buffer, end: number): void {
     const { fields, control } = reported(bytes, end);
     this.#fields(fields);
@@ -87,7 +87,7 @@ export class RecordColumns {
     columns.step.push(textOf(control?.step));
     columns.checkpoint.push(textOf(control?.checkpoint));
     columns.task.push(textOf(control?.task));
-    // Of checkpoints alone: a raise of a budget is no spend, and what a model call spent is in its step's checkpoint.
+    // Only for checkpoints: raising a budget spends nothing, and the cost of a model call is in its step's checkpoint.
     columns.tokens.push(isCheckpoint ? amountOf(control?.tokens) : null);
     columns.cost_micros.push(isCheckpoint ? amountOf(control?.costMicros) : null);
     columns.effect_key.push(textOf(control?.key));
@@ -100,7 +100,7 @@ const textOf = (value: unknown): string | null => (typeof value === 'string' ? v
 const amountOf = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null;
 
-/** Undefined when it is no JSON, or none that other readers take. */
+/** Undefined when it is no JSON, or JSON that other readers refuse. */
 function parsedControl(text: string): { readonly value: unknown } | undefined {
   try {
     checkHeader(text);
@@ -115,7 +115,7 @@ interface Reported {
   readonly control?: unknown;
 }
 
-/** What a record says whose header has no layout: all of an event, the little that any version has, or nothing. */
+/** What can be read from a record whose header has no layout: all of an event, the few members of any version, or nothing. */
 function reported(bytes: Buffer, end: number): Reported {
   const entry = decodeRecord(bytes);
   if (entry.kind === 'malformed') return { fields: {} };

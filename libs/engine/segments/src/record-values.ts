@@ -1,4 +1,4 @@
-/** Owns putting the bytes of records together again from their columns. */
+/** Owns restoring the bytes of records from their columns. */
 
 import { sound } from './damage.ts';
 import { type HeaderFields, type Layout, layoutNamed } from './header.ts';
@@ -78,13 +78,13 @@ function cellOf<Name extends ColumnName>(cells: Cells<Name>, row: number): NonNu
   return cell;
 }
 
-/** Memory for the records: a buffer for many of them, since one for each costs more than its bytes. */
+/** Memory for the records: a buffer for many, since one for each costs more than its bytes. */
 class Arena {
   #buffer = Buffer.alloc(0);
   #at = 0;
   #totalBytes = 0;
 
-  /** The header, and behind a line feed the payload, where there is one. */
+  /** The header, then a line feed and the payload if there is one. */
   joined(header: string | Uint8Array, payload: Uint8Array | null): Uint8Array {
     const length = header.length + (payload === null ? 0 : 1 + payload.length);
     this.#totalBytes += length;

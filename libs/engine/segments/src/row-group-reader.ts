@@ -1,6 +1,6 @@
 /**
- * Owns reading the columns of a row group as segments of all versions have them; of other ways to write Parquet it knows nothing. What a
- * page claims is held against what its bytes can hold, and against a budget for the whole file, before it is unpacked or read.
+ * Owns reading the columns of a row group as segments of all versions write them; other ways to write Parquet are not supported. Before a
+ * page is unpacked or read, its claims are checked against what its bytes can hold, and against a budget for the whole file.
  */
 
 import { constants, zstdDecompressSync } from 'node:zlib';
@@ -14,23 +14,26 @@ import { CHUNK_MIN_BYTES, INDEX_WIDTH_MAX, PAGE_HEADER_MAX_BYTES, ZSTD_WINDOW_LO
 import { checkDeltas, checkRuns, structEnd } from './page-checks.ts';
 import { type ColumnName, type KindOf, type SegmentColumn, segmentColumns } from './schema.ts';
 
-/** A block of zstd takes four bytes at least, and gives so many at most. */
+/** A block of zstd takes at least four bytes, and gives at most this many. */
 const ZSTD_BLOCK_MIN_BYTES = 4;
 const ZSTD_BLOCK_MAX_BYTES = 131_072;
-/** The least that a value takes. */
+/** The fewest bytes of a value. */
 const plainBytes = { INT32: 4, INT64: 8, DOUBLE: 8, BYTE_ARRAY: 4 } as const;
 
-/** What may still be unpacked; shared by all columns of one file. */
+/** How much may still be unpacked; shared by all columns of one file. */
 export interface UnpackBudget {
   leftBytes: number;
 }
 
-/** Names are Latin-1 strings of UTF-8 bytes, texts are views of what was unpacked. */
+/** Names are Latin-1 strings of UTF-8 bytes, texts are views of the unpacked bytes. */
 type Read<Kind> = Kind extends 'number' | 'double' ? number : Kind extends 'name' ? string : Uint8Array;
-/** One for each row; null: it has none. */
+/** One for each row; null: no value. */
 export type Cells<Name extends ColumnName> = readonly (Read<KindOf<Name>> | null)[];
 
-/** Each column is read when it is asked for. All throw `CorruptError` (`segment-damaged`), and errors of any kind where it is none. */
+/**
+ * Reads a column when it is requested. Every method throws `CorruptError` (`segment-damaged`), and any other error for bytes that are no
+ * column.
+ */
 export class RowGroupReader {
   readonly rowCount: number;
   readonly #file: Buffer;
@@ -92,15 +95,15 @@ type Cell = number | string | Uint8Array | null;
 /** A page as the file has it. */
 interface RawPage {
   readonly head: PageHeader;
-  /** Of what it unpacks to. */
+  /** Its unpacked size. */
   readonly size: number;
   readonly packed: Buffer;
   readonly codec: CompressionCodec;
 }
 
-/** A page of data, unpacked. */
+/** An unpacked page of data. */
 interface Page {
-  /** Of rows. */
+  /** Number of rows. */
   readonly count: number;
   readonly encoding: string;
   /** Runs of bits that say which rows have a value; undefined: all have one. */
@@ -180,7 +183,7 @@ function namesOf(values: Buffer, dictionary: readonly string[], count: number): 
   const width = values[0]!;
   sound(width <= INDEX_WIDTH_MAX, `its names have ${width} bits`);
   const indexes = new Int32Array(count);
-  // Where there is one entry, there is nothing to say.
+  // With a single entry, an index takes no bits.
   if (width > 0) {
     const runs = values.subarray(1);
     checkRuns(runs, width, count);
@@ -220,7 +223,7 @@ function unpacked(bytes: Buffer, length: number, codec: CompressionCodec): Buffe
   let body: Buffer;
   try {
     body = zstdDecompressSync(bytes, {
-      // One byte more than there should be, so that more is noticed, and memory is taken once.
+      // One byte more than expected, so that excess is noticed and memory is allocated once.
       chunkSize: Math.max(CHUNK_MIN_BYTES, length + 1),
       maxOutputLength: length + 1,
       params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG },

@@ -11,13 +11,13 @@ import { type ColumnName, CREATED_BY, type KindOf, type SegmentColumn, segmentCo
 
 type Written<Kind> = Kind extends 'number' | 'double' ? number : Kind extends 'bytes' ? Uint8Array : string;
 
-/** The values of a row group, one for each row; null: it has none. */
+/** The values of a row group, one for each row; null: no value. */
 export type Columns = { readonly [Name in ColumnName]: (Written<KindOf<Name>> | null)[] };
 
 export const emptyColumns = (): Columns =>
   Object.fromEntries(segmentColumns.map(({ name }) => [name, []])) as unknown as Columns;
 
-/** A row group's payloads as the file has them: each behind its length in four bytes. */
+/** A row group's payloads as the file has them, each preceded by its length in four bytes. */
 export function payloadPage({ payload }: Columns): Buffer {
   const page = Buffer.allocUnsafeSlow(payload.reduce((sum, value) => sum + (value === null ? 0 : 4 + value.length), 0));
   let at = 0;
@@ -30,7 +30,7 @@ export function payloadPage({ payload }: Columns): Buffer {
   return page;
 }
 
-/** A page, and what it was compressed to. */
+/** A page, and its compressed form. */
 export interface PackedPage {
   readonly page: Buffer;
   readonly packed: Buffer;
@@ -47,14 +47,14 @@ export class RowGroupWriter {
   });
   #payload: PackedPage | undefined;
 
-  /** `payload`: of `payloadPage`, by `payloadEffort`. Holds the thread. */
+  /** `payload`: from `payloadPage`, compressed with `payloadEffort`. Blocks the thread. */
   add(columns: Columns, payload: PackedPage): void {
     this.#payload = payload;
     const columnData = segmentColumns.map((column) => sourceOf(column, columns[column.name]));
     this.#file.write({ columnData, rowGroupSize: columns.partition.length, pageSize: 0 });
   }
 
-  /** The file. `texts` of the footer, by their keys. */
+  /** Returns the file. `texts` go into the footer, by key. */
   finish(texts: readonly { readonly key: string; readonly value: string }[]): Buffer {
     this.#file.kvMetadata = [...texts];
     this.#file.finish();
@@ -73,7 +73,7 @@ function sourceOf({ name, kind }: SegmentColumn, values: Columns[ColumnName]): C
     name,
     data: values,
     encoding: hasValues ? encodings[kind] : 'PLAIN',
-    // A frame of zstd takes 0.1 ms to begin.
+    // Starting a zstd frame takes 0.1 ms.
     codec: hasValues ? 'ZSTD' : 'UNCOMPRESSED',
     statistics: kind === 'number' || kind === 'name',
     offsetIndex: false,
@@ -103,9 +103,9 @@ function schemaElement(column: SegmentColumn): SchemaElement {
 }
 
 /**
- * Measured (docs/retention.md): ids and digests are half of what remains of a record, and no level finds anything in them; levels from 2 on
- * find three and four of their digits elsewhere, and lose more by telling where than by leaving them. So the first level is the best for
- * all but payloads, and there repetition counts from six bytes on.
+ * Measured (docs/retention.md): ids and digests are half of what remains of a record, and no level compresses them; levels from 2 on find
+ * matches of three and four of their digits, which cost more than they save. So the first level is best for all but payloads, and in
+ * payloads a match has at least six bytes.
  */
 export const payloadEffort = (page: Uint8Array): ZstdOptions =>
   effort(page, { [constants.ZSTD_c_compressionLevel]: 7, [constants.ZSTD_c_minMatch]: 6 });

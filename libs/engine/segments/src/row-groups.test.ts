@@ -1,4 +1,7 @@
-/** Columns come back from their row groups; a page that claims what it does not hold is found before memory is taken for it. */
+/**
+ * Owns the tests of row groups: columns are read as they were written, and a page with false claims is refused before memory is allocated
+ * for it.
+ */
 
 import { zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -17,7 +20,7 @@ describe('columns come back', () => {
   const lists = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<(T | null)[]> =>
     fc.array(fc.option(value, { freq: 3 }), { minLength: 1, maxLength: 300 });
 
-  /** From a file of two row groups, of which the second has the values in reverse. */
+  /** From a file of two row groups; the second has the values in reverse. */
   function expectBack<Value>(name: ColumnName, values: (Value | null)[], asRead: (value: Value) => unknown): void {
     const writer = new RowGroupWriter();
     const groups = [values, values.toReversed()];
@@ -73,9 +76,9 @@ interface Forged {
   readonly head: Partial<PageHeader>;
   readonly packed: Uint8Array;
   readonly rowCount?: number;
-  /** Before the page: a text that its header begins with. */
+  /** Bytes before the page, with which its header begins. */
   readonly lead?: number;
-  /** Of the chunk, that the footer leaves out. */
+  /** Bytes of the chunk that the footer omits. */
   readonly missingBytes?: number;
 }
 
@@ -98,7 +101,7 @@ function readForged({ name = 'raw', head, packed, rowCount = 1, missingBytes = 0
 
 describe('a page is not believed', () => {
   const plain = { encoding: 'PLAIN', definition_level_encoding: 'RLE', repetition_level_encoding: 'RLE' } as const;
-  /** Levels that say one row without a value. */
+  /** Levels that describe one row without a value. */
   const body = Buffer.concat([Buffer.from([2, 0, 0, 0, 2, 0]), Buffer.alloc(90_000)]);
   const pageOf = (packed: Uint8Array, unpackedBytes: number, count = 1): Forged => ({
     head: { uncompressed_page_size: unpackedBytes, data_page_header: { ...plain, num_values: count } },
@@ -118,7 +121,7 @@ describe('a page is not believed', () => {
   it('the control', () => {
     expect(readForged(pageOf(zstdCompressSync(body), body.length))).toEqual([null]);
     expect(readForged({ ...v2(ONE_NUMBER, 'DELTA_BINARY_PACKED'), name: 'lamport' })).toEqual([7]);
-    // Zeros say too little, but can be unpacked.
+    // Zeros hold too little, but can be unpacked.
     expect(() => readForged(pageOf(farBack(23), 90_000))).toThrow('ends too early');
   });
 
@@ -158,12 +161,12 @@ describe('a page is not believed', () => {
   });
 
   it('with a run that is longer than its rows', () => {
-    // Two bytes of levels in place of 2^24 rows, which would be made of them.
+    // Two bytes of levels that claim 2^24 rows.
     const long = Buffer.concat([Buffer.from([5, 0, 0, 0, 254, 255, 255, 31, 0]), Buffer.alloc(10)]);
     expect(() => readForged(pageOf(zstdCompressSync(long), long.length))).toThrow('other runs than rows');
   });
 
-  /** A frame whose reader has to keep so much to look back on: 90,000 zeros, as one block. */
+  /** A frame with a window of this size: 90,000 zeros, as one block. */
   function farBack(windowLog: number): Buffer {
     const head = [0x28, 0xb5, 0x2f, 0xfd, 0, (windowLog - 10) << 3];
     const block = Buffer.alloc(4);

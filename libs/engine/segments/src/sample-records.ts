@@ -1,6 +1,4 @@
-/**
- * Owns the records that tests and the documentation's queries are about: workflows whose steps ask a model once each. For tests alone.
- */
+/** Owns the sample records of tests and of the documentation's queries: workflows whose steps call a model once each. For tests alone. */
 
 import { encodePayload, encodeRecord, type NewEvent, type Payloads } from '@tidemark/codec';
 import type { Controls, Envelope, EventType, Offset, Position } from '@tidemark/core';
@@ -28,7 +26,7 @@ const review: readonly Step[] = [
   { step: 'research', tokens: 2_020, costMicros: 6_060, output: { source: 'docs/effects.md', found: 3 } },
 ];
 
-/** One partition's history from offset 0: a report, its review, and a checkpoint of the report that came too late. */
+/** One partition's history from offset 0: a report, its review, and a late checkpoint of the report. */
 export function sampleRecords(report = 'report-1', revision = 'review-7'): readonly SegmentRecord[] {
   const history = new History();
   history.workflow(report, research);
@@ -104,7 +102,7 @@ class History {
   }
 }
 
-/** Records of any bytes, from offset `from`; each accepted. */
+/** Records with any bytes, from offset `from`; all accepted. */
 export const recordsOf = (values: readonly (Uint8Array | string)[], from = 0): readonly SegmentRecord[] =>
   values.map((value, index) => ({
     offset: (from + index) as Offset,

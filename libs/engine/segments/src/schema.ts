@@ -5,21 +5,21 @@
  *
  * | column | type | what it holds |
  * | --- | --- | --- |
- * | `partition`, `log_offset` | INT32, INT64 | where the record stands in the log; the only columns that are never null |
- * | `workflow`, `tenant`, `type`, `event_id`, `generation`, `lamport`, `epoch`, `holder`, `ordinal` | text, INT64 | the event's envelope. Null when it is not told by the record (see `raw`) |
- * | `written_at` | timestamp, ms, UTC | when, by the writer's clock |
+ * | `partition`, `log_offset` | INT32, INT64 | the place of the record in the log; the only columns that are never null |
+ * | `workflow`, `tenant`, `type`, `event_id`, `generation`, `lamport`, `epoch`, `holder`, `ordinal` | text, INT64 | the event's envelope. Null when the record does not have it (see `raw`) |
+ * | `written_at` | timestamp, ms, UTC | when it was written, by the writer's clock |
  * | `position` | INT64 | the accepted event's place in its workflow, 1, 2, 3 … |
- * | `rejected` | text | why the event counts for nothing; null together with `position`: a newer release's, left for it |
- * | `control` | text | what the system goes by, as JSON |
- * | `payload` | text | what the event carries: the bytes behind the header, as they are. JSON where `payload_encoding` is `json`; that it is, its writer says, and nobody checks |
- * | `payload_bytes` | bytes | the same in place of `payload`, when they are no UTF-8 or hold a NUL |
+ * | `rejected` | text | why the event was rejected; null together with `position`: an event of a newer release |
+ * | `control` | text | what the fold reads, as JSON |
+ * | `payload` | text | the payload: the bytes behind the header, unchanged. JSON where `payload_encoding` is `json`, which is not verified |
+ * | `payload_bytes` | bytes | the payload when its bytes are no UTF-8 or contain a NUL |
  * | `payload_encoding` | text | how the payload is to be read: `json`, or `sealed` with a data key; `blob` and `sealed-blob`: it is the name of the blob that holds it |
  * | `data_key` | text | the id of that key |
  * | `sequence`, `step` | INT64, text | of a checkpoint: its number, and the step that it ends |
- * | `tokens`, `cost_micros` | DOUBLE | of a checkpoint: all that its step spent, its model calls included; millionths of a US dollar |
+ * | `tokens`, `cost_micros` | DOUBLE | of a checkpoint: the cost of its step, model calls included; millionths of a US dollar |
  * | `checkpoint`, `task`, `effect_key`, `operation`, `outcome` | text | of `control`, for events that have them |
- * | `layout` | text | the order of the header's members, by which it is put together again |
- * | `raw` | bytes | the header line itself, where the columns don't give it back; then no `layout` |
+ * | `layout` | text | the order of the header's members, from which it is restored |
+ * | `raw` | bytes | the header line itself, where the columns can't restore it; `layout` is then null |
  *
  * A record's bytes: the header line, that is `raw`, or a JSON object without spaces whose members are those of `layout`, with `v` 1 (2 where it has a
  * `key`, that is `data_key`), each

@@ -1,7 +1,7 @@
 /**
- * Owns the digest of a file within itself: the SHA-256 of the whole file with the digest's own 64 digits as zeros. By it damage is told
- * from a newer version of the format, and damage where no record depends on it is found too. It is no proof against forgers, who can take
- * it anew: that is the digest in the manifest, which lies elsewhere.
+ * Owns a file's digest within the file: the SHA-256 of the whole file with zeros in place of the digest's own 64 digits. It distinguishes
+ * damage from a newer version of the format, and detects damage on which no record depends. It doesn't stop forgers, who can recompute it:
+ * the digest in the manifest does, which is stored elsewhere.
  */
 
 import { createHash, hash } from 'node:crypto';
@@ -9,14 +9,14 @@ import { sound } from './damage.ts';
 import { footerOf } from './footer.ts';
 import { textKeys } from './schema.ts';
 
-/** Stands in the digest's place while it is taken. */
+/** Replaces the digest while it is computed. */
 export const NO_DIGEST = '0'.repeat(64);
 
 const DIGEST_CHARS = NO_DIGEST.length;
 /** The digest's key and the length of its text, as the footer has them. */
 const BEFORE_DIGEST = Buffer.from(`${textKeys.digest}\x18${String.fromCharCode(DIGEST_CHARS)}`);
 
-/** Puts the digest into a file that has none yet. Throws `CorruptError` (`segment-damaged`) when it has no place for one. */
+/** Writes the digest into a file without one. Throws `CorruptError` (`segment-damaged`) when the file has no place for it. */
 export function seal(file: Buffer): void {
   digestIn(file).write(hash('sha256', file), 'latin1');
 }
@@ -33,7 +33,7 @@ export function checkSeal(file: Buffer): void {
   sound(whole === digest.toString('latin1'), 'its bytes are not those of its digest');
 }
 
-/** Texts stand behind what the footer says of columns, where names of any kind may be; none of them can hold another's key. */
+/** The footer has texts after the columns, whose names may be anything; no text can contain another's key. */
 function digestIn(file: Buffer): Buffer {
   const { bytes } = footerOf(file);
   const before = bytes.lastIndexOf(BEFORE_DIGEST);

@@ -1,4 +1,6 @@
-/** A segment gives back the records it was made of, byte for byte, by us and (its columns) by other readers; the same input is the same file. */
+/**
+ * Owns the tests of segments: we read records back byte for byte, other readers read the columns, and the same input gives the same file.
+ */
 
 import { createSecretKey } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -45,7 +47,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Rows as a reader has them that shares nothing with the writer; times in milliseconds. */
+/** Rows from a reader that shares no code with the writer; times in milliseconds. */
 async function rowsBy(bytes: Uint8Array): Promise<readonly Record<string, unknown>[]> {
   const file = path.join(folder, 'segment.parquet');
   await writeFile(file, bytes);
@@ -82,7 +84,7 @@ describe('a segment', () => {
 
   it('is the same file for the same input (S1)', () => {
     expect(encoded(sampleRecords())).toEqual(encoded(sampleRecords()));
-    // The control: one changed byte makes another file.
+    // The control: one changed byte gives another file.
     const [first, ...rest] = sampleRecords();
     const changed = { ...first!, value: Buffer.concat([first!.value, Buffer.from(' ')]) };
     expect(encoded([changed, ...rest])).not.toEqual(encoded(sampleRecords()));
@@ -120,7 +122,7 @@ describe('a segment', () => {
         outcome: 'done',
         task: '0.0',
       },
-      // What a model call spent is in its checkpoint, and would count twice.
+      // The cost of a model call is in its checkpoint, and would count twice.
       ...{ tokens: null, cost_micros: null, step: null },
     });
     expect(rows.at(-1)).toMatchObject({ rejected: 'closed', position: null });
@@ -209,9 +211,9 @@ describe('what is written otherwise than we write it is kept as it is (S2)', () 
     );
     expectBack(recordsOf(values));
     const rows = await rowsBy(encoded(recordsOf(values)));
-    // One more layout is that of sealed records.
+    // Sealed records add a layout.
     expect(rows.map(({ raw }) => raw === null)).toEqual(values.map((_, index) => index < 15));
-    // What has no layout is told all the same.
+    // A record without a layout still has columns.
     expect(rows.every(({ event_id, epoch }) => event_id === 'e1' && epoch === 5n)).toBe(true);
   });
 

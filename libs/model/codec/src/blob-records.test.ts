@@ -1,4 +1,7 @@
-/** A record whose payload is in a blob folds without it (E3), and is the record that it was, byte for byte, once it has its payload again. */
+/**
+ * Owns the tests of records whose payload is in a blob: they fold without it (E3), and equal the original byte for byte once the payload is
+ * back.
+ */
 
 import { generateKeySync, hash } from 'node:crypto';
 import { BLOB_REFERENCE_MAX_BYTES, blobReferenceOf, blobReferenceText } from '@tidemark/ports';

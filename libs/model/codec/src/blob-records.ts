@@ -1,15 +1,15 @@
 /**
- * Owns records whose payload is in a blob: the header stays, so that whoever folds needs no blob, and the payload's place is taken by the
- * text that names it. What was made of a record is made into the record again byte for byte. Must not put or get blobs.
+ * Owns records whose payload is in a blob: the header stays, so that folding needs no blob, and a text that names the blob replaces the
+ * payload. The change is reversible, byte for byte. Must not put or get blobs.
  *
- * E3 Like a sealed record it has version 2: a release that doesn't know of blobs leaves the stream to a newer one.
+ * E3 Like a sealed record it has version 2: a release that doesn't know blobs leaves the stream to a newer one.
  */
 
 import { ENVELOPE_VERSION } from '@tidemark/core';
 import { type BlobReference, blobReferenceOf, blobReferenceText } from '@tidemark/ports';
 import { SEALED_VERSION } from './schema.ts';
 
-/** A record in two. */
+/** A record, divided. */
 export interface SplitRecord {
   /** Without the line feed. */
   readonly header: Buffer;
@@ -22,8 +22,8 @@ const PLAIN_HEAD = `{"v":${ENVELOPE_VERSION},`;
 const LATER_HEAD = `{"v":${SEALED_VERSION},`;
 const HEAD_BYTES = PLAIN_HEAD.length;
 
-/** How headers end: with the payload beside them, plain or sealed, and with the same in a blob. */
-const HELD = /,"payload":"(json|sealed)"(,"key":"[0-9a-f-]{36}")?\}$/;
+/** How headers end: with the payload in the record, plain or sealed, and with the same in a blob. */
+const INLINE = /,"payload":"(json|sealed)"(,"key":"[0-9a-f-]{36}")?\}$/;
 const ELSEWHERE = /,"payload":"(blob|sealed-blob)"(,"key":"[0-9a-f-]{36}")?\}$/;
 const TAIL_MAX_BYTES = `,"payload":"sealed-blob","key":"${'0'.repeat(36)}"}`.length;
 const OTHER = { json: 'blob', sealed: 'sealed-blob', blob: 'json', 'sealed-blob': 'sealed' } as const;
@@ -36,7 +36,7 @@ const HEADS: { readonly [form in Form]: string } = {
   'sealed-blob': LATER_HEAD,
 };
 
-/** Bytes by which naming a blob makes a header longer, at most. */
+/** Most bytes that naming a blob adds to a header. */
 export const BLOB_HEADER_MAX_BYTES = '-blob'.length;
 
 const viewOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -48,7 +48,7 @@ interface Found {
   readonly key: string;
 }
 
-/** Undefined: the record isn't as we write it, or its payload is elsewhere already (or still here). */
+/** Undefined: the record isn't as we write it, or its payload is in a blob already (or still here). */
 function formOf(record: Buffer, tails: RegExp): Found | undefined {
   const end = record.indexOf(LINE_FEED);
   if (end < HEAD_BYTES) return undefined;
@@ -67,27 +67,27 @@ const otherHeader = (record: Buffer, { tailAt, form, key }: Found): Buffer =>
     Buffer.from(`,"payload":"${OTHER[form]}"${key}}`),
   ]);
 
-/** A record that can do without its payload; undefined where it can't: it is no event's as we write it, or its payload is in a blob. */
+/** Divides a record; undefined when it isn't an event as we write it, or its payload is in a blob. */
 export function splitRecord(value: Uint8Array): SplitRecord | undefined {
   const record = viewOf(value);
-  const found = formOf(record, HELD);
+  const found = formOf(record, INLINE);
   return found && { header: otherHeader(record, found), payload: record.subarray(found.end + 1) };
 }
 
-/** The record that names a blob in place of its payload. `header`: of `splitRecord`. */
+/** The record that names a blob instead of its payload. `header`: from `splitRecord`. */
 export const referringRecord = (header: Uint8Array, reference: BlobReference): Uint8Array =>
   Buffer.concat([header, LINE_END, Buffer.from(blobReferenceText(reference))]);
 
-/** The blob that holds a record's payload; undefined: none does. */
+/** The blob that holds a record's payload; undefined: the record holds it itself. */
 export function recordBlob(value: Uint8Array): BlobReference | undefined {
   const record = viewOf(value);
-  // Asked of every record that is read.
+  // A cheap test first, because it runs for every record that is read.
   if (record[HEAD_BYTES - 2] !== LATER_HEAD.charCodeAt(HEAD_BYTES - 2)) return undefined;
   const found = formOf(record, ELSEWHERE);
   return found && blobReferenceOf(record.toString('latin1', found.end + 1));
 }
 
-/** The record as it was, with its payload. `value`: one of which `recordBlob` tells a blob. */
+/** The original record, with its payload. `value`: a record for which `recordBlob` returns a blob. */
 export function withPayload(value: Uint8Array, payload: Uint8Array): Uint8Array {
   const record = viewOf(value);
   const found = formOf(record, ELSEWHERE)!;

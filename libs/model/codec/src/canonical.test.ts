@@ -72,7 +72,7 @@ describe('RFC 8785', () => {
 /** Any JSON value, `__proto__` members included; without -0, which JSON text can't tell from 0. */
 const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
 
-/** The same value with every object's members in the reverse order. */
+/** The same value with the members of every object in reverse order. */
 function reversed(value: Json): Json {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== 'object' || value === null) return value;

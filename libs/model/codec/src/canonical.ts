@@ -1,14 +1,11 @@
-/**
- * Owns the check that a value survives JSON unchanged, and stays within the bounds of JSON (core's). (Canonical JSON, over which
- * digests are taken, is core's as well.)
- */
+/** Owns the check that a value survives JSON unchanged, and stays within the bounds of JSON. (Core owns the bounds, and canonical JSON.) */
 
 import { InvalidError, type Json, LimitError, RETURNED_BOUNDS } from '@tidemark/core';
 
 /**
- * The value as JSON; members that are undefined are left out, as JSON does. Throws `InvalidError` (`not-serialisable`)
- * that names the place of what JSON can't hold: a function, a bigint, a symbol, NaN, an infinity, a date, a map, a cycle; and
- * `LimitError` (`json-too-many-values`, `json-too-many-members`, `json-key-too-long`). `what` begins the message: "belief", "input of task price".
+ * The value as JSON. Omits undefined members, as JSON does. Throws `InvalidError` (`not-serialisable`) that names the place of a value that
+ * JSON can't hold: a function, a bigint, a symbol, NaN, an infinity, a date, a map, a cycle; and `LimitError` (`json-too-many-values`,
+ * `json-too-many-members`, `json-key-too-long`). `what` begins the message: "belief", "input of task price".
  */
 export function toJson(value: unknown, what: string): Json {
   return new Check(what).value(value);
@@ -19,7 +16,7 @@ const PLACE_SHOWN_CHARS = 100;
 
 class Check {
   readonly #what: string;
-  /** Where it stands: names of members, and numbers of elements. */
+  /** The current place: names of members, and indices of elements. */
   readonly #place: (string | number)[] = [];
   #count = 0;
 
@@ -45,7 +42,7 @@ class Check {
     return this.#members(value as Record<string, unknown>);
   }
 
-  /** The same array when nothing in it had to change, so that identity still tells what a step didn't touch. */
+  /** Returns the same array when nothing in it changed, so that identity still shows what a step didn't touch. */
   #list(value: readonly unknown[]): Json {
     let copy: Json[] | undefined;
     for (let at = 0; at < value.length; at++) {

@@ -1,13 +1,13 @@
-/** Owns limits of this library, with units. */
+/** Owns the limits of this library, with units. */
 
-/** Bytes of one payload or text after it was opened: what claims to be larger is damaged. */
+/** Bytes of one opened payload or text: one that claims to be larger is damaged. */
 export const UNSEALED_MAX_BYTES = 64 * 1024 * 1024;
 
-/** Bytes of a payload or text from which on it is packed with snappy before it is sealed: smaller ones nothing makes smaller. */
+/** Payloads and texts of at least this many bytes are packed with snappy before they are sealed; smaller ones don't shrink. */
 export const SNAPPY_MIN_BYTES = 64;
 
-/** Bytes from which on it is packed with zstd instead, which takes ten times as long and gains a kilobyte for it (decision 0021). */
+/** From this size on they are packed with zstd instead, which takes ten times as long and saves a kilobyte (decision 0021). */
 export const ZSTD_MIN_BYTES = 4_096;
 
-/** The quickest level: a record waits for it. */
+/** The fastest level: a record waits for it. */
 export const ZSTD_LEVEL = 1;

@@ -1,6 +1,6 @@
 /**
- * Records in the bytes of the first release: they stay readable, and what that release didn't write has the value
- * that it meant. Never edited: a record that can't be read any more is history that is lost.
+ * Owns records in the bytes of the first release: they stay readable, and a field that it didn't write has the value that it implied. Never
+ * edited: a record that becomes unreadable is lost history.
  */
 
 import { emptyPartition, foldEntries, type LogEntry, offset, partition, workflowId } from '@tidemark/core';

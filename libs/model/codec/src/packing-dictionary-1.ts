@@ -1,7 +1,7 @@
 /**
- * Dictionary 1 of packed records: talk, code and documents as assistants write them, then a record of every type that is packed, each without
- * what differs (ids, digests). What is met most often stands last. Never changed, not by a character: records in logs are packed
- * with it. A better one is another file with another number.
+ * Dictionary 1 of packed records: messages, code and documents as assistants write them, then a record of every packed type without its ids
+ * and digests. The most frequent parts are at the end. Never changed, not by a character: records in logs are packed with it. A better
+ * dictionary gets a file and a number of its own.
  */
 
 export const dictionary1 = [

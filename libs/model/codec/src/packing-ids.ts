@@ -1,6 +1,6 @@
 /**
- * Owns taking drawn ids out of a text that is about to be deflated: digests and the drawn ends of UUIDs are hex, half of which deflate
- * would keep, and which spoils its codes for all the rest. Part of packing 1: what is taken, and how, never changes.
+ * Owns removing random ids from a text before it is deflated: digests and the random ends of UUIDs are hex, which deflate halves at best,
+ * and which worsens its codes for everything else. Part of packing 1: what is removed, and how, never changes.
  */
 
 const DIGEST_MARK = '\x01';
@@ -9,19 +9,19 @@ const UUID_MARK = '\x02';
 const MARKS = /[\x01\x02]/g;
 const IDS = /[0-9a-f]{64}|[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const DIGEST_BYTES = 32;
-/** 3, 4 and 12 digits, and one for nothing. */
+/** 19 hex digits, and one for padding. */
 const UUID_BYTES = 10;
-/** Ids looked at in one text; each is looked for in all of it. A record has a dozen. */
-const LOOKED_AT_MAX = 64;
+/** Ids examined in one text; each is searched for in the whole text. A record has a dozen. */
+const EXAMINED_MAX_COUNT = 64;
 
 export interface WithoutIds {
   /** The text with a mark for each id. */
   readonly text: Buffer;
-  /** The ids, one after the other; empty when none was taken, and then no mark is one. */
+  /** The ids, concatenated; empty when none was removed, and then no mark character counts as one. */
   readonly ids: Buffer;
 }
 
-/** Takes out the ids that `known`, what deflate may look back on, does not hold, nor the text itself twice. */
+/** Removes the ids that occur once in the text and not in `known`, the bytes that deflate may refer back to. */
 export function takeIds(bytes: Uint8Array, known: Buffer): WithoutIds {
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const text = whole.toString('latin1');
@@ -29,7 +29,7 @@ export function takeIds(bytes: Uint8Array, known: Buffer): WithoutIds {
   const taken: string[] = [];
   let count = 0;
   const marked = text.replace(IDS, (id, at: number) => {
-    if (++count > LOOKED_AT_MAX) return id;
+    if (++count > EXAMINED_MAX_COUNT) return id;
     if (text.indexOf(id) !== at || text.includes(id, at + id.length) || known.includes(id, 0, 'latin1')) return id;
     taken.push(id.length === 2 * DIGEST_BYTES ? id : `${id.replaceAll('-', '')}0`);
     return id.length === 2 * DIGEST_BYTES ? DIGEST_MARK : UUID_MARK;
@@ -37,7 +37,7 @@ export function takeIds(bytes: Uint8Array, known: Buffer): WithoutIds {
   return { text: Buffer.from(marked, 'latin1'), ids: Buffer.from(taken.join(''), 'hex') };
 }
 
-/** The text with its ids, or undefined when marks and ids don't match. */
+/** Restores the text, or returns undefined when marks and ids don't match. */
 export function putIds({ text, ids }: WithoutIds): Buffer | undefined {
   if (ids.length === 0) return text;
   let at = 0;

@@ -1,4 +1,4 @@
-/** Packing gives back what it was given, for ever, and never more than its limit. */
+/** Owns the tests of packing: unpacking restores the bytes, for every number ever used, and never exceeds its limit. */
 
 import { createHash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
@@ -79,7 +79,7 @@ describe('packing', () => {
     const deflated = deflateRawSync(Buffer.alloc(50_000_000), { dictionary });
     const bomb = Buffer.concat([Buffer.alloc(2), deflated]);
     expect(bomb.length).toBeLessThan(UNPACKED_MAX_BYTES);
-    // The control: nothing but the limit stops them.
+    // The control: without the limit they inflate in full.
     expect(inflateRawSync(deflated, { dictionary }).length).toBe(50_000_000);
     expect(() => unpack({ bytes: bomb, packing: 1 })).toThrow(
       expect.objectContaining({ name: 'CorruptError', code: 'packing-damaged' }),

@@ -1,7 +1,7 @@
 /**
- * Owns the packing of records for logs that keep them packed: deflate with a preset dictionary of typical records, since most
- * of a small record is names that every other one has too; ids that were drawn are put before it as bytes. Knows nothing of what a
- * record says. Must not decide what is packed.
+ * Owns the packing of records for logs that store them packed: deflate with a preset dictionary of typical records, since most of a small
+ * record is names that every record has. Random ids are moved in front of the text as bytes. Knows nothing of what a record says. Must not
+ * decide what is packed.
  *
  * P1 What was packed with a number is unpacked with the same number for ever: dictionaries are added, never changed.
  * P2 Unpacking never makes more than `UNPACKED_MAX_BYTES`, whatever the bytes.
@@ -12,21 +12,21 @@ import { CorruptError } from '@tidemark/core';
 import { dictionary1 } from './packing-dictionary-1.ts';
 import { putIds, takeIds } from './packing-ids.ts';
 
-/** How bytes are packed; 0: they are not. Stored beside them. */
+/** How bytes are packed; 0: unpacked. Stored beside them. */
 export type Packing = 0 | 1;
 
-/** Larger values are left as they are: packing holds up the thread (about 10 ms for so much prose), and unpacking must know an end. */
+/** Larger values stay unpacked: packing blocks the thread (about 10 ms for this much prose), and unpacking needs a bound. */
 export const UNPACKED_MAX_BYTES = 262_144;
 
-/** What deflate can look back on. The base comes after the dictionary, and must not push it out. */
+/** How far back deflate can refer. The base follows the dictionary, and must not push it out of the window. */
 const WINDOW_BYTES = 32_768;
 
 const dictionaries: { readonly [Number in Exclude<Packing, 0>]: Buffer } = { 1: Buffer.from(dictionary1) };
 
-/** Longest base: bytes that both sides know beside the dictionary, such as earlier records. */
+/** Longest base: bytes that both sides have beside the dictionary, such as earlier records. */
 export const PACKING_BASE_MAX_BYTES = WINDOW_BYTES - 16_384;
 
-/** Before the deflated text: how many bytes of ids stand in front of it. */
+/** The length of the ids in front of the deflated text. */
 const IDS_LENGTH_BYTES = 2;
 
 const NOTHING = new Uint8Array();
@@ -36,7 +36,7 @@ export interface Packed {
   readonly packing: Packing;
 }
 
-/** Packs the bytes; as they are, when they are too large or would not become smaller. */
+/** Packs the bytes. Returns them unpacked when they are too large or would not shrink. */
 export function pack(bytes: Uint8Array, base: Uint8Array = NOTHING): Packed {
   if (bytes.byteLength > UNPACKED_MAX_BYTES) return { bytes, packing: 0 };
   const dictionary = dictionaryOf(1, base);
@@ -48,9 +48,9 @@ export function pack(bytes: Uint8Array, base: Uint8Array = NOTHING): Packed {
 }
 
 /**
- * The bytes that were packed. `base` must be the one they were packed with. Throws `CorruptError`: `packing-damaged`, when they
- * can't be unpacked or would become too large; `packing-unknown`, for a number that this version doesn't have. Damage that
- * leaves bytes readable is not found: whoever stores them has a checksum.
+ * Unpacks. `base` must be the one they were packed with. Throws `CorruptError`: `packing-damaged`, when they can't be unpacked or would
+ * become too large; `packing-unknown`, for a number that this version doesn't have. Damage that still unpacks is not detected: the storage
+ * has a checksum for that.
  */
 export function unpack({ bytes, packing }: Packed, base: Uint8Array = NOTHING): Uint8Array {
   if (packing === 0) return bytes;

@@ -1,4 +1,4 @@
-/** Owns the types of payloads: what of an event may be encrypted, and only workers and projectors with the key open. */
+/** Owns the types of payloads: the part of an event that may be encrypted, and that only processes with the key open. */
 
 import type {
   Cause,
@@ -20,7 +20,7 @@ export interface LogNote {
   readonly detail?: Json;
 }
 
-/** What a step's error looked like. */
+/** An error as a step threw it. */
 export interface ErrorNote {
   readonly name: string;
   readonly message: string;
@@ -29,28 +29,31 @@ export interface ErrorNote {
 }
 
 /**
- * A fragment as an event holds it: `text` where the workflow has it for the first time; else `digest` names a text that an
- * earlier event of the workflow, or this one's `texts`, holds.
+ * A fragment as an event stores it. `text` is set the first time that the workflow has this text; otherwise `digest` names a text in an
+ * earlier event of the workflow, or in this one's `texts`.
  */
 export interface StoredFragment extends Pick<Fragment, 'type' | 'call' | 'tool' | 'covers'> {
   readonly text?: string;
   readonly digest?: Sha256;
 }
 
-/** One change of long-term memory. Without a value: forget it. */
+/** One change of long-term memory. Without a value: forget the entry. */
 export interface MemoryWrite {
-  /** Whose memory: `user:ana`, `pipeline:content`. */
+  /** The subject of the entry: `user:ana`, `pipeline:content`. */
   readonly subject: string;
   readonly kind: 'summary' | 'fact' | 'state' | 'record';
   readonly key: string;
   readonly value?: Json;
-  /** What it is found by; absent: only by its key. */
+  /** The text that a search matches; absent: the entry is found only by its key. */
   readonly words?: string;
-  /** Who or what told it. */
+  /** Who or what reported it. */
   readonly source?: string;
 }
 
-/** A change of the phase's working memory: what was put (null: removed), or the hand-over to another phase with all that it carries. */
+/**
+ * A change of the phase's working memory: the entries put (null: removed), or the hand-over to another phase with everything that it
+ * carries.
+ */
 export type ScopeChange = ScopeSize &
   (
     | { readonly phase: string; readonly put: Readonly<Record<string, Json>>; readonly removed?: readonly string[] }
@@ -59,77 +62,77 @@ export type ScopeChange = ScopeSize &
         readonly from: string | null;
         /** All of the new phase's memory. */
         readonly carried: Readonly<Record<string, Json>>;
-        /** Keys that the old phase left behind. */
+        /** Keys that were not handed over. */
         readonly left: readonly string[];
         readonly summary: string;
       }
   );
 
-/** Tokens of the working memory after the change, and its budget, as they were when it was made; absent in older history. */
+/** Tokens of the working memory after the change, and its budget at that time; absent in older history. */
 export interface ScopeSize {
   readonly tokens?: number;
   readonly budgetTokens?: number;
 }
 
-/** What an assembled bundle followed from, but for what the workflow's own events hold: enough to assemble it again. */
+/** The inputs of an assembled bundle that the workflow's own events don't hold: with them it can be assembled again. */
 export interface BundleOrigin {
   readonly type: string;
   /** The checkpoint up to which the workflow's fragments, trace and working memory count. */
   readonly upTo: Sequence;
   /** Earlier workflows of the session, nearest first. */
   readonly session?: readonly { readonly workflow: WorkflowId; readonly upTo: Sequence }[];
-  /** Digests of texts: the policy as canonical JSON, and what was injected. */
+  /** Digests of texts: the policy as canonical JSON, and the injected context. */
   readonly policy: Sha256;
   readonly tokenizer: string;
   readonly system?: Sha256;
   readonly user?: Sha256;
   readonly continuation?: Sha256;
   readonly placeholders?: Readonly<Record<string, string>>;
-  /** The phase that the workflow began in, where it has any. */
+  /** The phase in which the workflow began, if it has phases. */
   readonly firstPhase?: string;
-  /** SHA-256 of the messages' canonical JSON: of the bundle's bytes. */
+  /** SHA-256 of the messages' canonical JSON, that is of the bundle's bytes. */
   readonly messages: Sha256;
 }
 
-/** What a fork goes on from, beside what its control says. What it shares is named, and stays where it is. */
+/** Where a fork begins, beside what its control says. The shared history is named, and stays where it is. */
 export interface ForkOrigin {
-  /** Who made it. */
+  /** Who created the fork. */
   readonly by: string;
-  /** Workflows whose history it shares up to a checkpoint, at which they had this position: its base, the base's base, … */
+  /** Workflows whose history it shares up to a checkpoint, and their position there: its base, the base's base, … */
   readonly shares: readonly { readonly workflow: WorkflowId; readonly upTo: Sequence; readonly position: Position }[];
-  /** Belief or version are not what they were there, so what closures gave there doesn't count. */
+  /** Belief or version differ from the base's, so recorded results of closures don't count. */
   readonly isChanged: boolean;
   /** Versions of the definition that stored the input and the belief. */
   readonly inputVersion: number;
   readonly beliefVersion: number;
-  /** Of each first task, by index. */
+  /** The first tasks, by index. */
   readonly tasks: readonly {
-    /** Its id in the base, and in the history as a whole, counted on from workflow to workflow. */
+    /** Its id in the base, and in the whole history across the shared workflows. */
     readonly task: TaskId;
     readonly place: TaskId;
     readonly version: number;
-    /** What had fulfilled its condition. */
+    /** The cause that had fulfilled its condition. */
     readonly cause?: Cause & { readonly value: Json };
   }[];
-  /** What the base saw of its session: earlier workflows, nearest first; and the workflow that holds the texts that were found for it. */
+  /** What the base knew of its session: earlier workflows, nearest first; and the workflow that has the texts found for it. */
   readonly session?: {
     readonly runs: NonNullable<BundleOrigin['session']>;
     readonly found?: { readonly of: WorkflowId; readonly continuation?: Sha256; readonly user?: Sha256 };
   };
 }
 
-/** What a person is asked before a task may run. */
+/** The question to a person before a task may run. */
 export interface ApprovalAsk {
   readonly title?: string;
-  /** What there is to know for the answer. */
+  /** Information that helps to answer. */
   readonly detail?: Json;
-  /** What the answer holds, as JSON Schema. */
+  /** The form of the answer, as JSON Schema. */
   readonly form: Json;
 }
 
-/** A workflow as it is to be opened, drawn up by whoever declared it. */
+/** A workflow to be opened, as its declaring step composed it. */
 export interface ChildOpening {
-  /** Among the children of its parent's definition. */
+  /** Its name among the children of its parent's definition. */
   readonly name: string;
   readonly mode: 'exclusive' | 'shared';
   /** The opening's control, without its place. */
@@ -142,7 +145,7 @@ export interface ChildOpening {
   readonly children?: Children;
 }
 
-/** The opening of the workflow that goes on for this one; what is left when it closes is added to it. */
+/** The opening of the next run; what is unfinished when this one closes is added to it. */
 export type NextOpening = Omit<ChildOpening, 'name'>;
 
 /** By the index of the task that waits. */
@@ -161,7 +164,7 @@ export interface Payloads {
     readonly fork?: ForkOrigin;
     readonly asks?: Asks;
     readonly children?: Children;
-    /** Values of the signals that it goes on with, by their events. */
+    /** Values of the signals that the run inherits, by their events. */
     readonly signals?: Readonly<Record<string, Json>>;
   };
   readonly PartitionFenced: null;
@@ -169,7 +172,7 @@ export interface Payloads {
   readonly TimerFired: null;
   readonly LeaseRevoked: null;
   readonly EffectConfirmed: { readonly response: Json } | { readonly error: ErrorNote };
-  /** `response`: what the effect in question answered, where the resolution is `done`. */
+  /** `response`: the response of the effect in question, when the resolution is `done`. */
   readonly ApprovalDecided: { readonly why: string; readonly response?: Json };
   readonly RetryDecided: null;
   readonly CompensationFinished: { readonly error?: ErrorNote };
@@ -177,30 +180,30 @@ export interface Payloads {
   readonly MemoryWritten: { readonly memories: readonly MemoryWrite[] };
   readonly BudgetRaised: { readonly why: string };
   readonly CancelRequested: { readonly why: string };
-  /** `error`: what waits for a result is told. */
+  /** `error`: what a task that awaits the workflow receives. */
   readonly WorkflowTerminated: { readonly why: string; readonly error: ErrorNote };
   readonly PauseRequested: { readonly why: string };
   readonly ResumeRequested: { readonly why: string };
-  /** What the step is told: who answered, whether it was approved, and what the form holds. */
+  /** What the step receives: who answered, whether it was approved, and the form's content. */
   readonly ApprovalGiven: { readonly value: Json };
-  /** What the step is told: how the child ended, and with what. */
+  /** What the step receives: how the child ended, and its output or error. */
   readonly ChildClosed: { readonly value: Json };
   readonly RecordJudged: { readonly why: string };
   readonly LeaseClaimed: null;
   readonly RulesRaised: null;
   readonly LeaseReleased: null;
   readonly CheckpointReserved: null;
-  /** `texts`: those that the workflow has for the first time, by their digests. */
+  /** `texts`: those that are new to the workflow, by digest. */
   readonly EffectIntended: {
     readonly request: Json;
     readonly bundle?: BundleOrigin;
-    /** Names the messages that the step itself sends (see the runtime's prompt chain). */
+    /** Names the messages that the step itself sends (see the engine's prompt chain). */
     readonly prompt?: Sha256;
-    /** Of a fork: the effect of its base whose recorded outcome answers this one. */
+    /** Set in a fork: the effect of its base whose recorded outcome answers this one. */
     readonly replays?: EffectKey;
     readonly texts?: Readonly<Record<Sha256, string>>;
   };
-  /** What the receiver said when it accepted, for whoever confirms. */
+  /** What the receiver said when it accepted, for the person who confirms. */
   readonly EffectPending: { readonly detail: Json };
   readonly EffectResolved: { readonly response: Json } | { readonly error: ErrorNote };
   readonly CheckpointCommitted: {
@@ -217,7 +220,7 @@ export interface Payloads {
     readonly children?: Children;
   };
   readonly StepFailed: { readonly error: ErrorNote };
-  /** `next`: it goes on with that; there is no output then (null). */
+  /** `next`: the opening of the next run when it continues as new; the output is then null. */
   readonly WorkflowCompleted: { readonly output: Json; readonly next?: NextOpening };
   readonly WorkflowFailed: { readonly error: ErrorNote; readonly memories?: readonly MemoryWrite[] };
   readonly WorkflowParked: { readonly error: ErrorNote; readonly evidence: Json };

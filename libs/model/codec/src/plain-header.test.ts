@@ -1,4 +1,4 @@
-/** The short way through a header makes of it what the schemas make of it, and takes nothing that they refuse. */
+/** Owns the tests of the fast path through a header: it gives exactly what the schemas give, and accepts nothing that they refuse. */
 
 import { ENVELOPE_VERSION, type Envelope, type EventType } from '@tidemark/core';
 import { DEFAULT_CONTROLS } from '@tidemark/testkit/naive/events';
@@ -41,7 +41,7 @@ const headerOf = (type: string): object => ({
   payload: 'json',
 });
 
-/** Also their order: rows hold controls as text. */
+/** Compares the order of members too: rows hold controls as text. */
 function sameAsSchemas(header: unknown): boolean {
   const plain = plainEnvelope(header);
   if (plain === undefined) return false;
@@ -50,7 +50,7 @@ function sameAsSchemas(header: unknown): boolean {
   return true;
 }
 
-/** What a member may be changed to. */
+/** Replacements for a member. */
 const ODD = fc.constantFrom(
   ...[null, true, false, -1, 0, 1.5, 2 ** 53, Number.POSITIVE_INFINITY, '', 'all', 'json', 'none', 'x'.repeat(513)],
   ...[
@@ -73,7 +73,7 @@ function placesIn(value: unknown, path: readonly string[] = []): readonly (reado
   return [path, ...Object.entries(value).flatMap(([key, member]) => placesIn(member, [...path, key]))];
 }
 
-/** The value with another one at that place; undefined: with none. */
+/** The value with the part at the path replaced; undefined: removed. */
 function changed(value: unknown, [key, ...rest]: readonly string[], to: unknown): unknown {
   if (key === undefined) return to;
   const copy = (Array.isArray(value) ? [...value] : { ...(value as object) }) as Record<string, unknown>;

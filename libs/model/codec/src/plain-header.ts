@@ -1,13 +1,13 @@
 /**
- * Owns a shorter way through the header of an event as nearly all are: of version 1, of the frequent types, without rare members. Takes
- * 0.6 µs where the schemas take 8, and a fold reads every record. What it takes is what they would make of it, member for member and in
- * their order; what it is not sure of it leaves to them. Must not decide that a header is malformed.
+ * Owns a fast path through the headers of nearly all events: version 1, frequent types, no rare members. It takes 0.6 µs where the schemas
+ * take 8, and a fold reads every record. It gives exactly what the schemas would, member for member and in their order, and leaves
+ * everything else to them. Must not decide that a header is malformed.
  */
 
 import { ENVELOPE_VERSION, type Envelope, TASKS_PER_CHECKPOINT_MAX, type TaskId, taskOrder } from '@tidemark/core';
 import { DIGEST, NAME_MAX_CHARS, TASK, UNSTATED_TIMEOUT_MS } from './schema.ts';
 
-/** What parsing gives: every member may be anything. */
+/** The result of parsing: every member may be anything. */
 type Parsed = Readonly<Record<string, unknown>>;
 
 const isParsed = (value: unknown): value is Parsed =>
@@ -21,17 +21,17 @@ const isTask = (value: unknown): boolean =>
   typeof value === 'string' && TASK.test(value) && taskOrder(value as TaskId)[1] < TASKS_PER_CHECKPOINT_MAX;
 const isKind = (value: unknown): boolean => value === 'pure' || value === 'idempotent' || value === 'irreversible';
 const isOutcome = (value: unknown): boolean => value === 'done' || value === 'failed';
-/** Of what was added later, absent is what it was before. */
+/** Members that were added later may be absent. */
 const isFlag = (value: unknown): boolean => value === undefined || value === true;
 const isAmountOrNone = (value: unknown): boolean => value === undefined || isAmount(value);
 
-/** What the short way doesn't know it would lose: whatever is added to a control later goes the long way until it is added here. */
+/** The fast path would drop a member that it doesn't know: a control with any later member goes to the schemas until it is added here. */
 function holdsAll(made: Parsed, given: Parsed): boolean {
   for (const name in given) if (!(name in made)) return false;
   return true;
 }
 
-/** The header's envelope; undefined: ask the schemas. */
+/** The header's envelope; undefined: use the schemas. */
 export function plainEnvelope(header: unknown): Envelope | undefined {
   if (!isParsed(header) || header.v !== ENVELOPE_VERSION || header.payload !== 'json') return undefined;
   const { v, id, tenant, workflow, generation, lamport, epoch, holder, ordinal, atMs, type } = header;
@@ -85,7 +85,7 @@ function checkpoint(control: Parsed): Parsed | undefined {
 
 const isBelief = (value: unknown): boolean => value === 'none' || value === 'delta' || value === 'snapshot';
 
-/** Tasks that wait for nothing but others. */
+/** Tasks that wait for nothing but other tasks. */
 function declarations(value: unknown): readonly Parsed[] | undefined {
   if (!Array.isArray(value)) return undefined;
   const tasks: Parsed[] = [];
@@ -145,7 +145,7 @@ function resolved(control: Parsed): Parsed | undefined {
   };
 }
 
-/** Of a workflow that began by itself, with nothing said of its dispatch, trace and tags. */
+/** For a first run without dispatch, trace and tags. */
 function opened(control: Parsed): Parsed | undefined {
   const { definition, version, rules, partition, placement, inputDigest } = control;
   const { pinned = false, shadow = false, compensates = null, session, user, tags, hasContext } = control;

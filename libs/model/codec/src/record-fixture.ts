@@ -1,4 +1,7 @@
-/** Owns a record for this library's own tests, whose header has characters that could be taken for its end. Must not be used outside tests. */
+/**
+ * Owns a record for this library's own tests. Its header contains characters that resemble the header's end. Must not be used outside
+ * tests.
+ */
 
 import type { Envelope } from '@tidemark/core';
 import { encodeRecord } from './record.ts';

@@ -1,6 +1,6 @@
 /**
- * Owns the tests of a record's bytes: every event type there and back, bytes of any kind without a throw, malformed told
- * apart from unknown, limits, and that whatever can be written can be read.
+ * Owns the tests of a record's bytes: every event type is encoded and decoded, no bytes make decoding throw, malformed differs from
+ * unknown, limits hold, and everything that can be written can be read.
  */
 
 import {
@@ -23,7 +23,7 @@ import { NAME_MAX_CHARS, SEALED_VERSION } from './schema.ts';
 const TYPES = Object.keys(DEFAULT_CONTROLS) as EventType[];
 const ROOMY_BYTES = 8_388_608;
 
-/** Names as people write them: any script, quotes, control characters, line feeds; no NUL, no half pair. */
+/** Names as people write them: any script, quotes, control characters, line feeds; no NUL, no lone surrogate. */
 const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }).filter((text) => !text.includes('\0'));
 const anyText = fc.string({ unit: 'grapheme', maxLength: 60 }).filter((text) => !text.includes('\0'));
 const count = fc.nat();
@@ -190,7 +190,7 @@ describe('every event type', () => {
 
 const KINDS = new Set(['event', 'unknown', 'malformed']);
 
-/** What the bytes say, which is one of three things whatever they are. */
+/** The entry for the bytes: one of three kinds, whatever they are. */
 function judged(bytes: Uint8Array): LogEntry {
   const entry = decodeRecord(bytes);
   expect(KINDS.has(entry.kind)).toBe(true);
@@ -261,7 +261,7 @@ const committed = holderEvent(
 const header = { ...committed, payload: 'json' };
 const withControl = (control: object): Buffer => recordOf({ ...header, control: { ...committed.control, ...control } });
 
-/** What no writer of JSON would write. */
+/** A text that no JSON writer would produce. */
 const withText = (text: string): Buffer =>
   Buffer.from(`${JSON.stringify({ ...header, more: '?' }).replace('"?"', text)}\nnull`);
 

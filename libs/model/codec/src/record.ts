@@ -1,7 +1,7 @@
 /**
- * Owns the bytes of a record: one line of JSON (envelope and control), a line feed, then the payload's bytes. A reader that
- * only folds parses the line and leaves the payload alone; a person reads both in any Kafka console. Decoding never
- * throws: whether bytes are malformed depends on the bytes alone, and an unknown type or version is told apart from that.
+ * Owns the bytes of a record: one line of JSON (envelope and control), a line feed, then the payload's bytes. A reader that only folds
+ * parses the line and leaves the payload alone; a person reads both in any Kafka console. Decoding never throws. Whether bytes are
+ * malformed depends on the bytes alone; an unknown type or version is another kind of entry.
  */
 
 import {
@@ -34,7 +34,7 @@ import {
 import { namesKey, sealedWith, textSealedWith } from './sealing.ts';
 
 const LINE_FEED = 0x0a;
-/** A parser in front of a broker must not be led to parse without bound. */
+/** Bound on a header: a client must not be able to make its reader parse without end. */
 export const HEADER_MAX_BYTES = 4_194_304;
 
 const text = new TextDecoder('utf-8', { fatal: true });
@@ -45,7 +45,10 @@ export interface NewEvent<T extends EventType = EventType> {
   readonly payload: Uint8Array;
 }
 
-/** The payload's bytes. Throws `LimitError` (`json-too-many-values`): each value in it fits, and nobody would read all of them together. */
+/**
+ * The payload's bytes. Throws `LimitError` (`json-too-many-values`) when its values are valid one by one but too many together for any
+ * reader.
+ */
 export function encodePayload<T extends EventType>(type: T, payload: Payloads[T]): Uint8Array {
   if (payload === null) return EMPTY_PAYLOAD;
   const bytes = Buffer.from(JSON.stringify(payload));
@@ -54,9 +57,9 @@ export function encodePayload<T extends EventType>(type: T, payload: Payloads[T]
 }
 
 const EMPTY_PAYLOAD = utf8.encode('null');
-/** A value takes a digit and the comma behind it, so that most texts need not be counted. */
+/** A value takes at least a digit and a comma, so most texts need not be counted. */
 const mayHoldTooMany = (sizeBytes: number): boolean => sizeBytes >= 2 * STORED_BOUNDS.valuesMaxCount;
-/** A header that is no longer has too few values, and too few levels, to harm anybody. */
+/** A shorter header can't hold enough values or levels to do harm. */
 const HEADER_UNCOUNTED_CHARS = 2_048;
 
 /** Throws `LimitError` for a header, or a part of one, that would cost its reader too much. */
@@ -66,8 +69,9 @@ export function checkHeader(text: string): void {
 
 /**
  * The record's bytes. Throws `LimitError` (`value-too-large`) above `maxBytes`, or with a header above `headMaxBytes`, naming the event and
- * all sizes, (`json-too-many-values`) for a header of more values than are read, and `InvalidError` (`event-invalid`), naming the field, for names that no reader would take: what is written must be
- * readable, or its writer would wait for a verdict that is always `malformed`.
+ * all sizes; `LimitError` (`json-too-many-values`) for a header of more values than a reader accepts; and `InvalidError` (`event-invalid`),
+ * naming the field, for names that no reader would accept. What is written must be readable, or its writer would wait for a verdict that is
+ * always `malformed`.
  */
 export function encodeRecord(event: NewEvent, maxBytes: number, headMaxBytes = HEADER_MAX_BYTES): Uint8Array {
   const { type, workflow } = event.envelope;
@@ -82,7 +86,7 @@ export function encodeRecord(event: NewEvent, maxBytes: number, headMaxBytes = H
     );
   }
   if (mayHoldTooMany(headBytes)) checkJson(header, `The control of a ${type} of workflow ${workflow}`, STORED_BOUNDS);
-  // A header is escaped only for control characters and halves of surrogate pairs, so this is rarely looked into.
+  // A header has escapes only for control characters and lone surrogates, so the full check is rare.
   if (header.includes('\\u') || isDoubtful(event.envelope)) checkReadable(header, event.envelope);
   const bytes = Buffer.allocUnsafe(sizeBytes);
   bytes.write(header, 0);
@@ -92,9 +96,9 @@ export function encodeRecord(event: NewEvent, maxBytes: number, headMaxBytes = H
 }
 
 /**
- * Whether a text is empty or long, or a number no count. Every event that is written is asked, so it must be cheap:
- * 0.4 µs an event, where a regular expression over the header that looks for long texts takes 17 (it starts anew at each
- * character), and misses those with quotes in them.
+ * Whether a text is empty or long, or a number isn't a count. It runs for every written event, so it must be cheap: 0.4 µs an event. A
+ * regular expression over the header that finds long texts takes 17 µs (it restarts at each character), and misses those with quotes in
+ * them.
  */
 function isDoubtful(value: unknown): boolean {
   if (typeof value === 'string') return value === '' || value.length > NAME_MAX_CHARS;
@@ -115,7 +119,9 @@ function checkReadable(header: string, { type, workflow }: Envelope): void {
 
 const malformed = (problem: string): LogEntry => ({ kind: 'malformed', problem });
 
-/** What the bytes say; an event of the later version that nobody wrote so has a problem. `payload` is a view of `bytes`. */
+/**
+ * Decodes the bytes. An event of the sealed version whose bytes differ from what we write has a problem. `payload` is a view of `bytes`.
+ */
 export function decodeRecord(bytes: Uint8Array): LogEntry {
   const end = bytes.indexOf(LINE_FEED);
   if (end < 0 || end > HEADER_MAX_BYTES) return malformed('no header line');
@@ -129,19 +135,19 @@ export function decodeRecord(bytes: Uint8Array): LogEntry {
   if (entry.kind !== 'event') return entry;
   const payload = bytes.subarray(end + 1);
   const isClosed = entry.envelope.v === SEALED_VERSION;
-  // Text columns can't hold it, and JSON never has it unescaped.
+  // Text columns can't hold NUL, and JSON always escapes it.
   if (!(isClosed && isSealed(payload)) && payload.includes(0)) return malformed('the payload holds a NUL byte');
-  // Whoever opens what is sealed, or brings it back, would pass it over.
+  // The code that opens sealed records and blobs would skip it.
   if (isClosed && !isAsWritten(bytes)) return { ...entry, payload, problem: 'sealed-wrong' };
   return { ...entry, payload };
 }
 
-/** Whether a record of the later version is one, byte for byte, as sealing and blobs make it. */
+/** Whether a record of the sealed version has exactly the bytes that sealing and blobs produce. */
 const isAsWritten = (bytes: Uint8Array): boolean => sealedWith(bytes) !== undefined || recordBlob(bytes) !== undefined;
 
 /**
- * What a stored record says, and whether its payload may be read: whoever folds what stands in the log reads it by this. A payload that
- * is over the bounds of JSON is a problem of its stream, and is never parsed.
+ * The entry for a stored record, and whether its payload may be read: folds of the log use this. A payload that exceeds the bounds of JSON
+ * is a problem of its stream, and is never parsed.
  */
 export function entryOf({ value, isOpened, isForgotten, problem }: Omit<StoredRecord, 'offset'>): LogEntry {
   const entry = decodeRecord(value);
@@ -151,13 +157,13 @@ export function entryOf({ value, isOpened, isForgotten, problem }: Omit<StoredRe
   const isClosed = envelope.v === SEALED_VERSION;
   if (isForgotten === true) return withSeal(entry, 'forgotten', false);
   if (isOpened === true || (isClosed && namesKey(value))) return withSeal(entry, 'sealed', isClosed);
-  // Nobody seals what has nothing to say; one that has, and is null, was written by somebody without keys.
+  // A null payload is never sealed. But a null payload in a type that has one was written by someone without keys.
   return isNull(payload) && envelope.type in WITHOUT_PAYLOAD ? entry : withSeal(entry, 'plain', isClosed);
 }
 
 type EventEntry = LogEntry & { readonly kind: 'event' };
 
-/** For whoever can't do without what the record says. */
+/** The error for a reader that needs the payload. */
 export const recordUnreadable = ({ envelope, problem = '' }: EventEntry): CorruptError =>
   new CorruptError(
     problem,
@@ -165,14 +171,14 @@ export const recordUnreadable = ({ envelope, problem = '' }: EventEntry): Corrup
     { workflow: envelope.workflow, type: envelope.type },
   );
 
-/** `isClosed`: the payload is sealed still, or in a blob. */
+/** `isClosed`: the payload is still sealed, or in a blob. */
 function withSeal(entry: EventEntry, seal: EventEntry['seal'], isClosed: boolean): LogEntry {
   const problem = isClosed ? undefined : overBounds(entry.payload);
   return { ...entry, seal, ...(problem !== undefined && { problem }) };
 }
 
 function overBounds(payload: Uint8Array): string | undefined {
-  // Neither so many values, nor so many levels, nor so long a key.
+  // A payload this short can't exceed any bound.
   if (payload.length <= STORED_BOUNDS.depthMax) return undefined;
   try {
     checkJson(payload, 'The payload', STORED_BOUNDS);
@@ -198,10 +204,13 @@ const WITHOUT_PAYLOAD = {
 const isNull = (payload: Uint8Array): boolean =>
   payload.length === EMPTY_PAYLOAD.length && payload[0] === EMPTY_PAYLOAD[0];
 
-/** Nothing that is written as text begins so. */
+/** No payload that is written as text begins so. */
 const isSealed = (payload: Uint8Array): boolean => (payload[0] ?? LINE_FEED) < LINE_FEED;
 
-/** Whose event a record says it is; undefined: it is none that can be read. Quicker than `decodeRecord`, which may say that it is none all the same. */
+/**
+ * The workflow of a record; undefined when its header can't be read so. Faster than `decodeRecord`, which may still find the record
+ * malformed.
+ */
 export function workflowOf(value: Uint8Array): WorkflowId | undefined {
   const end = value.indexOf(LINE_FEED);
   if (end < 0 || end > HEADER_MAX_BYTES) return undefined;
@@ -218,13 +227,13 @@ export function workflowOf(value: Uint8Array): WorkflowId | undefined {
 /** The entry without its payload. */
 function decodeHeader(line: string): LogEntry {
   const entry = parseHeader(line);
-  // Only an escape brings either into a text; it is looked for first because nearly no header has one.
+  // Only an escape puts either into a text, and nearly no header has one.
   if (entry.kind === 'malformed' || !line.includes('\\u')) return entry;
   const place = unsoundAt(entry);
   return place === undefined ? entry : malformed(`${place}: holds a NUL, or half a surrogate pair`);
 }
 
-/** Where a text is that columns can't hold (NUL) or that UTF-8 would change (half a surrogate pair). */
+/** The place of a text that columns can't hold (NUL) or that UTF-8 would change (a lone surrogate). */
 function unsoundAt(value: unknown): string | undefined {
   if (typeof value === 'string') return value.includes('\0') || !value.isWellFormed() ? '' : undefined;
   if (typeof value !== 'object' || value === null) return undefined;
@@ -248,10 +257,10 @@ function parseHeader(line: string): LogEntry {
   return checkedHeader(header);
 }
 
-/** As the schemas have it. */
+/** Decodes a header by the schemas. */
 export function checkedHeader(header: unknown): LogEntry {
-  // The rest of a later version's envelope may have changed: it is unknown, not malformed, or an old process would
-  // reject what a new one accepts.
+  // The rest of a later version's envelope may have changed: it is unknown, not malformed, or an old process would reject what a new one
+  // accepts.
   if ((header as { readonly v?: unknown } | null)?.v !== ENVELOPE_VERSION) {
     const later = laterEnvelope.safeParse(header);
     if (later.success) return { kind: 'unknown', ...later.data };
@@ -267,7 +276,7 @@ export function checkedHeader(header: unknown): LogEntry {
   const control = schema.safeParse(fields.control);
   if (!control.success) return malformed(`control of ${fields.type}: ${problemOf(control.error.issues[0])}`);
   const envelope = { ...fields, control: control.data } as Envelope;
-  // From here on the stream holds what only those rules know, whatever it looks like.
+  // From here on the stream needs those rules, even where an event looks familiar.
   if (envelope.type === 'RulesRaised' && envelope.control.rules > RULES_READABLE.max) {
     const { workflow, generation, type } = envelope;
     return { kind: 'unknown', workflow, generation, type, v: envelope.control.rules };
@@ -285,7 +294,7 @@ const NO_PAYLOAD = new Uint8Array();
 const problemOf = (issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined): string =>
   issue === undefined ? 'invalid' : `${issue.path.map(String).join('.') || 'envelope'}: ${issue.message}`;
 
-/** Whoever was given no keys, or no blobs, must not go on: what it made of such payloads would be taken for what they say. */
+/** The error for a process without keys, or without blobs. It must stop: it would take the closed bytes for the content. */
 export function historyClosed(type: EventType, payload: Uint8Array | string): ConfigError {
   if (isInBlob(payload)) {
     return new ConfigError(
@@ -308,7 +317,7 @@ function isInBlob(payload: Uint8Array | string): boolean {
 
 /**
  * The payload's value. Throws `InvalidError` (`payload-unreadable`) when its bytes aren't JSON, `ConfigError` (`history-sealed`,
- * `history-in-blobs`) when whoever reads lacks what opens it.
+ * `history-in-blobs`) when this process can't open it.
  */
 export function decodePayload<T extends EventType>(type: T, payload: Uint8Array | string): Payloads[T] {
   const sealed = typeof payload === 'string' ? textSealedWith(payload) !== undefined : isSealed(payload);
@@ -320,6 +329,6 @@ export function decodePayload<T extends EventType>(type: T, payload: Uint8Array 
   }
 }
 
-/** The payload as text, unopened; bytes that are not UTF-8 become replacement characters. */
+/** The payload as text, unopened; invalid UTF-8 becomes replacement characters. */
 export const payloadText = (payload: Uint8Array): string =>
   Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString('utf8');

@@ -1,6 +1,6 @@
 /**
- * Owns the wire schemas of version 1: the envelope, and the clear control of every event type; payloads are in payloads.ts. The
- * controls are checked against core's types at compile time. Must not read or write records (see record.ts).
+ * Owns the wire schemas of version 1: the envelope, and the clear control of every event type; payloads are in payloads.ts. The controls
+ * are checked against core's types at compile time. Must not read or write records (see record.ts).
  */
 
 import {
@@ -36,7 +36,7 @@ export const NAME_MAX_CHARS = 512;
 const text = <T extends string>(): z.ZodType<T> => z.string().min(1).max(NAME_MAX_CHARS) as unknown as z.ZodType<T>;
 const whole = <T extends number>(min: number): z.ZodType<T> => z.int().min(min) as unknown as z.ZodType<T>;
 export const DIGEST = /^[0-9a-f]{64}$/;
-/** One text for each task: without leading zeros, and with an index that no other sequence's rank can meet. */
+/** One text for each task: no leading zeros, and an index below the limit that keeps ranks distinct. */
 export const TASK = /^(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,6})$/;
 
 const digest = z.string().regex(DIGEST);
@@ -54,9 +54,9 @@ const condition = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('approval'), name: text(), askedAtMs: timeMs, assignee: text().optional() }),
 ]);
 
-/** When something began that an event ends. */
+/** When the work began that the event ends. */
 const startedAtMs = timeMs.optional();
-/** Steps that plan, at most. */
+/** Most steps that are declared as planning. */
 const PLANS_MAX_COUNT = 256;
 const traceHints = z.object({
   parent: text().optional(),
@@ -89,10 +89,10 @@ const declaration: z.ZodType<TaskDeclaration> = z.object({
   when: z.array(condition),
 });
 
-/** Time-out of effects that were intended before it was recorded, in milliseconds: the default of that time. */
+/** The timeout, in milliseconds, of effects from before it was recorded: the default of that time. */
 export const UNSTATED_TIMEOUT_MS = 30_000;
 
-/** The control of each event type, by type. What later writers added has a default, so that older records stay readable. */
+/** The control of each event type. Every later field has a default, so older records stay readable. */
 export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
   WorkflowOpened: z.object({
     definition: text(),
@@ -140,7 +140,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
   LeaseRevoked: z.object({
     epoch: whole<Epoch>(1),
     holder: text<HolderId>(),
-    // Once it was any text.
+    // Earlier releases wrote any text.
     reason: z.enum(['holder-dead', 'lease-not-listed', 'asked']).catch('asked'),
   }),
   EffectConfirmed: z.object({ token: text(), outcome: z.enum(['done', 'failed']), responseDigest: digest }),
@@ -235,7 +235,7 @@ export const controls: { readonly [T in EventType]: z.ZodType<Controls[T]> } = {
   }),
 };
 
-/** The envelope around a control that is not looked into yet. */
+/** The envelope around a control that is not parsed yet. */
 export const envelope = z.object({
   v: whole<number>(1),
   id: text<EventId>(),
@@ -253,16 +253,16 @@ export const envelope = z.object({
   payload: z.literal('json'),
 });
 
-/** The same around a payload that is sealed; see sealing.ts. */
+/** The same for a sealed payload; see sealing.ts. */
 export const sealedEnvelope = envelope.extend({
   payload: z.enum(['sealed', 'sealed-blob']),
   key: z.string().length(36),
 });
 
-/** The same around the name of a blob that holds the payload; see blob-records.ts. */
+/** The same for the name of a blob that holds the payload; see blob-records.ts. */
 export const blobEnvelope = envelope.extend({ payload: z.literal('blob') });
 
-/** What every later version of the envelope keeps, so that an older reader knows which stream to stop. */
+/** The members that every later version of the envelope keeps, so that an older reader knows which stream to stop. */
 export const laterEnvelope = z.object({
   v: whole<number>(SEALED_VERSION + 1),
   workflow: text<WorkflowId>(),

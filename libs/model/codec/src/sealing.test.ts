@@ -1,4 +1,7 @@
-/** What is sealed opens with its key and in its place alone (E2), byte for byte; and a process without keys still folds it (E1). */
+/**
+ * Owns the tests of sealing: what is sealed opens only with its key and in its place (E2), byte for byte; and a process without keys still
+ * folds it (E1).
+ */
 
 import { createCipheriv, createSecretKey, generateKeySync, type KeyObject } from 'node:crypto';
 import { snappyCompress } from '@platformatic/wasm-utils';
@@ -121,7 +124,7 @@ describe('a text', () => {
   });
 });
 
-/** Sealed when small payloads were packed with zstd, too. Never edited: what can't be opened any more is history that is lost. */
+/** From the time when small payloads were packed with zstd too. Never edited: what can't be opened any more is lost history. */
 const SEALED_BEFORE = {
   key: createSecretKey(Buffer.alloc(32, 7)),
   record:
@@ -136,7 +139,7 @@ it('what was sealed in the first forms opens', () => {
   expect(openText(SEALED_BEFORE.text, 'texts/w1/d', SEALED_BEFORE.key)).toBe('a text '.repeat(400));
 });
 
-/** A text that was sealed as `form` by whoever has the key. */
+/** A text sealed in this form by someone who has the key. */
 function sealedAs(
   form: number,
   body: Uint8Array,

@@ -1,10 +1,10 @@
 /**
- * Owns the encryption of what events and rows hold: AES-256-GCM with the workflow's data key, over packed bytes where packing makes them
- * smaller. Everything that the fold reads stays clear, and is bound to what it stands beside: a sealed record opens only under its own
- * header, that is with its workflow, epoch and ordinal; a sealed text only in its own place. Must not know where keys come from.
+ * Owns the encryption of events and rows: AES-256-GCM with the workflow's data key, over packed bytes where packing makes them smaller.
+ * Everything that the fold reads stays clear, and is authenticated with the ciphertext: a sealed record opens only under its own header,
+ * that is with its workflow, epoch and ordinal; a sealed text only in its own place. Must not know where keys come from.
  *
  * E1 A sealed record has version 2, so that a release that can't open it leaves the stream to a newer one, and rejects nothing.
- * E2 What was changed, cut, moved or sealed with another key does not open.
+ * E2 Bytes that were changed, cut, moved or sealed with another key don't open.
  */
 
 import { createCipheriv, createDecipheriv, type KeyObject, randomFillSync } from 'node:crypto';
@@ -14,10 +14,10 @@ import { CorruptError, ENVELOPE_VERSION, InvalidError } from '@tidemark/core';
 import { SNAPPY_MIN_BYTES, UNSEALED_MAX_BYTES, ZSTD_LEVEL, ZSTD_MIN_BYTES } from './limits.ts';
 import { SEALED_VERSION } from './schema.ts';
 
-/** A data key under the id by which what it sealed names it. */
+/** A data key, and the id by which sealed bytes name it. */
 export interface SealingKey {
   readonly id: string;
-  /** 32 bytes, as the cipher takes them: of the bytes themselves Node asks first whether they are a key object, in 22 µs. */
+  /** 32 bytes as a key object: given raw bytes, Node takes 22 µs to find out what they are. */
   readonly key: KeyObject;
 }
 
@@ -32,20 +32,20 @@ const SEALED_TAIL_BYTES = sealedTail('0'.repeat(36)).length;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const NONCES_DRAWN_COUNT = 256;
-/** First byte of what is sealed: how the plain bytes are held. */
+/** The first sealed byte says how the plain bytes are packed. */
 const PLAIN = 0;
 const ZSTD = 1;
 const SNAPPY = 2;
 const FORMS = [Buffer.from([PLAIN]), Buffer.from([ZSTD]), Buffer.from([SNAPPY])] as const;
 type Form = typeof PLAIN | typeof ZSTD | typeof SNAPPY;
 
-/** Unpacked bytes are gathered in pieces of this size, or of so many times the packed ones. */
+/** Zstd's output buffers have this size, or a multiple of the packed size. */
 const UNPACKED_PIECE_MIN_BYTES = 1_024;
 const UNPACKED_PIECE_MAX_BYTES = 65_536;
 const UNPACKED_PIECE_RATIO = 4;
 
 const FRAME_BYTES = 1 + NONCE_BYTES + TAG_BYTES;
-/** Bytes by which sealing makes a record longer, at most. */
+/** Most bytes that sealing adds to a record. */
 export const SEALING_MAX_BYTES = FRAME_BYTES + SEALED_TAIL_BYTES;
 
 const viewOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -55,7 +55,7 @@ interface Packed {
   readonly bytes: Uint8Array;
 }
 
-/** Writes `[form][nonce][ciphertext][tag]`, which is `FRAME_BYTES` longer than the packed bytes, at `at`. */
+/** Writes `[form][nonce][ciphertext][tag]` at `at`; it is `FRAME_BYTES` longer than the packed bytes. */
 function seal(out: Buffer, at: number, { form, bytes }: Packed, key: KeyObject, bound: Uint8Array): void {
   const nonce = nextNonce();
   const cipher = createCipheriv('aes-256-gcm', key, nonce, GCM);
@@ -69,11 +69,11 @@ function seal(out: Buffer, at: number, { form, bytes }: Packed, key: KeyObject, 
 
 const GCM = { authTagLength: TAG_BYTES };
 
-/** Drawn together: a call for each would take 3 µs. */
+/** Drawn in bulk: a call for each would take 3 µs. */
 const nonces = Buffer.alloc(NONCE_BYTES * NONCES_DRAWN_COUNT);
 let noncesTaken = nonces.length;
 
-/** One that nothing was sealed with before. It is overwritten by a later one: what is sealed takes a copy at once. */
+/** A fresh nonce. A later call overwrites it, so the caller copies it at once. */
 function nextNonce(): Buffer {
   if (noncesTaken === nonces.length) {
     randomFillSync(nonces);
@@ -85,8 +85,8 @@ function nextNonce(): Buffer {
 }
 
 /**
- * zstd makes texts a third smaller than snappy does, and Node makes a context for each call, both ways: 28 µs for a kilobyte, where snappy
- * takes 2. So the small are packed with the one, the large with the other.
+ * zstd makes texts a third smaller than snappy does, but Node makes a context for each call, both ways: 28 µs for a kilobyte, where snappy
+ * takes 2. So small payloads use snappy and large ones zstd.
  */
 function packed(plain: Buffer): Packed {
   const form = plain.length < ZSTD_MIN_BYTES ? SNAPPY : ZSTD;
@@ -97,7 +97,7 @@ function packed(plain: Buffer): Packed {
 
 const ZSTD_PARAMS = { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL };
 
-/** What is told of sizes keeps zstd's tables and Node's buffers as small as a payload. */
+/** The size hints keep zstd's tables and Node's buffers as small as the payload. */
 const zstd = (plain: Buffer): Buffer =>
   zstdCompressSync(plain, { params: ZSTD_PARAMS, pledgedSrcSize: plain.length, chunkSize: plain.length });
 
@@ -107,7 +107,7 @@ function unpacked(form: number | undefined, bytes: Buffer): Buffer {
   if (form === ZSTD) return unpackedZstd(bytes);
   if (form !== SNAPPY)
     throw new InvalidError('form-unknown', `What is sealed is packed as ${form}, which is not known here.`);
-  // The length that it claims, 7 bits a byte, is made room for before anything is unpacked.
+  // Snappy allocates the claimed length, 7 bits a byte, before it unpacks anything.
   if (bytes[0]! > 0x7f && bytes[1]! > 0x7f)
     throw new InvalidError('length-invalid', 'So much is not packed with snappy.');
   return snappyDecompress(bytes);
@@ -120,7 +120,7 @@ function unpackedZstd(bytes: Buffer): Buffer {
   return zstdDecompressSync(bytes, { maxOutputLength: UNSEALED_MAX_BYTES, chunkSize });
 }
 
-/** Throws whatever the cipher or what unpacks throws. */
+/** Throws whatever the cipher or the unpacker throws. */
 function open(sealed: Buffer, key: KeyObject, bound: Uint8Array): Buffer {
   const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
   const decipher = createDecipheriv('aes-256-gcm', key, nonce, GCM);
@@ -131,7 +131,7 @@ function open(sealed: Buffer, key: KeyObject, bound: Uint8Array): Buffer {
   return unpacked(sealed[0], body);
 }
 
-/** The record with its payload sealed. A record that isn't as `encodeRecord` writes it, or is sealed already, stays as it is. */
+/** The record with its payload sealed. A record that isn't as `encodeRecord` writes it, or is sealed already, is returned unchanged. */
 export function sealRecord(value: Uint8Array, { id, key }: SealingKey): Uint8Array {
   const record = viewOf(value);
   const end = record.indexOf(LINE_FEED);
@@ -151,7 +151,7 @@ export function sealRecord(value: Uint8Array, { id, key }: SealingKey): Uint8Arr
 
 const LINE_END = Buffer.from([LINE_FEED]);
 
-/** The id of the key that a record was sealed with; undefined: it isn't sealed. */
+/** The id of the key that sealed a record; undefined: it isn't sealed. */
 export function sealedWith(value: Uint8Array): string | undefined {
   const record = viewOf(value);
   if (!record.subarray(0, SEALED_HEAD.length).equals(SEALED_HEAD)) return undefined;
@@ -160,7 +160,7 @@ export function sealedWith(value: Uint8Array): string | undefined {
   return SEALED_TAIL_FORM.exec(tail)?.[1];
 }
 
-/** Whether the payload of a record of the later version is sealed, here or in its blob; else it is plain, in a blob. */
+/** Whether the payload of a record of the sealed version is sealed, here or in its blob; otherwise it is plain, in a blob. */
 export function namesKey(value: Uint8Array): boolean {
   const record = viewOf(value);
   const end = record.indexOf(LINE_FEED);
@@ -170,7 +170,7 @@ export function namesKey(value: Uint8Array): boolean {
 const ANY_SEALED_TAIL_FORM = /,"payload":"sealed(?:-blob)?","key":"[0-9a-f-]{36}"\}$/;
 const ANY_SEALED_TAIL_MAX_BYTES = SEALED_TAIL_BYTES + '-blob'.length;
 
-/** What stands for a payload whose key was destroyed. */
+/** Replaces a payload whose key was destroyed. */
 const FORGOTTEN = Buffer.from('{}');
 
 /**
@@ -200,7 +200,7 @@ const wrong = (what: string, cause: unknown): CorruptError =>
 const TEXT_HEAD = 'sealed:';
 const TEXT_HEAD_BYTES = `${TEXT_HEAD}${'0'.repeat(36)}:`.length;
 
-/** The text sealed for its place, such as `checkpoints/w1/7`, as text. */
+/** Seals the text for its place, such as `checkpoints/w1/7`. */
 export function sealText(text: string, place: string, { id, key }: SealingKey): string {
   const plain = packed(Buffer.from(text));
   const sealed = Buffer.allocUnsafe(FRAME_BYTES + plain.bytes.length);
@@ -208,7 +208,7 @@ export function sealText(text: string, place: string, { id, key }: SealingKey): 
   return `${TEXT_HEAD}${id}:${sealed.toString('base64')}`;
 }
 
-/** The id of the key that a text was sealed with; undefined: it isn't sealed. */
+/** The id of the key that sealed a text; undefined: it isn't sealed. */
 export const textSealedWith = (text: string): string | undefined =>
   text.startsWith(TEXT_HEAD) ? text.slice(TEXT_HEAD.length, TEXT_HEAD.length + 36) : undefined;
 
@@ -217,7 +217,7 @@ export function openText(text: string, place: string, key: KeyObject | null): st
   if (key === null) return FORGOTTEN.toString();
   try {
     const sealed = Buffer.from(text.slice(TEXT_HEAD_BYTES), 'base64');
-    // What is no base64 is left out without a word. A regular expression would take 80 ms for a megabyte.
+    // Node silently skips characters that aren't base64. A regular expression would take 80 ms for a megabyte.
     if (text.slice(TEXT_HEAD_BYTES) !== sealed.toString('base64'))
       throw new InvalidError('base64-invalid', 'No base64.');
     return open(sealed, key, Buffer.from(place)).toString();

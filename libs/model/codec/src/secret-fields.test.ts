@@ -1,4 +1,7 @@
-/** Fields sealed one by one: only their workflow's key opens them, a place has one text for a value, and nothing else is taken for one. */
+/**
+ * Owns the tests of fields that are sealed one by one: only their workflow's key opens them, a value has one text in each place, and no
+ * other text is taken for one.
+ */
 
 import { createSecretKey, generateKeySync } from 'node:crypto';
 import type { Json } from '@tidemark/core';
@@ -44,7 +47,7 @@ describe('a sealed field', () => {
       sealSecret('a', BOUND, PLACE, OTHER),
     ];
     expect(new Set(texts.map(nonceOf)).size).toBe(6);
-    // Where the workflow ends and the value begins is part of it.
+    // The boundary between workflow and value is part of it.
     expect(nonceOf(sealSecret('b', `${BOUND}"a"`, PLACE, KEY))).not.toBe(nonceOf(sealSecret('b', BOUND, PLACE, KEY)));
   });
 
@@ -56,7 +59,7 @@ describe('a sealed field', () => {
     const changed = `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`;
     expect(openSecret(changed, BOUND, KEY.key)).toBeUndefined();
     expect(openSecret(text.slice(0, 70), BOUND, KEY.key)).toBeUndefined();
-    // What it says of its place is sealed with it.
+    // The place in the text is authenticated.
     const elsewhere = text.replace(PLACE, secretPlace('belief', ['note']));
     expect(openSecret(elsewhere, BOUND, KEY.key)).toBeUndefined();
     expect(openSecret(text.replace(`2:${PLACE}:`, ''), BOUND, KEY.key)).toBeUndefined();

@@ -1,12 +1,12 @@
 /**
- * Owns fields that are encrypted one by one: each becomes a text of its own wherever its value would stand, so that whoever may read the
- * rest of a payload reads that there is something, and not what. AES-256-GCM, bound to the workflow and to the place that the value has in
- * it: what it is for (input, belief, an effect's request …) and the path of the field. The same value under the same key at the same place
- * gives the same text, so that beliefs compare, requests keep their digest, and a retry asks what it asked before; that two values of one
- * field are equal can therefore be seen. Must not know where keys come from, nor which fields are secret.
+ * Owns fields that are encrypted one by one: each becomes a text in place of its value, so that a reader of the rest of the payload sees
+ * that there is a value, and not which. AES-256-GCM, bound to the workflow and to the value's place in it: the purpose (input, belief, an
+ * effect's request …) and the path of the field. The same value under the same key at the same place gives the same text, so that beliefs
+ * compare, requests keep their digest, and a retry sends the same request. An observer can therefore see that two values of one field are
+ * equal. Must not know where keys come from, nor which fields are secret.
  *
- * S1 Two values never share a nonce but by chance: it is made from key, workflow, place and value.
- * S2 A text that does not open under the workflow's key is no secret of it, and stays the text that it is.
+ * S1 Two values share a nonce only by chance: it is derived from key, workflow, place and value.
+ * S2 A text that doesn't open under the workflow's key is no secret of it, and is treated as plain text.
  */
 
 import { createCipheriv, createDecipheriv, createHash, createHmac, type KeyObject } from 'node:crypto';
@@ -15,17 +15,17 @@ import type { SealingKey } from './sealing.ts';
 
 const HEAD = 'secret:';
 const KEY = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-/** The first texts, without `2:PLACE:`, are bound to the workflow alone. */
+/** Texts of the first form lack `2:PLACE:` and are bound to the workflow alone. */
 const FORM = new RegExp(`^secret:(?:2:([A-Za-z0-9_-]{22}):)?(${KEY}):([A-Za-z0-9_-]+)$`);
 const PLACE_BYTES = 16;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const NONCE_LABEL = 'tidemark secret nonce';
 
-/** What is shown in place of a secret field. */
+/** Shown in place of a secret field. */
 export const SECRET_MASK = '[secret]';
 
-/** Where a secret field stands: names of members, `*` for every item of a list. */
+/** The path of a secret field: names of members, `*` for every item of a list. */
 export type SecretPath = readonly string[];
 
 /** A place as texts are bound to it: a digest, in 22 characters. */
@@ -36,7 +36,7 @@ export const secretPlace = (purpose: string, path: SecretPath): string =>
     .subarray(0, PLACE_BYTES)
     .toString('base64url');
 
-/** The value as a text that opens under this key, for this workflow and at this place alone. */
+/** The value as a text that opens only under this key, for this workflow and at this place. */
 export function sealSecret(value: Json, workflow: string, place: string, { id, key }: SealingKey): string {
   const plain = Buffer.from(canonicalJson(value));
   const bound = boundTo(workflow, place);
@@ -51,24 +51,24 @@ export function sealSecret(value: Json, workflow: string, place: string, { id, k
 const boundTo = (workflow: string, place: string | undefined): string =>
   place === undefined ? workflow : `${workflow}\n${place}`;
 
-/** Apart from what follows, however long it is. */
+/** A length prefix separates a part from the next one. */
 const lengthOf = (text: string): string => `${Buffer.byteLength(text)}:`;
 
-/** What a sealed field says of itself. */
+/** What a sealed field says about itself. */
 export interface SealedSecret {
-  /** Id of the key that it was sealed with. */
+  /** Id of the key that sealed it. */
   readonly key: string;
-  /** Undefined: of the first form, which is bound to no place. */
+  /** Undefined: the first form, which is bound to no place. */
   readonly place: string | undefined;
 }
 
-/** Undefined: it is no sealed field. */
+/** Undefined: the text is no sealed field. */
 export function sealedSecret(text: string): SealedSecret | undefined {
   const [, place, key] = (text.startsWith(HEAD) ? FORM.exec(text) : null) ?? [];
   return key === undefined ? undefined : { key, place };
 }
 
-/** The value, of the place that the text names. Undefined: it doesn't open (S2). */
+/** The value of a sealed text, opened at the place that it names. Undefined: it doesn't open (S2). */
 export function openSecret(text: string, workflow: string, key: KeyObject): Json | undefined {
   const [, place, , body = ''] = FORM.exec(text) ?? [];
   const sealed = Buffer.from(body, 'base64url');
@@ -86,13 +86,13 @@ export function openSecret(text: string, workflow: string, key: KeyObject): Json
 }
 
 /**
- * The value with each of its texts replaced, where it stands; the value itself where none was. `from`: where the value stands. Deeper than
- * what is stored nothing is looked for.
+ * Replaces every text in the value; returns the value itself when nothing changed. `from`: the path of the value. Levels beyond the bound
+ * on stored payloads are not searched.
  */
 export const mapTexts = (value: Json, replace: ReplaceText, from: SecretPath = []): Json =>
   mapFrom(value, replace, [...from], 0);
 
-/** The path is the caller's own while it is called, and changes afterwards. */
+/** The path is reused after the call returns: copy it to keep it. */
 export type ReplaceText = (text: string, path: SecretPath) => Json;
 
 function mapFrom(value: Json, replace: ReplaceText, path: string[], depth: number): Json {
@@ -112,13 +112,13 @@ function mapFrom(value: Json, replace: ReplaceText, path: string[], depth: numbe
     path.pop();
     if (mapped === member) continue;
     changed ??= { ...object };
-    // As an own member, whatever it is called.
+    // An own member, whatever its name is.
     Object.defineProperty(changed, name, { value: mapped, enumerable: true, configurable: true, writable: true });
   }
   return changed ?? value;
 }
 
-/** As `mapTexts`, of sealed fields alone. */
+/** As `mapTexts`, for sealed fields only. */
 export const mapSecrets = (
   value: Json,
   replace: (text: string, sealed: SealedSecret, path: SecretPath) => Json,
@@ -133,11 +133,11 @@ export const mapSecrets = (
     from,
   );
 
-/** As whoever may not read them sees it. */
+/** The value as a reader without the right to secrets sees it. */
 export const maskSecrets = (value: Json): Json => mapSecrets(value, () => SECRET_MASK);
 
 const IN_TEXT = new RegExp(`"secret:(?:2:[A-Za-z0-9_-]{22}:)?${KEY}:[A-Za-z0-9_-]+"`, 'g');
 
-/** The same of JSON as text. */
+/** The same for JSON as text. */
 export const maskSecretsIn = (json: string): string =>
   json.includes(`"${HEAD}`) ? json.replace(IN_TEXT, JSON.stringify(SECRET_MASK)) : json;

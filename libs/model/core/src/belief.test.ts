@@ -6,7 +6,7 @@ import { applyDelta, type Delta, diff, type Json, SNAPSHOT_MIN_BYTES, snapshotDu
 import { CorruptError } from './errors.ts';
 
 /** Properties take seconds when other work has the machine; a hang is still found. */
-/** Few keys and small values, so that two values have much in common; names that objects treat specially among them. */
+/** Few keys and small values, so that two values have much in common; among them are names that objects treat specially. */
 const key = fc.constantFrom('a', 'b', 'c', '', '__proto__', 'constructor', 'toString', '0', 'v', 'o', 'x');
 const { value: json } = fc.letrec<{ value: Json; array: Json; object: Json }>((tie) => ({
   value: fc.oneof(

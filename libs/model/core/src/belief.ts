@@ -1,7 +1,7 @@
 /**
  * Owns belief as data: the delta between two values, its application, and when a whole snapshot is worth its bytes. Pure.
- * Values are JSON. A step returns a new value that shares what it didn't touch, so unchanged parts are skipped by
- * identity and a delta costs what changed, not what there is.
+ * Values are JSON. A step returns a new value that shares the parts it didn't touch. Unchanged parts are skipped by identity, so a delta
+ * costs as much as the change, however large belief is.
  *
  * Invariant: `applyDelta(before, diff(before, after))` is deeply equal to `after`, for any two JSON values.
  */
@@ -12,8 +12,8 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 
 /**
  * What changed. Keys are short because they are stored with every checkpoint.
- * `v`: replaced by this value. `a`: these items were appended to an array. `o`: members of an object that changed, and
- * `x`: members that went away.
+ * `v`: this value replaces the old one. `a`: these items are appended to an array. `o`: members of an object that changed. `x`: members
+ * that were removed.
  */
 export type Delta =
   | { readonly v: Json }
@@ -55,8 +55,8 @@ function diffObjects(
 }
 
 /**
- * Applies a change; shares with `before` whatever the delta doesn't touch. Throws `CorruptError` (`belief-mismatch`) when
- * the delta was not made from a value of this shape: what was written contradicts itself, and no belief follows from it.
+ * Applies a change. The result shares with `before` everything that the delta doesn't touch. Throws `CorruptError` (`belief-mismatch`) when
+ * the delta was made from a value of another shape: the log contradicts itself, and belief can't be known.
  */
 export function applyDelta(before: Json | undefined, delta: Delta): Json {
   if ('v' in delta) return delta.v;
@@ -82,12 +82,12 @@ function mismatch(problem: string): never {
   throw new CorruptError('belief-mismatch', `A stored change of belief doesn't fit the belief before it: ${problem}.`);
 }
 
-/** Deltas are kept at least until they add up to this many bytes. */
+/** Deltas are written at least until they add up to this many bytes. */
 export const SNAPSHOT_MIN_BYTES = 16_384;
 
 /**
- * Whether the next checkpoint should hold all of belief: when the deltas since the last snapshot would outweigh it. The
- * bytes written stay within a constant factor of what changed, and those read at a claim within one of belief's size.
+ * Whether the next checkpoint should hold all of belief, because the deltas since the last snapshot would outweigh it. This keeps the bytes
+ * written within a constant factor of what changed, and the bytes that a claim reads within twice the size of belief.
  */
 export const snapshotDue = (deltaBytesSinceSnapshot: number, snapshotBytes: number): boolean =>
   deltaBytesSinceSnapshot > Math.max(SNAPSHOT_MIN_BYTES, snapshotBytes);

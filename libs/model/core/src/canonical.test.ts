@@ -1,11 +1,11 @@
-/** Owns the test that both ways of writing canonical JSON write the same. */
+/** Owns the test that both ways of writing canonical JSON give the same text. */
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Json } from './belief.ts';
 import { canonicalJson } from './canonical.ts';
 
-/** The same value with every object's members in another order. */
+/** The same value with the members of every object in another order. */
 function ordered(value: Json, order: (keys: string[]) => string[]): Json {
   if (Array.isArray(value)) return value.map((item) => ordered(item, order));
   if (typeof value !== 'object' || value === null) return value;

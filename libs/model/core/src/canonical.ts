@@ -1,11 +1,11 @@
 /**
- * Owns canonical JSON (RFC 8785: members sorted by UTF-16 code units, ECMAScript number form), the form that digests are taken
- * over. Takes values that are JSON already; whether a value is, others check.
+ * Owns canonical JSON (RFC 8785: members sorted by UTF-16 code units, ECMAScript number form). Digests are taken over this form. Callers
+ * pass values that are JSON; nothing here checks that.
  */
 
 import type { Json } from './belief.ts';
 
-/** The canonical text of a JSON value. A value whose members stand in order already is written by the engine, several times faster. */
+/** The canonical text of a JSON value. When all members are in order already, `JSON.stringify` writes it several times faster. */
 export const canonicalJson = (value: Json): string => (isInOrder(value) ? JSON.stringify(value) : sorted(value));
 
 function sorted(value: Json): string {

@@ -1,8 +1,8 @@
-/** Owns the shape of what one history leaves to the next one of a workflow that continues. */
+/** Owns the shape of what one run of a workflow that continues as new passes to the next run. */
 
 import type { EventId, WorkflowId } from './ids.ts';
 
-/** What something uses up of a budget. */
+/** What is charged to a budget. */
 export interface Spend {
   readonly tokens: number;
   /** Millionths of a US dollar. */
@@ -11,24 +11,24 @@ export interface Spend {
 
 export const NO_SPEND: Spend = { tokens: 0, costMicros: 0 };
 
-/** A signal that came, and that no step has seen yet. */
+/** A signal that arrived and that no step has consumed. */
 export interface UnconsumedSignal {
   readonly name: string;
   readonly event: EventId;
-  /** Of its value, as JSON; absent where whoever wrote it didn't say: it counts as none. */
+  /** Size of its value as JSON; absent where the writer didn't record it: it counts as 0. */
   readonly sizeBytes?: number | undefined;
 }
 
-/** The workflow that this one goes on for with a fresh history, and what was left of it. */
+/** The run that this one continues, and what was unfinished there. */
 export interface Continues {
   readonly workflow: WorkflowId;
-  /** What nobody had looked at, in order; the values are in the payload. */
+  /** Signals that no step consumed, in order; their values are in the payload. */
   readonly signals?: readonly UnconsumedSignal[] | undefined;
-  /** Ids of signals that it had taken: sent again, they don't count again. */
+  /** Ids of signals that the earlier run accepted: sent again, they are duplicates. */
   readonly taken?: readonly EventId[] | undefined;
-  /** It was paused when it closed. */
+  /** The earlier run was paused when it closed. */
   readonly paused?: { readonly by: string; readonly atMs: number } | undefined;
-  /** What all histories before have spent, and what people added to the budget. */
+  /** What all earlier runs spent, and what people added to the budget. */
   readonly spent: Spend;
   readonly raised?: Spend | undefined;
 }

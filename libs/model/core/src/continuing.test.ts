@@ -1,4 +1,4 @@
-/** What the fold makes of a workflow that goes on with a fresh history: what it leaves, and what the next begins with. */
+/** Owns the tests of the fold for workflows that continue as new: what a run passes on, and what the next begins with. */
 
 import { holderEvent, inboxEvent } from '@tidemark/testkit/naive/events';
 import { describe, expect, test } from 'vitest';

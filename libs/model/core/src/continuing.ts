@@ -1,9 +1,9 @@
 /**
- * Owns what the fold makes of a workflow that goes on with a fresh history: it closes, and the next one begins with what was left of it.
- * Must not draw up what the next one begins with: whoever closes it has.
+ * Owns what the fold does with a workflow that continues as new: it closes, and the next run begins with what was unfinished. Must not
+ * compose the opening of the next run: the holder that closes this one did.
  *
- * C1 Who is cancelled does not go on by another name: the cancel comes first.
- * C2 What nobody has looked at is left for the next one: signals that no task was waiting for, and those of tasks that were dropped.
+ * C1 A cancelled workflow does not continue: the cancel comes first.
+ * C2 The next run inherits the signals that no step consumed: those that no task awaited, and those of tasks that were dropped.
  */
 
 import type { Continues, Spend, UnconsumedSignal } from './continues.ts';
@@ -13,16 +13,16 @@ import { type EventId, type WorkflowId, workflowId } from './ids.ts';
 import { type Frontier, INBOX_DEDUPE_MAX, type StreamState } from './state.ts';
 import type { RejectReason } from './verdict.ts';
 
-/** Why such a workflow is `completed`. */
+/** The reason of a workflow that is `completed` because it continued. */
 export const CONTINUED = 'continued';
 
-/** Ends the ids of those that go on for another: `x`, `x~2`, `x~3`; nobody gives such an id. Longer numbers are no such ids. */
+/** The ids of continuations: `x`, `x~2`, `x~3`. Callers may not choose such an id. A longer number doesn't match. */
 const NTH = /^(.+)~([2-9]|[1-9]\d{1,8})$/s;
 
 export interface Nth {
-  /** The id of the first. */
+  /** The id of the first run. */
   readonly first: WorkflowId;
-  /** 1 is the first. */
+  /** 1 is the first run. */
   readonly n: number;
 }
 
@@ -33,7 +33,7 @@ export function nthOf(workflow: WorkflowId): Nth {
 
 export const nthId = ({ first, n }: Nth): WorkflowId => (n === 1 ? first : workflowId(`${first}~${n}`));
 
-/** The workflow that goes on for this one: it follows from the id, so that whoever opens it opens the same. */
+/** The id of the next run. It derives from this one's, so any process opens the same one. */
 export function continuationId(workflow: WorkflowId): WorkflowId {
   const { first, n } = nthOf(workflow);
   return nthId({ first, n: n + 1 });
@@ -56,7 +56,7 @@ export function continued(
   };
 }
 
-/** In the order in which a task would have been given them. */
+/** In the order in which tasks would have received them. */
 function leftOf({ frontier, signals }: StreamState): readonly UnconsumedSignal[] {
   const dropped: UnconsumedSignal[] = [];
   for (const { cause } of frontier.tasks)
@@ -64,7 +64,7 @@ function leftOf({ frontier, signals }: StreamState): readonly UnconsumedSignal[]
   return [...dropped, ...signals];
 }
 
-/** All histories before, this one's checkpoints, and what the dropped tasks' calls have cost or may have. */
+/** What the earlier runs, this run's checkpoints, and the calls of the dropped tasks have cost, or may have. */
 function spentBy({ spentBefore, tokens, costMicros, frontier }: StreamState): Spend {
   const spends: (Spend | undefined)[] = [spentBefore, { tokens, costMicros }];
   for (const { effects } of frontier.tasks) for (const { spend, wasted } of effects) spends.push(spend, wasted);
@@ -72,13 +72,13 @@ function spentBy({ spentBefore, tokens, costMicros, frontier }: StreamState): Sp
   return { tokens: sum('tokens'), costMicros: sum('costMicros') };
 }
 
-/** What a new stream has of the one that it goes on for. */
+/** The state that a new stream inherits from the run that it continues. */
 export function openContinued(
   { workflow, signals = [], taken = [], paused, spent, raised }: Continues,
   frontier: Frontier,
   { id }: Pick<Envelope, 'id'>,
 ): Partial<StreamState> & Pick<StreamState, 'frontier' | 'signals' | 'inbox'> {
-  // Where they are too many, the oldest are forgotten.
+  // Beyond the limit, the oldest are forgotten.
   const inbox: readonly EventId[] = [id, ...taken.slice(-(INBOX_DEDUPE_MAX - 1))];
   return {
     ...matchSignals(frontier, signals),

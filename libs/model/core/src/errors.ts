@@ -1,7 +1,7 @@
 /**
- * Owns every error that Tidemark throws. Subclasses say what the caller does next; `code` is stable and meant for
- * programs; the message is for people and names the field, the value's place and what to do. Must hold no secret:
- * addresses are stored without credentials. An expected outcome (a rejected event) is a value, never an error.
+ * Owns every error that Tidemark throws. A subclass says what the caller does next. `code` is stable and meant for programs; the message is
+ * for people and names the field, the place of the value and what to do. Must hold no secret: addresses are stored without credentials. An
+ * expected outcome (a rejected event) is a value, never an error.
  */
 
 export interface ErrorDetails {
@@ -24,7 +24,7 @@ export class TidemarkError extends Error {
   }
 }
 
-/** The lease is gone: stop, discard speculative state. */
+/** The lease is lost: stop, and discard speculative state. */
 export class FencedError extends TidemarkError {
   override readonly name = 'FencedError';
 }
@@ -34,17 +34,17 @@ export class ConflictError extends TidemarkError {
   override readonly name = 'ConflictError';
 }
 
-/** A server is absent, wrong or slow: back off and try again. */
+/** A server is unreachable, wrong or slow: back off and try again. */
 export class UnavailableError extends TidemarkError {
   override readonly name = 'UnavailableError';
 }
 
-/** Stored data contradicts itself: halt that part and report; nothing is overwritten. */
+/** Stored data contradicts itself: stop that part and report; nothing is overwritten. */
 export class CorruptError extends TidemarkError {
   override readonly name = 'CorruptError';
 }
 
-/** A named limit is reached: shed or shrink. */
+/** A named limit is reached: shed load, or send less. */
 export class LimitError extends TidemarkError {
   override readonly name = 'LimitError';
 }
@@ -54,7 +54,7 @@ export class InvalidError extends TidemarkError {
   override readonly name = 'InvalidError';
 }
 
-/** The caller isn't who may do this: show other credentials, or ask whoever gives rights. */
+/** The caller may not do this: use other credentials, or ask an administrator for the right. */
 export class AccessError extends TidemarkError {
   override readonly name = 'AccessError';
 }
@@ -64,10 +64,10 @@ export class ConfigError extends TidemarkError {
   override readonly name = 'ConfigError';
 }
 
-/** Throws when an invariant of the code itself is broken; a bug, never a user's mistake. */
+/** Throws when an invariant of the code itself is broken: that is a bug, never a user's mistake. */
 export function invariant(condition: unknown, message: string, details: ErrorDetails = {}): asserts condition {
   if (!condition) throw new TidemarkError('invariant-broken', `Broken invariant: ${message}`, details);
 }
 
-/** What a thrown value says: an error's message, anything else as text. */
+/** The message of a thrown error; any other thrown value as text. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

@@ -1,6 +1,6 @@
 /**
- * Owns the acceptance of holder events: fencing by (epoch, holder), the ordinal, the checkpoint chain, and the effect
- * journal. When a staged batch is lost, its ordinals are missing, so nothing that was built on it is accepted.
+ * Owns the acceptance of holder events: fencing by (epoch, holder), the ordinal, the checkpoint chain, and the effect journal. When a
+ * staged batch is lost, its ordinals are missing, so nothing that builds on it is accepted.
  */
 
 import { continued } from './continuing.ts';
@@ -104,7 +104,10 @@ function apply(
   }
 }
 
-/** A build counts once. Those of the task that failed before count too: else two tasks that fail in turns forget each other's. */
+/**
+ * A build counts once. The builds of the task that failed before count too: otherwise two tasks that fail in turns would forget each
+ * other's.
+ */
 function failedOn(stream: StreamState, task: TaskId | null, build: string | undefined): StreamState {
   if (task === null || build === undefined) return stream;
   const builds = stream.failedOn?.builds ?? [];
@@ -116,7 +119,10 @@ const completed = (stream: StreamState): StreamState => ({ ...released(stream), 
 
 const released = (stream: StreamState): StreamState => ({ ...stream, lease: null });
 
-/** Once a workflow, since what is being undone never opens again; only when no outcome is open but the one it is started for. */
+/**
+ * At most once per workflow, since a workflow under compensation never opens again; and only when no effect is open, except the one whose
+ * outcome is the cause.
+ */
 function startCompensation(
   stream: StreamState,
   { undo, code, key }: Envelope<'CompensationStarted'>['control'],
@@ -127,7 +133,7 @@ function startCompensation(
   return { ...released(stream), status: 'compensating', reason: code, ruling: null, undo };
 }
 
-/** Changes a pending task; one that is done is a duplicate, one that never was is unknown. */
+/** Changes a pending task. A finished task gives `duplicate`, an unknown one `unknown-task`. */
 function onTask(
   stream: StreamState,
   id: TaskId,
@@ -142,7 +148,7 @@ function onTask(
 const missingTask = (stream: StreamState, id: TaskId): RejectReason =>
   taskRank(id) < taskRank(`${stream.head.sequence + 1}.0` as TaskId) ? 'duplicate' : 'unknown-task';
 
-/** A call that failed may have cost something all the same, and is made again under its key. */
+/** A failed call may have cost something all the same; it is called again under its key. */
 function wasted(known: EffectState | undefined): Pick<EffectState, 'wasted'> {
   if (known?.status !== 'failed' || known.spend === undefined) {
     return known?.wasted === undefined ? {} : { wasted: known.wasted };
@@ -151,7 +157,7 @@ function wasted(known: EffectState | undefined): Pick<EffectState, 'wasted'> {
   return { wasted: { tokens: tokens + known.spend.tokens, costMicros: costMicros + known.spend.costMicros } };
 }
 
-/** A question counts once a key: to intend a call again is not to ask again. */
+/** A key counts its question once: intending the same call again is no new question. */
 function asked(stream: StreamState, control: Envelope<'EffectIntended'>['control']): StreamState | RejectReason {
   const { question, key } = control;
   const isNew = !stream.frontier.tasks.get(control.task)?.effects.some((effect) => effect.key === key);
@@ -162,7 +168,7 @@ function asked(stream: StreamState, control: Envelope<'EffectIntended'>['control
   return { ...outcome, repeats: [...others.slice(1 - REPEATS_MAX), { question, count }] };
 }
 
-/** An effect may be intended again (after a call that was known not to be made), with the same request. */
+/** An effect may be intended again with the same request, after a call that certainly was not made. */
 function intend(task: TaskState, control: Envelope<'EffectIntended'>['control']): TaskState | RejectReason {
   const known = task.effects.find((effect) => effect.key === control.key);
   if (known?.status === 'done' || known?.status === 'pending') return 'duplicate';
@@ -170,7 +176,7 @@ function intend(task: TaskState, control: Envelope<'EffectIntended'>['control'])
   return withEffect(task, {
     key: control.key,
     operation: control.operation,
-    // What once left the process never becomes pure.
+    // An effect that once left the process never becomes pure.
     kind: control.kind === 'pure' ? (known?.kind ?? 'pure') : control.kind,
     status: 'intended',
     requestDigest: control.requestDigest,
@@ -185,8 +191,8 @@ function intend(task: TaskState, control: Envelope<'EffectIntended'>['control'])
 }
 
 /**
- * Accepted outside: its confirmation is awaited, or awaited further after a probe that told nothing final. The deadline
- * is that which the wait began with: one that has passed doesn't come back.
+ * The receiver accepted the effect: its confirmation is awaited. A probe without a final answer continues the wait, and the deadline of its
+ * beginning stays: one that has passed is not renewed.
  */
 function awaitConfirmation(task: TaskState, { id, control }: Envelope<'EffectPending'>): TaskState | RejectReason {
   const known = task.effects.find((effect) => effect.key === control.key);
@@ -197,7 +203,7 @@ function awaitConfirmation(task: TaskState, { id, control }: Envelope<'EffectPen
   return withEffect(task, { ...known, status: 'pending', pending });
 }
 
-/** An effect is what it was intended as: an outcome that calls it pure needs its intention all the same (I4). */
+/** An effect keeps the kind of its intention: an outcome with the kind `pure` still needs the intention (I4). */
 function resolve(task: TaskState, control: Envelope<'EffectResolved'>['control']): TaskState | RejectReason {
   const known = task.effects.find((effect) => effect.key === control.key);
   if (known?.status === 'done') return 'duplicate';
@@ -220,7 +226,7 @@ function resolve(task: TaskState, control: Envelope<'EffectResolved'>['control']
   });
 }
 
-/** Of an older version than the workflow has reached, or of another than it is pinned to. */
+/** The step's version is older than the workflow's, or differs from the pinned one. */
 const isStale = ({ version, pinned }: StreamState, stepVersion: number): boolean =>
   stepVersion < version || (pinned && stepVersion !== version);
 
@@ -231,12 +237,12 @@ function commit(stream: StreamState, envelope: Envelope<'CheckpointCommitted'>):
   if (envelope.atMs < head.atMs - CLOCK_REGRESSION_MAX_MS) return 'clock-regression';
   const task = stream.frontier.tasks.get(control.task);
   if (task === undefined) return missingTask(stream, control.task);
-  // A call whose outcome is open must be decided before its step may count as done.
+  // An open effect must be decided before its step may count as done.
   if (task.effects.some(isOpen)) return 'not-intended';
   if (stream.rules >= 2 && isStale(stream, control.stepVersion)) return 'stale-version';
   if (control.supersedes !== null && control.supersedes > head.sequence) return 'wrong-parent';
   const added = addTasks(finishTask(stream.frontier, control.task), control.sequence, control.tasks);
-  // A signal is stored only when nobody waits for it, so none can be for a task that was pending before.
+  // A signal is stored only when no task awaits it, so only new tasks can match one.
   const mayMatch = stream.signals.length > 0 && control.tasks.some((declared) => declared.when.length > 0);
   const matched = mayMatch ? matchSignals(added, stream.signals) : undefined;
   return {

@@ -1,7 +1,7 @@
 /**
- * Owns the acceptance of inbox events: what anyone authorised writes through a coordinator. They are rejected for no clock
- * and no token, only as repetitions (by id, within the dedupe window) or when they name what isn't there. Only holder
- * events change belief.
+ * Owns the acceptance of inbox events: any authorised caller writes them through a coordinator. No clock and no token rejects them. They
+ * are rejected as repetitions (by id, within the dedupe window), or when they name something that doesn't exist. Only holder events change
+ * belief.
  */
 
 import type { Spend } from './continues.ts';
@@ -51,7 +51,7 @@ export function foldInbox(stream: StreamState, envelope: InboxEnvelope): StreamS
 const remember = (inbox: readonly EventId[], id: EventId): readonly EventId[] =>
   inbox.length < INBOX_DEDUPE_MAX ? [...inbox, id] : [...inbox.slice(1), id];
 
-/** Whether nobody could take one more of that size, beside those that wait. */
+/** Whether one more signal of this size exceeds what a stream stores. */
 function isFull(signals: StreamState['signals'], sizeBytes = 0): boolean {
   if (signals.length === 0) return false;
   if (signals.length >= SIGNALS_MAX) return true;
@@ -71,7 +71,7 @@ function apply(stream: StreamState, envelope: InboxEnvelope): StreamState | Reje
     case 'TimerFired': {
       if (stream.deadline?.timer === envelope.control.timer) return timedOut(stream, envelope.id);
       const frontier = fulfil(stream.frontier, { kind: 'timer', name: envelope.control.timer, event: envelope.id });
-      // Nobody waits for it any more: its task was fulfilled otherwise, or is done.
+      // No task awaits the timer any more: another condition was fulfilled, or the task is done.
       return frontier === undefined ? 'unknown-task' : { ...stream, frontier };
     }
     case 'LeaseRevoked':
@@ -93,7 +93,7 @@ function apply(stream: StreamState, envelope: InboxEnvelope): StreamState | Reje
       return { ...stream, pinned: envelope.control.pinned };
     case 'MemoryWritten':
       return stream;
-    // The stream stood before it; by now it has gone on as was decided.
+    // The stream was stopped at the record; by now the decision was carried out.
     case 'RecordJudged':
       return stream;
     case 'BudgetRaised':
@@ -110,7 +110,7 @@ function apply(stream: StreamState, envelope: InboxEnvelope): StreamState | Reje
   }
 }
 
-/** One answer a task; whoever comes later, or answers what isn't asked, is told so. */
+/** A task takes one answer; a later one, or one to no open question, is rejected. */
 function approve(stream: StreamState, { id, control }: Envelope<'ApprovalGiven'>): StreamState | RejectReason {
   const { name } = control;
   const task = stream.frontier.tasks.get(control.task);
@@ -119,7 +119,7 @@ function approve(stream: StreamState, { id, control }: Envelope<'ApprovalGiven'>
   return { ...stream, frontier: updateTask(stream.frontier, given(task, { kind: 'approval', name, event: id })) };
 }
 
-/** Its task may run; where it was vital and didn't complete, the workflow is cancelled instead. */
+/** The task may run. When the child was vital and didn't complete, the workflow is cancelled instead. */
 function childClosed(stream: StreamState, { id, control }: Envelope<'ChildClosed'>): StreamState | RejectReason {
   const { child, outcome } = control;
   const task = stream.frontier.tasks.get(control.task);
@@ -134,7 +134,7 @@ function childClosed(stream: StreamState, { id, control }: Envelope<'ChildClosed
   return typeof outcomeOf === 'string' ? reported : outcomeOf;
 }
 
-/** The reason of a pause that ends when the budget is raised. */
+/** The reason of a parked workflow that resumes when its budget is raised. */
 export const BUDGET_EXCEEDED = 'budget_exceeded';
 
 function raise(stream: StreamState, { tokens, costMicros }: Spend): StreamState {
@@ -143,10 +143,10 @@ function raise(stream: StreamState, { tokens, costMicros }: Spend): StreamState 
   const { question } = stream;
   if (question?.code !== BUDGET_EXCEEDED) return raised;
   const task = question.task === null ? undefined : stream.frontier.tasks.get(question.task);
-  return afresh({ ...raised, ...OPENED }, task);
+  return withFailuresCleared({ ...raised, ...OPENED }, task);
 }
 
-/** Names the lease that it ends. What was running when its holder died is counted against the workflow. */
+/** Ends the lease that it names. The task that ran when the holder died counts a crash. */
 function revoke(stream: StreamState, { control, atMs }: Envelope<'LeaseRevoked'>): StreamState | RejectReason {
   const { epoch, holder, reason } = control;
   if (epoch > stream.epoch) return 'wrong-holder';
@@ -156,7 +156,7 @@ function revoke(stream: StreamState, { control, atMs }: Envelope<'LeaseRevoked'>
   return reason === 'asked' ? revoked : crashed(revoked, atMs);
 }
 
-/** What has left the process and is recorded as done may never have arrived. */
+/** An effect outside the process that is recorded as done may never have arrived. */
 function suspected(frontier: Frontier): Frontier {
   let after = frontier;
   for (const task of frontier.tasks) {
@@ -169,7 +169,7 @@ function suspected(frontier: Frontier): Frontier {
 
 const isRecorded = ({ status, kind }: EffectState): boolean => status === 'done' && kind !== 'pure';
 
-/** A holder ended without having been asked to: dead, without its own knowledge of the lease, or by an error of its own. */
+/** Counts a crash: the holder died, lost its lease unknowingly, or failed by an error of its own. */
 export const crashed = (stream: StreamState, atMs: number): StreamState => ({
   ...stream,
   crashCount: stream.crashCount + 1,
@@ -177,7 +177,7 @@ export const crashed = (stream: StreamState, atMs: number): StreamState => ({
 });
 
 function confirm(stream: StreamState, control: Envelope<'EffectConfirmed'>['control']): StreamState | RejectReason {
-  // What is being undone has been looked through: an outcome that comes now would not be undone.
+  // The compensation has already listed its effects: one that is confirmed now would be missed.
   if (stream.status === 'compensating') return 'not-asked';
   const { token, outcome, responseDigest } = control;
   for (const task of stream.frontier.tasks) {
@@ -189,9 +189,9 @@ function confirm(stream: StreamState, control: Envelope<'EffectConfirmed'>['cont
       responseDigest,
       isUntold: outcome === 'failed',
     });
-    // What a person was asked has answered itself.
+    // The confirmation answers the question that a person was asked.
     if (stream.question?.key !== effect.key) return confirmed;
-    return afresh({ ...confirmed, ...OPENED }, confirmed.frontier.tasks.get(task.id));
+    return withFailuresCleared({ ...confirmed, ...OPENED }, confirmed.frontier.tasks.get(task.id));
   }
   return 'unknown-task';
 }
@@ -203,7 +203,7 @@ const decided = (stream: StreamState, task: TaskState, effect: EffectState): Str
 
 const OPENED = { status: 'open', reason: null, question: null } as const;
 
-/** The workflow is open again; what is to be done with it, the next holder reads from its state. */
+/** The workflow is open again; the next holder reads from its state what to do. */
 function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['control']): StreamState | RejectReason {
   const { question } = stream;
   if (question === null || question.id !== control.question) return 'not-asked';
@@ -217,14 +217,14 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
     case 'compensate':
       return { ...opened, ruling: 'compensate' };
     case 'retry': {
-      // What was asked about counts as it is recorded.
+      // The effect in question counts as recorded.
       const trusted = task && effect && withEffect(task, { ...effect, isSuspect: false });
-      return afresh({ ...opened, ruling: keptRuling(stream) }, trusted ?? task);
+      return withFailuresCleared({ ...opened, ruling: keptRuling(stream) }, trusted ?? task);
     }
     case 'done':
     case 'not-done': {
       const isDone = control.resolution === 'done';
-      // What is recorded as done may get another response, but never becomes undone.
+      // A person may replace the response of an effect that is done, but may not declare it not done.
       const mayDecide = effect !== undefined && (isOpen(effect) || (isDone && effect.status === 'done'));
       if (task === undefined || !mayDecide) return 'not-asked';
       if (isDone !== (control.responseDigest !== null)) return 'not-asked';
@@ -236,14 +236,14 @@ function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['contr
         responseDigest,
         ...spend,
       });
-      return afresh(answered, answered.frontier.tasks.get(task.id));
+      return withFailuresCleared(answered, answered.frontier.tasks.get(task.id));
     }
   }
 }
 
 const keptRuling = ({ ruling }: StreamState): StreamState['ruling'] => (ruling === 'cancel' ? 'cancel' : null);
 
-/** Of a task that failed for good, on a build on which it has not: so no two builds pass it to each other for ever. */
+/** Retries a task that failed for good, on a build where it has not failed. So no two builds can pass it to each other for ever. */
 function retry(
   stream: StreamState,
   { question, build }: Envelope<'RetryDecided'>['control'],
@@ -252,11 +252,11 @@ function retry(
   if (stream.question?.id !== question || failedOn === undefined) return 'not-asked';
   if (stream.question.task !== failedOn.task || failedOn.builds.includes(build)) return 'not-asked';
   const opened = { ...stream, ...OPENED, ruling: keptRuling(stream), failedOn: { ...failedOn, next: build } };
-  return afresh(opened, stream.frontier.tasks.get(failedOn.task));
+  return withFailuresCleared(opened, stream.frontier.tasks.get(failedOn.task));
 }
 
-/** Nothing that went wrong before counts any more. */
-const afresh = ({ repeats: _, ...stream }: StreamState, task: TaskState | undefined): StreamState => ({
+/** Clears all failures and crashes. */
+const withFailuresCleared = ({ repeats: _, ...stream }: StreamState, task: TaskState | undefined): StreamState => ({
   ...stream,
   crashCount: 0,
   crashTimesMs: [],

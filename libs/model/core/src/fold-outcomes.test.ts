@@ -1,6 +1,6 @@
 /**
- * Owns readable examples of what goes on after things went wrong: outcomes that come late, questions to people, undoing,
- * deaths of holders, versions; and of who may not write any of it. Deeper: fold.properties.test.ts.
+ * Owns readable examples of what the fold does after failures: late outcomes, questions to people, compensation, deaths of holders,
+ * versions; and of who may not write any of these. Random histories are in fold.properties.test.ts.
  */
 
 import { declared, digestOf, holderEvent, inboxEvent } from '@tidemark/testkit/naive/events';
@@ -24,7 +24,7 @@ const committed = (ordinal: number, control = {}, epoch = 1) =>
   holderEvent('CheckpointCommitted', at(epoch, ordinal), control);
 const asked = (ordinal: number, control = {}, epoch = 1, id = QUESTION) =>
   holderEvent('WorkflowParked', at(epoch, ordinal), { task: '0.0', key: KEY, ...control }, { id });
-const undoing = (ordinal: number, control = {}, epoch = 1) =>
+const compensationStarted = (ordinal: number, control = {}, epoch = 1) =>
   holderEvent('CompensationStarted', at(epoch, ordinal), control);
 const confirmed = (control = {}) => inboxEvent('EffectConfirmed', control);
 const decided = (control = {}) => inboxEvent('ApprovalDecided', { question: QUESTION, ...control });
@@ -34,7 +34,7 @@ const notDone = { resolution: 'not-done' } as const;
 const finished = (control = {}) => inboxEvent('CompensationFinished', control);
 const fired = (name: string) => inboxEvent('TimerFired', { timer: name });
 
-/** All that came before is accepted, and the last is rejected for this and changes nothing but the next offset. */
+/** Every event but the last is accepted. The last is rejected for this reason and changes nothing but the next offset. */
 function refused(reason: string, ...history: readonly Envelope[]): void {
   const before = fold(...history.slice(0, -1));
   expect(before.verdicts.filter(({ kind }) => kind !== 'accepted')).toEqual([]);
@@ -104,7 +104,7 @@ describe('an outcome that comes late', () => {
     const overdue = [...awaited, fired('overdue')];
     expect(accepted(...overdue).task.effects[0]?.pending).toMatchObject({ isDue: true, probe: null, deadline: null });
     refused('unknown-task', ...overdue, fired('probe'));
-    // It may still come.
+    // A late confirmation is still accepted.
     expect(accepted(...overdue, confirmed()).task.effects).toMatchObject([{ status: 'done' }]);
   });
 
@@ -192,7 +192,7 @@ describe('a question to a person', () => {
 
 describe('undoing', () => {
   test('freezes the workflow until it has ended', () => {
-    const frozen = [...start, undoing(2)];
+    const frozen = [...start, compensationStarted(2)];
     expect(accepted(...frozen).stream).toMatchObject({
       status: 'compensating',
       reason: 'effect-unknown',
@@ -205,40 +205,40 @@ describe('undoing', () => {
   });
 
   test('a second one is not begun', () => {
-    refused('stale-epoch', ...start, undoing(2), undoing(3));
-    refused('closed', ...start, undoing(2), finished(), undoing(3));
+    refused('stale-epoch', ...start, compensationStarted(2), compensationStarted(3));
+    refused('closed', ...start, compensationStarted(2), finished(), compensationStarted(3));
   });
 
   test.each([
     ['compensated', 'compensated', 'effect-unknown'],
     ['failed', 'failed', 'compensation-failed'],
   ] as const)('ends it as %s', (outcome, status, reason) => {
-    const ended = [...start, undoing(2), finished({ outcome })];
+    const ended = [...start, compensationStarted(2), finished({ outcome })];
     expect(accepted(...ended).stream).toMatchObject({ status, reason, closedInGeneration: 1 });
     refused('closed', ...ended, finished({ outcome }));
   });
 
   test('is ended only by the workflow that does it', () => {
-    refused('not-asked', ...start, undoing(2), finished({ undo: 'other~undo' }));
+    refused('not-asked', ...start, compensationStarted(2), finished({ undo: 'other~undo' }));
     refused('not-asked', ...start, finished());
   });
 
   test('is begun over no unknown outcome, but the one that it is begun for', () => {
-    refused('not-intended', ...start, intended(2), undoing(3));
-    refused('not-intended', ...start, intended(2), pending(3), undoing(4));
-    accepted(...start, intended(2), undoing(3, { key: KEY }));
-    accepted(...start, intended(2), resolved(3), undoing(4));
+    refused('not-intended', ...start, intended(2), compensationStarted(3));
+    refused('not-intended', ...start, intended(2), pending(3), compensationStarted(4));
+    accepted(...start, intended(2), compensationStarted(3, { key: KEY }));
+    accepted(...start, intended(2), resolved(3), compensationStarted(4));
     const other = { task: '0.0', key: 'w:0.0:pay:1' };
-    refused('not-intended', ...start, intended(2), intended(3, other), undoing(4, { key: KEY }));
+    refused('not-intended', ...start, intended(2), intended(3, other), compensationStarted(4, { key: KEY }));
   });
 
   test('for an effect that never happened undoes what did', () => {
-    expect(accepted(...start, undoing(2, { key: 'w:0.0:never:0' })).stream.status).toBe('compensating');
+    expect(accepted(...start, compensationStarted(2, { key: 'w:0.0:never:0' })).stream.status).toBe('compensating');
   });
 
   test('fulfils the ruling', () => {
     const ruled = [...start, asked(2), decided({ resolution: 'compensate' }), claimed(2)];
-    expect(accepted(...ruled, undoing(2, {}, 2)).stream.ruling).toBeNull();
+    expect(accepted(...ruled, compensationStarted(2, {}, 2)).stream.ruling).toBeNull();
     expect(accepted(...ruled, holderEvent('WorkflowFailed', at(2, 2))).stream.ruling).toBeNull();
   });
 });
@@ -364,14 +364,15 @@ test('what a budget is raised by is added up', () => {
 });
 
 test('an outcome that comes once the workflow is being compensated is refused: it would not be compensated', () => {
-  const history = [...start, intended(2), pending(3), undoing(4, { key: KEY })];
+  const history = [...start, intended(2), pending(3), compensationStarted(4, { key: KEY })];
   refused('not-asked', ...history, confirmed());
 });
 
 describe('a forged token', () => {
   const before = [...start, intended(2), revoked(), claimed(2)];
-  const undoingOfIt = (ordinal: number, _: object, epoch: number) => undoing(ordinal, { key: KEY }, epoch);
-  const events = { EffectPending: pending, CompensationStarted: undoingOfIt, WorkflowParked: asked };
+  const compensationForKey = (ordinal: number, _: object, epoch: number) =>
+    compensationStarted(ordinal, { key: KEY }, epoch);
+  const events = { EffectPending: pending, CompensationStarted: compensationForKey, WorkflowParked: asked };
 
   test.each(Object.entries(events))('%s', (_, event) => {
     const right = event(2, {}, 2) as Envelope;

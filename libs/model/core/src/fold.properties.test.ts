@@ -88,7 +88,7 @@ function same(actual: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(actual, expected)) expect(actual).toEqual(expected);
 }
 
-/** Through the rows' texts and back, tasks in another order. */
+/** Through the texts of rows and back, with the tasks in another order. */
 const restarted = (state: PartitionState): PartitionState =>
   partitionFrom(
     state.partition,
@@ -121,7 +121,7 @@ describe('the fold and the naive fold', () => {
     const acceptedTypes = new Map<string, number>();
     let acceptedCount = 0;
     let eventCount = 0;
-    // The seed is fixed: what is tested here is the generator, and that a wrong rule could not stay unseen.
+    // The seed is fixed: this tests the generator, and that a wrong rule would be noticed.
     for (const { start, entries } of fc.sample(history, { numRuns: 400, seed: 1 })) {
       foldEntries(startAt(start), entries).verdicts.forEach((verdict, at) => {
         const entry = entries[at];
@@ -211,7 +211,7 @@ describe('invariants', () => {
           resumed = resumedStep.state;
         });
         same(partitionView(resumed), partitionView(state));
-        // Rows of equal states are equal texts too, so that a projector may compare them.
+        // Rows of equal states are equal texts too, so a projector may compare them.
         same(partitionView(restarted(state)), partitionView(state));
       }),
       { numRuns: RUNS },
@@ -247,7 +247,7 @@ describe('invariants', () => {
           if (stream === undefined) continue;
           const alone = foldStream(stream, entry.envelope);
           same(alone.verdict, step.verdict);
-          // When the partition closes a stream it adds the one thing that a stream can't know.
+          // When the partition closes a stream it adds the one field that a stream can't know.
           const { closedInGeneration: _, ...expected } = streamView(state.streams.get(workflow)!);
           const { closedInGeneration: __, ...actual } = streamView(alone.stream);
           same(actual, expected);

@@ -1,4 +1,7 @@
-/** Owns one readable example of each reason for a rejection, and of what must not be rejected. Deeper: fold.properties.test.ts. */
+/**
+ * Owns one readable example of each reason for a rejection, and of what must not be rejected. Random histories are in
+ * fold.properties.test.ts.
+ */
 
 import {
   declared,

@@ -1,7 +1,7 @@
 /**
- * Owns the arbitration: a pure function over one partition in offset order that accepts or rejects each entry. Whatever
- * is rejected changes nothing but the next offset. All readers of the same prefix reach the same state, in any batching
- * and from any restart point (I5); per workflow, accepted checkpoints form one chain (I2); one holder an epoch (I3).
+ * Owns the arbitration: a pure function over one partition in offset order that accepts or rejects each entry. A rejected entry changes
+ * nothing but the next offset. All readers of the same prefix reach the same state, in any batching and from any restart point (I5); per
+ * workflow, accepted checkpoints form one chain (I2); an epoch has one holder (I3).
  */
 
 import { openContinued } from './continuing.ts';
@@ -24,7 +24,7 @@ export interface FoldStep {
   readonly verdict: Verdict;
 }
 
-/** Folds the entry that stands at `state.next`. */
+/** Folds the entry at `state.next`. */
 export function foldEntry(state: PartitionState, entry: LogEntry): FoldStep {
   const next = (state.next + 1) as Offset;
   if (entry.kind === 'malformed') return { state: { ...state, next }, verdict: rejected('malformed') };
@@ -43,8 +43,8 @@ export function foldEntry(state: PartitionState, entry: LogEntry): FoldStep {
 type EventEntry = LogEntry & { readonly kind: 'event' };
 
 /**
- * As `foldStream`, of what stands in the log. A record that the stream would take stops it where its payload can't be read, or is plain
- * after a sealed one; one that is rejected anyway stops nobody.
+ * As `foldStream`, for a record of the log. A record that would be accepted stops the stream when its payload can't be read, or is plain
+ * after a sealed one. A record that is rejected anyway stops nothing.
  */
 export function foldRecord(
   before: StreamState,
@@ -65,12 +65,12 @@ export function foldRecord(
   return { stream: isSealed(seal) && stream.sealed !== true ? { ...stream, sealed: true } : stream, verdict };
 }
 
-/** Before its key was destroyed as after: rows rebuilt are the same. */
+/** A destroyed key changes nothing here, so rebuilt rows are the same. */
 const isSealed = (seal: EventEntry['seal']): boolean => seal === 'sealed' || seal === 'forgotten';
 
 /**
- * Notes what a person decided of the record at which the stream stands. Where a seal is asked for, one whose key was destroyed is none:
- * anybody could have written it. A workflow can't do without its opening.
+ * Notes a person's decision about the record at which the stream stopped. Where sealing is required, a record whose key was destroyed can't
+ * be taken: anybody could have written it. A workflow can't do without its opening.
  */
 function judged(stream: StreamState, envelope: Envelope, seal: EventEntry['seal']): StreamState {
   const { unreadable } = stream;
@@ -82,8 +82,8 @@ function judged(stream: StreamState, envelope: Envelope, seal: EventEntry['seal'
 }
 
 /**
- * Folds one event into the stream that it belongs to. What a stream accepts depends on nothing else in its partition,
- * so a holder may fold its own stream alone.
+ * Folds one event into its stream. Whether a stream accepts it depends on nothing else in the partition, so a holder may fold its own
+ * stream alone.
  */
 export function foldStream(
   before: StreamState,
@@ -142,7 +142,7 @@ function foldOpened(
   const next = (state.next + 1) as Offset;
   const { control } = envelope;
   const known = state.streams.get(envelope.workflow);
-  // A second opening of a live workflow must not replace it, whatever generation it names.
+  // A second opening must not replace a live workflow, whatever generation it names.
   if (known !== undefined && (known.generation === envelope.generation || !isClosed(known))) {
     return { state: { ...state, next }, verdict: rejected('duplicate') };
   }
@@ -168,14 +168,14 @@ function foldOpened(
   };
 }
 
-/** Fewer openings than this are under way in one partition at once. */
+/** At most this many openings are in flight in one partition at once. */
 const ERA_GENERATIONS = 2 ** 20;
 
-/** The first generation that no opening names which was placed in an earlier one. */
+/** The first generation that no opening in flight can name. */
 export const nextEra = (generation: Generation): Generation =>
   ((Math.floor(generation / ERA_GENERATIONS) + 1) * ERA_GENERATIONS) as Generation;
 
-/** Takes the generations that openings under way would name, however many. */
+/** Skips the generations that openings in flight may name, however many there are. */
 function foldFenced(state: PartitionState, { control }: Envelope<'PartitionFenced'>): FoldStep {
   const next = (state.next + 1) as Offset;
   if (control.partition !== state.partition)
@@ -187,7 +187,7 @@ function foldFenced(state: PartitionState, { control }: Envelope<'PartitionFence
   };
 }
 
-/** What closed in earlier generations is forgotten. */
+/** Forgets streams that closed in earlier generations. */
 function liveStreams({ streams }: PartitionState): Map<WorkflowId, StreamState> {
   const live = new Map<WorkflowId, StreamState>();
   for (const [id, stream] of streams) if (!isClosed(stream)) live.set(id, stream);
@@ -247,7 +247,7 @@ function openedStream(envelope: Envelope<'WorkflowOpened'>, at: Offset): StreamS
   };
 }
 
-/** Only the stream that the entry belongs to is stopped; the partition goes on. */
+/** Stops only the stream of the entry; the partition continues. */
 function parkUnreadable(state: PartitionState, entry: LogEntry & { readonly kind: 'unknown' }, at: Offset): FoldStep {
   const stream = state.streams.get(entry.workflow);
   if (stream === undefined || stream.generation !== entry.generation) {
@@ -262,7 +262,7 @@ function parkUnreadable(state: PartitionState, entry: LogEntry & { readonly kind
   };
 }
 
-/** As `foldEntry`, for whoever keeps or shows history and decides nothing: a record that stops its stream is passed over. */
+/** As `foldEntry`, for readers that copy or show history and decide nothing: a record that would stop its stream is skipped. */
 export function foldPassing(state: PartitionState, entry: LogEntry): FoldStep {
   const step = foldEntry(state, entry);
   if (entry.kind !== 'event' || step.verdict.kind !== 'unreadable') return step;
@@ -275,7 +275,7 @@ export interface FoldBatch {
   readonly verdicts: readonly Verdict[];
 }
 
-/** Folds entries that stand next to each other from `state.next` on. */
+/** Folds consecutive entries, the first at `state.next`. */
 export function foldEntries(state: PartitionState, entries: readonly LogEntry[]): FoldBatch {
   let current = state;
   const verdicts = entries.map((entry) => {

@@ -67,7 +67,7 @@ describe('barriers', () => {
     expect(unblocked(finish(frontier, '0.3'))).toEqual(['0.0', '0.1']);
     const half = finish(frontier, '0.1');
     expect(blockedOn(task(half, '0.2'))).toEqual([{ on: 'all-earlier', remainingCount: 1 }]);
-    // What `a` adds when it is done doesn't hold the barrier up.
+    // Tasks that `a` adds when it is done don't delay the barrier.
     const done = add(finish(half, '0.0'), 1, declared('more'));
     expect(unblocked(done)).toEqual(['0.2', '0.3', '1.0']);
     expect(done.barriers).toEqual([]);

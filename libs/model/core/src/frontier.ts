@@ -1,7 +1,6 @@
 /**
- * Owns what remains to do: adding and finishing tasks, what blocks a task and why, which is next, and the matching of
- * signals and timers to waiting tasks. Pure. `after: 'all'` means every task that is pending and was created before, so
- * two such tasks can never wait for each other.
+ * Owns the pending tasks: adding and finishing them, what blocks a task and why, which is next, and the matching of signals and timers to
+ * waiting tasks. Pure. `after: 'all'` means every pending task that was created before, so two such tasks can never wait for each other.
  */
 
 import type { UnconsumedSignal } from './continues.ts';
@@ -31,7 +30,7 @@ export type Blocked =
       readonly overdueAtMs: number | null;
     };
 
-/** Everything that keeps the task from running; empty when it may run. */
+/** Everything that blocks the task; empty when it may run. */
 export function blockedOn(task: TaskState): readonly Blocked[] {
   const reasons: Blocked[] = [];
   if (task.after.length > 0) reasons.push({ on: 'tasks', tasks: task.after });
@@ -71,7 +70,7 @@ export const isUnblocked = (task: TaskState): boolean =>
   task.when.length === 0 &&
   !task.effects.some(isAwaited);
 
-/** Whether a timer, a signal or a confirmation could let a task start or go on. */
+/** Whether a timer, a signal or a confirmation could unblock a task. */
 export const awaitsInbox = ({ tasks }: Frontier): boolean =>
   tasks.find((task) => task.retry !== null || task.when.length > 0 || task.effects.some(isAwaited)) !== undefined;
 
@@ -86,7 +85,7 @@ export function timersOf(task: TaskState): readonly Retry[] {
   return timers;
 }
 
-/** The first unblocked task in order of creation that `skip` does not hold. */
+/** The first unblocked task, in order of creation, that is not in `skip`. */
 export function firstUnblocked(frontier: Frontier, skip?: ReadonlySet<TaskId>): TaskState | undefined {
   return frontier.tasks.find((task) => isUnblocked(task) && !skip?.has(task.id));
 }
@@ -127,20 +126,20 @@ export function addTasks(frontier: Frontier, createdAt: Sequence, declarations: 
   return { tasks: frontier.tasks.append(added), waiting, barriers };
 }
 
-/** A task that is neither pending nor a sibling declared earlier has been done. */
+/** A task that is neither pending nor an earlier sibling is done. */
 function isPending(frontier: Frontier, added: readonly TaskState[], createdAt: Sequence, other: TaskId): boolean {
   if (frontier.tasks.get(other) !== undefined) return true;
   const rank = taskRank(other) - taskRank(taskId(createdAt, 0));
   return rank >= 0 && rank < added.length;
 }
 
-/** The list without one id, which it holds at most once. Found and cut out: a join may name thousands of tasks. */
+/** The list without one id, which it has at most once. Cut out by index, because a join may name thousands of tasks. */
 function without(list: readonly TaskId[], id: TaskId): readonly TaskId[] {
   const at = list.indexOf(id);
   return at < 0 ? list : list.toSpliced(at, 1);
 }
 
-/** Takes a done task out and unblocks those that waited for it. */
+/** Removes a finished task and unblocks the tasks that waited for it. */
 export function finishTask(frontier: Frontier, done: TaskId): Frontier {
   let tasks = frontier.tasks.delete(done);
   for (const id of frontier.waiting.get(done)?.dependents ?? []) {
@@ -162,7 +161,7 @@ export function finishTask(frontier: Frontier, done: TaskId): Frontier {
   return { tasks, waiting, barriers };
 }
 
-/** The index without a task that is done although it was blocked: it waits for nobody any more. */
+/** Removes from the index a task that finished while it was blocked. */
 function stopWaiting({ tasks, waiting }: Frontier, done: TaskId): Frontier['waiting'] {
   let left = waiting;
   for (const other of tasks.get(done)?.after ?? []) {
@@ -185,7 +184,7 @@ const waitsForTimer = (task: TaskState, timer: string): boolean =>
 
 export const given = (task: TaskState, cause: Cause): TaskState => ({ ...task, when: [], cause });
 
-/** Gives the cause to the first task that waits for it; undefined when none does. */
+/** Gives the cause to the first task that awaits it; undefined when none does. */
 export function fulfil(frontier: Frontier, cause: Cause): Frontier | undefined {
   const { kind, name } = cause;
   const task = frontier.tasks.find((other) =>
@@ -197,7 +196,7 @@ export function fulfil(frontier: Frontier, cause: Cause): Frontier | undefined {
   return updateTask(frontier, { ...task, effects: task.effects.map((effect) => ring(effect, name)) });
 }
 
-/** The effect after a timer has fired: its probe is due, and once it is overdue there is no further timer. */
+/** The effect after one of its timers has fired: its probe is due. Once it is overdue it has no further timer. */
 function ring(effect: EffectState, timer: string): EffectState {
   const { pending } = effect;
   if (pending?.deadline?.timer === timer)
@@ -206,15 +205,15 @@ function ring(effect: EffectState, timer: string): EffectState {
   return effect;
 }
 
-/** The task with this effect in place of the one of the same key, or after all others. */
+/** Replaces the task's effect of the same key, or appends it. */
 export function withEffect(task: TaskState, effect: EffectState): TaskState {
   const at = task.effects.findIndex((other) => other.key === effect.key);
   return { ...task, effects: at < 0 ? [...task.effects, effect] : task.effects.with(at, effect) };
 }
 
 /**
- * Matches stored signals, oldest first, to the tasks that wait for them. Goes through the tasks once, since a workflow may
- * hold many signals that nobody waits for yet.
+ * Matches stored signals, oldest first, to the tasks that await them. Walks the tasks once, since a workflow may store many signals that
+ * none awaits.
  */
 export function matchSignals(
   frontier: Frontier,

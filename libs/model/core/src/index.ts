@@ -1,4 +1,4 @@
-/** The door of the library. */
+/** The entry point of the library. */
 
 export { applyDelta, type Delta, diff, type Json, SNAPSHOT_MIN_BYTES, snapshotDue } from './belief.ts';
 export { canonicalJson } from './canonical.ts';
@@ -38,8 +38,8 @@ export {
 } from './context/policy.ts';
 export { summariseByRule } from './context/rule-summary.ts';
 export { type SummaryDue, summaryDue, summaryPrompt } from './context/summary.ts';
-export type { TraceInput, WorkingMemoryInput } from './context/surroundings.ts';
 export type { Tokenizer } from './context/tokenizer.ts';
+export type { TraceInput, WorkingMemoryInput } from './context/trimmable-sections.ts';
 export type { Continues, UnconsumedSignal } from './continues.ts';
 export { NO_SPEND, type Spend } from './continues.ts';
 export {
@@ -100,7 +100,6 @@ export {
   foldEntry,
   foldPassing,
   foldRecord,
-  foldStream,
   nextEra,
   RULES_READABLE,
 } from './fold.ts';
@@ -110,11 +109,9 @@ export {
   awaitsInbox,
   type Blocked,
   blockedOn,
-  finishTask,
   firstUnblocked,
   fulfil,
   isUnblocked,
-  matchSignals,
   timersOf,
   updateTask,
 } from './frontier.ts';
@@ -159,7 +156,6 @@ export {
   ANSWER_BOUNDS,
   checkJson,
   JSON_BOUNDS,
-  JSON_DEPTH_MAX,
   type JsonBounds,
   JsonScanner,
   parseJson,
@@ -168,7 +164,7 @@ export {
 } from './json-bounds.ts';
 export { LAMPORT_ZERO, tick, witness } from './lamport.ts';
 export { END_MISSING, type LenientJson, parseLenient } from './lenient-json.ts';
-export { CHILD_FAILED, PARENT_CLOSED, TIMED_OUT, WORKFLOW_TIMER } from './lifecycle.ts';
+export { PARENT_CLOSED } from './lifecycle.ts';
 export {
   crashVerdict,
   type FoundEffect,
@@ -190,14 +186,12 @@ export {
 export {
   type Cause,
   CLOCK_REGRESSION_MAX_MS,
-  CRASH_TIMES_MAX,
   type EffectState,
   EMPTY_FRONTIER,
   emptyPartition,
   FAILED_BUILDS_MAX,
   type FailedOn,
   type Frontier,
-  INBOX_DEDUPE_MAX,
   isAwaited,
   isClosed,
   isOpen,
@@ -206,7 +200,6 @@ export {
   type PartitionState,
   type PendingConfirmation,
   type Question,
-  REPEATS_MAX,
   type Repeat,
   SIGNALS_MAX,
   SIGNALS_MAX_BYTES,

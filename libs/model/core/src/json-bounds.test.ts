@@ -25,7 +25,7 @@ const codeOf = (run: () => void): string | undefined => {
 
 const refusal = (text: string): string | undefined => codeOf(() => checkJson(text, 'The value'));
 
-/** Counted the slow way. */
+/** Counts by parsing, the slow way. */
 const valuesIn = (value: unknown): number =>
   typeof value !== 'object' || value === null
     ? 1

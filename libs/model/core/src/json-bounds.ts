@@ -1,34 +1,33 @@
 /**
- * Owns what JSON may cost whoever takes it: how many values, how deep, how long a key, how large a whole, and numbers that
- * JavaScript keeps as they are written. Counts before anything is parsed, in one pass without recursion, so that a hostile
- * text costs what its bytes cost and no more: an empty object of two bytes takes some sixty once it is parsed. Whether a text
- * is JSON at all, the parser decides. Pure.
+ * Owns the bounds on JSON: how many values, how deep, how long a key, how many members in an object, and which numbers JavaScript keeps
+ * exactly. Counts before anything is parsed, in one pass without recursion, so a hostile text costs no more than its bytes: an empty object
+ * of two bytes takes about sixty once it is parsed. Does not check that the text is JSON: the parser does. Pure.
  */
 
 import type { Json } from './belief.ts';
 import { InvalidError, LimitError } from './errors.ts';
 
-/** Objects and arrays that lie in one another. Within it, code that reads values by recursion needs no bound of its own. */
+/** Nesting of objects and arrays. Code that reads values within it by recursion needs no bound of its own. */
 export const JSON_DEPTH_MAX = 64;
-/** Values in one text: members, elements, objects and arrays. Parsed they take 10 MB, and some 10 ms. */
+/** Values in one text: members, elements, objects and arrays. Parsed, they take 10 MB and about 10 ms. */
 export const JSON_VALUES_MAX_COUNT = 100_000;
-/** One key, in characters as they are written; in bytes of UTF-8 where it comes as such. */
+/** Length of one key, in characters as written; in bytes when the text is UTF-8. */
 export const JSON_KEY_MAX_CHARS = 1_024;
-/** Members of one object: engines look long for a place among very many keys. */
+/** Members of one object: engines are slow to insert into an object with very many keys. */
 export const JSON_MEMBERS_MAX_COUNT = 10_000;
-/** The same of what user code returns, which may put what it was given into something larger. */
+/** Nesting of what user code returns, which may wrap what it was given. */
 export const RETURNED_DEPTH_MAX = 96;
 export const RETURNED_VALUES_MAX_COUNT = 200_000;
 export const RETURNED_KEY_MAX_CHARS = 2_048;
 export const RETURNED_MEMBERS_MAX_COUNT = 50_000;
-/** The same of a stored payload, in which several such values stand beside and within one another. */
+/** Nesting of a stored payload, which wraps several such values. */
 export const STORED_DEPTH_MAX = 128;
 export const STORED_VALUES_MAX_COUNT = 400_000;
 export const STORED_KEY_MAX_CHARS = 4_096;
 export const STORED_MEMBERS_MAX_COUNT = 60_000;
-/** One number, in characters as it is written. */
+/** Length of one number, in characters as written. */
 const NUMBER_MAX_CHARS = 64;
-/** A whole number of no more digits is kept exactly. */
+/** A whole number of at most so many digits is always exact. */
 const EXACT_DIGITS = 15;
 
 export interface JsonBounds {
@@ -36,11 +35,11 @@ export interface JsonBounds {
   readonly depthMax: number;
   readonly keyMaxChars: number;
   readonly membersMaxCount: number;
-  /** Whether a number that would change is refused; else it is rounded, as `JSON.parse` does. */
+  /** Whether a number that would change is refused; otherwise it is rounded, as `JSON.parse` does. */
   readonly exactNumbers: boolean;
 }
 
-/** Of what callers and files bring. */
+/** For input of callers and files. */
 export const JSON_BOUNDS: JsonBounds = {
   valuesMaxCount: JSON_VALUES_MAX_COUNT,
   depthMax: JSON_DEPTH_MAX,
@@ -49,7 +48,7 @@ export const JSON_BOUNDS: JsonBounds = {
   exactNumbers: true,
 };
 
-/** Of what user code returns: belief, outputs, inputs of tasks, responses. */
+/** For what user code returns: belief, outputs, inputs of tasks, responses. */
 export const RETURNED_BOUNDS: JsonBounds = {
   valuesMaxCount: RETURNED_VALUES_MAX_COUNT,
   depthMax: RETURNED_DEPTH_MAX,
@@ -58,7 +57,10 @@ export const RETURNED_BOUNDS: JsonBounds = {
   exactNumbers: false,
 };
 
-/** Of payloads in the log: what is written fits, so what doesn't was written by somebody else. Its numbers were exact when they came. */
+/**
+ * For payloads in the log. Everything that Tidemark writes fits, so a larger payload is someone else's. Its numbers were exact when they
+ * were written.
+ */
 export const STORED_BOUNDS: JsonBounds = {
   valuesMaxCount: STORED_VALUES_MAX_COUNT,
   depthMax: STORED_DEPTH_MAX,
@@ -67,7 +69,7 @@ export const STORED_BOUNDS: JsonBounds = {
   exactNumbers: false,
 };
 
-/** Of what servers of others answer: it can't be sent otherwise, so large numbers in it are rounded. */
+/** For answers of foreign servers. They can't be asked to answer differently, so large numbers in them are rounded. */
 export const ANSWER_BOUNDS: JsonBounds = { ...JSON_BOUNDS, exactNumbers: false };
 
 const QUOTE = 0x22;
@@ -94,16 +96,16 @@ const isNumberPart = (code: number): boolean =>
   (code >= ZERO && code <= NINE) || code === 0x2e || code === 0x2b || code === MINUS || code === 0x65 || code === 0x45;
 
 /**
- * Counts a text that comes in pieces, bytes of UTF-8 or characters. Throws as soon as a bound is passed, so that no more need be
- * read: `LimitError` (`json-too-many-values`, `json-too-many-members`, `json-too-deep`, `json-key-too-long`, `json-number-too-long`), `InvalidError`
- * (`json-number-inexact`). `details.at` says where: bytes or characters before the place.
+ * Counts a text that arrives in pieces, as bytes of UTF-8 or as characters. Throws at the first bound that is exceeded, so that the rest
+ * need not be read: `LimitError` (`json-too-many-values`, `json-too-many-members`, `json-too-deep`, `json-key-too-long`,
+ * `json-number-too-long`) or `InvalidError` (`json-number-inexact`). `details.at` is the number of bytes or characters before the place.
  */
 export class JsonScanner {
   readonly #what: string;
   readonly #bounds: JsonBounds;
   #values = 0;
   #depth = 0;
-  /** By level: members so far of the object that is open there; below 0: a list is. */
+  /** For each level: the number of members of the open object so far; below 0 for an array. */
   readonly #members: number[] = [];
   #inString = false;
   #isEscaped = false;
@@ -112,7 +114,7 @@ export class JsonScanner {
   #keyChars = 0;
   /** Whether the next token may be a key: after `{`, and after a comma in an object. */
   #keyDue = false;
-  /** Whether the next token, unless it closes, is a value that is not counted yet. */
+  /** Whether the next token, unless it closes an object or array, is a value that is not counted yet. */
   #valueDue = true;
   #number = '';
   #seen = 0;
@@ -142,12 +144,12 @@ export class JsonScanner {
     this.#seen += piece.length;
   }
 
-  /** After the last piece: a number may end the text. */
+  /** Call it after the last piece: the text may end with a number. */
   end(): void {
     if (this.#number !== '') this.#endNumber(0);
   }
 
-  /** Takes what the piece has of a string; gives the place behind it. */
+  /** Consumes a string, or the part of it in this piece; returns the place behind it. */
   #string(piece: Uint8Array | string, from: number): number {
     let quote = quoteFrom(piece, from);
     while (quote !== -1 && this.#isEscapedAt(piece, quote, from)) quote = quoteFrom(piece, quote + 1);
@@ -171,7 +173,7 @@ export class JsonScanner {
     return quote + 1;
   }
 
-  /** Whether an odd number of backslashes stands before the place, those at the end of the piece before included. */
+  /** Whether an odd number of backslashes precedes the place, including those at the end of the previous piece. */
   #isEscapedAt(piece: Uint8Array | string, place: number, from: number): boolean {
     let start = place;
     while (start > from && codeAt(piece, start - 1) === BACKSLASH) start--;
@@ -179,7 +181,7 @@ export class JsonScanner {
     return start === from && this.#isEscaped ? !isOdd : isOdd;
   }
 
-  /** Takes what the piece has of a number; gives the place behind it. */
+  /** Consumes a number, or the part of it in this piece; returns the place behind it. */
   #digits(piece: Uint8Array | string, from: number): number {
     let at = from;
     while (at < piece.length && isNumberPart(codeAt(piece, at))) {
@@ -268,8 +270,8 @@ export class JsonScanner {
 }
 
 /**
- * Whether a number keeps its value: one beyond 2^53 keeps its digits, one below is not lost to 0. Fractions are the nearest that there
- * are, as in every program that reads JSON. What is no number at all, the parser refuses.
+ * Whether a number keeps its value: no digit beyond 2^53 is lost, and no small number becomes 0. Fractions are rounded to the nearest
+ * double, as in every program that reads JSON. The parser refuses what isn't a number at all.
  */
 function isExact(number: string): boolean {
   if (number.length <= EXACT_DIGITS && !/e/i.test(number)) return true;
@@ -280,7 +282,7 @@ function isExact(number: string): boolean {
   return Math.abs(value) > Number.MAX_SAFE_INTEGER ? digits === digitsOf(String(value)) : value !== 0 || digits === '';
 }
 
-/** Those that count: without point, exponent, and zeros around them. */
+/** The significant digits: without point, exponent and outer zeros. */
 const digitsOf = (number: string): string =>
   number
     .split(/e/i, 1)[0]!
@@ -288,14 +290,17 @@ const digitsOf = (number: string): string =>
     .replace(/^0+/, '')
     .replace(/(?<=[1-9])0+$/, '');
 
-/** Throws as `JsonScanner` does, of a text that is there whole. */
+/** Checks a complete text. Throws as `JsonScanner` does. */
 export function checkJson(text: Uint8Array | string, what: string, bounds: JsonBounds = JSON_BOUNDS): void {
   const scanner = new JsonScanner(what, bounds);
   scanner.push(text);
   scanner.end();
 }
 
-/** The value of a text. Throws as `checkJson` does, and `InvalidError` (`json-invalid`) for what is no JSON, without a word of it: it may hold a secret. */
+/**
+ * Parses a text. Throws as `checkJson` does, and `InvalidError` (`json-invalid`) when it isn't JSON. The error quotes nothing of the text,
+ * which may hold a secret.
+ */
 export function parseJson(text: string, what: string, bounds: JsonBounds = JSON_BOUNDS): Json {
   checkJson(text, what, bounds);
   try {

@@ -1,4 +1,4 @@
-/** Owns the tests of the Lamport clock: what is written is greater than all that was seen. */
+/** Owns the tests of the Lamport clock: what a process writes is greater than all it has seen. */
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** What can be read of JSON that was damaged; and that whatever is fed, it ends and never throws. */
+/** Owns the tests of reading damaged JSON: what is still read, and that any input ends and never throws. */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,21 +1,20 @@
 /**
- * Owns reading JSON that was damaged or written by hand: cut off, with a byte order mark, comments, trailing or missing
- * commas, single quotes, or text behind its end. What was cut in the middle (a half string, number or word) is left out
- * and never guessed. Must not throw. Pure.
+ * Owns reading JSON that is damaged or written by hand: truncated, with a byte order mark, comments, trailing or missing commas, single
+ * quotes, or text behind its end. A string, number or word that is cut off is dropped and never guessed. Must not throw. Pure.
  */
 
 import { JSON_BOUNDS } from './json-bounds.ts';
 
 export interface LenientJson {
-  /** Undefined: nothing could be read. */
+  /** Undefined when nothing could be read. */
   readonly value: unknown;
-  /** What was wrong, for people; each once. */
+  /** What was wrong, for people; each problem once. */
   readonly problems: readonly string[];
-  /** Nothing that was written is missing from the value. */
+  /** The value has everything that was written. */
   readonly isWhole: boolean;
 }
 
-/** Slips of the pen that cost nothing. */
+/** Mistakes that lose nothing. */
 const HARMLESS: ReadonlySet<string> = new Set([
   'a byte order mark',
   'a missing comma',
@@ -25,10 +24,10 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'single quotes',
 ]);
 
-/** The problem of a text that was cut off: nobody knows what stood behind. */
+/** The problem of a truncated text: what followed is unknown. */
 export const END_MISSING = 'its end is missing';
 
-/** A value that isn't whole is not there. */
+/** Stands for a value that is incomplete. */
 const LOST = Symbol('lost');
 
 export function parseLenient(text: string): LenientJson {
@@ -77,7 +76,7 @@ class LenientReader {
     return this.#at >= this.#text.length;
   }
 
-  /** White space, zeros and comments. */
+  /** Skips white space, zeros and comments. */
   #space(): void {
     for (;;) {
       const skipped = /[\s\0]*/y;
@@ -117,7 +116,7 @@ class LenientReader {
       if (value !== LOST) entries.push([key as string, value]);
       this.#comma('}');
     }
-    // Own properties all of them, `__proto__` too.
+    // `fromEntries` makes every name an own property, `__proto__` too.
     return Object.fromEntries(entries);
   }
 
@@ -132,7 +131,7 @@ class LenientReader {
     return items;
   }
 
-  /** Whether it ends here: by its bracket, or because the text does. */
+  /** Whether the object or array ends here: by its bracket, or because the text ends. */
   #closes(bracket: string): boolean {
     this.#space();
     if (this.#ended()) {
@@ -143,7 +142,7 @@ class LenientReader {
       this.#at += 1;
       return true;
     }
-    // The other's bracket: this one's was left out. It belongs to who is outside.
+    // The bracket of the enclosing value: this one's is missing.
     return this.#peek() === (bracket === '}' ? ']' : '}') && this.#odd('a bracket that does not fit');
   }
 
@@ -157,7 +156,7 @@ class LenientReader {
     if (this.#ended() || this.#peek() === bracket) return;
     if (this.#peek() !== ',') {
       this.problems.add('a missing comma');
-      // Whatever can't begin anything would be met again and again.
+      // Skip a character that can't begin anything; otherwise the loop would meet it again.
       if (/[^\w"'{}[\]-]/.test(this.#peek())) this.#at += 1;
       return;
     }
@@ -198,7 +197,7 @@ class LenientReader {
   #unescaped(inner: string, quote: string): unknown {
     const strict = quote === '"' ? inner : inner.replaceAll("\\'", "'").replaceAll('"', '\\"');
     try {
-      // Line breaks and tabs may stand in the middle of a text that somebody wrote.
+      // A text that somebody wrote by hand may contain line breaks and tabs.
       return JSON.parse(`"${strict.replaceAll('\r', '').replaceAll('\n', '\\n').replaceAll('\t', '\\t')}"`);
     } catch {
       this.problems.add('a text that can not be read');
@@ -211,7 +210,7 @@ class LenientReader {
     word.lastIndex = this.#at;
     const found = word.exec(this.#text)?.[0] ?? '';
     this.#at += Math.max(found.length, found === '' && !/[\]}]/.test(this.#peek()) ? 1 : 0);
-    // A number that the file ends with may have had more digits.
+    // A number at the end of the text may have had more digits.
     if (this.#ended() && found !== '') {
       this.problems.add(END_MISSING);
       return LOST;

@@ -1,4 +1,4 @@
-/** What the fold makes of cancel, terminate, pause, resume and a timeout. */
+/** Owns the tests of the fold for cancel, terminate, pause, resume and timeout. */
 
 import { holderEvent, inboxEvent } from '@tidemark/testkit/naive/events';
 import { describe, expect, test } from 'vitest';

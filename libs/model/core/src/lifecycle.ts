@@ -1,20 +1,20 @@
 /**
- * Owns what the fold makes of a workflow's lifecycle: cancelled, ended from outside, paused, resumed, out of time. Must not
- * decide what is undone: the holder does, once it has read that the workflow is cancelled.
+ * Owns what the fold does with a workflow's lifecycle: cancel, terminate, pause, resume, time out. Must not decide what is compensated: the
+ * holder does, once it has read that the workflow is cancelled.
  *
- * L1 Whoever holds a workflow that is ended from outside holds nothing any more: its later events are rejected as of a closed one.
- * L2 What is being undone is neither cancelled nor ended nor paused: its undo is a workflow of its own.
+ * L1 The holder of a terminated workflow has lost it: its later events are rejected, as for any closed workflow.
+ * L2 A workflow under compensation can't be cancelled, terminated or paused: its undo is a workflow of its own.
  */
 
 import { type Envelope, LIFECYCLE_RULES_VERSION, type TaskDeclaration } from './event.ts';
 import type { StreamState } from './state.ts';
 import type { RejectReason } from './verdict.ts';
 
-/** Name of the timer that cancels a workflow; those of tasks have a colon. */
+/** Name of the timer that cancels a workflow. Names of tasks' timers contain a colon. */
 export const WORKFLOW_TIMER = 'timeout';
-/** Why a workflow is cancelled whose time is up. */
-export const TIMED_OUT = 'timed-out';
-/** Why one is whose vital child didn't complete, and one whose parent has ended. */
+/** The reason of a workflow that is cancelled by its timeout. */
+const TIMED_OUT = 'timed-out';
+/** The reasons of workflows that are cancelled because a vital child didn't complete, or because the parent ended. */
 export const CHILD_FAILED = 'child-failed';
 export const PARENT_CLOSED = 'parent-closed';
 
@@ -49,7 +49,7 @@ export function foldLifecycle(
   }
 }
 
-/** Once: what was asked for first stands. An undo is not cancelled, nor what runs elsewhere. */
+/** The first request stands. An undo workflow can't be cancelled, nor can a shadow. */
 export function cancelled(stream: StreamState, cancel: NonNullable<StreamState['cancel']>): StreamState | RejectReason {
   if (stream.ruling === 'cancel' || stream.compensates !== null || stream.shadow) return 'not-asked';
   return raised({
@@ -62,7 +62,7 @@ export function cancelled(stream: StreamState, cancel: NonNullable<StreamState['
   });
 }
 
-/** Its time is up. Where nothing is to be cancelled any more, the timer has done its duty all the same. */
+/** The timeout has fired. Even when there is nothing left to cancel, the timer is used up. */
 export function timedOut({ deadline: _, ...stream }: StreamState, event: Envelope['id']): StreamState {
   if (stream.status === 'compensating') return stream;
   const outcome = cancelled(stream, { code: TIMED_OUT, by: WORKFLOW_TIMER, event });

@@ -10,7 +10,7 @@ import {
 
 type Row = readonly [FoundEffect['status'], FoundEffect['kind'], FoundEffect['answer'], RecoveryAction, RecoveryAction];
 
-/** Status, kind, what the outside says; the action without and with a registered compensation. */
+/** Status, kind, the answer of the probe; the action without and with a registered compensation. */
 const TABLE: readonly Row[] = [
   ['done', 'pure', 'none', 'go-on', 'go-on'],
   ['done', 'pure', 'done', 'go-on', 'go-on'],

@@ -1,15 +1,14 @@
 /**
- * Owns the recovery rule: what is done about an effect that a dead holder left, from what the log says of it, what the outside
- * says of it, and what its definition registers. One pure table (architecture, section 4); no model has a say in it.
+ * Owns the recovery rule: what happens to an effect that a dead holder left, given its status in the log, the answer of its probe, and the
+ * compensation that its definition registers. One pure table (docs/guarantees.md, the recovery table); no model has a say in it.
  */
 
 import type { EffectKind } from './event.ts';
 import type { EffectState } from './state.ts';
 
 /**
- * What the outside says of an effect. For one whose outcome is open: `done`, `not-done` (told once a late call can't come
- * any more), `unknown`. For a resolved one: `done` means that it is still there (valid), anything else that it isn't. `none`:
- * there is nobody to ask.
+ * The answer of a probe. For an effect whose outcome is open: `done`, `not-done` (no late call can arrive any more), `unknown`. For a
+ * resolved one: `done` means that it is still in place (valid); anything else means that it isn't. `none`: the effect has no probe.
  */
 export type ProbeAnswer = 'done' | 'not-done' | 'unknown' | 'none';
 
@@ -17,17 +16,17 @@ export interface FoundEffect {
   readonly status: EffectState['status'];
   readonly kind: EffectKind;
   readonly answer: ProbeAnswer;
-  /** A compensation is registered for this case and the workflow has not been undone before. */
+  /** A compensation is registered for this case, and the workflow was not compensated before. */
   readonly mayCompensate: boolean;
 }
 
 /**
- * - `go-on`: nothing is to be done about it.
- * - `record-done`: it happened; its response is recorded.
+ * - `go-on`: nothing has to be done.
+ * - `record-done`: it happened; record its response.
  * - `call-again`: with the same key.
- * - `compensate`: the workflow is undone.
- * - `ask-person`: the workflow is parked with the evidence.
- * - `await-confirmation`: by signal, by further probes, at last by a person.
+ * - `compensate`: compensate the workflow.
+ * - `ask-person`: park the workflow with the evidence.
+ * - `await-confirmation`: wait for a signal, then probe, then ask a person.
  */
 export type RecoveryAction =
   | 'go-on'
@@ -37,7 +36,7 @@ export type RecoveryAction =
   | 'ask-person'
   | 'await-confirmation';
 
-/** The table. A `failed` effect is one that certainly was not done. */
+/** The table. A `failed` effect is one that certainly did not happen. */
 export function recoveryAction({ status, kind, answer, mayCompensate }: FoundEffect): RecoveryAction {
   const undo = mayCompensate ? 'compensate' : 'ask-person';
   switch (status) {
@@ -58,10 +57,10 @@ export function recoveryAction({ status, kind, answer, mayCompensate }: FoundEff
 /** Recovery attempts without a new checkpoint, within an hour, after which a person is asked (requirement D5). */
 export const RECOVERY_ATTEMPTS_MAX = 3;
 export const RECOVERY_WINDOW_MS = 3_600_000;
-/** Deaths of holders without a new checkpoint, however long ago, after which the task that ran alone counts as poison. */
+/** Deaths of holders without a new checkpoint, however long ago, after which a task that ran alone counts as poison. */
 export const POISON_CRASHES_MAX = 6;
 
-/** Whether the stream's crashes call for a person: too many within the hour, or too many at all; null: not yet. */
+/** Why the stream's crashes need a person: too many within the hour, or too many at all; null: they don't yet. */
 export function crashVerdict(stream: {
   readonly crashCount: number;
   readonly crashTimesMs: readonly number[];

@@ -1,4 +1,4 @@
-/** Owns the tests of folded state as text. That a fold goes on from it exactly is in fold.properties.test.ts (I5). */
+/** Owns the tests of folded state as text. fold.properties.test.ts tests that a fold resumes from it exactly (I5). */
 
 import { declared, entryOf, holderEvent, inboxEvent, signalNamed } from '@tidemark/testkit/naive/events';
 import { streamView } from '@tidemark/testkit/naive/view';

@@ -1,7 +1,6 @@
 /**
- * Owns folded state as plain JSON for rows and snapshots, and back. Exact: a fold that goes on from what was read gives
- * what the uninterrupted fold gives (I5). The state apart from its tasks and each task are separate texts, so that a
- * large frontier is stored row by row.
+ * Owns folded state as plain JSON for rows and snapshots, and back. Exact: a fold that resumes from what was read gives what the
+ * uninterrupted fold gives (I5). Each task is a text apart from the rest of the state, so that a large frontier is stored row by row.
  */
 
 import { CorruptError } from './errors.ts';
@@ -10,12 +9,12 @@ import type { Generation, Offset, Partition, TaskId } from './ids.ts';
 import type { Frontier, PartitionState, StreamState, TaskState } from './state.ts';
 import { TaskList } from './task-list.ts';
 
-/** Raised with every change of the shapes in state.ts that is in every stream. */
+/** Raised with every change of a shape in state.ts that every stream has. */
 export const STATE_VERSION = 3;
-/** Of streams whose rules have a lifecycle: an older release would run what is paused or cancelled. */
+/** For streams whose rules have a lifecycle: an older release would run a paused or cancelled workflow. */
 const LIFECYCLE_STATE_VERSION = 4;
 
-/** Whether this process can read state of the version. */
+/** Whether this process can read state of this version. */
 export const isReadableState = (version: unknown): boolean =>
   version === STATE_VERSION || version === LIFECYCLE_STATE_VERSION;
 
@@ -31,8 +30,8 @@ export function streamToJson(stream: StreamState): string {
 export const taskToJson = (task: TaskState): string => JSON.stringify(task);
 
 /**
- * The stream from its text and its pending tasks' texts, in any order. Throws `CorruptError` (`state-version`) for a text
- * of another version: what it holds would be taken for something else, and rows can be rebuilt from the log.
+ * The stream from its text and the texts of its pending tasks, in any order. Throws `CorruptError` (`state-version`) for a text of an
+ * unreadable version: it could be misread, and rows can be rebuilt from the log.
  */
 export function streamFromJson(state: string, tasks: readonly string[]): StreamState {
   const { stateVersion, ...rest } = JSON.parse(state) as Omit<StreamState, 'frontier'> & { stateVersion: number };
@@ -46,7 +45,7 @@ export function streamFromJson(state: string, tasks: readonly string[]): StreamS
   return { ...rest, frontier: frontierOf(tasks.map((text) => JSON.parse(text) as TaskState)) };
 }
 
-/** The frontier's indexes follow from its tasks. */
+/** Computes the indexes of the frontier from its tasks. */
 function frontierOf(unordered: readonly TaskState[]): Frontier {
   const tasks = TaskList.from(unordered);
   const dependents = new Map<TaskId, TaskId[]>();

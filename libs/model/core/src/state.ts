@@ -1,6 +1,6 @@
 /**
- * Owns the shapes of folded state: a stream (one workflow) and a partition. Everything here follows from `control` alone;
- * belief, inputs and responses are content and live in payloads. Immutable: the fold makes new values.
+ * Owns the shapes of folded state: a stream (one workflow) and a partition. Everything here follows from `control` alone; belief, inputs
+ * and responses are content and stay in payloads. Immutable: the fold makes new values.
  */
 
 import type { Spend, UnconsumedSignal } from './continues.ts';
@@ -24,13 +24,15 @@ import type {
 } from './ids.ts';
 import { TaskList } from './task-list.ts';
 
-/** Ids of inbox events that a stream remembers to reject a repetition; older ones are forgotten. */
+/** Ids of inbox events that a stream remembers to reject repetitions; older ones are forgotten. */
 export const INBOX_DEDUPE_MAX = 256;
-/** Signals that nobody waits for yet, at most; further ones are rejected. */
+/** Stored signals that no task awaits, at most; further ones are rejected. */
 export const SIGNALS_MAX = 1_024;
-/** Bytes of their values together, as JSON: whoever claims the workflow reads all of them. One alone is taken, however large. */
+/**
+ * Bytes of their values together, as JSON: every claim of the workflow reads all of them. A single signal is accepted however large it is.
+ */
 export const SIGNALS_MAX_BYTES = 8 * 1_024 * 1_024;
-/** Tolerance, in milliseconds, of a checkpoint's time before its parent's. */
+/** A checkpoint may be older than its parent by at most this many milliseconds. */
 export const CLOCK_REGRESSION_MAX_MS = 1_000;
 
 export interface EffectState {
@@ -40,38 +42,38 @@ export interface EffectState {
   readonly status: 'intended' | 'pending' | 'done' | 'failed';
   readonly requestDigest: Sha256;
   readonly responseDigest: Sha256 | null;
-  /** Of its newest intention: how long a call that nobody knows of may still be under way, in milliseconds. */
+  /** From the newest intention: how long a call that was lost may still run, in milliseconds. */
   readonly timeoutMs: number;
-  /** Confirmed as not done, and the step hasn't been told yet: an attempt of its that fails ends that. */
+  /** Confirmed as not done, and the step has not received that yet. A failed attempt of the step clears it. */
   readonly isUntold: boolean;
-  /** Recorded as done by a holder that has lost its lease since: to be held against the outside before the task counts. */
+  /** A holder that has since lost its lease recorded it as done: it is probed before the task counts as done. */
   readonly isSuspect: boolean;
   /** Set while its confirmation is outstanding. */
   readonly pending: PendingConfirmation | null;
-  /** Of a model call: what is reserved for it, and what it cost once that is known. */
+  /** Set for a model call: the reserved budget, and the cost once it is known. */
   readonly spend?: Spend | undefined;
-  /** What earlier calls of the key cost that came to nothing. */
+  /** Cost of earlier calls of the key that failed. */
   readonly wasted?: Spend | undefined;
 }
 
-/** A question that was asked again and again. */
+/** A question that was asked repeatedly. */
 export interface Repeat {
   readonly question: Sha256;
   readonly count: number;
 }
 
-/** Different questions that a stream counts, at most: the ones asked last. */
+/** Different questions that a stream counts, at most; the oldest are forgotten. */
 export const REPEATS_MAX = 32;
 
 export interface PendingConfirmation {
-  /** The event that began the wait; those that only go on waiting don't change it. */
+  /** The event that began the wait; events that only extend it don't change it. */
   readonly id: EventId;
   readonly token: string;
-  /** The timer of the next probe; null: none, or it has fired. */
+  /** The timer of the next probe; null: there is none, or it has fired. */
   readonly probe: Retry | null;
   /** The timer after which a person is asked; null once it has fired. */
   readonly deadline: Retry | null;
-  /** One of the timers has fired: the task may run, to ask the probe. */
+  /** A timer has fired: the task may run, to probe. */
   readonly isDue: boolean;
 }
 
@@ -79,39 +81,39 @@ export interface PendingConfirmation {
 export interface Cause {
   readonly kind: 'signal' | 'timer' | 'approval' | 'child';
   readonly name: string;
-  /** The event that brought it; its payload holds the value. */
+  /** The event that carried it; its payload holds the value. */
   readonly event: EventId;
 }
 
 export interface TaskState {
   readonly id: TaskId;
   readonly step: string;
-  /** Named tasks that are still to be done. */
+  /** Named tasks that are not done yet. */
   readonly after: readonly TaskId[];
-  /** For a task declared after `all`: how many of those are still to be done. */
+  /** For a task declared after `all`: how many of those tasks are not done yet. */
   readonly barrierCount: number;
-  /** Conditions of which one must still be fulfilled; empty: none. */
+  /** Conditions, any one of which is still required; empty: none. */
   readonly when: readonly Condition[];
   readonly cause: Cause | null;
-  /** Failures so far. */
+  /** Number of failures so far. */
   readonly failureCount: number;
-  /** Code of the last failure, and how many in a row had it. */
+  /** Code of the last failure, and how many consecutive failures had it. */
   readonly failureCode: string | null;
   readonly sameFailureCount: number;
   /** Set while a failed task waits for its timer. */
   readonly retry: Retry | null;
-  /** The checkpoint that was reserved for it before an effect, and is committed with it. */
+  /** The checkpoint id that was reserved before an effect; the task commits under it. */
   readonly reserved: CheckpointId | null;
-  /** Its journal, in order of intention. */
+  /** Its effects, in order of intention. */
   readonly effects: readonly EffectState[];
 }
 
 export interface Frontier {
-  /** Pending tasks by order of creation. */
+  /** Pending tasks, in order of creation. */
   readonly tasks: TaskList<TaskState>;
   /** For each pending task that others name in `after`: those others. */
   readonly waiting: TaskList<{ readonly id: TaskId; readonly dependents: readonly TaskId[] }>;
-  /** Pending tasks that were declared after `all`, by order of creation. */
+  /** Pending tasks that were declared after `all`, in order of creation. */
   readonly barriers: readonly TaskId[];
 }
 
@@ -128,7 +130,7 @@ export interface Lease {
 
 export type StreamStatus = 'open' | 'parked' | 'compensating' | 'compensated' | 'completed' | 'failed';
 
-/** What a parked workflow asks a person. */
+/** The question of a parked workflow to a person. */
 export interface Question {
   /** Id of the event that parked it. */
   readonly id: EventId;
@@ -138,19 +140,19 @@ export interface Question {
   readonly key: EffectKey | null;
 }
 
-/** Builds on which a task failed that a stream remembers, at most: where there are as many, only a person lets the task go on. */
+/** Builds on which a task failed that a stream remembers. At this many, only a person may retry the task. */
 export const FAILED_BUILDS_MAX = 16;
 
-/** The task that failed for good last. */
+/** The last task that failed for good. */
 export interface FailedOn {
   readonly task: TaskId;
-  /** Builds on which it did, or a task that failed before it and was not done then, in order. */
+  /** Builds on which it failed, or on which a task failed that is still pending, in order. */
   readonly builds: readonly string[];
-  /** The build on which it runs again, as a coordinator decided; absent: nobody has. */
+  /** The build on which a coordinator decided to retry; absent: none. */
   readonly next?: string | undefined;
 }
 
-/** Who asked for something and with which event, whose payload says why. */
+/** Who requested something, and with which event; its payload says why. */
 export interface Asking {
   readonly by: string;
   readonly event: EventId;
@@ -159,14 +161,14 @@ export interface Asking {
 /** Crashes that a stream remembers; older ones are only counted. */
 export const CRASH_TIMES_MAX = 8;
 
-/** Where a stream stands, since it can't be folded further. */
+/** Where the fold of a stream has stopped. */
 export interface Unreadable {
   readonly offset: Offset;
   readonly type: string;
   readonly v: number;
-  /** Why, as a code; absent: its type or version is unknown here. */
+  /** Why, as a code; absent: this process doesn't know its type or version. */
   readonly problem?: string | undefined;
-  /** What a person decided: whoever makes the rows goes on from there. */
+  /** A person's decision about it: the next rebuild of the rows continues with it. */
   readonly judgement?: 'skip' | 'take' | undefined;
 }
 
@@ -178,27 +180,27 @@ export interface StreamState {
   readonly version: number;
   readonly rules: number;
   readonly status: StreamStatus;
-  /** Why, where the status is not `open` or `completed`. */
+  /** Why the status is what it is; null for `open` and `completed`. */
   readonly reason: string | null;
   /** Set while the status is `parked`. */
   readonly question: Question | null;
-  /** Set until its task is done or a person decides about it; absent: none failed, or nobody knows on which build. */
+  /** Set until the task is done or a person decides; absent: no task failed, or its build is unknown. */
   readonly failedOn?: FailedOn | undefined;
-  /** What a person decided and the next holder is to do. `cancel` outlasts the questions that it leads to. */
+  /** A person's decision that the next holder carries out. `cancel` outlasts the questions that it leads to. */
   readonly ruling: 'compensate' | 'fail' | 'cancel' | null;
   /** Why it was cancelled, as a code; absent: it wasn't. */
   readonly cancel?: (Asking & { readonly code: string }) | undefined;
-  /** Nobody claims it while it is paused. */
+  /** Set while it is paused: no worker claims it. */
   readonly paused?: (Asking & { readonly atMs: number }) | undefined;
-  /** The task that waits for it; absent: none. */
+  /** The task of the parent that awaits it; absent: it has no parent. */
   readonly parent?: Parent | undefined;
-  /** It has had children. */
+  /** It has started children. */
   readonly hasChildren?: true | undefined;
-  /** The workflow that it goes on for; absent: none. */
+  /** The run that this one continues; absent: none. */
   readonly continues?: WorkflowId | undefined;
-  /** What the histories before have spent. */
+  /** What the earlier runs spent. */
   readonly spentBefore?: Spend | undefined;
-  /** The workflow that goes on for it, and what was spent up to there. */
+  /** The next run, and what was spent before it. */
   readonly continued?: { readonly as: WorkflowId; readonly spent: Spend } | undefined;
   /** The timer that cancels it. */
   readonly deadline?: Retry | undefined;
@@ -210,29 +212,29 @@ export interface StreamState {
   readonly session?: string | undefined;
   readonly user?: string | undefined;
   readonly tags?: readonly string[] | undefined;
-  /** Absent: it began by itself. */
+  /** Absent: it is no fork. */
   readonly fork?: Fork | undefined;
   /** Absent: the default priority, and no limits. */
   readonly dispatch?: Dispatch | undefined;
   /** What people added to its budget. */
   readonly raised?: Spend | undefined;
-  /** The questions asked last, newest last, and how often each was; absent: none. */
+  /** The newest questions, newest last, and how often each was asked; absent: none. */
   readonly repeats?: readonly Repeat[] | undefined;
-  /** The workflow that undoes this one, once that was begun: at most one. */
+  /** The workflow that compensates this one, once that has begun. */
   readonly undo: WorkflowId | null;
   readonly position: Position;
   readonly lamport: Lamport;
   readonly openedAtMs: number;
   /** Time of the last accepted event. */
   readonly updatedAtMs: number;
-  /** The newest checkpoint: sequence 0 and no id before the first. */
+  /** The newest checkpoint; before the first, sequence 0 and no id. */
   readonly head: { readonly sequence: Sequence; readonly checkpoint: CheckpointId | null; readonly atMs: number };
   /** Sequence of the newest checkpoint that holds all of belief; 0 is the opening. */
   readonly beliefSequence: Sequence;
-  /** Last epoch that was claimed. */
+  /** The epoch of the last claim. */
   readonly epoch: Epoch;
   readonly lease: Lease | null;
-  /** A lease was taken away since the newest checkpoint: that is yet to be held against the outside. */
+  /** A lease was revoked since the newest checkpoint: recovery has not checked the effects yet. */
   readonly isUnsettled: boolean;
   /** Deaths of holders since the newest checkpoint, and when the last of them were noticed (oldest first). */
   readonly crashCount: number;
@@ -246,9 +248,9 @@ export interface StreamState {
   readonly tokens: number;
   readonly costMicros: number;
   readonly lastAction: string;
-  /** Where this process met an event that it can't read: nothing after it was folded for this stream. */
+  /** The event that this process can't read: nothing after it was folded for this stream. */
   readonly unreadable: Unreadable | null;
-  /** An event of it was sealed: none whose payload is plain is taken after that. */
+  /** An event of the stream was sealed: from then on a plain payload stops it. */
   readonly sealed?: true | undefined;
   /** The partition's generation when the stream closed; null while it is open. */
   readonly closedInGeneration: Generation | null;
@@ -258,7 +260,7 @@ export interface PartitionState {
   readonly partition: Partition;
   /** Next offset to fold. */
   readonly next: Offset;
-  /** Generation of the newest workflow opened here. */
+  /** Generation of the newest workflow in this partition. */
   readonly generation: Generation;
   /** Open streams, and closed ones until another workflow opens here. */
   readonly streams: ReadonlyMap<WorkflowId, StreamState>;
@@ -274,12 +276,12 @@ export const emptyPartition = (partition: Partition, next: Offset): PartitionSta
 export const isClosed = ({ status }: Pick<StreamState, 'status'>): boolean =>
   status === 'completed' || status === 'failed' || status === 'compensated';
 
-/** Whether nothing of it ever leaves the process: its effects are answered by what another workflow recorded. */
+/** Whether its effects are answered by what another workflow recorded, so that nothing leaves the process. */
 export const isReplay = ({ fork }: Pick<StreamState, 'fork'>): boolean => fork?.effects === 'replay';
 
-/** Whether the outcome of a call is yet to be known. */
+/** Whether the outcome of a call is unknown. */
 export const isOpen = ({ status }: Pick<EffectState, 'status'>): boolean =>
   status === 'intended' || status === 'pending';
 
-/** Whether nothing can be done about it before its confirmation comes, or a timer fires. */
+/** Whether nothing can be done before the confirmation comes or a timer fires. */
 export const isAwaited = ({ pending }: EffectState): boolean => pending !== null && !pending.isDue;

@@ -1,4 +1,4 @@
-/** Owns which names are the system's own: no user's definition has one, and no list shows one. Pure. */
+/** Owns which names are reserved for the system: no user's definition may have one, and no list shows one. Pure. */
 
 import { type TenantId, tenantId } from './ids.ts';
 
@@ -6,5 +6,5 @@ export const SYSTEM_PREFIX = 'tidemark.';
 
 export const isSystemDefinition = (definition: string): boolean => definition.startsWith(SYSTEM_PREFIX);
 
-/** Whose records are that are no tenant's: who may do what, queues that are held, jobs over all tenants. No caller is ever of it. */
+/** The tenant of records that belong to no tenant: access rights, paused queues, jobs over all tenants. No caller belongs to it. */
 export const SYSTEM_TENANT: TenantId = tenantId('~tidemark');

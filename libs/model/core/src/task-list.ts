@@ -1,8 +1,7 @@
 /**
- * Owns a persistent (immutable, structure-sharing) list of things keyed by task, in order of creation. A frontier of ten
- * thousand tasks must cost about the same per event as one of ten, and the fold must stay a pure function, so an update
- * copies one chunk and the spine. Must know nothing of what is kept in it.
- *
+ * Owns a persistent (immutable, structure-sharing) list of items keyed by task, in order of creation. A frontier of ten thousand tasks must
+ * cost about the same per event as one of ten, and the fold must stay a pure function, so an update copies one chunk and the spine. Must
+ * know nothing of the items.
  * Invariants: chunks are never empty and hold at most `CHUNK_ITEMS`; ranks rise strictly through the list.
  */
 
@@ -55,7 +54,7 @@ export class TaskList<T extends Keyed> implements Iterable<T> {
     return TaskList.#none;
   }
 
-  /** From items in any order. */
+  /** Takes items in any order. */
   static from<T extends Keyed>(items: Iterable<T>): TaskList<T> {
     const sorted = [...items].map((item) => ({ item, rank: taskRank(item.id) })).sort((a, b) => a.rank - b.rank);
     const chunks: Chunk<T>[] = [];
@@ -88,7 +87,7 @@ export class TaskList<T extends Keyed> implements Iterable<T> {
     }
     const ranks = chunk.ranks.toSpliced(at, 0, rank);
     const items = chunk.items.toSpliced(at, 0, item);
-    // A full last chunk that grows at its end starts a new one, so appending keeps chunks full.
+    // When the last chunk is full, appending starts a new one, so that chunks stay full.
     const cut = at === CHUNK_ITEMS ? CHUNK_ITEMS : CHUNK_ITEMS >>> 1;
     const parts =
       ranks.length <= CHUNK_ITEMS
@@ -100,7 +99,7 @@ export class TaskList<T extends Keyed> implements Iterable<T> {
     return new TaskList(this.#chunks.toSpliced(where, 1, ...parts), this.size + 1);
   }
 
-  /** Adds many items, all created after every one that is here. */
+  /** Adds items that were all created after every item of the list. */
   append(added: readonly T[]): TaskList<T> {
     if (added.length === 0) return this;
     const last = this.#chunks.at(-1);
@@ -135,7 +134,7 @@ export class TaskList<T extends Keyed> implements Iterable<T> {
     return new TaskList(this.#chunks.with(where, rest), this.size - 1);
   }
 
-  /** The first item, in order of creation, that is wanted. Far cheaper than iterating: it makes nothing. */
+  /** The first item, in order of creation, for which `wanted` is true. Far cheaper than iterating: it allocates nothing. */
   find(wanted: (item: T) => boolean): T | undefined {
     for (const chunk of this.#chunks) {
       const item = chunk.items.find(wanted);
@@ -148,7 +147,7 @@ export class TaskList<T extends Keyed> implements Iterable<T> {
     for (const chunk of this.#chunks) yield* chunk.items;
   }
 
-  /** What changed from `before` to this list; costs what differs, since shared chunks are skipped. */
+  /** What changed from `before` to this list. Costs as much as the difference, since shared chunks are skipped. */
   changesSince(before: TaskList<T>): { readonly put: readonly T[]; readonly gone: readonly TaskId[] } {
     const mine = new Set(this.#chunks);
     const theirs = new Set(before.#chunks);

@@ -1,14 +1,14 @@
 /** Owns times and durations as people write them. Pure. */
 
-/** `2026-03-01T14:03:11.000Z`, of milliseconds since 1970. */
+/** Formats milliseconds since 1970: `2026-03-01T14:03:11.000Z`. */
 export const isoTime = (atMs: number): string => new Date(atMs).toISOString();
 
-/** `2026-03-01`: its day in UTC. */
+/** The day in UTC: `2026-03-01`. */
 export const isoDay = (atMs: number): string => isoTime(atMs).slice(0, 10);
 
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?$/;
 
-/** Milliseconds since 1970 of a moment as programs write it to files; without a zone it is in local time. NaN: it is none. */
+/** Parses a time as programs write it to files, into milliseconds since 1970. Without a zone it is local time. NaN: it can't be parsed. */
 export const parseTime = (text: string): number =>
   DATE_TIME.test(text) ? Date.parse(text.replace(',', '.')) : Number.NaN;
 
@@ -17,7 +17,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_60
 /** Largest number before the unit. */
 export const DURATION_MAX_COUNT = 999_999;
 
-/** `90s`, `15m`, `36h`, `7d`, in milliseconds; undefined where the text is none. */
+/** Parses `90s`, `15m`, `36h` or `7d` into milliseconds; undefined when the text is no duration. */
 export function parseDuration(text: string): number | undefined {
   const [, digits, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   return unit === undefined ? undefined : Number(digits) * UNIT_MS[unit]!;

@@ -1,6 +1,6 @@
 /**
- * Owns the golden transcripts in testdata: short histories whose verdicts and states a person has read. After a change of
- * rules, `UPDATE_TRANSCRIPTS=1 npx vitest run libs/model/core` writes them anew; the difference is to be read like code.
+ * Owns the golden transcripts in testdata: short histories whose verdicts and states a person has read. After a change of rules,
+ * `UPDATE_TRANSCRIPTS=1 npx vitest run libs/model/core` rewrites them; review the difference like code.
  */
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { emptyPartition } from './state.ts';
 const folder = new URL('./testdata/', import.meta.url);
 const update = process.env.UPDATE_TRANSCRIPTS === '1';
 
-/** The text with every event's answer as the fold gives it now. */
+/** The transcript with the answers that the fold gives now. */
 function answered(transcript: string): string {
   let state = emptyPartition(partition(0), offset(0));
   let eventCount = 0;

@@ -1,4 +1,4 @@
-/** Owns the making of UUIDv7 (RFC 9562, section 5.7) from a time and randomness that are given. For people; never for order. */
+/** Owns making UUIDv7 (RFC 9562, section 5.7) from a given time and given random bytes. For people; never for order. */
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 

@@ -1,10 +1,10 @@
-/** Owns what the fold says of an event. A rejection is a value with a reason, never an error. */
+/** Owns the fold's verdict on an event. A rejection is a value with a reason, never an error. */
 
 import type { Position } from './ids.ts';
 
 /**
  * Why an event changed nothing.
- * - `stale-epoch`: written under a lease that has ended, or a claim of an epoch already used.
+ * - `stale-epoch`: its lease has ended, or a claim names an epoch that was used already.
  * - `wrong-holder`: the epoch is live, or was never given, and the writer doesn't hold it.
  * - `duplicate`: the same thing was accepted before (id, ordinal, task, effect outcome).
  * - `ordinal-gap`: an earlier event of the same holder (or an earlier epoch) is missing.
@@ -12,14 +12,14 @@ import type { Position } from './ids.ts';
  * - `lamport-regression`: not after the holder's own previous event.
  * - `clock-regression`: a checkpoint older than its parent by more than the tolerance.
  * - `closed`: the workflow has ended; `parked`: it waits for a person, or is paused.
- * - `wrong-generation`: another generation than the stream's, or an unknown workflow.
+ * - `wrong-generation`: not the stream's generation, or an unknown workflow.
  * - `malformed`: bytes that are no event.
- * - `unknown-task`: names a task of a checkpoint that isn't there yet, or a timer that nobody waits for.
+ * - `unknown-task`: names a task of a checkpoint that doesn't exist yet, or a timer that no task awaits.
  * - `not-intended`: an effect's outcome without its open, accepted intention, or a checkpoint while one is open (I4).
  * - `request-changed`: the same effect key with another request digest.
- * - `not-asked`: answers a question that the workflow doesn't ask (any more), or can't be answered like that; asks for what is so already.
- * - `signals-full`: more signals than a stream keeps, and nobody waits for this one.
- * - `stale-version`: a checkpoint of an older version than the workflow has reached, or of another than it is pinned to.
+ * - `not-asked`: answers a question that is not open or can't be answered like that, or requests what is so already.
+ * - `signals-full`: the stream stores no more signals, and no task awaits this one.
+ * - `stale-version`: a checkpoint of an older version than the workflow's, or of another than the pinned one.
  */
 export type RejectReason =
   | 'stale-epoch'
@@ -43,10 +43,10 @@ export type RejectReason =
 export type Verdict =
   | { readonly kind: 'accepted'; readonly position: Position }
   | { readonly kind: 'rejected'; readonly reason: RejectReason }
-  /** Left for a newer process: this one can't read it, or something before it in the same stream. */
+  /** This process can't read the event, or an earlier one of the same stream; a newer process may. */
   | { readonly kind: 'unreadable' };
 
-/** One value per reason, since a flood of rejected records should cost no garbage. */
+/** One value per reason, so that a flood of rejected records makes no garbage. */
 const rejections = new Map<RejectReason, Verdict>();
 
 export function rejected(reason: RejectReason): Verdict {

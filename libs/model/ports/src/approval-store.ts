@@ -1,4 +1,4 @@
-/** Owns the part of the projection that tells what people are asked. Rows follow from the log, like all others. */
+/** Owns the part of the projection that lists questions to people. Its rows follow from the log, like all others. */
 
 import type { TaskId, TenantId, WorkflowId } from '@tidemark/core';
 import type { JsonText } from './rows.ts';
@@ -12,7 +12,7 @@ export interface ApprovalPlace {
 
 export interface ApprovalQuery {
   readonly tenant?: string | undefined;
-  /** Those of any of these; absent: all. */
+  /** Approvals for any of these; absent: all. */
   readonly assignees?: readonly string[] | undefined;
   readonly after?: ApprovalPlace | undefined;
   readonly limit?: number | undefined;
@@ -28,6 +28,6 @@ export interface ApprovalRow extends ApprovalPlace {
 }
 
 export interface ApprovalStore {
-  /** Tasks of open workflows that wait for a person's answer, and for no other task; those that were asked first at first. */
+  /** Tasks of open workflows that wait for a person's answer, and for no other task; the oldest question first. */
   approvals(query: ApprovalQuery & { readonly limit: number }): Promise<readonly ApprovalRow[]>;
 }

@@ -1,36 +1,36 @@
 /**
- * Owns the contract of the content-addressed store of large payloads, and what all its adapters share: how large a blob may be, where it
- * lies, that it is written once, and how a text names one.
+ * Owns the contract of the content-addressed store of large payloads, and what all its adapters share: the largest blob, the path of a
+ * blob, writing each digest once, and the text that names a blob.
  */
 
 import { InvalidError, LimitError } from '@tidemark/core';
 
 export interface BlobStore {
-  /** Stores bytes under their SHA-256 (64 hex digits) and returns it. The same bytes again are stored once. Atomic. */
+  /** Stores bytes under their SHA-256 (64 hex digits) and returns it. Storing the same bytes again does nothing. Atomic. */
   put(bytes: Uint8Array): Promise<string>;
   /** The bytes, verified against the digest. Throws `CorruptError` (`blob-missing`, `blob-damaged`). */
   get(digest: string): Promise<Uint8Array>;
   has(digest: string): Promise<boolean>;
   /** Harmless when absent. */
   delete(digest: string): Promise<void>;
-  /** All digests held, in no particular order. */
+  /** All stored digests, in no particular order. */
   list(): AsyncIterable<string>;
   close(): Promise<void>;
 }
 
-/** Bytes of one blob; beyond it `put` throws `LimitError`. */
+/** Bytes of one blob; above this `put` throws `LimitError`. */
 export const BLOB_MAX_BYTES = 512 * 1024 * 1024;
 
 const DIGEST = /^[0-9a-f]{64}$/;
 
-/** Names a blob in place of its bytes. */
+/** Names a blob; a row or record has it in place of the bytes. */
 export interface BlobReference {
-  /** SHA-256 of its bytes, as 64 hex digits. */
+  /** SHA-256 of the bytes, as 64 hex digits. */
   readonly digest: string;
   readonly bytes: number;
 }
 
-/** How every text that names a blob begins. JSON never begins so. */
+/** Every text that names a blob begins with this. JSON never does. */
 export const BLOB_REFERENCE_HEAD = 'blob:';
 /** Longest text that names a blob, in bytes. */
 export const BLOB_REFERENCE_MAX_BYTES = BLOB_REFERENCE_HEAD.length + 64 + 1 + 9;
@@ -40,7 +40,7 @@ const REFERENCE = /^blob:([0-9a-f]{64}):(0|[1-9]\d{0,8})$/;
 export const blobReferenceText = ({ digest, bytes }: BlobReference): string =>
   `${BLOB_REFERENCE_HEAD}${digest}:${bytes}`;
 
-/** Undefined: the text names none. */
+/** Undefined when the text names no blob. */
 export function blobReferenceOf(text: string): BlobReference | undefined {
   if (text.length > BLOB_REFERENCE_MAX_BYTES || !text.startsWith(BLOB_REFERENCE_HEAD)) return undefined;
   const [, digest, bytes] = REFERENCE.exec(text) ?? [];
@@ -56,19 +56,19 @@ export function refuseTooLarge({ length: bytes }: Uint8Array): void {
   });
 }
 
-/** Where a blob lies, in every store that has paths: `ab/cd/abcd…`. Throws `InvalidError` (`digest-invalid`). */
+/** The path of a blob, in every store that has paths: `ab/cd/abcd…`. Throws `InvalidError` (`digest-invalid`). */
 export function blobPath(digest: string): string {
   if (DIGEST.test(digest)) return `${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;
   throw new InvalidError('digest-invalid', 'A digest is 64 lower-case hex digits', { length: digest.length });
 }
 
-/** The digest of what lies there; undefined where no blob would. */
+/** The digest of the blob at a path; undefined when no blob has such a path. */
 export function digestAt(path: string): string | undefined {
   const digest = path.slice(path.lastIndexOf('/') + 1);
   return DIGEST.test(digest) && blobPath(digest) === path ? digest : undefined;
 }
 
-/** Writes under way: the same digest is written once, however many want it. */
+/** Writes in progress. A digest is written once, however many callers store it at the same time. */
 export class BlobWrites {
   readonly #underWay = new Map<string, Promise<void>>();
 
@@ -81,7 +81,7 @@ export class BlobWrites {
     return writing;
   }
 
-  /** Resolves once those under way have ended, whichever way. */
+  /** Resolves when all writes in progress have ended, successfully or not. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#underWay.values());
   }

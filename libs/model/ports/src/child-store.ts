@@ -1,14 +1,14 @@
 /**
- * Owns the part of the projection that tells what is owed to parents and children, and to workflows that go on with a fresh history. Derived from
- * rows alone: served again until it is done.
+ * Owns the part of the projection that lists pending work between workflows: children to start, children's ends to report to parents,
+ * children of ended parents to close, continuations to open. It follows from rows alone, so it is listed again until it is done.
  */
 
 import type { TaskId, WorkflowId } from '@tidemark/core';
 import type { WorkflowListing } from './rows.ts';
 
 /**
- * `start`: a task waits for a child that isn't there; `tell`: one waits for a child that has ended; `end`: a child goes on whose parent has
- * ended, or is being undone.
+ * `start`: a task awaits a child that doesn't exist yet; `tell`: a task awaits a child that has ended; `end`: a child is open whose parent
+ * has ended or is being compensated.
  */
 export interface ChildDuty {
   readonly kind: 'start' | 'tell' | 'end';
@@ -19,21 +19,21 @@ export interface ChildDuty {
 
 export interface ChildQuery {
   readonly parent: WorkflowId;
-  /** The child after whose id to begin. */
+  /** Begins after the child with this id. */
   readonly after?: WorkflowId | undefined;
   readonly limit: number;
 }
 
 export interface ChildStore {
   /**
-   * Parents take turns: the first of each, then the second of each, so that no parent's thousands keep another's one waiting. Those of
-   * parents that are paused or cancelled start none. `skip`: so many are passed over.
+   * Takes parents in turns: the first of each, then the second of each, so that one parent's thousands don't delay another's one. Parents
+   * that are paused or cancelled start no children. `skip`: how many to skip.
    */
   childDuties(limit: number, skip?: number): Promise<readonly ChildDuty[]>;
-  /** Workflows that tasks of this one have started, however they stand, in order of their ids; without children of theirs. */
+  /** Workflows that tasks of this one have started, in any status, by id; without grandchildren. */
   children(query: ChildQuery): Promise<readonly WorkflowListing[]>;
-  /** Workflows that closed to go on as the next, and of which it isn't known that the next has begun; in order of their ids, after one of them. */
-  continuationsOwed(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]>;
-  /** It is known of these. Rows that are rebuilt don't know it, and ask again. */
+  /** Workflows that closed to continue as new and whose next run isn't known to have begun; by id, after the given one. */
+  pendingContinuations(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]>;
+  /** Records that their next runs have begun. Rebuilt rows don't know it, and list them again. */
   continuationsBegun(workflows: readonly WorkflowId[]): Promise<void>;
 }

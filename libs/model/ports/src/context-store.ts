@@ -1,7 +1,6 @@
 /**
- * Owns the contract of what is projected of a workflow's context: its fragments and their texts, working memory, trace, and
- * what its model calls spend. Derived from the log like every row (I6), and read at any sequence: what a model call saw is
- * assembled again from these.
+ * Owns the contract of the projection of a workflow's context: its fragments and their texts, working memory, trace, and the spending of
+ * its model calls. Derived from the log like every row (I6), and readable at any sequence: bundles of past model calls are rebuilt from it.
  */
 
 import type {
@@ -21,14 +20,14 @@ export interface FragmentRow {
   readonly sequence: Sequence;
   readonly index: number;
   readonly type: FragmentType;
-  /** Names its text. */
+  /** Digest of its text. */
   readonly digest: Sha256;
   readonly call: string | null;
   readonly tool: string | null;
   readonly covers: CoveredRange | null;
 }
 
-/** A text that a workflow has: once, however often it is used. */
+/** A text of a workflow: stored once, however often it is used. */
 export interface TextRow {
   readonly workflow: WorkflowId;
   readonly digest: Sha256;
@@ -38,29 +37,29 @@ export interface TextRow {
 /** A text by its digest, or by a name of its own. */
 export type NamedText = Pick<TextRow, 'digest' | 'text'>;
 
-/** A change of working memory, by the checkpoint that brought it. */
+/** A change of working memory, with the checkpoint that made it. */
 export interface ScopeRow {
   readonly workflow: WorkflowId;
   readonly sequence: Sequence;
-  /** A hand-over: it holds all of the memory, and nothing before it counts. */
+  /** A hand-over: it holds all of the memory, and replaces everything before it. */
   readonly isWhole: boolean;
   /** A `ScopeChange`, as JSON. */
   readonly change: JsonText;
 }
 
-/** What one model call spends: reserved first, settled by the same key later. */
+/** The spending of one model call: reserved first, settled later under the same key. */
 export interface SpendRow extends Spend {
   readonly workflow: WorkflowId;
   readonly key: string;
   readonly tenant: TenantId;
   readonly user: string | null;
-  /** When it was reserved, by its holder's clock. */
+  /** When it was reserved, by the holder's clock. */
   readonly atMs: number;
-  /** What it cost, or that it came to nothing, is known. */
+  /** Its final cost, or that it failed, is known. */
   readonly isSettled: boolean;
 }
 
-/** What calls have cost, and what those that are under way may cost at most. */
+/** What finished calls have cost, and the most that calls in progress may cost. */
 export interface Spends {
   readonly settled: Spend;
   readonly reserved: Spend;
@@ -95,7 +94,7 @@ export interface UserWorkflow {
   readonly isOpen: boolean;
 }
 
-/** A workflow's part in a session. */
+/** A workflow's place in a session. */
 export interface SessionRow {
   readonly tenant: TenantId;
   readonly session: string;
@@ -114,13 +113,13 @@ export interface ContextBatch {
 
 export interface ContextStore {
   /**
-   * Fragments of the workflow up to the checkpoint `upTo`, by place: all directives, and of the others those that the newest
-   * summary up to there doesn't cover.
+   * Fragments of the workflow up to the checkpoint `upTo`, by place: all directives, and those others that the newest summary up to there
+   * doesn't cover.
    */
   fragments(workflow: WorkflowId, upTo: Sequence): Promise<readonly FragmentWithText[]>;
-  /** Texts of the workflow by their digests; those it doesn't have are left out. */
+  /** Texts of the workflow by digest; a digest without a text is absent from the result. */
   texts(workflow: WorkflowId, digests: readonly Sha256[]): Promise<readonly NamedText[]>;
-  /** The last `count` checkpoints up to `upTo` by sequence, and how many each step had before those. */
+  /** The last `count` checkpoints up to `upTo` by sequence, and a count by step of those before. */
   trace(
     workflow: WorkflowId,
     upTo: Sequence,
@@ -131,8 +130,8 @@ export interface ContextStore {
   /** Workflows of the session, newest first. */
   session(tenant: TenantId, session: string, limit: number): Promise<readonly SessionWorkflow[]>;
   /**
-   * Workflows of the user by id, after the given one. Of those whose history is in segments alone only the ones that are part of a
-   * session: rows don't know whose the others are.
+   * Workflows of the user by id, after the given one. Of workflows whose history is in segments alone, only those with a session are
+   * listed: rows don't record the user of the others.
    */
   userWorkflows(
     tenant: TenantId,
@@ -140,6 +139,6 @@ export interface ContextStore {
     after: WorkflowId | null,
     limit: number,
   ): Promise<readonly UserWorkflow[]>;
-  /** All that the tenant (or one of its users) has spent and reserved since then. */
+  /** What the tenant (or one of its users) has spent and reserved since then. */
   spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spends>;
 }

@@ -1,4 +1,4 @@
-/** Owns the contracts of what may be lost: hints that something happened, and what those who watch a step are told. */
+/** Owns the contracts of messages that may be lost: hints that something happened, and live messages to the watchers of a step. */
 
 import type { Partition, WorkflowId } from '@tidemark/core';
 
@@ -6,17 +6,17 @@ import type { Partition, WorkflowId } from '@tidemark/core';
 export type HintTopic = 'appended' | 'applied';
 
 export interface HintBus {
-  /** Never throws, never waits; drops the hint when the server is away. */
+  /** Never throws, never waits; drops the hint when the server is unreachable. */
   publish(topic: HintTopic, partition: Partition): void;
-  /** Returns what ends the subscription. */
+  /** Returns a function that ends the subscription. */
   subscribe(topic: HintTopic, listener: (partitions: readonly Partition[]) => void): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
 
 export interface WatchBus {
-  /** Never throws, never waits; drops the message when nobody watches, or the server is away. At most 64 KB of text. */
+  /** Never throws, never waits; drops the message when nobody watches, or the server is unreachable. At most 64 KB of text. */
   publish(workflow: WorkflowId, message: string): void;
-  /** Messages of one publisher come in order. Returns what ends the subscription. */
+  /** Messages of one publisher arrive in order. Returns a function that ends the subscription. */
   subscribe(workflow: WorkflowId, listener: (message: string) => void): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }

@@ -1,22 +1,23 @@
 /**
- * Owns the contract of reading a workflow's history from rows: whole where somebody goes on from it, and page by page for people. A page costs
- * what it tells: it goes on after a place that never changes, whatever became of the row meanwhile. Derived from the log like every row (I6).
+ * Owns the contract of reading a workflow's history from rows: whole for a worker that resumes, in pages for people. A page costs as much
+ * as it returns: it starts after a place that never changes, even if the row of that place is gone. Derived from the log like every row
+ * (I6).
  */
 
 import type { EffectKey, EventId, Position, Sequence, TaskId, TenantId, WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, EffectRow, EventRow, JsonText, RejectedRow, TaskRow } from './rows.ts';
 
-/** An effect without what it asked and was answered. */
+/** An effect without its request and response. */
 export type EffectListing = Omit<EffectRow, 'payload' | 'request'>;
 
-/** Filters hold together. */
+/** An effect must match all given filters. */
 export interface EffectQuery {
-  /** Of these tasks alone. */
+  /** Only of these tasks. */
   readonly tasks?: readonly TaskId[] | undefined;
   readonly operation?: string | undefined;
-  /** This one alone. */
+  /** Only this one. */
   readonly key?: EffectKey | undefined;
-  /** Goes on after this one. */
+  /** Starts after this one. */
   readonly after?: Pick<EffectRow, 'task' | 'key'> | undefined;
 }
 
@@ -33,49 +34,54 @@ export interface Correction {
 }
 
 export interface EventQuery {
-  /** This one alone. */
+  /** Only this one. */
   readonly event?: EventId | undefined;
   readonly position?: Position | undefined;
-  /** Goes on before this one. */
+  /** Starts before this one, going back. */
   readonly before?: Position | undefined;
 }
 
-/** Where a record is, and when it was written. */
+/** The place of a record, and when it was written. */
 export type RejectedPlace = Pick<RejectedRow, 'atMs' | 'partition' | 'offset'>;
 
 export interface HistoryStore<Said = JsonText> {
-  /** In the order of their creation; goes on after the given one. */
+  /** In order of creation; starts after the given one. */
   tasks(workflow: WorkflowId, limit: number, after?: TaskId | null): Promise<readonly TaskRow[]>;
   /**
-   * By sequence, from `from` on; the opening (sequence 0) only when `from` is 0. `step` filters. Throws `UnavailableError`
-   * (`store-rebuilding`) before `ready`, and while the workflow's rows are older than the position `since` (a database that crashed
-   * may have gone back): steps build on what is there.
+   * By sequence, starting at `from`; the opening (sequence 0) only when `from` is 0. `step` filters. Throws `UnavailableError`
+   * (`store-rebuilding`) before `ready`, and while the workflow's rows are older than the position `since` (a database that crashed may
+   * have lost its last writes): steps build on what this returns.
    */
   checkpoints(
     workflow: WorkflowId,
     options: { readonly from: Sequence; readonly limit: number; readonly step?: string; readonly since?: Position },
   ): Promise<readonly CheckpointRow<Said>[]>;
-  /** All of them, by position; of one task where it is given. Throws `UnavailableError` (`store-rebuilding`) as `checkpoints` does. */
+  /**
+   * All of them, by position; those of one task where it is given. Throws `UnavailableError` (`store-rebuilding`) as `checkpoints` does.
+   */
   effects(
     workflow: WorkflowId,
     options?: { readonly task?: TaskId; readonly since?: Position },
   ): Promise<readonly EffectRow<Said>[]>;
-  /** In the order of their tasks, and of the bytes of their keys. Throws `UnavailableError` (`store-rebuilding`) before `ready`. */
+  /** By task, then by the bytes of the key. Throws `UnavailableError` (`store-rebuilding`) before `ready`. */
   effectPage(
     workflow: WorkflowId,
     query: EffectQuery & { readonly limit: number },
   ): Promise<readonly EffectRow<Said>[]>;
-  /** The same, and no text is read. Absent `limit`: all of them. */
+  /** As `effectPage`, without reading texts. Absent `limit`: all of them. */
   effectListings(
     workflow: WorkflowId,
     query: EffectQuery & { readonly limit?: number | undefined },
   ): Promise<readonly EffectListing[]>;
-  /** Of those of the tasks that have been committed, by sequence. Reads no payload. */
+  /** The commits of the given tasks that are done, by sequence. Reads no payload. */
   commits(workflow: WorkflowId, tasks: readonly TaskId[]): Promise<readonly TaskCommit[]>;
-  /** Of those of the checkpoints that were corrected, the newest correction, by the corrected sequence. Throws `UnavailableError` (`store-rebuilding`) before `ready`. */
+  /**
+   * For each given checkpoint that was corrected, its newest correction, by the corrected sequence. Throws `UnavailableError`
+   * (`store-rebuilding`) before `ready`.
+   */
   corrections(workflow: WorkflowId, sequences: readonly Sequence[]): Promise<readonly Correction[]>;
-  /** The newest that fit, by position. */
+  /** The newest `limit` matches, by position. */
   events(workflow: WorkflowId, limit: number, query?: EventQuery): Promise<readonly EventRow<Said>[]>;
-  /** The newest first; goes on after the given place. */
+  /** The newest first; starts after the given place. */
   rejected(limit: number, tenant?: TenantId | null, after?: RejectedPlace | null): Promise<readonly RejectedRow[]>;
 }

@@ -81,8 +81,8 @@ export {
   type WrappedKey,
 } from './key-provider.ts';
 export type { KeyFilter, KeyStore, StoredKey } from './key-store.ts';
-export { type Announcement, buildsOf, type HeldLease, type Liveness, type LivenessView } from './liveness.ts';
-export { type Fused, fuseRankings, MEANING_WEIGHT, type Ranked } from './memory-ranking.ts';
+export { type Announcement, buildsOf, type Liveness, type LivenessView, type ReportedLease } from './liveness.ts';
+export { type Fused, fuseRankings, type Ranked } from './memory-ranking.ts';
 export {
   compareWrites,
   type MemoryEmbedding,

@@ -1,22 +1,22 @@
 /**
- * Owns the contract of dispatch. A job is a hint that a workflow has something to do: safe to lose, to repeat and to
- * delay. Nothing may depend on a job's arrival for correctness.
+ * Owns the contract of dispatch. A job is a hint that a workflow has something to do: it may be lost, repeated or delayed. Correctness must
+ * not depend on its arrival.
  */
 
 import type { Dispatch, Lamport, Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
 
-/** Where a job goes: workers announce the routes of what they can run, and get nothing else. */
+/** Where a job goes. A worker subscribes to the routes that it can run, and gets no other jobs. */
 export interface Route {
   readonly definition: string;
   /** The version that the workflow has reached. */
   readonly version: number;
-  /** It runs with exactly that version. */
+  /** The workflow runs with exactly that version. */
   readonly pinned: boolean;
-  /** Only workers of this build take it; absent: those of any. Without spaces. */
+  /** Only workers of this build take the job; absent: workers of any build. Without spaces. */
   readonly build?: string | undefined;
 }
 
-/** The same for the same route, and for no other. */
+/** Equal for equal routes, different for different ones. */
 export const routeKey = ({ definition, version, pinned, build }: Route): string =>
   `${version}${pinned ? '!' : ''}${build === undefined ? '' : `@${build}`} ${definition}`;
 
@@ -24,44 +24,45 @@ export interface Job extends Route {
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
   readonly partition: Partition;
-  /** First offset not yet folded by the one who enqueued. */
+  /** First offset that the enqueuer has not folded. */
   readonly offset: Offset;
-  /** The workflow's own time; with the workflow it is the job's identity. */
+  /** The workflow's Lamport time; workflow and time identify the job. */
   readonly lamport: Lamport;
-  /** Absent: the default priority, and no limits. Rates are those that its beginning counts against. */
+  /** Absent: the default priority, and no limits. Rates are set only until the workflow has begun. */
   readonly dispatch?: Dispatch | undefined;
   /** `traceparent` of the workflow's time in the queue, where traces are on. */
   readonly trace?: string | undefined;
 }
 
 export interface Consumer {
-  /** Takes no further job; those under way go on. */
+  /** Takes no further job; running ones continue. */
   pause(): Promise<void>;
-  /** Takes no further job, waits for those under way, lets go of everything. */
+  /** Takes no further job, waits for the running ones, and releases everything. */
   close(): Promise<void>;
 }
 
 export interface ConsumeOptions {
-  /** Jobs under way at once, at most. */
+  /** Most jobs that run at once. */
   readonly concurrency: number;
   /** Only jobs of these routes. */
   readonly routes: readonly Route[];
 }
 
 /**
- * Which of the waiting jobs of a route is next: the one of the highest priority; of one priority, tenants in turn, so that none waits
- * for another's backlog; of one tenant, the one that came first. One whose limit is reached waits aside until it isn't any more, and
- * keeps nobody waiting. A consumer's last slots are kept for tenants that run less than their share there (`TenantSlots`). A limit that several jobs state differently is for each of them as that one states it.
+ * Which waiting job of a route comes next: the one of the highest priority; within a priority, tenants take turns, so that none waits for
+ * another's backlog; within a tenant, the oldest. A job whose limit is reached waits aside until it isn't any more, and delays no other. A
+ * consumer reserves its last slots for tenants that run less than their share there (`TenantSlots`). When jobs declare one limit
+ * differently, each obeys its own declaration.
  */
 export interface JobQueue {
-  /** Adds jobs; one that is already waiting (same workflow and Lamport time) is not added twice. Throws `UnavailableError`. */
+  /** Adds jobs; a job that already waits (same workflow and Lamport time) is not added twice. Throws `UnavailableError`. */
   enqueue(jobs: readonly Job[]): Promise<void>;
   /**
-   * Calls `handle` for each job. The job is gone when the promise settles, whichever way; until then it counts against its limits. Survives the loss of the
-   * server: reconnects by itself. Throws `UnavailableError` only when the server can't be reached at all at the start.
+   * Calls `handle` for each job. The job is removed when the promise settles, either way; until then it counts against its limits.
+   * Reconnects by itself when the server is lost. Throws `UnavailableError` only when the server is unreachable at the start.
    */
   consume(options: ConsumeOptions, handle: (job: Job) => Promise<void>): Promise<Consumer>;
-  /** Jobs waiting, by definition, of all its versions; 0 for those without. For autoscaling and `doctor`. */
+  /** Number of waiting jobs by definition, over all its versions; 0 for those without. For autoscaling and `doctor`. */
   depth(definitions: readonly string[]): Promise<ReadonlyMap<string, number>>;
   close(): Promise<void>;
 }

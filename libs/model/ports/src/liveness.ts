@@ -1,35 +1,35 @@
 /**
- * Owns the contract of liveness: which incarnations live and which leases they hold by their own word. It decides
- * nothing that correctness rests on: a false alarm costs repeated work (architecture, section 5).
+ * Owns the contract of liveness: which incarnations live, and which leases they report. Correctness doesn't depend on it: a false alarm
+ * costs repeated work.
  */
 
 import type { Epoch, HolderId, WorkflowId } from '@tidemark/core';
 
-export interface HeldLease {
+export interface ReportedLease {
   readonly workflow: WorkflowId;
   readonly epoch: Epoch;
 }
 
-/** What a worker says of its code. */
+/** What a worker announces about its code. */
 export interface Announcement {
   readonly build: string;
-  /** Keys of the routes on which tasks that failed on another build are to go on by themselves. */
+  /** Keys of the routes on which it retries tasks that failed on another build. */
   readonly routes: readonly string[];
 }
 
 export interface LivenessView {
   /**
-   * False while a missing beat proves nothing: the coordinators' own marker has not stood for two beat periods (the
-   * store was flushed, is new, or is away). Nobody may be revoked then.
+   * False while a missing beat proves nothing: the coordinators' own marker has existed for less than two beat periods (the store was
+   * flushed, is new, or is unreachable). Nobody may be revoked then.
    */
   readonly trusted: boolean;
-  /** Live incarnations, each with the leases it says that it holds. The same leases are the same object as in the last view. */
+  /** Live incarnations, each with the leases that it reports. Unchanged leases are the same object as in the last view. */
   readonly holders: ReadonlyMap<HolderId, ReadonlyMap<WorkflowId, Epoch>>;
   /** What the live incarnations announce: by build, the keys of its routes. */
   readonly builds: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** What several workers announce, taken together. */
+/** Merges the announcements of several workers. */
 export function buildsOf(announced: Iterable<Announcement | undefined>): Map<string, Set<string>> {
   const builds = new Map<string, Set<string>>();
   for (const one of announced) {
@@ -43,31 +43,31 @@ export function buildsOf(announced: Iterable<Announcement | undefined>): Map<str
 
 export interface Liveness {
   /**
-   * Beats once for this incarnation, and keeps its connections to the coordinators. The beat counts for `ttlMs`; for
-   * `stallMs` (by default the same) while the incarnation has a standing connection with a living coordinator, since then
-   * its process is there and only its event loop is blocked. Where who looks can't outlive who beats (one process), it
-   * counts until `leave` or `vanish`. Never throws for an absent server: returns false. What it announces is the same at every beat.
+   * Beats once for this incarnation, and keeps its connections to the coordinators. The beat counts for `ttlMs`. While the incarnation has
+   * an open connection with a living coordinator it counts for `stallMs` (by default the same), since its process then exists and only its
+   * event loop is blocked. Within one process, where the watcher can't outlive the worker, it counts until `leave` or `vanish`. Returns
+   * false, and never throws, when the server is unreachable. The announcement is the same at every beat.
    */
   beat(
     holder: HolderId,
-    leases: readonly HeldLease[],
+    leases: readonly ReportedLease[],
     ttlMs: number,
     stallMs?: number,
     announced?: Announcement,
   ): Promise<boolean>;
-  /** Says at once that the incarnation is gone, with nothing left to take over but what it could not let go. */
+  /** Reports at once that the incarnation has ended. Only leases that it could not release remain to be taken over. */
   leave(holder: HolderId): Promise<void>;
-  /** Vanishes without a word, as a killed process does: watchers are told. For tests. */
+  /** Disappears without `leave`, as a killed process does; watchers notice. For tests. */
   vanish(holder: HolderId): Promise<void>;
   /**
-   * For a coordinator: takes holders' connections from now on. `onGone` is told at once of a holder whose last connection
-   * here has closed without a farewell and that did not come back within a short grace; the next view says whether it
-   * lives all the same. Resolves to what ends it, which tells of nobody. Throws `ConfigError` when it can't listen.
+   * For a coordinator: accepts holders' connections from now on. Calls `onGone` as soon as a holder's last connection here closed without
+   * `leave` and was not reopened within a short grace; the next view says whether the holder lives all the same. Resolves to a function
+   * that ends it silently. Throws `ConfigError` when it can't listen.
    */
   watch(onGone: (holder: HolderId) => void): Promise<() => Promise<void>>;
   /**
-   * Keeps the coordinators' marker standing and reads all beats. `markerAgeMs` is how long the marker must have stood.
-   * Returns `trusted: false` when the server is away.
+   * Renews the coordinators' marker and reads all beats. `markerAgeMs` is how long the marker must have existed. Returns `trusted: false`
+   * when the server is unreachable.
    */
   view(options: { readonly markerAgeMs: number }): Promise<LivenessView>;
   close(): Promise<void>;

@@ -1,13 +1,13 @@
 /**
- * Owns how two rankings of the same entries, by words and by meaning, become one: a weighted sum. Both scores are shares as they
- * stand: of the query's words that were found, each weighed by its rarity, and the cosine. So a query of names and numbers is
- * decided by words, and one in other words than the entry's by meaning. Chosen by measuring on the labelled set of
- * test/bench/recall: 0.91 of the wanted among the first three; reciprocal ranks (k = 1 … 60, any weight) 0.78 to 0.88, scores relative
- * to the best of each list 0.79 to 0.91 with a narrow optimum. Pure.
+ * Owns how two rankings of the same entries, by words and by meaning, become one: a weighted sum of two scores in [0, 1]. One is the share
+ * of the query's words that the entry has, weighed by rarity; the other is the cosine. So words decide a query of names and numbers, and
+ * meaning decides one that is phrased differently than the entry. Chosen by measuring on the labelled set of test/bench/recall: 0.91 of the
+ * wanted entries were among the first three; reciprocal ranks (k = 1 … 60, any weight) gave 0.78 to 0.88, scores relative to the best of
+ * each list 0.79 to 0.91 with a narrow optimum. Pure.
  */
 
-/** What meaning weighs; words weigh the rest. Anything from 0.5 to 0.6 is as good. */
-export const MEANING_WEIGHT = 0.55;
+/** Weight of meaning; words have the rest. Anything from 0.5 to 0.6 is as good. */
+const MEANING_WEIGHT = 0.55;
 
 export interface Ranked<T> {
   readonly item: T;
@@ -24,8 +24,8 @@ export interface Fused<T> {
 }
 
 /**
- * Lists are the best of each ranking, best first. Without a list by meaning (null), words decide alone. Ties are settled by
- * `compare`: negative when the first is to come first.
+ * Each list holds the best of its ranking, best first. Without a list by meaning (null), words decide alone. `compare` breaks ties:
+ * negative when the first argument comes first.
  */
 export function fuseRankings<T>(
   words: readonly Ranked<T>[],

@@ -1,30 +1,31 @@
 /**
- * Owns the contract of the store of archived objects: bytes under names, each written once. Segments of the log lie in it, and the
- * manifests that name them. Must not know what the bytes mean; whoever reads holds them against a digest of its own.
+ * Owns the contract of the store of archived objects: bytes under names, each written once. It holds segments of the log, and the manifests
+ * that name them. Must not know what the bytes mean; readers verify them against a digest of their own.
  *
- * O1 An object is whole and durable before its name exists, and never changes. Of several that create one name, one does.
- * O2 `list` is a hint: it may lack what was created just now, and have what was removed. `read` is never stale.
+ * O1 An object is whole and durable before its name exists, and never changes. When several processes create one name, one of them
+ * succeeds.
+ * O2 `list` is a hint: it may lack what was just created, and contain what was removed. `read` is never stale.
  *
- * Whoever chooses names keeps out of the way of folders: where there is an object `a/b` there is none `a`. Some stores could hold both,
- * others refuse the second as unavailable. Names that differ in case alone are one name to some.
+ * Callers choose names that work as paths: where there is an object `a/b` there is none `a`. Some stores could hold both, others refuse the
+ * second as unavailable. Some treat names that differ in case alone as one.
  */
 
 import { InvalidError, LimitError } from '@tidemark/core';
 
-/** What became of asking for an object of an archive class back. */
+/** The state of an object of an archive class that a caller wants to read. */
 export type Recall =
   | { readonly state: 'ready' }
-  /** `expectedAtMs`: when it is likely to be there, in milliseconds since the Unix epoch; null: nobody says. */
+  /** `expectedAtMs`: when it will probably be readable, in milliseconds since the Unix epoch; null: unknown. */
   | { readonly state: 'recalling'; readonly expectedAtMs: number | null }
   | { readonly state: 'absent' };
 
 export interface ObjectStore {
-  /** Where it is, as people know it: `s3://bucket/prefix/`, a folder. Without credentials. */
+  /** Where it is, for people: `s3://bucket/prefix/`, a folder. Without credentials. */
   readonly place: string;
   /**
-   * Stores the bytes under the name, unless there is an object of that name: then false, whatever its bytes are, and as durable. Throws
-   * `LimitError` (`object-too-large`), `InvalidError` (`object-name-invalid`), `UnavailableError` (`objects-unavailable`; whether it was
-   * stored is then unknown: ask again, and at false read what is there, which may be one's own).
+   * Stores the bytes under the name, unless the name exists: then returns false, whatever its bytes are; that object is as durable. Throws
+   * `LimitError` (`object-too-large`), `InvalidError` (`object-name-invalid`), `UnavailableError` (`objects-unavailable`: whether it was
+   * stored is unknown; call again, and when that returns false read the object, which may be one's own).
    */
   create(name: string, bytes: Uint8Array): Promise<boolean>;
   /** The bytes; undefined when there is no such object. Throws `UnavailableError` (`object-archived`: recall it first). */
@@ -33,20 +34,20 @@ export interface ObjectStore {
   list(prefix: string): AsyncIterable<string>;
   /** Harmless when absent. */
   remove(name: string): Promise<void>;
-  /** Asks for an object to be made readable, where its class needs that. Harmless when repeated. */
+  /** Requests that an object be made readable, where its class needs that. Harmless when repeated. */
   recall(name: string): Promise<Recall>;
-  /** What is being written is finished. */
+  /** Finishes the writes in progress. */
   close(): Promise<void>;
 }
 
-/** Bytes of one object; beyond it `create` throws `LimitError`. */
+/** Bytes of one object; above this `create` throws `LimitError`. */
 export const OBJECT_MAX_BYTES = 512 * 1024 * 1024;
 /** Longest name, in characters. */
 export const OBJECT_NAME_MAX_CHARS = 512;
-/** Longest part of a name between slashes, in characters: file systems take no longer. */
+/** Longest part of a name between slashes, in characters: the limit of file systems. */
 export const OBJECT_NAME_PART_MAX_CHARS = 255;
 
-/** Parts of letters, digits and `=._-`, none of them beginning with a dot, with slashes between them. */
+/** Parts of letters, digits and `=._-`, separated by slashes; no part begins with a dot. */
 const NAME = /^[A-Za-z0-9=_-][A-Za-z0-9=._-]*(\/[A-Za-z0-9=_-][A-Za-z0-9=._-]*)*$/;
 
 export function isObjectName(name: string): boolean {

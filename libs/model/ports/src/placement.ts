@@ -1,6 +1,6 @@
 /**
- * Owns what a placement is: which partition a workflow has, decided before its opening is appended. Its unique id decides between two
- * starts, and its session between two workflows of one.
+ * Owns placements: which partition a workflow has, decided before its opening is appended. The unique id arbitrates between two starts, and
+ * the session between two workflows of one session.
  */
 
 import type { Generation, Partition, TenantId, WorkflowId } from '@tidemark/core';
@@ -10,37 +10,37 @@ export interface PlacementRequest {
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
   readonly mode: 'exclusive' | 'shared';
-  /** The session that it is a part of: one live workflow of a session is placed at a time. Null: none. */
+  /** The session of the workflow: at most one live workflow of a session is placed at a time. Null: none. */
   readonly session: string | null;
-  /** The rules on how many may be live count for it; absent: they don't. */
+  /** The limits on live workflows apply to it; absent: they don't. */
   readonly isLimited?: boolean | undefined;
-  /** The opening without partition and generation, from which the record is made the same way every time. */
+  /** The opening without partition and generation. The record is made from it the same way every time. */
   readonly opening: JsonText;
 }
 
-/** What a placement leaves room for; an absent member asks for nothing. */
+/** Limits on placements; an absent member doesn't limit. */
 export interface PlacementRules {
-  /** So many of the last free partitions are for tenants that have few (`mayTakeFree`). */
+  /** This many of the last free partitions are reserved for tenants that have few (`mayTakeFree`). */
   readonly keepFreeCount?: number | undefined;
-  /** Live workflows of one tenant, and of all, beyond which no limited request is placed. */
+  /** Number of live workflows of one tenant, and of all, at which limited requests are refused. */
   readonly tenantOpenMax?: number | undefined;
   readonly openMax?: number | undefined;
 }
 
-/** Of the last free partitions each tenant may have a share of what the ones before it have left. */
+/** Of the last free partitions, each tenant may have this share of what the tenants before it left. */
 const LAST_FREE_SHARE = 1 / 4;
 
-/** Whether a tenant with live workflows in `ownCount` partitions may take one of `freeCount` that have none. */
+/** Whether a tenant with live workflows in `ownCount` partitions may take one of `freeCount` free ones. */
 export const mayTakeFree = (ownCount: number, freeCount: number, { keepFreeCount = 0 }: PlacementRules): boolean =>
   freeCount > keepFreeCount || ownCount < freeCount * LAST_FREE_SHARE;
 
-/** Not placed: as many are live as the rule allows. */
+/** Not placed: a limit on live workflows is reached. */
 export interface PlacementRefused {
   readonly workflow: WorkflowId;
   readonly refusedBy: 'tenantOpenMax' | 'openMax';
 }
 
-/** What becomes of a request that is answered. */
+/** The answer to a request. */
 export type Placed = Placement | SessionTaken | PlacementRefused;
 
 /** Not placed: its session has another live workflow. */
@@ -58,11 +58,11 @@ export interface Placement {
   readonly opening: JsonText;
   /** False: this id was placed before, by this or another caller. */
   readonly created: boolean;
-  /** True once its opening was accepted by the fold. */
+  /** True once the fold accepted its opening. */
   readonly appended: boolean;
 }
 
-/** That a workflow was placed, which is what a start does first: whether its rows are there yet or not, it exists. */
+/** A placed workflow. Placing is the first thing that a start does, so the workflow exists whether it has rows or not. */
 export interface PlacedWorkflow {
   readonly tenant: TenantId;
   /** Its opening is folded: `ProjectionStore.workflow` has it. */
@@ -72,17 +72,17 @@ export interface PlacedWorkflow {
 /** Where new workflows go. */
 export interface PlacementStore {
   /**
-   * Places workflows that have no placement yet; answers the existing placement for those that have. Leaves out those
-   * for which no partition is free: the caller grows the pool, or asks for `mode: 'shared'`. Of workflows of one session the
-   * first is placed, and the others once that has closed. Rules hold exactly, whoever else places. One transaction. Throws
-   * `UnavailableError` (`store-rebuilding`) before `ready`.
+   * Places workflows that have no placement yet, and returns the existing placement of those that have. Omits those for which no partition
+   * is free: the caller grows the pool, or passes `mode: 'shared'`. Of the workflows of one session the first is placed, and the others
+   * once it has closed. Limits hold exactly under concurrent calls. One transaction. Throws `UnavailableError` (`store-rebuilding`) before
+   * `ready`.
    */
   place(requests: readonly PlacementRequest[], rules?: PlacementRules): Promise<readonly Placed[]>;
   /** Undefined: no workflow of this id was ever started. */
   placed(workflow: WorkflowId): Promise<PlacedWorkflow | undefined>;
   /**
-   * Placements whose opening the fold hasn't accepted, placed at least `ageMs` ago, by generation. Those whose generation
-   * the fold has passed get their partition's next one first: their old opening would be rejected for ever.
+   * Placements that are at least `ageMs` old and whose opening the fold hasn't accepted, by generation. When the fold has passed the
+   * generation of one, it gets its partition's next generation first: its old opening would be rejected for ever.
    */
   unappended(ageMs: number, limit: number): Promise<readonly Placement[]>;
 }

@@ -1,4 +1,4 @@
-/** Owns what one projection writes: all changes that events of some partitions make, in one transaction. */
+/** Owns what one projection writes: all changes that the events of some partitions make, in one transaction. */
 
 import type { Partition, TaskId, WorkflowId } from '@tidemark/core';
 import type { ContextBatch } from './context-store.ts';
@@ -17,9 +17,9 @@ import type {
   TimerRow,
 } from './rows.ts';
 
-/** All changes of some partitions' events; one transaction. Lists may be empty. */
+/** All changes by events of some partitions; one transaction. Lists may be empty. */
 export interface ProjectionBatch {
-  /** The making of the tables that the batch is for; absent: whichever they are. */
+  /** The identity of the tables that the batch is for; absent: any. */
   readonly storeId?: string | undefined;
   readonly partitions: readonly PartitionAdvance[];
   readonly opened: readonly OpenedRow[];
@@ -39,10 +39,10 @@ export interface ProjectionBatch {
   readonly timersPut: readonly TimerRow[];
   readonly timersGone: readonly { readonly workflow: WorkflowId; readonly timer: string }[];
   readonly rejected: readonly RejectedRow[];
-  /** What memory is told; absent: nothing. */
+  /** Writes to long-term memory; absent: none. */
   readonly memories?: readonly MemoryRow[] | undefined;
-  /** Absent where nothing of the batch brings any. */
+  /** Absent where nothing in the batch has context. */
   readonly context?: ContextBatch | undefined;
-  /** Whose history is in segments alone: the batch has no rows of it, and its openings are stored as without rows. Absent: none. */
+  /** Workflows whose history is in segments alone: the batch has no rows of it, and their openings are stored as such. Absent: none. */
   readonly archived?: ReadonlySet<WorkflowId> | undefined;
 }

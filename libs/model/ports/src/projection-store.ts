@@ -1,10 +1,10 @@
 /**
- * Owns the contract of projections: everything in it is derived from the log and may be dropped at any moment (I6).
- * Rows hold the folded state exactly, so that a fold can go on from them, and the places of records for what those say.
+ * Owns the contract of projections: everything in them is derived from the log and may be dropped at any moment (I6). Rows hold the folded
+ * state exactly, so that a fold can resume from them. They name records instead of repeating what those say.
  *
- * P1 Rows and the partition's next offset change in one transaction, and only from the offset the writer started at.
+ * P1 Rows and the partition's next offset change in one transaction, and only from the offset at which the writer started.
  * P2 A reader sees rows and the next offset of one snapshot.
- * P3 Before `ready`, no claim and no start is answered: after a loss, placements are rebuilt fully first.
+ * P3 Before `ready`, no claim and no start is answered: after a loss, placements are fully rebuilt first.
  */
 
 import type { Generation, Offset, Partition, WorkflowId } from '@tidemark/core';
@@ -29,24 +29,24 @@ export interface NewPartition {
   readonly rebuildTo: Offset;
 }
 
-/** Making tables, and knowing whether they are whole. */
+/** Creates the tables, and knows whether they are complete. */
 export interface ReadinessStore {
   readonly kind: 'postgres' | 'pglite';
 
   /**
-   * Creates what is missing (database, tables), by numbered migrations under a lock. Harmless when repeated or
-   * concurrent. Throws `ConfigError` (`store-newer`: made by a newer version; nothing was touched), `UnavailableError`.
+   * Creates what is missing (database, tables), by numbered migrations under a lock. Harmless when repeated or concurrent. Throws
+   * `ConfigError` (`store-newer`: a newer version created the tables; nothing was changed), `UnavailableError`.
    */
   ensure(): Promise<void>;
-  /** Identifies the tables; those rebuilt after a loss have another name. */
+  /** Identifies the tables; tables that are rebuilt after a loss get another id. */
   storeId(): Promise<string>;
   /** False while placements are not fully rebuilt (P3). */
   ready(): Promise<boolean>;
   /**
-   * Adds rows for partitions that have none. `start` is the first offset to be folded, and `generation` that of the partition
-   * before it (default 0: nothing was); `rebuildTo` is the log's end now, up to which they must be folded before the store is
-   * ready. Then marks the store ready if every partition has come that far. Adds nothing to tables of another
-   * identity than `storeId`, where that is given: it was lost since.
+   * Adds rows for partitions that have none. `start` is the first offset to fold; `generation` is the partition's generation before it
+   * (default 0: no workflow). `rebuildTo` is the log's end now: the store isn't ready before everything up to there is folded. Then marks
+   * the store ready if every partition has come that far. Adds nothing when `storeId` is given and the tables have another id: they were
+   * lost since.
    */
   addPartitions(partitions: readonly NewPartition[], storeId?: string): Promise<void>;
   markReady(): Promise<boolean>;
@@ -54,31 +54,34 @@ export interface ReadinessStore {
   close(): Promise<void>;
 }
 
-/** What projectors share, go on from and write. */
+/** What projectors share, resume from and write. */
 export interface FoldStore {
   /**
-   * Shares the `RANGE_COUNT` ranges (partition modulo `RANGE_COUNT`) among the living owners: renews the caller's, takes
-   * free or expired ones up to its fair share, gives up a surplus. Returns the caller's ranges. Each role shares them all.
+   * Shares the `RANGE_COUNT` ranges (partition modulo `RANGE_COUNT`) among the living owners: renews the caller's, takes free or expired
+   * ones up to its fair share, gives up a surplus. Returns the caller's ranges. Each role shares them separately.
    */
   shareRanges(owner: string, ttlMs: number, role?: RangeRole): Promise<readonly number[]>;
   releaseRanges(owner: string): Promise<void>;
   /** Next offset of the given partitions, or of all. */
   positions(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, Offset>>;
   loadPartitions(partitions: readonly Partition[]): Promise<readonly FoldedPartition[]>;
-  /** One transaction (P1). Throws `ConflictError` (`projection-moved`) and writes nothing when any partition's `from` is not its row's next, or the tables were rebuilt. */
+  /**
+   * One transaction (P1). Throws `ConflictError` (`projection-moved`) and writes nothing when any partition's `from` is not its row's next,
+   * or the tables were rebuilt.
+   */
   apply(batch: ProjectionBatch): Promise<void>;
 }
 
-/** What workers read to go on with workflows. */
+/** What workers read to resume workflows. */
 export interface ClaimStore<Said = JsonText> {
-  /** Snapshots of those that exist; none for unknown ones. Throws `UnavailableError` (`store-rebuilding`) before `ready`. */
+  /** Snapshots of the workflows that exist. Throws `UnavailableError` (`store-rebuilding`) before `ready`. */
   loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot<Said>[]>;
 }
 
-/** Rows as an adapter stores them: what records say is in the log alone. */
+/** Rows as an adapter stores them: the content of records is in the log alone. */
 export type RowStore = ProjectionStore<RecordPlace>;
 
-/** All of it: who uses a part says which. */
+/** The whole store. Code that uses a part declares that part. */
 export interface ProjectionStore<Said = JsonText>
   extends ReadinessStore,
     FoldStore,

@@ -1,4 +1,4 @@
-/** Names of records survive the way through a row, and nothing else is taken for one. */
+/** Owns the test of names of records: a row returns what was stored, and no other text is taken for one. */
 
 import type { Offset, Partition } from '@tidemark/core';
 import { expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Owns the names of records of the log, as rows have them in place of what a record says: `@PARTITION:OFFSET:BYTES`, with the size of what it
- * says. No JSON begins so. A record never moves (L1), so a name is good for ever.
+ * Owns the names of records of the log. Rows have such a name in place of a payload: `@PARTITION:OFFSET:BYTES`, with the size of the
+ * payload. No JSON begins so. A record never moves (L1), so a name is valid for ever.
  */
 
 import { CorruptError, type Offset, type Partition } from '@tidemark/core';
@@ -8,7 +8,7 @@ import { CorruptError, type Offset, type Partition } from '@tidemark/core';
 export interface RecordPlace {
   readonly partition: Partition;
   readonly offset: Offset;
-  /** Of its payload. */
+  /** Size of its payload. */
   readonly bytes: number;
 }
 
@@ -16,7 +16,7 @@ const PLACE = /^@(\d{1,10}):(\d{1,16}):(\d{1,9})$/;
 
 export const placeText = ({ partition, offset, bytes }: RecordPlace): string => `@${partition}:${offset}:${bytes}`;
 
-/** Throws `CorruptError` (`rows-wrong`) where it is no such name. */
+/** Throws `CorruptError` (`rows-wrong`) when the text is no such name. */
 export function placeOf(text: string): RecordPlace {
   const [, partition, offset, bytes] = PLACE.exec(text) ?? [];
   if (bytes === undefined) throw rowsWrong(text);

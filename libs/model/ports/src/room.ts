@@ -1,7 +1,8 @@
 /**
- * Owns places of one kind that are given out and given back. A tenant has at most as many as are still free: one alone has half of all,
- * and each of n that take what they can one in n + 1, so whoever comes next finds some. (Choudhury and Hahne, Dynamic Queue Length
- * Thresholds for Shared-Memory Packet Switches, 1998, with α = 1.) Callers of no tenant have whatever is free. Must not know what for.
+ * Owns a fixed number of places that callers take and give back. A tenant has at most as many as are still free: a single one gets half of
+ * all, and each of n that take all they can gets one in n + 1, so the next one always finds some. (Choudhury and Hahne, Dynamic Queue
+ * Length Thresholds for Shared-Memory Packet Switches, 1998, with α = 1.) Callers without a tenant may take any free place. Must not know
+ * what the places are for.
  */
 
 import type { TenantId } from '@tidemark/core';
@@ -15,7 +16,7 @@ export class Room<Taker extends string = TenantId> {
     this.#maxCount = maxCount;
   }
 
-  /** By all together. */
+  /** Taken by all callers together. */
   get takenCount(): number {
     return this.#takenCount;
   }
@@ -29,7 +30,10 @@ export class Room<Taker extends string = TenantId> {
     return taker === null ? freeCount > 0 : this.countOf(taker) < freeCount;
   }
 
-  /** Whoever has begun takes them in any case. What is returned gives them back, once. */
+  /**
+   * Takes places even when none is free: callers ask `hasFor` before they begin. The returned function gives them back; a second call does
+   * nothing.
+   */
   take(taker: Taker | null, count = 1): () => void {
     this.#add(taker, count);
     let isTaken = true;

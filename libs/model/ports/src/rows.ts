@@ -1,4 +1,4 @@
-/** Owns the rows that follow from the log, and what is read of them whole: their shapes alone. */
+/** Owns the shapes of the rows that follow from the log, and of what is read from them as a whole. */
 
 import type {
   CheckpointId,
@@ -25,16 +25,16 @@ import type {
   WorkflowId,
 } from '@tidemark/core';
 
-/** JSON as text, exactly as written; never parsed by the store. Holds no NUL character. */
+/** JSON as text, exactly as written; the store never parses it. Contains no NUL character. */
 export type JsonText = string;
 
-// Rows that are about one record have `Said` for what that says: its text for whoever reads them, its place as they are stored.
+// `Said` is the type of a record's payload in rows: its text for readers, its place as they are stored.
 
 // --- What the projector writes -------------------------------------------------------------------------------------
 
 export interface PartitionAdvance {
   readonly partition: Partition;
-  /** The offset the fold started at; the write is refused when the row says otherwise. */
+  /** The offset at which the fold started; the write is refused when the row has another. */
   readonly from: Offset;
   readonly to: Offset;
   readonly generation: Generation;
@@ -68,11 +68,11 @@ export interface StreamRow {
   readonly runnable: boolean;
   readonly pendingCount: number;
   readonly closedInGeneration: Generation | null;
-  /** The session that it is a part of, whose it is, and by which tags people find it; absent: none. */
+  /** The workflow's session, its user, and its tags; absent: none. */
   readonly session?: string | undefined;
   readonly user?: string | undefined;
   readonly tags?: readonly string[] | undefined;
-  /** Absent: it began by itself. */
+  /** Absent: it is no fork. */
   readonly fork?: Fork | undefined;
   /** Absent: the default priority, and no limits. */
   readonly dispatch?: Dispatch | undefined;
@@ -97,13 +97,13 @@ export interface TaskRow {
   readonly rank: number;
   readonly step: string;
   readonly unblocked: boolean;
-  /** The inbox event that fulfilled its condition; its payload belongs to the task's input. */
+  /** The inbox event that fulfilled its condition; its payload is part of the task's input. */
   readonly cause: EventId | null;
   /** The task's state, as core serialises it. */
   readonly state: JsonText;
 }
 
-/** Sequence 0 is the opening: its payload holds input, first belief and first tasks' inputs. */
+/** Sequence 0 is the opening: its payload holds input, first belief and the inputs of the first tasks. */
 export interface CheckpointRow<Said = JsonText> {
   readonly workflow: WorkflowId;
   readonly sequence: Sequence;
@@ -139,13 +139,13 @@ export interface EffectRow<Said = JsonText> {
   readonly responseDigest: Sha256 | null;
   readonly position: Position;
   readonly atMs: number;
-  /** Of the newest event about it: resolution, confirmation, decision, or the intention while there is none. */
+  /** Payload of the newest event about it: resolution, confirmation or decision; before any of these, the intention. */
   readonly payload: Said;
-  /** Of its intention; null where none was written (pure ones), or none in this batch: what the row has then stays. */
+  /** Payload of its intention. Null when there is none (pure effects), or none in this batch: the row then keeps what it has. */
   readonly request: Said | null;
 }
 
-/** Inbox payloads (signals) and failures, by position: what else a reader of the history wants. */
+/** Inbox payloads (signals) and failures, by position: the remaining events that readers of the history want. */
 export interface EventRow<Said = JsonText> {
   readonly workflow: WorkflowId;
   readonly position: Position;
@@ -174,12 +174,12 @@ export interface RejectedRow {
   readonly workflow: string | null;
   readonly type: string | null;
   readonly reason: string;
-  /** What there is to say about it, at most 2,000 characters; never the payload. */
+  /** Details for people, at most 2,000 characters; never the payload. */
   readonly evidence: string;
   readonly atMs: number;
 }
 
-// --- What folds go on from -----------------------------------------------------------------------------------------
+// --- What folds resume from ----------------------------------------------------------------------------------------
 
 export interface FoldedStream {
   readonly state: JsonText;
@@ -194,13 +194,13 @@ export interface FoldedPartition {
   readonly streams: readonly FoldedStream[];
 }
 
-/** All that a worker needs to go on with a stream (P2). */
+/** All that a worker needs to resume a stream (P2). */
 export interface StreamSnapshot<Said = JsonText> extends FoldedStream {
   readonly workflow: WorkflowId;
   readonly partition: Partition;
   /** The partition's next offset in the same snapshot. */
   readonly next: Offset;
-  /** Payloads of the checkpoints from `beliefSequence` on, of those that added a pending task, and of the opening; by sequence. */
+  /** Payloads, by sequence, of the checkpoints from `beliefSequence` on, of those that added a pending task, and of the opening. */
   readonly checkpoints: readonly {
     readonly sequence: Sequence;
     readonly stepVersion: number;
@@ -212,21 +212,21 @@ export interface StreamSnapshot<Said = JsonText> extends FoldedStream {
     readonly status: EffectState['status'];
     readonly payload: Said;
   }[];
-  /** Payloads of inbox events that fulfilled a condition of a pending task, and of signals that nobody has waited for yet. */
+  /** Payloads of inbox events that fulfilled a condition of a pending task, and of stored signals. */
   readonly causes: readonly { readonly event: EventId; readonly payload: Said }[];
 }
 
 // --- Reads -----------------------------------------------------------------------------------------------------------
 
-/** What is told of a workflow in lists. */
+/** A workflow as lists show it. */
 export type WorkflowListing = Omit<StreamRow, 'state'>;
 
 export interface WorkflowSummary extends WorkflowListing {
   /** Payload of the closing event; null while open. */
   readonly result: JsonText | null;
-  /** What it asks a person; null unless parked. */
+  /** Its question to a person; null unless parked. */
   readonly question: Question | null;
-  /** Of a parked one whose task failed for good: where it did. */
+  /** Set for a parked workflow whose task failed for good: the builds on which it failed. */
   readonly failedOn?: FailedOn | undefined;
 }
 
@@ -234,12 +234,12 @@ export interface WorkflowQuery {
   readonly tenant?: TenantId;
   /** Absent: all but the system's own, whose names begin with `tidemark.`. */
   readonly definition?: string;
-  /** Schedules alone, of whichever definitions. */
+  /** Only schedules, of any definition. */
   readonly schedules?: true;
   readonly status?: StreamStatus;
-  /** Why it is in that status: `budget_exceeded`. */
+  /** The reason of its status: `budget_exceeded`. */
   readonly reason?: string;
-  /** Goes on after this one. */
+  /** Starts after this one. */
   readonly after?: Pick<StreamRow, 'openedAtMs' | 'workflow'>;
   readonly limit: number;
 }

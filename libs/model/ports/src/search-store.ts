@@ -1,6 +1,6 @@
 /**
- * Owns the contract of finding workflows among very many, and of what all of them are at: for lists and overviews. Derived from the log like every
- * row (I6). Nothing here reads payloads.
+ * Owns the contract of finding workflows among very many, and of counts over all of them: for lists and overviews. Derived from the log
+ * like every row (I6). Nothing here reads payloads.
  */
 
 import type { Generation, Partition, StreamStatus, TenantId, WorkflowId } from '@tidemark/core';
@@ -15,14 +15,14 @@ export interface WorkflowSearch {
   readonly reason?: string | undefined;
   readonly session?: string | undefined;
   readonly user?: string | undefined;
-  /** It has all of them. */
+  /** The workflow has all of them. */
   readonly tags?: readonly string[] | undefined;
   /** Opened in `[from, to)`. */
   readonly openedFromMs?: number | undefined;
   readonly openedToMs?: number | undefined;
-  /** Each of its words begins a word of the id, the definition, the session, the user or a tag. */
+  /** Each of these words begins a word of the id, the definition, the session, the user or a tag. */
   readonly text?: string | undefined;
-  /** Goes on after this one. */
+  /** Starts after this one. */
   readonly after?: { readonly openedAtMs: number; readonly workflow: WorkflowId } | undefined;
   readonly limit: number;
 }
@@ -32,7 +32,7 @@ export interface StatusCount {
   readonly count: number;
 }
 
-/** Parked workflows of one reason; null: they tell none. */
+/** Number of parked workflows with one reason; null: without a reason. */
 export interface ParkedCount {
   readonly reason: string | null;
   readonly count: number;
@@ -42,13 +42,13 @@ export interface ParkedCount {
 export interface QueueCount {
   readonly definition: string;
   readonly tenant: TenantId;
-  /** Could go on, and nobody has it. */
+  /** Could run, and no worker has claimed it. */
   readonly readyCount: number;
-  /** In a worker's hands. */
+  /** Claimed by a worker. */
   readonly runningCount: number;
 }
 
-/** What model calls have cost, by the hour (its beginning, Unix time in milliseconds). */
+/** Cost of model calls by hour (its beginning, Unix time in milliseconds). */
 export interface SpentHour {
   readonly hourMs: number;
   readonly tokens: number;
@@ -62,16 +62,16 @@ export interface SearchStore {
   statusCounts(tenant: TenantId | null): Promise<readonly StatusCount[]>;
   /**
    * All parked workflows by reason, without the system's own; the commonest reasons first, at most `limit` of them. Bounded in time: throws
-   * `UnavailableError` rather than to keep the server busy.
+   * `UnavailableError` when the count would keep the server busy.
    */
   parkedCounts(limit: number): Promise<readonly ParkedCount[]>;
-  /** Of what has something to do, without the system's own; by definition and tenant, in that order. Null: of all tenants. */
+  /** Workflows that run or could run, without the system's own; by definition and tenant, in that order. Null: of all tenants. */
   queueCounts(tenant: TenantId | null, limit: number): Promise<readonly QueueCount[]>;
-  /** Which generation each partition is at. Absent: of all partitions. */
+  /** The generation of each partition. Absent: of all partitions. */
   generations(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, Generation>>;
   /**
-   * Workflows of these partitions that are open, or closed while theirs was at the named generation or a later one, in no order. Asked with
-   * what `generations` said at some time, nothing is left out that has moved since.
+   * Workflows of these partitions that are open, or that closed when their partition was at the given generation or a later one; in no
+   * order. With the answer of an earlier `generations` call, every workflow that changed since is included.
    */
   moving(since: ReadonlyMap<Partition, Generation>, limit: number): Promise<readonly WorkflowListing[]>;
   /** By hour, since then. Null: of all tenants. */
@@ -80,7 +80,7 @@ export interface SearchStore {
 
 const WORD_MAX_CHARS = 100;
 
-/** Words as they are found: lower case, letters and digits, at most 100 characters each; every word once, in order. */
+/** The words by which a text is found: lower case, letters and digits, at most 100 characters each; every word once, in order. */
 export function searchWords(...texts: readonly (string | undefined)[]): readonly string[] {
   const words = texts.flatMap((text) => text?.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
   return [...new Set(words.map((word) => [...word].slice(0, WORD_MAX_CHARS).join('')))].sort();

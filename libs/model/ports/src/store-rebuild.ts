@@ -1,19 +1,19 @@
 /**
- * Owns the contract of rows rebuilt beside those in use. Folding fills the new ones from log and archive alone; what follows from neither
- * (placements whose opening is still on its way, embeddings) is carried over when they take the place of the old ones, in one transaction.
- * Of a workflow's opening in several partitions the rows in use tell the one that counts; they are never believed about one that folding
+ * Owns the contract of rebuilding rows beside those in use. Folding fills the new ones from log and archive alone. What follows from
+ * neither (placements whose opening is in flight, embeddings) is copied when they replace the old ones, in one transaction. When a
+ * workflow's opening is in several partitions, the rows in use say which one counts; they are never believed about a workflow that folding
  * found nowhere.
  */
 
 import type { Offset, Partition } from '@tidemark/core';
 import type { RowStore } from './projection-store.ts';
 
-/** A row that is not as folding the log makes it. Names, never values: those may be payloads. */
+/** A row that differs from what folding the log gives. Names, never values: those may be payloads. */
 export interface RowDifference {
   readonly table: string;
   /** The row's key, by column. */
   readonly key: Readonly<Record<string, string>>;
-  /** `missing`: the log says it should be there; `extra`: the log knows nothing of it. */
+  /** `missing`: it follows from the log and is not there; `extra`: it doesn't follow from the log. */
   readonly what: 'missing' | 'extra' | 'different';
   /** Which columns differ; empty unless `different`. */
   readonly columns: readonly string[];
@@ -22,61 +22,61 @@ export interface RowDifference {
 export interface RowComparison {
   /** The first of them, by table and key. */
   readonly differences: readonly RowDifference[];
-  /** How many there are in all. */
+  /** Number of all differences. */
   readonly differenceCount: number;
-  /** Rows that were compared, of those in use. */
+  /** Number of compared rows in use. */
   readonly rowCount: number;
-  /** Texts among them that are sealed, or in blobs, and could not be opened: that they are there was compared, not what they say. */
+  /** Texts that are sealed, or in blobs, and could not be opened: only their presence was compared. */
   readonly unopenedCount: number;
 }
 
-/** A row whose texts are sealed, or in blobs, on either side, and not by the same bytes. */
+/** A row whose texts are sealed, or in blobs, on either side, and whose bytes differ. */
 export interface ClosedTexts {
   readonly table: string;
-  /** The row's key, and what else its texts are bound to, by column. */
+  /** The row's key, and the other columns to which its texts are bound. */
   readonly key: Readonly<Record<string, string>>;
-  /** The texts, by column: as the row in use has them, and as the new one does. */
+  /** The texts by column, from the row in use and from the new one. */
   readonly inUse: Readonly<Record<string, string | null>>;
   readonly made: Readonly<Record<string, string | null>>;
 }
 
-/** Which columns of each row say something else; undefined: they can't be opened. */
+/** For each row, the columns whose contents differ; undefined: they can't be opened. */
 export type CompareContents = (rows: readonly ClosedTexts[]) => Promise<readonly (readonly string[] | undefined)[]>;
 
 export interface CompareOptions {
-  /** Differences that are named. */
+  /** Most differences that are listed. */
   readonly limit: number;
-  /** Absent: of texts that are sealed or in blobs, it is compared that they are there. */
+  /** Absent: for texts that are sealed or in blobs, only their presence is compared. */
   readonly contents?: CompareContents | undefined;
 }
 
-/** Resolves once the new rows stand exactly where, or at least where, the rows in use stand. Throws where that takes too long. */
+/** Resolves once the new rows stand exactly at, or at least at, the positions of the rows in use. Throws when that takes too long. */
 export type CatchUp = (positions: ReadonlyMap<Partition, Offset>) => Promise<void>;
 
 /** What a process left that ended before its rows were in use. */
 export interface UnfinishedRebuild {
   /** When it began, in milliseconds since the Unix epoch. */
   readonly begunAtMs: number;
-  /** A process is at it. */
+  /** A process is working on it. */
   readonly isUnderWay: boolean;
 }
 
 export interface StoreRebuild {
-  /** The new rows. `ensure` makes their tables, or goes on with those that an earlier process left unfinished. Call `begin` before. */
+  /** The new rows. Its `ensure` creates their tables, or continues with those of an unfinished earlier rebuild. Call `begin` before. */
   readonly store: RowStore;
   /**
-   * Takes what an earlier process left, where the same version folded it; else, or from nothing, throws it away. Throws `ConfigError`
-   * (`schema-foreign`: there is something that no rebuild made; `schema-name-long`).
+   * Takes over an unfinished earlier rebuild if the same version folded it; otherwise, or with `isFromNothing`, drops it. Throws
+   * `ConfigError` (`schema-foreign`: the schema holds something that no rebuild created; `schema-name-long`).
    */
   begin(madeBy: string, isFromNothing: boolean): Promise<void>;
-  /** The rows in use stand there. */
+  /** The positions of the rows in use. */
   positions(): Promise<ReadonlyMap<Partition, Offset>>;
   /**
-   * Puts the new rows in the place of those in use, in one transaction of 30 s at most: writers wait from its beginning, while `catchUp`
-   * runs and what is carried over is read; readers wait at its end, 5 s at most for those who are before them and a moment for the switch.
-   * Afterwards this object is done. Nothing changed when it throws: `UnavailableError` (`store-busy`: others kept the tables locked;
-   * `rebuild-misplaced`: see `placeAnew`; `rebuild-lock-lost`), `CorruptError` (`opening-missing`, `opening-unclear`), `ConfigError`
-   * (`rows-depended-on`: things of others would be lost with the tables), and what `catchUp` throws.
+   * Replaces the rows in use by the new ones, in one transaction of at most 30 s. Writers wait from its beginning, while `catchUp` runs and
+   * the rows to copy are read; readers wait at its end, at most 5 s for earlier readers and a moment for the switch. This object can't be
+   * used afterwards. Nothing changed when it throws: `UnavailableError` (`store-busy`: others kept the tables locked; `rebuild-misplaced`:
+   * see `restart`; `rebuild-lock-lost`), `CorruptError` (`opening-missing`, `opening-unclear`), `ConfigError` (`rows-depended-on`:
+   * foreign objects would be lost with the tables), and what `catchUp` throws.
    */
   switchOver(catchUp: CatchUp): Promise<void>;
   /**
@@ -85,13 +85,13 @@ export interface StoreRebuild {
    */
   compare(catchUp: CatchUp, options: CompareOptions): Promise<RowComparison>;
   /**
-   * Empties the new rows, to be filled from the beginning: some workflows were opened elsewhere than the rows in use say. They are placed
-   * where folding found them.
+   * Empties the new rows, to be filled again from the beginning, because some workflows were opened elsewhere than the rows in use say.
+   * Those are placed where folding found them.
    */
-  placeAnew(): Promise<void>;
-  /** What a process left that made rows to be switched. */
+  restart(): Promise<void>;
+  /** The unfinished rebuild of an earlier process. */
   unfinished(): Promise<UnfinishedRebuild | undefined>;
-  /** Throws the new rows away. */
+  /** Drops the new rows. */
   drop(): Promise<void>;
   close(): Promise<void>;
 }

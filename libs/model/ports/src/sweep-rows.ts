@@ -1,4 +1,4 @@
-/** Owns what coordinators read when they sweep: what can run, what is held, what is due, how much there is; and what they share out. */
+/** Owns what coordinators read when they sweep: runnable workflows, leases, due timers, counts; and the ranges that they share. */
 
 import type {
   Dispatch,
@@ -27,7 +27,7 @@ export interface RunnableStream {
   readonly dispatch?: Dispatch | undefined;
 }
 
-/** What a caller has read before of streams that can run. */
+/** The dispatches of runnable streams that a caller already has. */
 export type KnownDispatches = ReadonlyMap<WorkflowId, Pick<RunnableStream, 'dispatch'>>;
 
 export interface LeaseRow {
@@ -56,19 +56,19 @@ export interface StoreCounts {
   readonly unappendedCount: number;
 }
 
-/** What the owner of a range does with its partitions: projecting (the default), or archiving. */
+/** What the owner of a range does with its partitions: project (the default), or archive. */
 export type RangeRole = 'project' | 'compact';
 
-/** Number of ranges that partitions are shared out in; more coordinators than this leave some without projection work. */
+/** Number of ranges among which partitions are divided; with more coordinators than this, some project nothing. */
 export const RANGE_COUNT = 64;
 
-/** What coordinators look for again and again, in case that a hint was lost. */
+/** What coordinators poll, in case a hint was lost. */
 export interface SweepStore {
-  /** Runnable streams after the given id, by id; for the sweep. How those are dispatched that are `known` isn't read again. */
+  /** Runnable streams after the given id, by id; for the sweep. The dispatch of a `known` stream isn't read again. */
   runnable(after: WorkflowId | null, limit: number, known?: KnownDispatches): Promise<readonly RunnableStream[]>;
-  /** Distinct holders of live leases, with what they hold. */
+  /** Distinct holders of live leases, with their leases. */
   leases(): Promise<readonly LeaseRow[]>;
-  /** By when they are due, workflow and name; those after the given one. */
+  /** By due time, workflow and name; those after the given one. */
   dueTimers(nowMs: number, limit: number, after?: DueTimer): Promise<readonly DueTimer[]>;
   /** Ids of workflows that aren't closed, after the given one, by id; without the system's own. */
   openWorkflows(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]>;

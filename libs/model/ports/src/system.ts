@@ -1,7 +1,7 @@
-/** Owns the contracts of time, randomness and digests: everything nondeterministic is injected (simulated in tests). */
+/** Owns the contracts of time, randomness and digests: everything nondeterministic is injected (and simulated in tests). */
 
 export interface Clock {
-  /** Milliseconds since the Unix epoch; for people and for the anchors of timers, never for order. */
+  /** Milliseconds since the Unix epoch; for people and as the base of timers, never for order. */
   nowMs(): number;
   /** Milliseconds on a clock that never goes back; for durations. */
   monotonicMs(): number;

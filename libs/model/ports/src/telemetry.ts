@@ -60,16 +60,16 @@ export type MetricName =
   | 'request_bodies_refused_total';
 
 export interface Telemetry {
-  /** Share of the traces that are kept whatever becomes of them, 0..1; absent: workflows have no traces here. */
+  /** Share of the traces that are always kept, 0..1; absent: workflows have no traces here. */
   readonly traceRatio?: number | undefined;
   /**
-   * Does the work with the span of this `traceparent` as the active one, so that what users' own instrumentation begins is below it. It
-   * is asked for only where somebody could find it.
+   * Runs the work with the span of this `traceparent` as the active one, so that users' own instrumentation starts its spans below it.
+   * `trace` is called only where a span could use it.
    */
   readonly within?: (<T>(trace: () => string, work: () => T) => T) | undefined;
   /** Starts a span; `parent` is a `traceparent`. */
   span(name: string, attributes?: Attributes, parent?: string): Span;
-  /** Adds to a counter. `trace`: the `traceparent` of an example of what was counted. */
+  /** Adds to a counter. `trace`: the `traceparent` of an example. */
   count(name: MetricName, value: number, attributes?: Attributes, trace?: string): void;
   /** Records one value of a histogram; durations in seconds. */
   observe(name: MetricName, value: number, attributes?: Attributes, trace?: string): void;

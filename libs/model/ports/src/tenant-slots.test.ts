@@ -27,7 +27,7 @@ test('what a tenant ran lately is kept for it while another has a backlog', () =
   run(slots, small, 6);
   end(slots, small, 6);
   fill(slots);
-  // Four in any case, and six.
+  // Four that are always reserved, and six.
   expect(slots.free).toBe(10);
   expect(slots.full).toEqual(new Set([flood]));
   run(slots, small, 6);

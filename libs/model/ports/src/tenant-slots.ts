@@ -1,38 +1,38 @@
 /**
- * Owns which tenant may have a consumer's next slot. Where more than one tenant has work, some free slots are kept for those that run less
- * than their share here, so that whoever comes with little doesn't wait until another's long steps end: a few in any case, and beyond them
- * what such tenants ran lately and don't run now. Invariant: 0 ≤ free ≤ concurrency.
+ * Owns which tenant may have a consumer's next slot. When more than one tenant has work, some free slots are reserved for tenants that run
+ * less than their share here, so that a small one doesn't wait until another's long steps end. The reserve is a fixed part, plus as many
+ * slots as such tenants ran lately and don't run now. Invariant: 0 ≤ free ≤ concurrency.
  */
 
 import type { TenantId } from '@tidemark/core';
 
-/** Of a consumer's slots one in so many is kept in any case, and one at least where it has this many. */
+/** One in this many slots is always reserved; a consumer with at least this many reserves at least one. */
 const KEPT_SHARE = 16;
 const KEPT_FROM_CONCURRENCY = 8;
-/** No more than one in so many is kept. */
+/** At most one in this many slots is reserved. */
 const KEPT_MAX_SHARE = 4;
-/** What a tenant ran at most counts for one to two times so many jobs for each slot. */
+/** A tenant's peak counts while one to two times this many jobs per slot begin. */
 const PEAK_ROUNDS = 32;
-/** A tenant has work while one of the last jobs that began here is its own: of so many. */
+/** A tenant has work while one of this many last jobs that began here is its own. */
 const RECENT_JOBS_COUNT = 10_000;
 
 interface Tenant {
   running: number;
-  /** Most that ran at once in this period, and in the one before. */
+  /** The most that ran at once in this period, and in the one before. */
   peak: number;
   formerPeak: number;
-  /** How many jobs had begun here with its last. */
+  /** The number of jobs that had begun here when its last one began. */
   begunAt: number;
 }
 
 export class TenantSlots {
   readonly #concurrency: number;
-  /** Those that have work, the one whose last job began first in front. */
+  /** Tenants that have work, ordered by the beginning of their last job, the oldest first. */
   readonly #recent = new Map<TenantId, Tenant>();
   readonly #running = new Map<TenantId, Tenant>();
   #begunCount = 0;
   #free: number;
-  /** What all of them together ran at most and don't run now. */
+  /** The sum of what they ran at their peaks and don't run now. */
   #missing = 0;
 
   constructor(concurrency: number) {
@@ -49,12 +49,12 @@ export class TenantSlots {
     return Math.max(0, this.#free - this.#kept());
   }
 
-  /** Tenants that may have none of the kept slots: they run their share, were one more tenant here. */
+  /** Tenants that may have none of the reserved slots: they run their share, counting one more tenant. */
   get full(): ReadonlySet<TenantId> {
     return new Set([...this.#running].filter(([, tenant]) => this.#isFull(tenant)).map(([name]) => name));
   }
 
-  /** A slot is taken before it is known for whom. */
+  /** Takes a slot before its tenant is known. */
   take(): void {
     this.#free -= 1;
   }
@@ -63,7 +63,7 @@ export class TenantSlots {
     this.#free += 1;
   }
 
-  /** A job runs in a slot that was taken. */
+  /** A job begins in a slot that was taken. */
   begin(name: TenantId): void {
     const tenant = this.#recent.get(name) ?? { running: 0, peak: 0, formerPeak: 0, begunAt: 0 };
     this.#begunCount += 1;
@@ -75,7 +75,7 @@ export class TenantSlots {
     this.#forget();
   }
 
-  /** It has ended, and its slot is free. */
+  /** The job has ended, and its slot is free. */
   end(name: TenantId): void {
     const tenant = this.#running.get(name);
     if (tenant !== undefined) {
@@ -92,7 +92,7 @@ export class TenantSlots {
     this.#missing += missingOf(tenant);
   }
 
-  /** Whoever has begun nothing for long, and the peaks of a time that is over. */
+  /** Drops tenants that have begun nothing for long, and peaks of periods that are over. */
   #forget(): void {
     for (const [name, tenant] of this.#recent) {
       if (tenant.begunAt > this.#begunCount - RECENT_JOBS_COUNT) break;

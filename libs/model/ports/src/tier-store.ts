@@ -1,7 +1,7 @@
 /**
- * Owns the contract of what the store knows of archived history: how far each partition may be archived, which segments there
- * are, and whether a workflow's rows of history are here or only in segments. Derived like every row: segments' manifests
- * beside them say the same, and bring it back.
+ * Owns the contract of what the store knows of archived history: how far each partition may be archived, which segments there are, and
+ * whether a workflow's rows of history are here or only in segments. Derived like every row: the manifests beside the segments say the
+ * same, and restore it.
  */
 
 import type { Offset, Partition, Sha256, TenantId, WorkflowId } from '@tidemark/core';
@@ -13,8 +13,8 @@ export interface PartitionFloor {
   /** The projector's next offset. */
   readonly next: Offset;
   /**
-   * The least of `next`, the openings of workflows that closed within the hot window, and the newest whole belief of those that are
-   * open: nothing before it is needed to go on.
+   * The least of `next`, the openings of workflows that closed within the hot window, and the newest whole belief of each open one: nothing
+   * before it is needed to resume.
    */
   readonly floor: Offset;
 }
@@ -29,12 +29,12 @@ export interface SegmentWorkflow {
   readonly eventCount: number;
   /** Bytes of its records as the log held them. */
   readonly rawBytes: number;
-  /** Its opening is in this segment; its end is. */
+  /** The segment has its opening; it has its end. */
   readonly opens: boolean;
   readonly closes: boolean;
 }
 
-/** A workflow, and the partition whose log it is in. */
+/** A workflow, and the partition of its stream. */
 export interface StreamPlace {
   readonly workflow: WorkflowId;
   readonly partition: Partition;
@@ -45,7 +45,7 @@ export interface SegmentRow {
   readonly partition: Partition;
   readonly from: Offset;
   readonly to: Offset;
-  /** Name of the object that holds it, and the SHA-256 of that. */
+  /** Name of the object that holds it, and the object's SHA-256. */
   readonly object: string;
   readonly digest: Sha256;
   readonly bytes: number;
@@ -55,7 +55,7 @@ export interface SegmentRow {
   readonly lastAtMs: number;
   readonly writtenAtMs: number;
   readonly tier: SegmentTier;
-  /** Rows of history of the workflows that end in it were deleted since it was trimmed. */
+  /** The segment was trimmed, and the rows of history of the workflows that end in it were deleted. */
   readonly rowsDropped: boolean;
   readonly workflows: readonly SegmentWorkflow[];
 }
@@ -66,71 +66,71 @@ export interface SegmentQuery {
   readonly tenant?: TenantId;
   readonly rowsDropped?: boolean;
   readonly tier?: SegmentTier;
-  /** Written before then, and their last events were. */
+  /** Written before then, with all last events before then too. */
   readonly beforeMs?: number;
-  /** Goes on after this one. */
+  /** Starts after this one. */
   readonly after?: Pick<SegmentRow, 'partition' | 'from'>;
   readonly limit: number;
 }
 
-/** What a tenant's or a workflow's history takes. */
+/** How much storage the history of a tenant or a workflow takes. */
 export interface StorageUse {
   readonly name: string;
   readonly workflowCount: number;
-  /** Bytes of its payloads in rows, and of those in blobs that rows name. */
+  /** Bytes of its payloads in rows, and in the blobs that rows name. */
   readonly hotBytes: number;
   readonly archivedEventCount: number;
   /** Bytes of its archived records as the log held them, and its share of the segments that hold them. */
   readonly archivedRawBytes: number;
   readonly archivedBytes: number;
-  /** Of a workflow that is a fork: its base. */
+  /** Set for a workflow that is a fork: its base. */
   readonly forkOf?: WorkflowId | undefined;
 }
 
 /** The index of segments. */
 export interface SegmentStore {
-  /** Those that are known already stay as they are. */
+  /** A segment that is already known stays as it is. */
   recordSegments(segments: readonly SegmentRow[]): Promise<void>;
   setTier(segment: Pick<SegmentRow, 'partition' | 'from'>, tier: SegmentTier): Promise<void>;
-  /** Events in recorded segments of the partition that end at or before `to`: as many as `to` when none is missing. */
+  /** Events in recorded segments of the partition that end at or before `to`: equal to `to` when none is missing. */
   recordedEvents(partition: Partition, to: Offset): Promise<number>;
-  /** Whose workflows there are in segments, deleted ones left out. */
+  /** Tenants of the workflows in segments that aren't deleted. */
   segmentTenants(): Promise<readonly TenantId[]>;
   /** Forks of the workflow whose own history isn't deleted, by id: they share its history, so it must stay. */
   forksOf(workflow: WorkflowId, limit: number): Promise<readonly WorkflowId[]>;
-  /** Whether all of the segment's workflows have ended, before then, and none of them has forks that need it. */
+  /** Whether all of the segment's workflows ended before then, and no fork needs any of them. */
   isPast(segment: Pick<SegmentRow, 'partition' | 'from'>, beforeMs: number): Promise<boolean>;
   /** By partition and offset. */
   segments(query: SegmentQuery): Promise<readonly SegmentRow[]>;
 }
 
-/** Rows of history that may leave, and come back from segments. */
+/** Rows of history that may be dropped and restored from segments. */
 export interface ColdRowStore {
   /**
-   * Of all partitions. `hotBeforeMs`: what closed later than that stays. `stateless`: definitions whose open workflows go on without
-   * their history, as their rows hold all of it.
+   * Of all partitions. `hotBeforeMs`: workflows that closed later than that stay. `stateless`: definitions whose open workflows resume
+   * without their history, because their rows hold everything.
    */
   floors(hotBeforeMs: number, stateless: readonly string[]): Promise<readonly PartitionFloor[]>;
   /**
-   * Deletes rows of history (checkpoints, effects, events, context) of those of the workflows that are closed, and rejected records of the
-   * partition before `to`; what says what, when, who and how much stays. Then notes that the segment's rows are dropped.
+   * Deletes rows of history (checkpoints, effects, events, context) of the given workflows that are closed, and rejected records of the
+   * partition before `to`. The workflow's own rows with its state, times and costs stay. Then notes that the segment's rows are dropped.
    */
   dropRows(segment: Pick<SegmentRow, 'partition' | 'from' | 'to'>, workflows: readonly WorkflowId[]): Promise<void>;
   /** Those whose rows of history are in segments only. */
   withoutRows(workflows: readonly WorkflowId[]): Promise<readonly WorkflowId[]>;
   /** Those whose end is in a recorded segment of that partition. */
   endedInSegments(streams: readonly StreamPlace[]): Promise<readonly StreamPlace[]>;
-  /** Puts the history of workflows back from a batch that holds all of it. Rows that are there stay. */
+  /** Restores the history of workflows from a batch that holds all of it. Existing rows stay. */
   restoreRows(batch: ProjectionBatch, workflows: readonly WorkflowId[], atMs: number): Promise<void>;
-  /** Workflows whose rows were put back before then; their rows go again. Returns how many there were, at most `limit`. */
+  /** Drops the rows of workflows that were restored before then. Returns the number of such workflows, at most `limit`. */
   dropRestored(beforeMs: number, limit: number): Promise<number>;
 }
 
-/** What history takes, and what rows name outside. */
+/** How much storage history takes, and which blobs rows name. */
 export interface StorageStore {
-  /** The store's own clock, to hold others against. */
+  /** The store's own clock, to compare others with. */
   nowMs(): Promise<number>;
-  /** What takes most, most first. Reads all rows of history: for people, not for a loop. Of that tenant alone where one is given. */
+  /** The largest first. Reads all rows of history: for people, not for a loop. Only of that tenant where one is given. */
   storage(by: 'tenant' | 'workflow', limit: number, tenant?: TenantId | null): Promise<readonly StorageUse[]>;
   /** Texts of rows that name blobs (see blob-store.ts), each once, in the order of their bytes, after the given one. */
   blobReferences(after: string | null, limit: number): Promise<readonly string[]>;

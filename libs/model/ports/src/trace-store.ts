@@ -1,13 +1,13 @@
-/** Owns the contract of what is remembered of the live export of traces: how far each partition's spans were handed on. */
+/** Owns the contract of the live export of traces: how far each partition's spans were exported. */
 
 import type { Offset, Partition } from '@tidemark/core';
 
 export interface TraceStore {
   /**
-   * How far each partition's spans were handed on, or given up; partitions without an entry: from their beginning. When nothing was
-   * remembered yet (tracing is new here, or the rows were lost), all of them begin where the rows stand now. Throws `UnavailableError`.
+   * How far each partition's spans were exported, or given up; a partition without an entry: from its beginning. When nothing was recorded
+   * yet (tracing is new here, or the rows were lost), all of them begin at the rows' current position. Throws `UnavailableError`.
    */
   tracedTo(): Promise<ReadonlyMap<Partition, Offset>>;
-  /** Remembers it; never goes back. One statement. */
+  /** Records it; never goes back. One statement. */
   advanceTraced(to: ReadonlyMap<Partition, Offset>): Promise<void>;
 }

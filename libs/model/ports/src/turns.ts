@@ -1,4 +1,4 @@
-/** Owns how many pieces of work run at once: the rest waits its turn, first come, first served. */
+/** Owns a limit on how much work runs at once: the rest waits its turn, first come, first served. */
 
 export class Turns {
   #free: number;

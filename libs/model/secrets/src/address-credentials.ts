@@ -1,6 +1,6 @@
 /**
- * Owns taking credentials out of addresses, wherever they stand in a text: everything before the last `@` in front of a path, since passwords
- * are often written as they are, `@` among their characters. Pure.
+ * Owns removing credentials from addresses, wherever they are in a text: everything before the last `@` in front of a path, since passwords
+ * are often written unescaped and may contain `@`. Pure.
  */
 
 const AUTHORITY = /(\b[a-z][a-z0-9+.-]{0,30}:\/\/)[^\s"'<>?#]{0,500}@/gi;

@@ -1,4 +1,7 @@
-/** A secret that comes back is masked in every form that is promised, in texts, values and errors; what is too short is not. */
+/**
+ * Owns the tests of masking: a secret that is echoed is masked in every promised form, in texts, values and errors; one that is too short
+ * is not.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { EchoMask } from './echo-mask.ts';

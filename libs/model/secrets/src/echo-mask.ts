@@ -1,18 +1,17 @@
 /**
- * Owns masking of known secrets in what comes back from outside: receivers and providers quote what they were sent, in answers and in
- * errors. A secret is found as it is, and in these forms: as JSON writes it in a string (once and twice; `/` and what is not ASCII as it
- * is or escaped, and `&`, `<` and `>` as Go does), percent-encoded (as a part of an address, as a form, and each byte), HTML-escaped (by name
- * or number), base64 and base64url (wherever it stands in what
- * was encoded), and hexadecimal. Not found are others (compressed, split, hashed, turned around), and a secret that is shorter than
- * `ECHO_MIN_CHARS`, which would mask half of every text. Takes time in proportion to the text: one in which very much looks like the
- * beginning of a secret is masked whole. Must never tell what it knows. Pure.
+ * Owns masking of known secrets in what comes back from outside: receivers and providers quote requests in answers and errors. It finds a
+ * secret verbatim and in these forms: in a JSON string (encoded once or twice; `/` and non-ASCII verbatim or escaped, and `&`, `<` and `>`
+ * escaped as Go does), percent-encoded (as a part of an address, as a form, and each byte), HTML-escaped (by name or number), base64 and
+ * base64url (at any offset of the encoded text), and hexadecimal. It doesn't find other forms (compressed, split, hashed, reversed), nor
+ * secrets shorter than `ECHO_MIN_CHARS`, which would mask half of every text. It takes time linear in the text: a text in which too much
+ * resembles the beginning of a secret is masked whole. Must never reveal a secret. Pure.
  */
 
 import { ECHO_DEPTH_MAX, ECHO_MIN_CHARS, ECHO_WORK_FACTOR, ECHO_WORK_MIN_CHARS } from './limits.ts';
 
 export class EchoMask {
   readonly #mark: string;
-  /** By their first characters; the longest first, so that no part of one is left standing. */
+  /** By first characters; the longest first, so that no part of one remains. */
   readonly #forms = new Map<string, string[]>();
 
   constructor(secrets: Iterable<string>, mark: string) {
@@ -54,7 +53,7 @@ export class EchoMask {
     return from === 0 ? text : masked + text.slice(from);
   }
 
-  /** A text that was cut off: the beginning of a secret that the cut went through goes as well. */
+  /** Masks a truncated text: the beginning of a secret at the cut is masked as well. */
   cutText(text: string): string {
     const masked = this.text(text);
     for (const form of [...this.#forms.values()].flat()) {
@@ -66,8 +65,8 @@ export class EchoMask {
   }
 
   /**
-   * JSON, with the names of members: every text but those that are `kept`, and 0 for a number that is a secret. What is no plain data
-   * stays as it is.
+   * Masks JSON, including names of members: every text that isn't `kept`; a number that is a secret becomes 0. Anything but plain data is
+   * returned unchanged.
    */
   value<T>(value: T, kept: (text: string) => boolean = () => false): T {
     return this.isEmpty ? value : (this.#value(value, kept, 0) as T);
@@ -84,7 +83,7 @@ export class EchoMask {
     );
   }
 
-  /** The same error, with all of its texts masked, and its causes; what else was thrown as a value. */
+  /** The same error with all of its texts and its causes masked; any other thrown value is masked as a value. */
   error(error: unknown): unknown {
     return this.isEmpty ? error : this.#error(error, new Set());
   }
@@ -93,7 +92,7 @@ export class EchoMask {
     if (!(error instanceof Error)) return this.value(error);
     if (seen.has(error)) return error;
     seen.add(error);
-    // The message first: a stack that isn't made yet is made of it.
+    // The message first: a stack that doesn't exist yet is built from it.
     for (const name of new Set(['message', 'stack', ...Object.getOwnPropertyNames(error)])) {
       const value: unknown = error[name as keyof Error];
       const masked = Array.isArray(value) ? value.map((each) => this.#error(each, seen)) : this.#error(value, seen);
@@ -108,7 +107,7 @@ const isPlain = (value: object): boolean => {
   return prototype === Object.prototype || prototype === null;
 };
 
-/** Throws where the error is frozen: then nothing of it may be passed on. */
+/** Throws when the error is frozen: it must not be passed on. */
 function redefine(error: Error, name: string, value: unknown): void {
   const enumerable = Object.getOwnPropertyDescriptor(error, name)?.enumerable ?? false;
   Object.defineProperty(error, name, { value, configurable: true, writable: true, enumerable });
@@ -160,7 +159,10 @@ const htmlCodesOf = (text: string, base: number): string =>
     .replaceAll(/[&<>]/g, (each) => HTML[each]!)
     .replaceAll(/["']/g, (each) => `&#${base === 16 ? 'x' : ''}${each.charCodeAt(0).toString(base)};`);
 
-/** Its characters that are the same whatever stands around these bytes, with `before` bytes in front, modulo 3; alone also its last one. */
+/**
+ * The characters of the encoding that don't depend on the bytes around it, for `before` bytes in front (modulo 3), and the encoding of the
+ * bytes at the end of a text.
+ */
 function base64At(bytes: Buffer, before: number): readonly string[] {
   const text = Buffer.concat([Buffer.alloc(before), bytes])
     .toString('base64')

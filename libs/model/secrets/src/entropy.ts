@@ -1,7 +1,7 @@
 /**
- * Owns which tokens look random. Random are those with many kinds of characters that change often; names, paths, digests,
- * ids and pictures are not told of. A digest in hexadecimal can't be told from a key in hexadecimal, and passes: where
- * its name says that it is a key, the patterns find it. Pure.
+ * Owns which tokens look random: those that mix many kinds of characters and change between them often. Names, paths, digests, ids and
+ * pictures are excluded. A digest in hexadecimal looks like a key in hexadecimal, and passes: where its name says that it is a key, the
+ * patterns find it. Pure.
  */
 
 import {
@@ -13,27 +13,27 @@ import {
   TOKEN_MIN_CHARS,
 } from './limits.ts';
 
-/** What is long and random, and public. */
+/** Long, random and public. */
 const PUBLIC: readonly RegExp[] = [
   /data:[\w.+-]{1,60}\/[\w.+-]{1,60}(?:;[\w=.+-]{1,60}){0,5};base64,[A-Za-z0-9+/=\s]*/g,
   /-----BEGIN (?:CERTIFICATE|PUBLIC KEY|RSA PUBLIC KEY|CERTIFICATE REQUEST|X509 CRL)-----[A-Za-z0-9+/=\s]*-----END/g,
   /(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-\S{1,30}|sk-ssh-ed25519@openssh\.com)\s+AAAA[A-Za-z0-9+/=]*/g,
   /(?:sha(?:1|224|256|384|512)[-:]|(?<![A-Za-z0-9])h1:)[A-Za-z0-9+/=]{20,100}/gi,
-  // Pictures and documents by how their first bytes read: PNG, JPEG, GIF, WebP, SVG, PDF, ZIP, gzip.
+  // Pictures and documents, by their first bytes: PNG, JPEG, GIF, WebP, SVG, PDF, ZIP, gzip.
   /(?<![A-Za-z0-9+/])(?:iVBORw0KGgo|\/9j\/|R0lGOD|UklGR|PHN2Zy|JVBERi0|UEsDB|H4sI)[A-Za-z0-9+/=]*/g,
-  // What AWS names; a value never stands in a name.
+  // Resource names of AWS; a name never contains a secret.
   /(?<![A-Za-z0-9])arn:[a-z0-9-]{1,30}:[a-z0-9-]{1,40}:[a-z0-9-]{0,30}:\d{0,12}:[^\s"'<>,;]{1,500}/g,
-  // The path of an address names a document; what a query holds is looked at.
+  // The path of an address names a document; its query is searched.
   /(?<![A-Za-z0-9+.-])(?:https?|git|ssh|file|s3|gs):\/\/[^\s?#"'<>]{1,2000}/gi,
 ];
 
-/** Each of them has one of these. In three parts, which takes a fifth of the time. */
+/** Each public form contains one of these. Three tests take a fifth of the time of one. */
 const mayBePublic = (text: string): boolean =>
   text.includes(':') ||
   /-----BEGIN |AAAA|iVBORw0KGgo|\/9j\/|R0lGOD|UklGR|PHN2Zy|JVBERi0|UEsDB|H4sI/.test(text) ||
   /sha(?:1|224|256|384|512)-/i.test(text);
 
-/** Before the random part of ids that services give out; what they call a key or a secret has other prefixes. */
+/** Prefixes of ids that services issue; their keys and secrets have other prefixes. */
 const ID_PREFIXES = [
   // Stripe
   'price|prod|cus|ch|pi|py|pm|sub|sub_sched|si|in|ii|il|evt|acct|txn|po|re|seti|src|card|ba|tr|fee|dp|du|cs|cs_test|cs_live|plan|promo|plink|we|mandate|txr|qt',
@@ -43,7 +43,7 @@ const ID_PREFIXES = [
   'user|org|team|proj|prj|dpl|inv',
 ].join('|');
 
-/** Parts of tokens that are ids or digests, wherever they stand. */
+/** Parts of tokens that are ids or digests, at any place. */
 const IDS: readonly RegExp[] = [
   /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi,
   /(?<![A-Za-z0-9])[0-9a-f]{7,}(?![A-Za-z0-9])/gi,
@@ -59,20 +59,20 @@ const IDS: readonly RegExp[] = [
 ];
 
 const TOKEN = new RegExp(`[A-Za-z0-9+/_=.~-]{${TOKEN_MIN_CHARS},}`, 'g');
-/** The rest of a token, from where it is looked for. */
+/** The rest of a token, from the current index. */
 const IN_ROW = /[A-Za-z0-9+/_=.~-]*/y;
-/** Nothing but an id or a digest in hexadecimal: most long tokens of most data. */
+/** An id or a digest in hexadecimal and nothing else: most long tokens of most data. */
 const PLAIN_ID = /^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{20,})$/i;
 
-/** Characters of tokens, by their codes. */
+/** Which character codes occur in tokens. */
 const IN_TOKEN = new Uint8Array(128);
 for (let code = 0; code < IN_TOKEN.length; code += 1) {
   IN_TOKEN[code] = /[A-Za-z0-9+/_=.~-]/.test(String.fromCharCode(code)) ? 1 : 0;
 }
 
 /**
- * The tokens of `LONG_MIN_CHARS` characters or more, without those that are an id or a digest and nothing else. Most texts are words: so only
- * every 15th character is looked at, and those around it where it is of a token, which any long one covers.
+ * The tokens of at least `LONG_MIN_CHARS` characters, except those that are just an id or a digest. Most texts are words, so only every
+ * 15th character is tested, and its neighbours where it belongs to a token; every long token covers one.
  */
 export function longTokens(text: string): readonly string[] {
   const tokens: string[] = [];
@@ -96,14 +96,14 @@ function isInToken(text: string, at: number): boolean {
   return code < IN_TOKEN.length && IN_TOKEN[code] === 1;
 }
 
-/** Where random tokens stand, as `[start, end)`. `tokens`: the long ones of the text. */
+/** Where random tokens are, as `[start, end)`. `tokens`: the long ones of the text. */
 export function randomTokens(text: string, tokens = longTokens(text)): readonly (readonly [number, number])[] {
-  // What is too long may have a random part beside something public.
+  // A token that is too long may combine a random part with a public one.
   const mayBe = (token: string): boolean =>
     token.length > TOKEN_MAX_CHARS ? mayBePublic(text) : token.length >= TOKEN_MIN_CHARS && isRandom(token);
   if (!tokens.some(mayBe)) return [];
   let rest = text;
-  // Of the same length, so that positions stay.
+  // Replaced by the same number of spaces, so that positions stay.
   for (const form of PUBLIC) rest = rest.replace(form, (found) => ' '.repeat(found.length));
   const found: [number, number][] = [];
   for (const match of rest.matchAll(TOKEN)) {
@@ -118,7 +118,7 @@ function isRandom(token: string): boolean {
   let rest = token;
   for (const form of IDS) rest = rest.replace(form, '-');
   if (rest.includes('/') && isPath(rest)) return false;
-  // Characters that join words in names; a random token has few of them, a name has many.
+  // The joints between words of a name; a random token has few of them, a name has many.
   const parts = rest.split(/[._~=-]+/).filter((part) => part !== '');
   if (parts.some((part) => part.length >= TOKEN_MIN_CHARS && looksRandom(part))) return true;
   const odd = parts.filter((part) => !isWord(part));
@@ -128,14 +128,14 @@ function isRandom(token: string): boolean {
 
 const isWord = (part: string): boolean => /^[A-Za-z]{2,}$/.test(part) && meanPiece(part) >= PIECE_MAX_CHARS;
 
-/** Most of its parts are words. */
+/** Whether most of its parts are words. */
 function isPath(token: string): boolean {
   const parts = token.split('/').filter((part) => part !== '');
   const words = parts.filter((part) => meanPiece(part) >= PIECE_MAX_CHARS || part.length <= 2);
   return words.length * 3 >= parts.length * 2 && parts.some((part) => meanPiece(part) >= PIECE_MAX_CHARS);
 }
 
-/** `someWordsTogether`: without a digit, and in words. */
+/** `someWordsTogether`: words without a digit. */
 const isNameOnly = (token: string): boolean => /^[A-Za-z]+$/.test(token) && meanPiece(token) >= PIECE_MAX_CHARS;
 
 /** Letters with digits, or in both cases. */

@@ -1,10 +1,10 @@
-/** A corpus of secrets that must be found, and of what looks alike and must pass. None stands here in one piece. */
+/** Owns a corpus of secrets that must be found, and of similar texts that must pass. No secret is written here in one piece. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { findSecrets, isGuess, maskedValue, maskSecrets, secretPlaces } from './find-secrets.ts';
 
-/** Letters and digits as a generator makes them; the same every time. */
+/** Letters and digits as a generator makes them; the same in every run. */
 const MADE = ['q7Zr2mX9wK4v', 'B8nT1cJ6yH3d', 'F5gL0sPaRe7U', 'x2Vb9QkM4oWj', 'N6tE1zYh8CiG'].join('').repeat(3);
 const made = (count: number): string => MADE.slice(0, count);
 const hex = (text: string, algorithm = 'sha256'): string => createHash(algorithm).update(text).digest('hex');
@@ -241,7 +241,7 @@ describe('the search for secrets', () => {
   });
 
   const token = `gh${'p_'}${made(36)} `;
-  /** A size makes a value of so many characters. */
+  /** A size gives a value of this many characters. */
   const WORST: readonly (readonly [string, (chars: number) => unknown])[] = [
     ...[
       ...['a', '-', 'eyJ', 'a://', 'password', 'a_', 'arn:aws:s3:', 'user_', 'password is ', 'api_key=', 'secret:'],
@@ -267,7 +267,7 @@ describe('the search for secrets', () => {
       return Math.min(...rounds);
     };
     msOf(16_000);
-    // Eight times as much takes about eight times as long; 64 times where it is quadratic.
+    // Eight times the input takes about eight times as long; 64 times if it were quadratic.
     expect(msOf(128_000)).toBeLessThan(24 * Math.max(msOf(16_000), 2));
   });
 });

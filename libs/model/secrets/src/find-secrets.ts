@@ -1,8 +1,7 @@
 /**
- * Owns the search for secrets in plain data (JSON) and in text. Finds are named by place and kind. Must never return,
- * print or throw a secret's value, nor a place that holds one: a key that is itself a secret is left out of the pointer.
- * A search takes time in proportion to what it looks at, and looks at so much at most; what it has not looked at is a find
- * (`too-deep-to-search`, `too-large-to-search`). Pure.
+ * Owns the search for secrets in plain data (JSON) and in text. Finds are named by place and kind. Must never return, print or throw a
+ * secret's value, nor a place that contains one: a key that is itself a secret is omitted from the pointer. A search takes time linear in
+ * what it reads, and reads a bounded amount; what it did not read is itself a find (`too-deep-to-search`, `too-large-to-search`). Pure.
  */
 
 import { longTokens, randomTokens } from './entropy.ts';
@@ -20,20 +19,20 @@ import {
 import { isNamedSecret, type JudgedName, judgeName, NAMES, PATTERNS, SIGN_OF_LONG } from './patterns.ts';
 
 export interface FoundSecret {
-  /** JSON pointer (RFC 6901); empty: the value itself. A key that is a secret reads `(a key)`, a long one ends with `…`. */
+  /** JSON pointer (RFC 6901); empty: the value itself. A key that is a secret is shown as `(a key)`, a long one ends with `…`. */
   readonly place: string;
   /** `github-token`, `private-key`, `password`, `high-entropy`, … */
   readonly kind: string;
 }
 
-/** Texts that are none, whatever they look like: what is sealed, for one. */
+/** Texts that are never secrets, whatever they look like: sealed ones, for example. */
 export type IsExempt = (text: string) => boolean;
 
 const nothingExempt: IsExempt = () => false;
 
 /**
- * Every secret in the value, in the order of its places; each place and kind once. Where there is more than one search looks
- * at, or tells, the last find is the place from which on nobody has looked (`too-large-to-search`).
+ * Every secret in the value, in the order of places; each place and kind once. When the value or the number of finds exceeds what one
+ * search covers, the last find is the place from which on nothing was searched (`too-large-to-search`).
  */
 export function findSecrets(value: unknown, isExempt: IsExempt = nothingExempt): FoundSecret[] {
   const search = new Search(isExempt);
@@ -41,7 +40,7 @@ export function findSecrets(value: unknown, isExempt: IsExempt = nothingExempt):
   return search.found;
 }
 
-/** The text with each secret replaced by `[masked kind]`; a text that is too large to be searched goes as a whole. */
+/** The text with each secret replaced by `[masked kind]`; a text that is too large to search is replaced as a whole. */
 export const maskSecrets = (text: string): string =>
   text.length > SEARCH_MAX_CHARS ? markOf(TOO_LARGE) : maskedText(text, () => true);
 
@@ -71,26 +70,26 @@ const TOO_LARGE = 'too-large-to-search';
 const GUESSED = 'high-entropy';
 const TOO_DEEP = 'too-deep-to-search';
 
-/** By its randomness alone, which ids have as well: nanoids, cursors, digests in base64. */
+/** Found by its randomness alone, which ids have as well: nanoids, cursors, digests in base64. */
 export const isGuess = (kind: string): boolean => kind === GUESSED;
-/** Of a find: nobody has looked there. */
+/** Whether the find means that its place was not searched. */
 export const isUnsearched = ({ kind }: FoundSecret): boolean => kind === TOO_LARGE || kind === TOO_DEEP;
 
 class Search {
   readonly found: FoundSecret[] = [];
   readonly #isExempt: IsExempt;
-  /** Names of members and places in lists, down to the value that is looked at. */
+  /** Names of members and indices, down to the current value. */
   readonly #path: (string | number)[] = [];
   #leftChars = SEARCH_MAX_CHARS;
   #isOver = false;
-  /** Guesses end no search: those beyond the limit are left out. */
+  /** Guesses don't end a search: those beyond the limit are dropped. */
   #guessCount = 0;
 
   constructor(isExempt: IsExempt) {
     this.#isExempt = isExempt;
   }
 
-  /** `name`: of the value, or of the list that it is in. */
+  /** `name`: the name of the value, or of the list that contains it. */
   value(value: unknown, name: JudgedName | undefined, depth: number): void {
     const isText = typeof value === 'string';
     if (!(isText ? this.#spend(value) : this.#spend('', true))) return;
@@ -129,7 +128,7 @@ class Search {
     this.#path.pop();
   }
 
-  /** False: that is more than one search looks at. */
+  /** False: the search has read as much as it may. */
   #spend(text: string, isShort = isPlain(text)): boolean {
     if (this.#isOver) return false;
     this.#leftChars -= text.length + (isShort ? SEARCH_VALUE_CHARS : SEARCH_TEXT_CHARS);
@@ -166,8 +165,8 @@ export interface MaskOptions {
 }
 
 /**
- * JSON with each secret replaced by `[masked kind]`: a part of a text, or all of a value that its name tells of, also of a number. The
- * value itself where nothing was; the same for the same value. To be asked once a search has looked at all of it.
+ * JSON with each secret replaced by `[masked kind]`: a part of a text, or a whole value, even a number, that its name declares a secret.
+ * Returns the value itself when nothing changed; deterministic. Call it after a search has read all of the value.
  */
 export function maskedValue(value: unknown, { isExempt, isMasked }: MaskOptions): unknown {
   const text = (given: string, name: JudgedName | undefined): string => {
@@ -198,7 +197,7 @@ export function maskedValue(value: unknown, { isExempt, isMasked }: MaskOptions)
   return masked(value, undefined);
 }
 
-/** Two keys may be masked alike: none is lost. */
+/** Two keys may be masked alike: neither may be lost. */
 function freeName(name: string, taken: Set<string>): string {
   let free = name;
   for (let count = 2; taken.has(free); count += 1) free = `${name} ${count}`;
@@ -211,10 +210,10 @@ function shownKey(key: string): string {
   return shown.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** A name with what it says of its value; `isPlain`: it is no secret itself. */
+/** A name and what it says about its value; `isPlain`: the name is no secret itself. */
 type KnownName = JudgedName & { readonly isPlain: boolean };
 
-/** The same few names stand in most data. */
+/** Most data repeats a few names. */
 const judged = new Map<string, KnownName>();
 
 function judgedName(name: string): KnownName {
@@ -227,7 +226,7 @@ function judgedName(name: string): KnownName {
   return fresh;
 }
 
-/** Most keys, and many values. */
+/** True for most keys, and many values. */
 const isPlain = (text: string): boolean => text.length < FORM_MIN_CHARS && !/[=:\s]/.test(text);
 
 const NO_KINDS: ReadonlySet<string> = new Set();
@@ -239,7 +238,7 @@ function kindsIn(text: string, name: JudgedName | undefined): ReadonlySet<string
   return name !== undefined && isNamedSecret(name, text) ? PASSWORD_ONLY : NO_KINDS;
 }
 
-/** Every form without a long token has one of these: most sentences have none. */
+/** Every form without a long token contains one of these, and most sentences contain none. */
 const isMarked = (text: string): boolean =>
   text.includes(':') || text.includes('=') || /\d/.test(text) || text.includes('-----BEGIN ');
 
@@ -252,7 +251,7 @@ interface Span {
 const NO_SPANS: readonly Span[] = [];
 const HINTS = [...new Set(PATTERNS.flatMap(({ hint }) => (hint === 'long-token' ? [] : [hint])))];
 
-/** By start, none within another; what a pattern has found is not told again for its entropy. */
+/** By start, without overlap; a secret that a pattern has found is not reported again for its entropy. */
 function spansIn(text: string): readonly Span[] {
   if (isPlain(text)) return NO_SPANS;
   const tokens = longTokens(text);
@@ -279,7 +278,7 @@ function spansIn(text: string): readonly Span[] {
   return withOthers(spans, random);
 }
 
-/** Those that stand, and of the others what overlaps none of them. Both are in the order of their starts, and so is what comes. */
+/** All of `standing`, and those of `others` that overlap none of them. Both are ordered by start, and so is the result. */
 function withOthers(standing: readonly Span[], others: readonly Span[]): readonly Span[] {
   if (others.length === 0) return standing;
   const all: Span[] = [];
@@ -291,7 +290,7 @@ function withOthers(standing: readonly Span[], others: readonly Span[]): readonl
   return [...all, ...standing.slice(at)];
 }
 
-/** All of a private key is masked, not its first line alone. */
+/** Masks the whole private key, not its first line alone. */
 function endOfKey(text: string, start: number): number {
   const end = /-----END [A-Z0-9 ]{1,60}-----/.exec(text.slice(start));
   return end === null ? text.length : start + end.index + end[0].length;

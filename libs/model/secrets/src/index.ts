@@ -1,4 +1,4 @@
-/** The door of @tidemark/secrets. */
+/** The entry point of @tidemark/secrets. */
 
 export { withoutCredentials } from './address-credentials.ts';
 export { EchoMask } from './echo-mask.ts';
@@ -12,5 +12,4 @@ export {
   maskSecrets,
   secretPlaces,
 } from './find-secrets.ts';
-export { ECHO_MIN_CHARS } from './limits.ts';
 export { PATTERNS } from './patterns.ts';

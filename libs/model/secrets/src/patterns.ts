@@ -1,37 +1,36 @@
 /**
- * Owns the forms of well-known secrets. Each pattern has bounded repetitions where it could start anywhere, so that the
- * search takes time in proportion to the text, whatever the text is (test/patterns). Forms are those that their makers
- * publish for scanners; the names are ours. Pure.
+ * Owns the forms of well-known secrets. Every repetition that could start anywhere is bounded, so that the search takes time linear in any
+ * text (test/patterns). Issuers publish these forms for scanners; the names are ours. Pure.
  */
 
 import { NAME_END_CHARS, NAMED_MIN_CHARS, PIN_MIN_CHARS, TOKEN_NAMED_MIN_CHARS } from './limits.ts';
 
 export interface Pattern {
   readonly kind: string;
-  /** Global. Its first group, where it has one, is the secret itself; else the whole match is. */
+  /** Global. The first group is the secret if there is one, otherwise the whole match. */
   readonly form: RegExp;
-  /** Whether what was matched is one; default: it is. */
+  /** Whether a match is a secret; default: it is. */
   readonly counts?: (secret: string) => boolean;
-  /** What a text has that holds one, and most texts haven't: looked for first, since that is cheap. */
+  /** A cheap test that every text with such a secret passes and most other texts fail. */
   readonly hint: Hint;
 }
 
-/** A part of the text; or `long-token`: it stands within `LONG_MIN_CHARS` characters of a token in a row. */
+/** A text to search for; or `long-token`: the match lies within `LONG_MIN_CHARS` consecutive characters of a token. */
 export type Hint = HintForm | 'long-token';
 
 export interface HintForm {
   readonly form: RegExp;
-  /** `NAMES` has to be in the text as well. */
+  /** The text must match `NAMES` as well. */
   readonly isOfName?: true;
 }
 
-/** Each form of a `long-token` has one of these. */
+/** Each form of a `long-token` contains one of these. */
 export const SIGN_OF_LONG = /[_.-]|A[KSBC][IC]A|AIza|dapi/;
 
-/** Most texts have none of these words, which is seen at once. */
+/** Most texts contain none of these words, which is a quick test. */
 export const NAMES = /pass|pwd|secret|token|key|credential|bearer|authorization/i;
 
-/** `$NAME`, `<your key>`, `***`, `/a/path`, `process.env.KEY`, `readKey()`: stands for a secret and is none. */
+/** `$NAME`, `<your key>`, `***`, `/a/path`, `process.env.KEY`, `readKey()`: a placeholder for a secret. */
 export const isPlaceholder = (text: string): boolean =>
   /^(?:[$%<{[(-].*|[*x•.…_-]+|null|none|undefined|true|false|redacted|masked|hidden|example|placeholder|required|optional|missing|password|passwd|secret|token)$/i.test(
     text,
@@ -43,13 +42,13 @@ export const isPlaceholder = (text: string): boolean =>
   /^[A-Za-z_$][\w$.]*[([]/.test(text);
 
 const isMixed = (text: string): boolean => /\d/.test(text) && /[A-Za-z]/.test(text);
-/** A text's own punctuation may stand behind it. */
+/** Without the punctuation of the surrounding text. */
 const withoutPunctuation = (text: string): string => text.replace(/(?<![^A-Za-z0-9])[^A-Za-z0-9]+$/, '');
 const isGiven = (text: string, minChars = NAMED_MIN_CHARS): boolean =>
   text.length >= minChars && !isPlaceholder(text) && !isPlaceholder(withoutPunctuation(text));
-/** A shorter one has a digit, or it is a word. */
+/** A short one must have a digit, or it is a word. */
 const isPassword = (text: string): boolean => isGiven(text, /\d/.test(text) ? PIN_MIN_CHARS : NAMED_MIN_CHARS);
-/** How a password is kept, told in a sentence about it: `base64-encoded`. */
+/** How passwords are stored, in a sentence about it: `base64-encoded`. */
 const isAlgorithm = (text: string): boolean =>
   /^(?:base\d|sha-?\d|md\d|utf-?\d|rot\d|argon\d|pbkdf\d|aes-?\d|rsa-?\d|crc\d|x?\d+[- ]?(?:bits?|chars?|characters?)\b)/i.test(
     text,
@@ -60,11 +59,11 @@ const PASSWORD =
   '(?:pass(?:word|wd|phrase)|passwd|pwd|client[_-]?secret|secret[_-]?(?:access[_-]?)?key|account[_-]?key)';
 const TOKEN =
   '(?:secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|private[_-]?key|credentials?)';
-/** Names that can mean nothing else: also a number behind them is a key. */
+/** Unambiguous names: even a number after them is a key. */
 const CLEAR =
   '(?:(?:api|access|auth|private|secret|signing|encryption)[_-]?key|(?:auth|access|refresh|bearer|session)[_-]?token)';
 const BEFORE = '(?<![A-Za-z])';
-/** Tokens by which one asks for the next page. */
+/** Tokens that request the next page. */
 const PAGING = '(?:next|page|continuation|cursor|sync)';
 const VALUE = '(?:"([^"\\n]{1,500})"|\'([^\'\\n]{1,500})\'|([^\\s"\',;&|]{1,500}))';
 
@@ -79,17 +78,17 @@ const CLEAR_NAME = new RegExp(`(?:${PASSWORD}|${CLEAR})$`, 'i');
 const TOKEN_NAME = /token$/i;
 const PAGING_NAME = new RegExp(`${PAGING}[_-]?token$`, 'i');
 
-/** What the name of a property or variable says of its value. */
+/** What the name of a property or variable says about its value. */
 export interface JudgedName {
   readonly isSecret: boolean;
   readonly isPassword: boolean;
-  /** It can mean nothing else: also a number is a key. */
+  /** The name is unambiguous: even a number is a key. */
   readonly isClear: boolean;
-  /** `token` may be a word of a model's answer as well: one that is secret has letters and digits. */
+  /** `token` may also be a word of a model's answer: a secret one has letters and digits. */
   readonly isToken: boolean;
 }
 
-/** Once for each name, since many values may stand behind it. */
+/** Cached by name, since a name may have many values. */
 export function judgeName(name: string): JudgedName {
   const end = name.slice(-NAME_END_CHARS);
   return {
@@ -100,7 +99,7 @@ export function judgeName(name: string): JudgedName {
   };
 }
 
-/** `{"db_password": "…"}`: the name alone tells. A text of several words explains, and is none. */
+/** `{"db_password": "…"}`: the name alone decides. A text of several words explains, and is no secret. */
 export function isNamedSecret(name: JudgedName, value: string | number): boolean {
   if (typeof value === 'number') return name.isClear && String(value).length >= NAMED_MIN_CHARS;
   if (!name.isSecret || /\s/.test(value) || isPlaceholder(value)) return false;
@@ -120,7 +119,7 @@ export const PATTERNS: readonly Pattern[] = [
     hint: 'long-token',
     form: /(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9])/g,
   },
-  // Our own: tmk_, the key's id, its secret.
+  // Tidemark's own: tmk_, the key's id, its secret.
   { kind: 'tidemark-key', hint: 'long-token', form: /(?<![A-Za-z0-9])tmk_[a-z2-7]{16}_[a-z2-7]{52}(?![A-Za-z0-9])/g },
   {
     kind: 'github-token',
@@ -192,7 +191,7 @@ export const PATTERNS: readonly Pattern[] = [
     form: /(?<![A-Za-z])bearer\s{1,5}([A-Za-z0-9._~+/=-]{16,2000})/gi,
     counts: (secret) => isMixed(secret) && isGiven(secret),
   },
-  // After `=` anything is meant; after `:` it may be prose (`password: required`), unless it is quoted or looks made.
+  // After `=` any value counts; after `:` it may be prose (`password: required`), unless it is quoted or looks generated.
   {
     kind: 'password',
     hint: PASSWORD_HINT,

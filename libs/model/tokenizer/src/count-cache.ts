@@ -1,4 +1,4 @@
-/** Owns the memory of counts: by text, bounded in bytes and entries; the least recently used go first. Must not count. */
+/** Owns a cache of counts by text, bounded in bytes and entries; evicts the least recently used. Must not count. */
 
 import { CACHE_MAX_BYTES, CACHE_MAX_ENTRIES } from './limits.ts';
 
@@ -30,7 +30,7 @@ export class CountCache {
     return count;
   }
 
-  /** Of a text that isn't held. A text that is larger than a quarter of the cache is not remembered: it would displace too many. */
+  /** Adds a text that isn't cached. A text larger than a quarter of the cache is not stored: it would evict too much. */
   set(text: string, count: number): void {
     const bytes = bytesOf(text);
     if (bytes > this.#maxBytes / 4) return;

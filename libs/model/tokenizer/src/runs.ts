@@ -1,22 +1,22 @@
 /**
- * Owns cutting a text so that no piece has a long run without a break. Texts without such a run stay whole, so their counts
- * are exactly the tokenizer's. Must not count.
+ * Owns dividing a text so that no piece has a long run without a break. Texts without such a run stay whole, so their counts are exactly
+ * the tokenizer's. Must not count.
  */
 
 import { RUN_MAX_CHARS } from './limits.ts';
 
-/** Cheap test: tokenizers break between spaces and everything else. */
+/** A cheap test: tokenizers break between spaces and everything else. */
 const mayHaveLongRun = new RegExp(`\\S{${RUN_MAX_CHARS + 1}}|\\s{${RUN_MAX_CHARS + 1}}`);
 /**
- * Runs that a tokenizer takes in one piece: of letters (with their marks), of spaces, of anything else. By code points, so that
- * no pair of surrogates is torn.
+ * Runs that a tokenizer merges as one piece: of letters (with their marks), of spaces, of anything else. By code points, so that no
+ * surrogate pair is split.
  */
 const longRun = new RegExp(
   ['[\\p{L}\\p{M}]', '\\s', '[^\\s\\p{L}\\p{N}]'].map((kind) => `${kind}{${RUN_MAX_CHARS}}`).join('|'),
   'gu',
 );
 
-/** The text in pieces, of which none has a run of more than about RUN_MAX_CHARS characters. Takes time with the text's length. */
+/** Divides the text into pieces without runs of more than about RUN_MAX_CHARS characters. Linear in the text's length. */
 export function piecesOf(text: string): readonly string[] {
   if (text.length <= RUN_MAX_CHARS || !mayHaveLongRun.test(text)) return [text];
   const pieces: string[] = [];

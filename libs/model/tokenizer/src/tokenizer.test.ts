@@ -1,4 +1,4 @@
-/** Owns the tests of token counts: against the encodings themselves, of hostile texts, and of what is remembered. */
+/** Owns the tests of token counts: against the encodings themselves, of hostile texts, and of the cache. */
 
 import { hash } from 'node:crypto';
 import { assembleBundle, definePolicy, type Fragment, InvalidError, sequence } from '@tidemark/core';
@@ -105,7 +105,7 @@ describe('counts', () => {
     };
     milliseconds(10_000);
     const small = milliseconds(100_000);
-    // With the square of the length it would be a hundred times, not ten.
+    // Quadratic time would make it a hundred times, not ten.
     expect(milliseconds(1_000_000)).toBeLessThan(Math.max(small, 10) * 40);
   });
 });

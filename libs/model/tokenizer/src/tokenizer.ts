@@ -1,6 +1,6 @@
 /**
- * Owns which tokenizer counts for which model. OpenAI's encodings come with the library and are loaded when they are first
- * used; others are registered. A model that nobody knows is counted with o200k, which is near enough for a budget.
+ * Owns which tokenizer counts for which model. OpenAI's encodings come with the library and are loaded at first use; others are registered.
+ * An unknown model is counted with o200k, which is close enough for a budget.
  */
 
 import { createRequire } from 'node:module';
@@ -15,11 +15,11 @@ type Encoding = Pick<typeof import('gpt-tokenizer/encoding/o200k_base'), 'countT
 
 const require = createRequire(import.meta.url);
 
-/** Names of special tokens in a text are text. */
+/** Counts the names of special tokens as ordinary text. */
 const AS_TEXT = { disallowedSpecial: new Set<string>() };
 
 function loadEncoding(name: EncodingName): Count {
-  // Loaded only when used, and not awaited: tables of some megabytes, in a function that answers at once.
+  // Loaded at first use, and synchronously: tables of some megabytes, for a function that returns at once.
   const { countTokens } = require(`gpt-tokenizer/encoding/${name}`) as Encoding;
   const count = (text: string): number => {
     let total = 0;
@@ -31,14 +31,14 @@ function loadEncoding(name: EncodingName): Count {
 }
 
 /**
- * Has the engine compile the search for pieces and the merging of bytes (ids are merged, words are found whole) while the encoding
- * is loaded, where it adds a tenth, and not within the first model call, where it would be most of the time.
+ * Makes the engine compile the search for pieces and the merging of bytes (ids are merged, words are found whole) while the encoding is
+ * loaded, where it adds a tenth, rather than within the first model call, where it would take most of the time.
  */
 function warmUp(count: Count): void {
   for (let n = 0; n < WARM_UP_TEXTS; n++) count(`the sample, ${n} of ref-${(n * 7_919).toString(16)}; `.repeat(8));
 }
 
-/** A tokenizer that remembers counts. `id` names it in manifests: another id, another manifest. */
+/** A tokenizer with a cache of counts. `id` names it in manifests: another id gives another manifest. */
 export function cachedTokenizer(id: string, count: Count, cache: CountCache = new CountCache()): Tokenizer {
   return {
     id,
@@ -67,8 +67,8 @@ const CL100K_MODELS = /^(gpt-4(?!o|\.|-o)|gpt-3\.5|text-embedding-)/;
 const registered: { readonly matches: (model: string) => boolean; readonly tokenizer: Tokenizer }[] = [];
 
 /**
- * Counts models that match with this tokenizer from now on; the newest registration that matches wins. `models`: a whole name, or a
- * test of it. Names are given without the provider (`claude-…`, not `anthropic/claude-…`). Gives back what undoes it.
+ * From now on this tokenizer counts for models that match; of several the newest registration wins. `models`: a whole name, or a test of
+ * it. Names are given without the provider (`claude-…`, not `anthropic/claude-…`). Returns a function that removes the registration.
  */
 export function registerTokenizer(models: string | RegExp, tokenizer: Tokenizer): () => void {
   const matches =
@@ -81,13 +81,13 @@ export function registerTokenizer(models: string | RegExp, tokenizer: Tokenizer)
   };
 }
 
-/** The tokenizer that a manifest names; undefined: nobody here knows it. */
+/** The tokenizer that a manifest names; undefined: unknown here. */
 export function tokenizerById(id: string): Tokenizer | undefined {
   if (id === 'o200k_base' || id === 'cl100k_base') return encodingTokenizer(id);
   return registered.find(({ tokenizer }) => tokenizer.id === id)?.tokenizer;
 }
 
-/** The tokenizer of a model, by its name with or without `provider/` before it; without a name, o200k. */
+/** The tokenizer of a model, by its name with or without `provider/`; without a name, o200k. */
 export function tokenizerFor(model?: string): Tokenizer {
   if (model === undefined) return encodingTokenizer('o200k_base');
   if (model === '' || model.length > MODEL_MAX_CHARS)

@@ -5,7 +5,7 @@ import type { Json, TenantId } from '@tidemark/core';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type AuditPage, type AuditQuery, auditPage, readAudit } from './audit-reading.ts';
 import type { AuditRecord } from './audit-record.ts';
-import { AUDIT_LOOKED_MAX_COUNT, AUDIT_STREAM_MAX_MS } from './limits.ts';
+import { AUDIT_SCANNED_MAX_COUNT, AUDIT_STREAM_MAX_MS } from './limits.ts';
 
 const ACME = 'acme' as TenantId;
 const NOW_MS = 2_000_000_000_000;
@@ -102,7 +102,7 @@ describe('reading the audit', () => {
   });
 
   it('reads no more than it may where little fits, and goes on until all of it was looked at', async () => {
-    const count = AUDIT_LOOKED_MAX_COUNT * 2;
+    const count = AUDIT_SCANNED_MAX_COUNT * 2;
     write([NOW_MS - DAY_MS], { action: 'createKey' });
     write(every(count, { from: NOW_MS, ms: 1_000 }), { perWrite: 100 });
     const first = await ask({ action: 'createKey' });

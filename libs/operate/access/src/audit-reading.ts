@@ -3,7 +3,7 @@
  * restored.
  *
  * A4 A page holds the newest entries that fit and that no other page had; without a next page, there are no more. A page reads at most
- *    `AUDIT_LOOKED_MAX_COUNT` entries (and one page of a stream) before it returns what it has found, be that nothing, and where to
+ *    `AUDIT_SCANNED_MAX_COUNT` entries (and one page of a stream) before it returns what it has found, be that nothing, and where to
  *    continue.
  */
 
@@ -12,10 +12,10 @@ import type { AuditEntry, ProjectionStore } from '@tidemark/ports';
 import { AUDIT_DEFINITION, type AuditRecord } from './audit-record.ts';
 import { AuditTail } from './audit-tail.ts';
 import {
-  AUDIT_LOOKED_MAX_COUNT,
   AUDIT_OPENING_LAG_MS,
   AUDIT_PAGE_COUNT,
   AUDIT_READ_MAX_COUNT,
+  AUDIT_SCANNED_MAX_COUNT,
   AUDIT_STREAM_MAX_MS,
   AUDIT_STREAMS_PAGE_COUNT,
 } from './limits.ts';
@@ -76,7 +76,7 @@ export async function auditPage(store: Reads, query: AuditQuery): Promise<AuditP
       const isLast = newestMs < fromMs && reported.length <= limit;
       return { entries, next: isLast ? null : placeOf(entries.at(-1)!) };
     }
-    if (readCount >= AUDIT_LOOKED_MAX_COUNT && newestMs < beginsMs) {
+    if (readCount >= AUDIT_SCANNED_MAX_COUNT && newestMs < beginsMs) {
       return { entries: reported, next: { atMs: newestMs, id: AFTER_ALL_IDS } };
     }
     const records = await streams.page();

@@ -48,14 +48,14 @@ export class AuditTail {
   async #lastBefore(ms: number): Promise<number> {
     const { sequence, updatedAtMs } = this.#stream;
     if (updatedAtMs < ms) return sequence;
-    let [held, missed] = [0, sequence + 1];
+    let [last, missed] = [0, sequence + 1];
     // For most streams the first entry alone shows whether they hold anything.
-    for (let at = 1; held + 1 < missed; at = Math.floor((held + missed) / 2)) {
+    for (let at = 1; last + 1 < missed; at = Math.floor((last + missed) / 2)) {
       const [row] = await this.#read(at, 1);
-      if (row !== undefined && this.#oldestMs(row) < ms) held = at;
+      if (row !== undefined && this.#oldestMs(row) < ms) last = at;
       else missed = at;
     }
-    return held;
+    return last;
   }
 
   async #read(from: number, limit: number): Promise<readonly CheckpointRow[]> {

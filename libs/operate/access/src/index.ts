@@ -13,8 +13,8 @@ export { Authenticators, type Taking } from './authenticators.ts';
 export { refuseCredentialsInQuery } from './bearer.ts';
 export type { ClaimMapping } from './claims.ts';
 export { KeyAuthenticator, type KeyAuthenticatorOptions } from './key-authenticator.ts';
-export { AUDIT_FLUSH_MS, AUDIT_READ_MAX_COUNT, AUTHORIZATION_MAX_CHARS, KEY_AGE_MAX_MS } from './limits.ts';
-export { callersTenant, isRole, refuseSystems } from './names.ts';
+export { KEY_AGE_MAX_MS } from './limits.ts';
+export { callersTenant, refuseSystems } from './names.ts';
 export {
   OidcAuthenticator,
   type OidcAuthenticatorOptions,

@@ -156,13 +156,13 @@ export class Body {
   /** Its room is free again once all holders have released it: its response, and work that it began. The returned function releases it, once. */
   hold(): () => void {
     this.#holdersCount++;
-    let isHeld = true;
+    let isHolding = true;
     return () => {
-      if (isHeld && --this.#holdersCount === 0) {
+      if (isHolding && --this.#holdersCount === 0) {
         this.#end(incomplete());
         this.#share.giveBack();
       }
-      isHeld = false;
+      isHolding = false;
     };
   }
 

@@ -78,7 +78,7 @@ export const AUDIT_STREAMS_READ_MAX = 10_000;
 export const AUDIT_STREAMS_PAGE_COUNT = 500;
 export const AUDIT_PAGE_COUNT = 100;
 /** Entries that are read for one answer; where few of them fit, the answer says how to continue. */
-export const AUDIT_LOOKED_MAX_COUNT = 50_000;
+export const AUDIT_SCANNED_MAX_COUNT = 50_000;
 /** Longest wait of an entry until a stream is opened for it, in milliseconds. */
 export const AUDIT_OPENING_LAG_MS = 86_400_000;
 /** Milliseconds by which an entry may stand later in its stream than others of its time: its tenant had to be looked up first, or clocks were set back. */

@@ -10,16 +10,16 @@ const ANA: Principal = { subject: 'key:a', tenant: 'acme' as TenantId, roles: ['
 
 let backend: Backend;
 let nowMs: number;
-let looks: number;
+let polls: number;
 /** After so many looks rows know it. */
 let knownAfter: number;
 let placed: { readonly tenant: string; readonly appended: boolean } | undefined;
 
 beforeEach(() => {
-  [nowMs, looks, knownAfter, placed] = [0, 0, Number.POSITIVE_INFINITY, undefined];
+  [nowMs, polls, knownAfter, placed] = [0, 0, Number.POSITIVE_INFINITY, undefined];
   const store = {
     workflow: async () =>
-      ++looks > knownAfter ? { workflow: 'w', tenant: 'acme', definition: 'x', result: null } : undefined,
+      ++polls > knownAfter ? { workflow: 'w', tenant: 'acme', definition: 'x', result: null } : undefined,
     placed: async () => placed,
   };
   const clock = {
@@ -51,17 +51,17 @@ it('does not call unknown what exists, however long rows take', async () => {
   await expect(backend.find(ANA, 'w')).rejects.toMatchObject({ name: 'UnavailableError', code: 'workflow-starting' });
   expect(nowMs).toBeGreaterThanOrEqual(STARTED_GRACE_MS);
   // Ever more seldom.
-  expect(looks).toBeLessThan(100);
+  expect(polls).toBeLessThan(100);
 });
 
 it('says at once of what was never placed, and of another tenant’s, that it is unknown', async () => {
   const messages: string[] = [];
   for (const found of [undefined, { tenant: 'globex', appended: false }]) {
-    [placed, looks] = [found, 0];
+    [placed, polls] = [found, 0];
     const error = await backend.find(ANA, 'w').catch((thrown: Error) => thrown);
     expect(error).toMatchObject({ name: 'InvalidError', code: 'workflow-unknown' });
     messages.push((error as Error).message);
-    expect([looks, nowMs]).toEqual([1, 0]);
+    expect([polls, nowMs]).toEqual([1, 0]);
   }
   expect(new Set(messages).size).toBe(1);
 });

@@ -56,7 +56,7 @@ export const PAGE_MAX_COUNT = 500;
 export const HANDOVERS_MAX_COUNT = 100;
 export const PAGE_DEFAULT_COUNT = 50;
 /** Newest events beside checkpoints and effects in which the reason of a compensation is searched for. */
-export const NOTES_LOOKED_AT_COUNT = 200;
+export const NOTES_READ_COUNT = 200;
 /** Pending tasks that come with a workflow. */
 export const TASKS_SHOWN_COUNT = 200;
 /** Events of a timeline in one answer; they are small. */
@@ -154,4 +154,4 @@ export const OPEN_EFFECTS_MAX_COUNT = 100;
 /** Model calls that are rebuilt for one answer: each may have a bundle of megabytes. */
 export const CALLS_MAX_COUNT = 50;
 /** Newest workflows of a session among which its live one is searched for. */
-export const SESSION_LOOKED_AT_COUNT = 50;
+export const SESSION_READ_COUNT = 50;

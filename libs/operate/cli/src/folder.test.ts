@@ -8,9 +8,9 @@ import { UnavailableError } from '@tidemark/core';
 import { openEmbedded } from '@tidemark/host';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { FOLDER_WAIT_MS, SOCKET_PATH_MAX_BYTES } from './limits.ts';
-import { goneIf } from './place/gone.ts';
+import { failIfHolderGone } from './place/gone.ts';
 import { holdFolder } from './place/held-folder.ts';
-import { heldPlace } from './place/place.ts';
+import { holderPlace } from './place/place.ts';
 import { AGENTS, cliFolder } from './spawned-cli.ts';
 
 let root: string;
@@ -70,7 +70,7 @@ it.runIf(process.getuid?.() === 0)('asks nothing through a socket that another u
   await chown(theirs, 12_345, 12_345);
   await symlink(theirs, path.join(folder, 'api.sock'));
   const message = expect.stringContaining('uid 12345');
-  await expect(heldPlace(target, 'ana')).rejects.toMatchObject({ code: 'holder-foreign', message });
+  await expect(holderPlace(target, 'ana')).rejects.toMatchObject({ code: 'holder-foreign', message });
   await new Promise((resolve) => server.close(resolve));
 });
 
@@ -79,7 +79,7 @@ it('serves on a socket for this user alone, and leaves nothing of it behind', as
   const held = await holdFolder({ kind: 'embedded', folder, shown: 'state', env: {} });
   await held.serve('dev');
   expect((await stat(path.join(folder, 'api.sock'))).mode & 0o777).toBe(0o600);
-  expect(await heldPlace({ kind: 'embedded', folder, shown: 'state', env: {} }, 'ana')).toBeDefined();
+  expect(await holderPlace({ kind: 'embedded', folder, shown: 'state', env: {} }, 'ana')).toBeDefined();
   await held.close();
   expect((await readdir(folder)).filter((name) => /api/.test(name))).toEqual([]);
 });
@@ -90,15 +90,15 @@ it('is answered through the socket of a folder whose path is long', async () => 
   const target = { kind: 'embedded', folder, shown: 'state', env: {} } as const;
   const held = await holdFolder(target);
   await held.serve('dev');
-  const place = (await heldPlace(target, 'ana'))!;
+  const place = (await holderPlace(target, 'ana'))!;
   expect(place).toMatchObject({ shown: 'state', holder: { pid: process.pid, command: 'dev' } });
   expect((await place.client.list({ limit: 1 })).workflows).toEqual([]);
 
   // Who follows when the holder ends is told, and nobody answers any more.
-  const changes = place.client.changes({ onLost: goneIf(place) });
+  const changes = place.client.changes({ onLost: failIfHolderGone(place) });
   const next = changes.next();
   next.catch(() => {});
   await held.close();
   await expect(next).rejects.toThrow(UnavailableError);
-  expect(await heldPlace(target, 'ana')).toBeUndefined();
+  expect(await holderPlace(target, 'ana')).toBeUndefined();
 });

@@ -47,11 +47,11 @@ test('a mended file and a new start: the run goes on where it failed, by itself'
   const line = BROKEN.split('\n').findIndex((text) => text.includes('throw new')) + 1;
   expect((question.evidence.stack as string[]).join('\n')).toContain(`order.ts:${line}:`);
   // For people: what failed, where, and with which input.
-  const told = await cli.here('show', 'o1');
-  expect(told.out).toContain('no price for 5');
-  expect(told.out).toContain(`order.ts:${line}:`);
-  expect(told.out).toContain('"cents": 5');
-  expect(told.out).toContain('goes on by itself');
+  const shown = await cli.here('show', 'o1');
+  expect(shown.out).toContain('no price for 5');
+  expect(shown.out).toContain(`order.ts:${line}:`);
+  expect(shown.out).toContain('"cents": 5');
+  expect(shown.out).toContain('goes on by itself');
 
   // The same code is no new build.
   const same = cli.start('dev', '--workflows', 'order.ts', '--port', '0');

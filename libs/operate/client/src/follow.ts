@@ -16,7 +16,7 @@ export interface FollowOptions {
 }
 
 /** Refusals that end a connection which had been accepted. The next one is judged by itself, with another token where there is one. */
-const JUDGED_ANEW: ReadonlySet<string> = new Set(['credentials-expired', 'rights-changed']);
+const REAUTHENTICATED: ReadonlySet<string> = new Set(['credentials-expired', 'rights-changed']);
 
 interface Asked {
   readonly params?: Readonly<Record<string, unknown>> | undefined;
@@ -44,7 +44,7 @@ export async function* follow<E extends StreamEndpoint>(
         if (name === 'end') return;
         if (name === 'problem') {
           const problem = new TidemarkApiError(JSON.parse(data) as TidemarkApiError & { readonly detail: string });
-          if (!JUDGED_ANEW.has(problem.code)) throw problem;
+          if (!REAUTHENTICATED.has(problem.code)) throw problem;
           lost = problem;
           break;
         }

@@ -89,14 +89,14 @@ it('an audit takes for deleted what the log says was, and nothing else', async (
   expect(await audit(host)).toMatchObject(sound);
   await at.close(host);
   await rm(path.join(at.state, 'rows'), { recursive: true });
-  const anew = await open();
-  expect(await audit(anew)).toMatchObject(sound);
+  const reopened = await open();
+  expect(await audit(reopened)).toMatchObject(sound);
 
-  const { warm } = anew.tiers!.archive;
+  const { warm } = reopened.tiers!.archive;
   const tombstone = manifestName(kept.partition, kept.from as Offset).replace(/^manifests/, 'deleted');
   await warm.create(tombstone, Buffer.from(JSON.stringify({ digest: kept.digest })));
-  await pass(anew, DELETE);
-  expect(await audit(anew), 'nobody takes it away for the tombstone').toMatchObject(sound);
+  await pass(reopened, DELETE);
+  expect(await audit(reopened), 'nobody takes it away for the tombstone').toMatchObject(sound);
   await warm.remove(kept.object);
-  expect(await audit(anew)).toMatchObject({ ...sound, problems: [{ code: 'deletion-unproved', from: kept.from }] });
+  expect(await audit(reopened)).toMatchObject({ ...sound, problems: [{ code: 'deletion-unproved', from: kept.from }] });
 });

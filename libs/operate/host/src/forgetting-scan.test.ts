@@ -130,9 +130,9 @@ it('nothing of a workflow, nor of a user, is in any file, as text, as words, as 
   expect(collector.spans.length).toBeGreaterThan(0);
   expect(marks.filter((mark) => JSON.stringify(collector.spans).includes(mark))).toEqual([]);
   await rm(path.join(at.state, 'rows'), { recursive: true });
-  const anew = await open();
-  await expect.poll(() => anew.ports.store.unembedded(embedder.model, 1), PATIENCE).toEqual([]);
-  await at.close(anew);
+  const reopened = await open();
+  await expect.poll(() => reopened.ports.store.unembedded(embedder.model, 1), PATIENCE).toEqual([]);
+  await at.close(reopened);
   expect(await found(secret)).toEqual(new Map());
   expect((await found([marker('kept', 'words')])).size).toBe(1);
 });

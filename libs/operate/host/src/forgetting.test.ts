@@ -203,17 +203,17 @@ describe('a user', () => {
     await check(again);
     await at.close(again);
     await rm(path.join(at.state, 'rows'), { recursive: true });
-    const anew = await open();
-    await vi.waitFor(() => check(anew), PATIENCE);
+    const reopened = await open();
+    await vi.waitFor(() => check(reopened), PATIENCE);
 
     // She comes back: what she says from now on is remembered.
-    await work(anew);
-    await (await anew.client.start(telling, { about: 'a new life' }, { id: 'later', user: 'ana' })).result();
-    await anew.client.memory.remember(
+    await work(reopened);
+    await (await reopened.client.start(telling, { about: 'a new life' }, { id: 'later', user: 'ana' })).result();
+    await reopened.client.memory.remember(
       [{ subject: 'user:ana', kind: 'fact', key: 'trade', value: { text: 'new' }, source: 'test' }],
       { tenant: TENANT },
     );
-    expect(await factsOf(anew, 'ana')).toEqual(['trade', 'budget']);
+    expect(await factsOf(reopened, 'ana')).toEqual(['trade', 'budget']);
   });
 
   it('is not forgotten while a workflow is open, which is named; one who dies in between is followed by another', async () => {
@@ -294,8 +294,11 @@ describe('a workflow', () => {
     expect(await host.client.memory.certificates(TENANT)).toEqual([certificate]);
     await at.close(host);
     await rm(path.join(at.state, 'rows'), { recursive: true });
-    const anew = await open();
-    await vi.waitFor(async () => expect(await factsOf(anew, 'ana')).toEqual(['trade', 'budget', 's1/done']), PATIENCE);
-    expect(await recalled(anew)).toEqual([]);
+    const reopened = await open();
+    await vi.waitFor(
+      async () => expect(await factsOf(reopened, 'ana')).toEqual(['trade', 'budget', 's1/done']),
+      PATIENCE,
+    );
+    expect(await recalled(reopened)).toEqual([]);
   });
 });

@@ -5,16 +5,17 @@ interface Closable {
 }
 
 export class Opened {
-  readonly #things: Closable[] = [];
+  readonly #closables: Closable[] = [];
 
   async add<T extends Closable>(opening: T | Promise<T>): Promise<T> {
-    const thing = await opening;
-    this.#things.push(thing);
-    return thing;
+    const closable = await opening;
+    this.#closables.push(closable);
+    return closable;
   }
 
   async close(): Promise<void> {
-    for (let thing = this.#things.pop(); thing !== undefined; thing = this.#things.pop()) await thing.close();
+    for (let closable = this.#closables.pop(); closable !== undefined; closable = this.#closables.pop())
+      await closable.close();
   }
 
   /** A failed opening leaves nothing open. */

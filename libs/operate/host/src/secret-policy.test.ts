@@ -64,8 +64,8 @@ describe('in a folder', () => {
     const host = await at.open({ secretsUrl: at.keysUrl('secrets'), onWarning });
     await host.startWorker({ definitions: [login], concurrency: 4 });
     await (await host.client.start(login, { password: 'x', note: TOKEN })).result();
-    const told = onWarning.mock.calls.map(([code, message]) => `${code} ${message}`);
-    expect(told).toContainEqual(expect.stringMatching(/^secret-stored login, input\/note: .*github-token/));
-    expect(told.join()).not.toContain(TOKEN);
+    const warnings = onWarning.mock.calls.map(([code, message]) => `${code} ${message}`);
+    expect(warnings).toContainEqual(expect.stringMatching(/^secret-stored login, input\/note: .*github-token/));
+    expect(warnings.join()).not.toContain(TOKEN);
   });
 });

@@ -11,7 +11,7 @@ import type { Json } from '@tidemark/core';
 import { SESSION_IDLE_MS, SESSION_POLL_PERIOD_MS, SESSIONS_MAX_COUNT } from './limits.ts';
 import { type McpOptions, McpSession } from './server.ts';
 
-interface Held {
+interface OpenSession {
   readonly session: McpSession;
   readonly transport: StreamableHTTPServerTransport;
   /** Open responses: calls, and the stream for the server's own messages. */
@@ -28,7 +28,7 @@ export class HttpSessions {
   readonly #options: McpOptions;
   readonly #maxCount: number;
   readonly #idleMs: number;
-  readonly #held = new Map<string, Held>();
+  readonly #open = new Map<string, OpenSession>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: McpOptions, { maxCount = SESSIONS_MAX_COUNT, idleMs = SESSION_IDLE_MS }: SessionsOptions = {}) {
@@ -40,7 +40,7 @@ export class HttpSessions {
   }
 
   get count(): number {
-    return this.#held.size;
+    return this.#open.size;
   }
 
   /** `message`: the request's body. `full`: no session can begin now. `unknown`: no session has this id, or not any more. */
@@ -51,16 +51,16 @@ export class HttpSessions {
   ): Promise<'handled' | 'full' | 'unknown'> {
     const id = request.headers['mcp-session-id'];
     if (id === undefined) return this.#begin(request, response, message);
-    const held = typeof id === 'string' ? this.#held.get(id) : undefined;
-    if (held === undefined) return 'unknown';
-    await this.#pass(held, request, response, message);
+    const open = typeof id === 'string' ? this.#open.get(id) : undefined;
+    if (open === undefined) return 'unknown';
+    await this.#pass(open, request, response, message);
     return 'handled';
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    const all = [...this.#held.values()];
-    this.#held.clear();
+    const all = [...this.#open.values()];
+    this.#open.clear();
     await Promise.all(all.map(({ session }) => session.close()));
   }
 
@@ -69,53 +69,53 @@ export class HttpSessions {
     response: ServerResponse,
     message: Json | undefined,
   ): Promise<'handled' | 'full'> {
-    if (this.#held.size >= this.#maxCount && !this.#makeRoom()) return 'full';
+    if (this.#open.size >= this.#maxCount && !this.#makeRoom()) return 'full';
     const session = new McpSession(this.#options);
     // Until it is initialised, it has an id of its own.
     const id = randomUUID();
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => id });
-    const held: Held = { session, transport, openCount: 0, usedAtMs: performance.now() };
-    this.#held.set(id, held);
+    const open: OpenSession = { session, transport, openCount: 0, usedAtMs: performance.now() };
+    this.#open.set(id, open);
     // The protocol, which takes `onclose` over, calls the existing handler.
-    transport.onclose = () => this.#held.delete(id);
+    transport.onclose = () => this.#open.delete(id);
     // Its types allow for undefined where those of the protocol don't.
     await session.connect(transport as Parameters<McpSession['connect']>[0]);
-    await this.#pass(held, request, response, message);
+    await this.#pass(open, request, response, message);
     // The message began no session.
     if (transport.sessionId === undefined) await session.close();
     return 'handled';
   }
 
   async #pass(
-    held: Held,
+    open: OpenSession,
     request: IncomingMessage,
     response: ServerResponse,
     message: Json | undefined,
   ): Promise<void> {
-    held.openCount += 1;
+    open.openCount += 1;
     response.once('close', () => {
-      held.openCount -= 1;
-      held.usedAtMs = performance.now();
+      open.openCount -= 1;
+      open.usedAtMs = performance.now();
     });
-    await held.transport.handleRequest(request, response, message);
+    await open.transport.handleRequest(request, response, message);
   }
 
   #closeIdle(): void {
-    for (const held of this.#held.values()) {
-      if (held.openCount === 0 && performance.now() - held.usedAtMs >= this.#idleMs) this.#drop(held);
+    for (const open of this.#open.values()) {
+      if (open.openCount === 0 && performance.now() - open.usedAtMs >= this.#idleMs) this.#drop(open);
     }
   }
 
   #makeRoom(): boolean {
-    const idle = [...this.#held.values()].filter(({ openCount }) => openCount === 0);
+    const idle = [...this.#open.values()].filter(({ openCount }) => openCount === 0);
     const [oldest] = idle.sort((a, b) => a.usedAtMs - b.usedAtMs);
     if (oldest === undefined) return false;
     this.#drop(oldest);
     return true;
   }
 
-  #drop(held: Held): void {
-    for (const [id, one] of this.#held) if (one === held) this.#held.delete(id);
-    held.session.close().catch((error: unknown) => this.#options.onError('session', error));
+  #drop(open: OpenSession): void {
+    for (const [id, one] of this.#open) if (one === open) this.#open.delete(id);
+    open.session.close().catch((error: unknown) => this.#options.onError('session', error));
   }
 }

@@ -86,27 +86,27 @@ test('a parent’s wait links to its child, and the child to that wait', async (
 });
 
 /** How often a frontier's tasks are read. */
-interface Looks {
+interface Reads {
   count: number;
 }
 
 /** The frontier as it is, with every look at a task counted. */
-function watched(frontier: Frontier, looks: Looks): Frontier {
+function watched(frontier: Frontier, reads: Reads): Frontier {
   const { tasks } = frontier;
   const counted = {
     size: tasks.size,
     get(id: Parameters<typeof tasks.get>[0]) {
-      looks.count++;
+      reads.count++;
       return tasks.get(id);
     },
     find: (predicate: Parameters<typeof tasks.find>[0]) =>
       tasks.find((one) => {
-        looks.count++;
+        reads.count++;
         return predicate(one);
       }),
     *[Symbol.iterator]() {
       for (const one of tasks) {
-        looks.count++;
+        reads.count++;
         yield one;
       }
     },
@@ -117,15 +117,15 @@ function watched(frontier: Frontier, looks: Looks): Frontier {
 type Answer = (index: number) => { readonly type: Envelope['type']; readonly control: object };
 
 /** Looks that the trace of a workflow takes at its tasks, while as many of them wait and are answered one after another, last first. */
-function looksFor(count: number, when: (index: number) => TaskDeclaration['when'], answer: Answer): number {
-  const looks: Looks = { count: 0 };
+function readsFor(count: number, when: (index: number) => TaskDeclaration['when'], answer: Answer): number {
+  const reads: Reads = { count: 0 };
   const declared = Array.from({ length: count }, (_, index) => ({ step: 'gather', after: [], when: when(index) }));
   let frontier = addTasks(EMPTY_FRONTIER, 0 as Sequence, declared);
   const trace = new WorkflowTrace();
   const stateOf = (): StreamState =>
     ({
       ...{ status: 'open', lease: null, unreadable: null, ruling: null, shadow: false, compensates: null, position: 1 },
-      frontier: watched(frontier, looks),
+      frontier: watched(frontier, reads),
     }) as unknown as StreamState;
   const add = (type: string, control: object): number => {
     const envelope = { type, control, workflow: 'w', tenant: 't', ordinal: 0, atMs: 1, id: 'e' } as unknown as Envelope;
@@ -145,7 +145,7 @@ function looksFor(count: number, when: (index: number) => TaskDeclaration['when'
     endedCount += add(type, control);
   }
   expect(endedCount).toBe(count);
-  return looks.count;
+  return reads.count;
 }
 
 describe('what one of many costs (W1)', () => {
@@ -173,7 +173,7 @@ describe('what one of many costs (W1)', () => {
   ];
 
   test.each(shapes)('%s: it is looked at no more often among 4,000 than among 250', (_, when, answer) => {
-    const [few, many] = [looksFor(250, when, answer), looksFor(4_000, when, answer)];
+    const [few, many] = [readsFor(250, when, answer), readsFor(4_000, when, answer)];
     expect(few / 250).toBeLessThanOrEqual(5);
     expect(many / 4_000).toBeLessThanOrEqual(5);
   });

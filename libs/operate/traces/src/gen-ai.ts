@@ -9,8 +9,6 @@
 import type { Json } from '@tidemark/core';
 import type { SpanAttributes } from './span.ts';
 
-export const GEN_AI_CONVENTIONS = 'semantic-conventions-genai v0.1.0';
-
 const OPERATION = 'gen_ai.operation.name';
 const AGENT = 'gen_ai.agent.name';
 

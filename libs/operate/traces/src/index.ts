@@ -1,7 +1,7 @@
 /** Entry point of @tidemark/traces. */
 
 export { type Collector, collectorOf, otlpJson, SpanClient } from './collector.ts';
-export { CONTENT_ATTRIBUTES, GEN_AI_CONVENTIONS } from './gen-ai.ts';
+export { CONTENT_ATTRIBUTES } from './gen-ai.ts';
 export { type DrawnTrace, type HistoryPorts, historyOf, type PlacedEvent, traceOf } from './history.ts';
 export { LiveTraces, type LiveTracesOptions } from './live-traces.ts';
 export { MetricsExport, type MetricsExportOptions, type MetricsSettings, metricsSettings } from './metrics-export.ts';

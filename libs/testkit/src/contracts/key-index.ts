@@ -49,9 +49,9 @@ export function keyIndexContract(name: string, open: () => Promise<OpenedKeyInde
     test('a newer wrapping takes the place of the older', async () => {
       const key = storedKey();
       await apply({ puts: [key] });
-      const anew = { ...key, provider: 'transit', wrappedBy: 'transit/key:v2', wrapped: 'vault:v2:AAA=' };
-      await apply({ puts: [anew], from: at([P0, 1]), next: at([P0, 2]) });
-      expect(await listed()).toEqual([anew]);
+      const rewrapped = { ...key, provider: 'transit', wrappedBy: 'transit/key:v2', wrapped: 'vault:v2:AAA=' };
+      await apply({ puts: [rewrapped], from: at([P0, 1]), next: at([P0, 2]) });
+      expect(await listed()).toEqual([rewrapped]);
     });
 
     test('from elsewhere than where it stands nothing is applied', async () => {

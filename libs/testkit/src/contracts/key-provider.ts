@@ -117,11 +117,11 @@ export function keyProviderContract(name: string, open: () => Promise<OpenedKeyP
       const rotated = await opened.rotate();
       expect(await rotated.current()).not.toBe(old.wrappedBy);
       expect(Buffer.compare(await rotated.unwrap(old, harbour), dataKey)).toBe(0);
-      const anew = await rotated.wrap(dataKey, harbour);
-      expect(anew.wrappedBy).toBe(await rotated.current());
-      expect(Buffer.compare(await rotated.unwrap(anew, harbour), dataKey)).toBe(0);
+      const rewrapped = await rotated.wrap(dataKey, harbour);
+      expect(rewrapped.wrappedBy).toBe(await rotated.current());
+      expect(Buffer.compare(await rotated.unwrap(rewrapped, harbour), dataKey)).toBe(0);
       // A process from before the rotation gets what others wrap by now.
-      expect(Buffer.compare(await keys.unwrap(anew, harbour), dataKey)).toBe(0);
+      expect(Buffer.compare(await keys.unwrap(rewrapped, harbour), dataKey)).toBe(0);
       await rotated.close();
     });
 

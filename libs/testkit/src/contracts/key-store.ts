@@ -100,12 +100,12 @@ export function keyStoreContract(name: string, open: () => Promise<OpenedKeyStor
     test('K2: put again it is the same key, wrapped anew', async () => {
       const [first, second] = [storedKey(), storedKey()];
       await store.put([first, second]);
-      const anew = { ...first, wrappedBy: 'key 2', wrapped: randomBytes(90).toString('base64') };
-      await store.put([anew]);
-      await store.put([anew]);
-      expect(await listed(store)).toEqual([anew, second]);
+      const rewrapped = { ...first, wrappedBy: 'key 2', wrapped: randomBytes(90).toString('base64') };
+      await store.put([rewrapped]);
+      await store.put([rewrapped]);
+      expect(await listed(store)).toEqual([rewrapped, second]);
       const other = await opened.again();
-      expect((await other.get([first.id])).get(first.id)).toEqual(anew);
+      expect((await other.get([first.id])).get(first.id)).toEqual(rewrapped);
       await other.close();
     });
 

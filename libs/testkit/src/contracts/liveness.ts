@@ -4,7 +4,7 @@
  */
 
 import { epoch, type HolderId, holderId, workflowId } from '@tidemark/core';
-import type { HeldLease, Liveness, LivenessView } from '@tidemark/ports';
+import type { Liveness, LivenessView, ReportedLease } from '@tidemark/ports';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 
@@ -19,7 +19,7 @@ export interface OpenedLiveness {
   close(): Promise<void>;
 }
 
-const lease = (workflow: string, number: number): HeldLease => ({
+const lease = (workflow: string, number: number): ReportedLease => ({
   workflow: workflowId(workflow),
   epoch: epoch(number),
 });

@@ -28,7 +28,7 @@ interface TopicRecord {
 }
 
 /** Content of a topic, shared by all that have it open. */
-interface Held {
+interface TopicContent {
   records: readonly TopicRecord[];
   end: number;
 }
@@ -44,21 +44,21 @@ export class MemoryKeyTopic implements KeyTopic {
   /** Awaited by every reading, after it has found the end. */
   onRead: (() => Promise<void>) | undefined;
   readCount = 0;
-  readonly #held: Held;
+  readonly #content: TopicContent;
   #isClosed = false;
 
-  constructor(held: Held = { records: [], end: 0 }) {
-    this.#held = held;
+  constructor(content: TopicContent = { records: [], end: 0 }) {
+    this.#content = content;
   }
 
   /** The same records, as another process sees them. */
   again(): MemoryKeyTopic {
-    return new MemoryKeyTopic(this.#held);
+    return new MemoryKeyTopic(this.#content);
   }
 
   /** The wrapped bytes in it. */
   get wrapped(): readonly string[] {
-    return this.#held.records.flatMap(({ change }) => (change.kind === 'put' ? [change.key.wrapped] : []));
+    return this.#content.records.flatMap(({ change }) => (change.kind === 'put' ? [change.key.wrapped] : []));
   }
 
   async append(keys: readonly StoredKey[]): Promise<void> {
@@ -77,13 +77,13 @@ export class MemoryKeyTopic implements KeyTopic {
   async *readAll(from: KeyOffsets = new Map()): AsyncIterable<KeyPage> {
     this.readCount++;
     this.#check();
-    const { end } = this.#held;
+    const { end } = this.#content;
     let at: number = from.get(P0) ?? 0;
     await this.onRead?.();
     while (at < end) {
       if (this.failing !== undefined) throw gone('topic');
-      const page = this.#held.records.filter(({ offset }) => offset >= at).slice(0, PAGE_COUNT);
-      at = page.length < PAGE_COUNT ? this.#held.end : page.at(-1)!.offset + 1;
+      const page = this.#content.records.filter(({ offset }) => offset >= at).slice(0, PAGE_COUNT);
+      at = page.length < PAGE_COUNT ? this.#content.end : page.at(-1)!.offset + 1;
       yield { changes: page.map(({ change }) => change), next: new Map([[P0, at as Offset]]) };
     }
   }
@@ -94,15 +94,15 @@ export class MemoryKeyTopic implements KeyTopic {
 
   /** As when the topic was deleted and recreated, empty. */
   lose(): void {
-    this.#held.records = [];
-    this.#held.end = 0;
+    this.#content.records = [];
+    this.#content.end = 0;
   }
 
   /** As a broker does: keeps the last record of each record key, and drops empty ones too. */
   compact(): void {
-    const { records } = this.#held;
+    const { records } = this.#content;
     const last = new Map(records.map((record) => [record.key, record]));
-    this.#held.records = records.filter((record) => {
+    this.#content.records = records.filter((record) => {
       const isEmpty = record.change.kind === 'destroyed' && record.key === record.change.id;
       return last.get(record.key) === record && !isEmpty;
     });
@@ -114,8 +114,8 @@ export class MemoryKeyTopic implements KeyTopic {
 
   #write(records: readonly (readonly [key: string, change: KeyChange])[]): void {
     this.#check();
-    const added = records.map(([key, change]) => ({ offset: this.#held.end++, key, change }));
-    this.#held.records = [...this.#held.records, ...added];
+    const added = records.map(([key, change]) => ({ offset: this.#content.end++, key, change }));
+    this.#content.records = [...this.#content.records, ...added];
     if (this.failing === 'after') throw gone('topic');
   }
 }

@@ -1,4 +1,4 @@
-/** Owns the part of the contract about texts that name blobs: each is listed as long as a row has it, and none is overlooked. */
+/** Owns the part of the contract about texts that name blobs: each is listed as long as a row has it, and none is missed. */
 
 import { type Lamport, type Offset, type Sequence, taskId } from '@tidemark/core';
 import { blobReferenceText, type SegmentRow } from '@tidemark/ports';

@@ -1,4 +1,4 @@
-/** Owns the part of the contract about parents and children: what they owe each other, and which children a workflow has. */
+/** Owns the part of the contract about parents and children: the pending work between them, and which children a workflow has. */
 
 import { type TaskState, taskId, type WorkflowId } from '@tidemark/core';
 import type { StreamRow } from '@tidemark/ports';
@@ -137,18 +137,18 @@ export function testChildren(under: StoreUnderTest): void {
 
     test('that are to go on are owed until it is known that they do', async () => {
       await under.partitions(4);
-      const owed = (after: string | null = null, limit = 10) =>
-        under.store.continuationsOwed(after as WorkflowId | null, limit);
+      const pending = (after: string | null = null, limit = 10) =>
+        under.store.pendingContinuations(after as WorkflowId | null, limit);
       const isUnfinished = { status: 'completed', reason: 'continued' } as const;
       await add('b', 0, isUnfinished);
       await add('a', 1, isUnfinished);
       await add('c', 2, { status: 'failed', reason: 'continued' });
       await add('d', 3, { status: 'completed', reason: null });
-      expect(await owed()).toEqual(['a', 'b']);
-      expect(await owed(null, 1)).toEqual(['a']);
-      expect(await owed('a')).toEqual(['b']);
+      expect(await pending()).toEqual(['a', 'b']);
+      expect(await pending(null, 1)).toEqual(['a']);
+      expect(await pending('a')).toEqual(['b']);
       await under.store.continuationsBegun(['a', 'd'] as WorkflowId[]);
-      expect(await owed()).toEqual(['b']);
+      expect(await pending()).toEqual(['b']);
     });
 
     test('are listed by their parent, page by page, without theirs and what is alike', async () => {

@@ -1,4 +1,4 @@
-/** Owns the rows that tests of projection stores write: plain defaults, of which a test says what matters to it. */
+/** Owns the rows that tests of projection stores write: plain defaults, of which a test overrides what matters to it. */
 
 import {
   type CheckpointId,
@@ -123,7 +123,7 @@ export function taskRow(workflow: string, task: TaskId, part: Partial<TaskRow> =
   };
 }
 
-/** Where a record is that says so many bytes. */
+/** The place of a record with a payload of this size. */
 export const said = (offset: number, bytes = 10): RecordPlace => ({
   partition: partitionAt(0),
   offset: at(offset),

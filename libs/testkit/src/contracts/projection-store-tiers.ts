@@ -194,7 +194,7 @@ export function testTiers(under: StoreUnderTest): void {
         ['fork', 'base'],
       ]);
 
-      // A later batch says the same of it.
+      // A later batch repeats it.
       await under.store.apply({
         ...closing,
         streams: closing.streams.map((stream) => ({ ...stream, ...forkOf('base') })),
@@ -246,7 +246,7 @@ export function testTiers(under: StoreUnderTest): void {
       await under.store.restoreRows(whole, [first], 6_000);
       expect(await seen('first')).toEqual(kept);
       expect(await dump(under.store)).toEqual(before);
-      // What lies before it is archived.
+      // Everything before it is archived.
       expect(await floorsBy(CLOSED_AT_MS - 1)).toEqual([4]);
 
       expect(await under.store.dropRestored(5_000, 10)).toBe(0);

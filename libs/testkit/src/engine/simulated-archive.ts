@@ -47,7 +47,7 @@ import { quiet, type SimulatedPorts, simulatedPorts } from './simulated-ports.ts
 import { claimedRun } from './simulated-run.ts';
 
 /** Bytes above which payloads are blobs, if there is a store: the openings of workflows with long inputs. */
-export const INLINE_MAX_BYTES = 1_500;
+const INLINE_MAX_BYTES = 1_500;
 
 /** How long compactors leave closed workflows, in milliseconds. */
 export const HOT_MS = 1_000;

@@ -1,4 +1,4 @@
-/** Owns what simulated rows owe to parents and children. Pure. */
+/** Owns the pending work between parents and children in simulated rows. Pure. */
 
 import {
   CONTINUED,
@@ -20,8 +20,8 @@ const isLive = ({ status }: StreamRow): boolean => status === 'open' || status =
 
 /** A page of parents at a time, each one's in the order of its tasks. */
 export function dutiesIn(all: ReadonlyMap<WorkflowId, Rows>): readonly ChildDuty[] {
-  const owed = [...all.values()].flatMap((rows) => [...owedBy(all, rows), ...owedTo(all, rows)]);
-  const turns = [...Map.groupBy(owed, ({ parent }) => parent).values()].flatMap((of) =>
+  const pending = [...all.values()].flatMap((rows) => [...pendingOfParent(all, rows), ...pendingOfChild(all, rows)]);
+  const turns = [...Map.groupBy(pending, ({ parent }) => parent).values()].flatMap((of) =>
     of.sort(inOrder).map((duty, turn) => ({ duty, turn })),
   );
   const byTurn = turns.sort((a, b) => a.turn - b.turn || (a.duty.child < b.duty.child ? -1 : 1));
@@ -44,7 +44,7 @@ function lastIn(all: ReadonlyMap<WorkflowId, Rows>, child: WorkflowId): StreamRo
   return row !== undefined && isGoingOn(row) ? (lastIn(all, continuationId(child)) ?? row) : row;
 }
 
-function owedBy(all: ReadonlyMap<WorkflowId, Rows>, { stream, tasks }: Rows): readonly ChildDuty[] {
+function pendingOfParent(all: ReadonlyMap<WorkflowId, Rows>, { stream, tasks }: Rows): readonly ChildDuty[] {
   if (!isLive(stream)) return [];
   return [...tasks.values()].flatMap(({ task, state }): readonly ChildDuty[] => {
     const { when } = JSON.parse(state) as TaskState;
@@ -58,7 +58,7 @@ function owedBy(all: ReadonlyMap<WorkflowId, Rows>, { stream, tasks }: Rows): re
   });
 }
 
-function owedTo(all: ReadonlyMap<WorkflowId, Rows>, { stream }: Rows): readonly ChildDuty[] {
+function pendingOfChild(all: ReadonlyMap<WorkflowId, Rows>, { stream }: Rows): readonly ChildDuty[] {
   if (!isLive(stream) || stream.reason === 'cancelling' || stream.state === '') return [];
   const { parent } = JSON.parse(stream.state) as StreamState;
   const of = parent === undefined ? undefined : all.get(parent.workflow)?.stream;

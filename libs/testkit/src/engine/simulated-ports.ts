@@ -11,7 +11,6 @@ import {
   type ConsumeOptions,
   type Consumer,
   type EventLog,
-  type HeldLease,
   type HintBus,
   type HintTopic,
   type Job,
@@ -23,6 +22,7 @@ import {
   noTelemetry,
   type Prng,
   type RecordPlace,
+  type ReportedLease,
   routeKey,
   type Telemetry,
 } from '@tidemark/ports';
@@ -222,7 +222,7 @@ export class SimulatedLiveness implements Liveness {
 
   async beat(
     holder: HolderId,
-    leases: readonly HeldLease[],
+    leases: readonly ReportedLease[],
     _ttlMs?: number,
     _stallMs?: number,
     announced?: Announcement,

@@ -87,12 +87,12 @@ export abstract class SimulatedSearch extends SimulatedTiers {
     return dutiesIn(this.rows).slice(skip, skip + limit);
   }
 
-  async continuationsOwed(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
-    await this.enter('continuationsOwed');
-    const isOwed = ({ workflow, status, reason }: WorkflowSummary): boolean =>
+  async pendingContinuations(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
+    await this.enter('pendingContinuations');
+    const isPendingContinuation = ({ workflow, status, reason }: WorkflowSummary): boolean =>
       status === 'completed' && reason === CONTINUED && !this.begun.has(workflow) && workflow > (after ?? '');
     return Array.from(this.rows.values(), summaryOf)
-      .filter(isOwed)
+      .filter(isPendingContinuation)
       .map(({ workflow }) => workflow)
       .sort()
       .slice(0, limit);

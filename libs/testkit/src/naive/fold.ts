@@ -58,7 +58,7 @@ export class NaivePartition {
     return `accepted at ${stream.position}`;
   }
 
-  /** Uses up the numbers that openings on their way could name, to the next multiple of 2^20. */
+  /** Skips the numbers that openings in flight could name, up to the next multiple of 2^20. */
   #fence(event: Envelope<'PartitionFenced'>): string {
     if (event.control.partition !== this.partition) return 'wrong-generation';
     this.generation += 1_048_576 - (this.generation % 1_048_576);

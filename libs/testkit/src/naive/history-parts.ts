@@ -16,7 +16,7 @@ export function decisions(seed: number): (below: number) => number {
   };
 }
 
-/** Events that are about a workflow's life, by act. */
+/** Events of a workflow's lifecycle, by act. */
 export const LIFECYCLE = {
   cancel: 'CancelRequested',
   terminate: 'WorkflowTerminated',

@@ -50,7 +50,7 @@ function nextId(id: string): string {
   return at > 0 && Number.isInteger(n) && n >= 2 ? `${id.slice(0, at)}~${n + 1}` : `${id}~2`;
 }
 
-/** It continues as the workflow of that id: unread signals are left for that one, as is what was spent. */
+/** It continues as the workflow of that id, which inherits unconsumed signals and what was spent. */
 function goOn(stream: NaiveStream, as: string): boolean {
   if (stream.ruling === 'cancel' || as !== nextId(stream.workflow)) return false;
   const given = stream.tasks.flatMap(({ cause }) =>
@@ -161,7 +161,7 @@ function ask(stream: NaiveStream, task: NaiveTask, control: Controls['EffectInte
   return null;
 }
 
-/** A failed call has been paid for. */
+/** A failed call still costs. */
 const added = (before: NaiveEffect['spend'], more: { tokens: number; costMicros: number }) => ({
   tokens: (before?.tokens ?? 0) + more.tokens,
   costMicros: (before?.costMicros ?? 0) + more.costMicros,

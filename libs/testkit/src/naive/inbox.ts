@@ -114,11 +114,11 @@ function applyInboxEvent(stream: NaiveStream, event: InboxEvent): Outcome {
       stream.raised ??= { tokens: 0, costMicros: 0 };
       stream.raised.tokens += tokens;
       stream.raised.costMicros += costMicros;
-      // A pause for lack of budget has its answer.
+      // A workflow that was parked for lack of budget has its answer.
       if (stream.question?.code !== 'budget_exceeded') return null;
       const { task } = stream.question;
       reopen(stream);
-      startAfresh(
+      clearFailures(
         stream,
         stream.tasks.find((one) => one.id === task),
       );
@@ -140,7 +140,7 @@ function confirm(
   effect.isUntold = outcome === 'failed';
   if (stream.question !== null && stream.question.key === effect.key) {
     reopen(stream);
-    startAfresh(stream, task);
+    clearFailures(stream, task);
   }
   return null;
 }
@@ -177,7 +177,7 @@ function steer(stream: NaiveStream, event: Steering): Outcome {
   }
 }
 
-/** A workflow that runs here, compensates nothing, and is neither being compensated nor cancelled: its waits end. */
+/** Applies to a workflow that runs here, compensates none, and is neither being compensated nor cancelled: its waits end. */
 function cancel(stream: NaiveStream, code: string, by: string, event: string): boolean {
   if (stream.status === 'compensating' || stream.ruling === 'cancel') return false;
   if (stream.compensates !== null || stream.shadow) return false;
@@ -243,7 +243,7 @@ function decide(stream: NaiveStream, control: Controls['ApprovalDecided']): Outc
   }
   reopen(stream);
   stream.failedOn = undefined;
-  if (resolution !== 'compensate' && resolution !== 'fail') startAfresh(stream, task);
+  if (resolution !== 'compensate' && resolution !== 'fail') clearFailures(stream, task);
   return null;
 }
 
@@ -256,7 +256,7 @@ function retry(stream: NaiveStream, { question, build }: Controls['RetryDecided'
   if (stream.ruling !== 'cancel') stream.ruling = null;
   reopen(stream);
   const task = stream.tasks.find(({ id }) => id === failedOn.task);
-  startAfresh(stream, task);
+  clearFailures(stream, task);
   return null;
 }
 
@@ -267,7 +267,7 @@ function reopen(stream: NaiveStream): void {
 }
 
 /** As if nothing had failed yet. */
-function startAfresh(stream: NaiveStream, task: NaiveTask | undefined): void {
+function clearFailures(stream: NaiveStream, task: NaiveTask | undefined): void {
   stream.isUnsettled = false;
   stream.crashCount = 0;
   stream.crashTimesMs = [];

@@ -110,7 +110,7 @@ export function handOutSignals(stream: NaiveStream): void {
   }
 }
 
-/** Left over when the previous run closed: signals go to the first tasks, and those that it took are known. */
+/** From the previous run: its unconsumed signals go to the first tasks, and the ids that it took are known. */
 export function goOnFrom(
   stream: NaiveStream,
   { workflow, signals = [], taken = [], paused, spent, raised }: Continues,

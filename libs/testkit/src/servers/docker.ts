@@ -12,7 +12,7 @@ import { redisImage } from './redis.ts';
 import type { ForeignServer, ServerKind } from './server.ts';
 
 /** Asks the engine named by DOCKER_HOST, else the usual socket. Rejects with why it can't be used. */
-export async function assertDocker(): Promise<void> {
+async function assertDocker(): Promise<void> {
   const host = process.env.DOCKER_HOST ?? 'unix:///var/run/docker.sock';
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const where = host.startsWith('unix://')

@@ -1,6 +1,4 @@
-/**
- * The servers themselves: what a suite gets, that a crash keeps what it must, and that nothing outlives its starter.
- */
+/** Owns the tests of the servers themselves: what a suite gets, that a crash keeps durable data, and that nothing outlives its starter. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -82,7 +80,7 @@ describeServers('a native server that crashes', ['kafka', 'redis', 'postgres'], 
   });
 });
 
-/** A process that starts a server, says where it is, and then waits (or throws, when told to). */
+/** A process that starts a server, prints its address, and then waits (or throws, when told to). */
 function starterOf(kind: ServerKind): ChildProcess {
   const servers = JSON.stringify(new URL('./index.ts', import.meta.url).href);
   const program = `

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const CURVE = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
-/** As its name says. */
+/** Short, as the name says. */
 const DAYS = '1';
 
 /** Paths of PEM files. */

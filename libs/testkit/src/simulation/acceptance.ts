@@ -1,6 +1,6 @@
 /**
  * Owns receivers that accept under a token and confirm later: what they accepted, when it happens (or fails), and the messages that they
- * owe for it. All of it survives every crash. people.ts carries the messages.
+ * have to send about it. All of it survives every crash. people.ts delivers the messages.
  */
 
 import type { EffectKey, Json } from '@tidemark/core';
@@ -24,7 +24,7 @@ export interface Request {
 }
 
 /** A message that is sent until it counts. */
-export interface Owed {
+export interface Message {
   readonly workflow: string;
   readonly key: EffectKey;
   readonly token: string;
@@ -46,9 +46,9 @@ const FAILS = 0.25;
 const FAILURES_MAX = 3;
 
 export class Acceptances {
-  readonly owed: Owed[] = [];
-  /** Called for every message that is owed from now on. */
-  onOwed: ((owed: Owed) => void) | undefined;
+  readonly messages: Message[] = [];
+  /** Called for every new message to deliver. */
+  onMessage: ((messages: Message) => void) | undefined;
   readonly #byKey = new Map<EffectKey, Acceptance[]>();
   readonly #dependencies: AcceptancesOptions;
 
@@ -90,15 +90,15 @@ export class Acceptances {
       transcript.add('outside', `${acceptance.token} is ${acceptance.state}`);
       const confirmation = fails ? { error: 'refused in the end' } : { response: apply(receiver, request) };
       if (isReported)
-        this.#owe({ workflow: request.workflow, key, token: acceptance.token, confirmation, isDelivered: false });
+        this.#send({ workflow: request.workflow, key, token: acceptance.token, confirmation, isDelivered: false });
       return 'quiet';
     });
     return new PendingResult(acceptance.token);
   }
 
-  #owe(owed: Owed): void {
-    this.owed.push(owed);
-    this.onOwed?.(owed);
+  #send(messages: Message): void {
+    this.messages.push(messages);
+    this.onMessage?.(messages);
   }
 }
 

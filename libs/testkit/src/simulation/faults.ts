@@ -60,7 +60,7 @@ interface Trap {
   readonly spring: (process: SimulatedProcess) => void;
 }
 
-/** Holders of the victim die soon after their claim, so many times. */
+/** How many times a cursed workflow's holders die soon after their claim. */
 const BANE_COUNT = { min: 3, max: 7 };
 const BANE_AFTER_MS = 40;
 const BANE_MS = 14_000;
@@ -112,7 +112,7 @@ export class Faults {
   #traps: Trap[] = [];
   #repairs: (() => void)[] = [];
   #over = false;
-  /** By workflow: how many of its holders are still to die. */
+  /** By workflow: how many more of its holders will die. */
   readonly #banes = new Map<string, number>();
   /** No fault ends after this moment, in virtual milliseconds. */
   untilMs: number;

@@ -54,8 +54,8 @@ export async function checkArchive(
     if (checked.end < start)
       violations.push(`I7: partition ${partition} begins at ${start}, segments end at ${checked.end}`);
     if (end !== history.values.length) violations.push(`I1: partition ${partition} ends at ${end}`);
-    const [held] = log.poll([{ partition, from: start }]);
-    for (const { offset, value } of held?.records ?? []) {
+    const [inLog] = log.poll([{ partition, from: start }]);
+    for (const { offset, value } of inLog?.records ?? []) {
       if (Buffer.compare(value, history.values[offset] ?? NOTHING) === 0) continue;
       violations.push(`I1: partition ${partition} holds something else at offset ${offset}`);
     }

@@ -1,6 +1,6 @@
 /**
- * Owns the judgement of signals over runs that continue one another: signals that came, and those that the previous run had left, are left
- * to the next one, each with its value. For workflows whose steps hear none. Must not ask the folds what they kept.
+ * Owns the judgement of signals over the runs of one workflow: signals that arrived, and those that the previous run had not consumed, are
+ * inherited by the next run, each with its value. For workflows whose steps consume none. Must not ask the folds what they kept.
  */
 
 import { decodePayload } from '@tidemark/codec';

@@ -1,5 +1,5 @@
 /**
- * Owns the judgement of compensation, from the ledger and the log: everything that was applied is compensated once, later things first, by
+ * Owns the judgement of compensation, from the ledger and the log: everything that was applied is compensated once, in reverse order, by
  * one workflow. Must not ask the fleet what it believes.
  */
 
@@ -7,12 +7,12 @@ import type { LedgerEntry } from './outside.ts';
 import type { History, WitnessedEffect } from './witness.ts';
 
 /** `undone`: workflows that ended as compensated. */
-export function checkUndone(
-  undone: Iterable<string>,
+export function checkCompensated(
+  compensated: Iterable<string>,
   ledger: ReadonlyMap<string, LedgerEntry>,
   effects: ReadonlyMap<string, Pick<WitnessedEffect, 'intendedAt' | 'knownAt'>>,
 ): string[] {
-  return [...undone].flatMap((workflow) => {
+  return [...compensated].flatMap((workflow) => {
     const applied = [...ledger].filter(([, entry]) => entry.workflow === workflow);
     const violations = applied.flatMap(([key, { ref }]) => {
       const count = undoings(ledger, ref).length;

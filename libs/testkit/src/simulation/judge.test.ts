@@ -1,4 +1,4 @@
-/** The judge on bad histories: one that can't find anything shows nothing. */
+/** Owns the tests of the judge on bad histories: a judge that can't find anything shows nothing. */
 
 import type { LogEntry, Offset, Partition } from '@tidemark/core';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { NaivePartition } from '../naive/fold.ts';
 import type { Start } from './fleet.ts';
 import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, type Ending } from './judge.ts';
 import { checkDeaths, Suspects } from './judge-deaths.ts';
-import { checkUndone, checkUndoWorkflows } from './judge-undo.ts';
+import { checkCompensated, checkUndoWorkflows } from './judge-undo.ts';
 import type { LedgerEntry } from './outside.ts';
 import { SeededRandom } from './random.ts';
 import { Scheduler } from './scheduler.ts';
@@ -169,7 +169,7 @@ describe('undoing', () => {
     ['k2', { intendedAt: 3, knownAt: 4 }],
   ]);
   const check = (...undos: [string, number][]) =>
-    checkUndone(
+    checkCompensated(
       ['w'],
       new Map([
         ['k1', entry('probed', 'r1', 0)],

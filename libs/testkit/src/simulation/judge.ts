@@ -15,7 +15,7 @@ import type { Start } from './fleet.ts';
 import type { LedgerEntry } from './outside.ts';
 import { dumpOf, type SeenCheckpoint } from './store.ts';
 import type { Acknowledged, History, Witness } from './witness.ts';
-import { expectedOutput, UNDONE } from './workloads.ts';
+import { COMPENSATED, expectedOutput } from './workloads.ts';
 
 /** What the log says of one workflow at the end. */
 export interface Ending {
@@ -186,7 +186,7 @@ function mayAsk({ workload, input: { receivers } }: Start, code: string): boolea
     // An irreversible effect at a receiver that neither deduplicates nor has a probe, or one that has not decided yet. Effects that are to
     // be compensated must be decided first.
     case 'effect-unknown':
-      return UNDONE.has(workload) || receivers.includes('blind') || receivers.includes('announces');
+      return COMPENSATED.has(workload) || receivers.includes('blind') || receivers.includes('announces');
     case 'effect-invalid':
     case 'validator-missing':
       return receivers.includes('blind');
@@ -209,7 +209,7 @@ function checkEnding(start: Start, { status, code, asked, isRejected }: Ending):
   const isRight =
     status === 'failed'
       ? isRejected && code === 'rejected'
-      : status === (UNDONE.has(workload) ? 'compensated' : mustFail ? 'failed' : 'completed');
+      : status === (COMPENSATED.has(workload) ? 'compensated' : mustFail ? 'failed' : 'completed');
   if (isRight) return violations;
   return [...violations, `progress: ${id} (${workload}) is ${status}${code === null ? '' : ` (${code})`}`];
 }

@@ -42,7 +42,7 @@ export function answerTo(request: Json): Json {
 /** A slow call takes this share of its time-out at most: a later answer is lost. */
 const SLOWEST = 0.95;
 
-export interface Undoing {
+export interface Compensation {
   /** Of the compensation's own effect. */
   readonly key: EffectKey;
   readonly ref: string;
@@ -62,7 +62,7 @@ export class Outside {
   readonly #random: SeededRandom;
   readonly #witness: Witness;
   readonly #transcript: Transcript;
-  readonly #undoneRefs = new Set<string>();
+  readonly #compensatedRefs = new Set<string>();
 
   constructor(dependencies: {
     readonly scheduler: Scheduler;
@@ -95,16 +95,16 @@ export class Outside {
   }
 
   /** Compensates the request of that name, whether or not it was done; the same key again changes nothing. */
-  async undo(process: SimulatedProcess, workflow: string, undoing: Undoing): Promise<void> {
-    await this.#send(process, 'undo', undoing, () => {
-      if (!this.ledger.has(undoing.key)) this.#undo(workflow, undoing);
+  async undo(process: SimulatedProcess, workflow: string, compensation: Compensation): Promise<void> {
+    await this.#send(process, 'undo', compensation, () => {
+      if (!this.ledger.has(compensation.key)) this.#undo(workflow, compensation);
       return null;
     });
   }
 
-  #undo(workflow: string, { key, ref }: Undoing): void {
+  #undo(workflow: string, { key, ref }: Compensation): void {
     const parent = workflow.slice(0, workflow.lastIndexOf('~'));
-    this.#undoneRefs.add(ref);
+    this.#compensatedRefs.add(ref);
     this.acceptances.cancel(ref);
     this.ledger.set(key, { receiver: 'undo', workflow, ref, response: null, at: this.ledger.size, appliedCount: 1 });
     this.#transcript.add('outside', `undid ${ref} (${key})`);
@@ -166,7 +166,7 @@ export class Outside {
     const appliedCount = (known?.appliedCount ?? 0) + 1;
     this.ledger.set(key, { receiver, workflow, ref, response, at: known?.at ?? this.ledger.size, appliedCount });
     this.#transcript.add('outside', `applied ${key}${appliedCount > 1 ? ` (${appliedCount} times)` : ''}`);
-    if (ref !== undefined && this.#undoneRefs.has(ref)) {
+    if (ref !== undefined && this.#compensatedRefs.has(ref)) {
       this.violations.push(`undo: ${key} was applied after it had been compensated`);
     }
     return response;

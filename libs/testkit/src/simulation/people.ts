@@ -8,11 +8,11 @@ import { ConflictError, InvalidError, type Resolution, TidemarkError, Unavailabl
 import type { WorkflowSummary } from '@tidemark/ports';
 import type { Client, Ports } from '@tidemark/runtime';
 import { closed, outcomeIsOpen } from '../naive/stream.ts';
-import type { Owed } from './acceptance.ts';
+import type { Message } from './acceptance.ts';
 import type { Outside } from './outside.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { Witness } from './witness.ts';
-import { UNDONE } from './workloads.ts';
+import { COMPENSATED } from './workloads.ts';
 
 export interface Speaker {
   readonly process: SimulatedProcess;
@@ -26,7 +26,7 @@ export interface Speaker {
 
 const POLL_MS = { min: 200, max: 900 };
 const THINK_MS = { min: 20, max: 1_500 };
-/** Milliseconds for which a call that nobody knows of could still arrive; after that, a call that the ledger doesn't have was not done. */
+/** Milliseconds for which a call of unknown fate could still arrive; after that, a call that the ledger doesn't have was not made. */
 const LATE_CALL_MS = 8_000;
 const TWICE = 0.25;
 /** Where both are true, one is chosen. */
@@ -53,7 +53,7 @@ export async function answerQuestions(speaker: Speaker): Promise<void> {
   }
 }
 
-/** Somebody else answered, or it answered itself meanwhile. */
+/** Somebody else answered meanwhile, or the question resolved itself. */
 const isOvertaken = (error: unknown): boolean => error instanceof ConflictError;
 
 async function answer(speaker: Speaker, { workflow, question }: WorkflowSummary): Promise<void> {
@@ -67,7 +67,7 @@ async function answer(speaker: Speaker, { workflow, question }: WorkflowSummary)
     resolution,
     by,
     why: `the ledger says so (${outside.ledger.size} entries)`,
-    // Named, since another question may stand by now.
+    // Names the question, since another one may be open by now.
     question: id,
     ...(response === undefined ? {} : { response }),
   };
@@ -104,7 +104,7 @@ async function truth(
   }
   const stream = witness.stream(workflow);
   const isOrdinary = stream?.compensates === null;
-  if (isOrdinary && stream.undo === null && UNDONE.has(stream.definition) && process.random.chance(UNDO_INSTEAD)) {
+  if (isOrdinary && stream.undo === null && COMPENSATED.has(stream.definition) && process.random.chance(UNDO_INSTEAD)) {
     return { resolution: 'compensate' };
   }
   if (isOrdinary && process.random.chance(FAIL_INSTEAD)) return { resolution: 'fail' };
@@ -118,28 +118,29 @@ const SEND_MS = { min: 0, max: 1_500 };
 
 export function carryConfirmations(speaker: Speaker): void {
   const { outside, process } = speaker;
-  for (const owed of outside.acceptances.owed) if (!owed.isDelivered) void carry(speaker, owed);
-  outside.acceptances.onOwed = (owed) => void process.deliver(() => void carry(speaker, owed));
+  for (const message of outside.acceptances.messages) if (!message.isDelivered) void carry(speaker, message);
+  outside.acceptances.onMessage = (message) => void process.deliver(() => void carry(speaker, message));
 }
 
-async function carry(speaker: Speaker, owed: Owed): Promise<void> {
+async function carry(speaker: Speaker, message: Message): Promise<void> {
   const { process, onError } = speaker;
-  while (!owed.isDelivered) {
+  while (!message.isDelivered) {
     await process.sleep(process.random.between(SEND_MS.min, SEND_MS.max));
     try {
-      await send(speaker, owed);
-      if (process.random.chance(TWICE)) await send(speaker, owed);
+      await send(speaker, message);
+      if (process.random.chance(TWICE)) await send(speaker, message);
     } catch (error) {
-      if (isSettled(speaker, owed, error)) owed.isDelivered = true;
-      else if (!(error instanceof UnavailableError) && !isEarly(error)) onError(`confirmation of ${owed.token}`, error);
+      if (isSettled(speaker, message, error)) message.isDelivered = true;
+      else if (!(error instanceof UnavailableError) && !isEarly(error))
+        onError(`confirmation of ${message.token}`, error);
     }
   }
 }
 
-async function send({ client, witness, violations }: Speaker, owed: Owed): Promise<void> {
-  const { workflow, token, confirmation } = owed;
+async function send({ client, witness, violations }: Speaker, message: Message): Promise<void> {
+  const { workflow, token, confirmation } = message;
   await client.confirm(workflow, token, confirmation);
-  owed.isDelivered = true;
+  message.isDelivered = true;
   const outcome = 'error' in confirmation ? 'failed' : 'done';
   if (witness.confirmed.get(token) === outcome) return;
   violations.push(
@@ -149,8 +150,8 @@ async function send({ client, witness, violations }: Speaker, owed: Owed): Promi
 
 const isEarly = (error: unknown): boolean => error instanceof InvalidError && error.code === 'token-unknown';
 
-/** Nobody waits for it any more: the workflow has ended, or the outcome is known otherwise. */
-function isSettled({ witness }: Speaker, { key, workflow }: Owed, error: unknown): boolean {
+/** Nobody needs it any more: the workflow has ended, or the outcome is known from elsewhere. */
+function isSettled({ witness }: Speaker, { key, workflow }: Message, error: unknown): boolean {
   if (!(error instanceof TidemarkError)) return false;
   if (error instanceof ConflictError) return true;
   const stream = witness.stream(workflow);

@@ -19,7 +19,7 @@ export class SimulatedProcess implements Clock {
   readonly #scheduler: Scheduler;
   readonly #bornMs: number;
   #state: 'running' | 'paused' | 'dead' = 'running';
-  #held: (() => void)[] = [];
+  #queued: (() => void)[] = [];
   /** Error of the wall clock, in milliseconds. */
   skewMs = 0;
   /** When it last paused, or began to resume; for the judge. */
@@ -70,7 +70,7 @@ export class SimulatedProcess implements Clock {
   deliver(run: () => void): 'quiet' | undefined {
     if (this.#state === 'dead') return 'quiet';
     if (this.#state === 'paused') {
-      this.#held.push(run);
+      this.#queued.push(run);
       return 'quiet';
     }
     run();
@@ -83,19 +83,19 @@ export class SimulatedProcess implements Clock {
     this.disturbedMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Delivers at once what came meanwhile, in any order. */
+  /** Delivers at once what arrived meanwhile, in any order. */
   resume(): void {
     if (this.#state !== 'paused') return;
     this.#state = 'running';
     this.disturbedMs = this.#scheduler.nowMs;
-    const held = this.#held;
-    this.#held = [];
+    const held = this.#queued;
+    this.#queued = [];
     for (const run of held) this.#scheduler.after(0, () => this.deliver(run));
   }
 
   kill(): void {
     this.#state = 'dead';
-    this.#held = [];
+    this.#queued = [];
     this.disturbedMs = Number.POSITIVE_INFINITY;
   }
 }

@@ -6,13 +6,13 @@ import type { Network } from './network.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { HintListener, JobConsumer, SimulatedRedis } from './redis.ts';
 
-interface Around {
+interface ViewDependencies {
   readonly redis: SimulatedRedis;
   readonly network: Network;
   readonly process: SimulatedProcess;
 }
 
-export function queueView({ redis, network, process }: Around): JobQueue {
+export function queueView({ redis, network, process }: ViewDependencies): JobQueue {
   const call = <T>(operation: string, effect: () => T): Promise<T> => network.call(process, 'redis', operation, effect);
   return {
     enqueue: (jobs: readonly Job[]) => call('enqueue', () => redis.enqueue(jobs)),
@@ -34,7 +34,7 @@ export function queueView({ redis, network, process }: Around): JobQueue {
   };
 }
 
-export function hintsView({ redis, network, process }: Around): HintBus {
+export function hintsView({ redis, network, process }: ViewDependencies): HintBus {
   return {
     publish: (topic, partition) => {
       if (!process.isDead && !network.isCut(process, 'redis')) redis.publish(topic, partition);
@@ -54,7 +54,7 @@ export function hintsView({ redis, network, process }: Around): HintBus {
 export type Watchers = Set<{ readonly process: SimulatedProcess; readonly onGone: (holder: HolderId) => void }>;
 
 export function livenessView(
-  dependencies: Around,
+  dependencies: ViewDependencies,
   watchers: Watchers,
 ): Liveness & { vanish(holder: HolderId): Promise<void> } {
   const { redis, network, process } = dependencies;
@@ -75,8 +75,8 @@ export function livenessView(
   const leave = (holder: HolderId): Promise<void> => call('leave', () => redis.leave(holder)).catch(() => {});
   return {
     beat: (holder, leases, ttlMs, _stallMs, announced) => {
-      const held = new Map(leases.map(({ workflow, epoch }) => [workflow, epoch]));
-      return call('beat', () => redis.beat(holder, held, ttlMs, announced)).then(
+      const epochs = new Map(leases.map(({ workflow, epoch }) => [workflow, epoch]));
+      return call('beat', () => redis.beat(holder, epochs, ttlMs, announced)).then(
         () => true,
         () => false,
       );

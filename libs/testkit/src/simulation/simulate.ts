@@ -11,7 +11,7 @@ import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, en
 import { checkArchive, checkSegments } from './judge-archive.ts';
 import { checkDeaths, Suspects } from './judge-deaths.ts';
 import { checkSignals } from './judge-signals.ts';
-import { checkUndone, checkUndoWorkflows } from './judge-undo.ts';
+import { checkCompensated, checkUndoWorkflows } from './judge-undo.ts';
 import type { ArchivePlan } from './objects-view.ts';
 import { SeededRandom } from './random.ts';
 import { drawInput, WORKLOADS, type Workload } from './workloads.ts';
@@ -220,7 +220,7 @@ async function judged(seed: number, fleet: Fleet): Promise<SimulationResult> {
     ...[...witness.histories.values()].flatMap(checkDeaths),
     ...checkDurability(witness, witness.acknowledged, store.seen, fleet.begun, endings),
     ...checkLedger(outside.ledger, witness.effects),
-    ...checkUndone(undoneOf(endings), outside.ledger, witness.effects),
+    ...checkCompensated(undoneOf(endings), outside.ledger, witness.effects),
     ...checkUndoWorkflows(witness.histories.values()),
     ...checkEndings(options.starts, endings),
     ...checkSignals(witness.histories.values()),

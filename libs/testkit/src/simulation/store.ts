@@ -110,7 +110,7 @@ export class FleetStore extends SimulatedStore {
     const old = (await super.unappended(0, Number.POSITIVE_INFINITY)).filter(
       ({ workflow }) => (this.#placedAtMs.get(workflow) ?? 0) <= dueMs,
     );
-    for (const placement of old) this.#placeAnew(placement);
+    for (const placement of old) this.#renewPlacement(placement);
     // One statement of a server returns rows of one moment, so this leaves out what was appended or lost since the first read.
     return old
       .flatMap(({ workflow }) => {
@@ -122,7 +122,7 @@ export class FleetStore extends SimulatedStore {
   }
 
   /** An opening whose generation the fold has passed would be rejected permanently. */
-  #placeAnew({ workflow, partition, generation }: Placement): void {
+  #renewPlacement({ workflow, partition, generation }: Placement): void {
     const row = this.partitions.get(partition);
     const known = this.placements.get(workflow);
     if (row === undefined || known === undefined || row.generation < generation) return;

@@ -1,6 +1,6 @@
 /**
  * Owns the history as seen from outside: the shared log, every record folded by the naive fold the moment it is stored, each
- * acknowledgement, and where each effect stands. The judge judges by it. Must not use core's fold.
+ * acknowledgement, and the state of each effect. The judge judges by it. Must not use core's fold.
  */
 
 import { decodeRecord } from '@tidemark/codec';
@@ -43,7 +43,7 @@ export class Witness {
   readonly #transcript: Transcript;
   readonly histories = new Map<Partition, History>();
   readonly acknowledged: Acknowledged[] = [];
-  /** Effects by key: where the fold has them. */
+  /** Effects by key, as the fold has them. */
   readonly effects = new Map<string, WitnessedEffect>();
   /** Accepted confirmations by token, and accepted answers by question. */
   readonly confirmed = new Map<string, 'done' | 'failed'>();

@@ -45,7 +45,7 @@ export const WORKLOADS: readonly Workload[] = [
   'scatter',
 ];
 /** Workflows that fail permanently, and are compensated. */
-export const UNDONE: ReadonlySet<string> = new Set<Workload>(['unroll', 'scatter']);
+export const COMPENSATED: ReadonlySet<string> = new Set<Workload>(['unroll', 'scatter']);
 
 export interface Input {
   readonly count: number;
@@ -304,8 +304,8 @@ function definitionOf(name: Workload, spec: Spec, host: StepHost): Definition {
     version: 1,
     parallel: spec.parallel ?? 1,
     placement: 'exclusive',
-    effects: effectsOf(host, UNDONE.has(name)),
-    onFailure: UNDONE.has(name) ? 'compensate' : 'fail',
+    effects: effectsOf(host, COMPENSATED.has(name)),
+    onFailure: COMPENSATED.has(name) ? 'compensate' : 'fail',
     stepBudget: STEP_BUDGET,
     upcasters: new Map(),
     parseInput: asIs,
@@ -359,7 +359,9 @@ export const drawInput = (workload: Workload, random: SeededRandom): Input => ({
   count: workload === 'staged' ? random.count(8, 24) : random.count(2, 5),
   amount: random.count(1, 50),
   receivers: random.pick(
-    workload === 'await' || workload === 'gather' || (UNDONE.has(workload) && random.chance(0.3)) ? LATER : AT_ONCE,
+    workload === 'await' || workload === 'gather' || (COMPENSATED.has(workload) && random.chance(0.3))
+      ? LATER
+      : AT_ONCE,
   ),
   stepMs: random.pick([0, 5, 60, 300]),
 });

@@ -34,7 +34,7 @@ export function doStep(given: Given, n: number, previous: string): string | Prom
   if (mode === 'quiet') return nextPayload(given, previous, n);
   const nowMs = performance.timeOrigin + performance.now();
   if (mode === 'paced') {
-    tell({ workflow: id, pid: process.pid, n, isLast: n === steps, startedMs: [nowMs] });
+    sendNote({ workflow: id, pid: process.pid, n, isLast: n === steps, startedMs: [nowMs] });
     return wait(PACED_STEP_MS).then(() => nextPayload(given, previous, n));
   }
   const times = startedMs.get(id) ?? [];
@@ -42,14 +42,14 @@ export function doStep(given: Given, n: number, previous: string): string | Prom
   times.push(nowMs);
   if (n === steps) {
     startedMs.delete(id);
-    tell({ workflow: id, pid: process.pid, n, isLast: true, startedMs: times });
+    sendNote({ workflow: id, pid: process.pid, n, isLast: true, startedMs: times });
   }
   return nextPayload(given, previous, n);
 }
 
 let socket: Socket | undefined;
 
-function tell(note: Note): void {
+function sendNote(note: Note): void {
   if (socket === undefined) {
     socket = connect(Number(process.env[NOTES_VARIABLE]), '127.0.0.1');
     socket.setNoDelay(true);

@@ -8,18 +8,18 @@ import type { WorkflowId } from '@tidemark/core';
 import { textArray } from '../binary-array.ts';
 import { type Row, type Statement, textAt } from '../sql-client.ts';
 
-const owed = `
+const toContinue = `
 select workflow from workflows
 where status = 'completed' and reason = 'continued' and not is_continued and workflow > $1 collate "C"
 order by workflow limit $2`;
 
-export const continuationsOwed = (after: WorkflowId | null, limit: number): Statement => ({
-  name: 'continuations-owed',
-  text: owed,
+export const pendingContinuations = (after: WorkflowId | null, limit: number): Statement => ({
+  name: 'pending-continuations',
+  text: toContinue,
   values: [after ?? '', String(limit)],
 });
 
-export const owedOf = (row: Row): WorkflowId => textAt(row, 0) as WorkflowId;
+export const continuingOf = (row: Row): WorkflowId => textAt(row, 0) as WorkflowId;
 
 const begun = 'update workflows set is_continued = true where workflow = any($1::text[])';
 

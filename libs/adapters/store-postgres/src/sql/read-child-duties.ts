@@ -1,5 +1,5 @@
 /**
- * What parents and children still owe each other, a page of parents at a time. Inputs: a limit, how many to skip. Locks: none. Index:
+ * Pending work between parents and children, a page of parents at a time. Inputs: a limit, how many to skip. Locks: none. Index:
  * tasks_of_children, workflows_bound. The cost follows the tasks that wait for children and the children that continue: 20 ms for 2,000.
  */
 

@@ -67,7 +67,7 @@ class SimulatedTarget implements StoreRebuild {
     return { differences: [], differenceCount: 0, rowCount: this.store.rows.size, unopenedCount: 0 };
   }
 
-  async placeAnew(): Promise<void> {
+  async restart(): Promise<void> {
     this.placedAnewCount++;
     this.store.drop();
   }

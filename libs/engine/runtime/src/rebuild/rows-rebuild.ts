@@ -195,7 +195,7 @@ export class RowsRebuild {
         const code = error instanceof TidemarkError ? error.code : '';
         if (code === 'rebuild-misplaced' && placingCount++ < REBUILD_PLACINGS_MAX) {
           onError?.(error);
-          await target.placeAnew();
+          await target.restart();
           continue;
         }
         if (code === 'archive-disagrees' && this.#leavesOut) {

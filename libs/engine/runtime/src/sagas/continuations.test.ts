@@ -97,7 +97,7 @@ describe('a workflow that goes on', () => {
     const { store, clock } = world.ports;
     // The coordinator's own look is kept from it, so that others are the first.
     let isKept = true;
-    store.on('continuationsOwed', () => {
+    store.on('pendingContinuations', () => {
       if (isKept) throw new Error('kept');
     });
     const w = await world.start(turnsTo(2), { turn: 1 });
@@ -107,7 +107,7 @@ describe('a workflow that goes on', () => {
     await clock.runUntil(() => world.status(workflowId('w~2')) === 'completed', 10_000);
     await looks;
     expect(await opened()).toEqual(['w', 'w~2']);
-    expect(await store.continuationsOwed(null, 10)).toEqual([]);
+    expect(await store.pendingContinuations(null, 10)).toEqual([]);
     expect(store.rows.get(workflowId('w~2'))!.stream).toMatchObject({ status: 'completed', reason: null, tokens: 0 });
     expect(world.errors.filter(({ error }) => !String(error).includes('kept'))).toEqual([]);
   });
@@ -121,7 +121,7 @@ describe('a workflow that goes on', () => {
     await fresh.coordinator.start();
     await fresh.ports.clock.runUntil(() => fresh.status(workflowId('w~3')) === 'completed', 60_000);
     await fresh.ports.clock.run(3 * CONTINUATION_PERIOD_MS);
-    expect(await fresh.ports.store.continuationsOwed(null, 10)).toEqual([]);
+    expect(await fresh.ports.store.pendingContinuations(null, 10)).toEqual([]);
     expect(await opened()).toEqual(['w', 'w~2', 'w~3']);
     await fresh.close();
   });
@@ -241,7 +241,7 @@ describe('in the moment in which it closes', () => {
     await world.worker([turnsTo(2), waits]);
     const { store, clock } = world.ports;
     let isKept = true;
-    store.on('continuationsOwed', () => {
+    store.on('pendingContinuations', () => {
       if (isKept) throw new Error('kept');
     });
     const w = await world.start(turnsTo(2), { turn: 1 }, { id: 'w', session: 's' });

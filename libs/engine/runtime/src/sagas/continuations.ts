@@ -71,7 +71,7 @@ export class Continuations {
     const owed = new Set(this.#reported);
     this.#reported.clear();
     for (let page = 0, after: WorkflowId | null = null; page < CONTINUATION_PAGES_MAX; page++) {
-      const more: readonly WorkflowId[] = await store.continuationsOwed(after, CONTINUATIONS_PAGE_COUNT);
+      const more: readonly WorkflowId[] = await store.pendingContinuations(after, CONTINUATIONS_PAGE_COUNT);
       for (const workflow of more) owed.add(workflow);
       if (more.length < CONTINUATIONS_PAGE_COUNT) break;
       after = more.at(-1)!;

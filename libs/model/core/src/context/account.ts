@@ -1,6 +1,6 @@
 /**
- * Owns the items and lanes of a manifest, from what was chosen. Must not choose.
- * Members are written in canonical order: a manifest is hashed before every model call.
+ * Owns the items and lanes of a manifest, computed from the choice. Must not choose.
+ * Members are written in canonical order, because a manifest is hashed before every model call.
  */
 
 import type { Sha256 } from '../event.ts';
@@ -32,7 +32,7 @@ export function fragmentItems(
     const said = turn.kind === 'tool' ? turn.pair.call : turn.message;
     const result = turn.kind === 'tool' ? turn.pair.result : undefined;
     if (said !== undefined) found.set(said, { state, tokens: tokens?.said ?? null });
-    // A result without a call pays for the call that it is given.
+    // A result without a call also pays for the call that is written for it.
     const answered = tokens === undefined ? null : said === undefined ? tokens.said + tokens.answered : tokens.answered;
     if (result !== undefined) found.set(result, { state, tokens: answered });
   }
@@ -42,15 +42,15 @@ export function fragmentItems(
   });
 }
 
-export function surroundingItems({ sections }: Choice, sha256: (text: string) => Sha256): readonly ManifestItem[] {
-  return sections.flatMap(({ surrounding, tokens, kept }) =>
-    surrounding.pieces.map(
+export function sectionItems({ sections }: Choice, sha256: (text: string) => Sha256): readonly ManifestItem[] {
+  return sections.flatMap(({ section, tokens, kept }) =>
+    section.pieces.map(
       ({ name, text }, index): ManifestItem => ({
         digest: sha256(text),
         place: name,
         state: kept.includes(index) ? 'kept' : 'over-budget',
         tokens: tokens[index] ?? null,
-        type: surrounding.lane,
+        type: section.lane,
       }),
     ),
   );

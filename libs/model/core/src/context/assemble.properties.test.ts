@@ -93,7 +93,7 @@ const input: fc.Arbitrary<BundleInput> = fc
     placeholders: { name: 'value' },
   }));
 
-/** Undefined where the directives alone are too much. */
+/** Undefined where the directives alone exceed the budget. */
 function tryAssemble(given: BundleInput, tokenizer: Tokenizer = quarters): AssembledBundle | undefined {
   try {
     return assembleBundle(given, { tokenizer, sha256 });
@@ -200,7 +200,7 @@ describe('the budget', () => {
         const places = new Map(given.fragments.map((fragment) => [placeName(fragment), fragment]));
         const of = (type: string, state: string) =>
           result.manifest.items.filter((item) => item.type === type && item.state === state);
-        // What is larger than all that directives and the newest turn leave stands in nobody's way, so it says nothing of the order.
+        // What exceeds all the room that directives and the newest turn leave is skipped, so it proves nothing about the order.
         const trimmed = (type: string) =>
           of(type, 'over-budget').filter(({ tokens }) => tokens === null || tokens <= room);
         for (const type of ['user_message', 'agent_message']) {

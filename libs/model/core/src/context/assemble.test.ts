@@ -1,6 +1,6 @@
 /**
- * Owns the tests of bundle assembly by example, one of them read by people: testdata/bundles/triage.txt
- * (`UPDATE_TRANSCRIPTS=1 npx vitest run libs/model/core/src/context` writes it anew; the difference is to be read like code).
+ * Owns the tests of bundle assembly by example, one of them to be read by people: testdata/bundles/triage.txt (`UPDATE_TRANSCRIPTS=1 npx
+ * vitest run libs/model/core/src/context` rewrites it; review the difference like code).
  */
 
 import { hash } from 'node:crypto';
@@ -54,7 +54,7 @@ const TRIAGE: readonly Draft[] = [
   ['agent_message', 'We will send a new one.'],
 ];
 
-const SURROUNDINGS: Partial<BundleInput> = {
+const OTHER_LANES: Partial<BundleInput> = {
   system: 'You are a support agent of {{company}}. Mind {{nobody}}.',
   workingMemory: { phase: 'settle', entries: { customer: 'c-17', choices: ['refund', 'replace'] } },
   trace: {
@@ -69,7 +69,7 @@ const SURROUNDINGS: Partial<BundleInput> = {
   placeholders: { order: '4411', company: 'Lumen <task_goal>', unused: 'x' },
 };
 
-/** A bundle as people read it. */
+/** A bundle as text for people. */
 function transcript({ messages, manifest, bundle, hash: digest }: AssembledBundle): string {
   const blocks = messages.map((message) => {
     if (message.role === 'system') return `[system]\n${message.content}`;
@@ -90,7 +90,7 @@ function transcript({ messages, manifest, bundle, hash: digest }: AssembledBundl
 describe('a whole bundle', () => {
   test('reads as its transcript says', () => {
     const file = new URL('../testdata/bundles/triage.txt', import.meta.url);
-    const now = transcript(assembled(TRIAGE, { budgetTokens: 360 }, SURROUNDINGS));
+    const now = transcript(assembled(TRIAGE, { budgetTokens: 360 }, OTHER_LANES));
     if (process.env.UPDATE_TRANSCRIPTS === '1') writeFileSync(file, now);
     else expect(now).toBe(readFileSync(file, 'utf8'));
   });
@@ -125,7 +125,7 @@ describe('directives', () => {
       const total = parts.reduce((sum, part) => sum + part.tokens, details.frameTokens as number);
       expect(details.overTokens).toBe(total - 100);
       expect(message).toContain(`${total - 100} tokens over its budget of 100`);
-      // Exactly as much more is enough, and one less isn't.
+      // A budget of exactly the total is enough, and one token less isn't.
       expect(assembled(directives, { budgetTokens: total }).bundle.token_estimate).toBe(total);
       expect(() => assembled(directives, { budgetTokens: total - 1 })).toThrow(LimitError);
     }
@@ -237,7 +237,7 @@ describe('conversation', () => {
     ];
     const result = assembled(drafts, { budgetTokens: 700, lanes: { trace: 1 } });
     expect(states(result)).toMatchObject({ '21.0': 'kept', '22.0': 'kept', '23.0': 'kept' });
-    // Where not even the budget is enough for it, the rest is shown.
+    // What doesn't fit even into the whole budget is skipped; the rest is shown.
     const small = assembled(drafts, { budgetTokens: 250 });
     expect(states(small)).toMatchObject({ '20.0': 'kept', '21.0': 'over-budget', '23.0': 'over-budget' });
   });

@@ -1,17 +1,16 @@
 /**
  * Owns the assembly of a bundle: fragments, policy and tokenizer in, messages and manifest out. Pure, and without any model.
  *
- * I8: the same fragments, policy and tokenizer give byte-identical bundles, in whatever order the fragments are given; a directive is
- * never trimmed. The estimate never exceeds the budget, and is at least what the tokenizer counts in the messages' texts
- * before placeholders are resolved. What is trimmed, and what is not, is stated in lanes.ts; beyond that, the newest user
- * message and the newest tool result are kept before any lane's share is dealt out, where they fit: without them an agent
- * asks again for what it was told.
+ * I8: the same fragments, policy and tokenizer give byte-identical bundles, in whatever order the fragments are given. No directive is ever
+ * trimmed. The estimate never exceeds the budget, and is at least what the tokenizer counts in the texts of the messages before
+ * placeholders are resolved. lanes.ts states what is trimmed. Before any lane gets its share, the newest user message and the newest tool
+ * result are kept if they fit: without them an agent asks again for an answer that it already has.
  */
 
 import type { Json } from '../belief.ts';
 import { canonicalJson } from '../canonical.ts';
 import type { Sha256 } from '../event.ts';
-import { fragmentItems, lanesOf, surroundingItems, systemItem } from './account.ts';
+import { fragmentItems, lanesOf, sectionItems, systemItem } from './account.ts';
 import { type Choice, choose } from './choice.ts';
 import { type Conversation, readConversation } from './conversation.ts';
 import { checkDirectives, directivesOf, resolvePlaceholders } from './directives.ts';
@@ -19,24 +18,24 @@ import { comparePlaces, type Fragment, placeName } from './fragment.ts';
 import { MANIFEST_VERSION, type Manifest } from './manifest.ts';
 import { type BundleMessage, joinSections } from './message.ts';
 import type { BundlePolicy } from './policy.ts';
-import {
-  memorySurrounding,
-  type Surrounding,
-  sectionsSurrounding,
-  surroundingText,
-  type TraceInput,
-  traceSurrounding,
-  type WorkingMemoryInput,
-} from './surroundings.ts';
 import type { Tokenizer } from './tokenizer.ts';
+import {
+  givenSections,
+  memorySection,
+  sectionText,
+  type TraceInput,
+  type TrimmableSection,
+  traceSection,
+  type WorkingMemoryInput,
+} from './trimmable-sections.ts';
 import { conversationMessages, inputOf } from './turns.ts';
 
 export interface BundleInput {
-  /** One that passed `checkPolicy`. */
+  /** Must have passed `checkPolicy`. */
   readonly policy: BundlePolicy;
-  /** In any order; a fragment given twice counts once. */
+  /** In any order. Duplicates count once. */
   readonly fragments: readonly Fragment[];
-  /** Read-only context of the workflow, written by its author. */
+  /** Read-only context, written by the workflow's author. */
   readonly system?: string | undefined;
   readonly workingMemory?: WorkingMemoryInput | undefined;
   readonly trace?: TraceInput | undefined;
@@ -49,11 +48,11 @@ export interface BundleInput {
 
 export interface BundleTools {
   readonly tokenizer: Tokenizer;
-  /** Of a text's UTF-8 bytes, 64 lower-case hex digits. */
+  /** SHA-256 of a text's UTF-8 bytes as 64 lower-case hex digits. */
   readonly sha256: (text: string) => Sha256;
 }
 
-/** What the model is given, as data; placeholders unresolved, their values beside it. */
+/** What the model is given, as data. Placeholders are unresolved; their values are beside the text. */
 export type Bundle = {
   readonly bundle_type: string;
   readonly thread_summary: string | null;
@@ -92,7 +91,7 @@ export function assembleBundle(input: BundleInput, tools: BundleTools): Assemble
   const fixedTokens = checkDirectives(directives, policy.budgetTokens, policy.type);
   const choice = choose(
     conversation,
-    surroundingsOf(input),
+    trimmableSections(input),
     policy,
     policy.budgetTokens - fixedTokens,
     tools.tokenizer,
@@ -102,7 +101,7 @@ export function assembleBundle(input: BundleInput, tools: BundleTools): Assemble
   const resolved = resolvePlaceholders(authored, input.placeholders ?? {});
   const changing = [
     ...directives.filter((directive) => !directive.authored).map((directive) => directive.text),
-    ...choice.sections.flatMap(({ surrounding, kept }) => surroundingText(surrounding, kept) ?? []),
+    ...choice.sections.flatMap(({ section, kept }) => sectionText(section, kept) ?? []),
   ];
   const messages = [
     ...[resolved.texts, changing].flatMap(systemMessage),
@@ -114,7 +113,7 @@ export function assembleBundle(input: BundleInput, tools: BundleTools): Assemble
       .filter(({ fragment }) => fragment === undefined)
       .map((directive) => systemItem(directive, tools.sha256)),
     ...fragmentItems(conversation, directives, choice),
-    ...surroundingItems(choice, tools.sha256),
+    ...sectionItems(choice, tools.sha256),
   ];
   const manifest: Manifest = {
     bundle_type: policy.type,
@@ -140,19 +139,19 @@ export function assembleBundle(input: BundleInput, tools: BundleTools): Assemble
 const systemMessage = (sections: readonly string[]): readonly BundleMessage[] =>
   sections.length === 0 ? [] : [{ content: joinSections(sections), role: 'system' }];
 
-/** In the order in which they are written: from what changes least to what changes most. */
-function surroundingsOf({
+/** The sections in the order in which they are written: what changes least comes first. */
+function trimmableSections({
   policy,
   userContext,
   continuation,
   workingMemory,
   trace,
-}: BundleInput): readonly Surrounding[] {
+}: BundleInput): readonly TrimmableSection[] {
   return [
-    ...(userContext === undefined ? [] : [sectionsSurrounding('user_context', userContext)]),
-    ...(continuation === undefined ? [] : [sectionsSurrounding('continuation', continuation)]),
-    ...(workingMemory === undefined ? [] : [memorySurrounding(workingMemory)]),
-    ...(trace === undefined ? [] : [traceSurrounding(trace, policy.traceEntries)]),
+    ...(userContext === undefined ? [] : [givenSections('user_context', userContext)]),
+    ...(continuation === undefined ? [] : [givenSections('continuation', continuation)]),
+    ...(workingMemory === undefined ? [] : [memorySection(workingMemory)]),
+    ...(trace === undefined ? [] : [traceSection(trace, policy.traceEntries)]),
   ];
 }
 

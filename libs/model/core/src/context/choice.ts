@@ -1,13 +1,11 @@
-/**
- * Owns the choice of what is kept of all that may be trimmed: the newest turn first, then what lanes.ts deals out. Must not render.
- */
+/** Owns the choice of what is kept: first the newest turn, then what lanes.ts deals out. Must not render. */
 
 import type { Conversation } from './conversation.ts';
 import { dealOut, type LaneUnits } from './lanes.ts';
 import { JOIN_OVERHEAD_TOKENS } from './limits.ts';
 import type { BundlePolicy, Lane } from './policy.ts';
-import type { Surrounding } from './surroundings.ts';
 import type { Tokenizer } from './tokenizer.ts';
+import type { TrimmableSection } from './trimmable-sections.ts';
 import { type Turn, type TurnTokens, turnTokens } from './turns.ts';
 
 export interface ChosenTurn {
@@ -18,8 +16,8 @@ export interface ChosenTurn {
 }
 
 export interface ChosenSection {
-  readonly surrounding: Surrounding;
-  /** By index of the piece, as far as counted. */
+  readonly section: TrimmableSection;
+  /** Tokens of each piece, by its index; undefined where it was not counted. */
   readonly tokens: (number | undefined)[];
   kept: readonly number[];
   framed: boolean;
@@ -32,10 +30,10 @@ export interface Choice {
   readonly tokens: number;
 }
 
-/** What of all that may be trimmed is kept within `room` tokens. */
+/** Chooses what is kept within `room` tokens. */
 export function choose(
   conversation: Conversation,
-  surroundings: readonly Surrounding[],
+  trimmable: readonly TrimmableSection[],
   policy: BundlePolicy,
   room: number,
   tokenizer: Tokenizer,
@@ -49,9 +47,7 @@ export function choose(
   const users = conversation.userMessages.toReversed().map((message) => turn('messages', { kind: 'user', message }));
   const agents = conversation.agentMessages.toReversed().map((message) => turn('messages', { kind: 'agent', message }));
   const pairs = conversation.pairs.toReversed().map((pair) => turn('tool_results', { kind: 'tool', pair }));
-  const sections = surroundings.map(
-    (surrounding): ChosenSection => ({ surrounding, tokens: [], kept: [], framed: false }),
-  );
+  const sections = trimmable.map((section): ChosenSection => ({ section, tokens: [], kept: [], framed: false }));
   const measureTurn = (chosen: ChosenTurn): number => {
     chosen.tokens ??= turnTokens(chosen.turn, tokenizer);
     return chosen.tokens.said + chosen.tokens.answered;
@@ -78,11 +74,11 @@ export function choose(
       const units = turnsOf[lane];
       return { share, count: units.length, measure: (index) => measureTurn(units[index]!) };
     }
-    const chosen = sections.find(({ surrounding }) => surrounding.lane === lane);
+    const chosen = sections.find(({ section }) => section.lane === lane);
     if (chosen === undefined) return { share, count: 0, measure: () => 0 };
     return {
       share,
-      count: chosen.surrounding.pieces.length,
+      count: chosen.section.pieces.length,
       measure: (at) => measurePiece(chosen, at, left, tokenizer),
     };
   });
@@ -91,16 +87,19 @@ export function choose(
     const { kept, tokens } = dealt[at]!;
     laneTokens[lane] = (laneTokens[lane] ?? 0) + tokens;
     if (lane === 'messages' || lane === 'tool_results') for (const index of kept) turnsOf[lane][index]!.kept = true;
-    const chosen = sections.find(({ surrounding }) => surrounding.lane === lane);
-    if (chosen !== undefined) chosen.kept = kept.map((index) => chosen.surrounding.keepOrder[index]!);
+    const chosen = sections.find(({ section }) => section.lane === lane);
+    if (chosen !== undefined) chosen.kept = kept.map((index) => chosen.section.keepOrder[index]!);
   });
   const tokens = Object.values(laneTokens).reduce((sum, count) => sum + count, 0);
   return { turns: [...users, ...agents, ...pairs], sections, laneTokens, tokens };
 }
 
-/** Tokens of the piece that is the `at`th to be kept, asked for in this order. The first that can be kept pays the section's frame. */
+/**
+ * Tokens of the piece that is the `at`th to be kept. Call it with `at` = 0, 1, 2 …: the first piece that can be kept also pays for the
+ * frame of the section.
+ */
 function measurePiece(chosen: ChosenSection, at: number, room: number, tokenizer: Tokenizer): number {
-  const { pieces, keepOrder, open, close } = chosen.surrounding;
+  const { pieces, keepOrder, open, close } = chosen.section;
   const index = keepOrder[at]!;
   const own = JOIN_OVERHEAD_TOKENS + tokenizer.count(pieces[index]!.text);
   const frame = chosen.framed ? 0 : 2 * JOIN_OVERHEAD_TOKENS + tokenizer.count(open) + tokenizer.count(close);

@@ -5,9 +5,9 @@ import { sequence } from '../ids.ts';
 import type { Fragment, FragmentType } from './fragment.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-/** A token for every four characters begun. */
+/** One token for every four characters, rounded up. */
 export const quarters: Tokenizer = { id: 'quarters', count: (text) => Math.ceil(text.length / 4) };
-/** A token for every character: joining costs exactly its line breaks. */
+/** One token for each character, so joining costs exactly its line breaks. */
 export const characters: Tokenizer = { id: 'characters', count: (text) => text.length };
 
 export type Draft = readonly [type: FragmentType, text: string, more?: Partial<Fragment>];

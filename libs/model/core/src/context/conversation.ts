@@ -1,17 +1,17 @@
 /**
- * Owns reading fragments: their order, which calls and results belong together, what a summary covers, what is superseded. Must
- * not count tokens, nor decide what is trimmed.
+ * Owns how fragments are read: their order, which results belong to which calls, what a summary covers, what is superseded. Must not count
+ * tokens, nor decide what is trimmed.
  *
- * Invariants: the order in which fragments are given changes nothing; a fragment given twice is one.
+ * Invariants: the order in which fragments are given changes nothing; a fragment given twice counts once.
  */
 
 import { CorruptError, InvalidError } from '../errors.ts';
 import { comparePlaces, FRAGMENT_TYPES, type Fragment, placeName } from './fragment.ts';
 
-/** Why a fragment is not in a bundle before any budget is looked at. */
+/** Why a fragment is excluded from a bundle before any budget applies. */
 export type Absence = 'summarised' | 'superseded' | 'unanswered' | 'other-workflow';
 
-/** A tool call and its result. Without a call: a result that no model asked for; without a result: a call not answered yet. */
+/** A tool call and its result. The call is missing when no model made it; the result is missing while the call is unanswered. */
 export interface ToolPair {
   readonly call: Fragment | undefined;
   readonly result: Fragment | undefined;
@@ -22,15 +22,15 @@ export interface Conversation {
   readonly sorted: readonly Fragment[];
   readonly goals: readonly Fragment[];
   readonly constraints: readonly Fragment[];
-  /** The newest, or none. */
+  /** The newest summary; undefined when there is none. */
   readonly summary: Fragment | undefined;
   readonly note: Fragment | undefined;
-  /** By place; what may be shown. */
+  /** The ones that may be shown, by place. */
   readonly userMessages: readonly Fragment[];
   readonly agentMessages: readonly Fragment[];
-  /** By the place of their call; what may be shown. Each has a result. */
+  /** The ones that may be shown, by the place of their call. Each has a result. */
   readonly pairs: readonly ToolPair[];
-  /** The others, and why. */
+  /** The fragments that may not be shown, and why. */
   readonly absent: ReadonlyMap<Fragment, Absence>;
 }
 
@@ -70,8 +70,8 @@ const pairKey = ({ run, call, tool }: Fragment): string =>
   call === undefined ? `${run}|tool|${tool ?? ''}` : `${run}|call|${call}`;
 
 /**
- * Calls with their results, by place. A result belongs to the newest call of its name that has none yet (models use a name again);
- * where the model named no call, of its tool.
+ * Pairs calls with their results, by place. A result belongs to the newest unanswered call of the same name (models reuse names), or of the
+ * same tool when the model gave the call no name.
  */
 export function pairCalls(sorted: readonly Fragment[]): readonly ToolPair[] {
   const pairs: { call: Fragment | undefined; result: Fragment | undefined }[] = [];
@@ -95,7 +95,7 @@ export function pairCalls(sorted: readonly Fragment[]): readonly ToolPair[] {
 
 const newest = (fragments: readonly Fragment[]): Fragment | undefined => fragments.at(-1);
 
-/** What a bundle may hold. `session`: whether earlier workflows of the session count. */
+/** What a bundle may show. `session`: whether earlier workflows of the session count. */
 export function readConversation(fragments: readonly Fragment[], session: boolean): Conversation {
   const sorted = sortFragments(fragments);
   const absent = new Map<Fragment, Absence>();
@@ -143,7 +143,7 @@ function visiblePairs(
 ): readonly ToolPair[] {
   return pairCalls(visible).filter((pair) => {
     const halves = [pair.call, pair.result].filter((half) => half !== undefined);
-    // A pair of which a summary knows one half only is shown whole: a result means nothing without its call.
+    // When a summary covers only half of a pair, the whole pair is shown: a result means nothing without its call.
     const reason = halves.every((half) => isCovered(summary, half))
       ? 'summarised'
       : pair.result === undefined

@@ -1,4 +1,4 @@
-/** Owns the comparison of two bundles: what came, what went, what changed its state. Plain data. */
+/** Owns the comparison of two bundles: what was added, what was removed, what changed its state. Plain data. */
 
 import type { Json } from '../belief.ts';
 import { canonicalJson } from '../canonical.ts';
@@ -15,9 +15,9 @@ export type ItemChange = {
 };
 
 export type BundleDiff = {
-  /** The hashes are equal: nothing at all differs. */
+  /** The hashes are equal, so nothing differs. */
   readonly identical: boolean;
-  /** Set when they differ: bundle type, policy, tokenizer. */
+  /** The settings that differ: bundle type, policy, tokenizer. */
   readonly settings: readonly { readonly field: string; readonly before: string; readonly after: string }[];
   readonly came: readonly ManifestItem[];
   readonly went: readonly ManifestItem[];
@@ -25,7 +25,7 @@ export type BundleDiff = {
   readonly lanes: Readonly<
     Record<Lane | 'directives', { readonly before: number; readonly after: number; readonly change: number }>
   >;
-  /** Of `messages`: so many at the start and at the end are the same; those between them were replaced. */
+  /** How many of `messages` are the same at the start and at the end; those in between were replaced. */
   readonly messages: {
     readonly sameAtStart: number;
     readonly sameAtEnd: number;
@@ -36,7 +36,7 @@ export type BundleDiff = {
 
 type Side = Pick<AssembledBundle, 'messages' | 'manifest' | 'hash'>;
 
-/** From `before` to `after`. */
+/** Compares two bundles, from `before` to `after`. */
 export function diffBundles(before: Side, after: Side): BundleDiff {
   const key = ({ type, place }: ManifestItem): string => `${type} ${place}`;
   const olds = new Map(before.manifest.items.map((item) => [key(item), item]));

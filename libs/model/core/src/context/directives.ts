@@ -1,6 +1,6 @@
 /**
- * Owns the parts of a bundle that no budget touches (I8): system context, goal, constraints, newest summary, newest checkpoint note.
- * How they are written, with placeholders, what they cost, and the error when they alone are too much.
+ * Owns the parts of a bundle that are never trimmed (I8): system context, goal, constraints, newest summary, newest checkpoint note. It
+ * writes them, resolves their placeholders, counts them, and throws when they alone exceed the budget.
  */
 
 import { LimitError } from '../errors.ts';
@@ -11,14 +11,14 @@ import { contained, section, type Tag } from './message.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /** Two system messages, and the start of the answer. */
-export const FRAME_TOKENS = 2 * MESSAGE_OVERHEAD_TOKENS + ANSWER_OVERHEAD_TOKENS;
+const FRAME_TOKENS = 2 * MESSAGE_OVERHEAD_TOKENS + ANSWER_OVERHEAD_TOKENS;
 
 export interface Directive {
   readonly fragment: Fragment | undefined;
-  /** As it is counted: placeholders unresolved. */
+  /** The text that is counted: placeholders are unresolved. */
   readonly text: string;
   readonly tokens: number;
-  /** Whether the author of the workflow wrote it: it comes first, and its placeholders are resolved. */
+  /** Whether the workflow's author wrote it. Such text comes first, and its placeholders are resolved. */
   readonly authored: boolean;
 }
 
@@ -29,7 +29,7 @@ const SECTION_TAGS: Partial<Record<Fragment['type'], Tag>> = {
   checkpoint_note: 'checkpoint_note',
 };
 
-/** The directives in the order in which they are written. The system context stands as it is: it is nobody's but the author's. */
+/** The directives in the order in which they are written. The system context is not escaped: only the author writes it. */
 export function directivesOf(
   system: string | undefined,
   { goals, constraints, summary, note }: Conversation,
@@ -50,7 +50,7 @@ export function directivesOf(
   ];
 }
 
-/** Throws `LimitError` (`bundle-directives-too-large`) when the directives leave less than nothing of the budget. */
+/** Throws `LimitError` (`bundle-directives-too-large`) when the directives exceed the budget. */
 export function checkDirectives(directives: readonly Directive[], budgetTokens: number, type: string): number {
   const tokens = directives.reduce((sum, directive) => sum + directive.tokens, FRAME_TOKENS);
   const overTokens = tokens - budgetTokens;
@@ -73,17 +73,17 @@ export function checkDirectives(directives: readonly Directive[], budgetTokens: 
 
 export interface Resolved {
   readonly texts: readonly string[];
-  /** Sorted; those that occur and are known, with their values. */
+  /** The placeholders that occur and have a value, sorted. */
   readonly values: Readonly<Record<string, string>>;
-  /** Sorted; those that occur and stay as they are. */
+  /** The placeholders that occur and have no value, sorted. They stay as they are. */
   readonly unknown: readonly string[];
 }
 
 const placeholder = /\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}/g;
 
 /**
- * `{{name}}` replaced by its value where the workflow's author wrote it. Nowhere else: what a user, a tool or a model wrote must
- * not fetch values. A value is text like any other: it can fake no section, and placeholders in it stay.
+ * Replaces `{{name}}` by its value in text that the workflow's author wrote, and nowhere else: text of a user, a tool or a model must not
+ * fetch values. A value is escaped like any other text: it can't fake a section, and placeholders in it are not resolved.
  */
 export function resolvePlaceholders(texts: readonly string[], given: Readonly<Record<string, string>>): Resolved {
   const found = new Map<string, string>();

@@ -1,4 +1,4 @@
-/** Owns the tests of dealing out a budget: the numbered statements of lanes.ts, over random lanes. */
+/** Owns the tests of dividing a budget: the numbered statements of lanes.ts, over random lanes. */
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

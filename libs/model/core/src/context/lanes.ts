@@ -1,22 +1,22 @@
 /**
- * Owns how a budget is dealt out among lanes. Pure arithmetic over units (what is kept or goes as a whole); knows nothing of texts.
- * A lane's units stand in the order in which they are kept: the last one goes first.
+ * Owns how a budget is divided among lanes. Pure arithmetic over units (each is kept or trimmed as a whole); knows nothing of texts.
+ * The units of a lane are in the order in which they are kept: the last one is trimmed first.
  *
  * With `room` tokens for all lanes, after `dealOut`:
  *  1. What is kept never exceeds `room`.
- *  2. Within a lane the kept units are the first ones, without gaps, but for units that are larger than the room by themselves:
- *     these are left out and stand in nobody's way.
- *  3. Nothing is trimmed that would fit: of each lane, the next unit is larger than what is left. So all is kept where all fits.
- *  4. A lane is guaranteed its share: of a lane that lost a unit, what is kept and that unit exceed the share.
- *  5. Lanes give in the trim order: a lane loses a unit only if it would not fit with all lanes that give earlier down to their share.
- *  6. Units are measured only as far as needed: what is dealt out, and one unit more of each lane.
+ *  2. Within a lane the kept units are the first ones, without gaps. A unit that alone exceeds the room is skipped and counts as no gap.
+ *  3. Nothing is trimmed that would fit: the next unit of each lane is larger than the room that remains. So if everything fits, everything
+ *     is kept.
+ *  4. A lane gets at least its share: where it lost a unit, its kept units and that one together exceed the share.
+ *  5. Lanes are trimmed in the trim order: a lane loses a unit only if it would not fit even with every earlier lane trimmed to its share.
+ *  6. Each lane measures only the units that it keeps, and one more.
  */
 
 export interface LaneUnits {
-  /** 0..1 of the room. */
+  /** Part of the room, 0..1. */
   readonly share: number;
   readonly count: number;
-  /** Tokens of the unit at `index`, its part of the lane's frame included. Called at most once for each. */
+  /** Tokens of the unit at `index`, including its part of the lane's frame. Called at most once for each unit. */
   measure(index: number): number;
 }
 
@@ -44,7 +44,7 @@ class LaneCursor {
     return this.#costs[index];
   }
 
-  /** The lane's share, or all that it has where that is less. */
+  /** The lane's share, or everything it has where that is less. */
   reserve(): number {
     const share = Math.floor(this.#units.share * this.#room);
     let total = 0;
@@ -69,19 +69,19 @@ class LaneCursor {
   }
 }
 
-/** Which units of each lane are kept. `lanes` stand in the trim order: the first gives first. `room` is at least 0. */
+/** Chooses which units of each lane are kept. `lanes` are in the trim order: the first is trimmed first. `room` is at least 0. */
 export function dealOut(lanes: readonly LaneUnits[], room: number): readonly LaneKept[] {
   const cursors = lanes.map((units) => new LaneCursor(units, room));
   const reserves = cursors.map((cursor) => cursor.reserve());
   let reserved = reserves.reduce((sum, tokens) => sum + tokens, 0);
   let used = 0;
-  // The lane that gives last takes first, all but what is reserved for the others.
+  // The lane that is trimmed last takes first, up to what is reserved for the others.
   for (let at = cursors.length - 1; at >= 0; at--) {
     reserved -= reserves[at]!;
     cursors[at]!.fill(room - used - reserved);
     used += cursors[at]!.tokens;
   }
-  // A unit that a lane could not take whole leaves room for others.
+  // Where a lane could not take a whole unit, room remains for others.
   for (const cursor of cursors.toReversed()) {
     const before = cursor.tokens;
     cursor.fill(before + room - used);

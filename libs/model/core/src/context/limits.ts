@@ -4,19 +4,19 @@
 export const MESSAGE_OVERHEAD_TOKENS = 4;
 /** What a provider spends on a tool call or result beyond its message, its name and its text. */
 export const CALL_OVERHEAD_TOKENS = 8;
-/** What a provider spends once: the start of the answer. */
+/** What a provider spends once, on the start of the answer. */
 export const ANSWER_OVERHEAD_TOKENS = 3;
-/** Joining one text to another: the line break, and one for a token that the break tears. */
+/** What joining one text to another costs: the line break, and one more for a token that the break splits. */
 export const JOIN_OVERHEAD_TOKENS = 2;
 
-/** Entries of the trace that a bundle shows one by one; older ones are counted by step. */
+/** Entries of the trace that a bundle shows singly; older ones are counted by step. */
 export const TRACE_ENTRIES_DEFAULT = 10;
 /** Characters of one action in the trace. */
 export const TRACE_ACTION_MAX_CHARS = 300;
 
-/** Characters of one decision or question in a summary by rule. */
+/** Characters of one decision or question in a rule-based summary. */
 export const SUMMARY_LINE_MAX_CHARS = 240;
-/** Tools that a summary by rule names, the most used first. */
+/** Tools that a rule-based summary names, the most used first. */
 export const SUMMARY_TOOLS_MAX_COUNT = 8;
-/** The least room for a summary by rule: its first line, which says what it covers. */
+/** The least room for a rule-based summary. Its first line, which says what it covers, must fit. */
 export const SUMMARY_MIN_TOKENS = 128;

@@ -1,6 +1,6 @@
 /**
- * Owns the account of a bundle: what was kept, what was not and why, and the tokens of each lane. It is never stored, since it
- * grows with the history: it follows again from fragments, policy and tokenizer, and its hash, which is stored, proves it. Plain JSON.
+ * Owns the account of a bundle: what was kept, what was not and why, and the tokens of each lane. It grows with the history, so it is never
+ * stored: it is rebuilt from fragments, policy and tokenizer, and the stored hash proves it. Plain JSON.
  */
 
 import type { Sha256 } from '../event.ts';
@@ -10,12 +10,12 @@ import type { Lane } from './policy.ts';
 export type ItemState = 'kept' | 'over-budget' | Absence;
 
 export type ManifestItem = {
-  /** A fragment's place (`12.0`), or the name of a piece that is no fragment: `system`, `trace/12.0`, `working_memory/customer`. */
+  /** The place of a fragment (`12.0`), or the name of another piece: `system`, `trace/12.0`, `working_memory/customer`. */
   readonly place: string;
-  /** A fragment's type; of other pieces `system` or their lane. */
+  /** The type of a fragment; for other pieces `system` or their lane. */
   readonly type: string;
   readonly digest: Sha256;
-  /** As counted for the budget; null where the count made no difference and was not taken. */
+  /** The count that the budget was charged; null where it was not needed. */
   readonly tokens: number | null;
   readonly state: ItemState;
 };
@@ -23,7 +23,7 @@ export type ManifestItem = {
 export type ManifestLane = {
   readonly share: number;
   readonly kept: number;
-  /** Given up for the budget. */
+  /** Tokens that were trimmed for the budget. */
   readonly trimmed: number;
   readonly tokens: number;
 };
@@ -33,7 +33,7 @@ export type Manifest = {
   readonly bundle_type: string;
   readonly policy: Sha256;
   readonly tokenizer: string;
-  /** Of the canonical JSON of all messages, placeholders resolved. */
+  /** Digest of the canonical JSON of all messages, with placeholders resolved. */
   readonly messages: Sha256;
   readonly directives: { readonly kept: number; readonly tokens: number };
   readonly lanes: Readonly<Record<Lane, ManifestLane>>;
@@ -48,5 +48,5 @@ export type Manifest = {
   };
 };
 
-/** Of the rules of assembly: a change of them that changes bytes is a new version. */
+/** Version of the rules of assembly. Any change of the rules that changes bytes needs a new version. */
 export const MANIFEST_VERSION = 1;

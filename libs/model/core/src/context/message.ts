@@ -1,9 +1,9 @@
 /**
- * Owns the shape of what a model is sent, which is no provider's own: it maps one to one onto the prompt of the AI SDK's
- * LanguageModelV2 and V3. And the sections of system messages: how they are delimited, and why no text can fake one. Must not
- * know where texts come from.
+ * Owns the shape of the messages that a model is sent. It belongs to no provider: it maps one to one onto the prompt of the AI SDK's
+ * LanguageModelV2 and V3. Also owns the sections of system messages: how they are delimited, and why no text can fake one. Must not know
+ * where texts come from.
  *
- * Invariant: in a rendered system message every tag of TAGS was written here, never by a text inside a section.
+ * Invariant: this file wrote every tag of TAGS in a rendered system message; no text inside a section can add one.
  */
 
 import type { Json } from '../belief.ts';
@@ -32,7 +32,7 @@ export type BundleMessage =
   | { readonly role: 'tool'; readonly content: readonly ToolResultPart[] };
 
 /** Names of sections in system messages. */
-export const TAGS = [
+const TAGS = [
   'task_goal',
   'constraint',
   'thread_summary',
@@ -48,8 +48,8 @@ export type Tag = (typeof TAGS)[number];
 const tagStart = new RegExp(`<(?=[\\s/]*(?:${TAGS.join('|')}))`, 'giu');
 
 /**
- * The text with the `<` of everything that looks like one of our tags written as `&lt;`. Messages of the conversation don't
- * need it: there the provider's roles are the delimiters, and the text stays as it was said.
+ * Escapes the `<` of everything that resembles one of our tags as `&lt;`. Messages of the conversation don't need it: there the provider's
+ * roles are the delimiters, and the text stays verbatim.
  */
 export const contained = (text: string): string => (text.includes('<') ? text.replace(tagStart, '&lt;') : text);
 
@@ -57,8 +57,8 @@ export const opening = (tag: Tag, attribute?: readonly [name: string, value: str
   attribute === undefined ? `<${tag}>` : `<${tag} ${attribute[0]}=${contained(JSON.stringify(attribute[1]))}>`;
 export const closing = (tag: Tag): string => `</${tag}>`;
 
-/** A section with a text that may come from anyone. */
+/** A section with untrusted text. */
 export const section = (tag: Tag, text: string): string => `${opening(tag)}\n${contained(text)}\n${closing(tag)}`;
 
-/** Sections of one system message. */
+/** The text of a system message with these sections. */
 export const joinSections = (sections: readonly string[]): string => sections.join('\n\n');

@@ -1,4 +1,4 @@
-/** Owns the tests of bundle policies: what is refused, by which field, with what remedy. */
+/** Owns the tests of bundle policies: what is refused, and that the error names field and remedy. */
 
 import { expect, test } from 'vitest';
 import { InvalidError } from '../errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Owns the policy by which bundles of one type are assembled: data that a workflow sets, and that its definition's digest covers.
- * A policy that passed `checkPolicy` has a share for every lane, shares that add up to 1, and a trim order of all lanes.
+ * Owns the policy by which bundles of one type are assembled. A policy is data that a workflow's author sets and that the digest of its
+ * definition covers. After `checkPolicy` it has a share for every lane, shares that add up to 1, and a trim order of all lanes.
  */
 
 import { InvalidError } from '../errors.ts';
@@ -11,30 +11,30 @@ export const LANES = ['messages', 'tool_results', 'trace', 'working_memory', 'co
 export type Lane = (typeof LANES)[number];
 
 export interface SummaryPolicy {
-  /** Messages, calls and results that no summary covers yet may hold so much before the older ones are absorbed. */
+  /** Tokens of messages, calls and results without a summary, above which the older ones are summarised. */
   readonly thresholdTokens: number;
-  /** So much of the newest stays as it is. Less than the threshold. */
+  /** Tokens of the newest messages that are never summarised. Less than the threshold. */
   readonly keepTokens: number;
   readonly by: 'model' | 'rule';
 }
 
 export interface BundlePolicy {
-  /** Such as `triage`, `reply`, `investigate`: 1..100 characters. */
+  /** For example `triage`, `reply`, `investigate`: 1..100 characters. */
   readonly type: string;
-  /** All that the model is given, directives included. */
+  /** Tokens of everything that the model is given, directives included. */
   readonly budgetTokens: number;
-  /** The share of each lane, 0..1, of what directives and the newest turn leave; a lane is guaranteed its share. They add up to 1. */
+  /** The guaranteed share of each lane, 0..1, of the room that directives and the newest turn leave. They add up to 1. */
   readonly lanes: Readonly<Record<Lane, number>>;
-  /** All lanes; the first gives first. */
+  /** All lanes; the first is trimmed first. */
   readonly trimOrder: readonly Lane[];
   readonly traceEntries: number;
-  /** When and how older messages become a summary; null: never. */
+  /** When and how older messages are summarised; null: never. */
   readonly summary: SummaryPolicy | null;
   /** Whether fragments of earlier workflows of the session are shown. */
   readonly session: boolean;
 }
 
-/** What `definePolicy` takes: lanes that aren't named have the share 0. */
+/** What `definePolicy` takes. A lane without an entry has the share 0. */
 export interface PolicyOptions {
   readonly type: string;
   readonly budgetTokens: number;
@@ -70,10 +70,10 @@ const NO_SHARES: Readonly<Record<Lane, number>> = {
   user_context: 0,
 };
 const TYPE_MAX_CHARS = 100;
-/** Shares are written in decimals, which don't add up exactly in binary. */
+/** Shares are written as decimals, which are inexact in binary. */
 const SHARES_TOLERANCE = 1e-9;
 
-/** A whole policy from the parts that differ from the defaults. Throws `InvalidError` (`invalid-policy`), like `checkPolicy`. */
+/** Completes the given parts with the defaults. Throws `InvalidError` (`invalid-policy`), like `checkPolicy`. */
 export function definePolicy(options: PolicyOptions): BundlePolicy {
   const lanes = options.lanes === undefined ? DEFAULT_SHARES : { ...NO_SHARES, ...options.lanes };
   return checkPolicy({
@@ -87,7 +87,7 @@ export function definePolicy(options: PolicyOptions): BundlePolicy {
   });
 }
 
-/** The policy itself when it is right; else throws `InvalidError` (`invalid-policy`) that names field, value and remedy. */
+/** Returns the policy when it is valid; otherwise throws `InvalidError` (`invalid-policy`), which names field, value and remedy. */
 export function checkPolicy(policy: BundlePolicy): BundlePolicy {
   const { type, budgetTokens, traceEntries, session } = policy;
   if (typeof type !== 'string' || type.length === 0 || type.length > TYPE_MAX_CHARS)

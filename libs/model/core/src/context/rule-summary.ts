@@ -1,9 +1,10 @@
 /**
- * Owns the summary that needs no model: what it covers, how much of what, and the sentences that say what was decided or asked.
- * It knows cues of English only; of other languages it keeps the questions and what users said last. Must not call a model.
+ * Owns the summary that needs no model: which range it covers, how many messages and calls were in it, and the sentences that record
+ * decisions and questions. It recognises cues of English only; in other languages it keeps questions and the last words of users. Must not
+ * call a model.
  *
- * Invariants: the first line names the whole range and is always there; the text never exceeds `maxTokens`; a summary's own lines are
- * carried into the next one, the newest before the older where there isn't room for all.
+ * Invariants: the first line names the whole range and is always there; the text never exceeds `maxTokens`; the lines of a summary are
+ * carried into the next one, the newest first where there isn't room for all.
  */
 
 import { InvalidError } from '../errors.ts';
@@ -30,8 +31,9 @@ const DECISION =
   /\b(decided|decision|agreed|chose|chosen|approved|rejected|confirmed|concluded|instead of|going with|go with|let's|(?:we|i)(?:'ll| will| won't| must)|must|never|always|promised?|deadline)\b/iu;
 
 /**
- * A summary of `fragments`, which `previous` (the text of the summary before, by rule or by model, or null) continues into. `covers`:
- * the range that the new summary stands for. Throws `InvalidError` (`summary-too-small`) when `maxTokens` leaves no room.
+ * Summarises `fragments`. `previous` is the text of the summary before it, by rule or by model, or null; the result carries its lines on.
+ * `covers` is the range that the new summary covers. Throws `InvalidError` (`summary-too-small`) when `maxTokens` is too small for the
+ * first line.
  */
 export function summariseByRule(
   previous: string | null,
@@ -57,7 +59,7 @@ const lineText = ({ kind, text }: Line): string => `- ${kind}: ${text}`;
 
 const rangeWords = ({ from, to }: CoveredRange): string => `Covers ${placeName(from)} to ${placeName(to)}`;
 
-/** As `readSummary` reads it. Tool names are left out where they don't fit. */
+/** The line that `readSummary` parses. Names of tools that don't fit are omitted. */
 function firstLine(
   covers: CoveredRange,
   { user, agent, tools }: Counts,
@@ -75,7 +77,7 @@ function firstLine(
 const FIRST_LINE = /^Covers \S+ to \S+: (\d+) user messages, (\d+) agent messages, (\d+) tool results(?: \((.*)\))?\.$/;
 const NO_COUNTS: Counts = { user: 0, agent: 0, tools: new Map() };
 
-/** The counts and lines of a summary by rule; of any other, its sentences. */
+/** The counts and lines of a rule-based summary; the sentences of any other. */
 function readSummary(text: string | null): { readonly counts: Counts; readonly lines: readonly Line[] } {
   if (text === null) return { counts: NO_COUNTS, lines: [] };
   const [head = '', ...rest] = text.split('\n');
@@ -114,7 +116,7 @@ function added(a: Counts, b: Counts): Counts {
   return { user: a.user + b.user, agent: a.agent + b.agent, tools };
 }
 
-/** Decisions and questions of a message; of a user's without either, how it begins. */
+/** The decisions and questions in a message. A user's message without any gives its beginning. */
 function linesOf({ type, text }: Fragment): readonly Line[] {
   if (type !== 'user_message' && type !== 'agent_message') return [];
   const sentences = sentencesOf(text);
@@ -126,7 +128,7 @@ function linesOf({ type, text }: Fragment): readonly Line[] {
   return [{ kind: 'User', text: sentences[0]! }];
 }
 
-/** Sentences on one line each, shortened by code points. */
+/** The sentences, each on one line, shortened by code points. */
 function sentencesOf(text: string): readonly string[] {
   return text
     .split(/(?<=[.!?？؟。])\s+|[\r\n]+/u)
@@ -139,7 +141,7 @@ function sentencesOf(text: string): readonly string[] {
     );
 }
 
-/** Each text once, where it stands last. */
+/** Each text once, at its last place. */
 function distinct(lines: readonly Line[]): readonly Line[] {
   const seen = new Set<string>();
   return lines
@@ -153,7 +155,9 @@ function distinct(lines: readonly Line[]): readonly Line[] {
     .reverse();
 }
 
-/** What fits: decisions before open questions before the rest, the newest first; in their old order. */
+/**
+ * The lines that fit, in their old order. Decisions are kept before open questions, those before the rest, and the newest of each first.
+ */
 function withinRoom(lines: readonly Line[], room: number, tokenizer: Tokenizer): readonly Line[] {
   const chosen = new Set<Line>();
   let left = room;

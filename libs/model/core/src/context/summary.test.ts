@@ -50,9 +50,9 @@ describe('when it is due', () => {
       ['tool_result', 'x'.repeat(400), { call: 'a', tool: 't' }],
       said('agent_message'),
     ];
-    // The message between them is to stay, so the pair does too.
+    // The message between them has to stay, so the pair stays too.
     expect(summaryDue(policy, fragmentsOf(long, sha256), quarters)?.covers).toEqual({ from: place(1), to: place(1) });
-    // With more after it, all of it goes.
+    // With more after it, all of it is summarised.
     const more = fragmentsOf([...long, ...Array(4).fill(said('agent_message'))], sha256);
     expect(summaryDue(policy, more, quarters)?.covers).toEqual({ from: place(1), to: place(4) });
   });
@@ -90,7 +90,7 @@ describe('when it is due', () => {
         for (const { call, result } of pairCalls(fragments))
           if (call !== undefined && result !== undefined)
             expect(isCovered(summary, result)).toBe(isCovered(summary, call));
-        // Progress: the same question after the summary was made doesn't absorb the same again.
+        // Progress: the same call after the summary doesn't summarise the same again.
         const next = summaryDue(policy, [...fragments, { ...summary, sequence: sequence(999) }], quarters);
         expect(next?.absorb ?? []).not.toContain(due.absorb[0]);
       }),

@@ -1,9 +1,9 @@
 /**
- * Owns the pure parts of the rolling summary (B2a): when older messages are to be absorbed, and which; and what a model is asked.
- * Must not call a model. A summary by rule is in rule-summary.ts.
+ * Owns the pure parts of the rolling summary (B2a): when older messages are summarised, which ones, and the prompt for a model. Must not
+ * call a model. rule-summary.ts owns the rule-based summary.
  *
- * Invariants: a summary's range begins where the one before it began, so the newest always stands for all before it; a range never
- * parts a call from its result; the newest `keepTokens` stay as they are.
+ * Invariants: a summary's range begins where the range of the one before it began, so the newest summary covers everything before it; a
+ * range never separates a call from its result; the newest `keepTokens` are never summarised.
  */
 
 import { isCovered, pairCalls, sortFragments, type ToolPair } from './conversation.ts';
@@ -14,11 +14,11 @@ import type { Tokenizer } from './tokenizer.ts';
 import { turnTokens } from './turns.ts';
 
 export interface SummaryDue {
-  /** What the new summary covers, what the previous one covered included. */
+  /** The range of the new summary, which includes the range of the previous one. */
   readonly covers: CoveredRange;
-  /** What it absorbs now: messages, calls and results by place. */
+  /** The messages, calls and results that become part of it now, by place. */
   readonly absorb: readonly Fragment[];
-  /** The newest summary so far, whose text the new one carries on. */
+  /** The newest summary so far, which the new one extends. */
   readonly previous: Fragment | undefined;
 }
 
@@ -28,7 +28,7 @@ interface Unit {
   readonly tokens: () => number;
 }
 
-/** What is to be summarised before the next model call; null: nothing yet, or the policy has no summary. */
+/** What has to be summarised before the next model call; null when nothing has to, or the policy has no summary. */
 export function summaryDue(
   policy: BundlePolicy,
   fragments: readonly Fragment[],
@@ -47,11 +47,11 @@ export function summaryDue(
     if (tokens <= keepTokens) kept = at;
   }
   if (tokens <= thresholdTokens) return null;
-  // What was said last is never absorbed, however long.
+  // The last unit is never summarised, however long it is.
   return rangeBefore(units, Math.min(kept, units.length - 1), sorted, previous);
 }
 
-/** Messages and pairs that the summary doesn't stand for yet, by place. */
+/** Messages and pairs that the summary doesn't cover yet, by place. */
 function unitsOf(sorted: readonly Fragment[], previous: Fragment | undefined, tokenizer: Tokenizer): readonly Unit[] {
   const messages = sorted
     .filter((fragment) => fragment.type === 'user_message' || fragment.type === 'agent_message')
@@ -76,7 +76,7 @@ function endsOf({ call, result }: ToolPair): { readonly from: Fragment; readonly
   return { from: (call ?? result) as Fragment, to: (result ?? call) as Fragment };
 }
 
-/** Everything before the unit at `kept`, less as many units as it takes for no pair to reach across. */
+/** Everything before the unit at `kept`, minus as many units as needed so that no pair crosses the cut. */
 function rangeBefore(
   units: readonly Unit[],
   kept: number,
@@ -100,7 +100,7 @@ function rangeBefore(
   return { covers: range, absorb, previous };
 }
 
-/** The largest cut at or before `kept` such that what ends last before it ends before what comes after it begins. */
+/** The largest cut at or before `kept` where every unit before the cut ends before any unit after it begins. */
 function wholeCut(units: readonly Unit[], kept: number): number {
   let cut = 0;
   let last: Fragment | undefined;
@@ -117,8 +117,8 @@ const later = (a: Fragment, b: Fragment): Fragment => (comparePlaces(a, b) < 0 ?
 const placeOf = ({ run, sequence, index }: FragmentPlace): FragmentPlace => ({ run, sequence, index });
 
 /**
- * What a model is asked for a summary: `system` is the instruction, `user` what it is about. Each message is a line of
- * JSON, so no text can fake another speaker or a section.
+ * The prompt for a summary by a model: `system` is the instruction, `user` the material. Each message is a line of JSON, so no text can
+ * fake another speaker or a section.
  */
 export function summaryPrompt(
   previous: string | null,

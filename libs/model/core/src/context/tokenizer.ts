@@ -1,11 +1,11 @@
-/** Owns what context assembly asks of a tokenizer. Real ones live in their own library; core counts nothing itself. */
+/** Owns the interface of a tokenizer. Implementations are in a library of their own; core counts nothing itself. */
 
 export interface Tokenizer {
-  /** Names the way of counting, such as `o200k_base`; part of every manifest. */
+  /** Names the encoding, for example `o200k_base`; part of every manifest. */
   readonly id: string;
   /**
-   * Tokens of a text, 0 for none. The same text always counts the same, and two texts with a line break between them count at most
-   * two more together than apart.
+   * Number of tokens in a text, 0 for the empty text. It must be deterministic. Two texts joined by a line break may count at most two more
+   * than the sum of both.
    */
   count(text: string): number;
 }

@@ -1,8 +1,8 @@
 /**
  * Owns how the kept part of a conversation becomes messages, and what each costs. Must not decide what is kept.
  *
- * Invariants: every result stands after its call, directly after the assistant's message that made it, so every provider takes the
- * list; calls of one answer are in one message, and so are their results; texts stay as they were said.
+ * Invariants: every result directly follows the assistant's message that made its call, so every provider accepts the list; the calls of
+ * one answer are in one message, and so are their results; texts stay verbatim.
  */
 
 import type { Json } from '../belief.ts';
@@ -12,25 +12,25 @@ import { CALL_OVERHEAD_TOKENS, MESSAGE_OVERHEAD_TOKENS } from './limits.ts';
 import type { BundleMessage, TextPart, ToolCallPart, ToolResultPart } from './message.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-/** What is kept or trimmed as one: a message, or a call with its result. */
+/** What is kept or trimmed together: a message, or a call with its result. */
 export type Turn =
   | { readonly kind: 'user'; readonly message: Fragment }
   | { readonly kind: 'agent'; readonly message: Fragment }
   | { readonly kind: 'tool'; readonly pair: ToolPair };
 
 const nameOf = ({ call, result }: ToolPair): string => call?.tool ?? result?.tool ?? 'tool';
-/** A result that no model asked for gets a call, since providers take none without. */
+/** A result without a call gets one, because providers accept no result alone. */
 const idOf = ({ call, result }: ToolPair): string =>
   call?.call ?? result?.call ?? `call-${placeName((call ?? result) as Fragment)}`;
 
-/** A call's input. Providers want an object: anything else, or what is no JSON, is put into one. */
+/** A call's input. Providers want an object: anything else, or text that isn't JSON, is wrapped in one. */
 export function inputOf(call: Fragment | undefined): Json {
   if (call === undefined) return {};
   try {
     const input = JSON.parse(call.text) as Json;
     if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input;
   } catch {
-    // The model wrote what is no JSON: shown as the text that it is.
+    // The model wrote something that isn't JSON: show it as text.
   }
   return { text: call.text };
 }
@@ -48,9 +48,9 @@ const resultPart = (pair: ToolPair): ToolResultPart => ({
   type: 'tool-result',
 });
 
-/** Tokens of the fragments of one turn, each as if it were a message of its own. */
+/** Tokens of the fragments of one turn, each counted as a message of its own. */
 export interface TurnTokens {
-  /** Of the message, or of the call (0 where there is none in the log). */
+  /** Tokens of the message, or of the call (0 when the log has no call). */
   readonly said: number;
   /** Of the result. */
   readonly answered: number;
@@ -71,13 +71,13 @@ interface Round {
   readonly results: ToolResultPart[];
   readonly run: number;
   sequence: number;
-  /** A result has been seen: what the assistant says after it is its next message. */
+  /** A result came: what the assistant says next is another message. */
   answered: boolean;
 }
 
 const text = (content: string): TextPart => ({ text: content, type: 'text' });
 
-/** The turns as messages, in the order of what was said. */
+/** The turns as messages, in the order of the conversation. */
 export function conversationMessages(turns: readonly Turn[]): readonly BundleMessage[] {
   const messages: BundleMessage[] = [];
   let round: Round | undefined;
@@ -97,7 +97,7 @@ export function conversationMessages(turns: readonly Turn[]): readonly BundleMes
       flush();
       messages.push({ content: [text(turn.message.text)], role: 'user' });
     } else if (turn.kind === 'agent') {
-      // One answer of a model may be text and calls: they came with one checkpoint.
+      // One answer of a model may hold text and calls: they came with one checkpoint.
       const same = round !== undefined && !round.answered && isAt(round, fragment);
       const current: Round = same ? (round as Round) : open(fragment);
       current.parts.push(text(turn.message.text));
@@ -116,7 +116,7 @@ export function conversationMessages(turns: readonly Turn[]): readonly BundleMes
 
 const isAt = (round: Round, { run, sequence }: Fragment): boolean => round.run === run && round.sequence === sequence;
 
-/** Every fragment of the turns by place. */
+/** Every fragment of the turns, by place. */
 function inOrder(turns: readonly Turn[]): readonly { readonly fragment: Fragment; readonly turn: Turn }[] {
   return turns
     .flatMap((turn) => {

@@ -109,9 +109,9 @@ it('tells nothing of what did not move, however often its partition is looked at
   const reported = await follow();
   await close('second', 2);
   await expect.poll(() => reported).toEqual(['second 2']);
-  const looks = store.calls.get('moving')!;
+  const polls = store.calls.get('moving')!;
   hear([AT]);
-  await expect.poll(() => store.calls.get('moving')).toBeGreaterThan(looks);
+  await expect.poll(() => store.calls.get('moving')).toBeGreaterThan(polls);
   await open('third', 3);
   await expect.poll(() => reported).toEqual(['second 2', 'third 1']);
 });

@@ -53,7 +53,7 @@ export class Changes {
   #begun: Promise<void> | undefined;
   #unsubscribe: Promise<() => Promise<void>> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #isLooking = false;
+  #isReading = false;
   /** When a follower last came or left, on the monotonic clock. */
   #wantedMs = 0;
 
@@ -104,8 +104,8 @@ export class Changes {
   async #tick(): Promise<void> {
     const idleMs = this.#ports.clock.monotonicMs() - this.#wantedMs;
     if (this.#followers.size === 0 && idleMs > FEED_LINGER_MS) return this.close();
-    if (this.#isLooking || this.#moved.size === 0) return;
-    this.#isLooking = true;
+    if (this.#isReading || this.#moved.size === 0) return;
+    this.#isReading = true;
     const moved = this.#moved;
     this.#moved = new Set();
     try {
@@ -114,7 +114,7 @@ export class Changes {
       this.#onError('changes', error);
       for (const partition of moved) this.#moved.add(partition);
     } finally {
-      this.#isLooking = false;
+      this.#isReading = false;
     }
   }
 

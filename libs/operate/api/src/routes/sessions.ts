@@ -16,7 +16,7 @@ import type { Principal, SessionWorkflow } from '@tidemark/ports';
 import { continuedAs, sessionBrief } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type Backend, definitionNamed, tenantFor, tenantToChange } from '../backend.ts';
-import { SESSION_LOOKED_AT_COUNT } from '../limits.ts';
+import { SESSION_READ_COUNT } from '../limits.ts';
 import { type Asked, ok, route } from '../route.ts';
 import { givenJson, longTextSchema, nameSchema } from '../schemas/common.ts';
 import { sessionSchema } from '../schemas/session.ts';
@@ -102,7 +102,7 @@ export const resumeSession = route({
   answers: { 200: resumedSchema, 201: resumedSchema },
   async handle({ params: { session }, query, body, principal, backend, traceparent }) {
     const tenant = tenantToChange(principal, query.tenant, DEFAULT_TENANT);
-    const workflows = await backend.reads.session(tenant, session, SESSION_LOOKED_AT_COUNT);
+    const workflows = await backend.reads.session(tenant, session, SESSION_READ_COUNT);
     const newest = workflows[0];
     if (newest === undefined) {
       const message = `No workflow of a session '${session}' was started yet. Start one in it.`;

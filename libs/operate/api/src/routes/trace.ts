@@ -60,13 +60,13 @@ export const getTrace = route({
 
 function spanJson(span: TraceSpan): z.input<typeof spanSchema> {
   const all = Object.entries(span.attributes);
-  const held = all.filter(([name]) => CONTENT_ATTRIBUTES.has(name));
-  const attributes = held.length === 0 ? all : all.filter(([name]) => !CONTENT_ATTRIBUTES.has(name));
+  const contentAttributes = all.filter(([name]) => CONTENT_ATTRIBUTES.has(name));
+  const attributes = contentAttributes.length === 0 ? all : all.filter(([name]) => !CONTENT_ATTRIBUTES.has(name));
   return {
     ...{ trace_id: span.traceId, span_id: span.spanId, parent_span_id: span.parentSpanId },
     ...{ name: span.name, kind: span.kind, open: span.isOpen, error: span.error ?? null },
     ...{ start: isoTime(span.startMs), end: isoTime(span.endMs), attributes: Object.fromEntries(attributes) },
-    ...(held.length > 0 && { content: Object.fromEntries(held) satisfies SpanAttributes }),
+    ...(contentAttributes.length > 0 && { content: Object.fromEntries(contentAttributes) satisfies SpanAttributes }),
     links: span.links.map(({ traceId, spanId, attributes }) => ({ trace_id: traceId, span_id: spanId, attributes })),
     events: span.events.map(({ name, atMs, attributes }) => ({ name, at: isoTime(atMs), attributes })),
   };

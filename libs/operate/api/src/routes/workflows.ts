@@ -14,7 +14,7 @@ import { continuedAs, type Definition, lastOf, TAGS_MAX_COUNT, type UndoOutput, 
 import { z } from 'zod';
 import { type Backend, definitionNamed, tenantToChange } from '../backend.ts';
 import { childOf, cursorOf, cursorOfChild, pageIn, placeOf } from '../cursor.ts';
-import { NOTES_LOOKED_AT_COUNT, RESULT_WAIT_MAX_MS, TASKS_SHOWN_COUNT } from '../limits.ts';
+import { NOTES_READ_COUNT, RESULT_WAIT_MAX_MS, TASKS_SHOWN_COUNT } from '../limits.ts';
 import { ok, route } from '../route.ts';
 import {
   contentAskedSchema,
@@ -256,15 +256,13 @@ async function undoOf({ reads }: Backend, row: WorkflowSummary, seesContent: boo
     waiting_workflow: at !== row && at?.status === 'parked' ? at.workflow : null,
     undone_count: counts?.undone ?? null,
     left_count: counts?.leftCount ?? null,
-    ...(seesContent && { why: await whyUndone(reads, row) }),
+    ...(seesContent && { why: await compensationReason(reads, row) }),
   };
 }
 
 /** Empty where it isn't known any more. */
-async function whyUndone(reads: Backend['reads'], { workflow }: WorkflowSummary): Promise<string> {
-  const began = (await reads.events(workflow, NOTES_LOOKED_AT_COUNT)).findLast(
-    ({ type }) => type === 'CompensationStarted',
-  );
+async function compensationReason(reads: Backend['reads'], { workflow }: WorkflowSummary): Promise<string> {
+  const began = (await reads.events(workflow, NOTES_READ_COUNT)).findLast(({ type }) => type === 'CompensationStarted');
   return began === undefined ? '' : (decodePayload('CompensationStarted', began.payload).error?.message ?? '');
 }
 

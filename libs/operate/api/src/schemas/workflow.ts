@@ -6,7 +6,7 @@ import { digestSchema, jsonSchema, timeSchema } from './common.ts';
 
 export const STATUSES = ['open', 'parked', 'compensating', 'completed', 'failed', 'compensated'] as const;
 export const statusSchema = z.enum(STATUSES);
-export const activitySchema = z
+const activitySchema = z
   .enum(['running', 'ready', 'waiting', 'parked', 'compensating', 'completed', 'failed', 'compensated'])
   .meta({
     description:

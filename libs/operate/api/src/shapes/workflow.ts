@@ -11,7 +11,7 @@ import { continuedAs, continuesFrom } from '@tidemark/runtime';
 export type Activity = 'running' | 'ready' | 'waiting' | Exclude<StreamStatus, 'open'>;
 
 /** `idle`: no process runs workflows where its rows are, so a lease in them is a dead process's. */
-export function activityOf({ status, holder, runnable }: WorkflowListing, idle: boolean): Activity {
+function activityOf({ status, holder, runnable }: WorkflowListing, idle: boolean): Activity {
   if (status !== 'open') return status;
   if (holder !== null) return idle ? 'ready' : 'running';
   return runnable ? 'ready' : 'waiting';

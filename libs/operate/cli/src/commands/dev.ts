@@ -15,7 +15,7 @@ import { Narrator } from '../follow/words.ts';
 import { DRAIN_MS, PARKED_SHOWN_COUNT } from '../limits.ts';
 import { DEFAULT_FOLDER, type Folder, folderTarget } from '../place/folder.ts';
 import { HeldFolder, holdNoticed } from '../place/held-folder.ts';
-import { heldOr, ownName, ownPlace } from '../place/place.ts';
+import { ownName, ownPlace, placeOr } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { progressBar } from '../text/progress.ts';
 import { shellWord, showCommand } from '../text/shell.ts';
@@ -44,7 +44,7 @@ export async function dev(session: Session, options: DevOptions): Promise<number
   const onError = devReporter(session);
   const name = ownName(env);
   const { otlp } = options;
-  const held = await heldOr(target, name, () => holdNoticed(session, target, { definitions, onError, otlp }));
+  const held = await placeOr(target, name, () => holdNoticed(session, target, { definitions, onError, otlp }));
   if (!(held instanceof HeldFolder)) throw inUse(target, held.holder);
   try {
     held.startCompactor(onError);

@@ -70,10 +70,10 @@ function* notesOn(forked: Forked, place: Place, options: ForkCommandOptions): It
     yield `  ${run} --workflows${modules}`;
   } else yield `${what}. ${commandLine('tidemark', 'watch', workflow, ...atWords(options))} follows it.`;
   for (const { task, operation, status } of begun) {
-    const anew =
+    const handling =
       base.effects === 'live' ? 'it is called again, under a key of its own' : 'what was recorded answers it';
     const was = status === 'intended' ? 'under way' : status;
-    yield `${printable(operation)} of task ${task} was ${was} there; the task begins anew, and ${anew}.`;
+    yield `${printable(operation)} of task ${task} was ${was} there; the task begins again, and ${handling}.`;
   }
 }
 

@@ -46,12 +46,12 @@ function queueTable(queues: readonly Queue[], width: number | undefined): readon
   ] as const;
   const rows = queues.map(({ queue, tenant, ready_count, running_count, held }) => [
     ...[printable(queue), tenant === null ? '(all)' : printable(tenant), count(ready_count), count(running_count)],
-    held.map(heldWords).join('; '),
+    held.map(pausedWords).join('; '),
   ]);
   return table(columns, rows, { width });
 }
 
-const heldWords = ({ tenant, by, why = '', since }: Queue['held'][number]): string =>
+const pausedWords = ({ tenant, by, why = '', since }: Queue['held'][number]): string =>
   `${ago(Date.parse(since), Date.now())} by ${printable(by)}${tenant === null ? ' for all' : ''}: ${printable(why)}`;
 
 export function pauseQueue(session: Session, queue: string, options: SteerQueueOptions): Promise<number> {

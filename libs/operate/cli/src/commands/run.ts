@@ -17,16 +17,16 @@ import { readInput } from '../input.ts';
 import { CONCURRENCY_DEFAULT_COUNT, DRAIN_MS, FOLDER_WAIT_MS } from '../limits.ts';
 import { failureOf } from '../place/api-failure.ts';
 import type { Folder } from '../place/folder.ts';
-import { goneIf } from '../place/gone.ts';
+import { failIfHolderGone } from '../place/gone.ts';
 import type { HeldFolder } from '../place/held-folder.ts';
 import {
-  heldOr,
   openPlace,
   ownName,
   ownPlace,
   type Place,
   type PlaceOptions,
   placeOf,
+  placeOr,
   type Target,
   targetOf,
   waitingFor,
@@ -121,7 +121,7 @@ async function open(current: Run): Promise<Opened> {
   const name = ownName(session.env);
   // The previous holder of the folder has just ended, and may still be handing over.
   const waitMs = FOLDER_WAIT_MS + (isTakeover ? DRAIN_MS : 0);
-  const found = await heldOr(target, name, () => hold(current, target, name), waitMs);
+  const found = await placeOr(target, name, () => hold(current, target, name), waitMs);
   return 'client' in found ? { place: found, held: undefined } : found;
 }
 
@@ -285,7 +285,7 @@ async function follow(current: Run, opened: Opened, id: string, isNew: boolean):
   const followed = new Followed(row, isNew);
   const narrator = new Narrator(terminal.paintNote, { showsWorkflow: false });
   const spoken = new Spoken(terminal);
-  const onLost = goneIf(opened.place, opened.held);
+  const onLost = failIfHolderGone(opened.place, opened.held);
   const onDelta = terminal.json ? undefined : heardBy(terminal, spoken, id);
   try {
     for await (const change of followOne(id, followed, { client, signal, onLost, onDelta, crowds: true })) {

@@ -14,7 +14,7 @@ import { Narrator } from '../follow/words.ts';
 import { liveFleet } from '../live/live-fleet.ts';
 import { LiveWorkflow } from '../live/live-workflow.ts';
 import { failureOf } from '../place/api-failure.ts';
-import { goneIf } from '../place/gone.ts';
+import { failIfHolderGone } from '../place/gone.ts';
 import {
   awaitHolder,
   lastingPlace,
@@ -115,7 +115,12 @@ async function watchAll(current: Watch, target: Target): Promise<number | undefi
     terminal.note(terminal.paintNote('dim', `${counted(open, 'open workflow')}.`));
   });
   return throughPlaces(current, target, async (place) => {
-    for await (const change of follower.changes({ client: place.client, signal, crowds, onLost: goneIf(place) })) {
+    for await (const change of follower.changes({
+      client: place.client,
+      signal,
+      crowds,
+      onLost: failIfHolderGone(place),
+    })) {
       terminal.record(change);
       terminal.line(narrator.line(change));
     }
@@ -144,7 +149,7 @@ async function watchOne(current: Watch, target: Target, id: string, live: Live):
   const onDelta = live === undefined ? heardBy(terminal, spoken, id) : live.hear;
   const work = async (place: Place): Promise<number | undefined> => {
     const { client } = place;
-    const onLost = goneIf(place);
+    const onLost = failIfHolderGone(place);
     for await (const change of followOne(id, followed!, { client, signal, crowds, onDelta, onLost })) {
       if (live !== undefined) live.report(change, await client.run(id).get({ content: false, signal }));
       else report(current, spoken, id, change);

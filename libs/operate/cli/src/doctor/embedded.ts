@@ -7,7 +7,7 @@ import { ConfigError, messageOf, TidemarkError } from '@tidemark/core';
 import { EXIT, exitCodeOf } from '@tidemark/host/exit-codes';
 import { exists, type Folder } from '../place/folder.ts';
 import { folderSettings, HeldFolder, holdFolder } from '../place/held-folder.ts';
-import { heldOr, ownName, type Place, placeOf } from '../place/place.ts';
+import { ownName, type Place, placeOf, placeOr } from '../place/place.ts';
 import type { Session } from '../session.ts';
 import { bytes } from '../text/units.ts';
 import type { Locate } from './definition-places.ts';
@@ -46,7 +46,7 @@ export async function checkEmbedded(
   const findings = [await checkSize(target), await checkDisk(folder, shown)];
   try {
     const name = ownName(env);
-    const found = await heldOr(target, name, () => holdFolder(target));
+    const found = await placeOr(target, name, () => holdFolder(target));
     const place = found instanceof HeldFolder ? await placeOf(found, name) : found;
     try {
       const log = found instanceof HeldFolder ? [await checkLog(found.host)] : [];

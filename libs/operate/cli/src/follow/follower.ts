@@ -114,7 +114,7 @@ export async function* followOne(
     patiently(signal, onLost, () => run.get({ content: false, signal }));
   const gathered = new Gathered(eventsOf(run, followed.position + 1, onDelta, { signal, onLost }));
   let undoReported = '';
-  let isUndone = (await fetchView())?.status === 'compensating';
+  let wasCompensating = (await fetchView())?.status === 'compensating';
   try {
     while (!signal.aborted) {
       for (let change = followed.pending.shift(); change !== undefined; change = followed.pending.shift()) {
@@ -122,16 +122,16 @@ export async function* followOne(
         const view = isEnd(change) ? await viewFrom(fetchView, followed.position) : undefined;
         yield withCounts(change, view);
       }
-      const waitMs = isUndone ? UNDO_POLL_MS : FOREVER_MS;
+      const waitMs = wasCompensating ? UNDO_POLL_MS : FOREVER_MS;
       const events = await gathered.take({ waitMs, gatherMs: FOLLOW_GATHER_MS });
       if (events === undefined) return;
       followed.add(events, crowds);
-      isUndone = undoing(events) ?? isUndone;
+      wasCompensating = isCompensating(events) ?? wasCompensating;
       if (events.at(-1)?.type === 'LeaseReleased') {
         const view = await viewFrom(fetchView, followed.position);
         if (view !== undefined) followed.pending.push(...followed.waiting(view));
       }
-      if (!isUndone) continue;
+      if (!wasCompensating) continue;
       // Events of the undo belong to another workflow.
       const view = await fetchView();
       const waits = view?.undo?.waiting_workflow ?? '';
@@ -187,7 +187,7 @@ async function* eventsOf(
 }
 
 /** Undefined: they don't say. */
-function undoing(events: readonly Event[]): boolean | undefined {
+function isCompensating(events: readonly Event[]): boolean | undefined {
   const last = events.findLast(({ type }) => type === 'CompensationStarted' || type === 'CompensationFinished');
   return last === undefined ? undefined : last.type === 'CompensationStarted';
 }

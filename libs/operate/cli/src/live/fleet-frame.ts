@@ -157,15 +157,15 @@ export function changesBetween(before: FleetView, now: FleetView): readonly stri
     if (old?.alive === true && !alive) lines.push(`${printable(holder)} died, holding ${counted(held, 'workflow')}`);
   }
   for (const holder of was.keys()) if (!is.has(holder)) lines.push(`${printable(holder)} went`);
-  const [heldBefore, heldNow] = [heldNames(before), heldNames(now)];
-  for (const name of heldNow) if (!heldBefore.has(name)) lines.push(`queue ${printable(name)} is paused`);
-  for (const name of heldBefore) if (!heldNow.has(name)) lines.push(`queue ${printable(name)} resumes`);
+  const [pausedBefore, pausedNow] = [pausedNames(before), pausedNames(now)];
+  for (const name of pausedNow) if (!pausedBefore.has(name)) lines.push(`queue ${printable(name)} is paused`);
+  for (const name of pausedBefore) if (!pausedNow.has(name)) lines.push(`queue ${printable(name)} resumes`);
   const stuck = numbersOf(now).stuck - numbersOf(before).stuck;
   if (stuck > 0) lines.push(`${counted(stuck, 'workflow')} more ${stuck === 1 ? 'waits' : 'wait'} for a person`);
   return lines;
 }
 
-const heldNames = ({ queues }: FleetView): ReadonlySet<string> =>
+const pausedNames = ({ queues }: FleetView): ReadonlySet<string> =>
   new Set(
     queues.flatMap(({ queue, held }) => held.map(({ tenant }) => `${queue}${tenant === null ? '' : ` of ${tenant}`}`)),
   );

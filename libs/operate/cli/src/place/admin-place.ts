@@ -22,7 +22,7 @@ import { noState } from '../failures.ts';
 import type { Session } from '../session.ts';
 import { DEFAULT_FOLDER, exists, type Folder, folderTarget, inUse } from './folder.ts';
 import { holdFolder } from './held-folder.ts';
-import { heldPlace, ownName } from './place.ts';
+import { holderPlace, ownName } from './place.ts';
 
 export interface AdminOptions {
   readonly state?: string | undefined;
@@ -79,7 +79,7 @@ export async function writeDown(session: Session, target: AdminTarget, changed: 
 
 async function atFolder<T>({ env }: Session, target: Folder, work: (host: Host) => Promise<T>): Promise<T> {
   if (!exists(target)) throw noState(target.shown);
-  const place = await heldPlace(target, ownName(env));
+  const place = await holderPlace(target, ownName(env));
   if (place !== undefined) throw heldBy(target, place.holder);
   let held: Awaited<ReturnType<typeof holdFolder>>;
   try {

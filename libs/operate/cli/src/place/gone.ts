@@ -4,7 +4,7 @@ import { UnavailableError } from '@tidemark/core';
 import type { Place } from './place.ts';
 
 /** Throws `UnavailableError` (`holder-gone`) where another process held the folder. `own`: the folder is this process's. */
-export const goneIf =
+export const failIfHolderGone =
   ({ kind, holder }: Place, own?: unknown) =>
   (cause: unknown): void => {
     if (kind === 'server' || own !== undefined) return;

@@ -161,7 +161,7 @@ async function openFolder(
   name: string,
   definitions: AtPlaceOptions['definitions'],
 ): Promise<Place> {
-  const found = await heldOr(target, name, async () => {
+  const found = await placeOr(target, name, async () => {
     // A command that uses another process must not load the engine.
     const { holdNoticed } = await import('./held-folder.ts');
     return holdNoticed(session, target, { definitions: (await definitions?.()) ?? [] });
@@ -173,7 +173,7 @@ async function openFolder(
  * The place of the folder's holder, or the result of `hold`. Another command may hold it for a moment without a socket, so this retries for
  * a while before the folder counts as in use.
  */
-export async function heldOr<T>(
+export async function placeOr<T>(
   target: Folder,
   name: string,
   hold: () => Promise<T>,
@@ -181,7 +181,7 @@ export async function heldOr<T>(
 ): Promise<Place | T> {
   const deadlineMs = performance.now() + waitMs;
   for (;;) {
-    const held = await heldPlace(target, name);
+    const held = await holderPlace(target, name);
     if (held !== undefined) return held;
     try {
       return await hold();
@@ -226,7 +226,7 @@ export async function hostPlace(host: Host, { name, shown, isIdle, definitions }
 
 /** A lasting place that this process doesn't hold. Undefined: nobody holds the folder. */
 export const lastingPlace = async (session: Session, target: Target): Promise<Place | undefined> =>
-  target.kind === 'server' ? openPlace(session, target) : heldPlace(target, ownName(session.env));
+  target.kind === 'server' ? openPlace(session, target) : holderPlace(target, ownName(session.env));
 
 /** Says that nobody holds the folder, and waits for a holder. Undefined: interrupted first. */
 export async function awaitHolder(session: Session, target: Target, signal: AbortSignal): Promise<Place | undefined> {
@@ -242,7 +242,7 @@ export async function awaitHolder(session: Session, target: Target, signal: Abor
 
 /** For a folder that this process itself holds and serves, over its socket as other commands do. Throws `UnavailableError` (`holder-silent`). */
 export async function ownPlace(target: Folder, name: string): Promise<Place> {
-  const place = await heldPlace(target, name);
+  const place = await holderPlace(target, name);
   if (place !== undefined) return place;
   throw new UnavailableError(
     'holder-silent',
@@ -251,7 +251,7 @@ export async function ownPlace(target: Folder, name: string): Promise<Place> {
 }
 
 /** Undefined: nobody answers there. Throws `ConfigError` (`holder-differs`, `holder-silent`). */
-export async function heldPlace({ folder, shown }: Folder, name: string): Promise<Place | undefined> {
+export async function holderPlace({ folder, shown }: Folder, name: string): Promise<Place | undefined> {
   const client = connect({
     url: LOCAL_URL,
     fetch: await folderFetch(folder),

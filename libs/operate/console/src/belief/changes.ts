@@ -42,7 +42,7 @@ export function changesBetween(before: Json | undefined, after: Json | undefined
   const [left, right] = [entriesOf(before), entriesOf(after)];
   const names = [...left.keys(), ...[...right.keys()].filter((name) => !left.has(name))];
   const members = names.map((name) => [name, changesBetween(left.get(name), right.get(name))] as const);
-  const changeCount = members.reduce((sum, [, node]) => sum + countOf(node), 0);
+  const changeCount = members.reduce((sum, [, node]) => sum + changeCountOf(node), 0);
   const change = before === undefined ? 'added' : after === undefined ? 'gone' : changeCount > 0 ? 'changed' : 'same';
   return { kind: 'branch', shape, change, changeCount, members };
 }
@@ -53,10 +53,8 @@ function leafChange(before: Json | undefined, after: Json | undefined): Change {
   return before === after ? 'same' : 'changed';
 }
 
-function countOf(node: Node): number {
+/** The number of differences; a part that was added or removed counts once. */
+export function changeCountOf(node: Node): number {
   if (node.change === 'added' || node.change === 'gone') return 1;
   return node.kind === 'branch' ? node.changeCount : node.change === 'changed' ? 1 : 0;
 }
-
-/** The number of differences; a part that was added or removed counts once. */
-export const changeCountOf = countOf;

@@ -39,12 +39,12 @@ export function SessionsPage({ session }: { readonly session: string | undefined
 }
 
 /** Workflows among which sessions are searched for. */
-const LOOKED_AT_COUNT = 500;
+const READ_COUNT = 500;
 
 function Newest() {
   const found = useQuery({
     queryKey: ['workflows', 'sessions'],
-    queryFn: ({ signal }) => api.ask('GET /v1/workflows', { query: { limit: LOOKED_AT_COUNT } }, { signal }),
+    queryFn: ({ signal }) => api.ask('GET /v1/workflows', { query: { limit: READ_COUNT } }, { signal }),
   });
   return (
     <Answer query={found}>

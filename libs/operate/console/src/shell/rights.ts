@@ -5,7 +5,7 @@ import { api } from './client.ts';
 
 export type Right = 'read' | 'content' | 'operate' | 'decide' | 'administer';
 
-export const useMe = () =>
+const useMe = () =>
   useQuery({
     queryKey: ['me'],
     queryFn: ({ signal }) => api.ask('GET /v1/me', {}, { signal }),

@@ -24,7 +24,7 @@ export function chooseTheme(theme: Theme): void {
   for (const hear of heard) hear();
 }
 
-export function useTheme(): Theme {
+function useTheme(): Theme {
   return useSyncExternalStore((hear) => {
     heard.add(hear);
     return () => heard.delete(hear);

@@ -25,13 +25,13 @@ const GAP_PX = 34;
 /** A stretch below this share of the whole isn't worth squeezing. */
 const GAP_SHARE_MIN = 0.04;
 
-interface Held {
+interface LeaseTime {
   readonly fromMs: number;
   readonly toMs: number | undefined;
 }
 
 /** `leases` ordered by their beginnings. */
-export function scaleOf(leases: readonly Held[], [fromMs, toMs]: readonly [number, number], width: number): Scale {
+export function scaleOf(leases: readonly LeaseTime[], [fromMs, toMs]: readonly [number, number], width: number): Scale {
   const span = Math.max(toMs - fromMs, 1);
   const gaps = gapsBetween(leases, fromMs, toMs).filter(([from, to]) => to - from > span * GAP_SHARE_MIN);
   const gapPx = Math.min(GAP_PX, width / (gaps.length * 2 + 1));
@@ -53,7 +53,7 @@ export function scaleOf(leases: readonly Held[], [fromMs, toMs]: readonly [numbe
   return { stretches, at: (of) => placeIn(stretches, of, width) };
 }
 
-function gapsBetween(leases: readonly Held[], fromMs: number, toMs: number): (readonly [number, number])[] {
+function gapsBetween(leases: readonly LeaseTime[], fromMs: number, toMs: number): (readonly [number, number])[] {
   const gaps: (readonly [number, number])[] = [];
   let freeMs = fromMs;
   for (const lease of leases) {

@@ -65,8 +65,12 @@ const IN_BOTH = (starts: string): string => `exists (
   select from LIVE.segments a join FRESH.segments b on b.partition = a.partition and b.starts = a.starts
   where a.partition = r.partition and a.starts = r.${starts})`;
 
-const history = (table: string, key: readonly string[], held: Pick<Compared, 'places' | 'texts'> = {}): Compared => ({
-  ...held,
+const history = (
+  table: string,
+  key: readonly string[],
+  columns: Pick<Compared, 'places' | 'texts'> = {},
+): Compared => ({
+  ...columns,
   table,
   key,
   where: HAS_ROWS,

@@ -4,7 +4,7 @@
  */
 
 /** Tables that the migrations fill. */
-export const FILLED_TABLES: readonly string[] = ['meta', 'ranges', 'tidemark_migrations', 'tidemark_expansions'];
+const FILLED_TABLES: readonly string[] = ['meta', 'ranges', 'tidemark_migrations', 'tidemark_expansions'];
 
 /** The names of the others, quoted. */
 export const OTHER_TABLES = `

@@ -6,7 +6,7 @@
  */
 
 /** Not rebuilt: the owners of ranges, and the index of data keys, which follows from another topic. */
-export const KEPT_TABLES: readonly string[] = [
+const KEPT_TABLES: readonly string[] = [
   'tidemark_migrations',
   'tidemark_expansions',
   'owners',
@@ -16,7 +16,7 @@ export const KEPT_TABLES: readonly string[] = [
   'trace_cursors',
 ];
 
-export const REBUILD_TABLES: readonly string[] = ['tidemark_rebuild', 'rebuild_strays', 'rebuild_homes'];
+const REBUILD_TABLES: readonly string[] = ['tidemark_rebuild', 'rebuild_strays', 'rebuild_homes'];
 
 const listed = (names: readonly string[]): string => `array[${names.map((name) => `'${name}'`).join(', ')}]`;
 
@@ -164,7 +164,7 @@ where not exists (select from FRESH.workflows f where f.workflow = w.workflow)
   and not exists (select from FRESH.rebuild_strays s where s.workflow = w.workflow)`;
 
 /** Every partition is to be folded again, by projectors that read the new `storeId`; what was found stays. One transaction. */
-export const PLACE_ANEW = `
+export const RESTART = `
 insert into FRESH.rebuild_homes (workflow, tenant, partition, generation, mode, placed_at, session)
 select j.workflow, coalesce(l.tenant, w.tenant, h.tenant), j.wanted, h.generation, h.mode, h.placed_at, l.session
 from ${JUDGED} j join FRESH.placements h on h.workflow = j.workflow

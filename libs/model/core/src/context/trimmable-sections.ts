@@ -1,6 +1,6 @@
 /**
- * Owns the lanes of a bundle that aren't the conversation: trace, working memory, continuation and user context. How each is
- * written, in which order its pieces are kept, and where each piece stands. Must not count tokens.
+ * Owns the lanes of a bundle other than the conversation: trace, working memory, continuation and user context. It writes them, and orders
+ * their pieces for output and for trimming. Must not count tokens.
  */
 
 import type { Json } from '../belief.ts';
@@ -9,64 +9,64 @@ import { TRACE_ACTION_MAX_CHARS } from './limits.ts';
 import { closing, contained, opening, type Tag } from './message.ts';
 import type { Lane } from './policy.ts';
 
-/** What was done lately, and how often what before it. */
+/** The newest actions, and counts of the older ones. */
 export interface TraceInput {
   readonly recent: readonly { readonly sequence: number; readonly step: string; readonly action: string }[];
-  /** Entries older than those of `recent`, by step. */
+  /** Counts, by step, of entries older than those of `recent`. */
   readonly earlier: Readonly<Record<string, number>>;
 }
 
-/** The working memory of the phase that runs. */
+/** The working memory of the current phase. */
 export interface WorkingMemoryInput {
   readonly phase: string;
   readonly entries: { readonly [key: string]: Json };
 }
 
 export interface Piece {
-  /** As manifests name it: `trace/12.0`, `working_memory/customer`. */
+  /** The name in manifests: `trace/12.0`, `working_memory/customer`. */
   readonly name: string;
-  /** As it is written, escaped. */
+  /** The escaped text. */
   readonly text: string;
 }
 
 /** A section of the system message whose pieces may be trimmed one by one. */
-export interface Surrounding {
+export interface TrimmableSection {
   readonly lane: Lane;
   readonly open: string;
   readonly close: string;
   /** In the order in which they are written. */
   readonly pieces: readonly Piece[];
-  /** Indices of the pieces, the one that is kept longest first. */
+  /** Indices of the pieces; the first is kept longest. */
   readonly keepOrder: readonly number[];
 }
 
 /** The section with the pieces at these indices; undefined when there are none. */
-export function surroundingText({ open, close, pieces }: Surrounding, kept: readonly number[]): string | undefined {
+export function sectionText({ open, close, pieces }: TrimmableSection, kept: readonly number[]): string | undefined {
   if (kept.length === 0) return undefined;
   const lines = [...kept].sort((a, b) => a - b).map((index) => pieces[index]!.text);
   return [open, ...lines, close].join('\n');
 }
 
-function surrounding(
+function trimmableSection(
   lane: Lane,
   tag: Tag,
   pieces: readonly Piece[],
   keepOrder: readonly number[],
   attribute?: readonly [string, string],
-): Surrounding {
+): TrimmableSection {
   return { lane, open: opening(tag, attribute), close: closing(tag), pieces, keepOrder };
 }
 
 const oneLine = (value: string): string => value.replace(/\s+/gu, ' ').trim();
-/** By code points, so that no pair of surrogates is torn. */
+/** Cuts by code points, so that no surrogate pair is split. */
 const shortened = (value: string): string =>
   value.length <= TRACE_ACTION_MAX_CHARS ? value : `${[...value].slice(0, TRACE_ACTION_MAX_CHARS).join('')}…`;
 
 /**
- * The newest `entries` one by one, those before them counted by step in one line. The oldest entry goes first; the counted line,
- * which says the most for its size, last.
+ * Shows the newest `entries` singly, and the older ones in one line with a count by step. The oldest entry is trimmed first. The counted
+ * line is trimmed last: it says the most for its size.
  */
-export function traceSurrounding({ recent, earlier }: TraceInput, entries: number): Surrounding {
+export function traceSection({ recent, earlier }: TraceInput, entries: number): TrimmableSection {
   const sorted = [...recent].sort((a, b) => a.sequence - b.sequence);
   const shownFrom = Math.max(0, sorted.length - entries);
   const counts = new Map(Object.entries(earlier));
@@ -86,14 +86,14 @@ export function traceSurrounding({ recent, earlier }: TraceInput, entries: numbe
   }
   const indices = pieces.map((_, index) => index);
   const keepOrder = counted.length > 0 ? [0, ...indices.slice(1).reverse()] : indices.reverse();
-  return surrounding('trace', 'recent_trace', pieces, keepOrder);
+  return trimmableSection('trace', 'recent_trace', pieces, keepOrder);
 }
 
 /**
- * One line for each key, by key. The largest value goes first: that loses the fewest keys, and a step can still read it by its key
- * from the working memory itself.
+ * One line for each key, sorted. The largest value is trimmed first: that costs the fewest keys, and a step can still read it from working
+ * memory by its key.
  */
-export function memorySurrounding({ phase, entries }: WorkingMemoryInput): Surrounding {
+export function memorySection({ phase, entries }: WorkingMemoryInput): TrimmableSection {
   const pieces = Object.keys(entries)
     .sort()
     .map((key) => ({
@@ -103,14 +103,14 @@ export function memorySurrounding({ phase, entries }: WorkingMemoryInput): Surro
   const keepOrder = pieces
     .map((_, index) => index)
     .sort((a, b) => pieces[a]!.text.length - pieces[b]!.text.length || a - b);
-  return surrounding('working_memory', 'working_memory', pieces, keepOrder, ['phase', phase]);
+  return trimmableSection('working_memory', 'working_memory', pieces, keepOrder, ['phase', phase]);
 }
 
-/** Sections that the caller wrote, the most useful first: the last one goes first. */
-export function sectionsSurrounding(lane: 'continuation' | 'user_context', sections: readonly string[]): Surrounding {
+/** Sections that the caller wrote, the most useful first. The last one is trimmed first. */
+export function givenSections(lane: 'continuation' | 'user_context', sections: readonly string[]): TrimmableSection {
   const tag = lane === 'continuation' ? 'continuation_context' : 'user_context';
   const pieces = sections.map((text, index) => ({ name: `${lane}/${index}`, text: contained(text) }));
-  return surrounding(
+  return trimmableSection(
     lane,
     tag,
     pieces,
