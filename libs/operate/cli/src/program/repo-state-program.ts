@@ -1,6 +1,6 @@
 /** Owns the arguments and options of `tidemark state …`, and their help. Must hold no logic. */
 
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { duration, repeated, wholeNumber } from '../arguments.ts';
 import { CHECK_TIMEOUT_MAX_MS } from '../limits.ts';
 import type { ProgramKit } from './program-kit.ts';
@@ -14,7 +14,7 @@ nothing is lost. Secrets are refused. A check is a command; its stage is done on
 export function addRepoState({ command: add, does }: ProgramKit): void {
   const state = add('state', 'keep the state of a workflow in a file of the repository, without a server');
   state.helpCommand(false).addHelpText('after', AFTER);
-  const command = (name: string, description: string): Command =>
+  const command = (name: string, description: string) =>
     state
       .command(name)
       .description(description)
@@ -77,7 +77,7 @@ export function addRepoState({ command: add, does }: ProgramKit): void {
     .action(does(repoStateCommands, 'stateMigrate'));
 }
 
-const planned = (command: Command): Command =>
+const planned = (command: Command) =>
   command
     .option('--stages <ids...>', 'ids of the stages in order, separated by spaces or commas')
     .option(

@@ -3,7 +3,7 @@
  * has one. Pure.
  */
 
-import { cut, padEnd, padStart, widthOf } from './width.ts';
+import { cut, padEnd, padStart, printable, widthOf } from './width.ts';
 
 export interface Column {
   readonly title: string;
@@ -17,6 +17,21 @@ export interface Cell {
   readonly text: string;
   readonly paint?: ((text: string) => string) | undefined;
 }
+
+/** Columns of a list: title, text of an item's cell, and the columns that are left when it gives way, or where it aligns. */
+export type Columns<T> = readonly (readonly [title: string, cell: (item: T) => string, how?: number | 'right'])[];
+
+/** The table of a list. */
+export const tableOf = <T>(columns: Columns<T>, items: readonly T[], width: number | undefined): readonly string[] =>
+  table(
+    columns.map(([title, , how]) => ({
+      title,
+      ...(how === 'right' && { align: how }),
+      ...(typeof how === 'number' && { shrinksTo: how }),
+    })),
+    items.map((item) => columns.map(([, cell]) => printable(cell(item)))),
+    { width },
+  );
 
 const GAP = '  ';
 
