@@ -39,10 +39,14 @@ export interface Asked {
 /** Resolves to the exit code; without one all went well. */
 type Work<Given extends unknown[]> = (asked: Asked, ...given: Given) => Promise<number | undefined>;
 
-/** The action of a command that asks operations where its options say. `read` refuses a folder in which nothing is kept. */
+/**
+ * The action of a command that asks operations where its options say. `read` refuses a folder in which nothing is kept. `ownBy`: its option
+ * `--by` does not name who decides.
+ */
 export type Asks = <Given extends unknown[]>(
   how: AtPlaceOptions['how'],
   work: Work<Given>,
+  ownBy?: 'own-by',
 ) => (...given: Given) => Promise<void>;
 
 interface AskOptions extends Omit<AtPlaceOptions, 'how' | 'definitions'> {
@@ -52,11 +56,11 @@ interface AskOptions extends Omit<AtPlaceOptions, 'how' | 'definitions'> {
 /** Does the work of an `asks` command. `given`: its arguments, its options, and commander's command. */
 export async function askThere<Given extends unknown[]>(
   session: Session,
-  how: AtPlaceOptions['how'],
-  work: Work<Given>,
+  [how, work, ownBy]: Parameters<Asks>,
   given: Given,
 ): Promise<number> {
-  const { state, context, by, workflows = [] } = given.at(-2) as AskOptions;
+  const { state, context, workflows = [], ...options } = given.at(-2) as AskOptions;
+  const by = ownBy === undefined ? options.by : undefined;
   const { terminal, cwd } = session;
   // Help must not wait for any of it.
   const { atPlace } = await import('../place/place.ts');
@@ -67,7 +71,7 @@ export async function askThere<Given extends unknown[]>(
     terminal.lines(lines);
   };
   const code = await atPlace(session, { state, context, by, how, definitions }, (place) =>
-    work({ client: place.client, place, session, terminal, report }, ...given),
+    (work as Work<Given>)({ client: place.client, place, session, terminal, report }, ...given),
   );
   return code ?? EXIT.ok;
 }

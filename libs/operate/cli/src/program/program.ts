@@ -66,9 +66,9 @@ export async function runCli(args: readonly string[], session: Session): Promise
       code = await (await load())[name](session, ...(given.slice(0, -1) as never[]));
     };
   const asks: Asks =
-    (how, work) =>
+    (...what) =>
     async (...given) => {
-      code = await askThere(session, how, work, given);
+      code = await askThere(session, what as Parameters<Asks>, given);
     };
   const program = makeProgram({ does, asks }, session);
   try {
