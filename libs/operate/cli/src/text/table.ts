@@ -18,19 +18,34 @@ export interface Cell {
   readonly paint?: ((text: string) => string) | undefined;
 }
 
-/** Columns of a list: title, text of an item's cell, and the columns that are left when it gives way, or where it aligns. */
-export type Columns<T> = readonly (readonly [title: string, cell: (item: T) => string, how?: number | 'right'])[];
+/** A column of a list: its title, an item's text, the columns that are left when it gives way or where it aligns, and how it is painted. */
+export type Columns<T> = readonly (readonly [
+  title: string,
+  text: (item: T) => string,
+  how?: number | 'right' | undefined,
+  paint?: (item: T, text: string) => string,
+])[];
 
-/** The table of a list. */
-export const tableOf = <T>(columns: Columns<T>, items: readonly T[], width: number | undefined): readonly string[] =>
+/** The table of a list. `title`: how titles are painted. */
+export const tableOf = <T>(
+  columns: Columns<T>,
+  items: readonly T[],
+  width: number | undefined,
+  title?: (text: string) => string,
+): readonly string[] =>
   table(
-    columns.map(([title, , how]) => ({
-      title,
+    columns.map(([name, , how]) => ({
+      title: name,
       ...(how === 'right' && { align: how }),
       ...(typeof how === 'number' && { shrinksTo: how }),
     })),
-    items.map((item) => columns.map(([, cell]) => printable(cell(item)))),
-    { width },
+    items.map((item) =>
+      columns.map(([, text, , paint]) => ({
+        text: printable(text(item)),
+        paint: paint && ((shown) => paint(item, shown)),
+      })),
+    ),
+    { width, ...(title && { title }) },
   );
 
 const GAP = '  ';
