@@ -1,6 +1,6 @@
 /** Owns what modules need to add commands to the program: how a command is added, and how it does its work. */
 
-import type { Command } from '@commander-js/extra-typings';
+import type { Command, OptionValues } from '@commander-js/extra-typings';
 import type { Client } from '@tidemark/client';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { firstOf, type Page, type PageQuery } from '../place/pages.ts';
@@ -99,3 +99,6 @@ export function group({ command }: ProgramKit, name: string, description: string
   return (usage: string, what: string, isDefault = false) =>
     places(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent));
 }
+
+/** The options that a command declares. */
+export type OptionsOf<C> = C extends Command<infer _Arguments, infer Options extends OptionValues> ? Options : never;
