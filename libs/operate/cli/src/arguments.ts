@@ -1,7 +1,7 @@
 /** Owns turning an argument's text into a value, and the error of one that can't be read. */
 
+import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
-import { InvalidArgumentError } from 'commander';
 import { NAME_MAX_CHARS } from './limits.ts';
 
 /** Parses a whole number from `min` to `max`, both included. */

@@ -6,6 +6,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type Listening, listenApi } from '@tidemark/api';
 import {
   type Access,
@@ -18,7 +19,6 @@ import {
 } from '@tidemark/host';
 import type { Role } from '@tidemark/ports';
 import { describeServers, freshTopicName } from '@tidemark/testkit/suites';
-import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Ended } from './called-cli.ts';
 import { callCli, hold } from './called-cli.ts';
@@ -153,8 +153,11 @@ const reported = ({ line: text }: Line, { code, out, err }: Ended): string => `t
 
 it('is in the list', () => {
   const terminal = new Terminal({ stdout: process.stdout, stderr: process.stderr, env: {}, json: false });
-  const program = makeProgram(() => async () => {}, { terminal, env: {}, cwd: folder, stdin: process.stdin });
-  const leaves = (command: Command, name: string): readonly string[] =>
+  const program = makeProgram(
+    { does: () => async () => {}, asks: () => async () => {} },
+    { terminal, env: {}, cwd: folder, stdin: process.stdin },
+  );
+  const leaves = (command: CommandUnknownOpts, name: string): readonly string[] =>
     command.commands.length > 0
       ? command.commands.flatMap((each) => leaves(each, `${name} ${each.name()}`.trim()))
       : command.options.some(({ long }) => long === '--context')

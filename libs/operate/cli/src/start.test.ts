@@ -38,12 +38,17 @@ function loadedBy(args: readonly string[], code: number, env: NodeJS.ProcessEnv 
 }
 
 it.each([
-  ['its own help', ['--help'], 0, ['cli', 'commander', 'core', 'host', 'ports', 'runtime', 'secrets']],
+  [
+    'its own help',
+    ['--help'],
+    0,
+    ['@commander-js/extra-typings', 'cli', 'commander', 'core', 'host', 'ports', 'runtime', 'secrets'],
+  ],
   [
     'a question to a server',
     ['ls'],
     69,
-    ['api', 'cli', 'client', 'commander', 'core', 'host', 'ports', 'runtime', 'secrets'],
+    ['@commander-js/extra-typings', 'api', 'cli', 'client', 'commander', 'core', 'host', 'ports', 'runtime', 'secrets'],
   ],
 ])('reads for %s no more than these packages, and few files of them', (_, args, code, packages) => {
   const loaded = loadedBy(args, code, { TIDEMARK_URL: 'http://127.0.0.1:1' });

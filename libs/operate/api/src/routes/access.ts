@@ -10,7 +10,7 @@ import { AccessError, DEFAULT_TENANT, InvalidError, isoTime, type TenantId } fro
 import { type Principal, ROLES } from '@tidemark/ports';
 import { z } from 'zod';
 import { maySee, tenantFor } from '../backend.ts';
-import { cursorOfKey, keyOf, pageIn } from '../cursor.ts';
+import { BY_ID, BY_TENANT } from '../cursor.ts';
 import { KEY_LIFE_DEFAULT_MS } from '../limits.ts';
 import { type Call, ok, route } from '../route.ts';
 import {
@@ -125,12 +125,12 @@ export const listKeys = route({
     const { revoked, limit, cursor } = query;
     const of = tenantFor(principal, query.tenant, undefined) ?? null;
     const found: StoredKey[] = [];
-    for await (const key of backend.access.keys(of, cursor === undefined ? undefined : keyOf(cursor))) {
+    for await (const key of backend.access.keys(of, BY_ID.placeOf(cursor)?.id)) {
       if (key.revoked !== null && !revoked) continue;
       found.push(key);
       if (found.length > limit) break;
     }
-    const { page, next_cursor } = pageIn(found, limit, ({ id }) => cursorOfKey(id));
+    const { page, next_cursor } = BY_ID.pageIn(found, limit);
     return ok({ keys: page.map(keyJson), next_cursor });
   },
 });
@@ -213,11 +213,11 @@ export const listTenants = route({
       return ok({ tenants: own === undefined ? [] : [tenantJson(own)], next_cursor: null });
     }
     const found: StoredTenant[] = [];
-    for await (const tenant of backend.access.tenants(cursor === undefined ? undefined : keyOf(cursor))) {
+    for await (const tenant of backend.access.tenants(BY_TENANT.placeOf(cursor)?.tenant)) {
       found.push(tenant);
       if (found.length > limit) break;
     }
-    const { page, next_cursor } = pageIn(found, limit, ({ tenant }) => cursorOfKey(tenant));
+    const { page, next_cursor } = BY_TENANT.pageIn(found, limit);
     return ok({ tenants: page.map(tenantJson), next_cursor });
   },
 });

@@ -5,7 +5,7 @@ import { AccessError, isoTime, type TaskId, type TenantId, type WorkflowId } fro
 import { mayDo, type Principal } from '@tidemark/ports';
 import { z } from 'zod';
 import { tenantFor } from '../backend.ts';
-import { cursorOfApproval, placeOfApproval } from '../cursor.ts';
+import { BY_ASKING } from '../cursor.ts';
 import { APPROVALS_DEFAULT_COUNT, APPROVALS_MAX_COUNT } from '../limits.ts';
 import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
@@ -79,7 +79,7 @@ export const listApprovals = route({
     const page = await backend.client.approvals({
       tenant: tenantFor(principal, query.tenant, undefined),
       assignees: assigneesIn(query, principal),
-      after: cursor === undefined ? undefined : placeOfApproval(cursor),
+      after: BY_ASKING.placeOf(cursor),
       limit,
     });
     const approvals = page.approvals.map(({ askedAtMs, title = null, detail = null, ...one }) => ({
@@ -87,7 +87,7 @@ export const listApprovals = route({
       ...{ name: one.name, assignee: one.assignee, asked_at: isoTime(askedAtMs), title, detail, form: one.form },
       answerable: mayDo(principal, 'decide') && isAskedFor(principal, one.assignee),
     }));
-    return ok({ approvals, next_cursor: page.next === null ? null : cursorOfApproval(page.next) });
+    return ok({ approvals, next_cursor: page.next && BY_ASKING.cursorOf(page.next) });
   },
 });
 

@@ -5,7 +5,7 @@ import { DEFAULT_TENANT, isoTime, type Json } from '@tidemark/core';
 import { RIGHTS, ROLES } from '@tidemark/ports';
 import { z } from 'zod';
 import { tenantFor, unknownWorkflow } from '../backend.ts';
-import { auditPlaceOf, cursorOfAudit } from '../cursor.ts';
+import { BY_ENTRY } from '../cursor.ts';
 import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
@@ -68,7 +68,7 @@ export const listAudit = route({
       tenant: tenantFor(principal, query.tenant, DEFAULT_TENANT),
       fromMs: from === undefined ? undefined : Date.parse(from),
       toMs: to === undefined ? undefined : Date.parse(to),
-      before: cursor === undefined ? undefined : auditPlaceOf(cursor),
+      before: BY_ENTRY.placeOf(cursor),
       limit,
     });
     const entries = page.entries.map(({ atMs, roles, ...entry }) => ({
@@ -76,7 +76,7 @@ export const listAudit = route({
       roles: [...roles],
       at: isoTime(atMs),
     }));
-    return ok({ entries, next_cursor: page.next === null ? null : cursorOfAudit(page.next) });
+    return ok({ entries, next_cursor: page.next && BY_ENTRY.cursorOf(page.next) });
   },
 });
 

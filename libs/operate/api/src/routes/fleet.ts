@@ -3,15 +3,7 @@
 import { isoTime, type Partition, type TenantId } from '@tidemark/core';
 import { z } from 'zod';
 import { tenantFor } from '../backend.ts';
-import {
-  cursorOf,
-  cursorOfRejected,
-  cursorOfSegment,
-  pageIn,
-  placeOf,
-  placeOfRejected,
-  placeOfSegment,
-} from '../cursor.ts';
+import { BY_OPENING, BY_REJECTION, BY_SEGMENT } from '../cursor.ts';
 import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
 import {
@@ -145,10 +137,10 @@ export const listQuestions = route({
     const rows = await backend.reads.search({
       status: 'parked',
       tenant: tenantFor(principal, query.tenant, undefined),
-      after: cursor === undefined ? undefined : placeOf(cursor),
+      after: BY_OPENING.placeOf(cursor),
       limit: limit + 1,
     });
-    const { page, next_cursor } = pageIn(rows, limit, cursorOf);
+    const { page, next_cursor } = BY_OPENING.pageIn(rows, limit);
     const asked = await Promise.all(
       page.map(async (row) => ({ row, question: await questionOf(backend.reads, row.workflow) })),
     );
@@ -192,9 +184,9 @@ export const listRejected = route({
   },
   async handle({ query: { limit, cursor }, principal, backend }) {
     // The tenants of workflows alone are known; events of no workflow belong to the whole fleet.
-    const after = cursor === undefined ? null : placeOfRejected(cursor);
+    const after = BY_REJECTION.placeOf(cursor) ?? null;
     const rows = await backend.reads.rejected(limit + 1, principal.tenant, after);
-    const { page, next_cursor } = pageIn(rows, limit, cursorOfRejected);
+    const { page, next_cursor } = BY_REJECTION.pageIn(rows, limit);
     const rejected = page.map(({ atMs, ...row }) => ({ ...row, at: atMs === 0 ? null : isoTime(atMs) }));
     return ok({ rejected, next_cursor });
   },
@@ -230,9 +222,9 @@ export const listSegments = route({
   },
   async handle({ params, query: { limit, cursor }, principal, backend }) {
     const workflow = await backend.check(principal, params.workflow);
-    const after = cursor === undefined ? {} : { after: placeOfSegment(cursor) };
-    const found = await backend.reads.segments({ workflow, ...after, limit: limit + 1 });
-    const { page, next_cursor } = pageIn(found, limit, cursorOfSegment);
+    const after = BY_SEGMENT.placeOf(cursor);
+    const found = await backend.reads.segments({ workflow, ...(after && { after }), limit: limit + 1 });
+    const { page, next_cursor } = BY_SEGMENT.pageIn(found, limit);
     const without = await backend.reads.withoutRows([workflow]);
     const segments = page.map(
       ({ partition, from, to, object, digest, bytes, rawBytes, eventCount, firstAtMs, lastAtMs, tier }) => ({

@@ -4,7 +4,7 @@ import type { EffectKey, Position, Sequence, TaskId, WorkflowId } from '@tidemar
 import type { EffectListing } from '@tidemark/ports';
 import { z } from 'zod';
 import type { Backend } from '../backend.ts';
-import { cursorOfPosition, cursorOfTask, pageIn, positionAt, taskAt } from '../cursor.ts';
+import { BY_POSITION, BY_TASK } from '../cursor.ts';
 import { PAGE_MAX_COUNT } from '../limits.ts';
 import { invalidField } from '../problem.ts';
 import { ok, route } from '../route.ts';
@@ -104,8 +104,8 @@ export const listTasks = route({
   async handle({ params, query: { limit, cursor }, principal, backend }) {
     const { workflow, status, pendingCount } = await backend.find(principal, params.workflow);
     const stands = status !== 'open' && status !== 'parked';
-    const rows = await backend.reads.tasks(workflow, limit + 1, cursor === undefined ? null : taskAt(cursor));
-    const { page, next_cursor } = pageIn(rows, limit, ({ task }) => cursorOfTask(task));
+    const rows = await backend.reads.tasks(workflow, limit + 1, BY_TASK.placeOf(cursor)?.task ?? null);
+    const { page, next_cursor } = BY_TASK.pageIn(rows, limit);
     return ok({
       tasks: page.map((row) => taskJson(pendingTask(row), stands)),
       pending_task_count: pendingCount,
@@ -135,11 +135,11 @@ export const listEvents = route({
     const workflow = await backend.check(principal, params.workflow);
     const rows = await backend.reads.events(workflow, limit + 1, {
       position: position as Position | undefined,
-      before: cursor === undefined ? undefined : positionAt(cursor),
+      before: BY_POSITION.placeOf(cursor)?.position,
     });
     const page = rows.slice(-limit);
     const reported = (control: unknown) => reportedControl(control as object, redaction);
     const events = page.map(eventJson).map((event) => ({ ...event, control: reported(event.control) }));
-    return ok({ events, next_cursor: rows.length > limit ? cursorOfPosition(page[0]!.position) : null });
+    return ok({ events, next_cursor: rows.length > limit ? BY_POSITION.cursorOf(page[0]!) : null });
   },
 });

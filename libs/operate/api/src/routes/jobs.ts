@@ -5,7 +5,7 @@ import type { Principal } from '@tidemark/ports';
 import { BULK_ACTS, type BulkJob } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type Backend, maySee, tenantFor, tenantToChange } from '../backend.ts';
-import { cursorOf, placeOf } from '../cursor.ts';
+import { BY_OPENING } from '../cursor.ts';
 import { JOB_COUNT_MAX_COUNT } from '../limits.ts';
 import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
@@ -198,9 +198,9 @@ export const listJobs = route({
   answers: { 200: z.object({ jobs: z.array(jobSchema), next_cursor: nextCursorSchema }).meta({ id: 'Jobs' }) },
   async handle({ query: { tenant, limit, cursor }, principal, backend }) {
     const of = tenantFor(principal, tenant, undefined);
-    const after = cursor === undefined ? undefined : placeOf(cursor);
+    const after = BY_OPENING.placeOf(cursor);
     const { jobs, next } = await backend.client.bulk.page({ tenant: of, limit, after });
-    return ok({ jobs: jobs.map(jobJson), next_cursor: next === null ? null : cursorOf(next) });
+    return ok({ jobs: jobs.map(jobJson), next_cursor: next && BY_OPENING.cursorOf(next) });
   },
 });
 

@@ -5,7 +5,7 @@ import { mayDo } from '@tidemark/ports';
 import { type CallRange, compareWorkflows, MODEL_OPERATION, type RebuiltCalls, rebuildCalls } from '@tidemark/runtime';
 import { z } from 'zod';
 import type { Backend } from '../backend.ts';
-import { cursorOfEffect, pageIn, placeOfEffect } from '../cursor.ts';
+import { BY_EFFECT } from '../cursor.ts';
 import { CALLS_MAX_COUNT } from '../limits.ts';
 import { content, words } from '../redaction.ts';
 import { ok, route } from '../route.ts';
@@ -185,9 +185,9 @@ export const listCallPlaces = route({
   },
   async handle({ params, query: { limit, cursor }, principal, backend }) {
     const { workflow, sequence } = await backend.find(principal, params.workflow);
-    const after = cursor === undefined ? undefined : placeOfEffect(cursor);
+    const after = BY_EFFECT.placeOf(cursor);
     const rows = await backend.reads.effectListings(workflow, { operation: MODEL_OPERATION, after, limit: limit + 1 });
-    const { page, next_cursor } = pageIn(rows, limit, cursorOfEffect);
+    const { page, next_cursor } = BY_EFFECT.pageIn(rows, limit);
     const commits = await backend.reads.commits(workflow, [...new Set(page.map(({ task }) => task))]);
     const sequences = new Map(commits.map((commit) => [commit.task, commit.sequence]));
     const calls = page.map(({ key, task, status, atMs }) => ({

@@ -4,7 +4,7 @@ import { DEFAULT_TENANT, isoTime } from '@tidemark/core';
 import { MEMORIES_PER_CHECKPOINT_MAX } from '@tidemark/runtime';
 import { z } from 'zod';
 import { tenantFor, tenantToChange } from '../backend.ts';
-import { cursorOfKey, keyOf, pageIn } from '../cursor.ts';
+import { BY_KEY } from '../cursor.ts';
 import { content } from '../redaction.ts';
 import { type Asked, ok, route } from '../route.ts';
 import {
@@ -59,9 +59,9 @@ export const listRecords = route({
     const rows = await backend.reads.memories({
       ...{ tenant: tenantFor(principal, tenant, DEFAULT_TENANT), subject, kind: 'record', limit: limit + 1 },
       ...(prefix !== undefined && { prefix }),
-      ...(cursor !== undefined && { after: { kind: 'record', key: keyOf(cursor) } }),
+      ...(cursor !== undefined && { after: { kind: 'record', ...BY_KEY.placeOf(cursor)! } }),
     });
-    const { page, next_cursor } = pageIn(rows, limit, ({ key }) => cursorOfKey(key));
+    const { page, next_cursor } = BY_KEY.pageIn(rows, limit);
     const records = page.map(({ key, atMs, source, value }) => ({
       ...{ key, at: isoTime(atMs), source, value: JSON.parse(value) },
     }));

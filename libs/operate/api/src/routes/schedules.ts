@@ -4,7 +4,7 @@ import { DEFAULT_TENANT, InvalidError, type Json } from '@tidemark/core';
 import { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS, OVERLAPS } from '@tidemark/runtime';
 import { z } from 'zod';
 import { definitionNamed, tenantFor, tenantToChange } from '../backend.ts';
-import { cursorOf, placeOf } from '../cursor.ts';
+import { BY_OPENING } from '../cursor.ts';
 import { SCHEDULE_SLOTS_SHOWN_COUNT } from '../limits.ts';
 import { content } from '../redaction.ts';
 import { ok, route } from '../route.ts';
@@ -135,10 +135,10 @@ export const listSchedules = route({
   },
   async handle({ query: { tenant, limit, cursor }, principal, backend }) {
     const of = tenantFor(principal, tenant, undefined);
-    const after = cursor === undefined ? undefined : placeOf(cursor);
+    const after = BY_OPENING.placeOf(cursor);
     const count = SCHEDULE_SLOTS_SHOWN_COUNT;
     const { schedules, next } = await backend.client.schedules.page({ tenant: of, limit, after, count });
-    return ok({ schedules: schedules.map(scheduleJson), next_cursor: next === null ? null : cursorOf(next) });
+    return ok({ schedules: schedules.map(scheduleJson), next_cursor: next && BY_OPENING.cursorOf(next) });
   },
 });
 

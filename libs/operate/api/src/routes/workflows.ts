@@ -13,7 +13,7 @@ import type { Principal, WorkflowSummary } from '@tidemark/ports';
 import { continuedAs, type Definition, lastOf, TAGS_MAX_COUNT, type UndoOutput, undoId } from '@tidemark/runtime';
 import { z } from 'zod';
 import { type Backend, definitionNamed, tenantToChange } from '../backend.ts';
-import { childOf, cursorOf, cursorOfChild, pageIn, placeOf } from '../cursor.ts';
+import { BY_CHILD, BY_OPENING } from '../cursor.ts';
 import { NOTES_READ_COUNT, RESULT_WAIT_MAX_MS, TASKS_SHOWN_COUNT } from '../limits.ts';
 import { ok, route } from '../route.ts';
 import {
@@ -151,10 +151,10 @@ export const listWorkflows = route({
     // One more row shows whether there is another page.
     const rows = await backend.reads.search({
       ...searchOf({ ...query, tags }, principal),
-      after: cursor === undefined ? undefined : placeOf(cursor),
+      after: BY_OPENING.placeOf(cursor),
       limit: limit + 1,
     });
-    const { page, next_cursor } = pageIn(rows, limit, cursorOf);
+    const { page, next_cursor } = BY_OPENING.pageIn(rows, limit);
     return ok({ workflows: page.map((row) => workflowJson(row, backend.isIdle)), next_cursor });
   },
 });
@@ -174,9 +174,9 @@ export const listChildren = route({
   async handle({ params, query, principal, backend }) {
     const { workflow: parent, tenant } = await backend.find(principal, params.workflow);
     const { limit, cursor } = query;
-    const after = cursor === undefined ? undefined : childOf(cursor);
+    const after = BY_CHILD.placeOf(cursor)?.workflow;
     const rows = await backend.reads.children({ parent, after, limit: limit + 1 });
-    const { page, next_cursor } = pageIn(rows, limit, ({ workflow }) => cursorOfChild(workflow));
+    const { page, next_cursor } = BY_CHILD.pageIn(rows, limit);
     // An id of that form may be older than child workflows are, and not a child's.
     const children = page.filter((row) => row.tenant === tenant).map((row) => workflowJson(row, backend.isIdle));
     return ok({ children, next_cursor });

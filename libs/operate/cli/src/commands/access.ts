@@ -1,70 +1,86 @@
 /** Owns `tidemark access` and `tidemark audit`: who is let in over HTTP, and what they did. */
 
+import { Option } from '@commander-js/extra-typings';
 import type { Answer, Client } from '@tidemark/client';
 import { InvalidError, isoTime } from '@tidemark/core';
-import { EXIT } from '@tidemark/host/exit-codes';
-import type { AuditEntry, Role } from '@tidemark/ports';
+import type { Role } from '@tidemark/ports';
+import { duration, tenantName, wholeNumber } from '../arguments.ts';
 import { UsageError } from '../failures.ts';
-import { ACCESS_LIST_MAX_COUNT } from '../limits.ts';
-import { firstOf } from '../place/pages.ts';
-import { atPlace, type OfTenant, type PlaceOptions } from '../place/place.ts';
+import { ACCESS_LIST_MAX_COUNT, AUDIT_SHOWN_COUNT, AUDIT_SHOWN_MAX_COUNT } from '../limits.ts';
+import { keyOptions } from '../program/key-options.ts';
+import { group, list, type ProgramKit } from '../program/program-kit.ts';
+import { by, places, why } from '../program/shared-options.ts';
 import type { Session } from '../session.ts';
-import { table } from '../text/table.ts';
+import type { Columns } from '../text/table.ts';
 import { dateTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
-export interface ByOptions extends PlaceOptions {
-  readonly by?: string | undefined;
+type Key = Answer<'GET /v1/keys/{key}'>;
+
+export function addAccess(kit: ProgramKit): void {
+  const sub = group(kit, 'access', 'who is let in over HTTP: API keys and tenants');
+  addKeys(kit, sub);
+  addTenants(kit, sub);
+  addAudit(kit);
 }
 
-export interface ByWhyOptions extends ByOptions {
-  readonly why: string;
+function addKeys({ asks }: ProgramKit, sub: ReturnType<typeof group>): void {
+  keyOptions(by(sub('create-key', 'create an API key, and print it this once'))).action(
+    asks('write', async ({ client, place, session }, options) => {
+      reportKey(session, await askKey(client, options));
+      if (place.kind === 'server') return;
+      session.terminal.note(
+        'The server of a folder lets everybody on this machine in as admin, and asks for no key; keys count on a cluster with TIDEMARK_AUTH=on.',
+      );
+    }),
+  );
+  sub('list-keys', 'the keys, without their secrets')
+    .option('--tenant <name>', 'of this tenant alone (default: all that you may see)', tenantName)
+    .option('--all', 'revoked ones as well')
+    .action(
+      asks('read', async (asked, { tenant, all }) => {
+        const query = { tenant, revoked: all === true ? ('true' as const) : ('false' as const) };
+        const ask = (page: object) => asked.client.ask('GET /v1/keys', { query: { ...page, ...query } });
+        await list(asked, 'keys', ACCESS_LIST_MAX_COUNT, ask, { columns: KEYS, none: 'No keys.' });
+      }),
+    );
+  why(sub('revoke-key', 'let nobody in by this key any more'), 'it')
+    .argument('<id>', 'id of the key')
+    .action(
+      asks('read', async ({ client, report }, id, { why }) => {
+        const input = { params: { key: bareId(id) }, body: { why } };
+        const key = await client.ask('POST /v1/keys/{key}/revoke', input, { isRepeatable: true });
+        const { by, at } = key.revoked!;
+        const said = `Key ${key.key} was revoked by ${printable(by)} at ${timeOf(at)}. Within seconds nobody is let in by it.`;
+        report(key, said);
+      }),
+    );
 }
 
-export interface CreateKeyOptions extends ByOptions, OfTenant {
+const KEYS: Columns<Key> = [
+  ['KEY', ({ key }) => key],
+  ['NAME', ({ name }) => name, 12],
+  ['TENANT', ({ tenant }) => tenant ?? '(all)', 10],
+  ['ROLES', ({ roles }) => roles.join(','), 8],
+  ['STATE', (key) => (key.revoked === null ? expiryOf(key) : `revoked by ${key.revoked.by}`)],
+  ['LAST USED', ({ last_used_at: at }) => (at === null ? '–' : timeOf(at))],
+];
+
+export interface NewKey {
   readonly name: string;
   readonly role: readonly Role[];
+  readonly tenant?: string | undefined;
   readonly allTenants?: boolean | undefined;
   /** Null: never. */
   readonly expires?: number | null | undefined;
 }
 
-export interface ListKeysOptions extends OfTenant {
-  readonly all?: boolean | undefined;
-}
-
-export interface AuditOptions extends OfTenant {
-  readonly subject?: string | undefined;
-  readonly action?: string | undefined;
-  readonly target?: string | undefined;
-  readonly outcome?: AuditEntry['outcome'] | undefined;
-  readonly since?: number | undefined;
-  readonly limit: number;
-}
-
-type Key = Answer<'GET /v1/keys/{key}'>;
-
-export async function createKey(session: Session, options: CreateKeyOptions): Promise<number> {
-  const { made, isFolder } = await atPlace(session, { ...options, how: 'write' }, async ({ client, kind }) => ({
-    made: await askKey(client, options),
-    isFolder: kind === 'folder',
-  }));
-  reportKey(session, made);
-  if (isFolder) {
-    session.terminal.note(
-      'The server of a folder lets everybody on this machine in as admin, and asks for no key; keys count on a cluster with TIDEMARK_AUTH=on.',
-    );
-  }
-  return EXIT.ok;
-}
-
 type Made = Answer<'POST /v1/keys'>;
 
-export function askKey(client: Client, options: Omit<CreateKeyOptions, 'by'>): Promise<Made> {
-  const { name, role, allTenants = false, expires } = options;
-  if (allTenants && options.tenant !== undefined) throw new UsageError('give --tenant or --all-tenants, not both');
+export function askKey(client: Client, { name, role, tenant, allTenants = false, expires }: NewKey): Promise<Made> {
+  if (allTenants && tenant !== undefined) throw new UsageError('give --tenant or --all-tenants, not both');
   const body = {
-    ...{ name, roles: role, tenant: options.tenant },
+    ...{ name, roles: role, tenant },
     all_tenants: allTenants ? (true as const) : undefined,
     expires_at: typeof expires === 'number' ? isoTime(Date.now() + expires) : expires,
   };
@@ -72,55 +88,13 @@ export function askKey(client: Client, options: Omit<CreateKeyOptions, 'by'>): P
 }
 
 export function reportKey({ terminal }: Session, made: Made): void {
+  const owner = made.tenant === null ? 'all tenants' : `tenant ${printable(made.tenant)}`;
   terminal.answer(made);
   terminal.lines([
     made.secret,
-    `Key ${made.key} (${printable(made.name)}) of ${ownerOf(made)}: ${made.roles.join(', ')}; ${expiryOf(made)}.`,
+    `Key ${made.key} (${printable(made.name)}) of ${owner}: ${made.roles.join(', ')}; ${expiryOf(made)}.`,
     'This is the only time that it is told: only a hash of it is kept.',
   ]);
-}
-
-export async function listKeys(session: Session, options: ListKeysOptions): Promise<number> {
-  const revoked = options.all === true ? 'true' : 'false';
-  const { items: keys, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    firstOf(
-      ACCESS_LIST_MAX_COUNT,
-      (page) => client.ask('GET /v1/keys', { query: { ...page, tenant: options.tenant, revoked } }),
-      (page) => page.keys,
-    ),
-  );
-  const { terminal } = session;
-  terminal.answer({ keys, next_cursor });
-  const columns = [
-    { title: 'KEY' },
-    { title: 'NAME', shrinksTo: 12 },
-    { title: 'TENANT', shrinksTo: 10 },
-    { title: 'ROLES', shrinksTo: 8 },
-    { title: 'STATE' },
-    { title: 'LAST USED' },
-  ] as const;
-  const rows = keys.map((key) => [
-    key.key,
-    printable(key.name),
-    printable(key.tenant ?? '(all)'),
-    key.roles.join(','),
-    key.revoked === null ? expiryOf(key) : `revoked by ${printable(key.revoked.by)}`,
-    key.last_used_at === null ? '–' : timeOf(key.last_used_at),
-  ]);
-  terminal.lines(rows.length === 0 ? ['No keys.'] : table(columns, rows, { width: terminal.width }));
-  return EXIT.ok;
-}
-
-export async function revokeKey(session: Session, id: string, options: ByWhyOptions): Promise<number> {
-  const input = { params: { key: bareId(id) }, body: { why: options.why } };
-  const key = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    client.ask('POST /v1/keys/{key}/revoke', input, { isRepeatable: true }),
-  );
-  session.terminal.answer(key);
-  session.terminal.line(
-    `Key ${key.key} was revoked by ${printable(key.revoked!.by)} at ${timeOf(key.revoked!.at)}. Within seconds nobody is let in by it.`,
-  );
-  return EXIT.ok;
 }
 
 /** A pasted whole key would show its secret, so it is sent nowhere. Throws `InvalidError` (`key-unknown`). */
@@ -132,104 +106,82 @@ function bareId(id: string): string {
   );
 }
 
-export async function listTenants(session: Session, options: PlaceOptions): Promise<number> {
-  const { items: tenants, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    firstOf(
-      ACCESS_LIST_MAX_COUNT,
-      (query) => client.ask('GET /v1/tenants', { query }),
-      (page) => page.tenants,
-    ),
+function addTenants({ asks }: ProgramKit, sub: ReturnType<typeof group>): void {
+  sub('tenants', 'the tenants that were created or suspended').action(
+    asks('read', async (asked) => {
+      const ask = (query: object) => asked.client.ask('GET /v1/tenants', { query });
+      const none = 'No tenant was created; any name may be used.';
+      await list(asked, 'tenants', ACCESS_LIST_MAX_COUNT, ask, { columns: TENANTS, none });
+    }),
   );
-  const { terminal } = session;
-  terminal.answer({ tenants, next_cursor });
-  const columns = [
-    { title: 'TENANT' },
-    { title: 'SINCE' },
-    { title: 'BY' },
-    { title: 'STATE', shrinksTo: 16 },
+  by(sub('create-tenant', 'write a tenant down'))
+    .argument('<name>', 'its name')
+    .action(
+      asks('write', async ({ client, report }, tenant) => {
+        const done = await client.ask('PUT /v1/tenants/{tenant}', { params: { tenant } }, { isRepeatable: true });
+        report(done, `Tenant ${printable(tenant)} is there since ${timeOf(done.created_at)}.`);
+      }),
+    );
+  const changes = [
+    ['suspend', 'let nobody of the tenant in; its workflows keep running'],
+    ['resume', 'let a suspended tenant in again'],
   ] as const;
-  const rows = tenants.map(({ tenant, created_at, by, suspended }) => [
-    printable(tenant),
-    timeOf(created_at),
-    printable(by),
-    suspended === null ? 'let in' : `suspended by ${printable(suspended.by)}: ${printable(suspended.why)}`,
-  ]);
-  terminal.lines(
-    rows.length === 0
-      ? ['No tenant was created; any name may be used.']
-      : table(columns, rows, { width: terminal.width }),
-  );
-  return EXIT.ok;
-}
-
-export async function createTenant(session: Session, name: string, options: ByOptions): Promise<number> {
-  const tenant = await atPlace(session, { ...options, how: 'write' }, ({ client }) =>
-    client.ask('PUT /v1/tenants/{tenant}', { params: { tenant: name } }, { isRepeatable: true }),
-  );
-  session.terminal.answer(tenant);
-  session.terminal.line(`Tenant ${printable(name)} is there since ${timeOf(tenant.created_at)}.`);
-  return EXIT.ok;
-}
-
-const changing =
-  (act: 'suspend' | 'resume') =>
-  async (session: Session, name: string, options: ByWhyOptions): Promise<number> => {
-    const input = { params: { tenant: name }, body: { why: options.why } };
-    const tenant = await atPlace(session, { ...options, how: 'write' }, ({ client }) =>
-      client.ask(`POST /v1/tenants/{tenant}/${act}`, input, { isRepeatable: true }),
-    );
-    session.terminal.answer(tenant);
-    session.terminal.line(
-      act === 'suspend'
-        ? `Nobody of ${printable(name)} is let in over HTTP any more, within seconds. Its workflows go on.`
-        : `${printable(name)} is let in again.`,
-    );
-    return EXIT.ok;
-  };
-export const suspendTenant = changing('suspend');
-export const resumeTenant = changing('resume');
-
-export async function audit(session: Session, options: AuditOptions): Promise<number> {
-  const { subject, action, target, outcome, since, limit, tenant } = options;
-  const from = since === undefined ? undefined : isoTime(Date.now() - since);
-  const filters = { tenant, subject, action, target, outcome, from };
-  const { items: entries, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    firstOf(
-      limit,
-      (page) => client.ask('GET /v1/audit', { query: { ...filters, ...page } }),
-      (page) => page.entries,
-    ),
-  );
-  const { terminal } = session;
-  terminal.answer({ entries, next_cursor });
-  const columns = [
-    { title: 'AT' },
-    { title: 'WHO', shrinksTo: 16 },
-    { title: 'DID' },
-    { title: 'TO', shrinksTo: 12 },
-    { title: 'OUTCOME' },
-  ] as const;
-  const rows = entries.map((entry) => [
-    timeOf(entry.at),
-    printable(entry.subject),
-    printable(entry.action),
-    printable(entry.target ?? '–'),
-    entry.code === null ? entry.outcome : `${entry.outcome}: ${printable(entry.code)}`,
-  ]);
-  const of = tenant === undefined ? '' : ` of tenant ${printable(tenant)}`;
-  terminal.lines(
-    rows.length === 0 ? [`Nothing was written down${of} that fits.`] : table(columns, rows, { width: terminal.width }),
-  );
-  if (tenant === undefined) {
-    terminal.note(
-      "Shown is what your own tenant was touched by, or for who is of none 'default'; --tenant names another.",
-    );
+  for (const [act, what] of changes) {
+    why(sub(`${act}-tenant`, what), 'it')
+      .argument('<name>', 'its name')
+      .action(
+        asks('write', async ({ client, report }, tenant, { why }) => {
+          const input = { params: { tenant }, body: { why } };
+          const done = await client.ask(`POST /v1/tenants/{tenant}/${act}`, input, { isRepeatable: true });
+          const name = printable(tenant);
+          const suspended = `Nobody of ${name} is let in over HTTP any more, within seconds. Its workflows go on.`;
+          report(done, act === 'suspend' ? suspended : `${name} is let in again.`);
+        }),
+      );
   }
-  return EXIT.ok;
 }
 
-const ownerOf = ({ tenant }: Pick<Key, 'tenant'>): string =>
-  tenant === null ? 'all tenants' : `tenant ${printable(tenant)}`;
+const TENANTS: Columns<Answer<'GET /v1/tenants'>['tenants'][number]> = [
+  ['TENANT', ({ tenant }) => tenant],
+  ['SINCE', ({ created_at: at }) => timeOf(at)],
+  ['BY', ({ by }) => by],
+  ['STATE', ({ suspended: of }) => (of === null ? 'let in' : `suspended by ${of.by}: ${of.why}`), 16],
+];
+
+function addAudit({ command, asks }: ProgramKit): void {
+  places(command('audit', 'who read and did what over HTTP, the newest first'))
+    .option('--tenant <name>', 'whose workflows (default: your own, else default)', tenantName)
+    .option('--subject <name>', 'by this one: key:ID or token:SUBJECT')
+    .option('--action <name>', 'of this kind: the name of the operation, such as getWorkflow')
+    .option('--target <id>', 'to this workflow or key')
+    .addOption(new Option('--outcome <outcome>', 'how it went').choices(['done', 'refused', 'failed']))
+    .option('--since <time>', 'not longer ago: 24h', duration)
+    .option('--limit <count>', 'at most this many', wholeNumber(1, AUDIT_SHOWN_MAX_COUNT), AUDIT_SHOWN_COUNT)
+    .action(
+      asks('read', async (asked, { subject, action, target, outcome, since, limit, tenant }) => {
+        const from = since === undefined ? undefined : isoTime(Date.now() - since);
+        const filters = { tenant, subject, action, target, outcome, from };
+        const ask = (page: object) => asked.client.ask('GET /v1/audit', { query: { ...filters, ...page } });
+        const of = tenant === undefined ? '' : ` of tenant ${printable(tenant)}`;
+        await list(asked, 'entries', limit, ask, {
+          columns: ENTRIES,
+          none: `Nothing was written down${of} that fits.`,
+        });
+        if (tenant !== undefined) return;
+        asked.terminal.note(
+          "Shown is what your own tenant was touched by, or for who is of none 'default'; --tenant names another.",
+        );
+      }),
+    );
+}
+
+const ENTRIES: Columns<Answer<'GET /v1/audit'>['entries'][number]> = [
+  ['AT', ({ at }) => timeOf(at)],
+  ['WHO', ({ subject }) => subject, 16],
+  ['DID', ({ action }) => action],
+  ['TO', ({ target }) => target ?? '–', 12],
+  ['OUTCOME', ({ outcome, code }) => (code === null ? outcome : `${outcome}: ${code}`)],
+];
 
 const timeOf = (iso: string): string => dateTime(Date.parse(iso));
 

@@ -1,24 +1,16 @@
-/** Owns `tidemark approvals`, and the answers of `approve --task` and `reject --task`: the questions of tasks that wait for people. */
+/** Owns `tidemark approvals`: the questions of tasks that wait for people. */
 
-import type { Answer, Input } from '@tidemark/client';
+import type { Answer } from '@tidemark/client';
 import { DEFAULT_TENANT, type Json } from '@tidemark/core';
-import { EXIT } from '@tidemark/host/exit-codes';
-import { continuesWith } from '../place/next-holder.ts';
+import { tenantName } from '../arguments.ts';
 import { firstOf } from '../place/pages.ts';
-import { atPlace, type Place, type PlaceOptions } from '../place/place.ts';
-import type { Session } from '../session.ts';
+import type { ProgramKit } from '../program/program-kit.ts';
+import { limited, places } from '../program/shared-options.ts';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
 import { type At, atWords, commandLine } from '../text/shell.ts';
 import { ago } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-
-export interface ApprovalsOptions extends PlaceOptions {
-  readonly assignee?: readonly string[] | undefined;
-  readonly tenant?: string | undefined;
-  readonly mine?: boolean | undefined;
-  readonly limit: number;
-}
 
 type Approval = Answer<'GET /v1/approvals'>['approvals'][number];
 
@@ -26,25 +18,23 @@ const INDENT = '  ';
 /** Lines of a form or a detail that are shown; all of it is in the JSON. */
 const VALUE_LINES_MAX = 24;
 
-export async function approvals(session: Session, options: ApprovalsOptions): Promise<number> {
-  const { terminal } = session;
-  const { assignee, tenant, mine, limit } = options;
-  const query = {
-    ...(assignee !== undefined && { assignee }),
-    ...(tenant !== undefined && { tenant }),
-    ...(mine === true && { mine: 'true' as const }),
-  };
-  const { items, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    firstOf(
-      limit,
-      (page) => client.ask('GET /v1/approvals', { query: { ...query, ...page } }),
-      (page) => page.approvals,
-    ),
+export function addApprovals({ command, asks }: ProgramKit): void {
+  const approvals = command('approvals', 'list the questions of tasks that wait for people, the oldest first')
+    .option('--assignee <names...>', 'those of any of these only')
+    .option('--mine', 'those that ask for you')
+    .option('--tenant <name>', 'those of this tenant only', tenantName);
+  limited(places(approvals)).action(
+    asks('read', async ({ client, terminal, report }, { assignee, tenant, mine, limit, ...at }) => {
+      const query = { assignee, tenant, mine: mine && ('true' as const) };
+      const { items, next_cursor } = await firstOf(
+        limit,
+        (page) => client.ask('GET /v1/approvals', { query: { ...query, ...page } }),
+        (page) => page.approvals,
+      );
+      const lines = items.flatMap((one) => approvalLines(one, at, terminal));
+      report({ approvals: items, next_cursor }, ...(lines.length === 0 ? ['Nobody is asked for an approval.'] : lines));
+    }),
   );
-  terminal.answer({ approvals: items, next_cursor });
-  for (const line of items.flatMap((one) => approvalLines(one, options, terminal))) terminal.line(line);
-  if (items.length === 0) terminal.line('Nobody is asked for an approval.');
-  return EXIT.ok;
 }
 
 function approvalLines(one: Approval, at: At, { paint, width }: Terminal): readonly string[] {
@@ -61,22 +51,4 @@ function approvalLines(one: Approval, at: At, { paint, width }: Terminal): reado
     `${INDENT}${paint('cyan', `${printable(answer('approve'))} --value JSON --why TEXT`)}`,
     `${INDENT}${paint('cyan', `${printable(answer('reject'))} --why TEXT`)}`,
   ];
-}
-
-/** The answer to one approval. */
-export async function answerApproval(
-  { terminal }: Session,
-  place: Place,
-  workflow: string,
-  task: string,
-  body: Input<'POST /v1/workflows/{workflow}/approvals/{task}'>['body'],
-): Promise<void> {
-  const endpoint = 'POST /v1/workflows/{workflow}/approvals/{task}';
-  const done = await place.client.ask(endpoint, { params: { workflow, task }, body }, { isRepeatable: true });
-  terminal.answer(done);
-  const what = body.approved ? 'approved' : 'rejected';
-  const said = done.changed
-    ? `task ${printable(task)} is ${what}. ${continuesWith(place)}`
-    : `task ${printable(task)} was ${what} so before. Nothing changed.`;
-  terminal.line(`${printable(done.workflow)}: ${said}`);
 }

@@ -1,74 +1,89 @@
 /** Owns `tidemark budget show`, `set` and `raise`: what a tenant, a user or a workflow may spend on model calls. */
 
+import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import type { Answer } from '@tidemark/client';
 import { DEFAULT_TENANT, InvalidError } from '@tidemark/core';
-import { EXIT } from '@tidemark/host/exit-codes';
-import type { BudgetPeriod } from '@tidemark/runtime';
+import { wholeNumber } from '../arguments.ts';
 import { continuesWith } from '../place/next-holder.ts';
-import { atPlace, type PlaceOptions } from '../place/place.ts';
-import type { Session } from '../session.ts';
+import { group, type ProgramKit } from '../program/program-kit.ts';
+import { ofOwner, why } from '../program/shared-options.ts';
 import { cost, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
-export interface BudgetOptions extends PlaceOptions {
-  readonly tenant?: string | undefined;
-  readonly user?: string | undefined;
-}
-
-export interface SetBudgetOptions extends BudgetOptions {
-  readonly tokens?: number | undefined;
-  readonly usd?: string | undefined;
-  readonly period?: BudgetPeriod | undefined;
-  readonly none?: boolean | undefined;
-}
-
-export interface RaiseOptions extends PlaceOptions {
-  readonly tokens?: number | undefined;
-  readonly usd?: string | undefined;
-  readonly by?: string | undefined;
-  readonly why: string;
-}
-
 type Shared = Answer<'GET /v1/budgets'>['budgets'][number];
-type Own = Answer<'GET /v1/workflows/{workflow}/budget'>;
-
-export async function budgetShow(session: Session, id: string | undefined, options: BudgetOptions): Promise<number> {
-  const found = await atPlace(session, { ...options, how: 'read' }, async ({ client }) => {
-    const own = id === undefined ? null : await client.ask(OWN, { params: { workflow: id } });
-    // A workflow's limits include those of its tenant and its user.
-    const tenant = own?.tenant ?? options.tenant;
-    const user = options.user ?? own?.user ?? undefined;
-    const query = { ...(tenant !== undefined && { tenant }), ...(user !== undefined && { user }) };
-    return { own, tenant, user, ...(await client.ask('GET /v1/budgets', { query })) };
-  });
-  const { own, user, budgets, tenant = DEFAULT_TENANT } = found;
-  const { terminal } = session;
-  terminal.answer({ budgets, workflow: own });
-  if (own !== null) terminal.line(ownLine(own));
-  const asked = [`tenant ${tenant}`, ...(user === undefined ? [] : [`user ${user}`])];
-  for (const of of asked) {
-    const one = budgets.find((each) => each.of === of);
-    terminal.line(one === undefined ? `${printable(of)}: no budget.` : sharedLine(one));
-  }
-  return EXIT.ok;
-}
+type Own = Answer<typeof OWN>;
 
 const OWN = 'GET /v1/workflows/{workflow}/budget';
+
+const spends = <A extends unknown[], O extends OptionValues>(command: Command<A, O>) =>
+  command
+    .option('--tokens <count>', 'tokens', wholeNumber(0, Number.MAX_SAFE_INTEGER))
+    .option('--usd <amount>', 'US dollars, such as 5 or 0.25');
+
+export function addBudget(kit: ProgramKit): void {
+  const { asks } = kit;
+  const sub = group(kit, 'budget', 'what a tenant, a user or a workflow may spend on model calls');
+  const shared = (name: string, what: string) =>
+    ofOwner(sub(name, what)).option('--user <name>', 'of this user (default: of the tenant)');
+  shared('show', 'show budgets and what is spent of them')
+    .argument('[workflow]', 'id of a run: what it has spent as well')
+    .action(
+      asks('read', async ({ client, report }, id, options) => {
+        const own = id === undefined ? null : await client.ask(OWN, { params: { workflow: id } });
+        // A workflow's limits include those of its tenant and its user.
+        const tenant = own?.tenant ?? options.tenant;
+        const user = options.user ?? own?.user ?? undefined;
+        const { budgets } = await client.ask('GET /v1/budgets', { query: { tenant, user } });
+        const named = [`tenant ${tenant ?? DEFAULT_TENANT}`, ...(user === undefined ? [] : [`user ${user}`])];
+        const lines = named.map((of) => {
+          const one = budgets.find((each) => each.of === of);
+          return one === undefined ? `${printable(of)}: no budget.` : sharedLine(one);
+        });
+        report({ budgets, workflow: own }, ...(own === null ? [] : [ownLine(own)]), ...lines);
+      }),
+    );
+  spends(shared('set', 'set the budget of the tenant or of a user, over all their workflows'))
+    .addOption(new Option('--period <time>', 'within what time').choices(['hour', 'day', 'month', 'total']))
+    .addOption(new Option('--none', 'take the budget away').conflicts(['tokens', 'usd', 'period']))
+    .action(
+      asks('write', async ({ client, report }, { user, tenant, ...wanted }) => {
+        const body = budgetFrom(wanted);
+        const done = await client.ask('PUT /v1/budgets', { query: { tenant, user }, body }, { isRepeatable: true });
+        const of = printable(done.user === null ? `tenant ${done.tenant}` : `user ${done.user}`);
+        const { tokens, cost_micros: micros, period } = body;
+        const parts = [tokens === undefined ? [] : counted(tokens, 'token'), micros === undefined ? [] : cost(micros)];
+        const may = `${of} may spend ${parts.flat().join(' and ')}`;
+        report(done, period === undefined ? `${of} has no budget any more.` : `${may} ${PERIOD_WORDS[period]}.`);
+      }),
+    );
+  const raise = ofOwner(sub('raise', 'let a workflow spend more; one that is paused for lack of budget resumes'));
+  why(spends(raise).argument('<workflow>', 'id of the run')).action(
+    asks('read', async ({ client, place, report }, workflow, { tokens = 0, usd = '0', why }) => {
+      const cost_micros = microsOf(usd);
+      const parts = amounts(tokens, cost_micros).join(' and ');
+      if (parts === '') throw new InvalidError('budget-invalid', 'Give --tokens, --usd or both, above 0.');
+      const input = { params: { workflow }, body: { tokens, cost_micros, why } };
+      const done = await client.ask('POST /v1/workflows/{workflow}/budget', input);
+      report(done, `${printable(done.workflow)} may spend ${parts} more. ${continuesWith(place)}`);
+    }),
+  );
+}
 
 function sharedLine({ of, tokens, cost_micros: micros, spent, period }: Shared): string {
   const parts = [
     ...(tokens === null ? [] : [`${spent.tokens.toLocaleString('en-US')} of ${counted(tokens, 'token')}`]),
     ...(micros === null ? [] : [`${cost(spent.cost_micros)} of ${cost(micros)}`]),
   ];
-  return `${printable(of)}: ${parts.join(', ')} spent ${PERIOD_WORDS[period as BudgetPeriod]}.`;
+  return `${printable(of)}: ${parts.join(', ')} spent ${PERIOD_WORDS[period as Period]}.`;
 }
 
-const PERIOD_WORDS: Readonly<Record<BudgetPeriod, string>> = {
+const PERIOD_WORDS = {
   hour: 'within the last hour',
   day: 'within the last day',
   month: 'within the last 30 days',
   total: 'in all',
-};
+} as const;
+type Period = keyof typeof PERIOD_WORDS;
 
 function ownLine({ workflow, spent, raised }: Own): string {
   const more = amounts(raised.tokens, raised.cost_micros);
@@ -81,33 +96,14 @@ const amounts = (tokens: number, micros: number): readonly string[] => [
   ...(micros === 0 ? [] : [cost(micros)]),
 ];
 
-export async function budgetSet(session: Session, options: SetBudgetOptions): Promise<number> {
-  const { user, tenant } = options;
-  const body = budgetFrom(options);
-  const query = { ...(tenant !== undefined && { tenant }), ...(user !== undefined && { user }) };
-  const done = await atPlace(session, { ...options, how: 'write' }, ({ client }) =>
-    client.ask('PUT /v1/budgets', { query, body }, { isRepeatable: true }),
-  );
-  const of = done.user === null ? `tenant ${done.tenant}` : `user ${done.user}`;
-  const { terminal } = session;
-  terminal.answer(done);
-  const { tokens, cost_micros: micros, period } = body;
-  const parts = [
-    ...(tokens === undefined ? [] : [counted(tokens, 'token')]),
-    ...(micros === undefined ? [] : [cost(micros)]),
-  ];
-  if (period === undefined) terminal.line(`${printable(of)} has no budget any more.`);
-  else terminal.line(`${printable(of)} may spend ${parts.join(' and ')} ${PERIOD_WORDS[period]}.`);
-  return EXIT.ok;
-}
-
-interface Budget {
+interface Wanted {
   readonly tokens?: number;
-  readonly cost_micros?: number;
-  readonly period?: BudgetPeriod;
+  readonly usd?: string;
+  readonly period?: Period;
+  readonly none?: true;
 }
 
-function budgetFrom({ tokens, usd, period, none }: SetBudgetOptions): Budget {
+function budgetFrom({ tokens, usd, period, none }: Wanted) {
   if (none === true) return {};
   if (tokens === undefined && usd === undefined) {
     throw new InvalidError('budget-invalid', 'Give --tokens, --usd or both; --none takes the budget away.');
@@ -115,24 +111,7 @@ function budgetFrom({ tokens, usd, period, none }: SetBudgetOptions): Budget {
   if (period === undefined) {
     throw new InvalidError('budget-invalid', 'Say within what time, with --period hour, day, month or total.');
   }
-  return { period, ...(tokens !== undefined && { tokens }), ...(usd !== undefined && { cost_micros: microsOf(usd) }) };
-}
-
-export async function budgetRaise(session: Session, workflow: string, options: RaiseOptions): Promise<number> {
-  const { tokens = 0, usd = '0', why } = options;
-  const cost_micros = microsOf(usd);
-  if (tokens === 0 && cost_micros === 0) {
-    throw new InvalidError('budget-invalid', 'Give --tokens, --usd or both, above 0.');
-  }
-  return atPlace(session, { ...options, how: 'read' }, async (place) => {
-    const input = { params: { workflow }, body: { tokens, cost_micros, why } };
-    const done = await place.client.ask('POST /v1/workflows/{workflow}/budget', input);
-    const { terminal } = session;
-    terminal.answer(done);
-    const parts = amounts(tokens, cost_micros).join(' and ');
-    terminal.line(`${printable(done.workflow)} may spend ${parts} more. ${continuesWith(place)}`);
-    return EXIT.ok;
-  });
+  return { period, tokens, cost_micros: usd === undefined ? undefined : microsOf(usd) };
 }
 
 /** Throws `InvalidError` (`usd-invalid`). Exact: the typed digits never become a binary fraction. */

@@ -2,63 +2,58 @@
 
 import type { Client } from '@tidemark/client';
 import { type BundleDiff, CorruptError, InvalidError } from '@tidemark/core';
-import { EXIT } from '@tidemark/host/exit-codes';
+import { wholeNumber } from '../arguments.ts';
 import { LIST_MAX_COUNT } from '../limits.ts';
 import { firstOf } from '../place/pages.ts';
-import { atPlace, type PlaceOptions } from '../place/place.ts';
-import type { Session } from '../session.ts';
-import { bundleLines, callsLines, diffLines, type SeenCall } from '../views/bundle.ts';
+import { group, type ProgramKit } from '../program/program-kit.ts';
+import type { SeenCall } from '../views/bundle.ts';
 
-export interface BundleOptions extends PlaceOptions {
-  /** The checkpoint that the call led to; the one after the newest means steps under way. */
-  readonly at?: number | undefined;
-  /** Of the model calls of its step, from 1. */
-  readonly call?: number | undefined;
-  readonly messages?: boolean | undefined;
-  readonly items?: boolean | undefined;
-}
+const number = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
-export interface BundleDiffOptions extends BundleOptions {
-  readonly at: number;
-  readonly to: number;
-  readonly toCall?: number | undefined;
-  readonly other?: string | undefined;
-}
-
-export function bundle(session: Session, workflow: string, options: BundleOptions): Promise<number> {
-  const { terminal } = session;
-  return atPlace(session, { ...options, how: 'read' }, async ({ client }) => {
-    if (options.at === undefined) {
-      const { items: calls, next_cursor } = await firstOf(
-        LIST_MAX_COUNT,
-        (query) => client.ask('GET /v1/workflows/{workflow}/calls', { params: { workflow }, query }),
-        (page) => page.calls,
-      );
-      terminal.answer({ calls, next_cursor });
-      terminal.lines(callsLines(workflow, calls, terminal));
-      return EXIT.ok;
-    }
-    const call = await callAt(client, workflow, options.at, options.call);
-    terminal.answer(call);
-    terminal.lines(bundleLines(call, options, terminal));
-    if (!call.identical) throw differs(call.key);
-    return EXIT.ok;
-  });
-}
-
-export function bundleDiff(session: Session, workflow: string, options: BundleDiffOptions): Promise<number> {
-  const { terminal } = session;
-  const { at: sequence, to, call = 1, toCall, other } = options;
-  return atPlace(session, { ...options, how: 'read' }, async ({ client }) => {
-    const compared = await client.ask('GET /v1/workflows/{workflow}/at/{sequence}/calls/{call}/comparison', {
-      params: { workflow, sequence, call },
-      query: { to, to_call: toCall, other },
-    });
-    if (!compared.identical) throw differs('one of the two calls');
-    terminal.answer(compared);
-    terminal.lines(diffLines(compared.difference as unknown as BundleDiff, terminal));
-    return EXIT.ok;
-  });
+export function addBundle(kit: ProgramKit): void {
+  const { asks } = kit;
+  // Other commands must not wait for it.
+  const views = () => import('../views/bundle.ts');
+  const inGroup = group(kit, 'bundle', 'show what a model call saw, rebuilt byte for byte; or compare two');
+  const sub = (usage: string, what: string, isDefault = false) =>
+    inGroup(usage, what, isDefault).argument('<workflow>', 'id of the run');
+  sub('show', 'list the model calls of a run; with --at, rebuild what one of them saw', true)
+    .option('--at <sequence>', 'the checkpoint that the call led to; the one after the newest: steps under way', number)
+    .option('--call <n>', 'the n-th model call of its step (default: 1)', number)
+    .option('--messages', 'print the messages')
+    .option('--items', 'print what was kept and what was not, and why')
+    .action(
+      asks('read', async ({ client, terminal, report }, workflow, options) => {
+        const { bundleLines, callsLines } = await views();
+        if (options.at === undefined) {
+          const { items: calls, next_cursor } = await firstOf(
+            LIST_MAX_COUNT,
+            (query) => client.ask('GET /v1/workflows/{workflow}/calls', { params: { workflow }, query }),
+            (page) => page.calls,
+          );
+          report({ calls, next_cursor }, ...callsLines(workflow, calls, terminal));
+          return;
+        }
+        const call = await callAt(client, workflow, options.at, options.call);
+        report(call, ...bundleLines(call, options, terminal));
+        if (!call.identical) throw differs(call.key);
+      }),
+    );
+  sub('diff', 'show what differs between two bundles')
+    .requiredOption('--at <sequence>', 'the checkpoint of the first', number)
+    .requiredOption('--to <sequence>', 'the checkpoint of the second', number)
+    .option('--call <n>', 'the n-th model call of the first step (default: 1)', number)
+    .option('--to-call <n>', 'the n-th model call of the second step (default: 1)', number)
+    .option('--other <workflow>', 'the run of the second, where it is another')
+    .action(
+      asks('read', async ({ client, terminal, report }, workflow, { at: sequence, to, call = 1, toCall, other }) => {
+        const input = { params: { workflow, sequence, call }, query: { to, to_call: toCall, other } };
+        const compared = await client.ask('GET /v1/workflows/{workflow}/at/{sequence}/calls/{call}/comparison', input);
+        if (!compared.identical) throw differs('one of the two calls');
+        const { diffLines } = await views();
+        report(compared, ...diffLines(compared.difference as unknown as BundleDiff, terminal));
+      }),
+    );
 }
 
 async function callAt(client: Client, workflow: string, sequence: number, number = 1): Promise<SeenCall> {

@@ -4,149 +4,138 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { Option } from '@commander-js/extra-typings';
 import { InvalidError, type Json, type Resolution } from '@tidemark/core';
-import { EXIT } from '@tidemark/host/exit-codes';
-import { readDefinitions } from '../definitions.ts';
 import { readJson } from '../input.ts';
 import { continuesWith } from '../place/next-holder.ts';
-import { type AtPlaceOptions, atPlace, type Place, type PlaceOptions } from '../place/place.ts';
-import type { Session } from '../session.ts';
+import type { Place } from '../place/place.ts';
+import type { Asked, ProgramKit } from '../program/program-kit.ts';
+import { modules, places, why } from '../program/shared-options.ts';
+import type { Terminal } from '../terminal.ts';
 import { printable } from '../text/width.ts';
-import { answerApproval } from './approvals.ts';
 
-interface ModulePlace extends PlaceOptions {
-  readonly workflows?: readonly string[] | undefined;
+export function addDecisions(kit: ProgramKit): void {
+  const { command, asks } = kit;
+  const sub = (name: string, description: string) =>
+    modules(kit, places(command(name, description))).argument('<id>', 'id of the run');
+  const answering = (name: string, description: string) =>
+    why(sub(name, description))
+      .option('--question <id>', 'the question that is meant (default: the open one)')
+      .option(
+        '--task <id>',
+        'the task whose approval is answered, in place of a question; tidemark approvals lists them',
+      );
+  answering('approve', 'answer the question of a workflow that waits for a person, so that it resumes')
+    .addOption(
+      new Option('--as <resolution>', 'what is decided (default: retry, or done where there is a response)').choices([
+        'retry',
+        'done',
+        'not-done',
+        'compensate',
+      ]),
+    )
+    .option('--response <json>', 'what the effect in question answered: JSON, @file, or - for standard input')
+    .option('--value <json>', 'with --task: what its form asks for: JSON, @file, or - for standard input')
+    .action(
+      asks('read', async (asked, id, options) => {
+        const { as, response, task, value } = options;
+        if ((task === undefined) !== (value === undefined) || (task !== undefined && (as ?? response) !== undefined)) {
+          const message = 'Give --task and --value to answer an approval; --as and --response to answer a question.';
+          throw new InvalidError('answer-invalid', message);
+        }
+        const read = (name: string, given: string | undefined) =>
+          given === undefined ? undefined : readJson(name, given, asked.session);
+        if (task !== undefined) return answerTask(asked, id, { ...options, task }, await read('--value', value));
+        // A response implies that the call happened.
+        const given = await read('--response', response);
+        await answer(asked, id, options, as ?? (given === undefined ? 'retry' : 'done'), given);
+      }),
+    );
+  answering('reject', 'answer the question of a workflow that waits for a person: it fails').action(
+    asks('read', async (asked, id, options) => {
+      const { task } = options;
+      if (task === undefined) await answer(asked, id, options, 'fail', undefined);
+      else await answerTask(asked, id, { ...options, task }, undefined);
+    }),
+  );
+  sub('confirm', 'say what became of an effect that was accepted outside')
+    .argument('<token>', 'what its receiver gave for it')
+    .option('--response <json>', 'it is done, and answered this: JSON, @file, or - for standard input')
+    .option('--failed <text>', 'it certainly was not done, and why')
+    .action(asks('read', confirm));
+  sub('signal', 'send a workflow a signal, which a task of its waits for or will wait for')
+    .argument('<name>', 'name of the signal')
+    .option('--value <json>', 'what comes with it: JSON, @file, or - for standard input (default: null)')
+    .option('--key <name>', 'with the same key it counts once, however often it is sent')
+    .action(
+      asks('read', async ({ client, session, place, report }, id, name, { value, key = randomUUID() }) => {
+        const given = value === undefined ? null : await readJson('--value', value, session);
+        const { workflow } = await client.run(id).signal(name, given, { key });
+        const said = `${printable(workflow)}: it has the signal '${printable(name)}'. ${continuesWith(place)}`;
+        report({ workflow, signal: name, key }, said);
+      }),
+    );
 }
 
-export interface RejectOptions extends ModulePlace {
-  /** Answers the approval of a waiting task instead of a question. */
-  readonly task?: string | undefined;
-  readonly by?: string | undefined;
+interface TaskAnswer {
+  readonly task: string;
   readonly why: string;
-  readonly question?: string | undefined;
 }
-
-export interface ApproveOptions extends RejectOptions {
-  readonly as?: Exclude<Resolution, 'fail'> | undefined;
-  readonly response?: string | undefined;
-  readonly value?: string | undefined;
-}
-
-export interface ConfirmOptions extends ModulePlace {
-  readonly response?: string | undefined;
-  readonly failed?: string | undefined;
-}
-
-export interface SignalOptions extends ModulePlace {
-  readonly value?: string | undefined;
-  readonly key?: string | undefined;
-}
-
-export async function approve(session: Session, id: string, options: ApproveOptions): Promise<number> {
-  const { as, response, task, value } = options;
-  if ((task === undefined) !== (value === undefined) || (task !== undefined && (as ?? response) !== undefined)) {
-    const message = 'Give --task and --value to answer an approval; --as and --response to answer a question.';
-    throw new InvalidError('answer-invalid', message);
-  }
-  if (task !== undefined) return approveTask(session, id, task, options, await readJson('--value', value!, session));
-  const given = response === undefined ? undefined : await readJson('--response', response, session);
-  // A response implies that the call happened.
-  return answer(session, id, options, as ?? (given === undefined ? 'retry' : 'done'), given);
-}
-
-export const reject = (session: Session, id: string, options: RejectOptions): Promise<number> =>
-  options.task === undefined
-    ? answer(session, id, options, 'fail', undefined)
-    : approveTask(session, id, options.task, options, undefined);
 
 /** Without a value it is rejected. */
-async function approveTask(
-  session: Session,
-  id: string,
-  task: string,
-  options: RejectOptions,
+async function answerTask(
+  { client, place, report }: Asked,
+  workflow: string,
+  { task, why }: TaskAnswer,
   value: Json | undefined,
-): Promise<number> {
-  const given = { approved: value !== undefined, why: options.why, ...(value !== undefined && { value }) };
-  await asking(session, options, (place) => answerApproval(session, place, id, task, given));
-  return EXIT.ok;
+): Promise<undefined> {
+  const input = { params: { workflow, task }, body: { approved: value !== undefined, why, value } };
+  const done = await client.ask('POST /v1/workflows/{workflow}/approvals/{task}', input, { isRepeatable: true });
+  const what = value === undefined ? 'rejected' : 'approved';
+  const said = done.changed
+    ? `task ${printable(task)} is ${what}. ${continuesWith(place)}`
+    : `task ${printable(task)} was ${what} so before. Nothing changed.`;
+  report(done, `${printable(done.workflow)}: ${said}`);
 }
 
 async function answer(
-  session: Session,
+  { client, place, terminal, report }: Asked,
   id: string,
-  options: RejectOptions,
+  { why, question }: { readonly why: string; readonly question?: string },
   resolution: Resolution,
   response: Json | undefined,
-): Promise<number> {
-  const { why, question } = options;
-  const decision = {
-    ...{ resolution, why },
-    ...(question !== undefined && { question }),
-    ...(response !== undefined && { response }),
-  };
-  await asking(session, options, async (place) => {
-    const decided = await place.client.run(id).decide(decision);
-    session.terminal.answer(decided);
-    session.terminal.line(
-      `${printable(decided.workflow)}: '${resolution}' is decided. ${nextWords(resolution, place)}`,
-    );
-    warnUnchecked(session, decided.unchecked);
-  });
-  return EXIT.ok;
+): Promise<void> {
+  const decided = await client.run(id).decide({ resolution, why, question, response });
+  report(decided, `${printable(decided.workflow)}: '${resolution}' is decided. ${nextWords(resolution, place)}`);
+  warnUnchecked(terminal, decided.unchecked);
 }
 
-export async function confirm(session: Session, id: string, token: string, options: ConfirmOptions): Promise<number> {
-  const said = await confirmationOf(session, options);
-  await asking(session, options, async (place) => {
-    const done = await place.client.run(id).confirm(token, said);
-    const outcome = 'error' in said ? 'failed' : 'done';
-    session.terminal.answer(done);
-    session.terminal.line(`${printable(done.workflow)}: '${printable(token)}' is ${outcome}. ${continuesWith(place)}`);
-    warnUnchecked(session, done.unchecked);
-  });
-  return EXIT.ok;
-}
-
-/** Without a key each call is another signal. */
-export async function signal(session: Session, id: string, name: string, options: SignalOptions): Promise<number> {
-  const value = options.value === undefined ? null : await readJson('--value', options.value, session);
-  const { key = randomUUID() } = options;
-  await asking(session, options, async (place) => {
-    const { workflow } = await place.client.run(id).signal(name, value, { key });
-    session.terminal.answer({ workflow, signal: name, key });
-    session.terminal.line(`${printable(workflow)}: it has the signal '${printable(name)}'. ${continuesWith(place)}`);
-  });
-  return EXIT.ok;
-}
-
-async function confirmationOf(session: Session, { response, failed }: ConfirmOptions) {
+async function confirm(
+  { client, place, session, terminal, report }: Asked,
+  id: string,
+  token: string,
+  { response, failed }: { readonly response?: string; readonly failed?: string },
+): Promise<undefined> {
   if ((response === undefined) === (failed === undefined)) {
     throw new InvalidError(
       'confirmation-invalid',
       'Give either --response with what it answered, or --failed with why not.',
     );
   }
-  if (failed !== undefined) return { error: failed };
-  return { response: await readJson('--response', response!, session) };
+  const said =
+    failed === undefined ? { response: await readJson('--response', response!, session) } : { error: failed };
+  const done = await client.run(id).confirm(token, said);
+  const outcome = failed === undefined ? 'done' : 'failed';
+  report(done, `${printable(done.workflow)}: '${printable(token)}' is ${outcome}. ${continuesWith(place)}`);
+  warnUnchecked(terminal, done.unchecked);
 }
 
 /** The workflow itself checks a response that it reads, and fails permanently where it doesn't fit. */
-function warnUnchecked({ terminal }: Session, operation: string | null): void {
+function warnUnchecked(terminal: Terminal, operation: string | null): void {
   if (operation === null) return;
   terminal.warn(
     `The response of ${printable(operation)} was taken as given, without a check: no workflow that is known there lists this effect. Name the module of one that does (--workflows for a folder that nobody holds, TIDEMARK_WORKFLOWS of a coordinator) to have responses checked.`,
   );
-}
-
-/** Only a folder that nobody holds needs the modules. */
-function asking(
-  session: Session,
-  { workflows = [], ...where }: ModulePlace & Pick<AtPlaceOptions, 'by'>,
-  work: (place: Place) => Promise<void>,
-): Promise<void> {
-  const definitions = async () => (workflows.length === 0 ? [] : readDefinitions(workflows, session.cwd));
-  return atPlace(session, { ...where, how: 'read', definitions }, work);
 }
 
 function nextWords(resolution: Resolution, place: Place): string {

@@ -1,48 +1,44 @@
 /** Owns `tidemark du`: what history takes, in rows and in the archive. */
 
-import { EXIT } from '@tidemark/host/exit-codes';
-import { atPlace, type PlaceOptions } from '../place/place.ts';
-import type { Session } from '../session.ts';
-import { table } from '../text/table.ts';
+import { Option } from '@commander-js/extra-typings';
+import type { Answer } from '@tidemark/client';
+import { wholeNumber } from '../arguments.ts';
+import { LIST_DEFAULT_COUNT, PAGE_COUNT } from '../limits.ts';
+import type { ProgramKit } from '../program/program-kit.ts';
+import { places } from '../program/shared-options.ts';
+import { type Columns, tableOf } from '../text/table.ts';
 import { bytes, count } from '../text/units.ts';
-import { printable } from '../text/width.ts';
 
-export interface DuOptions extends PlaceOptions {
-  readonly by: 'tenant' | 'workflow';
-  readonly limit: number;
+type Use = Answer<'GET /v1/storage'>['storage'][number];
+
+export function addDu({ command, asks }: ProgramKit): void {
+  places(command('du', 'show what history takes, in rows and in the archive'))
+    .addOption(new Option('--by <what>', 'add up by').choices(['tenant', 'workflow']).default('tenant'))
+    .option('--limit <count>', 'at most this many', wholeNumber(1, PAGE_COUNT), LIST_DEFAULT_COUNT)
+    .action(
+      asks(
+        'read',
+        async ({ client, report, terminal }, { by, limit }) => {
+          const answer = await client.ask('GET /v1/storage', { query: { by, limit } });
+          const columns: Columns<Use> = [
+            [by.toUpperCase(), ({ name }) => name, 12],
+            ['WORKFLOWS', (use) => count(use.workflow_count), 'right'],
+            ['ROWS', (use) => bytes(use.hot_bytes), 'right'],
+            ['ARCHIVED EVENTS', (use) => count(use.archived_event_count), 'right'],
+            ['AS LOG', (use) => bytes(use.archived_raw_bytes), 'right'],
+            ['ARCHIVED', (use) => bytes(use.archived_bytes), 'right'],
+            ['SMALLER', savedBy, 'right'],
+            ...(answer.storage.some((use) => use.fork_of !== undefined) ? [FORK_OF] : []),
+          ];
+          const log = answer.log_bytes === null ? [] : [`Log: ${bytes(answer.log_bytes)}.`];
+          report(answer, ...log, ...tableOf(columns, answer.storage, terminal.width));
+        },
+        'own-by',
+      ),
+    );
 }
 
-export async function du(session: Session, options: DuOptions): Promise<number> {
-  const { by, limit, state, context } = options;
-  const answer = await atPlace(session, { state, context, how: 'read' }, ({ client }) =>
-    client.ask('GET /v1/storage', { query: { by, limit } }),
-  );
-  const { terminal } = session;
-  terminal.answer(answer);
-  if (answer.log_bytes !== null) terminal.line(`Log: ${bytes(answer.log_bytes)}.`);
-  const hasForks = answer.storage.some(({ fork_of }) => fork_of !== undefined);
-  const columns = [
-    { title: by.toUpperCase(), shrinksTo: 12 },
-    { title: 'WORKFLOWS', align: 'right' },
-    { title: 'ROWS', align: 'right' },
-    { title: 'ARCHIVED EVENTS', align: 'right' },
-    { title: 'AS LOG', align: 'right' },
-    { title: 'ARCHIVED', align: 'right' },
-    { title: 'SMALLER', align: 'right' },
-    ...(hasForks ? [{ title: 'FORK OF', shrinksTo: 12 }] : []),
-  ] as const;
-  const rows = answer.storage.map((use) => [
-    printable(use.name),
-    count(use.workflow_count),
-    bytes(use.hot_bytes),
-    count(use.archived_event_count),
-    bytes(use.archived_raw_bytes),
-    bytes(use.archived_bytes),
-    use.archived_raw_bytes === 0 || use.archived_bytes > use.archived_raw_bytes
-      ? ''
-      : `${(100 * (1 - use.archived_bytes / use.archived_raw_bytes)).toFixed(1)} %`,
-    ...(hasForks ? [printable(use.fork_of ?? '')] : []),
-  ]);
-  terminal.lines(table(columns, rows, { width: terminal.width }));
-  return EXIT.ok;
-}
+const FORK_OF: Columns<Use>[number] = ['FORK OF', ({ fork_of: base }) => base ?? '', 12];
+
+const savedBy = ({ archived_raw_bytes: raw, archived_bytes: packed }: Use): string =>
+  raw === 0 || packed > raw ? '' : `${(100 * (1 - packed / raw)).toFixed(1)} %`;

@@ -1,54 +1,67 @@
 /** Owns `tidemark fork` and `tidemark compare`: a workflow that starts from a checkpoint of another, and the comparison of the two. */
 
+import { Option } from '@commander-js/extra-typings';
 import type { Answer } from '@tidemark/client';
-import type { Fork, Json } from '@tidemark/core';
-import { EXIT } from '@tidemark/host/exit-codes';
-import { readDefinitions } from '../definitions.ts';
+import type { Json } from '@tidemark/core';
+import { wholeNumber } from '../arguments.ts';
 import { readJson } from '../input.ts';
-import { atPlace, type Place, type PlaceOptions } from '../place/place.ts';
+import type { Place } from '../place/place.ts';
+import type { ProgramKit } from '../program/program-kit.ts';
+import { modules, places } from '../program/shared-options.ts';
 import type { Session } from '../session.ts';
-import { atWords, commandLine, shellWord } from '../text/shell.ts';
+import { type At, atWords, commandLine, shellWord } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
-import { comparisonLines } from '../views/comparison.ts';
 import { forkWords } from '../views/fork.ts';
-
-export interface ForkCommandOptions extends PlaceOptions {
-  readonly at: number;
-  readonly effects: Fork['effects'];
-  /** The belief to begin with: JSON, a file, or `-`. */
-  readonly with?: string | undefined;
-  readonly version?: number | undefined;
-  readonly id?: string | undefined;
-  readonly by?: string | undefined;
-  readonly workflows?: readonly string[] | undefined;
-}
 
 const FORK = 'POST /v1/workflows/{workflow}/forks';
 type Forked = Answer<typeof FORK>;
 
-export async function fork(session: Session, workflow: string, options: ForkCommandOptions): Promise<number> {
-  const { terminal, cwd } = session;
-  const { at, effects, version, workflows: named = [], id } = options;
-  const belief = options.with === undefined ? undefined : await readBelief(options.with, session);
-  const body = {
-    ...{ at, effects },
-    ...(id !== undefined && { id }),
-    ...(belief !== undefined && { belief }),
-    ...(version !== undefined && { version }),
-  };
-  const definitions = async () => (named.length === 0 ? [] : readDefinitions(named, cwd));
-  return atPlace(session, { ...options, how: 'read', definitions }, async (place) => {
-    const forked = await place.client.ask(FORK, { params: { workflow }, body }, { isRepeatable: id !== undefined });
-    // A later command should see it; a longer wait is not worth a message.
-    await place.client
-      .run(forked.workflow)
-      .get({ content: false })
-      .catch(() => {});
-    terminal.answer(forked);
-    terminal.line(forked.workflow);
-    for (const line of notesOn(forked, place, options)) terminal.note(terminal.paintNote('dim', line));
-    return EXIT.ok;
-  });
+const sequence = wholeNumber(0, Number.MAX_SAFE_INTEGER);
+
+export function addFork(kit: ProgramKit): void {
+  const { command, asks } = kit;
+  const forking = command('fork', 'start a new run from a checkpoint of another, whose history up to there it shares')
+    .argument('<id>', 'id of the run')
+    .requiredOption('--at <sequence>', 'the checkpoint after which it starts; 0: the opening', sequence)
+    .addOption(
+      new Option(
+        '--effects <how>',
+        'replay: what the run recorded answers, nothing is called; live: effects are called',
+      )
+        .choices(['replay', 'live'])
+        .default('replay'),
+    )
+    .option('--with <belief>', 'begin with this belief: a file of JSON, JSON itself, or - for standard input')
+    .option('--version <version>', 'run with exactly this version of the workflow', sequence)
+    .option('--id <id>', 'id of the fork; the same id is the same fork (default: a new one)')
+    .option('--by <name>', 'who makes it, where state is a folder (default: your name here; a server knows you)');
+  places(modules(kit, forking)).action(
+    asks('read', async ({ client, place, session, terminal, report }, workflow, options) => {
+      const { at, effects, version, id } = options;
+      const belief = options.with === undefined ? undefined : await readBelief(options.with, session);
+      const input = { params: { workflow }, body: { at, effects, id, belief, version } };
+      const forked = await client.ask(FORK, input, { isRepeatable: id !== undefined });
+      // A later command should see it; a longer wait is not worth a message.
+      await client
+        .run(forked.workflow)
+        .get({ content: false })
+        .catch(() => {});
+      report(forked, forked.workflow);
+      for (const line of notesOn(forked, place, options)) terminal.note(terminal.paintNote('dim', line));
+    }),
+  );
+  places(command('compare', 'show how two runs differ: outcome, first checkpoint that differs, tokens, cost'))
+    .argument('<id>', 'id of a run')
+    .argument('<other>', 'id of the other')
+    .action(
+      asks('read', async ({ client, terminal, report }, workflow, other) => {
+        // Other commands must not wait for it.
+        const { comparisonLines } = await import('../views/comparison.ts');
+        const params = { workflow, other };
+        const comparison = await client.ask('GET /v1/workflows/{workflow}/comparison/{other}', { params });
+        report(comparison, ...comparisonLines(comparison, terminal));
+      }),
+    );
 }
 
 /** JSON itself, `-`, or a file, with or without `@`. */
@@ -58,7 +71,11 @@ function readBelief(given: string, session: Session): Promise<Json> {
 }
 
 /** Says what it is, what starts anew in it, and how to follow it. */
-function* notesOn(forked: Forked, place: Place, options: ForkCommandOptions): Iterable<string> {
+function* notesOn(
+  forked: Forked,
+  place: Place,
+  options: At & { readonly workflows?: readonly string[] },
+): Iterable<string> {
   const { workflows = [] } = options;
   const { workflow, created, base, definition, begun } = forked;
   const words = forkWords(base);
@@ -75,15 +92,4 @@ function* notesOn(forked: Forked, place: Place, options: ForkCommandOptions): It
     const was = status === 'intended' ? 'under way' : status;
     yield `${printable(operation)} of task ${task} was ${was} there; the task begins again, and ${handling}.`;
   }
-}
-
-export function compare(session: Session, workflow: string, other: string, options: PlaceOptions): Promise<number> {
-  const { terminal } = session;
-  return atPlace(session, { ...options, how: 'read' }, async ({ client }) => {
-    const params = { workflow, other };
-    const comparison = await client.ask('GET /v1/workflows/{workflow}/comparison/{other}', { params });
-    terminal.answer(comparison);
-    if (!terminal.json) terminal.lines(comparisonLines(comparison, terminal));
-    return EXIT.ok;
-  });
 }

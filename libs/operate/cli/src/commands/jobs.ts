@@ -1,75 +1,113 @@
 /** Owns `tidemark jobs`: one action on many workflows, counted beforehand, started, watched and cancelled. */
 
-import { type Answer, type Client, TidemarkApiError } from '@tidemark/client';
-import { InvalidError, isClosed, type Json, type StreamStatus } from '@tidemark/core';
+import { Argument } from '@commander-js/extra-typings';
+import type { Answer } from '@tidemark/client';
+import { InvalidError, isClosed, type StreamStatus } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
-import { type BulkAct, checkMeant } from '@tidemark/runtime/names';
-import { patiently } from '../follow/follower.ts';
+import { BULK_ACTS, type BulkAct, checkMeant } from '@tidemark/runtime/names';
+import { nameText } from '../arguments.ts';
 import { readJson } from '../input.ts';
 import { JOB_POLL_MS, RETRY_PAUSE_MS, UNKNOWN_GRACE_MS } from '../limits.ts';
 import { continuesWith } from '../place/next-holder.ts';
-import { firstOf } from '../place/pages.ts';
-import { atPlace, type PlaceOptions } from '../place/place.ts';
-import { type FilterOptions, queryOf } from '../program/filter-options.ts';
+import { type FilterOptions, queryOf, withFilters } from '../program/filter-options.ts';
+import { type Asked, group, list, type ProgramKit } from '../program/program-kit.ts';
+import { limited, ofTenant, why } from '../program/shared-options.ts';
 import { type Session, takeInterrupts } from '../session.ts';
-import { table } from '../text/table.ts';
+import type { Columns } from '../text/table.ts';
 import { ago, count, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
 type Job = Answer<'GET /v1/jobs/{job}'>;
 type JobCount = Answer<'POST /v1/jobs/count'>;
 
-export interface StartJobOptions extends FilterOptions, PlaceOptions {
-  readonly by?: string | undefined;
-  readonly why?: string | undefined;
-  readonly id?: string | undefined;
-  readonly everything?: boolean | undefined;
-  readonly signal?: string | undefined;
-  readonly value?: string | undefined;
-  readonly dryRun?: boolean | undefined;
-  readonly watch?: boolean | undefined;
+export function addJobs(kit: ProgramKit): void {
+  const { asks } = kit;
+  const sub = group(kit, 'jobs', 'do one thing to many workflows, durably, with progress');
+  limited(ofTenant(sub('list', 'jobs, newest first', true))).action(
+    asks('read', async (asked, { tenant, limit }) => {
+      const ask = (page: object) => asked.client.ask('GET /v1/jobs', { query: { ...page, tenant } });
+      await list(asked, 'jobs', limit, ask, { columns: JOBS, none: 'No jobs.' });
+    }),
+  );
+  withFilters(sub('start', 'begin a job over all workflows that the filters find now'))
+    .addArgument(new Argument('<act>', 'what is done to each').choices([...BULK_ACTS]))
+    .option('--everything', 'all workflows are meant')
+    .option('--dry-run', 'print how many it would find, and do nothing')
+    .option('--signal <name>', "the signal's name, for signal", nameText)
+    .option('--value <json>', "the signal's value: JSON, @file, or - for standard input")
+    .option('--id <id>', 'id of the job; the same id is the same job (default: a new one)', nameText)
+    .option('--by <name>', 'who asks, where state is a folder (default: your name here; a server knows you)')
+    .option('--why <text>', 'the reason, kept with each event')
+    .option('--watch', 'print its progress until it has ended')
+    .action(asks('read', startJob));
+  const one = (usage: string, what: string) => ofTenant(sub(usage, what)).argument('<id>', 'id of the job');
+  one('show', 'how far a job is, and what refused').action(
+    asks('read', async ({ client, report }, job, { tenant }) => {
+      const found = await client.ask('GET /v1/jobs/{job}', { params: { job }, query: { tenant } });
+      report(found, ...jobLines(found));
+    }),
+  );
+  one('watch', 'the same, until it has ended').action(
+    asks('read', (asked, id, { tenant }) => follow(asked, id, tenant)),
+  );
+  why(one('cancel', 'stop a job; what it has done stays done')).action(
+    asks('read', async ({ client, report }, job, { why, tenant }) => {
+      const input = { params: { job }, query: { tenant }, body: { why } };
+      const done = await client.ask('POST /v1/jobs/{job}/cancel', input, { isRepeatable: true });
+      const then = done.changed ? 'stops; what it has done stays done.' : 'was cancelled before.';
+      report(done, `Job ${printable(job)} ${then}`);
+    }),
+  );
 }
 
-export async function startJob(session: Session, act: BulkAct, options: StartJobOptions): Promise<number> {
-  const { terminal } = session;
+const JOBS: Columns<Answer<'GET /v1/jobs'>['jobs'][number]> = [
+  ['JOB', ({ job }) => job, 16],
+  ['ACT', ({ act }) => act],
+  ['STATUS', ({ status }) => status],
+  ['DONE', ({ done_count: done }) => count(done), 'right'],
+  ['REFUSED', ({ refused_count: refused }) => count(refused), 'right'],
+  ['BEGUN', ({ begun_at: at }) => ago(Date.parse(at), Date.now())],
+  ['BY', ({ by }) => by, 8],
+  ['WHY', ({ why }) => why ?? '', 8],
+];
+
+interface StartOptions extends FilterOptions {
+  readonly why?: string;
+  readonly id?: string;
+  readonly everything?: true;
+  readonly signal?: string;
+  readonly value?: string;
+  readonly dryRun?: true;
+  readonly watch?: true;
+}
+
+async function startJob(asked: Asked, act: BulkAct, options: StartOptions): Promise<number | undefined> {
+  const { client, session, report, place } = asked;
   const { tag: tags, ...fields } = queryOf(options);
-  const filter = { ...fields, ...(tags !== undefined && { tags }) };
+  const filter = { ...fields, tags };
   const { everything, why, id = crypto.randomUUID() } = options;
   checkMeant({ ...fields, tags, tenant: undefined }, everything);
   if (options.dryRun === true) {
-    const found = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-      client.ask('POST /v1/jobs/count', { body: { filter } }, { isRepeatable: true }),
-    );
-    terminal.answer({ act, dry_run: true, acted_count: actedCount(act, found), ...found });
-    terminal.line(foundLine(act, found));
-    return EXIT.ok;
+    const found = await client.ask('POST /v1/jobs/count', { body: { filter } }, { isRepeatable: true });
+    report({ act, dry_run: true, acted_count: actedCount(act, found), ...found }, foundLine(act, found));
+    return;
   }
   if (why === undefined) {
     throw new InvalidError('why-invalid', '--why: say why it is done; --dry-run alone needs no reason.');
   }
-  const signal = await signalOf(session, act, options);
-  const body = {
-    ...{ id, act, filter, why },
-    ...(everything === true && { everything }),
-    ...(signal !== undefined && { signal }),
-  };
-  return atPlace(session, { ...options, how: 'read' }, async (place) => {
-    const done = await place.client.ask('POST /v1/jobs', { body }, { isRepeatable: true });
-    if (options.watch === true) return follow(session, place.client, id, fields.tenant);
-    terminal.answer(done);
-    const then = done.created ? continuesWith(place) : 'It was begun before.';
-    terminal.line(`Job ${printable(id)} is to ${act} what it finds. ${then}`);
-    return EXIT.ok;
-  });
+  const body = { id, act, filter, why, everything, signal: await signalOf(session, act, options) };
+  const done = await client.ask('POST /v1/jobs', { body }, { isRepeatable: true });
+  if (options.watch === true) return follow(asked, id, fields.tenant);
+  const then = done.created ? continuesWith(place) : 'It was begun before.';
+  report(done, `Job ${printable(id)} is to ${act} what it finds. ${then}`);
 }
 
-async function signalOf(session: Session, act: BulkAct, { signal, value }: StartJobOptions) {
+async function signalOf(session: Session, act: BulkAct, { signal, value }: StartOptions) {
   if ((act === 'signal') !== (signal !== undefined)) {
     throw new InvalidError('signal-invalid', "--signal: name it for the act 'signal', and for that one only.");
   }
   if (signal === undefined) return undefined;
-  const given: Json = value === undefined ? null : await readJson('--value', value, session);
-  return { name: signal, value: given };
+  return { name: signal, value: value === undefined ? null : await readJson('--value', value, session) };
 }
 
 /** Only open ones of those found: these actions refuse closed workflows. */
@@ -95,103 +133,38 @@ function foundLine(act: BulkAct, reported: JobCount): string {
   return `${all} would be asked to ${act} (${parts.join(', ')}); the newest: ${newest}.`;
 }
 
-export interface ListJobsOptions extends PlaceOptions {
-  readonly tenant?: string | undefined;
-  readonly limit: number;
-}
-
-export async function listJobs(session: Session, options: ListJobsOptions): Promise<number> {
-  const { terminal } = session;
-  const { tenant, limit } = options;
-  const { items, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    firstOf(
-      limit,
-      (page) => client.ask('GET /v1/jobs', { query: { ...page, ...(tenant !== undefined && { tenant }) } }),
-      (page) => page.jobs,
-    ),
-  );
-  terminal.answer({ jobs: items, next_cursor });
-  const columns = [
-    { title: 'JOB', shrinksTo: 16 },
-    { title: 'ACT' },
-    { title: 'STATUS' },
-    { title: 'DONE', align: 'right' },
-    { title: 'REFUSED', align: 'right' },
-    { title: 'BEGUN' },
-    { title: 'BY', shrinksTo: 8 },
-    { title: 'WHY', shrinksTo: 8 },
-  ] as const;
-  const rows = items.map((job) => [
-    ...[printable(job.job), job.act, job.status, count(job.done_count), count(job.refused_count)],
-    ...[ago(Date.parse(job.begun_at), Date.now()), printable(job.by), printable(job.why ?? '')],
-  ]);
-  terminal.lines(rows.length === 0 ? ['No jobs.'] : table(columns, rows, { width: terminal.width }));
-  return EXIT.ok;
-}
-
-export interface OneJobOptions extends PlaceOptions {
-  readonly tenant?: string | undefined;
-}
-
-const jobOf = (client: Client, job: string, tenant: string | undefined): Promise<Job> =>
-  client.ask('GET /v1/jobs/{job}', { params: { job }, query: tenant === undefined ? {} : { tenant } });
-
-export async function showJob(session: Session, id: string, options: OneJobOptions): Promise<number> {
-  const job = await atPlace(session, { ...options, how: 'read' }, ({ client }) => jobOf(client, id, options.tenant));
-  session.terminal.answer(job);
-  session.terminal.lines(jobLines(job));
-  return EXIT.ok;
-}
-
-export interface CancelJobOptions extends OneJobOptions {
-  readonly by?: string | undefined;
-  readonly why: string;
-}
-
-export async function cancelJob(session: Session, job: string, options: CancelJobOptions): Promise<number> {
-  const { why, tenant } = options;
-  const input = { params: { job }, query: tenant === undefined ? {} : { tenant }, body: { why } };
-  const done = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    client.ask('POST /v1/jobs/{job}/cancel', input, { isRepeatable: true }),
-  );
-  session.terminal.answer(done);
-  session.terminal.line(
-    done.changed
-      ? `Job ${printable(job)} stops; what it has done stays done.`
-      : `Job ${printable(job)} was cancelled before.`,
-  );
-  return EXIT.ok;
-}
-
-export const watchJob = (session: Session, id: string, options: OneJobOptions): Promise<number> =>
-  atPlace(session, { ...options, how: 'read' }, ({ client }) => follow(session, client, id, options.tenant));
-
 /** Follows it until it has ended. */
-async function follow(session: Session, client: Client, id: string, tenant: string | undefined): Promise<number> {
+async function follow({ session, client }: Asked, job: string, tenant: string | undefined): Promise<number> {
+  // Other commands must not wait for it.
+  const [{ TidemarkApiError }, { patiently }] = await Promise.all([
+    import('@tidemark/client'),
+    import('../follow/follower.ts'),
+  ]);
   const { terminal } = session;
   const { signal, release } = takeInterrupts(session);
+  const ask = () => client.ask('GET /v1/jobs/{job}', { params: { job }, query: { tenant } });
   try {
     let reported = '';
     const knownByMs = performance.now() + UNKNOWN_GRACE_MS;
     while (!signal.aborted) {
       // A job that has just begun may not be in the rows yet.
-      const job = await patiently(signal, undefined, () => jobOf(client, id, tenant)).catch((error: unknown) => {
+      const found = await patiently(signal, undefined, ask).catch((error: unknown) => {
         const isUnknown = error instanceof TidemarkApiError && error.code === 'job-unknown';
         if (!isUnknown || performance.now() >= knownByMs) throw error;
       });
-      if (job === undefined) {
+      if (found === undefined) {
         await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
         continue;
       }
-      const now = JSON.stringify([job.status, job.done_count, job.refused_count]);
+      const now = JSON.stringify([found.status, found.done_count, found.refused_count]);
       if (now !== reported) {
-        terminal.record(job);
-        terminal.line(`${job.status}  ${count(job.done_count)} done, ${count(job.refused_count)} refused`);
+        terminal.record(found);
+        terminal.line(`${found.status}  ${progressOf(found)}`);
       }
       reported = now;
-      if (job.status !== 'open') {
-        for (const line of refusedLines(job)) terminal.line(line);
-        return job.status === 'completed' ? EXIT.ok : EXIT.failed;
+      if (found.status !== 'open') {
+        terminal.lines(refusedLines(found));
+        return found.status === 'completed' ? EXIT.ok : EXIT.failed;
       }
       await new Promise((resolve) => setTimeout(resolve, JOB_POLL_MS));
     }
@@ -201,10 +174,13 @@ async function follow(session: Session, client: Client, id: string, tenant: stri
   }
 }
 
+const progressOf = ({ done_count: done, refused_count: refused }: Job): string =>
+  `${count(done)} done, ${count(refused)} refused`;
+
 const jobLines = (job: Job): readonly string[] => [
   `${printable(job.job)}  ${job.act}  ${job.status}${job.reason === null ? '' : ` (${printable(job.reason)})`}`,
   `begun ${ago(Date.parse(job.begun_at), Date.now())} by ${printable(job.by)}: ${printable(job.why ?? '')}`,
-  `${count(job.done_count)} done, ${count(job.refused_count)} refused`,
+  progressOf(job),
   ...refusedLines(job),
 ];
 

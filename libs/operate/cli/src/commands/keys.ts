@@ -6,7 +6,7 @@ import { EXIT } from '@tidemark/host/exit-codes';
 import { type ForgetCertificate, forget } from '@tidemark/runtime';
 import { type AdminOptions, atHost } from '../place/admin-place.ts';
 import type { Session } from '../session.ts';
-import { table } from '../text/table.ts';
+import { type Columns, tableOf } from '../text/table.ts';
 import { count, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
@@ -31,21 +31,16 @@ export async function keysShow(session: Session, options: KeysOptions): Promise<
       data_keys: use.count,
     })),
   });
-  const columns = [
-    { title: 'PROVIDER' },
-    { title: 'WRAPPED BY', shrinksTo: 16 },
-    { title: 'DATA KEYS', align: 'right' },
-    { title: '' },
-  ] as const;
-  const rows = uses.map(({ provider, wrappedBy, isCurrent, count: many }) => [
-    printable(provider),
-    printable(wrappedBy),
-    count(many),
-    isCurrent ? 'current' : 'to be wrapped anew: tidemark admin keys rewrap',
-  ]);
-  terminal.lines(uses.length === 0 ? ['No data keys yet.'] : table(columns, rows, { width: terminal.width }));
+  terminal.lines(uses.length === 0 ? ['No data keys yet.'] : tableOf(USES, uses, terminal.width));
   return EXIT.ok;
 }
+
+const USES: Columns<KeyUse> = [
+  ['PROVIDER', ({ provider }) => provider],
+  ['WRAPPED BY', ({ wrappedBy }) => wrappedBy, 16],
+  ['DATA KEYS', (use) => count(use.count), 'right'],
+  ['', ({ isCurrent }) => (isCurrent ? 'current' : 'to be wrapped anew: tidemark admin keys rewrap')],
+];
 
 export async function keysRotate(session: Session, options: KeysOptions): Promise<number> {
   const rotated = await atHost(session, options, rotateIn, { action: 'rotateKeys' });

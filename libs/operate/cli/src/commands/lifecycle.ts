@@ -1,49 +1,47 @@
-/** Owns `tidemark cancel`, `terminate`, `pause` and `resume`, with the author and reason of each. */
+/** Owns the commands by which a person steers runs: `cancel`, `terminate`, `pause`, `resume`, `pin`, `unpin`, `skip` and `take`, with the author and reason of each. */
 
-import type { Answer, Client } from '@tidemark/client';
-import { EXIT } from '@tidemark/host/exit-codes';
+import type { Answer } from '@tidemark/client';
 import { nextHolder } from '../place/next-holder.ts';
-import { atPlace, type Place, type PlaceOptions } from '../place/place.ts';
-import type { Session } from '../session.ts';
+import type { Place } from '../place/place.ts';
+import type { ProgramKit } from '../program/program-kit.ts';
+import { places, why } from '../program/shared-options.ts';
 import { printable } from '../text/width.ts';
 
-type LifecycleAct = 'cancel' | 'terminate' | 'pause' | 'resume';
+const ACTS = [
+  [
+    'cancel',
+    'end a workflow in good order: no further task starts, and what it did is compensated where that is registered',
+  ],
+  ['terminate', 'end a workflow at once, wherever it runs, without compensating anything'],
+  ['pause', 'start no further task of a workflow until it is resumed'],
+  ['resume', 'resume a paused workflow'],
+] as const;
+type Act = (typeof ACTS)[number][0];
 
-export interface LifecycleOptions extends PlaceOptions {
-  readonly by?: string | undefined;
-  readonly why: string;
+const steering = ({ command }: ProgramKit, name: string, description: string) =>
+  why(places(command(name, description)));
+
+export function addLifecycle(kit: ProgramKit): void {
+  for (const [act, description] of ACTS) {
+    steering(kit, act, description)
+      .argument('<id>', 'id of the run')
+      .action(
+        kit.asks('read', async ({ client, place, terminal, report }, id, { why }) => {
+          const done = await client.run(id)[act](why);
+          report(done, `${printable(done.workflow)} ${words(act, done.changed, place)}`);
+          const { open_effects: effects = [] } = done as Partial<Answer<'POST /v1/workflows/{workflow}/terminate'>>;
+          for (const { operation, idempotency_key: key } of effects) {
+            terminal.warn(
+              `${printable(operation)} (${printable(key)}) may have been called, and Tidemark no longer finds out whether it happened.`,
+            );
+          }
+        }),
+      );
+  }
+  addJudging(kit);
 }
 
-const lifecycle =
-  (act: LifecycleAct) =>
-  (session: Session, id: string, options: LifecycleOptions): Promise<number> =>
-    atPlace(session, { ...options, how: 'read' }, async (place) => {
-      const { terminal } = session;
-      const done = await ask(place.client, act, id, options.why);
-      terminal.answer(done);
-      terminal.line(`${printable(done.workflow)} ${words(act, done.changed, place)}`);
-      for (const { operation, idempotency_key: key } of done.open_effects ?? []) {
-        terminal.warn(
-          `${printable(operation)} (${printable(key)}) may have been called, and Tidemark no longer finds out whether it happened.`,
-        );
-      }
-      return EXIT.ok;
-    });
-
-export const cancel = lifecycle('cancel');
-export const terminate = lifecycle('terminate');
-export const pause = lifecycle('pause');
-export const resume = lifecycle('resume');
-
-type Terminated = Answer<'POST /v1/workflows/{workflow}/terminate'>;
-type Done = Omit<Terminated, 'open_effects'> & Partial<Pick<Terminated, 'open_effects'>>;
-
-function ask(client: Client, act: LifecycleAct, id: string, why: string): Promise<Done> {
-  const run = client.run(id);
-  return act === 'terminate' ? run.terminate(why) : run[act](why);
-}
-
-function words(act: LifecycleAct, changed: boolean, place: Place): string {
+function words(act: Act, changed: boolean, place: Place): string {
   switch (act) {
     case 'cancel':
       return changed
@@ -55,5 +53,56 @@ function words(act: LifecycleAct, changed: boolean, place: Place): string {
       return changed ? 'is paused: steps under way finish, and nothing further starts.' : 'is paused already.';
     case 'resume':
       return changed ? 'goes on.' : "isn't paused.";
+  }
+}
+
+function addJudging(kit: ProgramKit): void {
+  const judging = [
+    ['skip', 'continue without the unreadable record at which workflows stand; read it first', 'goes on without'],
+    [
+      'take',
+      "read that record once more, now that what was lacking is there; or take a workflow's history from before encryption",
+      'has taken',
+    ],
+  ] as const;
+  for (const [judgement, description, what] of judging) {
+    steering(kit, judgement, description)
+      .argument('<ids...>', 'ids of the runs')
+      .action(
+        kit.asks('read', async ({ client, terminal }, ids, { why }) => {
+          const judged: Answer<'POST /v1/workflows/{workflow}/judgements'>[] = [];
+          try {
+            for (const workflow of ids) {
+              const input = { params: { workflow }, body: { judgement, why } };
+              const done = await client.ask('POST /v1/workflows/{workflow}/judgements', input);
+              judged.push(done);
+              terminal.line(
+                `${printable(done.workflow)} ${what} the record at offset ${done.offset} (${done.problem}).`,
+              );
+            }
+          } finally {
+            // Earlier decisions stand even when a later one fails.
+            if (judged.length > 0) terminal.answer({ judged });
+          }
+        }),
+      );
+  }
+}
+
+export function addPinning(kit: ProgramKit): void {
+  const pinning = [
+    ['pin', 'keep a workflow to the version that it has', 'stays with'],
+    ['unpin', 'let a pinned workflow use newer versions', 'may go on from'],
+  ] as const;
+  for (const [name, description, what] of pinning) {
+    steering(kit, name, description)
+      .argument('<id>', 'id of the run')
+      .action(
+        kit.asks('read', async ({ client, report }, id, { why }) => {
+          const done = await client.run(id).pin(name === 'pin', why);
+          const version = `${printable(done.definition)} v${done.definition_version}`;
+          report(done, `${printable(done.workflow)} ${what} ${version}.`);
+        }),
+      );
   }
 }

@@ -1,143 +1,98 @@
-/** Owns the commands that list children, questions, rejected events and definitions. */
+/** Owns `tidemark fleet`, and the commands that list children, questions, rejected events and definitions. */
 
-import { EXIT } from '@tidemark/host/exit-codes';
-import { readDefinitions } from '../definitions.ts';
-import { firstOf } from '../place/pages.ts';
-import { atPlace, type PlaceOptions } from '../place/place.ts';
-import type { Session } from '../session.ts';
-import { table } from '../text/table.ts';
+import type { Answer } from '@tidemark/client';
+import { type Asked, list, type ProgramKit } from '../program/program-kit.ts';
+import { limited, modules, ofTenant, places } from '../program/shared-options.ts';
+import { type Columns, tableOf } from '../text/table.ts';
 import { ago, count, dateTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-
-export interface ListOptions extends PlaceOptions {
-  readonly limit: number;
-  readonly tenant?: string | undefined;
-}
 
 /** As many as a page of questions has. */
 const QUESTIONS_PAGE_COUNT = 100;
 
-export async function children(session: Session, workflow: string, options: ListOptions): Promise<number> {
-  const { terminal } = session;
-  const { items, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    firstOf(
-      options.limit,
-      (query) => client.ask('GET /v1/workflows/{workflow}/children', { params: { workflow }, query }),
-      (page) => page.children,
-    ),
+export function addLists(kit: ProgramKit): void {
+  const { command, asks } = kit;
+  ofTenant(places(command('fleet', 'what all workflows are at: counts, workers, queues, lag, cost'))).action(
+    asks('read', async ({ client, terminal, report }, { tenant }) => {
+      const { fleetLines, readFleet } = await import('../live/fleet-frame.ts');
+      const found = await readFleet(client, tenant);
+      const frame = { width: terminal.width ?? 100, paint: terminal.paint, known: new Set<string>() };
+      report({ ...found.fleet, queues: found.queues }, ...fleetLines(found, frame));
+    }),
   );
-  terminal.answer({ children: items, next_cursor });
-  const columns = [
-    { title: 'CHILD' },
-    { title: 'WORKFLOW', shrinksTo: 10 },
-    { title: 'STATUS' },
-    { title: 'CHECKPOINTS', align: 'right' },
-    { title: 'CHANGED' },
-    { title: 'LAST ACTION', shrinksTo: 11 },
-  ] as const;
-  const rows = items.map((row) => [
-    ...[printable(row.workflow), `${printable(row.definition)} v${row.definition_version}`, row.status],
-    ...[count(row.sequence_number), ago(Date.parse(row.updated_at), Date.now())],
-    printable(row.reason ?? row.last_action),
-  ]);
-  const none = [`${printable(workflow)} has started no children.`];
-  terminal.lines(rows.length === 0 ? none : table(columns, rows, { width: terminal.width }));
-  return EXIT.ok;
+  limited(places(command('children', 'workflows that the tasks of one have started')))
+    .argument('<id>', 'id of the run')
+    .action(
+      asks('read', async (asked, workflow, { limit }) => {
+        const ask = (query: object) =>
+          asked.client.ask('GET /v1/workflows/{workflow}/children', { params: { workflow }, query });
+        const none = `${printable(workflow)} has started no children.`;
+        await list(asked, 'children', limit, ask, { columns: CHILDREN, none });
+      }),
+    );
+  limited(ofTenant(places(command('questions', 'workflows that wait for a person, newest first')))).action(
+    asks('read', async (asked, { tenant, limit }) => {
+      const ask = ({ limit: wanted, cursor }: { readonly limit: number; readonly cursor?: string }) => {
+        const query = { cursor, limit: Math.min(wanted, QUESTIONS_PAGE_COUNT), tenant };
+        return asked.client.ask('GET /v1/questions', { query });
+      };
+      const none = 'No workflow waits for a person.';
+      const found = await list(asked, 'questions', limit, ask, { columns: QUESTIONS, none });
+      if (found > 0) dim(asked, 'tidemark show ID shows the evidence, and the commands that answer it.');
+    }),
+  );
+  limited(places(command('rejected', 'events that changed nothing, and why, newest first'))).action(
+    asks('read', async (asked, { limit }) => {
+      const ask = (query: object) => asked.client.ask('GET /v1/rejected', { query });
+      const found = await list(asked, 'rejected', limit, ask, { columns: REJECTED, none: 'Nothing was rejected.' });
+      if (found > 0) asked.terminal.note('They changed nothing and are kept for audit; most follow from take-overs.');
+    }),
+  );
+  modules(kit, places(command('definitions', 'workflows that can be started here'))).action(
+    asks('write', async ({ client, terminal, report }) => {
+      const answer = await client.ask('GET /v1/definitions', {});
+      const { definitions } = answer;
+      const none = 'No definitions are known here: name modules with --workflows.';
+      report(answer, ...(definitions.length === 0 ? [none] : tableOf(DEFINITIONS, definitions, terminal.width)));
+    }),
+  );
 }
 
-export async function questions(session: Session, options: ListOptions): Promise<number> {
-  const { terminal } = session;
-  const { tenant, limit } = options;
-  const { items, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    firstOf(
-      limit,
-      ({ limit: wanted, ...page }) => {
-        const most = Math.min(wanted, QUESTIONS_PAGE_COUNT);
-        const query = { ...page, limit: most, ...(tenant !== undefined && { tenant }) };
-        return client.ask('GET /v1/questions', { query });
-      },
-      (page) => page.questions,
-    ),
-  );
-  terminal.answer({ questions: items, next_cursor });
-  const columns = [
-    { title: 'WORKFLOW' },
-    { title: 'OF', shrinksTo: 10 },
-    { title: 'ASKS' },
-    { title: 'SINCE' },
-    { title: 'SAYS', shrinksTo: 20 },
-  ] as const;
-  const rows = items.map(({ workflow: row, question }) => [
-    ...[
-      printable(row.workflow),
-      `${printable(row.definition)} v${row.definition_version}`,
-      printable(row.reason ?? ''),
-    ],
-    ago(Date.parse(row.updated_at), Date.now()),
-    printable(question.message ?? ''),
-  ]);
-  terminal.lines(
-    rows.length === 0 ? ['No workflow waits for a person.'] : table(columns, rows, { width: terminal.width }),
-  );
-  if (rows.length > 0)
-    terminal.note(terminal.paintNote('dim', 'tidemark show ID shows the evidence, and the commands that answer it.'));
-  return EXIT.ok;
-}
+const dim = ({ terminal }: Asked, text: string): void => terminal.note(terminal.paintNote('dim', text));
 
-export async function rejected(session: Session, options: ListOptions): Promise<number> {
-  const { terminal } = session;
-  const { items, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    firstOf(
-      options.limit,
-      (query) => client.ask('GET /v1/rejected', { query }),
-      (page) => page.rejected,
-    ),
-  );
-  terminal.answer({ rejected: items, next_cursor });
-  const columns = [
-    { title: 'AT' },
-    { title: 'PARTITION', align: 'right' },
-    { title: 'OFFSET', align: 'right' },
-    { title: 'WORKFLOW', shrinksTo: 12 },
-    { title: 'TYPE' },
-    { title: 'REASON' },
-  ] as const;
-  const rows = items.map((row) => [
-    ...[row.at === null ? '–' : dateTime(Date.parse(row.at)), String(row.partition), String(row.offset)],
-    ...[printable(row.workflow ?? '–'), printable(row.type ?? '–'), printable(row.reason)],
-  ]);
-  terminal.lines(rows.length === 0 ? ['Nothing was rejected.'] : table(columns, rows, { width: terminal.width }));
-  if (rows.length > 0) terminal.note('They changed nothing and are kept for audit; most follow from take-overs.');
-  return EXIT.ok;
-}
+const since = (at: string): string => ago(Date.parse(at), Date.now());
 
-export interface DefinitionsOptions extends PlaceOptions {
-  readonly workflows?: readonly string[] | undefined;
-}
+const CHILDREN: Columns<Answer<'GET /v1/workflows/{workflow}/children'>['children'][number]> = [
+  ['CHILD', ({ workflow }) => workflow],
+  ['WORKFLOW', (row) => `${row.definition} v${row.definition_version}`, 10],
+  ['STATUS', ({ status }) => status],
+  ['CHECKPOINTS', (row) => count(row.sequence_number), 'right'],
+  ['CHANGED', (row) => since(row.updated_at)],
+  ['LAST ACTION', (row) => row.reason ?? row.last_action, 11],
+];
 
-export async function definitions(session: Session, options: DefinitionsOptions): Promise<number> {
-  const { terminal } = session;
-  const { workflows = [] } = options;
-  const given = async () => (workflows.length === 0 ? [] : readDefinitions(workflows, session.cwd));
-  const answer = await atPlace(session, { ...options, how: 'write', definitions: given }, ({ client }) =>
-    client.ask('GET /v1/definitions', {}),
-  );
-  terminal.answer(answer);
-  const columns = [
-    { title: 'WORKFLOW' },
-    { title: 'VERSION', align: 'right' },
-    { title: 'STEPS', shrinksTo: 16 },
-    { title: 'SIGNALS', shrinksTo: 8 },
-  ] as const;
-  const namesOf = (of: object | null): string => (of === null ? '–' : Object.keys(of).map(printable).join(', '));
-  const rows = answer.definitions.map(({ name, version, flow, signals }) => [
-    ...[printable(name), String(version), namesOf(flow)],
-    namesOf(signals),
-  ]);
-  terminal.lines(
-    rows.length === 0
-      ? ['No definitions are known here: name modules with --workflows.']
-      : table(columns, rows, { width: terminal.width }),
-  );
-  return EXIT.ok;
-}
+const QUESTIONS: Columns<Answer<'GET /v1/questions'>['questions'][number]> = [
+  ['WORKFLOW', ({ workflow }) => workflow.workflow],
+  ['OF', ({ workflow: row }) => `${row.definition} v${row.definition_version}`, 10],
+  ['ASKS', ({ workflow }) => workflow.reason ?? ''],
+  ['SINCE', ({ workflow }) => since(workflow.updated_at)],
+  ['SAYS', ({ question }) => question.message ?? '', 20],
+];
+
+const REJECTED: Columns<Answer<'GET /v1/rejected'>['rejected'][number]> = [
+  ['AT', ({ at }) => (at === null ? '–' : dateTime(Date.parse(at)))],
+  ['PARTITION', ({ partition }) => String(partition), 'right'],
+  ['OFFSET', ({ offset }) => String(offset), 'right'],
+  ['WORKFLOW', ({ workflow }) => workflow ?? '–', 12],
+  ['TYPE', ({ type }) => type ?? '–'],
+  ['REASON', ({ reason }) => reason],
+];
+
+const namesOf = (of: object | null): string => (of === null ? '–' : Object.keys(of).join(', '));
+
+const DEFINITIONS: Columns<Answer<'GET /v1/definitions'>['definitions'][number]> = [
+  ['WORKFLOW', ({ name }) => name],
+  ['VERSION', ({ version }) => String(version), 'right'],
+  ['STEPS', ({ flow }) => namesOf(flow), 16],
+  ['SIGNALS', ({ signals }) => namesOf(signals), 8],
+];

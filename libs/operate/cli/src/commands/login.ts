@@ -17,7 +17,7 @@ import type { ContextsFile, Credential } from '../place/contexts-file.ts';
 import { deviceLogin } from '../place/oidc.ts';
 import { atPlace, checkedUrl, type PlaceOptions } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
-import { table } from '../text/table.ts';
+import { type Columns, tableOf } from '../text/table.ts';
 import { printable } from '../text/width.ts';
 
 export interface LoginOptions {
@@ -172,19 +172,23 @@ export async function listContexts({ terminal, env }: Session): Promise<number> 
     ...{ context: name, url, credential: credential.kind, current: name === current },
   }));
   terminal.answer({ contexts: all });
-  const columns = [
-    { title: '' },
-    { title: 'CONTEXT' },
-    { title: 'URL', shrinksTo: 20 },
-    { title: 'CREDENTIAL' },
-  ] as const;
-  const rows = all.map((one) => [one.current ? '*' : '', one.context, printable(one.url), CREDENTIALS[one.credential]]);
-  terminal.lines(
-    rows.length === 0
-      ? ['No contexts: tidemark login URL makes one.']
-      : table(columns, rows, { width: terminal.width }),
-  );
+  const none = 'No contexts: tidemark login URL makes one.';
+  terminal.lines(all.length === 0 ? [none] : tableOf(CONTEXTS, all, terminal.width));
   return EXIT.ok;
+}
+
+const CONTEXTS: Columns<Listed> = [
+  ['', ({ current }) => (current ? '*' : '')],
+  ['CONTEXT', ({ context }) => context],
+  ['URL', ({ url }) => url, 20],
+  ['CREDENTIAL', ({ credential }) => CREDENTIALS[credential]],
+];
+
+interface Listed {
+  readonly context: string;
+  readonly url: string;
+  readonly credential: Credential['kind'];
+  readonly current: boolean;
 }
 
 const CREDENTIALS = { none: 'none', key: 'API key', oidc: 'tokens of an issuer' } as const;

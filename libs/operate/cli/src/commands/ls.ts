@@ -8,9 +8,8 @@ import { atPlace, nothingKept, type PlaceOptions } from '../place/place.ts';
 import { type FilterOptions, queryOf } from '../program/filter-options.ts';
 import type { Session } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
-import { type Column, table } from '../text/table.ts';
+import { type Columns, tableOf } from '../text/table.ts';
 import { ago, cost, count, counted } from '../text/units.ts';
-import { printable } from '../text/width.ts';
 import { ACTIVITY_COLOURS } from '../views/activity.ts';
 
 export interface LsOptions extends FilterOptions, PlaceOptions {
@@ -47,48 +46,27 @@ export async function ls(session: Session, options: LsOptions): Promise<number> 
   return EXIT.ok;
 }
 
-/** Never cut: people copy it. */
-const ID: Column = { title: 'ID' };
-const DEFINITION: Column = { title: 'WORKFLOW', shrinksTo: 10 };
-const STATUS: Column = { title: 'STATUS' };
-const CHECKPOINTS: Column = { title: 'CHECKPOINTS', align: 'right' };
-const PENDING: Column = { title: 'PENDING', align: 'right' };
-const TOKENS: Column = { title: 'TOKENS', align: 'right' };
-const COST: Column = { title: 'COST', align: 'right' };
-const CHANGED: Column = { title: 'CHANGED' };
-const TENANT: Column = { title: 'TENANT', shrinksTo: 6 };
-const ACTION: Column = { title: 'LAST ACTION', shrinksTo: 11 };
-
-/** Leaves out columns that are the same in every row. */
-function workflowTable(rows: readonly Workflow[], terminal: Terminal, nowMs: number): readonly string[] {
-  const { paint, width } = terminal;
-  const hasTokens = rows.some((row) => row.tokens > 0);
-  const hasCost = rows.some((row) => row.cost_micros > 0);
-  const hasTenants = new Set(rows.map((row) => row.tenant)).size > 1;
-  const optional = <T>(wanted: boolean, value: T): readonly T[] => (wanted ? [value] : []);
-  const columns = [
-    ID,
-    DEFINITION,
-    ...optional(hasTenants, TENANT),
-    STATUS,
-    CHECKPOINTS,
-    PENDING,
-    ...optional(hasTokens, TOKENS),
-    ...optional(hasCost, COST),
-    CHANGED,
-    ACTION,
+/** Leaves out columns that are the same in every row; never cuts an id, which people copy. */
+function workflowTable(rows: readonly Workflow[], { paint, width }: Terminal, nowMs: number): readonly string[] {
+  const optional = (isWanted: boolean, ...column: Columns<Workflow>[number]): Columns<Workflow> =>
+    isWanted ? [column] : [];
+  const columns: Columns<Workflow> = [
+    ['ID', ({ workflow }) => workflow],
+    ['WORKFLOW', (row) => `${row.definition} v${row.definition_version}`, 10],
+    ...optional(new Set(rows.map(({ tenant }) => tenant)).size > 1, 'TENANT', ({ tenant }) => tenant, 6),
+    ['STATUS', ({ activity }) => activity, undefined, ({ activity }, text) => paint(ACTIVITY_COLOURS[activity], text)],
+    ['CHECKPOINTS', (row) => count(row.sequence_number), 'right'],
+    ['PENDING', (row) => count(row.pending_task_count), 'right'],
+    ...optional(
+      rows.some(({ tokens }) => tokens > 0),
+      ...(['TOKENS', ({ tokens }: Workflow) => (tokens === 0 ? '' : count(tokens)), 'right'] as const),
+    ),
+    ...optional(
+      rows.some((row) => row.cost_micros > 0),
+      ...(['COST', (row: Workflow) => (row.cost_micros === 0 ? '' : cost(row.cost_micros)), 'right'] as const),
+    ),
+    ['CHANGED', (row) => ago(Date.parse(row.updated_at), nowMs)],
+    ['LAST ACTION', (row) => row.reason ?? row.last_action, 11],
   ];
-  const cells = rows.map((row) => [
-    printable(row.workflow),
-    `${printable(row.definition)} v${row.definition_version}`,
-    ...optional(hasTenants, printable(row.tenant)),
-    { text: row.activity, paint: (text: string) => paint(ACTIVITY_COLOURS[row.activity], text) },
-    count(row.sequence_number),
-    count(row.pending_task_count),
-    ...optional(hasTokens, row.tokens === 0 ? '' : count(row.tokens)),
-    ...optional(hasCost, row.cost_micros === 0 ? '' : cost(row.cost_micros)),
-    ago(Date.parse(row.updated_at), nowMs),
-    printable(row.reason ?? row.last_action),
-  ]);
-  return table(columns, cells, { width, title: (text) => paint('bold', text) });
+  return tableOf(columns, rows, width, (text) => paint('bold', text));
 }

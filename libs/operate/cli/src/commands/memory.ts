@@ -1,115 +1,158 @@
-/** Owns `tidemark memory recall`, `remember`, `list` and `forget`: what is known about users, domains and a tenant. */
+/** Owns `tidemark memory` and `tidemark user`: what is known about users, domains and a tenant, and standing preferences of a user. */
 
+import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import type { Answer } from '@tidemark/client';
-import { EXIT } from '@tidemark/host/exit-codes';
+import { wholeNumber } from '../arguments.ts';
 import { UsageError } from '../failures.ts';
-import { atPlace, type OfTenant } from '../place/place.ts';
-import type { Session } from '../session.ts';
-import { table } from '../text/table.ts';
+import { readJson } from '../input.ts';
+import { group, type ProgramKit } from '../program/program-kit.ts';
+import { ofOwner } from '../program/shared-options.ts';
+import { jsonText } from '../text/json.ts';
+import { type Columns, tableOf } from '../text/table.ts';
 import { ago, counted } from '../text/units.ts';
 import { printable, printableLines } from '../text/width.ts';
 
-export interface OfSubject extends OfTenant {
-  readonly user?: string | undefined;
-  /** `user:NAME`, `domain:NAME`, `tenant`. */
-  readonly about?: string | undefined;
-}
-
-export interface RecallOptions extends OfSubject {
-  readonly limit: number;
-  readonly kind?: 'summary' | 'fact' | undefined;
-}
-
-export interface RememberOptions extends OfSubject {
-  readonly source?: string | undefined;
-}
-
-export interface FactsOptions extends OfSubject {
-  readonly limit: number;
-}
+/** Most entries that a recall and a list answer. */
+const RECALL_MAX_COUNT = 20;
+const FACTS_MAX_COUNT = 1_000;
 
 const RECALL = 'POST /v1/memory/{about}/recall';
 
-function subjectOf({ user, about }: OfSubject): string {
+const about = <A extends unknown[], O extends OptionValues>(command: Command<A, O>) =>
+  ofOwner(command)
+    .option('--user <name>', 'about this user')
+    .option('--about <subject>', "about 'domain:NAME', a field of knowledge, or 'tenant', everybody");
+
+function subjectOf({ user, about }: { readonly user?: string; readonly about?: string }): string {
   if (user !== undefined && about !== undefined) throw new UsageError('Give --user or --about, not both.');
   const subject = about ?? (user === undefined ? undefined : `user:${user}`);
   if (subject !== undefined) return subject;
   throw new UsageError("Say what it is about: --user NAME, or --about 'domain:NAME' or 'tenant'.");
 }
 
-export async function memoryRecall(session: Session, asked: string, options: RecallOptions): Promise<number> {
-  const { limit, kind } = options;
-  const { terminal } = session;
-  const input = {
-    params: { about: subjectOf(options) },
-    query: { tenant: options.tenant },
-    body: { query: asked, limit, kinds: kind === undefined ? (['summary', 'fact'] as const) : [kind] },
-  };
-  const answer = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    client.ask(RECALL, input, { isRepeatable: true }),
-  );
-  terminal.answer(answer);
-  const { by, warning, entries, continuation = '' } = answer;
-  if (warning !== null) terminal.warn(printable(warning));
-  const how = by === 'words' ? 'by words alone' : 'by words and meaning';
-  terminal.note(
-    entries.length === 0 ? `Nothing fits (${how}).` : `${counted(entries.length, 'entry', 'entries')}, ${how}.`,
-  );
-  terminal.lines(entries.filter(({ kind: of }) => of === 'fact').map(factLine));
-  if (continuation !== '') terminal.lines(printableLines(continuation));
-  return EXIT.ok;
+export function addMemory(kit: ProgramKit): void {
+  const { asks } = kit;
+  const sub = group(kit, 'memory', 'what is known: facts about users, domains and the tenant; summaries of sessions');
+  about(sub('recall', 'find what fits a question, by words, and by meaning where there are embeddings'))
+    .argument('<query>', 'what it is about')
+    .option('--limit <count>', 'at most this many', wholeNumber(1, RECALL_MAX_COUNT), 3)
+    .addOption(new Option('--kind <kind>', 'only these (default: both)').choices(['summary', 'fact']))
+    .action(
+      asks('read', async ({ client, terminal, report }, query, { limit, kind, tenant, ...of }) => {
+        const body = { query, limit, kinds: kind === undefined ? (['summary', 'fact'] as const) : [kind] };
+        const input = { params: { about: subjectOf(of) }, query: { tenant }, body };
+        const answer = await client.ask(RECALL, input, { isRepeatable: true });
+        const { by, warning, entries, continuation = '' } = answer;
+        if (warning !== null) terminal.warn(printable(warning));
+        const how = by === 'words' ? 'by words alone' : 'by words and meaning';
+        const found = entries.length === 0 ? 'Nothing fits' : counted(entries.length, 'entry', 'entries');
+        terminal.note(entries.length === 0 ? `${found} (${how}).` : `${found}, ${how}.`);
+        const facts = entries.filter(({ kind: of }) => of === 'fact').map(factLine);
+        report(answer, ...facts, ...(continuation === '' ? [] : printableLines(continuation)));
+      }),
+    );
+  about(sub('remember', 'remember a fact; the same text is the same fact'))
+    .argument('<text>', 'the fact, a sentence')
+    .option('--source <text>', 'where it is from (default: who you are)')
+    .action(
+      asks('write', async ({ client, report }, text, { source, tenant, ...of }) => {
+        const about = subjectOf(of);
+        const input = { params: { about }, query: { tenant }, body: { text, source } };
+        const done = await client.ask('POST /v1/memory/{about}/facts', input, { isRepeatable: true });
+        report(done, `Remembered of ${printable(about)}, as ${done.key}.`);
+      }),
+    );
+  about(sub('list', 'list facts, newest first'))
+    .option('--limit <count>', 'at most this many', wholeNumber(1, FACTS_MAX_COUNT), 50)
+    .action(
+      asks('read', async ({ client, terminal, report }, { limit, tenant, ...of }) => {
+        const about = subjectOf(of);
+        const answer = await client.ask('GET /v1/memory/{about}/facts', {
+          params: { about },
+          query: { tenant, limit },
+        });
+        const none = `No facts are known about ${printable(about)}.`;
+        report(answer, ...(answer.facts.length === 0 ? [none] : tableOf(FACTS, answer.facts, terminal.width)));
+      }),
+    );
+  about(sub('forget', 'forget a fact'))
+    .argument('<key>', 'its key, as list prints it')
+    .action(
+      asks('read', async ({ client, report }, key, { tenant, ...of }) => {
+        const about = subjectOf(of);
+        const input = { params: { about, key }, query: { tenant } };
+        const done = await client.ask('DELETE /v1/memory/{about}/facts/{key}', input);
+        report(done, `Forgot ${printable(key)} of ${printable(about)}.`);
+      }),
+    );
 }
+
+const since = (at: string): string => ago(Date.parse(at), Date.now());
+
+const FACTS: Columns<Answer<'GET /v1/memory/{about}/facts'>['facts'][number]> = [
+  ['FACT', ({ text = '' }) => text, 16],
+  ['SOURCE', ({ source }) => source, 6],
+  ['SINCE', ({ at }) => since(at)],
+  ['KEY', ({ key }) => key],
+];
 
 const factLine = ({ value, source, at }: Answer<typeof RECALL>['entries'][number]): string =>
   `- ${printable((value as { readonly text: string }).text)} (${printable(source)}, ${at.slice(0, 'YYYY-MM-DD'.length)})`;
 
-export async function memoryRemember(session: Session, text: string, options: RememberOptions): Promise<number> {
-  const about = subjectOf(options);
-  const input = { params: { about }, query: { tenant: options.tenant }, body: { text, source: options.source } };
-  const done = await atPlace(session, { ...options, how: 'write' }, ({ client }) =>
-    client.ask('POST /v1/memory/{about}/facts', input, { isRepeatable: true }),
-  );
-  session.terminal.answer(done);
-  session.terminal.line(`Remembered of ${printable(about)}, as ${done.key}.`);
-  return EXIT.ok;
+export function addUser(kit: ProgramKit): void {
+  const { asks } = kit;
+  const inGroup = group(kit, 'user', 'standing preferences of a user');
+  const sub = (usage: string, what: string) =>
+    ofOwner(inGroup(usage, what)).requiredOption('--user <name>', 'whose memory');
+  sub('get', 'print a preference as JSON')
+    .argument('<key>', 'its name')
+    .action(
+      asks('read', async ({ client, report }, key, { user, tenant }) => {
+        const input = { params: { user, key }, query: { tenant } };
+        const found = await client.ask('GET /v1/users/{user}/preferences/{key}', input);
+        report(found, jsonText(found.value ?? null));
+      }),
+    );
+  sub('set', 'set a preference')
+    .argument('<key>', 'its name')
+    .argument('<value>', 'text, JSON, @file, or - for standard input')
+    .option('--source <text>', 'who says so (default: who you are)')
+    .action(
+      asks('write', async ({ client, session, report }, key, given, { user, tenant, source }) => {
+        const value = isText(given) ? given : await readJson('VALUE', given, session);
+        const input = { params: { user, key }, query: { tenant }, body: { value, source } };
+        const done = await client.ask('PUT /v1/users/{user}/preferences/{key}', input, { isRepeatable: true });
+        report(done, `${printable(key)} of ${printable(user)} is ${printable(JSON.stringify(value))} now.`);
+      }),
+    );
+  sub('list', 'list the preferences')
+    .argument('[prefix]', 'only keys that begin so')
+    .action(
+      asks('read', async ({ client, terminal, report }, prefix, { user, tenant }) => {
+        const query = { tenant, prefix: prefix === '' ? undefined : prefix };
+        const answer = await client.ask('GET /v1/users/{user}/preferences', { params: { user }, query });
+        const { preferences } = answer;
+        const none = `${printable(user)} has no preferences.`;
+        report(answer, ...(preferences.length === 0 ? [none] : tableOf(PREFERENCES, preferences, terminal.width)));
+      }),
+    );
+  sub('forget', 'forget a preference')
+    .argument('<key>', 'its name')
+    .action(
+      asks('read', async ({ client, report }, key, { user, tenant }) => {
+        const input = { params: { user, key }, query: { tenant } };
+        const done = await client.ask('DELETE /v1/users/{user}/preferences/{key}', input);
+        report(done, `Forgot ${printable(key)} of ${printable(user)}.`);
+      }),
+    );
 }
 
-export async function memoryList(session: Session, options: FactsOptions): Promise<number> {
-  const { limit } = options;
-  const about = subjectOf(options);
-  const { terminal } = session;
-  const answer = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    client.ask('GET /v1/memory/{about}/facts', { params: { about }, query: { tenant: options.tenant, limit } }),
-  );
-  terminal.answer(answer);
-  const { facts } = answer;
-  if (facts.length === 0) terminal.line(`No facts are known about ${printable(about)}.`);
-  else {
-    const columns = [
-      { title: 'FACT', shrinksTo: 16 },
-      { title: 'SOURCE', shrinksTo: 6 },
-      { title: 'SINCE' },
-      { title: 'KEY' },
-    ];
-    const nowMs = Date.now();
-    const rows = facts.map(({ text = '', source, at, key }) => [
-      printable(text),
-      printable(source),
-      ago(Date.parse(at), nowMs),
-      key,
-    ]);
-    terminal.lines(table(columns, rows, { width: terminal.width, title: (name) => terminal.paint('dim', name) }));
-  }
-  return EXIT.ok;
-}
+const PREFERENCES: Columns<Answer<'GET /v1/users/{user}/preferences'>['preferences'][number]> = [
+  ['KEY', ({ key }) => key],
+  ['VALUE', ({ value = null }) => JSON.stringify(value), 12],
+  ['SOURCE', ({ source }) => source, 6],
+  ['SINCE', ({ at }) => since(at)],
+];
 
-export async function memoryForget(session: Session, key: string, options: OfSubject): Promise<number> {
-  const about = subjectOf(options);
-  const input = { params: { about, key }, query: { tenant: options.tenant } };
-  const done = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    client.ask('DELETE /v1/memory/{about}/facts/{key}', input),
-  );
-  session.terminal.answer(done);
-  session.terminal.line(`Forgot ${printable(key)} of ${printable(about)}.`);
-  return EXIT.ok;
-}
+/** Anything but JSON, and what doesn't begin like it, is text. */
+const isText = (given: string): boolean => !/^(?:\s*[[{"]|@|-$|\s*(?:true|false|null|-?\d[\d.eE+-]*)\s*$)/.test(given);

@@ -1,89 +1,58 @@
 /** Owns `tidemark queues`: work by definition, and pausing all of it until it is resumed. */
 
 import type { Answer } from '@tidemark/client';
-import { EXIT } from '@tidemark/host/exit-codes';
-import { atPlace, type PlaceOptions } from '../place/place.ts';
-import type { Session } from '../session.ts';
-import { table } from '../text/table.ts';
+import { nameText } from '../arguments.ts';
+import { group, type ProgramKit } from '../program/program-kit.ts';
+import { ofTenant, why } from '../program/shared-options.ts';
+import { type Columns, tableOf } from '../text/table.ts';
 import { ago, count } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
-export interface QueuesOptions extends PlaceOptions {
-  readonly tenant?: string | undefined;
-}
-
-export interface SteerQueueOptions extends QueuesOptions {
-  readonly by?: string | undefined;
-  readonly why: string;
-  /** For pausing: also where no such workflow is known yet. */
-  readonly future?: boolean | undefined;
-}
-
 export type Queue = Answer<'GET /v1/queues'>['queues'][number];
 
-export async function listQueues(session: Session, options: QueuesOptions): Promise<number> {
-  const { terminal } = session;
-  const { tenant } = options;
-  const query = tenant === undefined ? {} : { tenant };
-  const answer = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    client.ask('GET /v1/queues', { query }),
+export function addQueues(kit: ProgramKit): void {
+  const { asks } = kit;
+  const inGroup = group(kit, 'queues', 'work that waits, by workflow; pause and resume all of one');
+  const sub = (usage: string, what: string, isDefault = false) => ofTenant(inGroup(usage, what, isDefault));
+  sub('list', 'what is ready, running and paused', true).action(
+    asks('read', async ({ client, terminal, report }, { tenant }) => {
+      const answer = await client.ask('GET /v1/queues', { query: { tenant } });
+      const none = 'Nothing waits for a worker, and nothing is paused.';
+      report(answer, ...(answer.queues.length === 0 ? [none] : tableOf(QUEUES, answer.queues, terminal.width)));
+    }),
   );
-  terminal.answer(answer);
-  const { queues } = answer;
-  terminal.lines(
-    queues.length === 0 ? ['Nothing waits for a worker, and nothing is held.'] : queueTable(queues, terminal.width),
+  const steer = (name: string, what: string) =>
+    why(sub(name, what)).argument('<workflow>', 'name of the workflow', nameText);
+  steer('pause', 'claim nothing of a workflow until it is resumed; steps under way finish, starts wait')
+    .option('--future', 'also of one that nothing is known of yet')
+    .action(
+      asks('write', async ({ client, report }, queue, { tenant, why, future }) => {
+        const input = { params: { queue }, body: { why, tenant, future } };
+        const done = await client.ask('POST /v1/queues/{queue}/pause', input, { isRepeatable: true });
+        const held = done.changed ? 'paused: nothing of it is claimed, steps under way finish.' : 'paused already.';
+        report(done, `${nameOf(queue, tenant)} is ${held}`);
+      }),
+    );
+  steer('resume', 'resume a paused queue').action(
+    asks('write', async ({ client, report }, queue, { tenant, why }) => {
+      const input = { params: { queue }, body: { why, tenant } };
+      const done = await client.ask('POST /v1/queues/{queue}/resume', input, { isRepeatable: true });
+      const then = done.changed ? 'is resumed.' : "isn't paused.";
+      report(done, `${nameOf(queue, tenant)} ${done.held ? 'is still paused, for all tenants.' : then}`);
+    }),
   );
-  return EXIT.ok;
 }
 
-function queueTable(queues: readonly Queue[], width: number | undefined): readonly string[] {
-  const columns = [
-    { title: 'WORKFLOW', shrinksTo: 12 },
-    { title: 'TENANT', shrinksTo: 8 },
-    { title: 'READY', align: 'right' },
-    { title: 'RUNNING', align: 'right' },
-    { title: 'HELD', shrinksTo: 12 },
-  ] as const;
-  const rows = queues.map(({ queue, tenant, ready_count, running_count, held }) => [
-    ...[printable(queue), tenant === null ? '(all)' : printable(tenant), count(ready_count), count(running_count)],
-    held.map(pausedWords).join('; '),
-  ]);
-  return table(columns, rows, { width });
-}
+const QUEUES: Columns<Queue> = [
+  ['WORKFLOW', ({ queue }) => queue, 12],
+  ['TENANT', ({ tenant }) => tenant ?? '(all)', 8],
+  ['READY', ({ ready_count: ready }) => count(ready), 'right'],
+  ['RUNNING', ({ running_count: running }) => count(running), 'right'],
+  ['PAUSED', ({ held }) => held.map(pausedWords).join('; '), 12],
+];
 
 const pausedWords = ({ tenant, by, why = '', since }: Queue['held'][number]): string =>
-  `${ago(Date.parse(since), Date.now())} by ${printable(by)}${tenant === null ? ' for all' : ''}: ${printable(why)}`;
-
-export function pauseQueue(session: Session, queue: string, options: SteerQueueOptions): Promise<number> {
-  const { tenant, why, future } = options;
-  return atPlace(session, { ...options, how: 'write' }, async ({ client }) => {
-    const body = { why, ...(tenant !== undefined && { tenant }), ...(future === true && { future }) };
-    const done = await client.ask('POST /v1/queues/{queue}/pause', { params: { queue }, body }, { isRepeatable: true });
-    session.terminal.answer(done);
-    const of = nameOf(queue, tenant);
-    session.terminal.line(
-      done.changed ? `${of} is held: nothing of it is claimed, steps under way finish.` : `${of} is held already.`,
-    );
-    return EXIT.ok;
-  });
-}
-
-export function resumeQueue(session: Session, queue: string, options: SteerQueueOptions): Promise<number> {
-  const { tenant, why } = options;
-  return atPlace(session, { ...options, how: 'write' }, async ({ client }) => {
-    const body = { why, ...(tenant !== undefined && { tenant }) };
-    const done = await client.ask(
-      'POST /v1/queues/{queue}/resume',
-      { params: { queue }, body },
-      { isRepeatable: true },
-    );
-    session.terminal.answer(done);
-    const of = nameOf(queue, tenant);
-    if (done.held) session.terminal.line(`${of} is still held, for all tenants.`);
-    else session.terminal.line(done.changed ? `${of} goes on.` : `${of} isn't held.`);
-    return EXIT.ok;
-  });
-}
+  `${ago(Date.parse(since), Date.now())} by ${by}${tenant === null ? ' for all' : ''}: ${why}`;
 
 const nameOf = (queue: string, tenant: string | undefined): string =>
   `${printable(queue)}${tenant === undefined ? '' : ` of tenant ${printable(tenant)}`}`;

@@ -3,56 +3,52 @@
  * from its holder, so that another worker continues.
  */
 
-import type { Answer, Client } from '@tidemark/client';
+import type { Answer } from '@tidemark/client';
 import { InvalidError, TidemarkError } from '@tidemark/core';
-import { EXIT } from '@tidemark/host/exit-codes';
-import { readDefinitions } from '../definitions.ts';
 import { continuesWith } from '../place/next-holder.ts';
-import { atPlace, type Place, type PlaceOptions } from '../place/place.ts';
-import type { Session } from '../session.ts';
-import { atWords, commandLine, showCommand } from '../text/shell.ts';
+import type { Place } from '../place/place.ts';
+import type { Asked, ProgramKit } from '../program/program-kit.ts';
+import { modules, places } from '../program/shared-options.ts';
+import { type At, atWords, commandLine, showCommand } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
-import { planLines } from '../views/plan.ts';
 
-export interface RecoverOptions extends PlaceOptions {
-  readonly dryRun?: boolean | undefined;
-  readonly probe?: boolean | undefined;
-  readonly workflows?: readonly string[] | undefined;
-}
-
-export async function recover(session: Session, id: string, options: RecoverOptions): Promise<number> {
-  const { dryRun = false, probe = false, workflows = [] } = options;
-  if (probe && !dryRun) {
-    throw new InvalidError(
-      'probe-unfit',
-      '--probe asks for a plan: use it with --dry-run. A worker asks its probes by itself.',
+export function addRecover(kit: ProgramKit): void {
+  const { command, asks } = kit;
+  const what = 'take a stuck workflow from its holder, so that another resumes it; --dry-run only predicts';
+  modules(kit, places(command('recover', what)))
+    .argument('<id>', 'id of the run')
+    .option('--dry-run', 'print step by step what the next holder would do, and change nothing')
+    .option('--probe', 'with --dry-run: ask the probes of its effects now')
+    .action(
+      asks('read', async (asked, id, { dryRun = false, probe = false, ...at }) => {
+        if (dryRun) return reportPlan(asked, id, probe, at);
+        if (!probe) return takeLease(asked, id, at);
+        throw new InvalidError(
+          'probe-unfit',
+          '--probe asks for a plan: use it with --dry-run. A worker asks its probes by itself.',
+        );
+      }),
     );
-  }
-  const definitions = async () => (workflows.length === 0 ? [] : readDefinitions(workflows, session.cwd));
-  return atPlace(session, { ...options, how: 'read', definitions }, (place) =>
-    dryRun ? reportPlan(session, place.client, id, options) : takeLease(session, place, id, options),
-  );
 }
 
 async function reportPlan(
-  { terminal }: Session,
-  client: Client,
+  { client, terminal, report }: Asked,
   workflow: string,
-  options: RecoverOptions,
-): Promise<number> {
-  const query = options.probe === true ? { probe: 'true' as const } : {};
+  probes: boolean,
+  at: At,
+): Promise<undefined> {
+  // Other commands must not wait for it.
+  const { planLines } = await import('../views/plan.ts');
+  const query = { probe: probes ? ('true' as const) : undefined };
   const plan = await client.ask('GET /v1/workflows/{workflow}/recovery', { params: { workflow }, query });
-  terminal.answer(plan);
-  if (terminal.json) return EXIT.ok;
-  terminal.line(`${terminal.paint('bold', printable(workflow))}  ${plan.definition ?? ''}`.trimEnd());
-  const view = { plan, at: options, nowMs: Date.now() };
-  terminal.lines(planLines(view, (text) => terminal.paint('bold', text)));
-  return EXIT.ok;
+  const bold = (text: string): string => terminal.paint('bold', text);
+  const head = `${bold(printable(workflow))}  ${plan.definition ?? ''}`.trimEnd();
+  report(plan, head, ...planLines({ plan, at, nowMs: Date.now() }, bold));
 }
 
 type Workflow = Answer<'GET /v1/workflows/{workflow}'>;
 
-async function takeLease({ terminal }: Session, place: Place, id: string, at: RecoverOptions): Promise<number> {
+async function takeLease({ terminal, place }: Asked, id: string, at: At): Promise<undefined> {
   const run = place.client.run(id);
   const row = await run.get({ content: false });
   const { workflow, status, reason, holder, epoch } = row;
@@ -76,10 +72,9 @@ async function takeLease({ terminal }: Session, place: Place, id: string, at: Re
     terminal.line(`Nobody holds ${printable(workflow)}. ${continuesWords(row, place, at)}`);
     terminal.note(terminal.paintNote('dim', `${plan} tells what comes.`));
   }
-  return EXIT.ok;
 }
 
-function continuesWords({ workflow, activity, status }: Workflow, place: Place, at: RecoverOptions): string {
+function continuesWords({ workflow, activity, status }: Workflow, place: Place, at: At): string {
   const show = showCommand(workflow, at);
   if (status === 'compensating') return `It is being compensated and stands still meanwhile; ${show} shows more.`;
   return activity !== 'waiting' || place.isIdle

@@ -18,6 +18,7 @@ import {
   type StageStatus,
 } from '@tidemark/repo-state';
 import { readJson } from '../input.ts';
+import type { StateOptions } from '../program/repo-state-program.ts';
 import { type Session, takeInterrupts } from '../session.ts';
 import { counted } from '../text/units.ts';
 import { printable, printableLines } from '../text/width.ts';
@@ -27,50 +28,9 @@ interface PlaceOptions {
   readonly dir?: string | undefined;
 }
 
-interface PlanOptions extends PlaceOptions {
-  readonly stages?: readonly string[] | undefined;
-  readonly check?: readonly string[] | undefined;
-}
+type PlanOptions = Pick<StateOptions['init'], 'stages' | 'check'>;
 
-export interface InitOptions extends PlanOptions {
-  readonly shared?: boolean | undefined;
-  readonly version?: number | undefined;
-  readonly note?: string | undefined;
-  readonly agent?: string | undefined;
-}
-
-export interface CheckpointOptions extends PlaceOptions {
-  readonly start?: boolean | undefined;
-  readonly done?: boolean | undefined;
-  readonly fail?: boolean | undefined;
-  readonly reset?: boolean | undefined;
-  readonly check?: string | undefined;
-  readonly checkTimeout?: number | undefined;
-  readonly evidence?: string | undefined;
-  readonly artifact?: readonly string[] | undefined;
-  readonly note?: string | undefined;
-  readonly agent?: string | undefined;
-  readonly add?: boolean | undefined;
-  readonly take?: boolean | undefined;
-}
-
-export interface ResumeOptions extends PlanOptions {
-  readonly choose?: number | undefined;
-  readonly version?: number | undefined;
-}
-
-export type ShowStateOptions = PlaceOptions;
-
-export interface CompleteOptions extends PlaceOptions {
-  readonly open?: boolean | undefined;
-}
-
-export interface MigrateOptions extends PlanOptions {
-  readonly to: number;
-  readonly rename?: readonly string[] | undefined;
-}
-
-export async function stateInit(session: Session, name: string, options: InitOptions): Promise<number> {
+export async function stateInit(session: Session, name: string, options: StateOptions['init']): Promise<number> {
   const { version, shared, note } = options;
   const state = open(session, name, options);
   const result = await state.init({ stages: plan(options), version, shared, note, agent: agentOf(session, options) });
@@ -92,7 +52,7 @@ export async function stateCheckpoint(
   session: Session,
   name: string,
   stages: readonly string[],
-  options: CheckpointOptions,
+  options: StateOptions['checkpoint'],
 ): Promise<number> {
   const change = await changeFrom(session, stages, options);
   const interrupts = takeInterrupts(session);
@@ -123,7 +83,7 @@ function checkpointWords(state: RepoState, stages: readonly string[], status: St
   return `${name}: ${reported.join(', ')}${then === '' ? '' : `; ${then}`}.`;
 }
 
-export async function stateResume(session: Session, name: string, options: ResumeOptions): Promise<number> {
+export async function stateResume(session: Session, name: string, options: StateOptions['resume']): Promise<number> {
   const state = open(session, name, options, { version: options.version });
   const otherwise = options.stages === undefined ? undefined : { stages: plan(options) };
   const report = await resumed(session, state, options.choose, otherwise);
@@ -174,7 +134,7 @@ async function ask({ terminal, stdin }: Session, question: string): Promise<numb
 export async function stateShow(
   session: Session,
   name: string | undefined,
-  options: ShowStateOptions,
+  options: StateOptions['show'],
 ): Promise<number> {
   if (name === undefined) return showAll(session, options);
   const { state, file, warnings } = await open(session, name, options).show();
@@ -186,7 +146,7 @@ export async function stateShow(
   return EXIT.ok;
 }
 
-async function showAll(session: Session, options: ShowStateOptions): Promise<number> {
+async function showAll(session: Session, options: StateOptions['show']): Promise<number> {
   const folder = folderOf(session, options);
   const names = await listStates(folder);
   session.terminal.answer({ folder: folder ?? null, names });
@@ -207,7 +167,11 @@ export async function stateUpdate(
   return EXIT.ok;
 }
 
-export async function stateComplete(session: Session, name: string, options: CompleteOptions): Promise<number> {
+export async function stateComplete(
+  session: Session,
+  name: string,
+  options: StateOptions['complete'],
+): Promise<number> {
   const result = await open(session, name, options).complete({ open: options.open });
   session.terminal.answer(result);
   warn(session, result.warnings);
@@ -215,7 +179,7 @@ export async function stateComplete(session: Session, name: string, options: Com
   return EXIT.ok;
 }
 
-export async function stateMigrate(session: Session, name: string, options: MigrateOptions): Promise<number> {
+export async function stateMigrate(session: Session, name: string, options: StateOptions['migrate']): Promise<number> {
   const { to, stages } = options;
   const rename = Object.fromEntries(pairs(options.rename));
   const state = open(session, name, options);
@@ -274,7 +238,7 @@ const pairs = (given: readonly string[] = []): [string, string][] =>
 async function changeFrom(
   session: Session,
   stages: readonly string[],
-  options: CheckpointOptions,
+  options: StateOptions['checkpoint'],
 ): Promise<Checkpoint> {
   const { start, done, fail, reset, check, note, add, take, artifact, evidence } = options;
   const status = start ? 'in_progress' : done ? 'done' : fail ? 'failed' : reset ? 'pending' : undefined;

@@ -1,83 +1,81 @@
 /** Owns `tidemark retention`: how long a tenant's archived history is kept, and legal holds, which override that. */
 
-import { EXIT } from '@tidemark/host/exit-codes';
+import { Option } from '@commander-js/extra-typings';
+import type { Answer } from '@tidemark/client';
+import { duration } from '../arguments.ts';
 import { UsageError } from '../failures.ts';
-import { atPlace, type OfTenant } from '../place/place.ts';
-import type { Session } from '../session.ts';
-import { table } from '../text/table.ts';
-import { duration } from '../text/units.ts';
+import { group, type ProgramKit } from '../program/program-kit.ts';
+import { ofOwner, why } from '../program/shared-options.ts';
+import { type Columns, tableOf } from '../text/table.ts';
+import { duration as durationText } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
-export interface SetRetentionOptions extends OfTenant {
-  readonly warm?: number | undefined;
-  /** Null: forever. */
-  readonly keep?: number | null | undefined;
-  readonly default?: boolean | undefined;
+type Retention = Answer<'GET /v1/retention'>;
+
+const FOREVER = 'forever';
+
+export function addRetention(kit: ProgramKit): void {
+  const { asks } = kit;
+  const inGroup = group(kit, 'retention', 'how long a tenant’s archived history is kept, and what is kept');
+  const sub = (usage: string, what: string, isDefault = false) => ofOwner(inGroup(usage, what, isDefault));
+  sub('show', 'the tenant’s policy and its holds', true).action(
+    asks('read', async ({ client, terminal, report }, { tenant }) => {
+      const answer = await client.ask('GET /v1/retention', { query: { tenant } });
+      const { holds } = answer;
+      const held = holds.length === 0 ? [] : ['', ...tableOf(HOLDS, holds, terminal.width)];
+      report(answer, policyLine(answer), ...held);
+    }),
+  );
+  sub('set', 'give the tenant a policy of its own')
+    .addOption(new Option('--warm <time>', 'then segments move to the cold store: 30d').argParser(duration))
+    .addOption(
+      new Option('--keep <time>', `then they are deleted permanently: 365d, or ${FOREVER}`).argParser((text: string) =>
+        text === FOREVER ? null : duration(text),
+      ),
+    )
+    .option('--default', 'that of the compactors again')
+    .action(
+      asks('write', async ({ client, report }, { tenant, warm, keep, default: isDefault = false }) => {
+        if (isDefault ? warm !== undefined || keep !== undefined : warm === undefined || keep === undefined) {
+          throw new UsageError('give --warm and --keep, or --default alone');
+        }
+        const policy = isDefault ? null : { warm_ms: warm!, keep_ms: keep! };
+        const input = { query: { tenant }, body: { policy } };
+        const done = await client.ask('PUT /v1/retention', input, { isRepeatable: true });
+        report(done, 'Compactors keep to it from their next pass on.');
+      }),
+    );
+  const hold = sub('hold', 'keep a run, or all of the tenant’s, whatever its policy says')
+    .argument('<id>', 'name of the hold')
+    .option('--workflow <id>', 'the run; without it all of the tenant’s');
+  why(hold, 'the hold').action(
+    asks('read', async ({ client, report }, hold, { tenant, workflow, why }) => {
+      const input = { query: { tenant }, body: { hold, workflow, why } };
+      const done = await client.ask('POST /v1/retention/holds', input, { isRepeatable: true });
+      const what = done.workflow === null ? 'Nothing of the tenant' : `Nothing of ${printable(done.workflow)}`;
+      const of = tenant === undefined ? '' : ` --tenant ${printable(tenant)}`;
+      report(done, `${what} is deleted until tidemark retention release ${printable(hold)}${of}.`);
+    }),
+  );
+  sub('release', 'let the policy decide again')
+    .argument('<id>', 'name of the hold')
+    .action(
+      asks('read', async ({ client, report }, hold, { tenant }) => {
+        const done = await client.ask('DELETE /v1/retention/holds/{hold}', { params: { hold }, query: { tenant } });
+        report(done, `Hold ${printable(hold)} is released.`);
+      }),
+    );
 }
 
-export interface HoldOptions extends OfTenant {
-  readonly workflow?: string | undefined;
-  readonly by?: string | undefined;
-  readonly why: string;
+function policyLine({ policy }: Retention): string {
+  if (policy === null) return 'No policy of its own: TIDEMARK_WARM and TIDEMARK_KEEP of the compactors decide.';
+  const then = policy.keep_ms === null ? 'kept for ever' : `deleted after ${durationText(policy.keep_ms)}`;
+  return `Warm for ${durationText(policy.warm_ms)}, ${then}.`;
 }
 
-export async function retentionShow(session: Session, options: OfTenant): Promise<number> {
-  const answer = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    client.ask('GET /v1/retention', { query: { tenant: options.tenant } }),
-  );
-  const { policy, holds } = answer;
-  const { terminal } = session;
-  terminal.answer(answer);
-  terminal.line(
-    policy === null
-      ? 'No policy of its own: TIDEMARK_WARM and TIDEMARK_KEEP of the compactors decide.'
-      : `Warm for ${duration(policy.warm_ms)}, ${policy.keep_ms === null ? 'kept for ever' : `deleted after ${duration(policy.keep_ms)}`}.`,
-  );
-  if (holds.length === 0) return EXIT.ok;
-  const columns = [{ title: 'HOLD' }, { title: 'OF' }, { title: 'BY' }, { title: 'WHY', shrinksTo: 16 }] as const;
-  const rows = holds.map(({ hold, workflow, by, why }) => [
-    printable(hold),
-    workflow === null ? 'all of the tenant' : printable(workflow),
-    printable(by),
-    printable(why),
-  ]);
-  terminal.lines(['', ...table(columns, rows, { width: terminal.width })]);
-  return EXIT.ok;
-}
-
-export async function retentionSet(session: Session, options: SetRetentionOptions): Promise<number> {
-  const { warm, keep, default: isDefault = false } = options;
-  if (isDefault ? warm !== undefined || keep !== undefined : warm === undefined || keep === undefined) {
-    throw new UsageError('give --warm and --keep, or --default alone');
-  }
-  const policy = isDefault ? null : { warm_ms: warm!, keep_ms: keep! };
-  const done = await atPlace(session, { ...options, how: 'write' }, ({ client }) =>
-    client.ask('PUT /v1/retention', { query: { tenant: options.tenant }, body: { policy } }, { isRepeatable: true }),
-  );
-  session.terminal.answer(done);
-  session.terminal.line('Compactors keep to it from their next pass on.');
-  return EXIT.ok;
-}
-
-export async function retentionHold(session: Session, hold: string, options: HoldOptions): Promise<number> {
-  const body = { hold, workflow: options.workflow, why: options.why };
-  const done = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    client.ask('POST /v1/retention/holds', { query: { tenant: options.tenant }, body }, { isRepeatable: true }),
-  );
-  session.terminal.answer(done);
-  const { workflow } = done;
-  const what = workflow === null ? 'Nothing of the tenant' : `Nothing of ${printable(workflow)}`;
-  const of = options.tenant === undefined ? '' : ` --tenant ${printable(options.tenant)}`;
-  session.terminal.line(`${what} is deleted until tidemark retention release ${printable(hold)}${of}.`);
-  return EXIT.ok;
-}
-
-export async function retentionRelease(session: Session, hold: string, options: OfTenant): Promise<number> {
-  const input = { params: { hold }, query: { tenant: options.tenant } };
-  const done = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    client.ask('DELETE /v1/retention/holds/{hold}', input),
-  );
-  session.terminal.answer(done);
-  session.terminal.line(`Hold ${printable(hold)} is released.`);
-  return EXIT.ok;
-}
+const HOLDS: Columns<Retention['holds'][number]> = [
+  ['HOLD', ({ hold }) => hold],
+  ['OF', ({ workflow }) => workflow ?? 'all of the tenant'],
+  ['BY', ({ by }) => by],
+  ['WHY', ({ why }) => why, 16],
+];

@@ -1,98 +1,83 @@
 /** Owns `tidemark schedule`: creating, changing, triggering and listing schedules. Pausing and ending one works as for any workflow. */
 
-import { EXIT } from '@tidemark/host/exit-codes';
-import type { Overlap } from '@tidemark/runtime';
-import { readDefinitions } from '../definitions.ts';
+import { Option } from '@commander-js/extra-typings';
+import type { Answer } from '@tidemark/client';
+import { CATCH_UP_MAX_COUNT, OVERLAPS } from '@tidemark/runtime/names';
+import { tenantName, wholeNumber } from '../arguments.ts';
 import { readInput } from '../input.ts';
 import { firstOf } from '../place/pages.ts';
-import { atPlace, type PlaceOptions } from '../place/place.ts';
-import type { Session } from '../session.ts';
-import { table } from '../text/table.ts';
+import { group, type ProgramKit } from '../program/program-kit.ts';
+import { limited, modules, ofTenant } from '../program/shared-options.ts';
+import { type Columns, tableOf } from '../text/table.ts';
 import { counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
-export interface ListSchedulesOptions extends PlaceOptions {
-  readonly tenant?: string | undefined;
-  readonly limit: number;
-}
-
-export interface SetScheduleOptions extends PlaceOptions {
-  readonly cron: string;
-  readonly timeZone?: string | undefined;
-  readonly input?: string | undefined;
-  readonly overlap?: Overlap | undefined;
-  readonly catchUp?: number | undefined;
-  readonly slotField?: string | undefined;
-  readonly tenant?: string | undefined;
-  readonly user?: string | undefined;
-  readonly workflows?: readonly string[] | undefined;
-}
-
-export async function scheduleSet(
-  session: Session,
-  schedule: string,
-  definition: string,
-  options: SetScheduleOptions,
-): Promise<number> {
-  const { cron, timeZone, overlap, catchUp, slotField, tenant, user, workflows = [] } = options;
-  const given = {
-    ...{ definition, cron, overlap, tenant, user, input: await readInput(options.input, session) },
-    ...{ time_zone: timeZone, catch_up: catchUp, slot_field: slotField },
-  };
-  const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as typeof given;
-  const definitions = async () => (workflows.length === 0 ? [] : readDefinitions(workflows, session.cwd));
-  const done = await atPlace(session, { ...options, how: 'write', definitions }, ({ client }) =>
-    client.ask('PUT /v1/schedules/{schedule}', { params: { schedule }, body }, { isRepeatable: true }),
+export function addSchedule(kit: ProgramKit): void {
+  const { asks } = kit;
+  const sub = group(kit, 'schedule', 'start runs of a workflow at the times of a cron pattern');
+  limited(ofTenant(sub('list', 'schedules, newest first, with their next slots', true))).action(
+    asks('read', async ({ client, terminal, report }, { tenant, limit }) => {
+      const { items, next_cursor } = await firstOf(
+        limit,
+        (page) => client.ask('GET /v1/schedules', { query: { ...page, tenant } }),
+        (page) => page.schedules,
+      );
+      const none = 'No schedules. tidemark schedule set makes one.';
+      const lines = items.length === 0 ? [none] : tableOf(SCHEDULES, items, terminal.width);
+      const taken = items.filter((one) => one.taken_count > 0).map(takenLine);
+      report({ schedules: items, next_cursor }, ...lines, ...taken);
+    }),
   );
-  session.terminal.answer(done);
-  const what = done.created ? 'made' : 'changed';
-  session.terminal.line(`${printable(schedule)} is ${what}; tidemark schedule tells when it comes.`);
-  return EXIT.ok;
+  modules(kit, sub('set', 'make a schedule, or change the one of this id'))
+    .argument('<id>', 'id of the schedule: its runs are named ID@TIME')
+    .argument('<workflow>', 'name of the workflow')
+    .requiredOption(
+      '--cron <pattern>',
+      "minute hour day month weekday, such as '0 9 * * 1-5'; six fields begin with seconds",
+    )
+    .option('--time-zone <name>', 'IANA name, such as Europe/Berlin (default: UTC)')
+    .option('--input <json>', 'input of each run: JSON, @file, or - for standard input (default: {})')
+    .addOption(new Option('--overlap <policy>', 'while an earlier run is live (default: skip)').choices([...OVERLAPS]))
+    .option('--catch-up <count>', 'missed slots that are made up for (default: 1)', wholeNumber(0, CATCH_UP_MAX_COUNT))
+    .option('--slot-field <name>', 'field of the input that is given the time of the slot')
+    .option('--tenant <name>', 'whose runs they are (default: default)', tenantName)
+    .option('--user <name>', 'the user they are for')
+    .action(
+      asks('write', async ({ client, session, report }, schedule, definition, options) => {
+        const { cron, overlap, tenant, user, timeZone, catchUp, slotField } = options;
+        const body = {
+          ...{ definition, cron, overlap, tenant, user, input: await readInput(options.input, session) },
+          ...{ time_zone: timeZone, catch_up: catchUp, slot_field: slotField },
+        };
+        const input = { params: { schedule }, body };
+        const done = await client.ask('PUT /v1/schedules/{schedule}', input, { isRepeatable: true });
+        const what = done.created ? 'made' : 'changed';
+        report(done, `${printable(schedule)} is ${what}; tidemark schedule tells when it comes.`);
+      }),
+    );
+  sub('fire', 'have a schedule begin a run now, by its overlap policy')
+    .argument('<id>', 'id of the schedule')
+    .action(
+      asks('read', async ({ client, report }, schedule) => {
+        const input = { params: { schedule }, body: { key: crypto.randomUUID() } };
+        const done = await client.ask('POST /v1/schedules/{schedule}/fire', input, { isRepeatable: true });
+        report(done, `${printable(schedule)} begins a run, unless its overlap policy says otherwise.`);
+      }),
+    );
 }
 
-export async function scheduleFire(session: Session, schedule: string, options: PlaceOptions): Promise<number> {
-  const input = { params: { schedule }, body: { key: crypto.randomUUID() } };
-  const done = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    client.ask('POST /v1/schedules/{schedule}/fire', input, { isRepeatable: true }),
-  );
-  session.terminal.answer(done);
-  session.terminal.line(`${printable(schedule)} begins a run, unless its overlap policy says otherwise.`);
-  return EXIT.ok;
-}
+type Schedule = Answer<'GET /v1/schedules'>['schedules'][number];
 
-export async function scheduleList(session: Session, options: ListSchedulesOptions): Promise<number> {
-  const { tenant, limit } = options;
-  const { items, next_cursor } = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    firstOf(
-      limit,
-      (page) => client.ask('GET /v1/schedules', { query: { ...page, ...(tenant !== undefined && { tenant }) } }),
-      (page) => page.schedules,
-    ),
-  );
-  const { terminal } = session;
-  terminal.answer({ schedules: items, next_cursor });
-  if (items.length === 0) {
-    terminal.line('No schedules. tidemark schedule set makes one.');
-    return EXIT.ok;
-  }
-  const columns = [
-    { title: 'SCHEDULE', shrinksTo: 16 },
-    { title: 'STATUS' },
-    { title: 'WORKFLOW' },
-    { title: 'PATTERN' },
-    { title: 'NEXT' },
-    { title: 'STARTED' },
-    { title: 'SKIPPED' },
-    { title: 'MISSED' },
-  ] as const;
-  const rows = items.map((one) => [
-    ...[printable(one.schedule), one.status, printable(one.definition), `${one.cron} ${one.time_zone}`],
-    one.next[0] ?? '',
-    ...[one.started_count, one.skipped_count, one.missed_count].map(String),
-  ]);
-  terminal.lines(table(columns, rows, { width: terminal.width }));
-  for (const { schedule, taken_count: taken } of items.filter((one) => one.taken_count > 0)) {
-    terminal.line(`${printable(schedule)}: ${counted(taken, 'slot')} didn't begin: the ids are other workflows'.`);
-  }
-  return EXIT.ok;
-}
+const SCHEDULES: Columns<Schedule> = [
+  ['SCHEDULE', ({ schedule }) => schedule, 16],
+  ['STATUS', ({ status }) => status],
+  ['WORKFLOW', ({ definition }) => definition],
+  ['PATTERN', ({ cron, time_zone: zone }) => `${cron} ${zone}`],
+  ['NEXT', ({ next }) => next[0] ?? ''],
+  ['STARTED', (one) => String(one.started_count)],
+  ['SKIPPED', (one) => String(one.skipped_count)],
+  ['MISSED', (one) => String(one.missed_count)],
+];
+
+const takenLine = ({ schedule, taken_count: taken }: Schedule): string =>
+  `${printable(schedule)}: ${counted(taken, 'slot')} didn't begin: the ids are other workflows'.`;

@@ -1,82 +1,65 @@
 /** Owns `tidemark session show`, `resume` and `handover`: what is needed to continue a session, continuing it, and handing it over. */
 
-import { EXIT } from '@tidemark/host/exit-codes';
-import { type Session as SessionFound, sessionText } from '@tidemark/mcp/session-text';
-import { readDefinitions } from '../definitions.ts';
+import type { Session as SessionFound } from '@tidemark/mcp/session-text';
+import { repeated } from '../arguments.ts';
 import { readJson } from '../input.ts';
-import { atPlace, type OfTenant } from '../place/place.ts';
-import type { Session } from '../session.ts';
+import { group, type ProgramKit } from '../program/program-kit.ts';
+import { modules, ofOwner } from '../program/shared-options.ts';
 import type { Terminal } from '../terminal.ts';
 import { atWords, commandLine } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
 
-export interface HandOverOptions extends OfTenant {
-  readonly from: string;
-  readonly to: string;
-  readonly message: string;
-  readonly artifact?: readonly string[] | undefined;
-}
-
-export interface ResumeSessionOptions extends OfTenant {
-  readonly definition?: string | undefined;
-  readonly input?: string | undefined;
-  readonly workflows?: readonly string[] | undefined;
-}
-
-export async function sessionShow(session: Session, id: string, options: OfTenant): Promise<number> {
-  const { terminal } = session;
-  const found = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    client.ask('GET /v1/sessions/{session}', { params: { session: id }, query: { tenant: options.tenant } }),
+export function addSession(kit: ProgramKit): void {
+  const { asks } = kit;
+  const inGroup = group(kit, 'session', 'continue a session of an agent, or hand it over');
+  const sub = (usage: string, what: string) => ofOwner(inGroup(usage, what)).argument('<session>', 'id of the session');
+  sub(
+    'show',
+    'print everything that is needed to continue: status, what it waits for, belief, notes, hand-overs',
+  ).action(
+    asks('read', async ({ client, terminal, report }, session, { tenant }) => {
+      const found = await client.ask('GET /v1/sessions/{session}', { params: { session }, query: { tenant } });
+      report(found, ...(await sessionLines(terminal, found)));
+    }),
   );
-  terminal.answer(found);
-  showSession(terminal, found);
-  return EXIT.ok;
-}
-
-export async function sessionResume(session: Session, id: string, options: ResumeSessionOptions): Promise<number> {
-  const { terminal, cwd } = session;
-  const { definition, workflows: named = [], tenant } = options;
-  const input = options.input === undefined ? undefined : await readJson('--input', options.input, session);
-  const body = { ...(definition !== undefined && { definition }), ...(input !== undefined && { input }) };
-  const definitions = async () => (named.length === 0 ? [] : readDefinitions(named, cwd));
-  return atPlace(session, { ...options, how: 'read', definitions }, async (place) => {
-    const request = { params: { session: id }, query: { tenant }, body };
-    const resumed = await place.client.ask('POST /v1/sessions/{session}/resume', request);
-    const { workflow, created } = resumed;
-    terminal.answer(resumed);
-    terminal.line(workflow);
-    showSession(terminal, resumed.session);
-    if (!created && Object.keys(body).length > 0) {
-      terminal.warn(`${workflow} was started before; --definition and --input are not used`);
-    }
-    const follow = commandLine('tidemark', 'watch', workflow, ...atWords(options));
-    terminal.note(
-      terminal.paintNote(
-        'dim',
-        place.isIdle
+  modules(kit, sub('resume', 'resume its live workflow, or start the next one where all have ended'))
+    .option('--definition <name>', 'start this one (default: that of the newest workflow of the session)')
+    .option('--input <json>', 'start it with this: JSON, @file or - (default: the input of the newest workflow)')
+    .action(
+      asks('read', async ({ client, place, session: caller, terminal, report }, session, options) => {
+        const { definition, tenant } = options;
+        const input = options.input === undefined ? undefined : await readJson('--input', options.input, caller);
+        const request = { params: { session }, query: { tenant }, body: { definition, input } };
+        const resumed = await client.ask('POST /v1/sessions/{session}/resume', request);
+        const { workflow, created } = resumed;
+        report(resumed, workflow, ...(await sessionLines(terminal, resumed.session)));
+        if (!created && (definition !== undefined || input !== undefined)) {
+          terminal.warn(`${workflow} was started before; --definition and --input are not used`);
+        }
+        const then = place.isIdle
           ? `Nothing runs workflows on ${place.shown}: it advances with the next tidemark dev or run there.`
-          : `${follow} follows it.`,
-      ),
+          : `${commandLine('tidemark', 'watch', workflow, ...atWords(options))} follows it.`;
+        terminal.note(terminal.paintNote('dim', then));
+      }),
     );
-    return EXIT.ok;
-  });
+  sub('handover', 'hand a session over, with what the next one needs to know')
+    .requiredOption('--from <name>', 'who hands over')
+    .requiredOption('--to <name>', 'who continues it: an agent or a person')
+    .requiredOption('--message <text>', 'what they need to know')
+    .option('--artifact <name>', 'something they need, such as a path; may be repeated', repeated)
+    .action(
+      asks('write', async ({ client, terminal, report }, session, { from, to, message, tenant, artifact = [] }) => {
+        const body = { from, to, message, artifacts: artifact };
+        const input = { params: { session }, query: { tenant }, body };
+        const done = await client.ask('POST /v1/sessions/{session}/handovers', input);
+        report(done, `Session ${printable(session)} is handed over from ${printable(from)} to ${printable(to)}.`);
+        if (!done.is_known) terminal.warn('no workflow of this session was started yet; the first one will see it');
+      }),
+    );
 }
 
-function showSession(terminal: Terminal, found: SessionFound): void {
+async function sessionLines(terminal: Terminal, found: SessionFound): Promise<readonly string[]> {
+  const { sessionText } = await import('@tidemark/mcp/session-text');
   const [head = '', ...rest] = sessionText(found).split('\n');
-  terminal.line(terminal.paint('bold', printable(head)));
-  terminal.lines(rest.map(printable));
-}
-
-export async function sessionHandOver(session: Session, id: string, options: HandOverOptions): Promise<number> {
-  const { from, to, message, artifact: artifacts = [] } = options;
-  const input = { params: { session: id }, query: { tenant: options.tenant }, body: { from, to, message, artifacts } };
-  const done = await atPlace(session, { ...options, how: 'write' }, ({ client }) =>
-    client.ask('POST /v1/sessions/{session}/handovers', input),
-  );
-  const { terminal } = session;
-  terminal.answer(done);
-  terminal.line(`Session ${printable(id)} is handed over from ${printable(from)} to ${printable(to)}.`);
-  if (!done.is_known) terminal.warn('no workflow of this session was started yet; the first one will see it');
-  return EXIT.ok;
+  return [terminal.paint('bold', printable(head)), ...rest.map(printable)];
 }

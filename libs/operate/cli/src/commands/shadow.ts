@@ -1,68 +1,82 @@
 /** Owns `tidemark shadow status|report|promote`: the progress of observing an agent that runs elsewhere, the comparison's findings, and the next share. */
 
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { Answer } from '@tidemark/client';
+import { DURATION_MAX_COUNT, parseDuration } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
-import type { ShadowShare } from '@tidemark/runtime';
+import { asShare, SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from '@tidemark/runtime/names';
+import { wholeNumber } from '../arguments.ts';
 import { LIST_DEFAULT_COUNT } from '../limits.ts';
-import { atPlace, type PlaceOptions } from '../place/place.ts';
-import type { Session } from '../session.ts';
+import { group, type ProgramKit } from '../program/program-kit.ts';
 import { counted, dateTime, duration } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
-export interface ShadowPromoteOptions extends PlaceOptions {
-  readonly to: ShadowShare;
-  readonly by?: string | undefined;
-  /** Milliseconds. */
-  readonly observe: number;
-  readonly runs: number;
-}
+const SHADOW = 'GET /v1/shadows/{definition}';
+type Shadow = Answer<typeof SHADOW>;
 
-type Shadow = Answer<'GET /v1/shadows/{definition}'>;
-
-const asked = (session: Session, definition: string, options: PlaceOptions, query: { readonly differences?: 'true' }) =>
-  atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    client.ask('GET /v1/shadows/{definition}', { params: { definition }, query }),
+export function addShadow(kit: ProgramKit): void {
+  const { asks } = kit;
+  const inGroup = group(
+    kit,
+    'shadow',
+    'observe an agent that runs elsewhere, compare, and raise the share that is observed',
   );
-
-/** The state of the roll-out, and the comparison of its runs in numbers. */
-export async function shadowStatus(session: Session, definition: string, options: PlaceOptions): Promise<number> {
-  const shadow = await asked(session, definition, options, {});
-  session.terminal.answer(shadow);
-  session.terminal.lines([...rolloutLines(shadow, Date.now()), ...countLines(shadow)]);
-  return EXIT.ok;
-}
-
-/** The comparison with its differences; exits with 1 when there is one. */
-export async function shadowReport(session: Session, definition: string, options: PlaceOptions): Promise<number> {
-  const shadow = await asked(session, definition, options, { differences: 'true' });
-  const { terminal } = session;
-  terminal.answer(shadow);
-  terminal.lines([...countLines(shadow), ...differenceLines(shadow)]);
-  return shadow.difference_count === 0 ? EXIT.ok : EXIT.failed;
-}
-
-/** Sets the share; exits with 1 when that is refused. */
-export async function shadowPromote(
-  session: Session,
-  definition: string,
-  options: ShadowPromoteOptions,
-): Promise<number> {
-  const { to, observe, runs } = options;
-  const body = { to, observe_ms: observe, runs };
-  const done = await atPlace(session, { ...options, how: 'read' }, ({ client }) =>
-    client.ask('POST /v1/shadows/{definition}/promotions', { params: { definition }, body }),
+  const sub = (name: string, what: string) =>
+    inGroup(name, what).argument('<definition>', 'name of the agent, as it reports');
+  sub('status', 'the share that is observed, since when, and how the runs compare in numbers').action(
+    asks('read', async ({ client, report }, definition) => {
+      const shadow = await client.ask(SHADOW, { params: { definition } });
+      report(shadow, ...rolloutLines(shadow, Date.now()), ...countLines(shadow));
+    }),
   );
-  const { promoted, from, refusals, shadow } = done;
-  const { terminal } = session;
-  terminal.answer(done);
-  const name = printable(definition);
-  if (promoted) terminal.line(`${name}: ${to} % of its workflows are observed from now on (before: ${from} %).`);
-  else {
-    terminal.line(`${name} stays at ${from} %:`);
-    terminal.lines(refusals.map(({ message }) => `  - ${message}`));
-    terminal.lines(differenceLines(shadow, LIST_DEFAULT_COUNT));
+  // A difference ends it with 1, as does a refused share.
+  sub('report', 'rebuild the observed runs from the log and list where they are not what the agent said').action(
+    asks('read', async ({ client, report }, definition) => {
+      const shadow = await client.ask(SHADOW, { params: { definition }, query: { differences: 'true' } });
+      report(shadow, ...countLines(shadow), ...differenceLines(shadow));
+      return shadow.difference_count === 0 ? EXIT.ok : EXIT.failed;
+    }),
+  );
+  sub('promote', 'observe another share; the next one only after its observation, and without differences')
+    .requiredOption('--to <percent>', `one of ${SHADOW_SHARES.join(', ')}`, share)
+    .option('--by <name>', 'who decides it, where state is a folder (default: your name here; a server knows you)')
+    .addOption(
+      new Option('--observe <time>', 'observation that is needed before: 90s, 30m, 24h, 7d')
+        .default(SHADOW_OBSERVE_MS, '24h')
+        .argParser(milliseconds),
+    )
+    .option('--runs <count>', 'runs that must have agreed before', wholeNumber(0, 999_999), SHADOW_WORKFLOWS_MIN)
+    .action(
+      asks('read', async ({ client, report }, definition, { to, observe, runs }) => {
+        const input = { params: { definition }, body: { to, observe_ms: observe, runs } };
+        const done = await client.ask('POST /v1/shadows/{definition}/promotions', input);
+        const { promoted, from, refusals, shadow } = done;
+        const name = printable(definition);
+        if (promoted) report(done, `${name}: ${to} % of its workflows are observed from now on (before: ${from} %).`);
+        else {
+          const why = refusals.map(({ message }) => `  - ${message}`);
+          report(done, `${name} stays at ${from} %:`, ...why, ...differenceLines(shadow, LIST_DEFAULT_COUNT));
+        }
+        return promoted ? EXIT.ok : EXIT.failed;
+      }),
+    );
+}
+
+function milliseconds(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined)
+    throw new InvalidArgumentError(
+      `Give a whole number from 0 to ${DURATION_MAX_COUNT} with a unit: 90s, 30m, 24h, 7d.`,
+    );
+  return ms;
+}
+
+function share(text: string): ReturnType<typeof asShare> {
+  try {
+    return asShare(/^\d+$/.test(text) ? Number(text) : Number.NaN);
+  } catch {
+    throw new InvalidArgumentError(`Give one of ${SHADOW_SHARES.join(', ')}.`);
   }
-  return promoted ? EXIT.ok : EXIT.failed;
 }
 
 function rolloutLines(shadow: Shadow, nowMs: number): readonly string[] {

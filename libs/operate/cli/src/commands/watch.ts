@@ -1,5 +1,5 @@
 /**
- * Owns `tidemark watch`: what happens, as it lands; on a terminal as a view of the whole screen, else a line for each event. It holds a
+ * Owns `tidemark watch`: what happens, as it lands, a line for each event; the fleet on a terminal as a view of the whole screen. It holds a
  * folder only for one read, so that others can run workflows there; while nobody does, it waits.
  */
 
@@ -12,7 +12,6 @@ import { FleetFollower, Followed, followOne } from '../follow/follower.ts';
 import { heardBy, Spoken } from '../follow/spoken.ts';
 import { Narrator } from '../follow/words.ts';
 import { liveFleet } from '../live/live-fleet.ts';
-import { LiveWorkflow } from '../live/live-workflow.ts';
 import { failureOf } from '../place/api-failure.ts';
 import { failIfHolderGone } from '../place/gone.ts';
 import {
@@ -38,9 +37,6 @@ export interface WatchOptions extends PlaceOptions {
   readonly lines?: boolean | undefined;
 }
 
-/** Of one workflow, shown on the whole screen. */
-type Live = LiveWorkflow | undefined;
-
 interface Watch {
   readonly session: Session;
   readonly signal: AbortSignal;
@@ -52,21 +48,19 @@ export async function watch(session: Session, id: string | undefined, options: W
   const { terminal } = session;
   const missing = await nothingKept(session, options);
   if (missing !== undefined) throw noState(missing);
-  const canvas = options.lines === true ? undefined : terminal.canvas;
-  if (id === undefined && canvas !== undefined) return liveFleet(session, options, canvas);
+  const canvas = options.lines === true || id !== undefined ? undefined : terminal.canvas;
+  if (canvas !== undefined) return liveFleet(session, options, canvas);
   const target = await targetOf(options, session);
   const interruption = takeInterrupts(session);
-  const live: Live = canvas === undefined ? undefined : new LiveWorkflow(session, canvas);
-  const signal = live === undefined ? interruption.signal : AbortSignal.any([interruption.signal, live.left]);
+  const { signal } = interruption;
   const narrator = new Narrator(terminal.paint, { showsWorkflow: id === undefined });
   const current: Watch = { session, signal, options, narrator };
   try {
-    const code = id === undefined ? await watchAll(current, target) : await watchOne(current, target, id, live);
-    return code ?? live?.code ?? EXIT.interrupted;
+    const code = id === undefined ? await watchAll(current, target) : await watchOne(current, target, id);
+    return code ?? EXIT.interrupted;
   } catch (error) {
     throw failureOf(error);
   } finally {
-    live?.close();
     interruption.release();
     terminal.status('');
   }
@@ -128,32 +122,30 @@ async function watchAll(current: Watch, target: Target): Promise<number | undefi
   });
 }
 
-async function watchOne(current: Watch, target: Target, id: string, live: Live): Promise<number | undefined> {
+async function watchOne(current: Watch, target: Target, id: string): Promise<number | undefined> {
   const { session, signal } = current;
   const { terminal } = session;
   const endedIn = async (place: Place, view: WorkflowView): Promise<number | undefined> =>
-    isUnfinished(view) && waitingUndoOf(view) === null ? undefined : endCode(current, place, view, live);
+    isUnfinished(view) && waitingUndoOf(view) === null ? undefined : endCode(current, place, view);
   const ended = async (place: Place): Promise<number | undefined> =>
     endedIn(place, await place.client.run(id).get({ signal }));
   let followed: Followed | undefined;
   const first = await forOneRead(session, target, async (place) => {
     const view = await place.client.run(id).get({ signal });
     followed = new Followed(view, false);
-    if (live !== undefined) live.show(view);
-    else reportNow(current, view);
+    reportNow(current, view);
     return endedIn(place, view);
   });
   if (first !== undefined) return first;
   const crowds = !terminal.json;
   const spoken = new Spoken(terminal);
-  const onDelta = live === undefined ? heardBy(terminal, spoken, id) : live.hear;
+  const onDelta = heardBy(terminal, spoken, id);
   const work = async (place: Place): Promise<number | undefined> => {
     const { client } = place;
     const onLost = failIfHolderGone(place);
     for await (const change of followOne(id, followed!, { client, signal, crowds, onDelta, onLost })) {
-      if (live !== undefined) live.report(change, await client.run(id).get({ content: false, signal }));
-      else report(current, spoken, id, change);
-      if (isEnd(change) && !signal.aborted) return endCode(current, place, await client.run(id).get(), live);
+      report(current, spoken, id, change);
+      if (isEnd(change) && !signal.aborted) return endCode(current, place, await client.run(id).get());
     }
     // The stream is over: it had ended before.
     return signal.aborted ? undefined : ended(place);
@@ -188,14 +180,12 @@ function reportNow({ session: { terminal } }: Watch, view: WorkflowView): void {
   );
 }
 
-/** Says how it ended, below the view. */
+/** Says how it ended. */
 async function endCode(
   { session: { terminal }, options }: Watch,
   { client }: Place,
   view: WorkflowView,
-  live: Live,
 ): Promise<number> {
-  live?.close();
   if (view.continued_as !== undefined) {
     const next = printable(view.continued_as);
     terminal.note(`It goes on as ${next}: tidemark watch ${next} follows that.`);

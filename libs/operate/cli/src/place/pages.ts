@@ -8,6 +8,10 @@ export interface PageQuery {
   readonly cursor?: string;
 }
 
+export interface Page {
+  readonly next_cursor: string | null;
+}
+
 export interface Listed<T> {
   /** At most the requested number. */
   readonly items: readonly T[];
@@ -15,7 +19,7 @@ export interface Listed<T> {
   readonly next_cursor: string | null;
 }
 
-export async function firstOf<P extends { readonly next_cursor: string | null }, T>(
+export async function firstOf<P extends Page, T>(
   limit: number,
   ask: (query: PageQuery) => Promise<P>,
   itemsOf: (page: P) => readonly T[],

@@ -1,11 +1,11 @@
 /** Owns the arguments and options of `tidemark admin`, and their help. Must hold no logic. */
 
-import { type Command, Option } from 'commander';
+import { type Command, Option } from '@commander-js/extra-typings';
 import { duration, tenantName, wholeNumber } from '../arguments.ts';
 import { MIGRATE_WAIT_MS } from '../limits.ts';
 import { keyOptions } from './key-options.ts';
 import type { ProgramKit } from './program-kit.ts';
-import { byWhy, common } from './shared-options.ts';
+import { byWhy, common, modules } from './shared-options.ts';
 
 const archiveCommands = () => import('../commands/archive.ts');
 const keysCommands = () => import('../commands/keys.ts');
@@ -16,14 +16,15 @@ const WHERE = `
 These work on the servers themselves (TIDEMARK_KAFKA_BROKERS and what goes with it), whether or not a coordinator runs, and need
 their credentials: whoever has those is an administrator. Or on a folder that no other process holds.`;
 
-export function addAdmin({ command, does, modules }: ProgramKit): void {
+export function addAdmin(kit: ProgramKit): void {
+  const { command, does } = kit;
   const admin = command('admin', 'what must work when no coordinator does: with the credentials of the servers')
     .helpCommand(false)
     .addHelpText('after', WHERE);
-  const sub = (usage: string, what: string): Command =>
+  const sub = (usage: string, what: string) =>
     common(admin.command(usage).description(what).copyInheritedSettings(admin));
 
-  modules(sub('doctor', 'check settings, servers, state and definitions, and say what to do'))
+  modules(kit, sub('doctor', 'check settings, servers, state and definitions, and say what to do'))
     .option('--rows', 'fold log and archive anew, and name every row in use that is not as they make it')
     .action(does(() => import('../commands/doctor.ts'), 'doctor'));
   sub('migrate', "bring the cluster's tables to this version; older processes keep working, unless --contract")
@@ -39,6 +40,7 @@ export function addAdmin({ command, does, modules }: ProgramKit): void {
     .option('--from-nothing', 'throw away what an interrupted rebuild has folded, instead of going on from it')
     .action(does(() => import('../commands/rebuild.ts'), 'rebuild'));
   modules(
+    kit,
     sub('preflight', 'check every open workflow against a new build, before it is rolled out; changes nothing'),
   ).action(does(() => import('../commands/preflight.ts'), 'preflight'));
   sub('compact', 'archive what is old enough now: write segments, verify them, trim the log')

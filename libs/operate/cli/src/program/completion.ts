@@ -1,14 +1,14 @@
 /** Owns `tidemark completion`: a script that completes commands and options in a shell. It is generated from the program itself, so it can't lag behind. */
 
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { EXIT } from '@tidemark/host/exit-codes';
-import type { Command } from 'commander';
 import type { Session } from '../session.ts';
 
 export const SHELLS = ['bash', 'zsh'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 export const completion =
-  (program: Command) =>
+  (program: CommandUnknownOpts) =>
   async ({ terminal }: Session, shell: Shell): Promise<number> => {
     terminal.answer({ shell, script: scriptOf(program, shell) });
     terminal.line(scriptOf(program, shell));
@@ -16,7 +16,7 @@ export const completion =
   };
 
 /** What may follow each command, by its words. */
-function tableOf(command: Command, path: readonly string[] = []): [string, readonly string[]][] {
+function tableOf(command: CommandUnknownOpts, path: readonly string[] = []): [string, readonly string[]][] {
   const visible = command.commands.filter((sub) => sub.name() !== 'help');
   const options = command.options.flatMap(({ long, hidden }) => (long == null || hidden ? [] : [long]));
   const own: [string, readonly string[]] = [
@@ -27,7 +27,7 @@ function tableOf(command: Command, path: readonly string[] = []): [string, reado
 }
 
 /** No name or option of ours has a character that a shell reads. */
-function scriptOf(program: Command, shell: Shell): string {
+function scriptOf(program: CommandUnknownOpts, shell: Shell): string {
   const cases = tableOf(program).map(([path, words]) => `    '${path}') words='${words.join(' ')}' ;;`);
   return [
     `# Completion of tidemark: source it, or put it where your shell looks for completions.`,

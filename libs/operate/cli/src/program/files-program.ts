@@ -1,16 +1,18 @@
 /** Owns the arguments and options of `tidemark files`, and their help. Must hold no logic of a command. */
 
-import { type Command, Option } from 'commander';
+import { Option } from '@commander-js/extra-typings';
 import { repeated } from '../arguments.ts';
 import type { ProgramKit } from './program-kit.ts';
-import { places } from './shared-options.ts';
+import { modules, places } from './shared-options.ts';
 
 const filesCommands = () => import('../commands/files.ts');
 
-export function addFiles({ command: add, does, modules }: ProgramKit): void {
+export function addFiles(kit: ProgramKit): void {
+  const { command: add, does } = kit;
   const files = add('files', 'a workflow as plain files that agents and shell scripts read and write');
-  const command = (name: string, description: string): Command =>
+  const command = (name: string, description: string) =>
     modules(
+      kit,
       places(
         files.command(name).description(description).copyInheritedSettings(files).argument('<folder>', 'of the files'),
       ),

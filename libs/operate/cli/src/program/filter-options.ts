@@ -1,18 +1,18 @@
 /** Owns the options by which commands find workflows: those of the API's search. Must hold no logic of a command. */
 
+import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import type { StreamStatus } from '@tidemark/core';
 import { isoTime } from '@tidemark/core';
-import { type Command, Option } from 'commander';
 import { moment, nameText, nameTexts, tenantName } from '../arguments.ts';
 
-export const STATUSES: readonly StreamStatus[] = [
+export const STATUSES = [
   'open',
   'parked',
   'compensating',
   'compensated',
   'completed',
   'failed',
-];
+] as const satisfies readonly StreamStatus[];
 
 export interface FilterOptions {
   readonly text?: string | undefined;
@@ -27,7 +27,7 @@ export interface FilterOptions {
   readonly openedTo?: number | undefined;
 }
 
-export const withFilters = (command: Command): Command =>
+export const withFilters = <A extends unknown[], O extends OptionValues>(command: Command<A, O>) =>
   command
     .option(
       '--text <words>',

@@ -1,12 +1,12 @@
 /** Owns the options of a new API key. Must hold no logic. */
 
+import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { ROLES } from '@tidemark/ports';
-import { type Command, Option } from 'commander';
 import { duration, tenantName } from '../arguments.ts';
 
 const NEVER = 'never';
 
-export const keyOptions = (sub: Command): Command =>
+export const keyOptions = <A extends unknown[], O extends OptionValues>(sub: Command<A, O>) =>
   sub
     .requiredOption('--name <text>', 'what it is for')
     .addOption(

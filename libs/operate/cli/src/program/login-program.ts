@@ -1,6 +1,5 @@
 /** Owns the arguments and options of `login`, `logout`, `whoami` and `contexts`, and their help. Must hold no logic. */
 
-import type { Command } from 'commander';
 import type { ProgramKit } from './program-kit.ts';
 import { jsonOption, places } from './shared-options.ts';
 
@@ -23,7 +22,7 @@ export function addLogin({ command, does }: ProgramKit): void {
     .action(does(loginCommands, 'logout'));
   places(command('whoami', 'who you are there, and what you may do')).action(does(loginCommands, 'whoami'));
   const parent = command('contexts', 'the servers that are known here, and which of them is used').helpCommand(false);
-  const sub = (usage: string, what: string, isDefault = false): Command =>
+  const sub = (usage: string, what: string, isDefault = false) =>
     parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent).addOption(jsonOption());
   sub('list', 'all of them', true).action(does(loginCommands, 'listContexts'));
   sub('use', 'ask this one from now on; without a name, the folder')

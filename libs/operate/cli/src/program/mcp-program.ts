@@ -1,6 +1,6 @@
 /** Owns the options of `tidemark mcp`, and their help. Must hold no logic. */
 
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { tenantName } from '../arguments.ts';
 import type { ProgramKit } from './program-kit.ts';
 import { places } from './shared-options.ts';

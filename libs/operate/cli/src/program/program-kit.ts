@@ -1,14 +1,20 @@
-/** Owns what modules need to add commands to the program. */
+/** Owns what modules need to add commands to the program: how a command is added, and how it does its work. */
 
-import type { Command } from 'commander';
+import type { Command, OptionValues } from '@commander-js/extra-typings';
+import type { Client } from '@tidemark/client';
+import { EXIT } from '@tidemark/host/exit-codes';
+import { firstOf, type Page, type PageQuery } from '../place/pages.ts';
+import type { AtPlaceOptions, Place } from '../place/place.ts';
 import type { Session } from '../session.ts';
+import { type Columns, tableOf } from '../text/table.ts';
+import { places } from './shared-options.ts';
 
 export interface ProgramKit {
   /** A command of the program. */
   readonly command: (usage: string, description: string) => Command;
   readonly does: Does;
-  /** Adds the option for workflows' modules. */
-  readonly modules: (command: Command) => Command;
+  readonly asks: Asks;
+  readonly env: Session['env'];
 }
 
 /** The action of a command from its module, which is loaded when the command is called, so that others do not wait for it. */
@@ -19,3 +25,80 @@ export type Does = <Name extends string, Module extends { readonly [Each in Name
 
 /** Resolves to the exit code. */
 type Performed = (session: Session, ...given: never[]) => Promise<number>;
+
+/** What the command of an operation works with. */
+export interface Asked {
+  readonly client: Client;
+  readonly place: Place;
+  readonly session: Session;
+  readonly terminal: Session['terminal'];
+  /** Prints the answer for programs, or the lines for people. */
+  readonly report: (answer: object, ...lines: readonly string[]) => void;
+}
+
+/** Resolves to the exit code; without one all went well. */
+type Work<Given extends unknown[]> = (asked: Asked, ...given: Given) => Promise<number | undefined>;
+
+/**
+ * The action of a command that asks operations where its options say. `read` refuses a folder in which nothing is kept. `ownBy`: its option
+ * `--by` does not name who decides.
+ */
+export type Asks = <Given extends unknown[]>(
+  how: AtPlaceOptions['how'],
+  work: Work<Given>,
+  ownBy?: 'own-by',
+) => (...given: Given) => Promise<void>;
+
+interface AskOptions extends Omit<AtPlaceOptions, 'how' | 'definitions'> {
+  readonly workflows?: readonly string[];
+}
+
+/** Does the work of an `asks` command. `given`: its arguments, its options, and commander's command. */
+export async function askThere<Given extends unknown[]>(
+  session: Session,
+  [how, work, ownBy]: Parameters<Asks>,
+  given: Given,
+): Promise<number> {
+  const { state, context, workflows = [], ...options } = given.at(-2) as AskOptions;
+  const by = ownBy === undefined ? options.by : undefined;
+  const { terminal, cwd } = session;
+  // Help must not wait for any of it.
+  const { atPlace } = await import('../place/place.ts');
+  const definitions = async () =>
+    workflows.length === 0 ? [] : (await import('../definitions.ts')).readDefinitions(workflows, cwd);
+  const report: Asked['report'] = (answer, ...lines) => {
+    terminal.answer(answer);
+    terminal.lines(lines);
+  };
+  const code = await atPlace(session, { state, context, by, how, definitions }, (place) =>
+    (work as Work<Given>)({ client: place.client, place, session, terminal, report }, ...given),
+  );
+  return code ?? EXIT.ok;
+}
+
+/** Prints a list of at most so many items, which an operation answers page by page. Resolves to its length. */
+export async function list<Name extends string, T>(
+  { terminal, report }: Asked,
+  name: Name,
+  limit: number,
+  ask: (page: PageQuery) => Promise<Page & { readonly [Each in Name]: readonly T[] }>,
+  { columns, none }: { readonly columns: Columns<T>; readonly none: string },
+): Promise<number> {
+  const { items, next_cursor } = await firstOf<Page & { readonly [Each in Name]: readonly T[] }, T>(
+    limit,
+    ask,
+    (page) => page[name],
+  );
+  report({ [name]: items, next_cursor }, ...(items.length === 0 ? [none] : tableOf(columns, items, terminal.width)));
+  return items.length;
+}
+
+/** Adds a command that has commands of its own, each of which asks operations at a place. */
+export function group({ command }: ProgramKit, name: string, description: string) {
+  const parent = command(name, description).helpCommand(false);
+  return (usage: string, what: string, isDefault = false) =>
+    places(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent));
+}
+
+/** The options that a command declares. */
+export type OptionsOf<C> = C extends Command<infer _Arguments, infer Options extends OptionValues> ? Options : never;

@@ -1,37 +1,38 @@
 /** Owns the commands' names, arguments and options, and their help. Must hold no logic of a command. */
 
 import { readFileSync } from 'node:fs';
+import { Argument, Command, CommanderError, Option } from '@commander-js/extra-typings';
 import { EXIT } from '@tidemark/host/exit-codes';
-import { Argument, Command, CommanderError, Option } from 'commander';
 import { nameTexts, tenantName, wholeNumber } from '../arguments.ts';
+import { addAccess } from '../commands/access.ts';
+import { addApprovals } from '../commands/approvals.ts';
+import { addBudget } from '../commands/budget.ts';
+import { addBundle } from '../commands/bundle.ts';
+import { addDecisions } from '../commands/decide.ts';
+import { addDu } from '../commands/du.ts';
+import { addFork } from '../commands/fork.ts';
+import { addJobs } from '../commands/jobs.ts';
+import { addLifecycle, addPinning } from '../commands/lifecycle.ts';
+import { addLists } from '../commands/lists.ts';
+import { addMemory, addUser } from '../commands/memory.ts';
+import { addQueues } from '../commands/queues.ts';
+import { addRecover } from '../commands/recover.ts';
+import { addRetention } from '../commands/retention.ts';
+import { addSchedule } from '../commands/schedule.ts';
+import { addSession } from '../commands/session.ts';
+import { addShadow } from '../commands/shadow.ts';
 import { reportFailure, UsageError } from '../failures.ts';
-import {
-  CONCURRENCY_DEFAULT_COUNT,
-  CONCURRENCY_MAX_COUNT,
-  LIST_DEFAULT_COUNT,
-  LIST_MAX_COUNT,
-  PAGE_COUNT,
-} from '../limits.ts';
+import { CONCURRENCY_DEFAULT_COUNT, CONCURRENCY_MAX_COUNT, LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from '../limits.ts';
 import type { Session } from '../session.ts';
-import { addAccess } from './access-program.ts';
 import { addAdmin } from './admin-program.ts';
-import { addBundle } from './bundle-program.ts';
 import { completion, SHELLS } from './completion.ts';
-import { addControl } from './control-program.ts';
 import { addFiles } from './files-program.ts';
 import { withFilters } from './filter-options.ts';
-import { addFork } from './fork-program.ts';
-import { addLifecycle, addPinning } from './lifecycle-program.ts';
 import { addLogin } from './login-program.ts';
 import { addMcp } from './mcp-program.ts';
-import { addMemory } from './memory-program.ts';
-import type { Does, ProgramKit } from './program-kit.ts';
-import { addRecovery } from './recovery-program.ts';
+import { type Asks, askThere, type Does, type ProgramKit } from './program-kit.ts';
 import { addRepoState } from './repo-state-program.ts';
-import { addRetention } from './retention-program.ts';
-import { addSchedule } from './schedule-program.ts';
-import { addShadow } from './shadow-program.ts';
-import { jsonOption, places, stateOption } from './shared-options.ts';
+import { jsonOption, modules, places, stateOption } from './shared-options.ts';
 import { addTrace } from './trace-program.ts';
 
 const EXIT_CODES = `
@@ -55,15 +56,6 @@ const OWN_VERSION = (
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string }
 ).version;
 
-/** By default the modules of the environment, separated by commas. */
-function workflows(env: Session['env']): Option {
-  const names = (env.TIDEMARK_WORKFLOWS ?? '').split(',').map((name) => name.trim());
-  return new Option('--workflows <modules...>', 'modules that export workflows: files, patterns or packages').default(
-    names.filter((name) => name !== ''),
-    'TIDEMARK_WORKFLOWS',
-  );
-}
-
 /** Runs the command; resolves to its exit code. Never throws. */
 export async function runCli(args: readonly string[], session: Session): Promise<number> {
   let code: number = EXIT.ok;
@@ -73,7 +65,12 @@ export async function runCli(args: readonly string[], session: Session): Promise
       // The last argument is commander's own.
       code = await (await load())[name](session, ...(given.slice(0, -1) as never[]));
     };
-  const program = makeProgram(does, session);
+  const asks: Asks =
+    (...what) =>
+    async (...given) => {
+      code = await askThere(session, what as Parameters<Asks>, given);
+    };
+  const program = makeProgram({ does, asks }, session);
   try {
     await program.parseAsync(args, { from: 'user' });
     return code;
@@ -94,9 +91,10 @@ function usageMessage(message: string, code: string): string {
 }
 
 /** The most used commands: to run, and to see what runs. */
-function addRunning({ command, does }: ProgramKit, env: Session['env']): void {
-  command('dev', 'run workflows in this process, with state in a folder, and print what happens')
-    .addOption(workflows(env))
+function addRunning(kit: ProgramKit): void {
+  const { command, does } = kit;
+  const dev = command('dev', 'run workflows in this process, with state in a folder, and print what happens');
+  modules(kit, dev)
     .addOption(stateOption())
     .option(
       '--concurrency <count>',
@@ -113,7 +111,7 @@ function addRunning({ command, does }: ProgramKit, env: Session['env']): void {
     .addOption(jsonOption())
     .action(does(() => import('../commands/dev.ts'), 'dev'));
 
-  places(command('run', 'start a workflow, show how it goes, print its output'))
+  modules(kit, places(command('run', 'start a workflow, show how it goes, print its output')))
     .argument('<workflow>', 'name of the workflow')
     .option('--input <json>', 'its input: JSON, @file, or - for standard input (default: {})')
     .option('--id <id>', 'id of the run; the same id is the same run (default: a new one)')
@@ -123,7 +121,6 @@ function addRunning({ command, does }: ProgramKit, env: Session['env']): void {
     .option('--tag <name>', 'a tag by which it is found; may be repeated', nameTexts)
     .option('--timeout <time>', "cancelled after this time: '90s', '15m', '36h', '7d' (default: its definition says)")
     .option('--priority <number>', '1 is served first, 5 last (default: its definition says)', wholeNumber(1, 5))
-    .addOption(workflows(env))
     .option('--detach', 'start it, print its id, and do not wait')
     .action(does(() => import('../commands/run.ts'), 'run'));
 
@@ -131,7 +128,7 @@ function addRunning({ command, does }: ProgramKit, env: Session['env']): void {
     .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
     .action(does(() => import('../commands/ls.ts'), 'ls'));
 
-  places(command('show', 'show a workflow: status, belief, what it waits for and why, last checkpoint'))
+  modules(kit, places(command('show', 'show a workflow: status, belief, what it waits for and why, last checkpoint')))
     .argument('<id>', 'id of the run')
     .option('--checkpoints', 'list all checkpoints')
     .option('--effects', 'list all effects')
@@ -148,16 +145,20 @@ function addRunning({ command, does }: ProgramKit, env: Session['env']): void {
         .argParser(wholeNumber(0, Number.MAX_SAFE_INTEGER))
         .conflicts(['checkpoints', 'effects', 'events', 'tasks', 'handovers', 'against']),
     )
-    .addOption(workflows(env))
     .action(does(() => import('../commands/show/show.ts'), 'show'));
 
-  places(command('watch', 'the fleet, or one run until it ends, live; where output is no terminal: line by line'))
+  places(
+    command(
+      'watch',
+      'what happens, line by line: of one run until it ends, or of all; all on a terminal: the fleet, live',
+    ),
+  )
     .argument('[id]', 'id of the run (default: all)')
-    .option('--lines', 'a line for each thing that happens, also on a terminal')
+    .option('--lines', 'a line for each thing that happens, also of all on a terminal')
     .action(does(() => import('../commands/watch.ts'), 'watch'));
 }
 
-export function makeProgram(does: Does, { terminal, env }: Session): Command {
+export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal, env }: Session): Command {
   const program = new Command('tidemark')
     .description('Event-sourced state for fleets of long-lived AI agents.')
     .exitOverride()
@@ -173,42 +174,39 @@ export function makeProgram(does: Does, { terminal, env }: Session): Command {
     // Commands have options of that name.
     .enablePositionalOptions()
     .addHelpText('after', EXIT_CODES);
-  const command = (usage: string, description: string): Command =>
+  const command = (usage: string, description: string) =>
     program.command(usage).description(description).copyInheritedSettings(program);
-  const modules = (sub: Command): Command => sub.addOption(workflows(env));
-  const kit = { command, does, modules };
+  const kit = { ...work, command, env };
 
-  addRunning(kit, env);
-  addRecovery(kit);
+  addRunning(kit);
+  addRecover(kit);
+  addDecisions(kit);
   addPinning(kit);
   addShadow(kit);
   addRepoState(kit);
   addFiles(kit);
   command('completion', 'print a script by which a shell completes commands and options')
     .addArgument(new Argument('<shell>', 'bash or zsh').choices([...SHELLS]))
-    .action(does(async () => ({ completion: completion(program) }), 'completion'));
+    .action(work.does(async () => ({ completion: completion(program) }), 'completion'));
   addLogin(kit);
   addBundle(kit);
   addLifecycle(kit);
-  places(command('approvals', 'list the questions of tasks that wait for people, the oldest first'))
-    .option('--assignee <names...>', 'those of any of these only')
-    .option('--mine', 'those that ask for you')
-    .option('--tenant <name>', 'those of this tenant only', tenantName)
-    .option('--limit <count>', 'at most this many', wholeNumber(1, LIST_MAX_COUNT), LIST_DEFAULT_COUNT)
-    .action(does(() => import('../commands/approvals.ts'), 'approvals'));
+  addApprovals(kit);
+  addSession(kit);
   addMemory(kit);
+  addUser(kit);
+  addBudget(kit);
   addMcp(kit);
   addFork(kit);
   addSchedule(kit);
-  addControl(kit);
+  addJobs(kit);
+  addQueues(kit);
+  addLists(kit);
   addTrace(kit);
   addRetention(kit);
   addAccess(kit);
 
-  places(command('du', 'show what history takes, in rows and in the archive'))
-    .addOption(new Option('--by <what>', 'add up by').choices(['tenant', 'workflow']).default('tenant'))
-    .option('--limit <count>', 'at most this many', wholeNumber(1, PAGE_COUNT), LIST_DEFAULT_COUNT)
-    .action(does(() => import('../commands/du.ts'), 'du'));
+  addDu(kit);
   addAdmin(kit);
   return program;
 }

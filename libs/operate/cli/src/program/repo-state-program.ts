@@ -1,9 +1,9 @@
 /** Owns the arguments and options of `tidemark state …`, and their help. Must hold no logic. */
 
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option, type OptionValues } from '@commander-js/extra-typings';
 import { duration, repeated, wholeNumber } from '../arguments.ts';
 import { CHECK_TIMEOUT_MAX_MS } from '../limits.ts';
-import type { ProgramKit } from './program-kit.ts';
+import type { OptionsOf, ProgramKit } from './program-kit.ts';
 
 const repoStateCommands = () => import('../commands/repo-state.ts');
 
@@ -11,10 +11,10 @@ const AFTER = `
 A state is .workflow-state/NAME-state.json in the repository, or in --dir. Several agents may write the same one at once:
 nothing is lost. Secrets are refused. A check is a command; its stage is done only when it passes.`;
 
-export function addRepoState({ command: add, does }: ProgramKit): void {
+function stateCommands({ command: add }: ProgramKit) {
   const state = add('state', 'keep the state of a workflow in a file of the repository, without a server');
   state.helpCommand(false).addHelpText('after', AFTER);
-  const command = (name: string, description: string): Command =>
+  const command = (name: string, description: string) =>
     state
       .command(name)
       .description(description)
@@ -22,15 +22,14 @@ export function addRepoState({ command: add, does }: ProgramKit): void {
       .option('--dir <folder>', 'the place of the state (default: the git repository that this folder is in)')
       .addOption(new Option('--json', 'print JSON for programs, and nothing else'));
 
-  planned(command('init', 'begin a workflow with its stages'))
+  const init = planned(command('init', 'begin a workflow with its stages'))
     .argument('<name>', 'name of the workflow')
     .option('--shared', 'let git see the state, so that it can be committed (default: it is ignored)')
     .option('--version <number>', 'version of the workflow (default: 1)', aNumber)
     .option('--note <text>', 'something to know')
-    .addOption(agent())
-    .action(does(repoStateCommands, 'stateInit'));
+    .addOption(agent());
 
-  command('checkpoint', 'say what became of stages, and keep evidence, artifacts and notes')
+  const checkpoint = command('checkpoint', 'say what became of stages, and keep evidence, artifacts and notes')
     .argument('<name>', 'name of the workflow')
     .argument('[stages...]', 'ids of the stages')
     .addOption(new Option('--start', 'they are in progress').conflicts(['done', 'fail', 'reset']))
@@ -44,40 +43,54 @@ export function addRepoState({ command: add, does }: ProgramKit): void {
     .option('--note <text>', 'something to know')
     .addOption(agent())
     .option('--add', 'add stages that the state does not have')
-    .option('--take', 'take over a stage that another agent has in progress')
-    .action(does(repoStateCommands, 'stateCheckpoint'));
+    .option('--take', 'take over a stage that another agent has in progress');
 
-  planned(command('resume', 'print from which stage to resume, and repair what can be'))
+  const resume = planned(command('resume', 'print from which stage to resume, and repair what can be'))
     .argument('<name>', 'name of the workflow')
     .option('--choose <number>', 'which of equally new states counts', aNumber)
-    .option('--version <number>', 'the version that is expected: another one is refused', aNumber)
-    .action(does(repoStateCommands, 'stateResume'));
+    .option('--version <number>', 'the version that is expected: another one is refused', aNumber);
 
-  command('show', 'show a state, or name all of them; changes nothing')
-    .argument('[name]', 'name of the workflow')
-    .action(does(repoStateCommands, 'stateShow'));
+  const show = command('show', 'show a state, or name all of them; changes nothing').argument(
+    '[name]',
+    'name of the workflow',
+  );
 
-  command(
+  const update = command(
     'update',
     'join a JSON merge patch to a state that several agents share: fields of your own, artifacts, notes',
   )
     .argument('<name>', 'name of the workflow')
-    .argument('<patch>', 'a JSON object, in which null takes a field away; @file, or - for standard input')
-    .action(does(repoStateCommands, 'stateUpdate'));
+    .argument('<patch>', 'a JSON object, in which null takes a field away; @file, or - for standard input');
 
-  command('complete', 'put a finished state into the archive')
+  const complete = command('complete', 'put a finished state into the archive')
     .argument('<name>', 'name of the workflow')
-    .option('--open', 'also when stages are not done')
-    .action(does(repoStateCommands, 'stateComplete'));
+    .option('--open', 'also when stages are not done');
 
-  planned(command('migrate', 'bring a state to a newer version of its workflow; the old file is kept'))
+  const migrate = planned(command('migrate', 'bring a state to a newer version of its workflow; the old file is kept'))
     .argument('<name>', 'name of the workflow')
     .requiredOption('--to <number>', 'the new version', aNumber)
-    .option('--rename <old=new>', 'another id for a stage; may be repeated', collect)
-    .action(does(repoStateCommands, 'stateMigrate'));
+    .option('--rename <old=new>', 'another id for a stage; may be repeated', collect);
+  return { init, checkpoint, resume, show, update, complete, migrate };
 }
 
-const planned = (command: Command): Command =>
+export function addRepoState(kit: ProgramKit): void {
+  const { init, checkpoint, resume, show, update, complete, migrate } = stateCommands(kit);
+  const { does } = kit;
+  init.action(does(repoStateCommands, 'stateInit'));
+  checkpoint.action(does(repoStateCommands, 'stateCheckpoint'));
+  resume.action(does(repoStateCommands, 'stateResume'));
+  show.action(does(repoStateCommands, 'stateShow'));
+  update.action(does(repoStateCommands, 'stateUpdate'));
+  complete.action(does(repoStateCommands, 'stateComplete'));
+  migrate.action(does(repoStateCommands, 'stateMigrate'));
+}
+
+/** The options of each command, as they are declared. */
+export type StateOptions = {
+  readonly [Name in keyof ReturnType<typeof stateCommands>]: OptionsOf<ReturnType<typeof stateCommands>[Name]>;
+};
+
+const planned = <A extends unknown[], O extends OptionValues>(command: Command<A, O>) =>
   command
     .option('--stages <ids...>', 'ids of the stages in order, separated by spaces or commas')
     .option(
@@ -86,7 +99,7 @@ const planned = (command: Command): Command =>
       collect,
     );
 
-const agent = (): Option => new Option('--agent <name>', 'who does it (default: TIDEMARK_AGENT)');
+const agent = () => new Option('--agent <name>', 'who does it (default: TIDEMARK_AGENT)');
 
 /** Of a version, or of one of several. */
 const aNumber = wholeNumber(1, 999_999_999);

@@ -1,6 +1,6 @@
 /** Owns the arguments and options of `trace`, and their help. Must hold no logic. */
 
-import { type Command, Option } from 'commander';
+import { Option } from '@commander-js/extra-typings';
 import type { ProgramKit } from './program-kit.ts';
 import { places } from './shared-options.ts';
 
@@ -8,7 +8,7 @@ const traceCommands = () => import('../commands/trace.ts');
 
 export function addTrace({ command, does }: ProgramKit): void {
   const parent = command('trace', "a run's trace, drawn from its history: show it, or export it").helpCommand(false);
-  const sub = (usage: string, what: string): Command =>
+  const sub = (usage: string, what: string) =>
     places(parent.command(usage).description(what).copyInheritedSettings(parent))
       .argument('<workflow>', 'id of the run')
       .option('--content', 'with requests and answers of models, tools and effects');

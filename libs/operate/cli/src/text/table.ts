@@ -3,7 +3,7 @@
  * has one. Pure.
  */
 
-import { cut, padEnd, padStart, widthOf } from './width.ts';
+import { cut, padEnd, padStart, printable, widthOf } from './width.ts';
 
 export interface Column {
   readonly title: string;
@@ -17,6 +17,36 @@ export interface Cell {
   readonly text: string;
   readonly paint?: ((text: string) => string) | undefined;
 }
+
+/** A column of a list: its title, an item's text, the columns that are left when it gives way or where it aligns, and how it is painted. */
+export type Columns<T> = readonly (readonly [
+  title: string,
+  text: (item: T) => string,
+  how?: number | 'right' | undefined,
+  paint?: (item: T, text: string) => string,
+])[];
+
+/** The table of a list. `title`: how titles are painted. */
+export const tableOf = <T>(
+  columns: Columns<T>,
+  items: readonly T[],
+  width: number | undefined,
+  title?: (text: string) => string,
+): readonly string[] =>
+  table(
+    columns.map(([name, , how]) => ({
+      title: name,
+      ...(how === 'right' && { align: how }),
+      ...(typeof how === 'number' && { shrinksTo: how }),
+    })),
+    items.map((item) =>
+      columns.map(([, text, , paint]) => ({
+        text: printable(text(item)),
+        paint: paint && ((shown) => paint(item, shown)),
+      })),
+    ),
+    { width, ...(title && { title }) },
+  );
 
 const GAP = '  ';
 

@@ -4,7 +4,7 @@ import type { Answer, Checkpoint } from '@tidemark/client';
 import type { Json } from '@tidemark/core';
 import type { Terminal } from '../terminal.ts';
 import { jsonLines } from '../text/json.ts';
-import { table } from '../text/table.ts';
+import { type Columns, tableOf } from '../text/table.ts';
 import { count, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
@@ -43,33 +43,21 @@ export function memoryLines(
 export function handoverLines(handovers: readonly Handover[], { paint, width }: Style): readonly string[] {
   const title = paint('bold', 'Hand-overs between phases');
   if (handovers.length === 0) return [title, `${INDENT}none`];
-  const keysIn = (keys: readonly string[]): string => printable(keys.join(', '));
-  const cells = handovers.map((one) => [
-    count(one.sequence_number),
-    printable(`${one.from_phase ?? ''} → ${one.to_phase}`),
-    keysIn(one.carried_keys),
-    keysIn(one.left_keys),
-    one.against === null ? '' : `#${one.against}`,
-    keysIn(one.added_keys),
-    keysIn(one.removed_keys),
-    keysIn(one.kept_keys),
-  ]);
-  const columns = [
-    { title: '#', align: 'right' },
-    { title: 'PHASES' },
-    { title: 'CARRIED', shrinksTo: 8 },
-    { title: 'LEFT', shrinksTo: 8 },
-    { title: 'AGAINST' },
-    { title: 'ADDED', shrinksTo: 8 },
-    { title: 'REMOVED', shrinksTo: 8 },
-    { title: 'KEPT', shrinksTo: 8 },
-  ] as const;
-  const options = {
-    width: width === undefined ? undefined : width - INDENT.length,
-    title: (text: string) => paint('dim', text),
-  };
-  return [title, ...table(columns, cells, options).map((line) => `${INDENT}${line}`)];
+  const inner = width === undefined ? undefined : width - INDENT.length;
+  const lines = tableOf(HANDOVERS, handovers, inner, (text) => paint('dim', text));
+  return [title, ...lines.map((line) => `${INDENT}${line}`)];
 }
+
+const HANDOVERS: Columns<Handover> = [
+  ['#', (one) => count(one.sequence_number), 'right'],
+  ['PHASES', (one) => `${one.from_phase ?? ''} → ${one.to_phase}`],
+  ['CARRIED', (one) => one.carried_keys.join(', '), 8],
+  ['LEFT', (one) => one.left_keys.join(', '), 8],
+  ['AGAINST', ({ against }) => (against === null ? '' : `#${against}`)],
+  ['ADDED', (one) => one.added_keys.join(', '), 8],
+  ['REMOVED', (one) => one.removed_keys.join(', '), 8],
+  ['KEPT', (one) => one.kept_keys.join(', '), 8],
+];
 
 /** `superseded by #5`. */
 export const statusWords = ({ status, superseded_by: by }: Pick<Checkpoint, 'status' | 'superseded_by'>): string =>

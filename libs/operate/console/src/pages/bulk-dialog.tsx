@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Ask, Field } from '../parts/dialog.tsx';
+import { Ask, Field, isJson } from '../parts/dialog.tsx';
 import { api } from '../shell/client.ts';
 import { useMay } from '../shell/rights.ts';
 import { addressOf, go } from '../shell/router.ts';
@@ -45,7 +45,6 @@ const jobFilterOf = ({ tag, ...fits }: Filter) => ({ ...fits, ...(tag !== undefi
 export function BulkDialog({ filter, onClose }: { readonly filter: Filter; readonly onClose: () => void }) {
   const may = useMay();
   const [act, setAct] = useState<Act>('pause');
-  const [why, setWhy] = useState('');
   const [name, setName] = useState('');
   const [value, setValue] = useState('null');
   const [isMeant, setMeant] = useState(false);
@@ -54,7 +53,7 @@ export function BulkDialog({ filter, onClose }: { readonly filter: Filter; reado
   const isEverything = Object.keys(filter).every((key) => key === 'tenant');
   const [verb, follows] = ACTS[act];
   const many = found === undefined ? '…' : sayingOf(found);
-  const begin = async (): Promise<void> => {
+  const begin = async (why: string): Promise<void> => {
     await api.ask(
       'POST /v1/jobs',
       {
@@ -68,12 +67,13 @@ export function BulkDialog({ filter, onClose }: { readonly filter: Filter; reado
     );
     go(addressOf(['jobs', id]));
   };
-  const missing = missingOf({ found, error, isMeant, act, name, value, why });
+  const missing = missingOf({ found, error, isMeant, act, name, value });
   return (
     <Ask
       title="All of these"
       verb={`${verb} ${many}`}
       danger={act === 'cancel' || act === 'terminate'}
+      why="Kept in the history of each, with your name."
       {...{ missing, onClose }}
       onDo={begin}
     >
@@ -105,7 +105,6 @@ export function BulkDialog({ filter, onClose }: { readonly filter: Filter; reado
           <Field name="Value" value={value} onChange={setValue} lines={3} mono hint="JSON." />
         </>
       ) : null}
-      <Field name="Why" value={why} onChange={setWhy} hint="Kept in the history of each, with your name." autoFocus />
       <label>
         <input type="checkbox" checked={isMeant} onChange={(event) => setMeant(event.target.checked)} /> I mean all{' '}
         {many}
@@ -133,22 +132,11 @@ function missingOf(of: {
   readonly act: Act;
   readonly name: string;
   readonly value: string;
-  readonly why: string;
 }): string | null {
   if (of.error !== null) return 'They could not be counted.';
   if (of.found === undefined) return 'They are being counted.';
   if (of.found.all === 0) return 'There are none.';
   if (of.act === 'signal' && of.name.trim() === '') return 'The signal needs a name.';
   if (of.act === 'signal' && !isJson(of.value)) return 'The value is no JSON.';
-  if (of.why.trim() === '') return 'Say why.';
   return of.isMeant ? null : 'Say that you mean all of them.';
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

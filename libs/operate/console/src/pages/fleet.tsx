@@ -4,11 +4,11 @@ import { useQuery } from '@tanstack/react-query';
 import '../styles/fleet.css';
 import { Answer } from '../parts/answers.tsx';
 import { type Column, DataTable } from '../parts/table.tsx';
-import { Ago, Fact, Name, State, Worker } from '../parts/words.tsx';
+import { Ago, Fact, State, Worker } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { INBOX_COUNTED_MAX, useInboxCount } from '../shell/inbox-count.ts';
-import { Link } from '../shell/link.tsx';
-import { addressOf, workflowAddress } from '../shell/router.ts';
+import { Link, WorkflowLink } from '../shell/link.tsx';
+import { addressOf } from '../shell/router.ts';
 import { count, counted, money, plain, short } from '../text/format.ts';
 import { useFleetChanges } from './fleet-changes.ts';
 import { SpentChart } from './spent-chart.tsx';
@@ -205,11 +205,7 @@ const COLUMNS: readonly Column<Awaited<ReturnType<typeof askRecent>>['workflows'
   { name: 'State', of: ({ activity, reason }) => <State of={activity} reason={reason} /> },
   {
     name: 'Workflow',
-    of: ({ workflow }) => (
-      <Link to={workflowAddress(workflow)}>
-        <Name of={workflow} />
-      </Link>
-    ),
+    of: ({ workflow }) => <WorkflowLink of={workflow} />,
   },
   { name: 'Last action', of: (row) => <bdi>{plain(row.last_action)}</bdi>, className: 'dim cut', isMinor: true },
   {

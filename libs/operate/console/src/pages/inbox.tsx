@@ -7,8 +7,8 @@ import { Answer, Empty, Failure, Loading } from '../parts/answers.tsx';
 import { More, useWalk } from '../parts/table.tsx';
 import { Ago, Name } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
-import { Link } from '../shell/link.tsx';
-import { addressOf, go, workflowAddress } from '../shell/router.ts';
+import { Link, WorkflowLink } from '../shell/link.tsx';
+import { addressOf, go } from '../shell/router.ts';
 import { counted, plain, words } from '../text/format.ts';
 import { QuestionCard } from '../workflow/question.tsx';
 import { useFleetChanges } from './fleet-changes.ts';
@@ -183,9 +183,7 @@ function Asked(props: { readonly workflow: string; readonly approval: Approval |
           All
         </Link>
         <h2>
-          <Link to={workflowAddress(workflow)} className="body-link">
-            <Name of={workflow} />
-          </Link>
+          <WorkflowLink of={workflow} className="body-link" />
         </h2>
       </header>
       {approval === null ? (

@@ -3,15 +3,15 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Answer, Empty } from '../parts/answers.tsx';
-import { Ask, Field } from '../parts/dialog.tsx';
+import { Ask } from '../parts/dialog.tsx';
 import { type Column, DataTable, More, useWalk } from '../parts/table.tsx';
 import { Ago, Fact, Name, State } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { useContent } from '../shell/content.ts';
-import { Link } from '../shell/link.tsx';
+import { Link, WorkflowLink } from '../shell/link.tsx';
 import { type PageAt, usePages } from '../shell/pages.ts';
 import { useMay } from '../shell/rights.ts';
-import { addressOf, go, workflowAddress } from '../shell/router.ts';
+import { addressOf, go } from '../shell/router.ts';
 import { count, plain, words } from '../text/format.ts';
 
 const SHOWN_COUNT = 100;
@@ -165,11 +165,7 @@ function One({ job: id, tenant }: Picked & { readonly job: string }) {
                   columns={[
                     {
                       name: 'Workflow',
-                      of: ({ workflow }) => (
-                        <Link to={workflowAddress(workflow)}>
-                          <Name of={workflow} />
-                        </Link>
-                      ),
+                      of: ({ workflow }) => <WorkflowLink of={workflow} />,
                     },
                     {
                       name: 'Why',
@@ -208,9 +204,8 @@ function Stop({ job }: { readonly job: Job }) {
   const may = useMay();
   const queries = useQueryClient();
   const [isAsked, setAsked] = useState(false);
-  const [why, setWhy] = useState('');
   if (!may('operate') || !isWorking(job)) return null;
-  const stop = async (): Promise<void> => {
+  const stop = async (why: string): Promise<void> => {
     const request = { params: { job: job.job }, query: { tenant: job.tenant ?? undefined }, body: { why } };
     await api.ask('POST /v1/jobs/{job}/cancel', request, { isRepeatable: true });
     for (const queryKey of [['jobs'], ['job', job.job]]) void queries.invalidateQueries({ queryKey });
@@ -225,12 +220,11 @@ function Stop({ job }: { readonly job: Job }) {
           title="Stop this job?"
           verb="Stop"
           danger
-          missing={why.trim() === '' ? 'Say why.' : null}
+          why="Kept with the job, with your name."
           onDo={stop}
           onClose={() => setAsked(false)}
         >
           <p>It goes no further. What it has done stays done.</p>
-          <Field name="Why" value={why} onChange={setWhy} autoFocus />
         </Ask>
       ) : null}
     </span>

@@ -5,12 +5,11 @@ import type { Json } from '../belief/changes.ts';
 import { Answer, Empty } from '../parts/answers.tsx';
 import { JsonTree, Lines } from '../parts/json-tree.tsx';
 import { type Column, DataTable, More } from '../parts/table.tsx';
-import { Ago, Name } from '../parts/words.tsx';
+import { Ago } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
 import { useContent } from '../shell/content.ts';
-import { Link } from '../shell/link.tsx';
+import { WorkflowLink } from '../shell/link.tsx';
 import { type PageAt, usePages } from '../shell/pages.ts';
-import { workflowAddress } from '../shell/router.ts';
 import { count, plain, words } from '../text/format.ts';
 
 const SHOWN_COUNT = 500;
@@ -56,14 +55,7 @@ const COLUMNS: readonly Column<Rejected>[] = [
   { name: 'Type', of: ({ type }) => plain(type ?? '–'), isMinor: true },
   {
     name: 'Workflow',
-    of: ({ workflow }) =>
-      workflow === null ? (
-        <span className="dim">–</span>
-      ) : (
-        <Link to={workflowAddress(workflow)}>
-          <Name of={workflow} />
-        </Link>
-      ),
+    of: ({ workflow }) => (workflow === null ? <span className="dim">–</span> : <WorkflowLink of={workflow} />),
   },
   { name: 'Place', of: ({ partition, offset }) => `${partition}:${count(offset)}`, isMinor: true, className: 'mono' },
   {

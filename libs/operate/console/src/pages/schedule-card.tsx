@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Json } from '../belief/changes.ts';
 import { Answer } from '../parts/answers.tsx';
-import { Ask, Field } from '../parts/dialog.tsx';
+import { Ask } from '../parts/dialog.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
 import { DataTable } from '../parts/table.tsx';
 import { Ago, Fact, Name, State } from '../parts/words.tsx';
@@ -170,11 +170,10 @@ function Acts({ schedule }: { readonly schedule: Schedule }) {
 
 function ActDialog(props: { readonly act: Act; readonly schedule: string; readonly onClose: () => void }) {
   const { act, schedule, onClose } = props;
-  const [why, setWhy] = useState('');
   const [key] = useState(() => crypto.randomUUID());
   const queries = useQueryClient();
   const { verb, follows, danger } = ACTS[act];
-  const run = async (): Promise<void> => {
+  const run = async (why: string): Promise<void> => {
     if (act === 'fire') {
       const asked = { params: { schedule }, body: { key } };
       await api.ask('POST /v1/schedules/{schedule}/fire', asked, { isRepeatable: true });
@@ -183,17 +182,12 @@ function ActDialog(props: { readonly act: Act; readonly schedule: string; readon
   };
   return (
     <Ask
+      {...{ verb, danger, onClose }}
       title={`${verb}?`}
-      verb={verb}
-      danger={danger}
-      missing={act !== 'fire' && why.trim() === '' ? 'Say why.' : null}
+      why={act === 'fire' ? undefined : 'Kept in its history, with your name.'}
       onDo={run}
-      onClose={onClose}
     >
       <p>{follows}</p>
-      {act === 'fire' ? null : (
-        <Field name="Why" value={why} onChange={setWhy} hint="Kept in its history, with your name." autoFocus />
-      )}
     </Ask>
   );
 }

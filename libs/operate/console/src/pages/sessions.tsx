@@ -10,8 +10,8 @@ import { JsonTree, Lines } from '../parts/json-tree.tsx';
 import { DataTable } from '../parts/table.tsx';
 import { Ago, Fact, Name, State } from '../parts/words.tsx';
 import { api } from '../shell/client.ts';
-import { Link } from '../shell/link.tsx';
-import { addressOf, go, workflowAddress } from '../shell/router.ts';
+import { Link, WorkflowLink } from '../shell/link.tsx';
+import { addressOf, go } from '../shell/router.ts';
 import { plain, words } from '../text/format.ts';
 import { Recall } from './recall.tsx';
 
@@ -151,9 +151,7 @@ function NewestWorkflow({
     <>
       <dl className="facts">
         <Fact name="Workflow">
-          <Link to={workflowAddress(workflow.workflow)} className="body-link">
-            <Name of={workflow.workflow} />
-          </Link>
+          <WorkflowLink of={workflow.workflow} className="body-link" />
         </Fact>
         <Fact name="State">
           <State of={workflow.status} reason={workflow.reason} />
@@ -183,9 +181,7 @@ function Earlier({ of: earlier }: { readonly of: SessionAnswer['earlier'] }) {
               <State of={one.status} />
             </td>
             <td>
-              <Link to={workflowAddress(one.workflow)}>
-                <Name of={one.workflow} />
-              </Link>
+              <WorkflowLink of={one.workflow} />
             </td>
             <td className="num dim">
               <Ago at={one.opened_at} />

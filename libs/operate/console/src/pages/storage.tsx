@@ -6,8 +6,7 @@ import { Answer, Empty } from '../parts/answers.tsx';
 import { type Column, DataTable } from '../parts/table.tsx';
 import { Fact, Name } from '../parts/words.tsx';
 import { api } from '../shell/client.ts';
-import { Link } from '../shell/link.tsx';
-import { workflowAddress } from '../shell/router.ts';
+import { WorkflowLink } from '../shell/link.tsx';
 import { bytes, count } from '../text/format.ts';
 
 const SHOWN_COUNT = 100;
@@ -21,14 +20,7 @@ type Use = Awaited<ReturnType<typeof askStorage>>['storage'][number];
 const columnsOf = (by: By, most: number): readonly Column<Use>[] => [
   {
     name: by === 'tenant' ? 'Tenant' : 'Workflow',
-    of: ({ name }) =>
-      by === 'tenant' ? (
-        <Name of={name} />
-      ) : (
-        <Link to={workflowAddress(name)}>
-          <Name of={name} />
-        </Link>
-      ),
+    of: ({ name }) => (by === 'tenant' ? <Name of={name} /> : <WorkflowLink of={name} />),
   },
   ...(by === 'tenant'
     ? [{ name: 'Workflows', of: ({ workflow_count: many }: Use) => count(many), isNumber: true, isMinor: true }]

@@ -7,7 +7,7 @@ import '../styles/list.css';
 import { Empty, Failure, Loading } from '../parts/answers.tsx';
 import { Ago, Name, State, Worker } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
-import { Link } from '../shell/link.tsx';
+import { Link, WorkflowLink } from '../shell/link.tsx';
 import { useMay } from '../shell/rights.ts';
 import { addressOf, go, workflowAddress } from '../shell/router.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
@@ -165,9 +165,7 @@ function Row({
         <State of={activity} reason={reason} />
       </span>
       <span role="cell">
-        <Link to={workflowAddress(workflow)}>
-          <Name of={workflow} />
-        </Link>
+        <WorkflowLink of={workflow} />
         {fork === undefined ? null : <small className="chip">fork</small>}
       </span>
       <span role="cell">

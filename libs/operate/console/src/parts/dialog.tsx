@@ -6,21 +6,25 @@ import { Failure } from './answers.tsx';
 
 export interface AskProps {
   readonly title: string;
-  readonly children: ReactNode;
+  readonly children?: ReactNode;
   /** Label of the button. */
   readonly verb: string;
   readonly danger?: boolean | undefined;
   /** Null: the input is complete; a text: what is missing. */
   readonly missing?: string | null | undefined;
-  readonly onDo: () => Promise<unknown>;
+  /** Asks for a reason, with this hint. */
+  readonly why?: string | undefined;
+  readonly onDo: (why: string) => Promise<unknown>;
   readonly onClose: () => void;
 }
 
-export function Ask({ title, children, verb, danger = false, missing = null, onDo, onClose }: AskProps) {
+export function Ask({ title, children, verb, danger = false, missing: other = null, why, onDo, onClose }: AskProps) {
   const box = useRef<HTMLDialogElement>(null);
   const name = useId();
+  const [reason, setReason] = useState('');
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
+  const missing = other ?? (why !== undefined && reason.trim() === '' ? 'Say why.' : null);
   useEffect(() => {
     const { current } = box;
     current?.showModal();
@@ -30,7 +34,7 @@ export function Ask({ title, children, verb, danger = false, missing = null, onD
     setBusy(true);
     setError(null);
     try {
-      await onDo();
+      await onDo(reason);
       onClose();
     } catch (failed) {
       noteRefusal(failed);
@@ -49,6 +53,7 @@ export function Ask({ title, children, verb, danger = false, missing = null, onD
       >
         <h2 id={name}>{title}</h2>
         {children}
+        {why === undefined ? null : <Field name="Why" value={reason} onChange={setReason} hint={why} autoFocus />}
         {error === null ? null : <Failure error={error} />}
         <footer>
           {missing === null ? null : <span className="dim">{missing}</span>}
@@ -96,4 +101,14 @@ export function Field(props: {
       {hint === undefined ? null : <small id={`${id}-hint`}>{hint}</small>}
     </div>
   );
+}
+
+/** Whether typed text is JSON. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,7 +1,8 @@
 /** Owns links within the console: real links for the browser, without loading the page again. */
 
 import type { MouseEvent, ReactNode } from 'react';
-import { go } from './router.ts';
+import { Name } from '../parts/words.tsx';
+import { go, workflowAddress } from './router.ts';
 
 export interface LinkProps {
   readonly to: string;
@@ -31,3 +32,10 @@ export function Link({ to, className, title, current = false, label, children }:
     </a>
   );
 }
+
+/** To a workflow, by its id. */
+export const WorkflowLink = ({ of, className }: { readonly of: string; readonly className?: string }) => (
+  <Link to={workflowAddress(of)} className={className}>
+    <Name of={of} />
+  </Link>
+);

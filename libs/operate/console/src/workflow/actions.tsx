@@ -2,65 +2,80 @@
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Ask, Field } from '../parts/dialog.tsx';
+import { Ask, Field, isJson } from '../parts/dialog.tsx';
 import { api } from '../shell/client.ts';
 import { useMay } from '../shell/rights.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { plain } from '../text/format.ts';
 import type { WorkflowView } from './workflow-view.ts';
 
-type Life = 'pause' | 'resume' | 'cancel' | 'terminate';
-type Action = 'signal' | 'pin' | 'revoke' | Life;
+type Action = 'pause' | 'resume' | 'cancel' | 'terminate' | 'pin' | 'unpin' | 'revoke';
 
-const LIFE: Readonly<Record<Life, { readonly title: string; readonly follows: string; readonly danger?: true }>> = {
-  pause: { title: 'Pause it?', follows: 'Steps under way finish, and nothing further starts until it is resumed.' },
-  resume: { title: 'Resume it?', follows: 'It goes on with whatever is ready, and what came meanwhile.' },
+interface Said {
+  readonly title: string;
+  readonly verb: string;
+  readonly follows?: string;
+  readonly danger?: true;
+  readonly isReasoned: boolean;
+}
+
+const SAID: Readonly<Record<Action, Said>> = {
+  pause: {
+    ...{ title: 'Pause it?', verb: 'Pause', isReasoned: true },
+    follows: 'Steps under way finish, and nothing further starts until it is resumed.',
+  },
+  resume: {
+    ...{ title: 'Resume it?', verb: 'Resume', isReasoned: true },
+    follows: 'It goes on with whatever is ready, and what came meanwhile.',
+  },
   cancel: {
-    title: 'Cancel it?',
+    ...{ title: 'Cancel it?', verb: 'Cancel', isReasoned: true, danger: true },
     follows: 'No further task starts. What was done is compensated where that is registered, and it ends.',
-    danger: true,
   },
   terminate: {
-    title: 'Terminate it?',
+    ...{ title: 'Terminate it?', verb: 'Terminate', isReasoned: true, danger: true },
     follows: 'It ends at once, whoever holds it, and nothing is compensated.',
-    danger: true,
+  },
+  pin: { title: 'Keep it to its version?', verb: 'Pin', isReasoned: true },
+  unpin: { title: 'Let it go on with newer versions?', verb: 'Unpin', isReasoned: true },
+  revoke: {
+    ...{ title: 'Take its lease?', verb: 'Take it', isReasoned: false, danger: true },
+    follows:
+      'Another worker goes on from the last checkpoint. The one that has it now can do nothing more that counts.',
   },
 };
 
 export function Actions({ view }: { readonly view: WorkflowView }) {
-  const [asked, setAsked] = useState<Action | null>(null);
+  const [asked, setAsked] = useState<Action | 'signal' | null>(null);
   const may = useMay();
   const isOpen = may('operate') && ['open', 'parked'].includes(view.status);
-  const isPaused = view.reason === 'paused';
-  const close = (): void => setAsked(null);
   useShortcuts('Actions', isOpen ? [{ keys: 's', what: 'Send a signal', run: () => setAsked('signal') }] : []);
   if (!isOpen) return null;
+  const acts: readonly Action[] = [
+    ...([view.reason === 'paused' ? 'resume' : 'pause', 'cancel', 'terminate'] as const),
+    view.pinned ? 'unpin' : 'pin',
+    ...(view.holder === null ? [] : (['revoke'] as const)),
+  ];
   return (
     <span className="end">
       <button type="button" onClick={() => setAsked('signal')}>
         Signal
       </button>
-      <button type="button" onClick={() => setAsked(isPaused ? 'resume' : 'pause')}>
-        {isPaused ? 'Resume' : 'Pause'}
-      </button>
-      <button type="button" onClick={() => setAsked('cancel')}>
-        Cancel
-      </button>
-      <button type="button" className="danger" onClick={() => setAsked('terminate')}>
-        Terminate
-      </button>
-      <button type="button" onClick={() => setAsked('pin')}>
-        {view.pinned ? 'Unpin' : 'Pin'}
-      </button>
-      {view.holder === null ? null : (
-        <button type="button" onClick={() => setAsked('revoke')}>
-          Take its lease
+      {acts.map((act) => (
+        <button
+          key={act}
+          type="button"
+          className={act === 'terminate' ? 'danger' : undefined}
+          onClick={() => setAsked(act)}
+        >
+          {act === 'revoke' ? 'Take its lease' : SAID[act].verb}
         </button>
+      ))}
+      {asked === null ? null : asked === 'signal' ? (
+        <SignalDialog view={view} onClose={() => setAsked(null)} />
+      ) : (
+        <ActDialog view={view} act={asked} onClose={() => setAsked(null)} />
       )}
-      {asked === 'signal' ? <SignalDialog view={view} onClose={close} /> : null}
-      {asked === 'pin' ? <PinDialog view={view} onClose={close} /> : null}
-      {asked !== null && asked in LIFE ? <LifeDialog view={view} act={asked as Life} onClose={close} /> : null}
-      {asked === 'revoke' ? <RevokeDialog view={view} onClose={close} /> : null}
     </span>
   );
 }
@@ -84,19 +99,11 @@ function SignalDialog({ view, onClose }: Props) {
   const signals = useSignals(view);
   const schema = signals?.[name.trim()];
   const done = useDone(view.workflow);
-  const isJson = (() => {
-    try {
-      JSON.parse(value);
-      return true;
-    } catch {
-      return false;
-    }
-  })();
   return (
     <Ask
       title="Send a signal"
       verb="Send"
-      missing={name.trim() === '' ? 'It needs a name.' : isJson ? null : 'The value is no JSON.'}
+      missing={name.trim() === '' ? 'It needs a name.' : isJson(value) ? null : 'The value is no JSON.'}
       onDo={async () => {
         await api.run(view.workflow).signal(name.trim(), JSON.parse(value) as unknown);
         done();
@@ -141,63 +148,23 @@ function useSignals({ definition, definition_version }: WorkflowView) {
   return own?.signals ?? null;
 }
 
-function LifeDialog({ view, act, onClose }: Props & { readonly act: Life }) {
-  const [why, setWhy] = useState('');
+function ActDialog({ view, act, onClose }: Props & { readonly act: Action }) {
   const done = useDone(view.workflow);
-  const { title, follows, danger } = LIFE[act];
+  const { title, verb, follows, danger, isReasoned } = SAID[act];
+  const perform = async (why: string): Promise<void> => {
+    const run = api.run(view.workflow);
+    if (act === 'revoke') await run.revoke();
+    else if (act === 'pin' || act === 'unpin') await run.pin(act === 'pin', why);
+    else await run[act](why);
+    done();
+  };
   return (
     <Ask
-      title={title}
-      verb={`${act[0]!.toUpperCase()}${act.slice(1)}`}
-      danger={danger}
-      missing={why.trim() === '' ? 'Say why.' : null}
-      onDo={async () => {
-        const asked = { params: { workflow: view.workflow }, body: { why } };
-        await api.ask(`POST /v1/workflows/{workflow}/${act}`, asked);
-        done();
-      }}
-      onClose={onClose}
+      {...{ title, verb, danger, onClose }}
+      why={isReasoned ? 'Kept in the history, with your name.' : undefined}
+      onDo={perform}
     >
-      <p>{follows}</p>
-      <Field name="Why" value={why} onChange={setWhy} hint="Kept in the history, with your name." autoFocus />
-    </Ask>
-  );
-}
-
-function PinDialog({ view, onClose }: Props) {
-  const [why, setWhy] = useState('');
-  const done = useDone(view.workflow);
-  const pins = !view.pinned;
-  return (
-    <Ask
-      title={pins ? `Keep it to version ${view.definition_version}?` : 'Let it go on with newer versions?'}
-      verb={pins ? 'Pin' : 'Unpin'}
-      missing={why.trim() === '' ? 'Say why.' : null}
-      onDo={async () => {
-        await api.run(view.workflow).pin(pins, why);
-        done();
-      }}
-      onClose={onClose}
-    >
-      <Field name="Why" value={why} onChange={setWhy} autoFocus />
-    </Ask>
-  );
-}
-
-function RevokeDialog({ view, onClose }: Props) {
-  const done = useDone(view.workflow);
-  return (
-    <Ask
-      title="Take its lease?"
-      verb="Take it"
-      danger
-      onDo={async () => {
-        await api.run(view.workflow).revoke();
-        done();
-      }}
-      onClose={onClose}
-    >
-      <p>Another worker goes on from the last checkpoint. The one that has it now can do nothing more that counts.</p>
+      {follows === undefined ? null : <p>{follows}</p>}
     </Ask>
   );
 }

@@ -4,10 +4,9 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Empty, Failure, Loading } from '../parts/answers.tsx';
 import { More } from '../parts/table.tsx';
-import { Ago, Name, State } from '../parts/words.tsx';
+import { Ago, State } from '../parts/words.tsx';
 import { api, LIST_PERIOD_MS } from '../shell/client.ts';
-import { Link } from '../shell/link.tsx';
-import { workflowAddress } from '../shell/router.ts';
+import { WorkflowLink } from '../shell/link.tsx';
 import { money, plain, short } from '../text/format.ts';
 import type { WorkflowView } from './workflow-view.ts';
 
@@ -106,9 +105,7 @@ function ChildRow({ row, depth }: { readonly row: Child; readonly depth: number 
             >
               <span className="caret" aria-hidden="true" />
             </button>
-            <Link to={workflowAddress(workflow)}>
-              <Name of={workflow} />
-            </Link>
+            <WorkflowLink of={workflow} />
           </span>
         </td>
         <td>

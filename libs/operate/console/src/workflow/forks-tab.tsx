@@ -6,9 +6,9 @@ import type { Json } from '../belief/changes.ts';
 import { Answer } from '../parts/answers.tsx';
 import { Field } from '../parts/dialog.tsx';
 import { ChangesTree } from '../parts/json-tree.tsx';
-import { Name, State } from '../parts/words.tsx';
+import { State } from '../parts/words.tsx';
 import { api } from '../shell/client.ts';
-import { Link } from '../shell/link.tsx';
+import { WorkflowLink } from '../shell/link.tsx';
 import { useMay } from '../shell/rights.ts';
 import { go, workflowAddress } from '../shell/router.ts';
 import { count, duration, money, plain } from '../text/format.ts';
@@ -91,9 +91,7 @@ function Comparison({ workflow, other }: { readonly workflow: string; readonly o
                   <th />
                   {workflows.map((one) => (
                     <th key={one.workflow}>
-                      <Link to={workflowAddress(one.workflow)}>
-                        <Name of={one.workflow} />
-                      </Link>
+                      <WorkflowLink of={one.workflow} />
                     </th>
                   ))}
                 </tr>

@@ -1,8 +1,8 @@
 /** Owns the frontier as a table: what remains to be done, and what each task waits for. */
 
-import { Ago, Name } from '../parts/words.tsx';
-import { Link } from '../shell/link.tsx';
-import { addressOf, workflowAddress } from '../shell/router.ts';
+import { Ago } from '../parts/words.tsx';
+import { Link, WorkflowLink } from '../shell/link.tsx';
+import { addressOf } from '../shell/router.ts';
 import { plain, words } from '../text/format.ts';
 import type { WorkflowView } from './workflow-view.ts';
 
@@ -73,10 +73,7 @@ function Waits({ on, workflow, task }: { readonly on: Blocked; readonly workflow
     case 'child':
       return (
         <div>
-          the end of{' '}
-          <Link to={workflowAddress(on.child)} className="body-link">
-            <Name of={on.child} />
-          </Link>
+          the end of <WorkflowLink of={on.child} className="body-link" />
         </div>
       );
     case 'approval':

@@ -3,7 +3,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Json } from '../belief/changes.ts';
-import { Ask, Field } from '../parts/dialog.tsx';
+import { Ask, Field, isJson } from '../parts/dialog.tsx';
 import { JsonTree, Lines } from '../parts/json-tree.tsx';
 import { api } from '../shell/client.ts';
 import { useMay } from '../shell/rights.ts';
@@ -88,12 +88,11 @@ function Decide(props: {
   readonly onClose: () => void;
 }) {
   const { workflow, question, resolution, onClose } = props;
-  const [why, setWhy] = useState('');
   const [response, setResponse] = useState('{}');
   const queries = useQueryClient();
   const { verb, follows, danger } = SAID[resolution];
   const wantsResponse = resolution === 'done' && question.idempotency_key !== null;
-  const act = async (): Promise<void> => {
+  const act = async (why: string): Promise<void> => {
     await api.run(workflow).decide({
       ...{ resolution, why, question: question.question_id },
       ...(wantsResponse && { response: JSON.parse(response) as unknown }),
@@ -107,22 +106,13 @@ function Decide(props: {
       title={`${verb}?`}
       verb={verb}
       danger={danger}
-      missing={why.trim() === '' ? 'Say why.' : wantsResponse && !isJson(response) ? 'The response is no JSON.' : null}
+      missing={wantsResponse && !isJson(response) ? 'The response is no JSON.' : null}
+      why="Kept with the decision, in the history."
       onDo={act}
       onClose={onClose}
     >
       <p>{follows}</p>
       {wantsResponse ? <Field name="What it answered" value={response} onChange={setResponse} lines={4} mono /> : null}
-      <Field name="Why" value={why} onChange={setWhy} hint="Kept with the decision, in the history." autoFocus />
     </Ask>
   );
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -8,7 +8,7 @@ import type { PlaceOptions } from '../../place/place.ts';
 import type { Terminal } from '../../terminal.ts';
 import { jsonLines } from '../../text/json.ts';
 import { atWords, commandLine, showCommand } from '../../text/shell.ts';
-import { table } from '../../text/table.ts';
+import { type Columns, tableOf } from '../../text/table.ts';
 import { ago, clockTime, cost, count, counted, dateTime, duration } from '../../text/units.ts';
 import { printable } from '../../text/width.ts';
 import { ACTIVITY_COLOURS } from '../../views/activity.ts';
@@ -87,11 +87,10 @@ const section = (title: string, lines: readonly string[], { paint }: ShownWorkfl
 const valueLines = (value: Json | undefined, { width }: ShownWorkflow): readonly string[] =>
   jsonLines(value ?? null, { indent: INDENT, linesMax: VALUE_LINES_MAX, columns: width });
 
-const tableLines = (...given: Parameters<typeof table>): readonly string[] =>
-  table(...given).map((line) => `${INDENT}${line}`);
-
-const innerWidth = ({ width }: ShownWorkflow): number | undefined =>
-  width === undefined ? undefined : width - INDENT.length;
+const tableLines = <T>(columns: Columns<T>, items: readonly T[], { width, paint }: ShownWorkflow): readonly string[] =>
+  tableOf(columns, items, width === undefined ? undefined : width - INDENT.length, (text) => paint('dim', text)).map(
+    (line) => `${INDENT}${line}`,
+  );
 
 function headLines({ view }: Found, { paint }: ShownWorkflow, nowMs: number): readonly string[] {
   const { activity, holder: by, tokens, cost_micros: micros } = view;
@@ -199,20 +198,18 @@ function frontierLines(
   if (pendingCount === 0) return [];
   const steps = stepNames(tasks);
   const stands = standsWords(status);
-  const cells = tasks.map((task) => {
+  const stateOf = (task: Task): string => {
     const failure = events.findLast(({ type, control }) => type === 'StepFailed' && control.task === task.task);
     const words = stands ?? taskWords(task, steps, nowMs, activity === 'running');
     // An event about a task names the task first; here it stands in the task's line.
-    const why = failure === undefined ? '' : `: ${eventWords(failure).replace(/^task [^:]*: /, '')}`;
-    const colour = task.state === 'ready' ? 'cyan' : 'yellow';
-    return [
-      task.task,
-      printable(task.step),
-      { text: printable(`${words}${why}`), paint: (text: string) => style.paint(colour, text) },
-    ];
-  });
-  const columns = [{ title: 'TASK' }, { title: 'STEP', shrinksTo: 8 }, { title: 'STATE', shrinksTo: 20 }];
-  const lines = tableLines(columns, cells, { width: innerWidth(style), title: (text) => style.paint('dim', text) });
+    return `${words}${failure === undefined ? '' : `: ${eventWords(failure).replace(/^task [^:]*: /, '')}`}`;
+  };
+  const columns: Columns<Task> = [
+    ['TASK', ({ task }) => task],
+    ['STEP', ({ step }) => step, 8],
+    ['STATE', stateOf, 20, ({ state }, text) => style.paint(state === 'ready' ? 'cyan' : 'yellow', text)],
+  ];
+  const lines = tableLines(columns, tasks, style);
   const left = pendingCount - tasks.length;
   const more =
     left > 0 ? [`${INDENT}… ${counted(left, 'more task')}${options.tasks === true ? '' : ' (--tasks)'}`] : [];
@@ -279,84 +276,60 @@ function flowSection(
 
 function checkpointLines({ checkpoints, view }: Found, style: ShownWorkflow): readonly string[] {
   if (checkpoints === undefined) return [];
+  const tookOf = new Map<Checkpoint, number>();
   let beforeMs = Date.parse(view.opened_at);
-  const cells = checkpoints.map((checkpoint) => {
+  for (const checkpoint of checkpoints) {
     const atMs = Date.parse(checkpoint.at);
-    const took = duration(atMs - beforeMs);
+    tookOf.set(checkpoint, atMs - beforeMs);
     beforeMs = atMs;
-    return [
-      count(checkpoint.sequence_number),
-      clockTime(atMs),
-      took,
-      printable(checkpoint.step_definition_ref ?? ''),
-      checkpoint.task ?? '',
-      checkpoint.tokens === 0 ? '' : count(checkpoint.tokens),
-      String(checkpoint.epoch),
-      statusWords(checkpoint),
-      printable(
-        checkpoint.supersedes === null
-          ? checkpoint.last_action
-          : `${checkpoint.last_action} (corrects #${checkpoint.supersedes})`,
-      ),
-    ];
-  });
-  const columns = [
-    { title: '#', align: 'right' },
-    { title: 'AT' },
-    { title: 'TOOK', align: 'right' },
-    { title: 'STEP', shrinksTo: 8 },
-    { title: 'TASK' },
-    { title: 'TOKENS', align: 'right' },
-    { title: 'EPOCH', align: 'right' },
-    { title: 'STATUS' },
-    { title: 'ACTION', shrinksTo: 12 },
-  ] as const;
-  const lines = tableLines(columns, cells, { width: innerWidth(style), title: (text) => style.paint('dim', text) });
+  }
+  const columns: Columns<Checkpoint> = [
+    ['#', (one) => count(one.sequence_number), 'right'],
+    ['AT', ({ at }) => clockTime(Date.parse(at))],
+    ['TOOK', (one) => duration(tookOf.get(one) ?? 0), 'right'],
+    ['STEP', (one) => one.step_definition_ref ?? '', 8],
+    ['TASK', ({ task }) => task ?? ''],
+    ['TOKENS', ({ tokens }) => (tokens === 0 ? '' : count(tokens)), 'right'],
+    ['EPOCH', ({ epoch }) => String(epoch), 'right'],
+    ['STATUS', statusWords],
+    [
+      'ACTION',
+      ({ last_action: action, supersedes }) => (supersedes === null ? action : `${action} (corrects #${supersedes})`),
+      12,
+    ],
+  ];
+  const lines = tableLines(columns, checkpoints, style);
   return section('Checkpoints', checkpoints.length === 0 ? [`${INDENT}none yet`] : lines, style);
 }
 
 function effectLines(effects: readonly Effect[] | undefined, style: ShownWorkflow): readonly string[] {
   if (effects === undefined) return [];
-  const cells = effects.map((effect) => [
-    clockTime(Date.parse(effect.at)),
-    printable(effect.operation),
-    effect.kind,
-    {
-      text: effect.status,
-      paint: (text: string) => style.paint(effect.status === 'done' ? 'green' : 'yellow', text),
-    },
-    effect.request_digest.slice(0, 12),
-    effect.response_digest?.slice(0, 12) ?? '',
-    printable(effect.idempotency_key),
-  ]);
-  const columns = [
-    { title: 'AT' },
-    { title: 'OPERATION', shrinksTo: 10 },
-    { title: 'KIND' },
-    { title: 'STATUS' },
-    { title: 'REQUEST' },
-    { title: 'RESPONSE' },
-    { title: 'KEY', shrinksTo: 12 },
+  const columns: Columns<Effect> = [
+    ['AT', ({ at }) => clockTime(Date.parse(at))],
+    ['OPERATION', ({ operation }) => operation, 10],
+    ['KIND', ({ kind }) => kind],
+    [
+      'STATUS',
+      ({ status }) => status,
+      undefined,
+      ({ status }, text) => style.paint(status === 'done' ? 'green' : 'yellow', text),
+    ],
+    ['REQUEST', (effect) => effect.request_digest.slice(0, 12)],
+    ['RESPONSE', (effect) => effect.response_digest?.slice(0, 12) ?? ''],
+    ['KEY', (effect) => effect.idempotency_key, 12],
   ];
-  const lines = tableLines(columns, cells, { width: innerWidth(style), title: (text) => style.paint('dim', text) });
+  const lines = tableLines(columns, effects, style);
   return section('Effects', effects.length === 0 ? [`${INDENT}none`] : lines, style);
 }
 
 function eventLines({ events }: Found, style: ShownWorkflow): readonly string[] {
-  const cells = events.map((event) => [
-    count(event.position),
-    clockTime(Date.parse(event.at)),
-    event.type,
-    event.epoch === 0 ? '' : String(event.epoch),
-    printable(eventWords(event)),
-  ]);
-  const columns = [
-    { title: 'POSITION', align: 'right' },
-    { title: 'AT' },
-    { title: 'TYPE' },
-    { title: 'EPOCH', align: 'right' },
-    { title: '', shrinksTo: 12 },
-  ] as const;
-  const lines = tableLines(columns, cells, { width: innerWidth(style), title: (text) => style.paint('dim', text) });
+  const columns: Columns<Event> = [
+    ['POSITION', ({ position }) => count(position), 'right'],
+    ['AT', ({ at }) => clockTime(Date.parse(at))],
+    ['TYPE', ({ type }) => type],
+    ['EPOCH', ({ epoch }) => (epoch === 0 ? '' : String(epoch)), 'right'],
+    ['', eventWords, 12],
+  ];
+  const lines = tableLines(columns, events, style);
   return section('Events other than checkpoints and effects', events.length === 0 ? [`${INDENT}none`] : lines, style);
 }
