@@ -29,8 +29,8 @@ export function addQueues(kit: ProgramKit): void {
       asks('write', async ({ client, report }, queue, { tenant, why, future }) => {
         const input = { params: { queue }, body: { why, tenant, future } };
         const done = await client.ask('POST /v1/queues/{queue}/pause', input, { isRepeatable: true });
-        const held = done.changed ? 'paused: nothing of it is claimed, steps under way finish.' : 'paused already.';
-        report(done, `${nameOf(queue, tenant)} is ${held}`);
+        const state = done.changed ? 'paused: nothing of it is claimed, steps under way finish.' : 'paused already.';
+        report(done, `${nameOf(queue, tenant)} is ${state}`);
       }),
     );
   steer('resume', 'resume a paused queue').action(

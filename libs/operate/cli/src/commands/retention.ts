@@ -16,7 +16,7 @@ const FOREVER = 'forever';
 
 export function addRetention(kit: ProgramKit): void {
   const { asks } = kit;
-  const inGroup = group(kit, 'retention', 'how long a tenant’s archived history is kept, and what is kept');
+  const inGroup = group(kit, 'retention', 'how long a tenant’s archived history is kept, and what is held');
   const sub = (usage: string, what: string, isDefault = false) => ofOwner(inGroup(usage, what, isDefault));
   sub('show', 'the tenant’s policy and its holds', true).action(
     asks('read', async ({ client, terminal, report }, { tenant }) => {
