@@ -27,8 +27,8 @@ export const EFFECTS_MUTATIONS: Mutations = {
     file: EFFECT_JOURNAL,
     edits: [
       [
-        '    await this.#host.writeDurably(reserve === undefined ? [intend] : [reserve, intend]);\n',
-        '    void this.#host.writeDurably(reserve === undefined ? [intend] : [reserve, intend]);\n',
+        '    await this.#run.parts.flushing.write(this.#run.reserving(this.#task, intend));\n',
+        '    void this.#run.parts.flushing.write(this.#run.reserving(this.#task, intend));\n',
       ],
     ],
     caughtBy: EFFECT_JOURNAL_TEST,
@@ -53,13 +53,18 @@ export const EFFECTS_MUTATIONS: Mutations = {
   },
   'outcome-is-not-awaited': {
     file: EFFECT_JOURNAL,
-    edits: [['    await this.#host.writeDurably([resolvedDraft(', '    void this.#host.writeDurably([resolvedDraft(']],
+    edits: [
+      [
+        '    await this.#run.parts.flushing.write([resolvedDraft(',
+        '    void this.#run.parts.flushing.write([resolvedDraft(',
+      ],
+    ],
     caughtBy: EFFECT_JOURNAL_TEST,
     breaks: 'An outcome counts once it is durable.',
   },
   'reservation-is-left-out': {
     file: EFFECT_JOURNAL,
-    edits: [['reserve === undefined ? [intend] : [reserve, intend]', '[intend]']],
+    edits: [['this.#run.reserving(this.#task, intend)', '[intend]']],
     caughtBy: EFFECT_JOURNAL_TEST,
     breaks: 'A checkpoint is reserved before the first call of its step.',
   },
@@ -72,7 +77,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
   'others-decisions-are-overwritten': {
     file: EFFECT_JOURNAL,
     edits: [
-      ['    if (this.#hasChanged(left)) return undefined;\n    this.#host.unvalidated', '    this.#host.unvalidated'],
+      ['    if (this.#hasChanged(left)) return undefined;\n    this.#run.unvalidated', '    this.#run.unvalidated'],
     ],
     caughtBy: 'libs/engine/runtime/src/effects/effect-pending.test.ts',
     failsWith: 'own EffectPend',
