@@ -111,7 +111,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
     file: EFFECT_RECOVERY,
     edits: [
       [
-        '  signal.throwIfAborted();\n  return ask(host, signal, found);',
+        '  signal.throwIfAborted();\n  return ask(run, signal, found);',
         '  signal.throwIfAborted();\n  return answer;',
       ],
     ],
