@@ -10,7 +10,6 @@ import {
   type KeyPage,
   type KeyTopic,
   type LogRecord,
-  noTelemetry,
   type StoredKey,
 } from '@tidemark/ports';
 import { parseAddresses, showAddress } from './address.ts';
@@ -102,7 +101,7 @@ class KafkaKeyTopic implements KeyTopic {
   #closing: Promise<void> | undefined;
 
   constructor(options: KafkaKeyTopicOptions, limits: KafkaLogLimits, { topology, reader, channel }: Connections) {
-    const { topic, telemetry = noTelemetry } = options;
+    const { topic } = options;
     const { appendTimeoutMs, appendGraceMs } = limits;
     const requestTimeoutMs = appendTimeoutMs + appendGraceMs;
     const client = new KeyedAppendClient({ topic, channel: { ...channel, requestTimeoutMs }, appendTimeoutMs });
@@ -110,7 +109,7 @@ class KafkaKeyTopic implements KeyTopic {
     this.#topology = topology;
     this.#reader = reader;
     this.#keyReader = new KeyReader({ topic, limits, channel, topology, reader });
-    this.#appender = new Appender({ topic, limits, client, topology, telemetry });
+    this.#appender = new Appender({ topic, limits, client, topology });
     this.#partitionCount = topology.partitionCount;
     this.#appendTimeoutMs = options.appendTimeoutMs ?? KEY_APPEND_TIMEOUT_MS;
   }

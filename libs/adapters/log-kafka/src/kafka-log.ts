@@ -8,7 +8,6 @@ import {
   type AppendOptions,
   type EventLog,
   type LogRecord,
-  noTelemetry,
   type PartitionBounds,
   type ReadRequest,
   type ReadResult,
@@ -110,14 +109,13 @@ class KafkaLog implements EventLog {
     const batchMaxBytes = Math.min(settings.limits.batchMaxBytes, topic.batchMaxBytes);
     const recordMaxBytes = Math.min(settings.limits.recordMaxBytes, Math.floor(batchMaxBytes * 0.75));
     const limits = { ...settings.limits, batchMaxBytes, recordMaxBytes };
-    const { topic: name, telemetry = noTelemetry } = settings.options;
     // A power loss of one machine loses nothing when another holds the acknowledged records.
     this.durability = topology.replicationFactor > 1 && topic.minInSyncReplicas > 1 ? 'power' : 'process';
     this.recordMaxBytes = recordMaxBytes;
     this.#parts = parts;
     this.#topology = topology;
     this.#reader = reader;
-    this.#appender = new Appender({ topic: name, limits, client: newAppendClient(settings), topology, telemetry });
+    this.#appender = new Appender({ topic: settings.options.topic, limits, client: newAppendClient(settings), topology });
   }
 
   async partitionCount(): Promise<number> {

@@ -141,8 +141,6 @@ const settings = {
     .string()
     .regex(/^$|^[^\s/@]+:\d{1,5}$/, 'expected host:port, such as 0.0.0.0:7071')
     .default(''),
-  /** `on`: spans and metrics go to the OpenTelemetry API of the process. */
-  TIDEMARK_TELEMETRY: z.enum(['on', 'off']).default('off'),
 } as const;
 
 export interface PoolConfig {
@@ -173,7 +171,6 @@ export interface ClusterConfig {
   readonly workflowModules: readonly string[];
   /** None: one of all workers. */
   readonly pools: readonly PoolConfig[];
-  readonly telemetry: boolean;
   /** Empty: nowhere. */
   readonly metricsListen: string;
   /** Empty: nowhere. */
@@ -248,7 +245,6 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
     build: data.TIDEMARK_BUILD || undefined,
     workflowModules: modulesOf(data.TIDEMARK_WORKFLOWS),
     pools: poolsOf(data.TIDEMARK_POOLS),
-    telemetry: data.TIDEMARK_TELEMETRY === 'on',
     metricsListen: data.TIDEMARK_METRICS_LISTEN,
     healthListen: data.TIDEMARK_HEALTH_LISTEN,
     traces: traceSettings(env),
