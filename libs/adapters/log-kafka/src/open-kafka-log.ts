@@ -16,8 +16,6 @@ export interface KafkaLogOptions extends KafkaSecurity {
   readonly partitions?: number;
   /** Replicas of a topic that is created here; by default the cluster's own default. */
   readonly replicationFactor?: number;
-  /** Names this process in the brokers' logs and quotas. Default `tidemark`. */
-  readonly clientId?: string;
   readonly limits?: Partial<KafkaLogLimits>;
   /** Called at the opening for settings with which the loss of one broker could lose acknowledged records. */
   readonly onWarning?: OnLossWarning;

@@ -13,8 +13,6 @@ export interface KafkaKeyTopicOptions extends KafkaSecurity {
   readonly partitions?: number;
   /** Replicas of a topic that is created here; by default the cluster's own default. */
   readonly replicationFactor?: number;
-  /** Names this process in the brokers' logs and quotas. Default `tidemark`. */
-  readonly clientId?: string;
   readonly limits?: Partial<KafkaLogLimits>;
   /** Longest wait for an acknowledgement, over all attempts, in milliseconds. */
   readonly appendTimeoutMs?: number;

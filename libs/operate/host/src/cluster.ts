@@ -114,7 +114,6 @@ async function openBelow(config: ClusterConfig, opened: Opened, options: OpenOpt
       topic: config.topic,
       partitions: config.partitions,
       replicationFactor: config.replication,
-      clientId: 'tidemark',
       ...kafkaTls(config),
       ...(onWarning !== undefined && { onWarning }),
     }),

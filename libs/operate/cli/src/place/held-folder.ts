@@ -12,7 +12,7 @@ import {
 } from '@tidemark/host';
 import type { Definition, Ports, WorkerOptions } from '@tidemark/runtime';
 import { metricsSettings, traceSettings } from '@tidemark/traces';
-import { CATCH_UP_MAX_MS, RETRY_PAUSE_MS } from '../limits.ts';
+import { CATCH_UP_MAX_MS, CONCURRENCY_COUNT, RETRY_PAUSE_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
 import type { Folder } from './folder.ts';
 import { serveFolder } from './folder-socket.ts';
@@ -37,10 +37,10 @@ export class HeldFolder {
   }
 
   /** Runs its workflows from now on. */
-  async startWorker(concurrency: number, hooks: WorkerHooks): Promise<void> {
+  async startWorker(hooks: WorkerHooks): Promise<void> {
     this.runsWorker = true;
     const build = this.target.env.TIDEMARK_BUILD || undefined;
-    await this.host.startWorker({ definitions: this.definitions, concurrency, build, ...hooks });
+    await this.host.startWorker({ definitions: this.definitions, concurrency: CONCURRENCY_COUNT, build, ...hooks });
   }
 
   /**

@@ -5,13 +5,7 @@ import { EXIT } from '@tidemark/host/exit-codes';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { nameTexts, tenantName, wholeNumber } from '../arguments.ts';
 import { reportFailure, UsageError } from '../failures.ts';
-import {
-  CONCURRENCY_DEFAULT_COUNT,
-  CONCURRENCY_MAX_COUNT,
-  LIST_DEFAULT_COUNT,
-  LIST_MAX_COUNT,
-  PAGE_COUNT,
-} from '../limits.ts';
+import { LIST_DEFAULT_COUNT, LIST_MAX_COUNT, PAGE_COUNT } from '../limits.ts';
 import type { Session } from '../session.ts';
 import { addAccess } from './access-program.ts';
 import { addAdmin } from './admin-program.ts';
@@ -98,12 +92,6 @@ function addRunning({ command, does }: ProgramKit, env: Session['env']): void {
   command('dev', 'run workflows in this process, with state in a folder, and print what happens')
     .addOption(workflows(env))
     .addOption(stateOption())
-    .option(
-      '--concurrency <count>',
-      'workflows run at once',
-      wholeNumber(1, CONCURRENCY_MAX_COUNT),
-      CONCURRENCY_DEFAULT_COUNT,
-    )
     .option(
       '--port <port>',
       'of the HTTP API, on this machine alone (default: 7070, or any free one, which is said)',
