@@ -2,10 +2,10 @@
 
 import { ConfigError, CorruptError, InvalidError, type TidemarkError, UnavailableError } from '@tidemark/core';
 import {
-  compactionFromEnv,
   embedderIn,
   folderKeysFromEnv,
   type Host,
+  hotMsFromEnv,
   installedEmbedder,
   onSecretFromEnv,
   openEmbedded,
@@ -48,8 +48,7 @@ export class HeldFolder {
    * `ConfigError` (`setting-invalid`).
    */
   startCompactor(onError: (where: string, error: unknown) => void): void {
-    const { hotMs, paceBytesPerSecond } = compactionFromEnv(this.target.env);
-    this.host.compactor({ policy: { hotMs }, paceBytesPerSecond, onError }).start();
+    this.host.compactor({ policy: { hotMs: hotMsFromEnv(this.target.env) }, onError }).start();
   }
 
   /** Answers other commands on the folder from now on. */
