@@ -8,6 +8,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { eventually } from '@tidemark/testkit/eventually';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { configFromEnv } from './config.ts';
 import { noSpotNotice, watchSpotNotice } from './spot-notice.ts';
 
 describe('a spot notice', () => {
@@ -131,4 +132,19 @@ describe('a spot notice', () => {
     await noSpotNotice({ url: url(), ...places });
     expect([notices, errors]).toEqual([[], ['told']]);
   });
+
+  it.each(['/var/run/leaving', 'file://node/leaving', 'file:leaving', 'http://', 'ftp://node/leaving'])(
+    'is looked for at an address or in a file, not at %j',
+    (place) => {
+      const servers = {
+        TIDEMARK_KAFKA_BROKERS: 'kafka:9092',
+        TIDEMARK_REDIS_URL: 'redis://redis',
+        TIDEMARK_POSTGRES_URL: 'postgres://postgres/tidemark',
+        TIDEMARK_ENCRYPTION: 'off',
+      };
+      const config = (TIDEMARK_SPOT_NOTICE_URL: string) => configFromEnv({ ...servers, TIDEMARK_SPOT_NOTICE_URL });
+      expect(() => config(place)).toThrow(/TIDEMARK_SPOT_NOTICE_URL: expected http.*file:\/\/\/PATH/);
+      expect(config('file:///var/run/leaving').spotNoticeUrl).toBe('file:///var/run/leaving');
+    },
+  );
 });
