@@ -112,7 +112,7 @@ refuses() { # setting, what it says
   # Another error is no refusal of this setting.
   grep -qF -- "$2" "$output/refused" || { cat "$output/refused"; return 1; }
 }
-finds_other_refusal() { ! refuses settings.TIDEMARK_AUTH=off 'existingSecret is not set'; }
+finds_other_refusal() { ! refuses settings.TIDEMARK_AUTH_KEYS=off 'existingSecret is not set'; }
 # A wrong manifest must be found, or the checker checks nothing.
 finds_wrong() { # values file, Kubernetes version, change
   rendered "$1" "$2" | sed "$3" >"$output/wrong.yaml"
@@ -171,10 +171,9 @@ if have helm npm_helm; then
   check 'helm/tidemark: lint' helm lint --strict helm/tidemark
   # A setting, and what is said to it.
   refused_settings=(
-    settings.TIDEMARK_AUTH=off 'settings.TIDEMARK_AUTH is off'
     settings.TIDEMARK_AUTH_KEYS=off 'nobody could be let in'
     settings.TIDEMARK_AUTH_OIDC_ISSUER=https://login.example 'settings.TIDEMARK_AUTH_OIDC_AUDIENCE is not set'
-    settings.TIDEMARK_API_HOST=127.0.0.1 "settings.TIDEMARK_API_HOST is the pod's own loop"
+    tls.api.ca=ca.crt 'tls.api.ca asks callers for certificates'
     api.ingress.enabled=true 'api.ingress.host is not set'
     settings.TIDEMARK_API_HOSTS=a.example,api.ingress.enabled=true,api.ingress.host=b.example 'api.ingress.host is not in settings.TIDEMARK_API_HOSTS'
     settings.TIDEMARK_API_TRUSTED_PROXIES=ingress.internal "at '/settings/TIDEMARK_API_TRUSTED_PROXIES'"

@@ -107,7 +107,7 @@ crds() {
   k apply --server-side -f "$(module "github.com/kedacore/keda/v2@$keda")/config/crd/bases"
   local bundle
   bundle=$(module "github.com/prometheus-operator/prometheus-operator@$prometheus_operator")/example/prometheus-operator-crd
-  for kind in podmonitors servicemonitors prometheusrules; do k apply --server-side -f "$bundle/monitoring.coreos.com_$kind.yaml"; done
+  for kind in podmonitors prometheusrules; do k apply --server-side -f "$bundle/monitoring.coreos.com_$kind.yaml"; done
   k wait --for=condition=Established --timeout=60s crd --all
 }
 check 'CRDs of KEDA and the Prometheus operator' crds

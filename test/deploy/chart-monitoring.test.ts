@@ -9,20 +9,13 @@ import { helm, named, rendered } from './helm.ts';
 const refusal = (over: object) => expect(rendered('own-servers', over)).rejects;
 const metrics = { settings: { TIDEMARK_METRICS_LISTEN: '0.0.0.0:9464' } };
 const podMonitor = { enabled: true };
-const serviceMonitor = { enabled: true };
 const rules = { enabled: true };
 
 beforeAll(() => helm(), 180_000);
 
 describe('metrics', () => {
-  test('of all pods are scraped, by themselves or by a service, and not twice', async () => {
+  test('of all pods are scraped where they answer', async () => {
     expect(named(await rendered('pools'), 'PodMonitor', '').metadata.labels).toMatchObject({ release: 'prometheus' });
-    const byService = await rendered('own-servers', { ...metrics, monitoring: { serviceMonitor } });
-    const service = named(byService, 'Service', '-metrics');
-    const { matchLabels } = named(byService, 'ServiceMonitor', '').spec.selector;
-    expect(service.metadata.labels).toMatchObject(matchLabels);
-    expect(service.spec.ports).toEqual([{ name: 'metrics', port: 9464, targetPort: 'metrics' }]);
-    await refusal({ ...metrics, monitoring: { podMonitor, serviceMonitor } }).toThrow(/scraped twice/);
     await refusal({ monitoring: { podMonitor } }).toThrow(/TIDEMARK_METRICS_LISTEN is not set/);
   });
 });
@@ -51,14 +44,11 @@ describe('alerts', () => {
       expect((await rulesOf(monitoring)).map(bare)).toEqual(there.map(bare));
   });
 
-  test.each([
-    ['PodMonitor', 'podMetricsEndpoints', { podMonitor }],
-    ['ServiceMonitor', 'endpoints', { serviceMonitor }],
-  ])('are of what its own %s has scraped, and say so', async (kind, endpoints, monitor) => {
-    const manifests = await rendered('own-servers', { ...metrics, monitoring: { rules, ...monitor } });
-    const { relabelings } = named(manifests, kind, '').spec[endpoints][0];
+  test('are of what its own PodMonitor has scraped, and say so', async () => {
+    const manifests = await rendered('own-servers', { ...metrics, monitoring: { rules, podMonitor } });
+    const { relabelings } = named(manifests, 'PodMonitor', '').spec.podMetricsEndpoints[0];
     expect(relabelings).toContainEqual({ targetLabel: 'installation', replacement: 'agents/trial' });
-    for (const { alert, expr, labels } of await rulesOf({ rules, ...monitor })) {
+    for (const { alert, expr, labels } of await rulesOf({ rules, podMonitor })) {
       expect([alert, labels.installation]).toEqual([alert, 'agents/trial']);
       const selectors = expr.match(/\{[^}]*\}/g) ?? [];
       expect([alert, selectors.length > 0]).toEqual([alert, true]);

@@ -16,7 +16,7 @@ describe('pools of workers', () => {
   test('are one Deployment each, with their own workflows, and the values of worker where they say nothing', () => {
     const workers = pools.filter(({ kind, metadata }) => kind === 'Deployment' && /-worker/.test(metadata.name));
     expect(workers.map(({ metadata }) => metadata.name.replace('trial-tidemark-worker-', ''))).toEqual(
-      expect.arrayContaining(['billing', 'crawl', 'cpu', 'fixed', 'steady']),
+      expect.arrayContaining(['billing', 'crawl', 'fixed', 'steady']),
     );
     const billing = podOf(named(pools, 'Deployment', '-worker-billing'));
     expect(envOf(billing)).toMatchObject({
@@ -56,7 +56,7 @@ describe('pools of workers', () => {
   test('coordinators count by the modules that the workers load', () => {
     const { data } = named(pools, 'ConfigMap', '-settings');
     const counted = new Map<string, string>(data.TIDEMARK_POOLS.split(';').map((pool: string) => pool.split('=')));
-    expect(counted.size).toBe(6);
+    expect(counted.size).toBe(5);
     for (const [pool, modules] of counted) {
       const of =
         pool === 'reports' ? named(pools, 'ScaledJob', '-worker-reports').spec.jobTargetRef.template : undefined;
@@ -77,8 +77,8 @@ describe('pools of workers', () => {
   });
 
   test('one that names no modules loads what it is counted by, and nothing of another', async () => {
-    const over = { pools: { general: {}, billing: { workflows: './workflows/billing.ts' } } };
-    const without = await rendered('own-servers', { ...over, settings: { TIDEMARK_WORKFLOWS: './a.ts, ./b.ts' } });
+    const own = { general: {}, billing: { workflows: './workflows/billing.ts' } };
+    const without = await rendered('own-servers', { pools: own, worker: { workflows: './a.ts, ./b.ts' } });
     const { data } = named(without, 'ConfigMap', '-settings');
     expect(data.TIDEMARK_POOLS).toBe('billing=./workflows/billing.ts;general=./a.ts,./b.ts');
     // Which all pods would have by themselves.
@@ -104,7 +104,7 @@ describe('pools of workers', () => {
   });
 
   test("have no hook by which a pod that goes writes the node's notice file, which is the others' too", () => {
-    expect(named(pools, 'ConfigMap', '-settings').data.TIDEMARK_SPOT_NOTICE_FILE).toBe('/var/run/node/leaving');
+    expect(named(pools, 'ConfigMap', '-settings').data.TIDEMARK_SPOT_NOTICE_URL).toBe('file:///var/run/node/leaving');
     for (const { kind, spec } of pools)
       if (kind === 'Deployment') expect(spec.template.spec.containers[0]).not.toHaveProperty('lifecycle');
   });

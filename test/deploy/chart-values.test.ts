@@ -5,17 +5,6 @@ import { envOf, helm, type Manifest, named, podOf, rendered } from './helm.ts';
 
 beforeAll(() => helm(), 180_000);
 
-test("the chart's own Kafka has segment files as large as is said", async () => {
-  const kafka = async (over: object) => {
-    const { spec } = (await rendered('trial-servers', over)).find(
-      ({ kind, metadata }) => kind === 'StatefulSet' && metadata.name.endsWith('-kafka'),
-    )!;
-    return envOf(spec.template).KAFKA_LOG_SEGMENT_BYTES;
-  };
-  expect(await kafka({})).toEqual({ value: '134217728' });
-  expect(await kafka({ servers: { kafka: { segmentBytes: 16_777_216 } } })).toEqual({ value: '16777216' });
-});
-
 test('a compactor has an archive, or there is none', async () => {
   const without = (replicas: number) =>
     rendered('own-servers', { settings: { TIDEMARK_ARCHIVE_URL: '' }, compactor: { replicas } });

@@ -28,13 +28,13 @@ const deploymentOf = async (over: object, kubernetes?: string) => {
 
 test('is written by pods that a scaler takes away, and by those that ask for it; by no others', async () => {
   // `fixed` has a number, and `reports` are jobs that end by themselves.
-  expect(writers(pools)).toEqual(['worker-billing', 'worker-cpu', 'worker-crawl', 'worker-steady']);
+  expect(writers(pools)).toEqual(['worker-billing', 'worker-crawl', 'worker-steady']);
   expect(named(pools, 'ScaledJob', '-worker-reports').spec.jobTargetRef.template.spec).toMatchObject({
     automountServiceAccountToken: false,
   });
   const chosen = { worker: { podDeletionCost: true }, pools: { billing: { podDeletionCost: false } } };
   expect(writers(await rendered('pools', chosen))).toEqual(
-    ['cpu', 'crawl', 'fixed', 'steady'].map((pool) => `worker-${pool}`),
+    ['crawl', 'fixed', 'steady'].map((pool) => `worker-${pool}`),
   );
   expect(writers(await rendered('own-servers'))).toEqual([]);
 });

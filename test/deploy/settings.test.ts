@@ -111,14 +111,33 @@ describe('helm/tidemark', () => {
   const values = blockOf(readProjectFile('helm/tidemark/values.yaml'), 'settings');
   const secret = ['TIDEMARK_POSTGRES_URL', 'TIDEMARK_REDIS_URL'];
   /** Which a pool of workers has of its own, and nobody else. */
-  const ofPools = ['TIDEMARK_BUILD', 'TIDEMARK_EXIT_IDLE_MS', 'TIDEMARK_POD_NAME'];
+  const ofPools = [
+    'TIDEMARK_BUILD',
+    'TIDEMARK_CONCURRENCY',
+    'TIDEMARK_DRAIN_MS',
+    'TIDEMARK_EXIT_IDLE_MS',
+    'TIDEMARK_POD_NAME',
+  ];
+  /** Which follow from `pools`, and what a pod listens on. */
+  const derived = [
+    'TIDEMARK_POOLS',
+    'TIDEMARK_WORKFLOWS',
+    'TIDEMARK_API_HOST',
+    'TIDEMARK_API_PORT',
+    'TIDEMARK_HEALTH_LISTEN',
+    'TIDEMARK_PRESENCE_HOST',
+    'TIDEMARK_PRESENCE_PORT',
+  ];
+  /** Who comes by the network shows who it is, and reaches a pod by its own address. */
+  const leftOut = ['TIDEMARK_AUTH', 'TIDEMARK_PRESENCE_ADVERTISED_HOST'];
 
   test('sets every setting: plain ones as values, those with credentials from a Secret', () => {
-    expect([...settingNamesIn(values), ...secret, ...ofPools].sort()).toEqual(names);
+    expect([...settingNamesIn(values), ...secret, ...ofPools, ...derived, ...leftOut].sort()).toEqual(names);
+    for (const name of derived) expect(readProjectFile('helm/tidemark/templates/settings.yaml')).toContain(name);
     const pools = readProjectFile('helm/tidemark/templates/_pools.tpl');
     for (const name of ofPools) expect(pools).toContain(`name: ${name}`);
     const template = readProjectFile('helm/tidemark/templates/_pod.tpl');
-    expect([...settingNamesIn(template)].filter((name) => name !== 'TIDEMARK_HEALTH_LISTEN').sort()).toEqual(secret);
+    expect([...settingNamesIn(template)].sort()).toEqual(secret);
     expect(template).toContain('secretKeyRef');
   });
 

@@ -31,33 +31,28 @@ describe('helm/tidemark', () => {
   const waits = async (values: string, over: object, name: string): Promise<number> =>
     podOf(named(await rendered(values, over), 'Deployment', name)).spec.terminationGracePeriodSeconds;
 
-  test.each(['-coordinator', '-worker', '-compactor'])('waits for %s longer than the drain', async (name) => {
-    expect(await waits('own-servers', {}, name)).toBeGreaterThanOrEqual((drainMs + STOP_MARGIN_MS) / 1_000);
-    const longer = { settings: { TIDEMARK_DRAIN_MS: 60_001 }, stopMarginSeconds: 12 };
-    expect(await waits('own-servers', longer, name)).toBe(61 + 12);
+  const marginS = 20;
+
+  test('waits for each longer than it takes to end, and for a worker as long as its drain beyond that', async () => {
+    expect(marginS).toBeGreaterThanOrEqual(STOP_MARGIN_MS / 1_000);
+    for (const name of ['-coordinator', '-compactor']) expect(await waits('own-servers', {}, name)).toBe(marginS);
+    expect(await waits('own-servers', {}, '-worker')).toBe(drainMs / 1_000 + marginS);
+    expect(await waits('own-servers', { worker: { drainMs: 60_001 } }, '-worker')).toBe(61 + marginS);
   });
 
   test("a pool's own drain counts for its pods", async () => {
-    const over = { pools: { crawl: { drainMs: 7_000 }, billing: { drainMs: null } }, stopMarginSeconds: 30 };
-    expect(await waits('pools', over, '-worker-crawl')).toBe(7 + 30);
-    expect(await waits('pools', over, '-worker-billing')).toBe(drainMs / 1_000 + 30);
+    const over = { pools: { crawl: { drainMs: 7_000 } } };
+    expect(await waits('pools', over, '-worker-crawl')).toBe(7 + marginS);
+    expect(await waits('pools', over, '-worker-billing')).toBe(drainMs / 1_000 + marginS);
   });
 
   test('the notes tell the time of each pool', async () => {
-    const shown = await notes('pools', { pools: { crawl: { drainMs: 7_000 } }, stopMarginSeconds: 30 });
+    const shown = await notes('pools', { pools: { crawl: { drainMs: 7_000 } } });
     expect(shown).toContain(
-      'trial-tidemark-worker-crawl that is asked to end has 37 s, of which steps under way have 7 s',
+      'trial-tidemark-worker-crawl that is asked to end has 27 s, of which steps under way have 7 s',
     );
-    expect(shown).toContain('-worker-fixed that is asked to end has 50 s, of which steps under way have 20 s');
+    expect(shown).toContain('-worker-fixed that is asked to end has 40 s, of which steps under way have 20 s');
     expect(await notes('own-servers')).toContain('trial-tidemark-worker that is asked to end has 40 s');
-  });
-
-  test('the margin can not be set to less than a process may take', async () => {
-    const stopMarginSeconds = Math.ceil(STOP_MARGIN_MS / 1_000);
-    await expect(rendered('own-servers', { stopMarginSeconds })).resolves.toBeTruthy();
-    await expect(rendered('own-servers', { stopMarginSeconds: stopMarginSeconds - 1 })).rejects.toThrow(
-      /stopMarginSeconds/,
-    );
   });
 
   test('a process is not the first of its container, which would be deaf to an early signal', async () => {

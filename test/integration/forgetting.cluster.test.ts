@@ -51,7 +51,6 @@ describeServers('forgetting on a cluster', [], () => {
       TIDEMARK_POSTGRES_URL: Object.assign(new URL(postgres.address), { pathname: '/forgetting' }).href,
       TIDEMARK_TOPIC: topic,
       TIDEMARK_PARTITIONS: '4',
-      TIDEMARK_INLINE_MAX_KB: '8',
       TIDEMARK_KEYS_URL: keys('keys'),
       TIDEMARK_SECRETS_KEYS_URL: keys('secrets'),
       TIDEMARK_WORKFLOWS: './libs/testkit/src/marked-workflow.ts',

@@ -6,6 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { SERVICE_NODE_FLAGS } from '@tidemark/host';
 import { eventually } from '@tidemark/testkit/eventually';
 import { freePort } from '@tidemark/testkit/servers';
@@ -70,7 +71,7 @@ function startWorker(): void {
     TIDEMARK_POSTGRES_URL: `postgres://nobody@127.0.0.1:${port}/none`,
     TIDEMARK_ENCRYPTION: 'off',
     TIDEMARK_WORKFLOWS: './test/integration/zombie-workflows.ts',
-    TIDEMARK_SPOT_NOTICE_FILE: notice,
+    TIDEMARK_SPOT_NOTICE_URL: pathToFileURL(notice).href,
     TIDEMARK_HEALTH_LISTEN: health,
   };
   worker = spawn(process.execPath, [...SERVICE_NODE_FLAGS, 'services/worker/src/main.ts'], {

@@ -7,6 +7,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { decodeRecord } from '@tidemark/codec';
 import type { Envelope, Offset } from '@tidemark/core';
 import { configFromEnv, type Host, openCluster } from '@tidemark/host';
@@ -39,7 +40,7 @@ describeServers('a worker that another has taken over from', ['kafka', 'redis', 
       TIDEMARK_ENCRYPTION: 'off',
       TIDEMARK_PARTITIONS_MAX: '1',
       TIDEMARK_WORKFLOWS: './test/integration/zombie-workflows.ts',
-      TIDEMARK_SPOT_NOTICE_FILE: path.join(folder, 'notice'),
+      TIDEMARK_SPOT_NOTICE_URL: pathToFileURL(path.join(folder, 'notice')).href,
     };
     host = await openCluster(configFromEnv(env));
   });
@@ -127,8 +128,8 @@ describeServers('a worker that another has taken over from', ['kafka', 'redis', 
     const leaving = await start('worker');
     const run = await host.client.start(payments, { count: PAYMENTS, file, thinkMs: 300 }, { id: ID });
     await hasPaid(1);
-    const heir = await start('worker', { TIDEMARK_SPOT_NOTICE_FILE: '' });
-    await writeFile(env.TIDEMARK_SPOT_NOTICE_FILE!, 'terminate');
+    const heir = await start('worker', { TIDEMARK_SPOT_NOTICE_URL: '' });
+    await writeFile(path.join(folder, 'notice'), 'terminate');
     await eventually(() => !isRunning(leaving.pid), { timeoutMs: TIMEOUT_MS });
     expect(await leaving.stop()).toBe(0);
     expect(await run.result()).toEqual({ sum: 6 });

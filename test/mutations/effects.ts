@@ -110,10 +110,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
   'answer-of-before-the-wait': {
     file: EFFECT_RECOVERY,
     edits: [
-      [
-        '  signal.throwIfAborted();\n  return ask(run, signal, found);',
-        '  signal.throwIfAborted();\n  return answer;',
-      ],
+      ['  signal.throwIfAborted();\n  return ask(run, signal, found);', '  signal.throwIfAborted();\n  return answer;'],
     ],
     caughtBy: EFFECT_JOURNAL_TEST,
     breaks: 'The outside is asked again once no late call can arrive.',

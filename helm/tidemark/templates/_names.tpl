@@ -72,11 +72,9 @@ off
 {{- end -}}
 {{- end -}}
 
-{{/* Takes {root, own}. How long a pod may take to end: always longer than the drain that the process is told of. */}}
+{{/* Takes {own}. How long a pod may take to end: the drain, if it has one, and what leases and connections take beyond it. */}}
 {{- define "tidemark.stopSeconds" -}}
-{{- $drainMs := int64 .root.Values.settings.TIDEMARK_DRAIN_MS -}}
-{{- if not (kindIs "invalid" .own.drainMs) -}}{{- $drainMs = int64 .own.drainMs -}}{{- end -}}
-{{- add (div (add $drainMs 999) 1000) (int64 .root.Values.stopMarginSeconds) -}}
+{{- add (div (add (int64 .own.drainMs) 999) 1000) 20 -}}
 {{- end -}}
 
 {{- define "tidemark.podSecurity" -}}
@@ -99,18 +97,10 @@ capabilities: { drop: [ALL] }
 {{- define "tidemark.ports" -}}
 {{- $settings := .root.Values.settings -}}
 {{- if eq .part "coordinator" }}
-- { name: api, containerPort: {{ $settings.TIDEMARK_API_PORT }} }
+- { name: api, containerPort: 7070 }
 {{- end }}
-{{- with $settings.TIDEMARK_HEALTH_LISTEN }}
-- { name: health, containerPort: {{ splitList ":" . | last }} }
-{{- end }}
+- { name: health, containerPort: 7071 }
 {{- with $settings.TIDEMARK_METRICS_LISTEN }}
 - { name: metrics, containerPort: {{ splitList ":" . | last }} }
 {{- end }}
-{{- end -}}
-
-{{/* Any is as good to workers, who are told of it; but a policy that names none lets them at every port, the API's too. */}}
-{{- define "tidemark.presencePort" -}}
-{{- $chosen := int64 .Values.settings.TIDEMARK_PRESENCE_PORT -}}
-{{- if or $chosen (not .Values.networkPolicy.enabled) -}}{{- $chosen -}}{{- else -}}7072{{- end -}}
 {{- end -}}

@@ -36,14 +36,12 @@ spec:
   {{- with include "tidemark.affinity" . | trim }}
   affinity: {{- . | nindent 4 }}
   {{- end }}
-  {{- if $own.spreadOverNodes }}
   topologySpreadConstraints:
     - maxSkew: 1
       topologyKey: kubernetes.io/hostname
       whenUnsatisfiable: ScheduleAnyway
       labelSelector:
         matchLabels: {{- include "tidemark.selector" . | nindent 10 }}
-  {{- end }}
   containers:
     - name: {{ .part }}
       image: {{ include "tidemark.image" .root | quote }}
@@ -64,9 +62,6 @@ spec:
       ports: {{- . | nindent 8 }}
       {{- end }}
       {{- include "tidemark.probes" . | nindent 6 }}
-      {{- with $own.lifecycle }}
-      lifecycle: {{- toYaml . | nindent 8 }}
-      {{- end }}
       resources: {{- toYaml $own.resources | nindent 8 }}
       securityContext: {{- include "tidemark.containerSecurity" . | nindent 8 }}
       volumeMounts:
@@ -93,11 +88,9 @@ spec:
 {{- end -}}
 
 {{/*
-A process that connects for its first minute is alive; what then can't be reached makes it unready, and never ends it. Where it says nothing of its
-health, a coordinator is ready once its API takes connections.
+A process that connects for its first minute is alive; what then can't be reached makes it unready, and never ends it.
 */}}
 {{- define "tidemark.probes" -}}
-{{- if .root.Values.settings.TIDEMARK_HEALTH_LISTEN -}}
 livenessProbe:
   httpGet: { path: /livez, port: health }
   initialDelaySeconds: 10
@@ -109,11 +102,6 @@ readinessProbe:
   periodSeconds: 5
   timeoutSeconds: 5
   failureThreshold: 2
-{{- else if and (eq .part "coordinator") (not (include "tidemark.apiIsLocal" .root)) -}}
-readinessProbe:
-  tcpSocket: { port: api }
-  periodSeconds: 5
-{{- end -}}
 {{- end -}}
 
 {{/* The service's own affinity, and away from its like where that is asked for. */}}
@@ -122,8 +110,6 @@ readinessProbe:
 {{- $term := dict "topologyKey" "kubernetes.io/hostname" "labelSelector" (dict "matchLabels" (include "tidemark.selector" . | fromYaml)) -}}
 {{- if eq .own.antiAffinity "required" -}}
 {{- $affinity = mustMerge $affinity (dict "podAntiAffinity" (dict "requiredDuringSchedulingIgnoredDuringExecution" (list $term))) -}}
-{{- else if eq .own.antiAffinity "preferred" -}}
-{{- $affinity = mustMerge $affinity (dict "podAntiAffinity" (dict "preferredDuringSchedulingIgnoredDuringExecution" (list (dict "weight" 100 "podAffinityTerm" $term)))) -}}
 {{- end -}}
 {{- with $affinity }}{{ toYaml . }}{{ end -}}
 {{- end -}}

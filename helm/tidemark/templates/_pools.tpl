@@ -25,29 +25,24 @@ load its own workflows, so they take the work of those definitions alone.
 
 {{/* NAME=MODULE,…;NAME=…: what coordinators count by. */}}
 {{- define "tidemark.poolsSetting" -}}
-{{- if .Values.settings.TIDEMARK_POOLS -}}
-{{- .Values.settings.TIDEMARK_POOLS -}}
-{{- else -}}
 {{- $pools := list -}}
 {{- if and (not .Values.pools) .Values.worker.workflows -}}
 {{- $pools = append $pools (printf "default=%s" (nospace .Values.worker.workflows)) -}}
 {{- end -}}
 {{- range $pool, $over := .Values.pools -}}
 {{- $own := include "tidemark.poolValues" (dict "root" $ "over" $over) | fromYaml -}}
-{{- $modules := $own.workflows | default $.Values.settings.TIDEMARK_WORKFLOWS | nospace -}}
+{{- $modules := $own.workflows | nospace -}}
 {{- if not $modules -}}
-{{- fail (printf "pools.%s.workflows is not set: name the modules that its workers load." $pool) -}}
+{{- fail (printf "pools.%s.workflows is not set, nor is worker.workflows: name the modules that its workers load." $pool) -}}
 {{- end -}}
 {{- $pools = append $pools (printf "%s=%s" $pool $modules) -}}
 {{- end -}}
 {{- join ";" $pools -}}
 {{- end -}}
-{{- end -}}
 
 {{/* All modules of all pools: what can be started by name over the API. */}}
 {{- define "tidemark.workflowsSetting" -}}
 {{- $modules := list -}}
-{{- with .Values.settings.TIDEMARK_WORKFLOWS -}}{{- $modules = splitList "," (nospace .) -}}{{- end -}}
 {{- range $pool, $over := .Values.pools -}}
 {{- with ($over | default dict).workflows -}}{{- $modules = concat $modules (splitList "," (nospace .)) -}}{{- end -}}
 {{- end -}}
@@ -59,16 +54,14 @@ load its own workflows, so they take the work of those definitions alone.
 {{- define "tidemark.poolEnv" -}}
 {{- if eq .part "worker" -}}
 {{- /* The ConfigMap has those of all pools, for whoever starts by name: of its own a pod loads what coordinators count it by (poolsSetting), no more. */}}
-{{- with .own.workflows | default .root.Values.settings.TIDEMARK_WORKFLOWS }}
+{{- with .own.workflows }}
 - { name: TIDEMARK_WORKFLOWS, value: {{ nospace . | quote }} }
 {{- end }}
 {{- /* A job takes what it was started for, and leaves the rest to the others. */ -}}
 {{- with .own.concurrency | default (ternary .own.scaling.workflowsPerWorker 0 (eq .own.scaling.kind "jobs")) }}
 - { name: TIDEMARK_CONCURRENCY, value: {{ int64 . | quote }} }
 {{- end }}
-{{- if not (kindIs "invalid" .own.drainMs) }}
 - { name: TIDEMARK_DRAIN_MS, value: {{ int64 .own.drainMs | quote }} }
-{{- end }}
 {{- if eq .own.scaling.kind "jobs" }}
 - { name: TIDEMARK_EXIT_IDLE_MS, value: {{ mul (int64 .own.scaling.jobs.exitIdleSeconds) 1000 | quote }} }
 {{- end }}

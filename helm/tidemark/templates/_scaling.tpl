@@ -9,8 +9,8 @@ scaleDown:
   stabilizationWindowSeconds: {{ int64 .own.scaling.scaleDown.afterSeconds }}
   selectPolicy: Max
   policies:
-    - { type: Percent, value: {{ int64 .own.scaling.scaleDown.percent }}, periodSeconds: {{ int64 .own.scaling.scaleDown.periodSeconds }} }
-    - { type: Pods, value: 1, periodSeconds: {{ int64 .own.scaling.scaleDown.periodSeconds }} }
+    - { type: Percent, value: {{ int64 .own.scaling.scaleDown.percent }}, periodSeconds: 60 }
+    - { type: Pods, value: 1, periodSeconds: 60 }
 scaleUp:
   stabilizationWindowSeconds: 0
   selectPolicy: Max
@@ -21,12 +21,11 @@ scaleUp:
 
 {{- define "tidemark.demandTriggers" -}}
 {{- $scaling := .root.Values.scaling -}}
-{{- $settings := .root.Values.settings -}}
 {{- $scheme := ternary "https" "http" (eq (include "tidemark.apiIsSecured" .root) "yes") -}}
-{{- if and (eq .root.Values.settings.TIDEMARK_API_CLIENT_CERTIFICATES "required") (not $scaling.url) -}}
-{{- fail "settings.TIDEMARK_API_CLIENT_CERTIFICATES is required, and KEDA shows no certificate: set scaling.url to what lets it in, or the kind of all pools' scaling to hpa or none." -}}
+{{- if and .root.Values.tls.api.ca (not $scaling.url) -}}
+{{- fail "tls.api.ca asks callers for certificates, and KEDA shows no certificate: set scaling.url to what lets it in, or the kind of all pools' scaling to hpa or none." -}}
 {{- end -}}
-{{- $base := $scaling.url | default (printf "%s://%s:%d" $scheme (include "tidemark.scalerServiceHost" .root) (int64 $settings.TIDEMARK_API_PORT)) -}}
+{{- $base := $scaling.url | default (printf "%s://%s:7070" $scheme (include "tidemark.scalerServiceHost" .root)) -}}
 {{- $url := printf "%s/v1/scaling/%s" (trimSuffix "/" $base) (include "tidemark.poolKey" .) -}}
 - type: metrics-api
   name: demand
@@ -35,7 +34,6 @@ scaleUp:
     valueLocation: demand
     targetValue: {{ int64 .own.scaling.workflowsPerWorker | quote }}
     authMode: bearer
-    unsafeSsl: {{ $scaling.unsafeSsl | quote }}
   authenticationRef: { name: {{ include "tidemark.name" .root }}-scaler }
 {{- if and (eq .own.scaling.kind "keda") .own.scaling.keepBusy }}
 # As many as have something in hand: a worker with one long step is not idle, however few steps there are.
@@ -46,7 +44,6 @@ scaleUp:
     valueLocation: busy_workers
     targetValue: '1'
     authMode: bearer
-    unsafeSsl: {{ $scaling.unsafeSsl | quote }}
   authenticationRef: { name: {{ include "tidemark.name" .root }}-scaler }
 {{- end }}
 {{- end -}}
@@ -68,7 +65,7 @@ spec:
   cooldownPeriod: {{ int64 $scaling.cooldownSeconds }}
   # Coordinators that can't tell the number, or aren't there, never cost a worker.
   fallback:
-    failureThreshold: {{ int64 $scaling.fallback.failureThreshold }}
+    failureThreshold: 3
     replicas: {{ int64 $scaling.fallback.replicas }}
     behavior: currentReplicasIfHigher
   advanced:
@@ -96,8 +93,8 @@ spec:
   pollingInterval: {{ int64 $scaling.pollingSeconds }}
   minReplicaCount: {{ int64 $scaling.minReplicas }}
   maxReplicaCount: {{ int64 $scaling.maxReplicas }}
-  successfulJobsHistoryLimit: {{ int64 $scaling.jobs.historyLimit }}
-  failedJobsHistoryLimit: {{ int64 $scaling.jobs.historyLimit }}
+  successfulJobsHistoryLimit: 3
+  failedJobsHistoryLimit: 3
   # What runs goes on with its own settings.
   rollout: { strategy: gradual, propagationPolicy: foreground }
   # The number has what is in progress in it, so that the jobs that run are taken from it.
@@ -127,10 +124,6 @@ spec:
   minReplicas: {{ int64 $scaling.minReplicas }}
   maxReplicas: {{ int64 $scaling.maxReplicas }}
   metrics:
-    {{- if eq $scaling.hpa.metric "cpu" }}
-    - type: Resource
-      resource: { name: cpu, target: { type: Utilization, averageUtilization: {{ int64 $scaling.hpa.cpuPercent }} } }
-    {{- else }}
     {{- $labels := merge (dict "pool" (include "tidemark.poolKey" .)) $scaling.hpa.matchLabels }}
     - type: External
       external:
@@ -145,7 +138,6 @@ spec:
           name: pool_busy_workers
           selector: { matchLabels: {{ toJson $labels }} }
         target: { type: AverageValue, averageValue: '1' }
-    {{- end }}
     {{- end }}
   behavior: {{- include "tidemark.scalingBehavior" . | nindent 4 }}
 {{- end -}}

@@ -22,10 +22,8 @@ await runService('compactor', async ({ answerProbes }) => {
   if (host.tiers === undefined) {
     logLine('warn', 'TIDEMARK_ARCHIVE_URL is not set: nothing is archived, and the log grows for ever');
   } else {
-    const { hotMs, paceBytesPerSecond } = config.tiers;
     const compactor = host.compactor({
-      policy: { hotMs },
-      paceBytesPerSecond,
+      policy: { hotMs: config.tiers.hotMs },
       onError,
       onSegment: ({ workflows: _, ...segment }) => logLine('info', 'segment archived', { ...segment }),
     });

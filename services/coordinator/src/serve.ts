@@ -38,9 +38,7 @@ export async function serveApi(
   try {
     const listening = await listenApi({
       ...{ place: host, definitions, authenticator, audit, hosts, trustedProxies, onError },
-      ...(files?.cert !== undefined && {
-        tls: { ...files, cert: files.cert, key: files.key!, clients: api.clientCertificates },
-      }),
+      ...(files?.cert !== undefined && { tls: { ...files, cert: files.cert, key: files.key! } }),
       host: api.host,
       port: api.port ?? DEFAULT_PORT,
       consoleFolder: builtConsole(),

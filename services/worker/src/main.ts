@@ -23,11 +23,11 @@ await runService('worker', async ({ leave, answerProbes }) => {
   const onError = failureReporter();
   // A worker that left by a notice is restarted on the same machine, which will end: it stays, unready, and takes no work.
   const onNotice = (source: string): void => logLine('warn', 'worker waits on a machine that goes', { source });
-  await noSpotNotice({ ...config.spotNotice, onNotice, onError });
+  await noSpotNotice({ url: config.spotNoticeUrl, onNotice, onError });
   const host = await openCluster(config, { onWarning: warningLine, listens: true });
   const { concurrency, build } = config;
   const worker = await host.startWorker({ definitions, concurrency, build, onError });
-  watchSpotNotice({ ...config.spotNotice, onNotice: leave, onError });
+  watchSpotNotice({ url: config.spotNoticeUrl, onNotice: leave, onError });
   const of = () => worker.uncheckpointed;
   leaveWhenIdle({ idleMs: config.exitIdleMs, of, onIdle: leave, clock: host.ports.clock });
   if (config.podName !== '') {

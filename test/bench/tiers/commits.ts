@@ -4,7 +4,7 @@
  */
 
 import os from 'node:os';
-import { configFromEnv, giveWay, openCluster, stopGivingWay } from '@tidemark/host';
+import { COMPACTOR_BYTES_PER_S, configFromEnv, giveWay, openCluster, stopGivingWay } from '@tidemark/host';
 import { startService } from '@tidemark/testkit/processes';
 import { quantile, type Report } from '../report.ts';
 import { BulkLog, type Filling } from './log.ts';
@@ -68,7 +68,7 @@ export async function measureCommits(servers: TierServers, report: Report): Prom
     const runs = await Promise.all(ids.map((id) => host.client.start(pulse, given, { id })));
     // As the compactor's own process does.
     giveWay();
-    const { phases, archivedCount } = await runPhases(log, config.tiers.paceBytesPerSecond).finally(stopGivingWay);
+    const { phases, archivedCount } = await runPhases(log, COMPACTOR_BYTES_PER_S).finally(stopGivingWay);
     report.note(`commits: ${archivedCount} of ${filledCount} events were archived meanwhile; load ${os.loadavg()[0]}`);
     if (archivedCount >= filledCount) report.note('commits: there was too little to archive: the figure is too small');
     const beats = (await Promise.all(runs.map((run) => run.result()))) as readonly Beats[];

@@ -4,27 +4,22 @@
  */
 
 import type { HeadObjectCommandOutput, RestoreRequest } from '@aws-sdk/client-s3';
-
-/** Speed and price of a restore. The deep archive has no `Expedited`. */
-export type RestoreTier = 'Expedited' | 'Standard' | 'Bulk';
+import { RESTORED_DAYS } from './limits.ts';
 
 /** Storage classes, and tiers into which Intelligent-Tiering moves objects by itself. */
 const ARCHIVES = ['GLACIER', 'DEEP_ARCHIVE', 'ARCHIVE_ACCESS', 'DEEP_ARCHIVE_ACCESS'] as const;
 export type ArchiveClass = (typeof ARCHIVES)[number];
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const SHALLOW = { Expedited: 5 * MINUTE_MS, Standard: 5 * HOUR_MS, Bulk: 12 * HOUR_MS };
-const DEEP = { Expedited: null, Standard: 12 * HOUR_MS, Bulk: 48 * HOUR_MS };
-const LONGEST_MS: Readonly<Record<ArchiveClass, Readonly<Record<RestoreTier, number | null>>>> = {
-  GLACIER: SHALLOW,
-  ARCHIVE_ACCESS: SHALLOW,
-  DEEP_ARCHIVE: DEEP,
-  DEEP_ARCHIVE_ACCESS: DEEP,
+/** The one speed of a restore that all classes have. */
+const TIER = 'Standard';
+const HOUR_MS = 3_600_000;
+/** Longest usual time of a restore, in milliseconds. */
+export const RESTORE_LONGEST_MS: Readonly<Record<ArchiveClass, number>> = {
+  GLACIER: 5 * HOUR_MS,
+  ARCHIVE_ACCESS: 5 * HOUR_MS,
+  DEEP_ARCHIVE: 12 * HOUR_MS,
+  DEEP_ARCHIVE_ACCESS: 12 * HOUR_MS,
 };
-
-/** Longest usual time of a restore, in milliseconds; null: unknown. */
-export const restoreLongestMs = (archive: ArchiveClass, tier: RestoreTier): number | null => LONGEST_MS[archive][tier];
 
 /** Undefined: the object is readable at once. */
 export function archiveClassOf({ StorageClass, ArchiveStatus }: HeadObjectCommandOutput): ArchiveClass | undefined {
@@ -38,7 +33,7 @@ export function restoreOf({ Restore }: HeadObjectCommandOutput): 'not-asked' | '
 }
 
 /** Intelligent-Tiering moves the object back permanently, and refuses a number of days. */
-export function restoreRequest(archive: ArchiveClass, Tier: RestoreTier, Days: number): RestoreRequest {
+export function restoreRequest(archive: ArchiveClass): RestoreRequest {
   const isCopy = archive === 'GLACIER' || archive === 'DEEP_ARCHIVE';
-  return { GlacierJobParameters: { Tier }, ...(isCopy && { Days }) };
+  return { GlacierJobParameters: { Tier: TIER }, ...(isCopy && { Days: RESTORED_DAYS }) };
 }

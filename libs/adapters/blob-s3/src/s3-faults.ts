@@ -39,9 +39,6 @@ export const isMissing = (error: unknown): boolean =>
 /** The object exists (`If-None-Match`), or two write it at this moment. */
 export const isThere = (error: unknown): boolean => statusOf(error) === 412 || statusOf(error) === 409;
 
-/** Refused for the object's state or another request under way; or an upload had ended or was aborted. */
-export const isDisturbed = (error: unknown): boolean => isThere(error) || nameOf(error) === 'NoSuchUpload';
-
 /** The same fault under a name that says what it means here. */
 export function renamed(error: unknown, name: string): Error {
   const { $metadata } = error as Fault;
@@ -62,8 +59,7 @@ const REASONS: Readonly<Record<string, string>> = {
   SlowDown: 'the store asks for fewer requests',
   PreconditionFailed: 'something else is in the way, such as a folder',
   ConditionalRequestConflict: 'others keep writing the same',
-  RestoreRefused: 'what is in this archive class is not restored so: ask for another tier',
-  GlacierExpeditedRetrievalNotAvailable: 'no fast restore is to be had now: ask later, or for another tier',
+  RestoreRefused: 'the store refuses to restore what is in this archive class',
   ECONNREFUSED: 'nothing answers there',
   ENOTFOUND: 'the host is unknown',
   ECONNRESET: 'the connection broke',

@@ -1,17 +1,11 @@
 /**
- * Runs the contract of ObjectStore on a real S3 server, and what only this adapter promises: lost answers, parts, faults. Cold reads are in
+ * Runs the contract of ObjectStore on a real S3 server, and what only this adapter promises: lost answers, faults. Cold reads are in
  * s3-recall.s3.test.ts.
  */
 
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import {
-  CreateBucketCommand,
-  HeadObjectCommand,
-  ListMultipartUploadsCommand,
-  PutObjectCommand,
-  S3Client,
-} from '@aws-sdk/client-s3';
+import { CreateBucketCommand, HeadObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import type { ObjectStore } from '@tidemark/ports';
 import { objectStoreContract } from '@tidemark/testkit/contracts/object-store';
 import { giveOn, headersWithout, type Relayed, startHttpRelay } from '@tidemark/testkit/http-relay';
@@ -102,7 +96,7 @@ describeServers('objects on S3', ['s3'], ({ s3 }) => {
 
   test('the storage class is that of the options', async () => {
     const options = freshPrefix();
-    const objects = await opened({ ...options, storageClass: 'STANDARD_IA', partsAboveBytes: PART_BYTES });
+    const objects = await opened({ ...options, storageClass: 'STANDARD_IA' });
     const names = ['small', 'large'];
     await objects.create('small', text('x'));
     await objects.create('large', new Uint8Array(PART_BYTES + 1));
@@ -146,13 +140,7 @@ describeServers('objects on S3', ['s3'], ({ s3 }) => {
   });
 
   describe('whose object it is', () => {
-    /** Uploads that were neither completed nor aborted. */
-    async function uploadsOf({ prefix }: { readonly prefix: string }) {
-      const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
-      return Uploads.filter(({ Key }) => Key!.startsWith(prefix));
-    }
-    const isWrite = ({ method, url }: IncomingMessage): boolean =>
-      method === 'PUT' || (method === 'POST' && url!.includes('uploadId'));
+    const isWrite = ({ method }: IncomingMessage): boolean => method === 'PUT';
     /** The server executes the next writes, and their answers are lost. */
     function losing(isLost: (request: IncomingMessage) => boolean, times = 1): Relayed {
       return async (request, response, pass) => {
@@ -204,46 +192,6 @@ describeServers('objects on S3', ['s3'], ({ s3 }) => {
       await expect(objects.create('a/b', text('x'))).rejects.toMatchObject(unavailable);
       expect(await objects.create('a/b', text('x'))).toBe(false);
       expect(await said(objects, 'a/b')).toBe('x');
-    });
-
-    test('in parts: whole, once, with the last answer lost, and no upload is left', async () => {
-      const isEnd = (request: IncomingMessage) => request.method === 'POST' && isWrite(request);
-      const { behind } = await prefixBehind(losing(isEnd));
-      const objects = await opened({ ...behind, partsAboveBytes: PART_BYTES });
-      const large = randomBytes(2 * PART_BYTES + 12_345);
-      expect(await objects.create('large', large)).toBe(true);
-      expect(Buffer.compare((await objects.read('large'))!, large)).toBe(0);
-      expect(await objects.create('large', randomBytes(PART_BYTES + 1))).toBe(false);
-      expect(Buffer.compare((await objects.read('large'))!, large)).toBe(0);
-      expect(await uploadsOf(behind)).toEqual([]);
-    });
-
-    test('in parts: the last answer was lost, and the server knows the upload no more: it is ours', async () => {
-      let ends = 0;
-      const { behind } = await prefixBehind(async (request, response, pass) => {
-        const isEnd = request.method === 'POST' && isWrite(request);
-        if (isEnd && ends++ > 0) refuse(404, 'NoSuchUpload', request, response, pass);
-        else await losing(() => isEnd)(request, response, pass);
-      });
-      const objects = await opened({ ...behind, partsAboveBytes: PART_BYTES });
-      expect(await objects.create('large', new Uint8Array(PART_BYTES + 1))).toBe(true);
-      expect(ends).toBe(2);
-    });
-
-    test('in parts: of several at once, one is ours, where uploads end one after another', async () => {
-      let turn: Promise<unknown> = Promise.resolve();
-      const { behind } = await prefixBehind(async (request, response, pass) => {
-        const isEnd = request.method === 'POST' && isWrite(request);
-        const answer = isEnd ? turn.then(pass) : pass();
-        if (isEnd) turn = answer.catch(() => {});
-        giveOn(await answer, response);
-      });
-      const objects = await opened({ ...behind, partsAboveBytes: PART_BYTES });
-      const given = [1, 2, 3].map((value) => new Uint8Array(PART_BYTES + value).fill(value));
-      const created = await Promise.all(given.map((bytes) => objects.create('large', bytes)));
-      expect(created.toSorted()).toEqual([false, false, true]);
-      expect(Buffer.compare((await objects.read('large'))!, given[created.indexOf(true)]!)).toBe(0);
-      expect(await uploadsOf(behind)).toEqual([]);
     });
 
     test.each([

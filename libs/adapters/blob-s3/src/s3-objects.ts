@@ -22,38 +22,15 @@ import {
   type ObjectStore,
   type Recall,
 } from '@tidemark/ports';
-import {
-  type ArchiveClass,
-  archiveClassOf,
-  type RestoreTier,
-  restoreLongestMs,
-  restoreOf,
-  restoreRequest,
-} from './archive-classes.ts';
-import {
-  CREATE_PAUSE_MS,
-  CREATE_ROUNDS_MAX,
-  LISTED_NAMES_MAX,
-  PART_BYTES,
-  RECALLS_KNOWN_MAX,
-  RESTORED_DAYS,
-} from './limits.ts';
+import { type ArchiveClass, archiveClassOf, RESTORE_LONGEST_MS, restoreOf, restoreRequest } from './archive-classes.ts';
+import { CREATE_PAUSE_MS, CREATE_ROUNDS_MAX, LISTED_NAMES_MAX, PART_BYTES, RECALLS_KNOWN_MAX } from './limits.ts';
 import { openS3Bucket, type S3Bucket, type S3BucketOptions } from './s3-bucket.ts';
 import { requireConditions } from './s3-conditions.ts';
-import { type BucketUse, isDisturbed, nameOf, renamed, statusOf } from './s3-faults.ts';
+import { type BucketUse, isThere, nameOf, renamed, statusOf } from './s3-faults.ts';
 
 export interface S3ObjectsOptions extends S3BucketOptions {
   /** Storage class of new objects; absent: the bucket's own. An object in an archive class is not readable before a recall. */
   readonly storageClass?: StorageClass;
-  /**
-   * Objects above this go up in parts; absent: none do, one request takes the largest. Parts help on an unreliable line, but the server
-   * must then honour the condition at the end of an upload too. Amazon's does; SeaweedFS 4.48 lets several win that end at one moment.
-   */
-  readonly partsAboveBytes?: number;
-  /** How long a recalled object stays readable, in days. */
-  readonly restoredDays?: number;
-  /** Absent: `Standard`. */
-  readonly restoreTier?: RestoreTier;
 }
 
 const USE: BucketUse = {
@@ -163,7 +140,7 @@ class S3Objects implements ObjectStore {
         await this.#write(name, bytes, mark);
         return true;
       } catch (error) {
-        if (!isDisturbed(error)) throw error;
+        if (!isThere(error)) throw error;
         const existing = await this.#bucket.head(name);
         if (existing !== undefined) return existing.Metadata?.[MARK] === mark;
         // Another process removed the object in between, or two concurrent writes hindered each other.
@@ -174,12 +151,13 @@ class S3Objects implements ObjectStore {
   }
 
   async #write(name: string, bytes: Uint8Array, mark: string): Promise<void> {
-    const { storageClass, partsAboveBytes = OBJECT_MAX_BYTES } = this.#options;
+    const { storageClass } = this.#options;
     await this.#bucket.write(name, bytes, {
       IfNoneMatch: '*',
       Metadata: { [MARK]: mark },
       ...(storageClass !== undefined && { StorageClass: storageClass }),
-      partsAboveBytes,
+      // In one request, whose condition every server decides once: SeaweedFS 4.48 lets several win the end of an upload in parts.
+      partsAboveBytes: OBJECT_MAX_BYTES,
     });
   }
 
@@ -199,9 +177,8 @@ class S3Objects implements ObjectStore {
 
   /** Whether the object is readable at once; undefined: it is missing. */
   async #restore(name: string, archive: ArchiveClass): Promise<boolean | undefined> {
-    const { restoreTier = 'Standard', restoredDays = RESTORED_DAYS } = this.#options;
     try {
-      const isReady = await this.#bucket.restore(name, restoreRequest(archive, restoreTier, restoredDays));
+      const isReady = await this.#bucket.restore(name, restoreRequest(archive));
       if (isReady === false) this.#asked(name);
       return isReady;
     } catch (error) {
@@ -209,7 +186,7 @@ class S3Objects implements ObjectStore {
       if (nameOf(error) === 'ObjectAlreadyInActiveTierError') return true;
       // The server keeps classes as mere labels, and has nothing to restore.
       if (statusOf(error) === 405 || statusOf(error) === 501) return true;
-      // The error says that the class has no such tier, not that the object is archived.
+      // The error says that the restore is refused, not that the object is archived.
       throw nameOf(error) === 'InvalidObjectState' ? renamed(error, 'RestoreRefused') : error;
     }
   }
@@ -227,8 +204,7 @@ class S3Objects implements ObjectStore {
   /** Null when another process requested it: S3 does not say when that was. */
   #expectedAtMs(name: string, archive: ArchiveClass): number | null {
     const askedAtMs = this.#askedAtMs.get(name);
-    const longestMs = restoreLongestMs(archive, this.#options.restoreTier ?? 'Standard');
-    return askedAtMs === undefined || longestMs === null ? null : askedAtMs + longestMs;
+    return askedAtMs === undefined ? null : askedAtMs + RESTORE_LONGEST_MS[archive];
   }
 }
 

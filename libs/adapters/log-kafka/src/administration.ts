@@ -5,7 +5,7 @@
 
 import { ConfigError, UnavailableError } from '@tidemark/core';
 import type { Admin } from 'kafkajs';
-import { rootMessage } from './channel.ts';
+import { CLIENT_ID, rootMessage } from './channel.ts';
 import { ConfigResourceTypes, Kafka, logLevel } from './kafkajs.ts';
 import { type KafkaSecurity, kafkajsSecurity } from './security.ts';
 
@@ -31,7 +31,6 @@ export interface AdministrationOptions {
   /** Default: the log's settings. */
   readonly rules?: TopicRules;
   readonly brokers: readonly string[];
-  readonly clientId: string;
   readonly security: KafkaSecurity;
   readonly connectTimeoutMs: number;
   readonly timeoutMs: number;
@@ -115,10 +114,10 @@ export class Administration {
 
   /** Opens a connection for one operation: they are rare. */
   async #with<T>(doing: string, work: (admin: Admin) => Promise<T>): Promise<T> {
-    const { topic, brokers, clientId, security, connectTimeoutMs, timeoutMs } = this.#options;
+    const { topic, brokers, security, connectTimeoutMs, timeoutMs } = this.#options;
     const kafka = new Kafka({
       brokers: [...brokers],
-      clientId,
+      clientId: CLIENT_ID,
       ...kafkajsSecurity(security),
       connectionTimeout: connectTimeoutMs,
       requestTimeout: timeoutMs,

@@ -12,7 +12,6 @@ export type AppendAnswer =
   | { readonly kind: 'refused'; readonly error: TidemarkError }
   | {
       readonly kind: 'unknown';
-      readonly reason: string;
       /** Another broker may lead the partition now. */
       readonly isStale: boolean;
     };
@@ -89,8 +88,8 @@ export function answerOf(topic: string, partition: number, kafkaCode: number, ba
   if (kafkaCode === 0) return { kind: 'stored', baseOffset };
   const error = refusal(topic, partition, kafkaCode);
   if (error !== undefined) return { kind: 'refused', error };
-  return { kind: 'unknown', reason: `Kafka error code ${kafkaCode}`, isStale: isStaleCode(kafkaCode) };
+  return { kind: 'unknown', isStale: isStaleCode(kafkaCode) };
 }
 
 /** The outcome is unknown after the connection was lost or the answer did not come. */
-export const noAnswer = (reason: string): AppendAnswer => ({ kind: 'unknown', reason, isStale: true });
+export const NO_ANSWER: AppendAnswer = { kind: 'unknown', isStale: true };

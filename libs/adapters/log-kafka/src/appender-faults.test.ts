@@ -4,10 +4,10 @@
  */
 
 import { type Offset, partition } from '@tidemark/core';
-import { type LogRecord, noTelemetry } from '@tidemark/ports';
+import type { LogRecord } from '@tidemark/ports';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type AppendAnswer, answerOf, noAnswer } from './answers.ts';
+import { type AppendAnswer, answerOf, NO_ANSWER } from './answers.ts';
 import type { AppendClient, LaneKind, PartitionBatch } from './append-client.ts';
 import { Appender, type Leaders } from './appender.ts';
 import { type AppendedCall, historyFaults } from './history-check.ts';
@@ -81,15 +81,15 @@ class UnluckyBrokers implements AppendClient, Leaders {
         return { kind: 'stored', baseOffset };
       case 'answer lost':
         target.push(...names);
-        return noAnswer(fate);
+        return NO_ANSWER;
       case 'without enough replicas':
         target.push(...names);
         return answerOf('t', batch.partition, 20, -1);
       case 'stored late':
         this.#late.push({ partition: batch.partition, names });
-        return noAnswer(fate);
+        return NO_ANSWER;
       case 'request lost':
-        return noAnswer(fate);
+        return NO_ANSWER;
       case 'not the leader':
         return answerOf('t', batch.partition, 6, -1);
     }
@@ -141,7 +141,7 @@ async function faultsOf(given: readonly Call[], brokers: UnluckyBrokers, append:
 
 function realAppender(brokers: UnluckyBrokers): Append {
   const limits = { ...defaultLimits, resendMinMs: 0, resendMaxMs: 1, requestMaxRecords: 6 };
-  const appender = new Appender({ topic: 't', limits, client: brokers, topology: brokers, telemetry: noTelemetry });
+  const appender = new Appender({ topic: 't', limits, client: brokers, topology: brokers });
   return (to, records) => appender.append(partition(to), records);
 }
 

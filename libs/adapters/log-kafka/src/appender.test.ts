@@ -1,10 +1,10 @@
 /** Owns the tests of the appender above a client whose answers the tests give: lanes, group commit, doubt, giving up. */
 
 import { type Offset, partition } from '@tidemark/core';
-import { type LogRecord, noTelemetry } from '@tidemark/ports';
+import type { LogRecord } from '@tidemark/ports';
 import { eventually } from '@tidemark/testkit/eventually';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type AppendAnswer, answerOf, noAnswer } from './answers.ts';
+import { type AppendAnswer, answerOf, NO_ANSWER } from './answers.ts';
 import type { AppendClient, LaneKind, PartitionBatch } from './append-client.ts';
 import { Appender, type Leaders } from './appender.ts';
 import { defaultLimits, type KafkaLogLimits } from './limits.ts';
@@ -58,7 +58,7 @@ function setUp(limits: Partial<KafkaLogLimits> = {}) {
   const client = new HandClient();
   const leaders = new HandLeaders();
   const all = { ...defaultLimits, resendMinMs: 1, resendMaxMs: 4, closeTimeoutMs: 50, ...limits };
-  const appender = new Appender({ topic: 't', limits: all, client, topology: leaders, telemetry: noTelemetry });
+  const appender = new Appender({ topic: 't', limits: all, client, topology: leaders });
   const append = (to: number, name: string, signal?: AbortSignal): Promise<Offset> =>
     appender.append(partition(to), [record(name)], signal);
   return { client, leaders, appender, append };
@@ -162,7 +162,7 @@ describe('doubt', () => {
     const fine = append(1, 'b');
     const first = await client.sent(0);
     const behind = append(0, 'behind');
-    first.answer(noAnswer('lost'), stored(0));
+    first.answer(NO_ANSWER, stored(0));
     expect(await fine).toBe(0);
     const again = await client.sent(1);
     expect(again.lane).toBe('resend');
@@ -290,7 +290,7 @@ describe('giving up', () => {
     const first = await client.sent(0);
     abort.abort();
     await expect(given).rejects.toMatchObject({ code: 'append-aborted' });
-    first.answer(noAnswer('lost'), stored(0));
+    first.answer(NO_ANSWER, stored(0));
     await next;
     const behind = append(0, 'behind');
     const second = await client.sent(1);
@@ -307,7 +307,7 @@ describe('giving up', () => {
     const first = await client.sent(0);
     abort.abort();
     await expect(given).rejects.toMatchObject({ code: 'append-aborted' });
-    first.answer(noAnswer('lost'));
+    first.answer(NO_ANSWER);
     const again = await client.sent(1);
     expect(names(again.batches[0])).toEqual(['given up', 'kept']);
     again.answer(stored(4));
@@ -331,7 +331,7 @@ describe('giving up', () => {
     const given = append(0, 'a');
     const behind = append(0, 'b');
     const results = Promise.allSettled([given, behind]);
-    (await client.sent(0)).answer(noAnswer('lost'));
+    (await client.sent(0)).answer(NO_ANSWER);
     await client.sent(1);
     await appender.close();
     for (const result of await results) expect(result).toMatchObject({ reason: { code: 'append-closed' } });

@@ -17,7 +17,7 @@ import {
   type Offset,
   UnavailableError,
 } from '@tidemark/core';
-import type { LogRecord, Telemetry } from '@tidemark/ports';
+import type { LogRecord } from '@tidemark/ports';
 import type { AppendAnswer } from './answers.ts';
 import type { AppendClient, LaneKind } from './append-client.ts';
 import type { KafkaLogLimits } from './limits.ts';
@@ -50,7 +50,6 @@ export interface AppenderOptions {
   readonly limits: KafkaLogLimits;
   readonly client: AppendClient;
   readonly topology: Leaders;
-  readonly telemetry: Telemetry;
 }
 
 export class Appender {
@@ -216,15 +215,9 @@ export class Appender {
     if (batches.length === 0) return;
     lane.isSending = true;
     lane.sentMs = performance.now();
-    const span = this.#options.telemetry.span('log.append', {
-      lane: lane.kind,
-      broker: lane.leader.nodeId,
-      partitions: batches.length,
-    });
     const answers = await this.#options.client.append(lane.leader, lane.kind, batches);
     lane.isSending = false;
-    this.#settle(queues, batches, answers, (reason) => span.fail(reason));
-    span.end();
+    this.#settle(queues, batches, answers);
     this.#schedule(lane);
   }
 
@@ -255,12 +248,7 @@ export class Appender {
     return { queues, batches };
   }
 
-  #settle(
-    queues: readonly PartitionQueue[],
-    batches: readonly SentBatch[],
-    answers: readonly AppendAnswer[],
-    onDoubt: (reason: string) => void,
-  ): void {
+  #settle(queues: readonly PartitionQueue[], batches: readonly SentBatch[], answers: readonly AppendAnswer[]): void {
     const doubtful: PartitionQueue[] = [];
     let isStale = false;
     for (let index = 0; index < queues.length; index++) {
@@ -270,7 +258,6 @@ export class Appender {
       if (answer.kind === 'stored') this.#stored(queue, batch, answer.baseOffset);
       else if (answer.kind === 'refused') this.#refused(queue, batch, answer.error);
       else {
-        onDoubt(answer.reason);
         batch.isDoubtful = true;
         isStale ||= answer.isStale;
         doubtful.push(queue);

@@ -16,8 +16,10 @@ import { ConfigError, UnavailableError } from '@tidemark/core';
 import { type Address, showAddress } from './address.ts';
 import type { Api } from './wire.ts';
 
+/** Names a process in the brokers' logs and quotas. */
+export const CLIENT_ID = 'tidemark';
+
 export interface ChannelOptions {
-  readonly clientId: string;
   readonly connectTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly reconnectMs: number;
@@ -106,8 +108,8 @@ export class Channel {
   }
 
   #newConnection(): Connection {
-    const { clientId, connectTimeoutMs, requestTimeoutMs, inFlightMax, security } = this.#options;
-    const connection = new Connection(clientId, {
+    const { connectTimeoutMs, requestTimeoutMs, inFlightMax, security } = this.#options;
+    const connection = new Connection(CLIENT_ID, {
       connectTimeout: connectTimeoutMs,
       requestTimeout: requestTimeoutMs,
       maxInflights: inFlightMax,

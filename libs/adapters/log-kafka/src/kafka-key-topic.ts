@@ -5,14 +5,7 @@
 
 import { crc32 } from 'node:zlib';
 import { type Offset, type Partition, UnavailableError } from '@tidemark/core';
-import {
-  type KeyOffsets,
-  type KeyPage,
-  type KeyTopic,
-  type LogRecord,
-  noTelemetry,
-  type StoredKey,
-} from '@tidemark/ports';
+import type { KeyOffsets, KeyPage, KeyTopic, LogRecord, StoredKey } from '@tidemark/ports';
 import { parseAddresses, showAddress } from './address.ts';
 import { Administration, NO_UNCLEAN_LEADER, type TopicRules } from './administration.ts';
 import type { AppendClient, LaneKind, PartitionBatch } from './append-client.ts';
@@ -47,21 +40,20 @@ const CONTENT = 'the keys, and with them all that they have sealed';
 
 /** See `openKafkaKeyTopic`. */
 export async function openTopic(options: KafkaKeyTopicOptions): Promise<KeyTopic> {
-  const { topic, clientId = 'tidemark', partitions = 1, replicationFactor = -1 } = options;
+  const { topic, partitions = 1, replicationFactor = -1 } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const { connectTimeoutMs, reconnectMs, administrationTimeoutMs: timeoutMs } = limits;
   const seeds = parseAddresses(options.brokers);
   const brokers = seeds.map(showAddress);
   const security = platformaticSecurity(options);
   const requestTimeoutMs = limits.readTimeoutMs;
-  const channel = { clientId, connectTimeoutMs, reconnectMs, requestTimeoutMs, inFlightMax: 1, security };
+  const channel = { connectTimeoutMs, reconnectMs, requestTimeoutMs, inFlightMax: 1, security };
   const topology = new Topology({ topic, seeds, channel });
   const reader = new Reader({ topic, limits, channel, topology });
   const administration = new Administration({
     topic,
     rules: RULES,
     brokers,
-    clientId,
     security: options,
     connectTimeoutMs,
     timeoutMs,
@@ -102,7 +94,7 @@ class KafkaKeyTopic implements KeyTopic {
   #closing: Promise<void> | undefined;
 
   constructor(options: KafkaKeyTopicOptions, limits: KafkaLogLimits, { topology, reader, channel }: Connections) {
-    const { topic, telemetry = noTelemetry } = options;
+    const { topic } = options;
     const { appendTimeoutMs, appendGraceMs } = limits;
     const requestTimeoutMs = appendTimeoutMs + appendGraceMs;
     const client = new KeyedAppendClient({ topic, channel: { ...channel, requestTimeoutMs }, appendTimeoutMs });
@@ -110,7 +102,7 @@ class KafkaKeyTopic implements KeyTopic {
     this.#topology = topology;
     this.#reader = reader;
     this.#keyReader = new KeyReader({ topic, limits, channel, topology, reader });
-    this.#appender = new Appender({ topic, limits, client, topology, telemetry });
+    this.#appender = new Appender({ topic, limits, client, topology });
     this.#partitionCount = topology.partitionCount;
     this.#appendTimeoutMs = options.appendTimeoutMs ?? KEY_APPEND_TIMEOUT_MS;
   }

@@ -4,15 +4,7 @@
  */
 
 import { InvalidError, type Offset, type Partition, UnavailableError } from '@tidemark/core';
-import {
-  type AppendOptions,
-  type EventLog,
-  type LogRecord,
-  noTelemetry,
-  type PartitionBounds,
-  type ReadRequest,
-  type ReadResult,
-} from '@tidemark/ports';
+import type { AppendOptions, EventLog, LogRecord, PartitionBounds, ReadRequest, ReadResult } from '@tidemark/ports';
 import { type Address, parseAddresses, showAddress } from './address.ts';
 import { Administration, type TopicSettings } from './administration.ts';
 import type { AppendClient } from './append-client.ts';
@@ -36,7 +28,6 @@ interface Settings {
   readonly options: KafkaLogOptions;
   readonly seeds: readonly Address[];
   readonly brokers: readonly string[];
-  readonly clientId: string;
   readonly limits: KafkaLogLimits;
 }
 
@@ -45,7 +36,7 @@ export async function openLog(options: KafkaLogOptions): Promise<EventLog> {
   const seeds = parseAddresses(options.brokers);
   const limits = { ...defaultLimits, ...options.limits };
   const brokers = seeds.map(showAddress);
-  const settings: Settings = { options, seeds, brokers, clientId: options.clientId ?? 'tidemark', limits };
+  const settings: Settings = { options, seeds, brokers, limits };
   const { topic } = options;
   const channel = channelOptions(settings, 1, limits.readTimeoutMs);
   const topology = new Topology({ topic, seeds, channel });
@@ -67,22 +58,17 @@ export async function openLog(options: KafkaLogOptions): Promise<EventLog> {
   }
 }
 
-function channelOptions(
-  { options, clientId, limits }: Settings,
-  inFlightMax: number,
-  requestTimeoutMs: number,
-): ChannelOptions {
+function channelOptions({ options, limits }: Settings, inFlightMax: number, requestTimeoutMs: number): ChannelOptions {
   const { connectTimeoutMs, reconnectMs } = limits;
   const security = platformaticSecurity(options);
-  return { clientId, connectTimeoutMs, reconnectMs, requestTimeoutMs, inFlightMax, security };
+  return { connectTimeoutMs, reconnectMs, requestTimeoutMs, inFlightMax, security };
 }
 
-function newAdministration({ options, brokers, clientId, limits }: Settings): Administration {
+function newAdministration({ options, brokers, limits }: Settings): Administration {
   const { connectTimeoutMs, administrationTimeoutMs: timeoutMs } = limits;
   return new Administration({
     topic: options.topic,
     brokers,
-    clientId,
     security: options,
     connectTimeoutMs,
     timeoutMs,
@@ -110,14 +96,18 @@ class KafkaLog implements EventLog {
     const batchMaxBytes = Math.min(settings.limits.batchMaxBytes, topic.batchMaxBytes);
     const recordMaxBytes = Math.min(settings.limits.recordMaxBytes, Math.floor(batchMaxBytes * 0.75));
     const limits = { ...settings.limits, batchMaxBytes, recordMaxBytes };
-    const { topic: name, telemetry = noTelemetry } = settings.options;
     // A power loss of one machine loses nothing when another holds the acknowledged records.
     this.durability = topology.replicationFactor > 1 && topic.minInSyncReplicas > 1 ? 'power' : 'process';
     this.recordMaxBytes = recordMaxBytes;
     this.#parts = parts;
     this.#topology = topology;
     this.#reader = reader;
-    this.#appender = new Appender({ topic: name, limits, client: newAppendClient(settings), topology, telemetry });
+    this.#appender = new Appender({
+      topic: settings.options.topic,
+      limits,
+      client: newAppendClient(settings),
+      topology,
+    });
   }
 
   async partitionCount(): Promise<number> {

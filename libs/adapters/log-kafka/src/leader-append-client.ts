@@ -3,9 +3,9 @@
  * buffer, whatever its number of records. Each leader and lane has a connection.
  */
 
-import { type AppendAnswer, answerOf, noAnswer } from './answers.ts';
+import { type AppendAnswer, answerOf, NO_ANSWER } from './answers.ts';
 import type { AppendClient, LaneKind, PartitionBatch } from './append-client.ts';
-import { Channel, type ChannelOptions, rootMessage } from './channel.ts';
+import { Channel, type ChannelOptions } from './channel.ts';
 import { groupBytes, writeGroup } from './record-batch.ts';
 import { PRODUCE } from './wire.ts';
 import type { BrokerNode } from './wire-partitions.ts';
@@ -53,12 +53,11 @@ export class LeaderAppendClient implements AppendClient {
       const answers = produceAnswers(await this.#channel(leader, lane).request(PRODUCE, request));
       return batches.map(({ partition }) => {
         const answer = answers.get(partition);
-        if (answer === undefined) return noAnswer('the broker left the partition out of its answer');
+        if (answer === undefined) return NO_ANSWER;
         return answerOf(topic, partition, answer.errorCode, answer.baseOffset);
       });
-    } catch (error) {
-      const answer = noAnswer(rootMessage(error));
-      return batches.map(() => answer);
+    } catch {
+      return batches.map(() => NO_ANSWER);
     }
   }
 

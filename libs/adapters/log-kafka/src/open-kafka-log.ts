@@ -3,7 +3,7 @@
  * processes should not wait.
  */
 
-import type { EventLog, Telemetry } from '@tidemark/ports';
+import type { EventLog } from '@tidemark/ports';
 import type { KafkaLogLimits } from './limits.ts';
 import type { OnLossWarning } from './loss-warnings.ts';
 import type { KafkaSecurity } from './security.ts';
@@ -16,9 +16,6 @@ export interface KafkaLogOptions extends KafkaSecurity {
   readonly partitions?: number;
   /** Replicas of a topic that is created here; by default the cluster's own default. */
   readonly replicationFactor?: number;
-  /** Names this process in the brokers' logs and quotas. Default `tidemark`. */
-  readonly clientId?: string;
-  readonly telemetry?: Telemetry;
   readonly limits?: Partial<KafkaLogLimits>;
   /** Called at the opening for settings with which the loss of one broker could lose acknowledged records. */
   readonly onWarning?: OnLossWarning;

@@ -1,6 +1,6 @@
 /** Owns opening the topic of wrapped keys. It loads the Kafka clients only then (see open-kafka-log.ts). */
 
-import type { KeyTopic, Telemetry } from '@tidemark/ports';
+import type { KeyTopic } from '@tidemark/ports';
 import type { KafkaLogLimits } from './limits.ts';
 import type { OnLossWarning } from './loss-warnings.ts';
 import type { KafkaSecurity } from './security.ts';
@@ -13,9 +13,6 @@ export interface KafkaKeyTopicOptions extends KafkaSecurity {
   readonly partitions?: number;
   /** Replicas of a topic that is created here; by default the cluster's own default. */
   readonly replicationFactor?: number;
-  /** Names this process in the brokers' logs and quotas. Default `tidemark`. */
-  readonly clientId?: string;
-  readonly telemetry?: Telemetry;
   readonly limits?: Partial<KafkaLogLimits>;
   /** Longest wait for an acknowledgement, over all attempts, in milliseconds. */
   readonly appendTimeoutMs?: number;

@@ -1,7 +1,7 @@
 /** Owns the JobQueue on BullMQ: one producer, and any number of consumers, each with its own connections. */
 
 import { InvalidError } from '@tidemark/core';
-import { type JobQueue, noTelemetry, type Telemetry } from '@tidemark/ports';
+import type { JobQueue } from '@tidemark/ports';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import { QUEUE_LIMITS, type QueueLimits } from './limits.ts';
 import { Producer } from './producer.ts';
@@ -14,14 +14,12 @@ export interface BullmqQueueOptions {
   readonly tls?: ConnectionOptions['tls'];
   /** Prefix of every key; two systems on one Redis have different ones. */
   readonly prefix: string;
-  readonly telemetry?: Telemetry;
   readonly limits?: Partial<QueueLimits>;
 }
 
 /** Returns at once and connects in the background; throws `ConfigError` for an address that isn't one. */
 export function openBullmqQueue(options: BullmqQueueOptions): JobQueue {
   const limits = { ...QUEUE_LIMITS, ...options.limits };
-  const telemetry = options.telemetry ?? noTelemetry;
   const keyPrefix = `${options.prefix}:jobs`;
   if (limits.silenceMs <= limits.idleBlockMs) {
     throw new InvalidError('limits-invalid', 'silenceMs must be greater than idleBlockMs');
@@ -29,7 +27,7 @@ export function openBullmqQueue(options: BullmqQueueOptions): JobQueue {
   const { silenceMs } = limits;
   const { url, tls } = options;
   const connection = openConnection({ url, tls, patience: 'briefly', silenceMs });
-  const producer = new Producer(connection, keyPrefix, limits, telemetry);
+  const producer = new Producer(connection, keyPrefix, limits);
   const consumers = new Set<WakeupConsumer>();
 
   return {
@@ -40,7 +38,7 @@ export function openBullmqQueue(options: BullmqQueueOptions): JobQueue {
         throw new InvalidError('concurrency-invalid', `concurrency must be a positive integer, not ${concurrency}`);
       }
       const own = openConnection({ url, tls, patience: 'forever', silenceMs });
-      const consumer = new WakeupConsumer({ connection: own, keyPrefix, limits, telemetry }, consumeOptions, handle);
+      const consumer = new WakeupConsumer({ connection: own, keyPrefix, limits }, consumeOptions, handle);
       consumers.add(consumer);
       try {
         await consumer.start(consumeOptions.routes);

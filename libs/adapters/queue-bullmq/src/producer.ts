@@ -4,7 +4,7 @@
  */
 
 import { LimitError } from '@tidemark/core';
-import { type Job, type Route, routeKey, type Telemetry } from '@tidemark/ports';
+import { type Job, type Route, routeKey } from '@tidemark/ports';
 import type { Connection } from './connection.ts';
 import { type LimitKeys, limitKeysOf } from './limit-slots.ts';
 import type { QueueLimits } from './limits.ts';
@@ -22,18 +22,16 @@ export class Producer {
   readonly #connection: Connection;
   readonly #keyPrefix: string;
   readonly #limits: QueueLimits;
-  readonly #telemetry: Telemetry;
   readonly #sender: WakeupSender;
   readonly #limitKeys: LimitKeys;
   #pending: Batch[] = [];
   #pendingCount = 0;
   #flushing: Promise<void> | undefined;
 
-  constructor(connection: Connection, keyPrefix: string, limits: QueueLimits, telemetry: Telemetry) {
+  constructor(connection: Connection, keyPrefix: string, limits: QueueLimits) {
     this.#connection = connection;
     this.#keyPrefix = keyPrefix;
     this.#limits = limits;
-    this.#telemetry = telemetry;
     this.#sender = new WakeupSender(connection, keyPrefix, limits);
     this.#limitKeys = limitKeysOf(keyPrefix);
   }
@@ -112,19 +110,11 @@ export class Producer {
   }
 
   async #flush(jobs: readonly Job[]): Promise<void> {
-    const span = this.#telemetry.span('jobs.enqueue', { jobs: jobs.length });
-    try {
-      await this.#connection.whenReady(this.#limits.connectTimeoutMs);
-      await this.#connection.bounded(this.#limits.commandTimeoutMs, async () => {
-        const byRoute = Map.groupBy(jobs, routeKey);
-        await Promise.all([...byRoute.values()].map((group) => this.#add(group[0]!, group)));
-      });
-    } catch (error) {
-      span.fail(error);
-      throw error;
-    } finally {
-      span.end();
-    }
+    await this.#connection.whenReady(this.#limits.connectTimeoutMs);
+    await this.#connection.bounded(this.#limits.commandTimeoutMs, async () => {
+      const byRoute = Map.groupBy(jobs, routeKey);
+      await Promise.all([...byRoute.values()].map((group) => this.#add(group[0]!, group)));
+    });
   }
 
   async #add(route: Route, jobs: readonly Job[]): Promise<void> {

@@ -6,7 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ConsumeOptions, Consumer, Job, Route, Telemetry } from '@tidemark/ports';
+import type { ConsumeOptions, Consumer, Job, Route } from '@tidemark/ports';
 import { type Job as Wakeup, Worker } from 'bullmq';
 import { type Connection, type Endable, endNow } from './connection.ts';
 import { FairShareReserve } from './fair-share-reserve.ts';
@@ -21,7 +21,6 @@ export interface ConsumerSetting {
   readonly connection: Connection;
   readonly keyPrefix: string;
   readonly limits: QueueLimits;
-  readonly telemetry: Telemetry;
 }
 
 export class WakeupConsumer implements Consumer {
@@ -229,10 +228,8 @@ export class WakeupConsumer implements Consumer {
   async #run(job: Job): Promise<void> {
     try {
       await this.#handle(job);
-    } catch (error) {
-      const span = this.#setting.telemetry.span('jobs.handler-failed', { definition: job.definition }, job.trace);
-      span.fail(error);
-      span.end();
+    } catch {
+      // The handler reports its own failures; the slot is free again either way.
     }
   }
 

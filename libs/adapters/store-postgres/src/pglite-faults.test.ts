@@ -163,11 +163,11 @@ describe('PGlite folder', () => {
   });
 
   test('a broken template of an empty database is made again; each database is a making of its own', async () => {
-    const cache = path.join(parent, 'cache');
-    const before = process.env.TIDEMARK_CACHE_DIR;
-    process.env.TIDEMARK_CACHE_DIR = cache;
+    const before = process.env.XDG_CACHE_HOME;
+    process.env.XDG_CACHE_HOME = path.join(parent, 'cache');
+    const cache = path.join(parent, 'cache', 'tidemark');
     try {
-      mkdirSync(cache);
+      mkdirSync(cache, { recursive: true });
       const incarnations = new Set<string>();
       for (const name of ['first', 'second', 'third', 'fourth']) {
         const made = openPgliteStore({ folder: path.join(parent, name) });
@@ -181,15 +181,15 @@ describe('PGlite folder', () => {
       }
       expect(incarnations.size).toBe(4);
     } finally {
-      if (before === undefined) delete process.env.TIDEMARK_CACHE_DIR;
-      else process.env.TIDEMARK_CACHE_DIR = before;
+      if (before === undefined) delete process.env.XDG_CACHE_HOME;
+      else process.env.XDG_CACHE_HOME = before;
     }
   });
 
   test('a database that has rows already becomes no template', async () => {
     const cache = path.join(parent, 'cache-2');
-    const before = process.env.TIDEMARK_CACHE_DIR;
-    process.env.TIDEMARK_CACHE_DIR = cache;
+    const before = process.env.XDG_CACHE_HOME;
+    process.env.XDG_CACHE_HOME = cache;
     try {
       const { store: mine, client } = assemblePglite({ memory: true });
       await migrate(client, 'memory');
@@ -198,8 +198,8 @@ describe('PGlite folder', () => {
       await mine.close();
       expect(existsSync(cache)).toBe(false);
     } finally {
-      if (before === undefined) delete process.env.TIDEMARK_CACHE_DIR;
-      else process.env.TIDEMARK_CACHE_DIR = before;
+      if (before === undefined) delete process.env.XDG_CACHE_HOME;
+      else process.env.XDG_CACHE_HOME = before;
     }
   });
 

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { noTelemetry, type RowStore, type Telemetry } from '@tidemark/ports';
+import type { RowStore } from '@tidemark/ports';
 import { PGLITE_START_TIMEOUT_MS } from './limits.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
@@ -17,13 +17,12 @@ import { freeRanges } from './sql/share-ranges.ts';
 import { SqlProjectionStore } from './sql-projection-store.ts';
 import { ensureVectorForm, VECTOR_SCRIPTS } from './vector-form.ts';
 
-export type PgliteStoreOptions = (
+export type PgliteStoreOptions =
   | {
       /** The folder of the rows, created when it is missing; it must hold nothing else. */
       readonly folder: string;
     }
-  | { readonly memory: true }
-) & { readonly telemetry?: Telemetry };
+  | { readonly memory: true };
 
 /** Throws `ConfigError` (`store-locked`, `store-newer`, `store-older`, `store-folder`), `CorruptError` (`store-damaged`). */
 export const openPgliteStore = (options: PgliteStoreOptions): RowStore => assemblePglite(options).store;
@@ -73,7 +72,6 @@ export function assemblePglite(
     kind: 'pglite',
     client,
     address: shown,
-    telemetry: options.telemetry ?? noTelemetry,
     async ensure() {
       // Nobody else uses the folder, so a contraction breaks no older release.
       await migrate(client, shown, { mayContract: true });

@@ -1,7 +1,7 @@
 /** Owns the store on a Postgres server: its pool, and the existence of its tables. Opening connects to nothing; the first operation does. */
 
 import type { ConnectionOptions } from 'node:tls';
-import { type KeyIndex, noTelemetry, type RowStore, type Telemetry } from '@tidemark/ports';
+import type { KeyIndex, RowStore } from '@tidemark/ports';
 import { connectionOf, parseAddress } from './address.ts';
 import { POOL_MAX } from './limits.ts';
 import { migrate } from './migrate.ts';
@@ -18,7 +18,6 @@ export interface PostgresStoreOptions {
   readonly tls?: ConnectionOptions | undefined;
   /** Most connections; default 4. */
   readonly poolMax?: number;
-  readonly telemetry?: Telemetry;
 }
 
 /** The index of data keys, in the same database. */
@@ -52,7 +51,6 @@ export function assemblePostgres(
     kind: 'postgres',
     client,
     address: address.shown,
-    telemetry: options.telemetry ?? noTelemetry,
     async ensure() {
       try {
         await migrate(client, address.shown);

@@ -12,17 +12,16 @@
  */
 
 import { CorruptError, type Offset, type Partition, UnavailableError } from '@tidemark/core';
-import {
-  type CatchUp,
-  type CompareContents,
-  type CompareOptions,
-  noTelemetry,
-  type ProjectionBatch,
-  type RowComparison,
-  type RowDifference,
-  type RowStore,
-  type StoreRebuild,
-  type UnfinishedRebuild,
+import type {
+  CatchUp,
+  CompareContents,
+  CompareOptions,
+  ProjectionBatch,
+  RowComparison,
+  RowDifference,
+  RowStore,
+  StoreRebuild,
+  UnfinishedRebuild,
 } from '@tidemark/ports';
 import pg from 'pg';
 import { int4s, texts } from './binary-array.ts';
@@ -100,7 +99,6 @@ export class SchemaRebuild implements StoreRebuild {
       kind: options.kind,
       client: options.fresh,
       address: options.address,
-      telemetry: noTelemetry,
       ensure: () => this.#schema.ensure(),
       closed: async () => {
         await options.lock?.release();

@@ -4,7 +4,7 @@
  */
 
 import { UnavailableError } from '@tidemark/core';
-import { noTelemetry, type RowStore } from '@tidemark/ports';
+import type { RowStore } from '@tidemark/ports';
 import { assemblePglite } from './pglite-store.ts';
 import { EMPTY_TABLES } from './sql/rebuild/empty-tables.ts';
 import type { SqlClient, SqlRunner } from './sql-client.ts';
@@ -25,7 +25,6 @@ export function openScratchStore(): RowStore {
     kind: 'pglite',
     client,
     address: 'memory',
-    telemetry: noTelemetry,
     ensure: () => client.whileOpen(() => engine.store.ensure()),
     closed: () => {
       gaveBack ??= giveBack(engine);

@@ -37,7 +37,6 @@ import type {
   StoreCounts,
   StreamPlace,
   StreamSnapshot,
-  Telemetry,
   UnembeddedMemory,
   UnscrubbedTable,
   WorkflowListing,
@@ -75,7 +74,6 @@ export interface SqlProjectionStoreOptions {
   readonly client: SqlClient;
   /** Name of the store in errors; without credentials. */
   readonly address: string;
-  readonly telemetry: Telemetry;
   /** Creates missing tables. */
   ensure(): Promise<void>;
   /** Runs after the client is closed. */
@@ -103,7 +101,7 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
   }
 
   ensure(): Promise<void> {
-    return this.#named('ensure', () => this.#options.ensure());
+    return this.#guarded(() => this.#options.ensure());
   }
 
   async storeId(): Promise<string> {
@@ -117,25 +115,25 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
   async addPartitions(partitions: readonly NewPartition[], storeId?: string): Promise<void> {
     const { lockReadiness, insertPartitions, settleReadiness } = readiness;
     const statements = [BEGIN, lockReadiness, insertPartitions(partitions, storeId ?? null), settleReadiness, COMMIT];
-    await this.#named('add-partitions', () => this.#client.run(statements));
+    await this.#guarded(() => this.#client.run(statements));
   }
 
   async markReady(): Promise<boolean> {
     const { lockReadiness, declareReady, readReadiness } = readiness;
     const statements = [BEGIN, lockReadiness, declareReady, readReadiness, COMMIT];
-    const results = await this.#named('mark-ready', () => this.#client.run(statements));
+    const results = await this.#guarded(() => this.#client.run(statements));
     return results[3]?.some((row) => booleanAt(row, 0)) ?? false;
   }
 
   async shareRanges(owner: string, ttlMs: number, role: RangeRole = 'project'): Promise<readonly number[]> {
-    const results = await this.#named('share-ranges', () => this.#client.run(shareRanges(owner, ttlMs, role)));
+    const results = await this.#guarded(() => this.#client.run(shareRanges(owner, ttlMs, role)));
     const ranges = (results[RANGES_AT] ?? []).map((row) => numberAt(row, 0));
     if (role === 'project') this.#shard = ranges[0];
     return ranges;
   }
 
   async releaseRanges(owner: string): Promise<void> {
-    await this.#named('release-ranges', () => this.#client.run(releaseRanges(owner)));
+    await this.#guarded(() => this.#client.run(releaseRanges(owner)));
   }
 
   async positions(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, Offset>> {
@@ -148,7 +146,7 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
 
   async apply(batch: ProjectionBatch): Promise<void> {
     if (batch.partitions.length === 0) return;
-    await this.#named('apply', () => applyBatch(this.#client, batch, this.#shard));
+    await this.#guarded(() => applyBatch(this.#client, batch, this.#shard));
   }
 
   async loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot<RecordPlace>[]> {
@@ -159,7 +157,7 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
   }
 
   place(requests: readonly PlacementRequest[], rules?: PlacementRules): Promise<readonly Placed[]> {
-    return this.#named('place', () => placeWorkflows(this.#client, requests, rules));
+    return this.#guarded(() => placeWorkflows(this.#client, requests, rules));
   }
 
   async placed(workflow: WorkflowId): Promise<PlacedWorkflow | undefined> {
@@ -167,7 +165,7 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
   }
 
   unappended(ageMs: number, limit: number): Promise<readonly Placement[]> {
-    return this.#named('unappended', () => unappendedPlacements(this.#client, ageMs, limit));
+    return this.#guarded(() => unappendedPlacements(this.#client, ageMs, limit));
   }
 
   async runnable(
@@ -207,31 +205,31 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
   }
 
   search(query: WorkflowSearch): Promise<readonly WorkflowListing[]> {
-    return this.#named('search', () => this.#searching.search(query));
+    return this.#guarded(() => this.#searching.search(query));
   }
 
   statusCounts(...of: Parameters<RowStore['statusCounts']>) {
-    return this.#named('status-counts', () => this.#searching.statusCounts(...of));
+    return this.#guarded(() => this.#searching.statusCounts(...of));
   }
 
   parkedCounts(limit: number) {
-    return this.#named('parked-counts', () => this.#searching.parkedCounts(limit));
+    return this.#guarded(() => this.#searching.parkedCounts(limit));
   }
 
   queueCounts(...of: Parameters<RowStore['queueCounts']>) {
-    return this.#named('queue-counts', () => this.#searching.queueCounts(...of));
+    return this.#guarded(() => this.#searching.queueCounts(...of));
   }
 
   generations(...of: Parameters<RowStore['generations']>) {
-    return this.#named('generations', () => this.#searching.generations(...of));
+    return this.#guarded(() => this.#searching.generations(...of));
   }
 
   moving(...of: Parameters<RowStore['moving']>) {
-    return this.#named('moving', () => this.#searching.moving(...of));
+    return this.#guarded(() => this.#searching.moving(...of));
   }
 
   spentHours(...of: Parameters<RowStore['spentHours']>) {
-    return this.#named('spent-hours', () => this.#searching.spentHours(...of));
+    return this.#guarded(() => this.#searching.spentHours(...of));
   }
 
   async childDuties(limit: number, skip = 0): Promise<readonly ChildDuty[]> {
@@ -260,15 +258,15 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
   }
 
   memories(query: MemoryQuery): Promise<readonly MemoryRow[]> {
-    return this.#named('memories', () => this.#memories.memories(query));
+    return this.#guarded(() => this.#memories.memories(query));
   }
 
   memoriesWrittenBy(query: WrittenQuery): Promise<readonly MemoryName[]> {
-    return this.#named('memories-written-by', () => this.#memories.memoriesWrittenBy(query));
+    return this.#guarded(() => this.#memories.memoriesWrittenBy(query));
   }
 
   scrub(): Promise<readonly UnscrubbedTable[]> {
-    return this.#named('scrub', () => scrubTables(this.#client, this.kind));
+    return this.#guarded(() => scrubTables(this.#client, this.kind));
   }
 
   async lamportOf(tenant: TenantId, subject: string): Promise<Lamport> {
@@ -276,84 +274,84 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
   }
 
   recall(query: RecallQuery): Promise<readonly RecalledMemory[]> {
-    return this.#named('recall', () => this.#memories.recall(query));
+    return this.#guarded(() => this.#memories.recall(query));
   }
 
   unembedded(model: string, limit: number, after = 0): Promise<readonly UnembeddedMemory[]> {
-    return this.#named('unembedded', () => this.#memories.unembedded(model, limit, after));
+    return this.#guarded(() => this.#memories.unembedded(model, limit, after));
   }
 
   putEmbeddings(rows: readonly MemoryEmbedding[]): Promise<void> {
-    return this.#named('put-embeddings', () => this.#memories.putEmbeddings(rows));
+    return this.#guarded(() => this.#memories.putEmbeddings(rows));
   }
 
   nowMs(): Promise<number> {
-    return this.#named('now', () => this.#tiers.nowMs());
+    return this.#guarded(() => this.#tiers.nowMs());
   }
 
   floors(...of: Parameters<RowStore['floors']>): Promise<readonly PartitionFloor[]> {
-    return this.#named('floors', () => this.#tiers.floors(...of));
+    return this.#guarded(() => this.#tiers.floors(...of));
   }
 
   recordSegments(segments: readonly SegmentRow[]): Promise<void> {
-    return this.#named('record-segments', () => this.#tiers.recordSegments(segments));
+    return this.#guarded(() => this.#tiers.recordSegments(segments));
   }
 
   setTier(...of: Parameters<RowStore['setTier']>): Promise<void> {
-    return this.#named('set-tier', () => this.#tiers.setTier(...of));
+    return this.#guarded(() => this.#tiers.setTier(...of));
   }
 
   recordedEvents(partition: Partition, to: Offset): Promise<number> {
-    return this.#named('recorded-events', () => this.#tiers.recordedEvents(partition, to));
+    return this.#guarded(() => this.#tiers.recordedEvents(partition, to));
   }
 
   segmentTenants(): Promise<readonly TenantId[]> {
-    return this.#named('segment-tenants', () => this.#tiers.segmentTenants());
+    return this.#guarded(() => this.#tiers.segmentTenants());
   }
 
   forksOf(...of: Parameters<RowStore['forksOf']>): Promise<readonly WorkflowId[]> {
-    return this.#named('forks', () => this.#tiers.forksOf(...of));
+    return this.#guarded(() => this.#tiers.forksOf(...of));
   }
 
   isPast(...of: Parameters<RowStore['isPast']>): Promise<boolean> {
-    return this.#named('is-past', () => this.#tiers.isPast(...of));
+    return this.#guarded(() => this.#tiers.isPast(...of));
   }
 
   segments(query: SegmentQuery): Promise<readonly SegmentRow[]> {
-    return this.#named('segments', () => this.#tiers.segments(query));
+    return this.#guarded(() => this.#tiers.segments(query));
   }
 
   dropRows(...of: Parameters<RowStore['dropRows']>): Promise<void> {
-    return this.#named('drop-rows', () => this.#tiers.dropRows(...of));
+    return this.#guarded(() => this.#tiers.dropRows(...of));
   }
 
   withoutRows(workflows: readonly WorkflowId[]): Promise<readonly WorkflowId[]> {
-    return this.#named('without-rows', () => this.#tiers.withoutRows(workflows));
+    return this.#guarded(() => this.#tiers.withoutRows(workflows));
   }
 
   endedInSegments(...of: Parameters<RowStore['endedInSegments']>): Promise<readonly StreamPlace[]> {
-    return this.#named('ended-in-segments', () => this.#tiers.endedInSegments(...of));
+    return this.#guarded(() => this.#tiers.endedInSegments(...of));
   }
 
   restoreRows(...of: Parameters<RowStore['restoreRows']>): Promise<void> {
-    return this.#named('restore-rows', () => this.#tiers.restoreRows(...of));
+    return this.#guarded(() => this.#tiers.restoreRows(...of));
   }
 
   storage(...of: Parameters<RowStore['storage']>): Promise<readonly StorageUse[]> {
-    return this.#named('storage', () => this.#tiers.storage(...of));
+    return this.#guarded(() => this.#tiers.storage(...of));
   }
 
   blobReferences(...of: Parameters<RowStore['blobReferences']>): Promise<readonly string[]> {
-    return this.#named('blob-references', () => this.#tiers.blobReferences(...of));
+    return this.#guarded(() => this.#tiers.blobReferences(...of));
   }
 
   dropRestored(beforeMs: number, limit: number): Promise<number> {
-    return this.#named('drop-restored', () => this.#tiers.dropRestored(beforeMs, limit));
+    return this.#guarded(() => this.#tiers.dropRestored(beforeMs, limit));
   }
 
   async tracedTo(): Promise<ReadonlyMap<Partition, Offset>> {
     const statements = [traced.BEGIN_TRACED, traced.READ_TRACED];
-    const [, rows = []] = await this.#named('traced-to', () => this.#client.run(statements));
+    const [, rows = []] = await this.#guarded(() => this.#client.run(statements));
     return new Map(rows.map(traced.tracedOf));
   }
 
@@ -366,22 +364,17 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
     await this.#options.closed();
   }
 
-  /** Runs one statement by its name. */
   protected override async read(statement: Statement): Promise<Rows> {
-    const [rows = []] = await this.#named(statement.name, () => this.#client.run([statement]));
+    const [rows = []] = await this.#guarded(() => this.#client.run([statement]));
     return rows;
   }
 
-  async #named<T>(operation: string, work: () => Promise<T>): Promise<T> {
-    const span = this.#options.telemetry.span(`store.${operation}`, { store: this.kind });
+  /** Throws as the port does, whatever the client throws. */
+  async #guarded<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      const fault = faultOf(error, this.#options.address);
-      span.fail(fault);
-      throw fault;
-    } finally {
-      span.end();
+      throw faultOf(error, this.#options.address);
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Owns the Telemetry port as a Prometheus registry: every metric of the port with its declared labels, and exemplars that name a trace. It
- * keeps no spans. The text is OpenMetrics, since older formats have no exemplars. Other exporters (OTLP) read the same registry.
+ * Owns the Telemetry port as a Prometheus registry: every metric of the port with its declared labels, and exemplars that name a trace. The
+ * text is OpenMetrics, since older formats have no exemplars. Other exporters (OTLP) read the same registry.
  */
 
 import { invariant } from '@tidemark/core';
@@ -72,20 +72,3 @@ function labelled(name: MetricName, attributes: Attributes | undefined, trace: s
   if (trace_id === undefined || span_id === undefined || flags !== '01') return { labels };
   return { labels, exemplarLabels: { trace_id, span_id } };
 }
-
-/** Reports to both. Spans and traces are the first's. */
-export const bothTelemetries = (first: Telemetry, second: Telemetry): Telemetry => ({
-  ...first,
-  count: (...reported) => {
-    first.count(...reported);
-    second.count(...reported);
-  },
-  observe: (...reported) => {
-    first.observe(...reported);
-    second.observe(...reported);
-  },
-  gauge: (...reported) => {
-    first.gauge(...reported);
-    second.gauge(...reported);
-  },
-});

@@ -12,10 +12,3 @@ export function parseTraceParent(text: string): SpanContext | undefined {
   const parsed = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
   return isSpanContextValid(parsed) ? parsed : undefined;
 }
-
-/** Undefined for the context of a span that nothing records and that continues no trace. */
-export function formatTraceParent(context: SpanContext): string | undefined {
-  if (!isSpanContextValid(context)) return undefined;
-  const flags = (context.traceFlags & 0xff).toString(16).padStart(2, '0');
-  return `00-${context.traceId}-${context.spanId}-${flags}`;
-}

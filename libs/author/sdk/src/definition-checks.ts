@@ -73,7 +73,6 @@ const KNOWN = [
     'stepBudget',
     'timeout',
     'upcast',
-    'agent',
   ],
   ...CONTEXT_MEMBERS,
   ...DISPATCH_MEMBERS,

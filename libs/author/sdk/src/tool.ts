@@ -32,8 +32,6 @@ export interface ToolOptions<Input extends Schema> {
   readonly request?: ((input: Parsed<NoInfer<Input>>) => unknown) | undefined;
   /** Answers without changing anything outside. */
   readonly run?: ((input: Parsed<NoInfer<Input>>, signal: AbortSignal) => unknown) | undefined;
-  /** The model's view of the result; by default its JSON, or the text itself. */
-  readonly render?: ((result: Json) => string) | undefined;
 }
 
 export interface Tool {
@@ -42,7 +40,6 @@ export interface Tool {
   readonly effect?: Effect | undefined;
   readonly request?: ((input: never) => unknown) | undefined;
   readonly run?: ((input: never, signal: AbortSignal) => unknown) | undefined;
-  readonly render?: ((result: Json) => string) | undefined;
 }
 
 /** The schema of a tool call, for a task that makes it: `tasks: { act: toolCallSchema }`. */
@@ -113,7 +110,7 @@ export async function callTool(tools: Tools, context: StepContext, call: ModelTo
     return refused(`The input of ${name} doesn't fit: ${problems.join('; ')}. Call it again with an input that does.`);
   }
   const result = await perform(name, found, context, call, parsed.data as never);
-  const text = found.render?.(result) ?? (typeof result === 'string' ? result : JSON.stringify(result));
+  const text = typeof result === 'string' ? result : JSON.stringify(result);
   return { call: id, tool: name, text, result, isError: false };
 }
 

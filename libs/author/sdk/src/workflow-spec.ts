@@ -107,8 +107,6 @@ export interface WorkflowSpec<
       ParsedOr<MemberOf<NoInfer<Outputs>, S>>
     >;
   };
-  /** Models decide what is done in it: its span in a trace is an `invoke_agent`. Default: whether it has `models`. */
-  readonly agent?: boolean | undefined;
   /** Tasks of one workflow under way at once; default 8, at most 256. */
   readonly parallel?: number | undefined;
   /** Durability of steps that set none; default `durable`. */

@@ -99,7 +99,7 @@ function build(spec: CheckedSpec): Workflow {
     parallel: spec.parallel ?? PARALLEL_DEFAULT_COUNT,
     placement: spec.placement ?? 'exclusive',
     ...(spec.staging !== undefined && { staging: spec.staging }),
-    ...((spec.agent ?? Object.keys(spec.models ?? {}).length > 0) && { agent: true }),
+    ...(Object.keys(spec.models ?? {}).length > 0 && { agent: true }),
     steps: new Map(Object.keys(spec.steps).map((name) => [name, stepDefinition(name, parts)])),
     parseInput: parser(spec.input, {
       code: 'input-invalid',

@@ -167,7 +167,7 @@ export {
   type StoreCounts,
 } from './sweep-rows.ts';
 export type { Clock, Digest, Prng } from './system.ts';
-export { type Attributes, type MetricName, noTelemetry, type Span, type Telemetry } from './telemetry.ts';
+export { type Attributes, type MetricName, noTelemetry, type Telemetry } from './telemetry.ts';
 export { TenantSlots } from './tenant-slots.ts';
 export type {
   PartitionFloor,

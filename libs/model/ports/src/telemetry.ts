@@ -1,17 +1,10 @@
 /**
- * Owns the contract of traces and metrics. Adapters: OpenTelemetry, and one that does nothing (the default). Names of
- * metrics are those of requirements F1; attributes hold ids and counts, never payloads or secrets.
+ * Owns the contract of metrics, and how a step's span reaches users' own instrumentation. Adapters: a Prometheus registry, and one that does
+ * nothing (the default). Names of metrics are those of requirements F1; attributes hold ids and counts, never payloads or secrets. Traces are
+ * drawn from events.
  */
 
 export type Attributes = Readonly<Record<string, string | number | boolean | readonly string[]>>;
-
-export interface Span {
-  set(attributes: Attributes): void;
-  fail(error: unknown): void;
-  end(): void;
-  /** W3C `traceparent`, or undefined when nothing is recorded. */
-  readonly trace: string | undefined;
-}
 
 export type MetricName =
   | 'checkpoint_commit_latency_seconds'
@@ -67,8 +60,6 @@ export interface Telemetry {
    * `trace` is called only where a span could use it.
    */
   readonly within?: (<T>(trace: () => string, work: () => T) => T) | undefined;
-  /** Starts a span; `parent` is a `traceparent`. */
-  span(name: string, attributes?: Attributes, parent?: string): Span;
   /** Adds to a counter. `trace`: the `traceparent` of an example. */
   count(name: MetricName, value: number, attributes?: Attributes, trace?: string): void;
   /** Records one value of a histogram; durations in seconds. */
@@ -77,7 +68,5 @@ export interface Telemetry {
   gauge(name: MetricName, value: number, attributes?: Attributes): void;
 }
 
-const noSpan: Span = { set: () => {}, fail: () => {}, end: () => {}, trace: undefined };
-
 /** Records nothing. */
-export const noTelemetry: Telemetry = { span: () => noSpan, count: () => {}, observe: () => {}, gauge: () => {} };
+export const noTelemetry: Telemetry = { count: () => {}, observe: () => {}, gauge: () => {} };

@@ -19,7 +19,5 @@ export {
   OidcAuthenticator,
   type OidcAuthenticatorOptions,
   type OidcOptions,
-  TOKEN_ALGORITHMS,
-  type TokenAlgorithm,
 } from './oidc-authenticator.ts';
 export { StandingTenants, type StandingTenantsOptions } from './standing-tenants.ts';

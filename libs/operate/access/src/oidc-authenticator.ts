@@ -20,8 +20,8 @@ import { CLOCK_TOLERANCE_S, ISSUER_KEYS_TRIED_MAX_COUNT, SUBJECT_MAX_CHARS } fro
 import { credentialsExpired, credentialsInvalid } from './refusals.ts';
 import type { StandingTenants } from './standing-tenants.ts';
 
-/** Allowed algorithms; each has a private and a public key. */
-export const TOKEN_ALGORITHMS = [
+/** Algorithms that are accepted; each has a private and a public key. */
+const TOKEN_ALGORITHMS = [
   'RS256',
   'RS384',
   'RS512',
@@ -34,7 +34,7 @@ export const TOKEN_ALGORITHMS = [
   'EdDSA',
   'Ed25519',
 ] as const;
-export type TokenAlgorithm = (typeof TOKEN_ALGORITHMS)[number];
+type TokenAlgorithm = (typeof TOKEN_ALGORITHMS)[number];
 
 /** RFC 9068 for access tokens; issuers use the others for tokens of APIs. */
 const TYPES: readonly (string | undefined)[] = [undefined, 'jwt', 'at+jwt', 'application/at+jwt'];
@@ -44,7 +44,7 @@ export interface OidcOptions extends ClaimMapping {
   /** Audience that tokens for this service name. */
   readonly audience: string;
   readonly jwksUrl?: string | undefined;
-  /** Default: RS256, PS256, ES256, EdDSA and Ed25519. */
+  /** Default: all. */
   readonly algorithms?: readonly TokenAlgorithm[] | undefined;
 }
 
@@ -52,8 +52,6 @@ export interface OidcAuthenticatorOptions extends OidcOptions {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
   readonly tenants: Pick<StandingTenants, 'check' | 'forget'>;
 }
-
-const DEFAULT_ALGORITHMS: readonly TokenAlgorithm[] = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'];
 
 export class OidcAuthenticator implements Authenticator {
   readonly #options: OidcAuthenticatorOptions;
@@ -64,7 +62,7 @@ export class OidcAuthenticator implements Authenticator {
   constructor(options: OidcAuthenticatorOptions) {
     this.#options = options;
     this.#keys = new IssuerKeys(options);
-    this.#algorithms = [...(options.algorithms ?? DEFAULT_ALGORITHMS)];
+    this.#algorithms = [...(options.algorithms ?? TOKEN_ALGORITHMS)];
     const listed: readonly string[] = TOKEN_ALGORITHMS;
     if (this.#algorithms.length === 0 || this.#algorithms.some((name) => !listed.includes(name))) {
       throw new ConfigError('algorithms-invalid', `Tokens can be signed by ${TOKEN_ALGORITHMS.join(', ')}; list some.`);

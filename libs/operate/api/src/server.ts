@@ -47,10 +47,8 @@ import { Work } from './work.ts';
 export interface ApiTls {
   readonly cert: string;
   readonly key: string;
-  /** Authorities of clients' certificates; absent: the system's. */
+  /** Authorities of callers' certificates: a caller without one is not let in, whatever else it shows. Absent: none is asked for. */
   readonly ca?: string | undefined;
-  /** `required`: a caller without one is not let in, whatever else it shows. */
-  readonly clients: 'off' | 'required';
 }
 
 export interface ApiOptions {
@@ -153,9 +151,8 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
 function connections({ tls }: ApiOptions): { readonly http: { readonly maxHeaderSize: number } } {
   const http = { maxHeaderSize: HEADERS_MAX_BYTES };
   if (tls === undefined) return { http };
-  const { clients, ...files } = tls;
-  const isRequired = clients === 'required';
-  const https = { ...http, ...files, requestCert: isRequired, rejectUnauthorized: isRequired };
+  const isRequired = tls.ca !== undefined;
+  const https = { ...http, ...tls, requestCert: isRequired, rejectUnauthorized: isRequired };
   return { https } as unknown as { readonly http: typeof http };
 }
 

@@ -3,7 +3,6 @@
 import { EventEmitter } from 'node:events';
 import path from 'node:path';
 import { readDefinitions } from './definitions.ts';
-import { CONCURRENCY_DEFAULT_COUNT } from './limits.ts';
 import { DEFAULT_FOLDER, folderTarget } from './place/folder.ts';
 import { holdFolder } from './place/held-folder.ts';
 import { runCli } from './program/program.ts';
@@ -31,7 +30,7 @@ export class CalledCli {
 
   constructor(args: readonly string[], { cwd, env: given = {}, stdin = '' }: CallOptions) {
     // Not those of the test runner.
-    const env = { TIDEMARK_CONTEXTS: path.join(cwd, '.contexts.json'), ...given };
+    const env = { XDG_CONFIG_HOME: path.join(cwd, '.config'), ...given };
     this.#said = new Said(`tidemark ${args.join(' ')}`);
     const stream = (name: 'out' | 'err') => ({
       write: (text: string | Uint8Array) => {
@@ -96,7 +95,7 @@ export async function hold({
 }: HoldOptions): Promise<() => Promise<void>> {
   const definitions = modules.length === 0 ? [] : await readDefinitions(modules, cwd);
   const held = await holdFolder(folderTarget(state ?? DEFAULT_FOLDER, { env, cwd }), { definitions });
-  if (runs && modules.length > 0) await held.startWorker(CONCURRENCY_DEFAULT_COUNT, { onError: () => {} });
+  if (runs && modules.length > 0) await held.startWorker({ onError: () => {} });
   await held.serve('dev');
   return () => held.close();
 }

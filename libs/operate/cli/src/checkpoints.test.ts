@@ -54,7 +54,7 @@ beforeAll(async () => {
   cwd = await mkdtemp(path.join(os.tmpdir(), 'tidemark-checkpoints-'));
   const folder = path.join(cwd, '.tidemark');
   held = await holdFolder({ kind: 'embedded', folder, shown: '.tidemark', env: {} }, { definitions: [essay] });
-  await held.startWorker(20, { onError: () => {} });
+  await held.startWorker({ onError: () => {} });
   await held.serve('dev');
   await (await held.host.client.start(essay, {}, { id: 'e1' })).result().catch(() => {});
 });

@@ -42,7 +42,7 @@ beforeAll(async () => {
   cwd = await mkdtemp(path.join(os.tmpdir(), 'tidemark-control-'));
   const folder = path.join(cwd, '.tidemark');
   held = await holdFolder({ kind: 'embedded', folder, shown: '.tidemark', env: {} }, { definitions: [patient, quick] });
-  await held.startWorker(20, { onError: () => {} });
+  await held.startWorker({ onError: () => {} });
   await held.serve('dev');
   for (const [id, tags] of [
     ['p1', ['gold', 'eu']],

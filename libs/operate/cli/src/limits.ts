@@ -38,9 +38,8 @@ export const PARKED_SHOWN_COUNT = 10;
 /** How long, in milliseconds, a workflow that has just started is waited for, since rows may not have it yet. */
 export const UNKNOWN_GRACE_MS = 2_000;
 
-/** Workflows that `dev` and `run` run at once: by default, and at most. */
-export const CONCURRENCY_DEFAULT_COUNT = 100;
-export const CONCURRENCY_MAX_COUNT = 10_000;
+/** Workflows that `dev` and `run` run at once. */
+export const CONCURRENCY_COUNT = 100;
 /** Time, in milliseconds, that steps under way have after Ctrl-C. */
 export const DRAIN_MS = 5_000;
 /** Longest wait, in milliseconds, for rows to hold all of the log when a folder is opened. */

@@ -61,7 +61,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   cwd = await temporaryFolder();
-  file = path.join(cwd, '.contexts.json');
+  file = path.join(cwd, '.config', 'tidemark', 'contexts.json');
 });
 const ended: Awaited<ReturnType<typeof callCli>>[] = [];
 afterEach(async () => {
@@ -246,7 +246,7 @@ describe('an issuer', () => {
       const due = { ...after, expires_at: before.expires_at.replace(/^\d{4}/, '2020') };
       const now = await readFile(file, 'utf8');
       await writeFile(file, now.replace(after.expires_at, due.expires_at));
-      const env = { TIDEMARK_CONTEXTS: file };
+      const env = { XDG_CONFIG_HOME: path.join(cwd, '.config') };
       const [first, second] = [tokenOf('sso', due, env), tokenOf('sso', due, env)] as (() => Promise<string>)[];
       const [one, other] = await Promise.all([first!(), first!()]);
       expect([other, await second!()]).toEqual([one, one]);

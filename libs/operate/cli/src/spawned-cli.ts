@@ -29,7 +29,7 @@ export class SpawnedCli {
       env: {
         ...process.env,
         ...{ TIDEMARK_KAFKA_BROKERS: undefined, TIDEMARK_WORKFLOWS: undefined, TIDEMARK_URL: undefined },
-        TIDEMARK_CONTEXTS: path.join(cwd, '.contexts.json'),
+        XDG_CONFIG_HOME: path.join(cwd, '.config'),
         ...env,
       },
       stdio: ['pipe', 'pipe', 'pipe'],

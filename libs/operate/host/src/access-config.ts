@@ -3,12 +3,11 @@
  * without credentials must be reachable from its own machine alone.
  */
 
-import { callersTenant, type OidcOptions, TOKEN_ALGORITHMS } from '@tidemark/access';
+import { callersTenant, type OidcOptions } from '@tidemark/access';
 import { isLoopback } from '@tidemark/access/http-guard';
 import { ConfigError } from '@tidemark/core';
 import { ROLES, type Role } from '@tidemark/ports';
 import { z } from 'zod';
-import { tlsFromEnv } from './tls.ts';
 
 const onOff = z.enum(['on', 'off']);
 const words = z.string().transform((text) =>
@@ -32,8 +31,6 @@ const settings = {
   TIDEMARK_API_HOSTS: words.default([]),
   /** Addresses and ranges of proxies whose X-Forwarded-For is trusted, separated by commas; empty: none. */
   TIDEMARK_API_TRUSTED_PROXIES: words.pipe(z.array(range)).default([]),
-  /** `required`: every caller needs a certificate of TIDEMARK_API_TLS_CA. Needs that and the API's own certificate. */
-  TIDEMARK_API_CLIENT_CERTIFICATES: z.enum(['off', 'required']).default('off'),
   /** `off`: every caller is an administrator; on this machine alone. */
   TIDEMARK_AUTH: onOff.default('on'),
   /** API keys are accepted. */
@@ -43,7 +40,6 @@ const settings = {
   TIDEMARK_AUTH_OIDC_AUDIENCE: z.string().default(''),
   /** Address of its keys, for an issuer without a discovery document. */
   TIDEMARK_AUTH_OIDC_JWKS_URL: z.string().default(''),
-  TIDEMARK_AUTH_OIDC_ALGORITHMS: words.pipe(z.array(z.enum(TOKEN_ALGORITHMS))).default([]),
   /** The claim that names the tenant; or the tenant of every caller. */
   TIDEMARK_AUTH_OIDC_TENANT_CLAIM: z.string().min(1).default('tenant'),
   TIDEMARK_AUTH_OIDC_TENANT: z.string().default(''),
@@ -67,7 +63,6 @@ export interface ApiConfig {
   readonly port: number | null;
   readonly hosts: readonly string[];
   readonly trustedProxies: readonly string[];
-  readonly clientCertificates: 'off' | 'required';
   /** Null: every caller is let in, as an administrator. */
   readonly access: AccessConfig | null;
 }
@@ -77,7 +72,7 @@ export interface AccessConfig {
   readonly oidc: OidcOptions | null;
 }
 
-/** Throws `ConfigError` (`setting-invalid`, `auth-missing`, and as `tlsFromEnv` does) that names the setting, never its value. */
+/** Throws `ConfigError` (`setting-invalid`, `auth-missing`) that names the setting, never its value. */
 export function apiConfigFromEnv(env: Readonly<Record<string, string | undefined>>): ApiConfig {
   const parsed = z.object(settings).safeParse(env);
   if (!parsed.success) {
@@ -99,24 +94,13 @@ export function apiConfigFromEnv(env: Readonly<Record<string, string | undefined
       'TIDEMARK_AUTH_KEYS is off and TIDEMARK_AUTH_OIDC_ISSUER is not set: nobody could be let in. Allow one of them.',
     );
   }
-  if (data.TIDEMARK_API_CLIENT_CERTIFICATES === 'required') checkCallersAuthority(env);
   return {
     host,
     port: port === '' ? null : port,
     hosts: data.TIDEMARK_API_HOSTS,
     trustedProxies: data.TIDEMARK_API_TRUSTED_PROXIES,
-    clientCertificates: data.TIDEMARK_API_CLIENT_CERTIFICATES,
     access,
   };
-}
-
-/** Without TLS nobody could show a certificate, and the system's authorities would accept anybody's: neither is what the setting means. */
-function checkCallersAuthority(env: Readonly<Record<string, string | undefined>>): void {
-  const files = tlsFromEnv(env).api;
-  if (files?.cert !== undefined && files.ca !== undefined) return;
-  throw invalid(
-    'TIDEMARK_API_CLIENT_CERTIFICATES is required, and the API has no certificate or no authority to check them by; name TIDEMARK_API_TLS_CERT, TIDEMARK_API_TLS_KEY and TIDEMARK_API_TLS_CA',
-  );
 }
 
 type Data = z.output<z.ZodObject<typeof settings>>;
@@ -146,7 +130,6 @@ function oidcOf(data: Data): OidcOptions | null {
     userClaim: data.TIDEMARK_AUTH_OIDC_USER_CLAIM,
     ...(data.TIDEMARK_AUTH_OIDC_TEAMS_CLAIM !== '' && { teamsClaim: data.TIDEMARK_AUTH_OIDC_TEAMS_CLAIM }),
     ...(jwksUrl !== '' && { jwksUrl }),
-    ...(data.TIDEMARK_AUTH_OIDC_ALGORITHMS.length > 0 && { algorithms: data.TIDEMARK_AUTH_OIDC_ALGORITHMS }),
     ...(tenant !== '' && { tenant: callersTenant(tenant) }),
     ...(allTenants !== '' && { allTenants }),
     ...(roles.size > 0 && { roles }),

@@ -75,22 +75,21 @@ export function openCluster(config: ClusterConfig, options: OpenOptions = {}): P
   });
 }
 
-/** Measurements go to the process's own OpenTelemetry SDK, to the endpoint for scrapers, and to a collector; to each that is set. */
+/** Measurements go to the endpoint for scrapers and to a collector; to each that is set. */
 async function openMeasuring(
   config: ClusterConfig,
   { onWarning, listens = false }: OpenOptions,
   opened: Opened,
 ): Promise<Telemetry> {
-  const { bothTelemetries, openPrometheus, openTelemetry, tracing } = await import('@tidemark/telemetry');
+  const { openPrometheus, tracing } = await import('@tidemark/telemetry');
   const { metrics, traces } = config;
   const metricsListen = listens ? config.metricsListen : '';
-  const plain = config.telemetry ? openTelemetry() : noTelemetry;
-  const own = traces === undefined ? plain : tracing(plain, traces.ratio);
-  if (metricsListen === '' && metrics === undefined) return own;
+  const own = (telemetry: Telemetry) => (traces === undefined ? telemetry : tracing(telemetry, traces.ratio));
+  if (metricsListen === '' && metrics === undefined) return own(noTelemetry);
   const registry = openPrometheus();
   if (metricsListen !== '') await opened.add(openMetricsEndpoint(metricsListen, registry));
   if (metrics !== undefined) await opened.add(sentMetrics(metrics, registry, onWarning));
-  return bothTelemetries(own, registry.telemetry);
+  return own(registry.telemetry);
 }
 
 /** Opens a rebuild of rows beside those of the cluster. Throws as `openCluster` does. */
@@ -115,7 +114,6 @@ async function openBelow(config: ClusterConfig, opened: Opened, options: OpenOpt
       topic: config.topic,
       partitions: config.partitions,
       replicationFactor: config.replication,
-      clientId: 'tidemark',
       ...kafkaTls(config),
       ...(onWarning !== undefined && { onWarning }),
     }),

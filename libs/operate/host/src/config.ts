@@ -91,9 +91,14 @@ const settings = {
   TIDEMARK_PRESENCE_PORT: count(0, 65_535).default(0),
   /** The host under which workers reach it; default: the one it listens on, or the machine's first address. */
   TIDEMARK_PRESENCE_ADVERTISED_HOST: z.string().default(''),
-  /** A spot interruption notice: a file that becomes non-empty, or an address that begins to answer. */
-  TIDEMARK_SPOT_NOTICE_FILE: z.string().default(''),
-  TIDEMARK_SPOT_NOTICE_URL: z.union([z.literal(''), url('http', 'https')]).default(''),
+  /** Where a spot interruption notice appears: an address that begins to answer, or a file (`file:///PATH`) that becomes non-empty. */
+  TIDEMARK_SPOT_NOTICE_URL: z
+    .string()
+    .refine(
+      (text) => text === '' || (/^(https?:\/\/|file:\/\/\/)/.test(text) && URL.canParse(text)),
+      'expected http://…, https://… or file:///PATH',
+    )
+    .default(''),
   /** The pod whose deletion cost a worker keeps current, by how much work would be repeated; empty: none. */
   TIDEMARK_POD_NAME: z.union([z.literal(''), z.string().regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/)]).default(''),
   /** Modules that export workflows, separated by commas. */
@@ -129,8 +134,6 @@ const settings = {
   /** How long archived history stays warm, and how long it is kept at all (empty: forever), unless a tenant's policy says otherwise. */
   TIDEMARK_WARM: duration.default('90d'),
   TIDEMARK_KEEP: z.union([z.literal(''), duration]).default(''),
-  /** Most megabytes that a compactor moves in a second. */
-  TIDEMARK_COMPACTOR_MB_PER_S: count(1, 10_000).default(32),
   /** Where `GET /metrics` is answered, `host:port`; empty: nowhere. */
   TIDEMARK_METRICS_LISTEN: z
     .string()
@@ -141,8 +144,6 @@ const settings = {
     .string()
     .regex(/^$|^[^\s/@]+:\d{1,5}$/, 'expected host:port, such as 0.0.0.0:7071')
     .default(''),
-  /** `on`: spans and metrics go to the OpenTelemetry API of the process. */
-  TIDEMARK_TELEMETRY: z.enum(['on', 'off']).default('off'),
 } as const;
 
 export interface PoolConfig {
@@ -165,7 +166,8 @@ export interface ClusterConfig {
   /** 0: never. */
   readonly exitIdleMs: number;
   readonly presence: PresenceOptions;
-  readonly spotNotice: { readonly file: string; readonly url: string };
+  /** Empty: none is looked for. */
+  readonly spotNoticeUrl: string;
   /** Empty: none. */
   readonly podName: string;
   /** Undefined: none is named. */
@@ -173,7 +175,6 @@ export interface ClusterConfig {
   readonly workflowModules: readonly string[];
   /** None: one of all workers. */
   readonly pools: readonly PoolConfig[];
-  readonly telemetry: boolean;
   /** Empty: nowhere. */
   readonly metricsListen: string;
   /** Empty: nowhere. */
@@ -186,7 +187,6 @@ export interface ClusterConfig {
   readonly embedderFolder: string;
   readonly memoryWords: 'on' | 'off';
   readonly tiers: TierConfig;
-  /** Payloads above this many bytes are stored as blobs, where there is an archive. */
   /** Empty: nothing is encrypted. */
   readonly keysUrl: string;
   readonly secretsUrl: string;
@@ -201,7 +201,6 @@ export interface TierConfig {
   readonly coldUrl: string;
   readonly hotMs: number;
   readonly retention: RetentionPolicy;
-  readonly paceBytesPerSecond: number;
 }
 
 /** Reads the settings. Throws `ConfigError` (`setting-invalid`) that names each wrong setting, never its value. */
@@ -243,12 +242,11 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
       advertisedHost: data.TIDEMARK_PRESENCE_ADVERTISED_HOST || reachableHost(data.TIDEMARK_PRESENCE_HOST),
       tls: tls.presence as PresenceTls | undefined,
     },
-    spotNotice: { file: data.TIDEMARK_SPOT_NOTICE_FILE, url: data.TIDEMARK_SPOT_NOTICE_URL },
+    spotNoticeUrl: data.TIDEMARK_SPOT_NOTICE_URL,
     podName: data.TIDEMARK_POD_NAME,
     build: data.TIDEMARK_BUILD || undefined,
     workflowModules: modulesOf(data.TIDEMARK_WORKFLOWS),
     pools: poolsOf(data.TIDEMARK_POOLS),
-    telemetry: data.TIDEMARK_TELEMETRY === 'on',
     metricsListen: data.TIDEMARK_METRICS_LISTEN,
     healthListen: data.TIDEMARK_HEALTH_LISTEN,
     traces: traceSettings(env),
@@ -261,8 +259,8 @@ export function configFromEnv(env: Readonly<Record<string, string | undefined>>)
     tiers: {
       archiveUrl: data.TIDEMARK_ARCHIVE_URL,
       coldUrl: data.TIDEMARK_COLD_URL,
+      hotMs: parseDuration(data.TIDEMARK_HOT)!,
       retention: { warmMs, keepMs },
-      ...compaction(data),
     },
   };
 }
@@ -273,18 +271,11 @@ export function onSecretFromEnv(env: Readonly<Record<string, string | undefined>
   return checked(z.object({ TIDEMARK_ON_SECRET }), env).TIDEMARK_ON_SECRET;
 }
 
-/** The settings of a folder's compactor; the rest of its policy has the defaults. Throws `ConfigError` (`setting-invalid`). */
-export function compactionFromEnv(
-  env: Readonly<Record<string, string | undefined>>,
-): Pick<TierConfig, 'hotMs' | 'paceBytesPerSecond'> {
-  const { TIDEMARK_HOT, TIDEMARK_COMPACTOR_MB_PER_S } = settings;
-  return compaction(checked(z.object({ TIDEMARK_HOT, TIDEMARK_COMPACTOR_MB_PER_S }), env));
+/** How long a closed workflow of a folder stays hot; the rest of its compactor's policy has the defaults. Throws `ConfigError` (`setting-invalid`). */
+export function hotMsFromEnv(env: Readonly<Record<string, string | undefined>>): number {
+  const { TIDEMARK_HOT } = settings;
+  return parseDuration(checked(z.object({ TIDEMARK_HOT }), env).TIDEMARK_HOT)!;
 }
-
-const compaction = (data: { readonly TIDEMARK_HOT: string; readonly TIDEMARK_COMPACTOR_MB_PER_S: number }) => ({
-  hotMs: parseDuration(data.TIDEMARK_HOT)!,
-  paceBytesPerSecond: data.TIDEMARK_COMPACTOR_MB_PER_S * 1_000_000,
-});
 
 function checked<Schema extends z.ZodType>(
   schema: Schema,

@@ -28,10 +28,9 @@ const EMBEDDED_PARTITIONS = 16;
 export interface EmbeddedOptions extends FolderKeys {
   /** The folder of the state; created when missing. */
   readonly folder: string;
-  readonly telemetry?: Telemetry;
   /** Where traces are exported to; absent: nowhere. */
   readonly traces?: TraceSettings | undefined;
-  /** Where metrics are sent to, beside `telemetry`; absent: nowhere. */
+  /** Where metrics are sent to; absent: nowhere. */
   readonly metrics?: MetricsSettings | undefined;
   /** What happens to secrets in what workflows store, where their definition doesn't say; `report` by default. */
   readonly onSecret?: OnSecret | undefined;
@@ -104,17 +103,14 @@ export function openEmbeddedRebuild(
   });
 }
 
-async function openMeasuring(
-  { telemetry = noTelemetry, metrics, traces }: EmbeddedOptions,
-  opened: Opened,
-): Promise<Telemetry> {
-  if (metrics === undefined && traces === undefined) return telemetry;
-  const { bothTelemetries, openPrometheus, tracing } = await import('@tidemark/telemetry');
-  const own = traces === undefined ? telemetry : tracing(telemetry, traces.ratio);
-  if (metrics === undefined) return own;
+async function openMeasuring({ metrics, traces }: EmbeddedOptions, opened: Opened): Promise<Telemetry> {
+  if (metrics === undefined && traces === undefined) return noTelemetry;
+  const { openPrometheus, tracing } = await import('@tidemark/telemetry');
+  const own = (telemetry: Telemetry) => (traces === undefined ? telemetry : tracing(telemetry, traces.ratio));
+  if (metrics === undefined) return own(noTelemetry);
   const registry = openPrometheus();
   await opened.add(sentMetrics(metrics, registry));
-  return bothTelemetries(own, registry.telemetry);
+  return own(registry.telemetry);
 }
 
 const rowsIn = ({ folder }: EmbeddedOptions): string => path.join(folder, 'rows');

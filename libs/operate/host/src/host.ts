@@ -31,6 +31,9 @@ import { type Reach, startReach } from './reach.ts';
 import { buildOf } from './source-build.ts';
 import type { Tiers } from './tiers.ts';
 
+/** Bytes that a compactor moves in a second at most, so that commits keep their pace. A fleet that writes more has more compactors. */
+export const COMPACTOR_BYTES_PER_S = 32_000_000;
+
 export interface CoordinatorRole extends HostRole {
   /** Pools whose demand it reports; default: one of all workers. */
   readonly pools?: readonly Pool[] | undefined;
@@ -66,7 +69,8 @@ export interface HostOptions {
 
 export interface CompactorRole extends HostRole {
   readonly policy: CompactorPolicy;
-  readonly paceBytesPerSecond: number;
+  /** Default `COMPACTOR_BYTES_PER_S`. */
+  readonly paceBytesPerSecond?: number | undefined;
   readonly onSegment?: ((segment: SegmentRow) => void) | undefined;
 }
 
@@ -132,7 +136,7 @@ export class Host {
   }
 
   /** A compactor that is not started yet: call `start`, or `pass`. Throws `ConfigError` (`archive-missing`, `retention-invalid`). */
-  compactor({ policy, paceBytesPerSecond, onError, onSegment }: CompactorRole): Compactor {
+  compactor({ policy, paceBytesPerSecond = COMPACTOR_BYTES_PER_S, onError, onSegment }: CompactorRole): Compactor {
     if (this.tiers === undefined) {
       throw new ConfigError('archive-missing', 'There is no archive to write to: set TIDEMARK_ARCHIVE_URL.');
     }

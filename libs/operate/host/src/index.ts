@@ -4,9 +4,9 @@ export { type AccessConfig, type ApiConfig, apiConfigFromEnv } from './access-co
 export { type OpenOptions, openCluster, openClusterRebuild } from './cluster.ts';
 export {
   type ClusterConfig,
-  compactionFromEnv,
   configFromEnv,
   hasClusterConfig,
+  hotMsFromEnv,
   onSecretFromEnv,
   type PoolConfig,
   type TierConfig,
@@ -14,7 +14,7 @@ export {
 export { type EmbeddedOptions, openEmbedded, openEmbeddedRebuild } from './embedded.ts';
 export { EXIT, exitCodeOf } from './exit-codes.ts';
 export { giveWay, stopGivingWay } from './give-way.ts';
-export { type CompactorRole, Host, type HostOptions, type WorkerRole } from './host.ts';
+export { COMPACTOR_BYTES_PER_S, type CompactorRole, Host, type HostOptions, type WorkerRole } from './host.ts';
 export { type FolderKeys, folderKeysFromEnv, type Keys } from './keys.ts';
 export { leaveWhenIdle } from './leave-idle.ts';
 export { type HostRole, liveTraces } from './live-traces.ts';
@@ -26,6 +26,6 @@ export { inClusterApi, keepDeletionCost } from './pod-deletion-cost.ts';
 export { loadPools } from './pools.ts';
 export { type Rebuild, type RebuildRole, unfinishedClusterRebuild } from './rebuild.ts';
 export { runService, SERVICE_NODE_FLAGS, type Service, type ServiceLife, STOP_MARGIN_MS } from './service.ts';
-export { noSpotNotice, type SpotNoticeOptions, type SpotNoticePlaces, watchSpotNotice } from './spot-notice.ts';
+export { noSpotNotice, type SpotNoticeOptions, watchSpotNotice } from './spot-notice.ts';
 export type { Tiers } from './tiers.ts';
 export { TLS_SERVICES, type TlsConfig, type TlsFiles, type TlsService, tlsFromEnv } from './tls.ts';

@@ -5,8 +5,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { eventually } from '@tidemark/testkit/eventually';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { configFromEnv } from './config.ts';
 import { noSpotNotice, watchSpotNotice } from './spot-notice.ts';
 
 describe('a spot notice', () => {
@@ -35,9 +37,8 @@ describe('a spot notice', () => {
     await rm(folder, { recursive: true });
   });
 
-  const watch = (file: string, url: string): void => {
+  const watch = (url: string): void => {
     stop = watchSpotNotice({
-      file,
       url,
       onNotice: (source) => notices.push(source),
       onError: (_, error) => errors.push(String(error)),
@@ -51,24 +52,11 @@ describe('a spot notice', () => {
   it('is a file that is there and not empty', async () => {
     const file = path.join(folder, 'notice');
     await writeFile(file, '');
-    watch(file, '');
+    watch(pathToFileURL(file).href);
     await writeFile(file, 'terminate');
     await eventually(() => notices.length > 0);
     expect(notices).toEqual(['notice file']);
     expect(errors).toEqual([]);
-  });
-
-  it('is seen in its file also while the address can’t be read, and the other way round', async () => {
-    const file = path.join(folder, 'notice');
-    await writeFile(file, 'terminate');
-    says(500);
-    watch(file, url());
-    await eventually(() => notices.length > 0);
-    stop();
-    says(200, 'terminate');
-    watch(folder, url());
-    await eventually(() => notices.length > 1);
-    expect(notices).toEqual(['notice file', 'notice address']);
   });
 
   it('is an answer with a body; 404, an empty one and FALSE are none', async () => {
@@ -80,13 +68,13 @@ describe('a spot notice', () => {
       // biome-ignore format: one line
       says(status, text);
       const before = askedCount;
-      watch('', url());
+      watch(url());
       await eventually(() => askedCount > before);
       stop();
     }
     expect(notices).toEqual([]);
     says(404);
-    watch('', url());
+    watch(url());
     says(200, '{"action":"terminate"}');
     await eventually(() => notices.length > 0);
     expect(notices).toEqual(['notice address']);
@@ -99,19 +87,19 @@ describe('a spot notice', () => {
       else if (request.headers['x-aws-ec2-metadata-token'] === 'secret') response.end('{"action":"stop"}');
       else response.writeHead(401).end();
     };
-    watch('', url());
+    watch(url());
     await eventually(() => notices.length > 0);
   });
 
   it('is none, and told of, when the service fails, is not there or the file is a folder', async () => {
     says(500);
-    watch(folder, '');
+    watch(pathToFileURL(folder).href);
     await eventually(() => errors.length > 0);
     stop();
-    watch('', url());
+    watch(url());
     await eventually(() => errors.length > 1);
     stop();
-    watch('', 'http://127.0.0.1:1/notice');
+    watch('http://127.0.0.1:1/notice');
     await eventually(() => errors.length > 2);
     expect(notices).toEqual([]);
   });
@@ -120,7 +108,7 @@ describe('a spot notice', () => {
     let hasStarted = false;
     says(200, '{"action":"terminate"}');
     const waits = noSpotNotice({
-      ...{ file: '', url: url() },
+      url: url(),
       onNotice: (source) => notices.push(source),
       onError: (_, error) => errors.push(String(error)),
     }).then(() => {
@@ -138,10 +126,25 @@ describe('a spot notice', () => {
 
   it('keeps nobody waiting where there is none, and where that can not be known at first', async () => {
     const places = { onNotice: (source: string) => notices.push(source), onError: () => errors.push('told') };
-    await noSpotNotice({ file: '', url: '', ...places });
-    await noSpotNotice({ file: path.join(folder, 'none'), url: '', ...places });
+    await noSpotNotice({ url: '', ...places });
+    await noSpotNotice({ url: pathToFileURL(path.join(folder, 'none')).href, ...places });
     says(500);
-    await noSpotNotice({ file: '', url: url(), ...places });
+    await noSpotNotice({ url: url(), ...places });
     expect([notices, errors]).toEqual([[], ['told']]);
   });
+
+  it.each(['/var/run/leaving', 'file://node/leaving', 'file:leaving', 'http://', 'ftp://node/leaving'])(
+    'is looked for at an address or in a file, not at %j',
+    (place) => {
+      const servers = {
+        TIDEMARK_KAFKA_BROKERS: 'kafka:9092',
+        TIDEMARK_REDIS_URL: 'redis://redis',
+        TIDEMARK_POSTGRES_URL: 'postgres://postgres/tidemark',
+        TIDEMARK_ENCRYPTION: 'off',
+      };
+      const config = (TIDEMARK_SPOT_NOTICE_URL: string) => configFromEnv({ ...servers, TIDEMARK_SPOT_NOTICE_URL });
+      expect(() => config(place)).toThrow(/TIDEMARK_SPOT_NOTICE_URL: expected http.*file:\/\/\/PATH/);
+      expect(config('file:///var/run/leaving').spotNoticeUrl).toBe('file:///var/run/leaving');
+    },
+  );
 });

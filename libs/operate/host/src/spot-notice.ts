@@ -13,15 +13,9 @@ const ANSWER_TIMEOUT_MS = 900;
 /** Life of a token of Amazon's metadata service, in seconds. */
 const TOKEN_TTL_S = 21_600;
 
-/** Places that may have a notice. */
-export interface SpotNoticePlaces {
-  /** Empty: none. */
-  readonly file: string;
-  /** Empty: none. */
+export interface SpotNoticeOptions {
+  /** `http://…`, `https://…`, or `file:///PATH`; empty: none is looked for. */
   readonly url: string;
-}
-
-export interface SpotNoticeOptions extends SpotNoticePlaces {
   /** Called once, with where the notice was found. */
   readonly onNotice: (source: string) => void;
   readonly onError: (where: string, error: unknown) => void;
@@ -29,9 +23,9 @@ export interface SpotNoticeOptions extends SpotNoticePlaces {
 
 /** Polls at once and each second. Returns a function that stops it; it keeps no process alive. */
 export function watchSpotNotice(options: SpotNoticeOptions): () => void {
-  const { file, url, onNotice, onError } = options;
-  if (file === '' && url === '') return () => {};
-  const pollOnce = looker(options);
+  const { url, onNotice, onError } = options;
+  if (url === '') return () => {};
+  const pollOnce = looker(url);
   let isOver = false;
   const poll = async (): Promise<void> => {
     const source = await pollOnce();
@@ -54,8 +48,9 @@ export function watchSpotNotice(options: SpotNoticeOptions): () => void {
  * are, waits here and takes no work: `onNotice` is called once. A place that can't be read counts as no notice at first, and later as the
  * previous notice.
  */
-export async function noSpotNotice({ onNotice, onError, ...places }: SpotNoticeOptions): Promise<void> {
-  const pollOnce = looker(places);
+export async function noSpotNotice({ url, onNotice, onError }: SpotNoticeOptions): Promise<void> {
+  if (url === '') return;
+  const pollOnce = looker(url);
   let found: string | undefined;
   for (;;) {
     const source = await pollOnce().catch((error: unknown) => {
@@ -69,23 +64,15 @@ export async function noSpotNotice({ onNotice, onError, ...places }: SpotNoticeO
   }
 }
 
-/** A poll returns where a notice was found, and fails where none was found and one of the places can't be read. */
-function looker({ file, url }: SpotNoticePlaces): () => Promise<string | undefined> {
+/** A poll returns where a notice was found, and fails where the place can't be read. */
+function looker(url: string): () => Promise<string | undefined> {
+  const place = new URL(url);
+  if (place.protocol === 'file:') return async () => ((await isFilled(place)) ? 'notice file' : undefined);
   const metadata = new Metadata(url);
-  return async () => {
-    const [inFile, atUrl] = await Promise.allSettled([
-      file === '' ? false : isFilled(file),
-      url === '' ? false : metadata.isGiven(),
-    ]);
-    // Either one is enough, whatever is wrong with the other.
-    if (inFile.status === 'fulfilled' && inFile.value) return 'notice file';
-    if (atUrl.status === 'fulfilled' && atUrl.value) return 'notice address';
-    for (const poll of [inFile, atUrl]) if (poll.status === 'rejected') throw poll.reason;
-    return undefined;
-  };
+  return async () => ((await metadata.isGiven()) ? 'notice address' : undefined);
 }
 
-async function isFilled(file: string): Promise<boolean> {
+async function isFilled(file: URL): Promise<boolean> {
   try {
     return (await readFile(file, 'utf8')).trim() !== '';
   } catch (error) {

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type CertificateFiles, ThrowAwayAuthority } from '@tidemark/testkit/servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { apiConfigFromEnv } from './access-config.ts';
 import { TLS_SERVICES, tlsFromEnv } from './tls.ts';
 
 let folder: string;
@@ -40,18 +39,15 @@ const codeOf = (env: Readonly<Record<string, string>>, nowMs?: number) => {
 };
 
 describe('the settings of TLS', () => {
-  it('let certificates of callers be required where there are an authority and a certificate of the API', () => {
-    const required = { TIDEMARK_API_CLIENT_CERTIFICATES: 'required' };
-    const [pair, ca] = [
-      { TIDEMARK_API_TLS_CERT: own.cert, TIDEMARK_API_TLS_KEY: own.key },
-      { TIDEMARK_API_TLS_CA: ours.ca },
-    ];
-    for (const files of [all(), { ...pair, ...ca }]) {
-      expect(apiConfigFromEnv({ ...required, ...files }).clientCertificates).toBe('required');
-    }
-    // In clear, with nobody's authority, and off in so many words: each would let callers in without one.
-    for (const files of [{ TIDEMARK_TLS_CA: ours.ca }, pair, { ...all(), TIDEMARK_API_TLS: 'off' }]) {
-      expect(() => apiConfigFromEnv({ ...required, ...files })).toThrow(/TIDEMARK_API_CLIENT_CERTIFICATES/);
+  it('ask callers for certificates where the API has an authority of its own, and that is served over TLS', async () => {
+    const ca = { TIDEMARK_API_TLS_CA: theirs.ca };
+    const pair = { TIDEMARK_API_TLS_CERT: own.cert, TIDEMARK_API_TLS_KEY: own.key };
+    const asked = await readFile(theirs.ca, 'utf8');
+    for (const files of [all(ca), { ...pair, ...ca }]) expect(tlsFromEnv(files).api?.ca).toBe(asked);
+    expect(tlsFromEnv(all()).api?.ca).toBeUndefined();
+    // In clear, and off in so many words: each would let callers in without one.
+    for (const files of [ca, { ...all(ca), TIDEMARK_API_TLS: 'off' }]) {
+      expect(() => tlsFromEnv(files)).toThrow(/TIDEMARK_API_TLS/);
     }
   });
 
@@ -62,7 +58,13 @@ describe('the settings of TLS', () => {
   it('are for every service, unless one has its own or none', async () => {
     const read = (file: string): Promise<string> => readFile(file, 'utf8');
     const files = { ca: await read(ours.ca), cert: await read(own.cert), key: await read(own.key) };
-    expect(tlsFromEnv(all())).toEqual({ kafka: files, redis: files, postgres: files, presence: files, api: files });
+    expect(tlsFromEnv(all())).toEqual({
+      kafka: files,
+      redis: files,
+      postgres: files,
+      presence: files,
+      api: { cert: files.cert, key: files.key },
+    });
     const some = tlsFromEnv(
       all({
         TIDEMARK_REDIS_TLS: 'off',

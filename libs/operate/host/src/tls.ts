@@ -30,7 +30,8 @@ const onOff = z.enum(['on', 'off', '']).default('');
 
 /**
  * `TIDEMARK_TLS_CA`, `…_CERT`, `…_KEY` are for all; `TIDEMARK_KAFKA_TLS_CA` and the like for one. `TIDEMARK_TLS=on` without files: the
- * system's authorities. `TIDEMARK_REDIS_TLS=off`: not this one. Throws `ConfigError` (`setting-invalid`, `tls-file-unreadable`,
+ * system's authorities. `TIDEMARK_REDIS_TLS=off`: not this one. `TIDEMARK_API_TLS_CA` alone is whose certificates callers of the API have to
+ * show: the authority for all vouches for servers. Throws `ConfigError` (`setting-invalid`, `tls-file-unreadable`,
  * `tls-certificate-invalid`, `tls-certificate-expired`, `tls-key-unfit`).
  */
 export function tlsFromEnv(env: Env, nowMs: number = Date.now()): TlsConfig {
@@ -39,11 +40,16 @@ export function tlsFromEnv(env: Env, nowMs: number = Date.now()): TlsConfig {
   const of = (service: TlsService): TlsFiles | undefined => {
     const own = `TIDEMARK_${service}_TLS`;
     const hasOwn = FILES.some((file) => (env[`${own}_${file}`] ?? '') !== '');
-    if (!(switchOf(env, own) ?? (hasOwn || isOnForAll))) return undefined;
+    if (!(switchOf(env, own) ?? (hasOwn || isOnForAll))) {
+      if (service !== 'API' || (env.TIDEMARK_API_TLS_CA ?? '') === '') return undefined;
+      throw wrong(
+        'TIDEMARK_API_TLS is off, and TIDEMARK_API_TLS_CA asks callers for certificates; take one of them away',
+      );
+    }
     const setting = (file: (typeof FILES)[number]): string => {
       // A certificate and its key come from one place.
       const hasPair = (env[`${own}_CERT`] ?? '') !== '' || (env[`${own}_KEY`] ?? '') !== '';
-      const isOwn = file === 'CA' ? (env[`${own}_CA`] ?? '') !== '' : hasPair;
+      const isOwn = file === 'CA' ? service === 'API' || (env[`${own}_CA`] ?? '') !== '' : hasPair;
       return isOwn ? `${own}_${file}` : `TIDEMARK_TLS_${file}`;
     };
     const read = (name: string): string | undefined => {

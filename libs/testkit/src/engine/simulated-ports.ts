@@ -19,7 +19,6 @@ import {
   type Liveness,
   type LivenessView,
   type MetricName,
-  noTelemetry,
   type Prng,
   type RecordPlace,
   type ReportedLease,
@@ -262,10 +261,6 @@ export class SimulatedLiveness implements Liveness {
 /** Records counted metrics. */
 export class SimulatedTelemetry implements Telemetry {
   readonly counts = new Map<string, number>();
-
-  span(): ReturnType<Telemetry['span']> {
-    return noTelemetry.span('');
-  }
 
   count(name: MetricName, value: number): void {
     this.counts.set(name, (this.counts.get(name) ?? 0) + value);

@@ -15,12 +15,9 @@ import type { PGlite } from '@electric-sql/pglite';
 /** Raised when databases are created in another way. */
 const TEMPLATE = 3;
 
-/** `TIDEMARK_CACHE_DIR`, or the system's place for caches. */
-function cacheFolder(): string {
-  const own = process.env.TIDEMARK_CACHE_DIR;
-  if (own !== undefined && own !== '') return own;
-  return path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'tidemark');
-}
+/** In the user's folder of caches. */
+const cacheFolder = (): string =>
+  path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'tidemark');
 
 function templateFile(tables: string): string {
   const versions = [versionOf('@electric-sql/pglite'), versionOf('@electric-sql/pglite-pgvector')];

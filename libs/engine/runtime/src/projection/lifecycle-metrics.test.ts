@@ -33,7 +33,7 @@ const make = (): Projector => {
     },
   };
   const made = new Projector({
-    ports: { ...ports, telemetry: { ...ports.telemetry, span: ports.telemetry.span, gauge: () => {}, ...telemetry } },
+    ports: { ...ports, telemetry: { ...ports.telemetry, gauge: () => {}, ...telemetry } },
     lamport: new LamportClock(),
     onApplied: () => {},
     onError: (error) => {

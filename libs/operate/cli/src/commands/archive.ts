@@ -20,7 +20,6 @@ export type ArchiveOptions = AdminOptions;
 
 export interface CompactOptions extends ArchiveOptions {
   readonly olderThan: number;
-  readonly mbPerS?: number | undefined;
 }
 
 export interface VerifyOptions extends ArchiveOptions {
@@ -33,8 +32,6 @@ interface CompactAnswer extends PassReport {
   /** Failures of single partitions. */
   readonly failures: readonly { readonly where: string; readonly code: string; readonly message: string }[];
 }
-
-const BYTES_PER_MB = 1_000_000;
 
 export async function compact(session: Session, options: CompactOptions): Promise<number> {
   const answer = await atHost(session, options, (host) => pass(host, options), { action: 'compact' });
@@ -55,11 +52,11 @@ export async function compact(session: Session, options: CompactOptions): Promis
 }
 
 /** Runs one pass now. */
-async function pass(host: Host, { olderThan: hotMs, mbPerS }: CompactOptions): Promise<CompactAnswer> {
+async function pass(host: Host, { olderThan: hotMs }: CompactOptions): Promise<CompactAnswer> {
   const failures: { where: string; code: string; message: string }[] = [];
   const compactor = host.compactor({
     policy: { hotMs, segmentMinBytes: 1 },
-    paceBytesPerSecond: mbPerS === undefined ? Number.POSITIVE_INFINITY : mbPerS * BYTES_PER_MB,
+    paceBytesPerSecond: Number.POSITIVE_INFINITY,
     onError: (where, error) => {
       const { code = 'internal', message = String(error) } = error as { code?: string; message?: string };
       failures.push({ where, code, message });

@@ -25,7 +25,6 @@ import { printable } from '../text/width.ts';
 export interface DevOptions {
   readonly workflows?: readonly string[] | undefined;
   readonly state?: string | undefined;
-  readonly concurrency: number;
   /** Where traces are exported to. */
   readonly otlp?: string | undefined;
   /** Port of the HTTP API; absent: the default one, or any where that is taken. */
@@ -76,7 +75,7 @@ export async function dev(session: Session, options: DevOptions): Promise<number
       terminal.record(change);
       terminal.line(narrator.line(change));
     };
-    await held.startWorker(options.concurrency, {
+    await held.startWorker({
       onError,
       onDelta: (reported) => hear(reported, session),
       // The first claim of an existing workflow is a resumption; a repeated claim is no news.

@@ -37,7 +37,7 @@ async function client(
   server: Readonly<Record<string, string>> = {},
 ): Promise<McpTestClient> {
   const silent = { write: () => true } as never;
-  const env = { TIDEMARK_CONTEXTS: path.join(folder, '.contexts.json'), ...server };
+  const env = { XDG_CONFIG_HOME: path.join(folder, '.config'), ...server };
   const terminal = new Terminal({ stdout: silent, stderr: silent, env, json: false });
   const session = { terminal, env, cwd: folder, stdin: (async function* () {})() };
   const pipes = mcpPipes();

@@ -14,7 +14,7 @@ import { Followed, followOne } from '../follow/follower.ts';
 import { heardBy, Spoken } from '../follow/spoken.ts';
 import { Narrator } from '../follow/words.ts';
 import { readInput } from '../input.ts';
-import { CONCURRENCY_DEFAULT_COUNT, DRAIN_MS, FOLDER_WAIT_MS } from '../limits.ts';
+import { DRAIN_MS, FOLDER_WAIT_MS } from '../limits.ts';
 import { failureOf } from '../place/api-failure.ts';
 import type { Folder } from '../place/folder.ts';
 import { failIfHolderGone } from '../place/gone.ts';
@@ -180,7 +180,7 @@ async function startAndFollow(current: Run, opened: Opened): Promise<number> {
   if (started.created) session.terminal.note(placeWords(current, opened));
   else if (isFirst) await reportFound(current, opened, started);
   // It was reported when it was found.
-  await opened.held?.startWorker(CONCURRENCY_DEFAULT_COUNT, { onError: runReporter(current) });
+  await opened.held?.startWorker({ onError: runReporter(current) });
   return followAll(current, opened, started);
 }
 

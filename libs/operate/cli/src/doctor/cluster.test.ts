@@ -5,7 +5,7 @@ import { ARCHIVE_ADVISED_LOG_BYTES } from '../limits.ts';
 import { checkArchive, checkEncryption } from './cluster.ts';
 
 const tiers = (archiveUrl: string) => ({
-  tiers: { archiveUrl, coldUrl: '', hotMs: 1, retention: { warmMs: 1, keepMs: null }, paceBytesPerSecond: 1 },
+  tiers: { archiveUrl, coldUrl: '', hotMs: 1, retention: { warmMs: 1, keepMs: null } },
 });
 
 it('encryption that is off', () => {

@@ -12,10 +12,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 const EMPTY: ContextsFile = { version: 1, current: null, contexts: {} };
 
-/** `TIDEMARK_CONTEXTS`, or `tidemark/contexts.json` in the user's folder of settings. */
+/** `tidemark/contexts.json` in the user's folder of settings. */
 export function contextsPath(env: Env): string {
-  const named = env.TIDEMARK_CONTEXTS;
-  if (named !== undefined && named !== '') return path.resolve(named);
   const { XDG_CONFIG_HOME: settings, HOME: home } = env;
   const folder = settings !== undefined && settings !== '' ? settings : path.join(home ?? os.homedir(), '.config');
   return path.join(folder, 'tidemark', 'contexts.json');
@@ -110,7 +108,10 @@ export function checkContextName(name: string): string {
 }
 
 const unwritable = (file: string, code: string | undefined): ConfigError =>
-  new ConfigError('contexts-unwritable', `${file} can't be written (${code}). Name another with TIDEMARK_CONTEXTS.`);
+  new ConfigError(
+    'contexts-unwritable',
+    `${file} can't be written (${code}). Name another folder with XDG_CONFIG_HOME.`,
+  );
 
 const unreadable = (file: string, why: string): ConfigError =>
   new ConfigError('contexts-unreadable', `${file} can't be read: ${why}. Mend it, or take it away and log in anew.`);

@@ -2,17 +2,17 @@
 
 import { ConfigError, CorruptError, InvalidError, type TidemarkError, UnavailableError } from '@tidemark/core';
 import {
-  compactionFromEnv,
   embedderIn,
   folderKeysFromEnv,
   type Host,
+  hotMsFromEnv,
   installedEmbedder,
   onSecretFromEnv,
   openEmbedded,
 } from '@tidemark/host';
 import type { Definition, Ports, WorkerOptions } from '@tidemark/runtime';
 import { metricsSettings, traceSettings } from '@tidemark/traces';
-import { CATCH_UP_MAX_MS, RETRY_PAUSE_MS } from '../limits.ts';
+import { CATCH_UP_MAX_MS, CONCURRENCY_COUNT, RETRY_PAUSE_MS } from '../limits.ts';
 import type { Session } from '../session.ts';
 import type { Folder } from './folder.ts';
 import { serveFolder } from './folder-socket.ts';
@@ -37,10 +37,10 @@ export class HeldFolder {
   }
 
   /** Runs its workflows from now on. */
-  async startWorker(concurrency: number, hooks: WorkerHooks): Promise<void> {
+  async startWorker(hooks: WorkerHooks): Promise<void> {
     this.runsWorker = true;
     const build = this.target.env.TIDEMARK_BUILD || undefined;
-    await this.host.startWorker({ definitions: this.definitions, concurrency, build, ...hooks });
+    await this.host.startWorker({ definitions: this.definitions, concurrency: CONCURRENCY_COUNT, build, ...hooks });
   }
 
   /**
@@ -48,8 +48,7 @@ export class HeldFolder {
    * `ConfigError` (`setting-invalid`).
    */
   startCompactor(onError: (where: string, error: unknown) => void): void {
-    const { hotMs, paceBytesPerSecond } = compactionFromEnv(this.target.env);
-    this.host.compactor({ policy: { hotMs }, paceBytesPerSecond, onError }).start();
+    this.host.compactor({ policy: { hotMs: hotMsFromEnv(this.target.env) }, onError }).start();
   }
 
   /** Answers other commands on the folder from now on. */

@@ -1,7 +1,7 @@
 /** Owns the arguments and options of `tidemark admin`, and their help. Must hold no logic. */
 
 import { type Command, Option } from '@commander-js/extra-typings';
-import { duration, tenantName, wholeNumber } from '../arguments.ts';
+import { duration, tenantName } from '../arguments.ts';
 import { MIGRATE_WAIT_MS } from '../limits.ts';
 import { keyOptions } from './key-options.ts';
 import type { ProgramKit } from './program-kit.ts';
@@ -49,7 +49,6 @@ export function addAdmin(kit: ProgramKit): void {
         .default(HOT_DEFAULT_MS, '7d')
         .argParser(duration),
     )
-    .option('--mb-per-s <count>', 'move no more than so many MB a second', wholeNumber(1, 10_000))
     .action(does(archiveCommands, 'compact'));
   sub('verify', 'read all archived segments and prove that nothing was changed, removed or reordered')
     .option('--workflow <id>', 'only the partition that this run is in')

@@ -23,7 +23,7 @@ describe('usage', () => {
     [['ls', '--status', 'sleeping'], /Allowed choices are open, parked, compensating, compensated, completed, failed;/],
     [['ls', '--limit', '0'], /whole number from 1 to 10000/],
     [['ls', '--limit', '1e3'], /whole number/],
-    [['dev', '--concurrency', 'many'], /whole number/],
+    [['dev', '--port', 'many'], /whole number/],
     [['show'], /missing required argument 'id'/],
     [['approve', 'x', '--by', 'Ada'], /required option '--why <text>'/],
     [['approve', 'x', '--by', 'Ada', '--why', 'y', '--as', 'fail'], /choices are retry, done, not-done, compensate;/],

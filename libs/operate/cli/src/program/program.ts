@@ -22,7 +22,7 @@ import { addSchedule } from '../commands/schedule.ts';
 import { addSession } from '../commands/session.ts';
 import { addShadow } from '../commands/shadow.ts';
 import { reportFailure, UsageError } from '../failures.ts';
-import { CONCURRENCY_DEFAULT_COUNT, CONCURRENCY_MAX_COUNT, LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from '../limits.ts';
+import { LIST_DEFAULT_COUNT, LIST_MAX_COUNT } from '../limits.ts';
 import type { Session } from '../session.ts';
 import { addAdmin } from './admin-program.ts';
 import { completion, SHELLS } from './completion.ts';
@@ -96,12 +96,6 @@ function addRunning(kit: ProgramKit): void {
   const dev = command('dev', 'run workflows in this process, with state in a folder, and print what happens');
   modules(kit, dev)
     .addOption(stateOption())
-    .option(
-      '--concurrency <count>',
-      'workflows run at once',
-      wholeNumber(1, CONCURRENCY_MAX_COUNT),
-      CONCURRENCY_DEFAULT_COUNT,
-    )
     .option(
       '--port <port>',
       'of the HTTP API, on this machine alone (default: 7070, or any free one, which is said)',
