@@ -1,4 +1,4 @@
-/** The door of the room: what other rooms of the engine use of it. */
+/** The entry point of the room: what other rooms of the engine may use. */
 export { type Loop, type LoopOptions, type LoopState, pollRestMs, startLoop, whileUnavailable } from './backoff.ts';
 export { batched } from './batcher.ts';
 export { isEndForgotten, isForgotten } from './forgotten.ts';
