@@ -1,7 +1,7 @@
 /**
- * Owns what a person decides of a record at which a workflow stands, since it can't be read: it is skipped, or taken (read once more, now
- * that what was lacking is there; of a workflow that began before encryption, its plain history is taken). The decision is an event of the
- * workflow's, so that every reader knows it; whoever makes the rows goes on from there (resume-after-upgrade.ts). Must not read the record.
+ * Owns a person's judgement of an unreadable record at which a workflow stopped: `skip` it, or `take` it (read it again, once what was
+ * missing is there; for a workflow that began before encryption, accept its plain history). The judgement is an event of the workflow, so
+ * every reader knows it, and the projector resumes the workflow (resume-after-upgrade.ts). It does not read the record.
  */
 
 import { ConflictError, type Controls, eventId, InvalidError, type Offset, type WorkflowId } from '@tidemark/core';
@@ -16,7 +16,7 @@ export type Judgement = Controls['RecordJudged']['judgement'];
 export interface RecordJudged {
   readonly workflow: WorkflowId;
   readonly offset: Offset;
-  /** Why it could not be read. */
+  /** Why the record could not be read. */
   readonly problem: string;
 }
 
@@ -53,7 +53,7 @@ export class RecordJudgements {
     const outcome = await this.#inbox.pollFor(RECORD_JUDGED_GRACE_MS, async () => {
       const { unreadable } = (await this.#inbox.exactly(id)).state;
       if (unreadable?.offset !== offset) return 'gone on';
-      // Rows have the decision, until whoever makes them has tried.
+      // Rows have the judgement, but the projector has not tried yet.
       return unreadable.judgement === undefined ? 'stays' : undefined;
     });
     if (outcome === 'gone on') return { workflow, offset, problem };
