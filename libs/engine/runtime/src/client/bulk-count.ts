@@ -1,20 +1,20 @@
-/** Owns what a job would find now, counted beforehand by the rule that the job goes by. Must change nothing. */
+/** Owns the preview of a bulk job: it counts the workflows that the job would act on, by the job's own rule. It changes nothing. */
 
 import type { ProjectionStore, WorkflowListing } from '@tidemark/ports';
 import { type BulkInput, isMeant } from '../control/index.ts';
 import { BULK_COUNT_PAGE_COUNT, BULK_COUNT_SHOWN_COUNT } from './limits.ts';
 
-/** As far as they were counted: `hasMore` where there are more than that. */
+/** The count so far; `hasMore` when the limit was reached before the end. */
 export interface BulkCount {
   readonly count: number;
   readonly hasMore: boolean;
-  /** By status. */
+  /** Counts by status. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** The newest. */
+  /** Ids of the newest. */
   readonly some: readonly string[];
 }
 
-/** Looks at no more than about so many of those that the filter finds. */
+/** Reads about `maxCount` of the workflows that the filter finds, and no more. */
 export async function countMeant(
   store: Pick<ProjectionStore, 'search'>,
   filter: BulkInput['filter'],

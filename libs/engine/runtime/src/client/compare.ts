@@ -1,7 +1,7 @@
 /**
  * Owns the comparison of two workflows, mostly of a fork with its base or with another fork: how each ended, what it took, and the first
- * checkpoint at which they differ. Checkpoints are counted on through what a fork shares, so that the same place has the same number in
- * both. From rows alone; reads only.
+ * checkpoint at which they differ. Numbering includes shared checkpoints, so the same place has the same number in both. It reads rows
+ * only.
  */
 
 import { canonicalJson, decodePayload, type ForkOrigin } from '@tidemark/codec';
@@ -34,31 +34,31 @@ export interface ComparedWorkflow {
   readonly reason: string | null;
   /** Undefined unless it completed. */
   readonly output: Json | undefined;
-  /** Of its own chain. */
+  /** Totals of its own chain. */
   readonly own: Totals;
-  /** Of the history that it shares. */
+  /** Totals of the history that it shares. */
   readonly shared: Totals;
-  /** Effects that left the process, or would have, by what became of them. */
+  /** Effects that left the process, or would have: how many were called, and how many were replayed. */
   readonly effects: { readonly calledCount: number; readonly replayedCount: number };
   readonly tookMs: number;
 }
 
-/** What was there after a checkpoint. */
+/** The state after a checkpoint. */
 export interface ComparedPoint {
   readonly workflow: WorkflowId;
-  /** In the workflow's own chain. */
+  /** Sequence in the workflow's own chain. */
   readonly sequence: Sequence;
   readonly step: string | null;
   readonly belief: Json;
-  /** What the step left for later ones; null: nothing, or the opening. */
+  /** The output that the step left for later ones; null: none, or the opening. */
   readonly output: Json;
 }
 
 export interface Comparison {
   readonly workflows: readonly [ComparedWorkflow, ComparedWorkflow];
-  /** The same status, for the same reason, with the same output. */
+  /** Both have the same status, reason and output. */
   readonly isSameOutcome: boolean;
-  /** Counted on through what is shared; null on a side: its history has ended before. Null: they never differ. */
+  /** `at` counts shared checkpoints as well. A point is null where that history ended before. Null: the workflows never differ. */
   readonly firstDifference: {
     readonly at: number;
     readonly points: readonly [ComparedPoint | null, ComparedPoint | null];
@@ -67,7 +67,7 @@ export interface Comparison {
 
 type Reads = Pick<ProjectionStore, 'workflow' | 'checkpoints' | 'effects'>;
 
-/** Throws `InvalidError` (`workflow-unknown`, `history-forgotten`: of one or of what it shares), and as the store does. */
+/** Throws `InvalidError` (`workflow-unknown`; `history-forgotten`: of one of them, or of shared history), and what the store throws. */
 export async function compareWorkflows(reads: Reads, a: WorkflowId, b: WorkflowId): Promise<Comparison> {
   const [left, right] = [await found(reads, a), await found(reads, b)];
   const workflows = [await compared(reads, left), await compared(reads, right)] as const;
@@ -133,13 +133,13 @@ async function* rowsOf(reads: Reads, workflow: WorkflowId, first: number, last: 
   }
 }
 
-/** The history as a whole: what is shared up to where each fork begins, and the fork's own opening in that place. */
+/** The whole history: each shared stretch up to where the next fork begins, and that fork's opening in place of the last shared point. */
 async function* pointsOf(reads: Reads, { row, origin }: Found): AsyncGenerator<ComparedPoint> {
   const shares = (origin?.shares ?? []).toReversed();
   const stretches = [...shares, { workflow: row.workflow, upTo: row.sequence }];
   let step: string | null = null;
   for (const [at, { workflow, upTo }] of stretches.entries()) {
-    // The last point of what is shared is told as the opening of what goes on from it.
+    // The next stretch's opening stands for the last shared point.
     const isShared = at < stretches.length - 1;
     let belief: Json = null;
     for await (const point of rowsOf(reads, workflow, 0, upTo)) {
@@ -179,5 +179,5 @@ const isSamePoint = (a: ComparedPoint | null, b: ComparedPoint | null): boolean 
   b !== null &&
   a.step === b.step &&
   sameJson(a.belief, b.belief) &&
-  // What is shared counts as the opening of what goes on from it, which has none.
+  // An opening that stands for a shared point has no output to compare.
   (a.sequence === 0 || b.sequence === 0 || sameJson(a.output, b.output));

@@ -1,10 +1,9 @@
 /**
- * Owns the workflow that does one thing to many workflows: page by page through what a filter finds, newest first. A workflow of the system's
- * own, run by any worker, so that it outlives every process; its belief is its progress.
+ * Owns the workflow that acts on many workflows, page by page through what a filter finds, newest first. It is a workflow of the system
+ * that any worker runs, so it survives every process; its belief is its progress.
  *
- * K1 A page that is done again does nothing twice: what was asked of a workflow counts once, signals by a key of the job's, answers by the
- *    question that was open when the job was begun.
- * K2 A workflow that refuses is counted, with the reason, and keeps no other from its turn.
+ * K1 A repeated page has no second effect: each act counts once on each workflow, signals by a key of the job, answers by the question that
+ * was open when the job began. K2 A workflow that refuses is counted with its reason, and does not hold up the others.
  */
 
 import { type Json, TidemarkError, type WorkflowId } from '@tidemark/core';
@@ -20,26 +19,26 @@ export interface BulkInput {
   readonly filter: BulkFilter;
   readonly by: string;
   readonly why: string;
-  /** For `signal`, and only for it. */
+  /** Set for `signal` alone. */
   readonly signal: { readonly name: string; readonly value: Json } | null;
-  /** When it was begun: `retry` answers what was asked then, and nothing later. Absent in jobs of older releases. */
+  /** When the job began: `retry` answers questions that were open then, and no later ones. Absent in jobs of older releases. */
   readonly begunAtMs?: number | undefined;
 }
 
-/** How far a job is. */
+/** The progress of a job. */
 export interface BulkProgress {
-  /** The last workflow of the pages that are done; null: none is. */
+  /** The last workflow of the finished pages; null: none is finished. */
   readonly after: { readonly openedAtMs: number; readonly workflow: string } | null;
   readonly doneCount: number;
   readonly refusedCount: number;
-  /** The first of those that refused. */
+  /** The first workflows that refused. */
   readonly refused: readonly { readonly workflow: string; readonly code: string; readonly message: string }[];
 }
 
-/** What a job does outside itself. */
+/** What a job needs of the world outside itself. */
 export interface BulkHost {
   search(query: WorkflowSearch): Promise<readonly WorkflowListing[]>;
-  /** Throws what the client throws. `key`: of a signal. */
+  /** Throws what the client throws. `key` identifies a signal. */
   act(workflow: WorkflowId, input: BulkInput, key: string): Promise<void>;
 }
 
@@ -110,7 +109,7 @@ async function page(host: BulkHost, ctx: StepContext): Promise<StepResult> {
   return { belief: () => progress, next: [pageTask], lastAction };
 }
 
-/** Schedules and undos are work of their own: who means them names them. */
+/** Schedules and undos are work of their own: only a filter that names them includes them. */
 export function isMeant(
   { definition, text }: BulkInput['filter'],
   row: Pick<WorkflowListing, 'workflow' | 'definition'>,
@@ -131,7 +130,7 @@ async function refusalOf(
     await host.act(workflow, input, `${job}:${workflow}`);
     return null;
   } catch (error) {
-    // What comes of the servers concerns the page; what comes of the workflow concerns it alone.
+    // A failure of a server fails the page; a refusal concerns only its workflow.
     if (!(error instanceof TidemarkError) || !['ConflictError', 'InvalidError', 'LimitError'].includes(error.name))
       throw error;
     return { workflow, code: error.code, message: error.message };

@@ -1,9 +1,9 @@
 /**
- * Owns the workflow that undoes another: `{definition}~undo`, with its own chain. Its plan reads what the frozen workflow did
- * and adds one task per thing to undo; they run one after the other, newest first, and the last completes it. No model calls.
+ * Owns the workflow that compensates another: `{definition}~undo`, with its own chain. Its plan reads what the frozen workflow did and adds
+ * one task for each item to compensate. They run one after the other, newest first, and a last task completes the undo. It calls no models.
  *
- * U1 What is undone follows from rows of the frozen workflow alone, so every attempt at a plan is the same plan.
- * U2 A compensation that keeps failing waits for a person, here and not in the workflow that is undone.
+ * U1 The plan follows from rows of the frozen workflow alone, so every attempt at a plan gives the same plan. U2 A compensation that keeps
+ * failing waits for a person, in the undo and not in the workflow that it compensates.
  */
 
 import {
@@ -40,19 +40,19 @@ import {
 import { UNDO_LEFT_MAX_COUNT, UNDO_PAGE_COUNT } from './limits.ts';
 import { missingUndo, stepUndoOperation, type UndoEffects, undoEffects, undoOperation } from './undo-effects.ts';
 
-/** What an undo workflow is started with. */
+/** Input of an undo workflow. */
 export interface UndoInput {
   readonly workflow: WorkflowId;
 }
 
-/** What stays done, since nobody registered how to undo it. */
+/** An effect that stays done because no compensation is registered for it. */
 export interface UncompensatedItem {
   readonly operation: string;
   readonly key: string;
   readonly outcome: 'done' | 'unknown';
 }
 
-/** What an undo workflow ends with: `left` lists the first of what stays done. */
+/** Output of an undo workflow: `left` lists the first of the uncompensated items. */
 export interface UndoOutput {
   readonly undone: number;
   readonly leftCount: number;
@@ -63,7 +63,7 @@ export type UndoTask =
   | Pick<CompensationItem & { kind: 'effect' }, 'kind' | 'task' | 'key' | 'operation' | 'outcome'>
   | Pick<CompensationItem & { kind: 'step' }, 'kind' | 'sequence' | 'step'>;
 
-/** Reads that fail are tried again for some minutes, then a person is asked. */
+/** Failing reads are retried for some minutes, then a person is asked. */
 const READ_RETRY: RetryPolicy = {
   attempts: 15,
   firstDelayMs: 100,
@@ -73,7 +73,7 @@ const READ_RETRY: RetryPolicy = {
   nonRetryable: [],
 };
 
-/** The undo of a definition, for whoever runs that definition. For an opening alone, effects and steps may be empty. */
+/** The undo of a definition, for processes that run the definition. To build an opening, effects and steps may be empty. */
 export function undoDefinition(of: CompensatedDefinition, rows: CompensationReads): Definition {
   const effects = undoEffects(of);
   const planning: Planning = { of, rows, effects };
@@ -107,7 +107,7 @@ export function undoDefinition(of: CompensatedDefinition, rows: CompensationRead
   };
 }
 
-/** The definitions, and the undos of their workflows and of those undos: all that whoever runs them runs. */
+/** The definitions, the undos of their workflows, and the undos of those undos: everything that a process must run. */
 export function withUndos(definitions: readonly Definition[], rows: CompensationReads): readonly Definition[] {
   return definitions.flatMap((definition) => {
     const undoing = undoDefinition(definition, rows);
@@ -127,12 +127,12 @@ interface Planning {
   readonly effects: UndoEffects;
 }
 
-/** Looks back from this position; null: from the end. */
+/** The plan covers items before this position; null: all. */
 export interface PlanInput {
   readonly below: number | null;
 }
 
-/** A step of the undo, which finds what is to be undone. */
+/** The step of the undo that finds the items to compensate. */
 export const PLAN_STEP = 'plan';
 
 const planTask = (below: number | null, after: TaskRequest['after'] = []): TaskRequest => ({
@@ -153,13 +153,13 @@ const step = (name: string, mayAdd: readonly string[], run: StepDefinition['run'
 
 const undoneOf = (ctx: StepContext): WorkflowId => (ctx.input as unknown as UndoInput).workflow;
 
-/** One task per thing, each after the one before it; then the next look back, or the end. */
+/** Adds one task for each item, each after the one before it, and then the next plan or the end. */
 async function plan(planning: Planning, ctx: StepContext, { below }: PlanInput): Promise<StepResult> {
   const { of, rows, effects } = planning;
   const workflow = undoneOf(ctx);
   const row = await rows.workflow(workflow);
   if (row?.status !== 'compensating') {
-    // Rows that are rebuilt may not be that far yet.
+    // Rows that are being rebuilt may not show it yet.
     throw new UnavailableError('not-frozen', `The rows don't show that ${workflow} is being compensated (yet).`, {
       workflow,
     });
@@ -190,7 +190,7 @@ async function plan(planning: Planning, ctx: StepContext, { below }: PlanInput):
 
 type EffectThing = CompensationItem & { kind: 'effect' };
 
-/** Its effect is known, and has no compensation for this case. One that is unknown is a person's matter instead. */
+/** The effect is known, and has no compensation for this outcome. An unknown effect is left to a person instead. */
 function isLeft(thing: CompensationItem, of: CompensatedDefinition, effects: UndoEffects): thing is EffectThing {
   if (thing.kind === 'step' || effects.has(undoOperation(thing.operation, thing.outcome))) return false;
   return of.effects.some(({ operation }) => operation === thing.operation);
@@ -235,7 +235,7 @@ async function givenTo(rows: CompensationReads, workflow: WorkflowId, task: Undo
   return { input, output };
 }
 
-/** U2: what no further attempt can mend goes to a person, with the effect's key, so that it may be told to be done by hand. */
+/** U2: a failure that no retry can repair goes to a person, with the effect's key, so that they may report it as done by hand. */
 async function orPerson<T>(ctx: StepContext, body: () => Promise<T>): Promise<T> {
   try {
     return await body();
