@@ -1,6 +1,6 @@
 /**
- * Owns what a tenant's policy and its legal holds say, and how they are stored: as entries of a subject's memory that nobody writes but
- * through here, so that they outlive rows like everything that is told. Must not move or delete anything (see retention.ts).
+ * Owns a tenant's retention policy and legal holds, and their storage as entries of a reserved memory subject, which only this code writes,
+ * so they survive rows like everything in the log. It moves and deletes nothing (see retention.ts).
  */
 
 import type { MemoryWrite } from '@tidemark/codec';
@@ -22,16 +22,16 @@ import { HOLDS_MAX_COUNT } from './limits.ts';
 
 /** How long archived history is kept, counted from its last event, in milliseconds. */
 export interface RetentionPolicy {
-  /** Then it moves to the cold store, where there is one. */
+  /** Age at which it moves to the cold store, where there is one. */
   readonly warmMs: number;
-  /** Then it is deleted for good; null: never. */
+  /** Age at which it is deleted for good; null: never. */
   readonly keepMs: number | null;
 }
 
-/** Nothing that it covers is deleted while it stands. */
+/** While it exists, nothing that it covers is deleted. */
 export interface LegalHold {
   readonly id: string;
-  /** Null: all of the tenant's. */
+  /** Null: all history of the tenant. */
   readonly workflow: WorkflowId | null;
   readonly by: string;
   readonly why: string;
@@ -45,7 +45,7 @@ const FORGOTTEN = 'forgotten:';
 
 const subjectOf = (tenant: TenantId): string => `${RETENTION_SUBJECT}${tenant}`;
 
-/** Throws `InvalidError` (`retention-invalid`): zero deletes at once, which is hardly ever meant. */
+/** Throws `InvalidError` (`retention-invalid`): zero would delete at once, which is hardly ever meant. */
 export function checkRetention({ warmMs, keepMs }: RetentionPolicy): RetentionPolicy {
   for (const [field, ms] of [
     ['warm', warmMs],
@@ -79,7 +79,7 @@ export const policyWrite = (tenant: TenantId, policy: RetentionPolicy | null): M
     'retention',
   );
 
-/** The write that sets a hold, or takes it away. */
+/** The write that places or releases a hold. */
 export function holdWrite(
   tenant: TenantId,
   hold: LegalHold | { readonly id: string; readonly released: true },
@@ -94,7 +94,7 @@ export function holdWrite(
   return anyWrite({ ...entry, value: { workflow, by, why } }, 'hold');
 }
 
-/** A hold of one tenant's would protect nothing of another's. Throws `InvalidError` (`hold-elsewhere`). */
+/** Throws `InvalidError` (`hold-elsewhere`): a tenant's hold would not protect another tenant's workflow. */
 export function refuseElsewhere(
   tenant: TenantId,
   { workflow, tenant: whose }: { readonly workflow: WorkflowId; readonly tenant: TenantId },
@@ -107,7 +107,7 @@ export function refuseElsewhere(
   );
 }
 
-/** Whether it stands already, just so. Throws `ConflictError` (`hold-taken`): moving it would let go of what it holds. */
+/** Whether the same hold exists already. Throws `ConflictError` (`hold-taken`): moving a hold would release what it covers. */
 export function refuseTaken(tenant: TenantId, hold: LegalHold, holds: readonly LegalHold[]): 'new' | 'same' {
   const standing = holds.find(({ id }) => id === hold.id);
   if (standing === undefined) return 'new';
@@ -122,8 +122,8 @@ export function refuseTaken(tenant: TenantId, hold: LegalHold, holds: readonly L
 }
 
 /**
- * What stands for a tenant; `policy` null: none of its own. Throws `LimitError` (`holds-too-many`), `CorruptError`
- * (`retention-unreadable`: what is stored is no policy or no hold, so nothing may be concluded from it).
+ * The tenant's policy and holds; `policy` null: it has none of its own. Throws `LimitError` (`holds-too-many`), `CorruptError`
+ * (`retention-unreadable`: the stored value is no policy or no hold, so no decision may rest on it).
  */
 export async function retentionOf(
   store: Pick<ProjectionStore, 'memories'>,
@@ -173,7 +173,7 @@ const unreadable = ({ tenant, key }: MemoryRow, cause?: unknown): CorruptError =
     { tenant, key, cause },
   );
 
-/** The write that keeps a certificate; a later one of the same takes its place, and both stay in the log. */
+/** The write that keeps a certificate. A later one of the same name replaces it in rows, and both stay in the log. */
 export const certificateWrite = (tenant: TenantId, of: string, certificate: Json): MemoryWrite =>
   anyWrite(
     {
