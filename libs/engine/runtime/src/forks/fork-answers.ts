@@ -1,6 +1,6 @@
 /**
- * Owns whether a fork that calls its effects again goes on from what people have answered: approvals and decisions in the history that it
- * shares, in all forks before it, and in children that ended there; or from a belief that no step came to. Must not know who may do so.
+ * Owns whether a fork that calls its effects again depends on people's answers: approvals and decisions in its shared history, in that of
+ * all forks before it, and in children that ended there; or on a belief that no step produced. It does not know who may make such a fork.
  */
 
 import { decodePayload } from '@tidemark/codec';
@@ -14,15 +14,15 @@ interface Around {
   readonly store: Pick<ProjectionStore, 'workflow' | 'checkpoints' | 'loadStreams'>;
 }
 
-/** All of it, or up to a checkpoint. */
+/** A workflow's history up to a checkpoint; null: all of it. */
 interface Stretch {
   readonly workflow: WorkflowId;
   readonly upTo: Sequence | null;
 }
 
 /**
- * What people have answered in what is shared by a fork at this checkpoint, in words; undefined: nothing. What nobody knows any more, or is
- * too much to look through, counts as answered. Throws as the log does, and `UnavailableError` (`object-archived`).
+ * Describes people's answers in the history that a fork at this checkpoint shares; undefined: there are none. A history that is no longer
+ * known, or is too long to read, counts as answered. Throws what the log throws, and `UnavailableError` (`object-archived`).
  */
 export async function answeredBefore(
   dependencies: Around,
@@ -50,7 +50,7 @@ function answerIn({ envelope: { type }, payload }: AcceptedEvent, workflow: Work
   return fork?.isChanged === true ? `${workflow} began with another belief or version than its base had` : undefined;
 }
 
-/** Histories that this event brings in. */
+/** Further histories that this event depends on. */
 async function leadsTo({ store }: Around, { type, control }: Envelope): Promise<readonly Stretch[]> {
   if (type === 'WorkflowOpened') {
     return control.fork === undefined ? [] : [{ workflow: control.fork.workflow, upTo: control.fork.sequence }];

@@ -1,6 +1,6 @@
 /**
- * Owns making rows anew from nothing: folds log and archive into tables beside those in use, and puts them in their place, or holds the two
- * against each other. The fleet runs on meanwhile. What an earlier process has folded is gone on from. Must not write to the rows in use.
+ * Owns the rebuild of all rows: it folds log and archive into tables beside those in use, and then switches over to them, or compares the
+ * two. The fleet keeps running. It resumes from what an earlier process has folded. It never writes to the rows in use.
  */
 
 import {
@@ -47,36 +47,36 @@ import {
 } from './limits.ts';
 import { lostTail } from './lost-tail.ts';
 
-/** Rows of another release, or of another form of folded state, are not gone on from. */
+/** A rebuild does not resume from rows of another release, or of another form of folded state. */
 const FOLD_VERSION = `${release.version}, state ${STATE_VERSION}`;
 
 export interface RebuildProgress {
-  /** Log entries that the new rows hold, of those there are. */
+  /** Log entries that the new rows have, and the total. */
   readonly doneCount: number;
   readonly totalCount: number;
-  /** Those that this run has folded. */
+  /** Entries that this run has folded. */
   readonly foldedCount: number;
 }
 
 export interface RowsRebuildOptions {
   readonly target: StoreRebuild;
-  /** The target's store as the fleet sees its own: where that seals what it writes, this does too. */
+  /** The target's store as the fleet sees its own: where that seals its writes, this one does too. */
   readonly rows: ProjectionStore;
   /** All history, opened. */
   readonly log: EventLog;
   /** Absent: all history is in the log. */
   readonly archived?: { readonly hot: EventLog; readonly archive: Archive } | undefined;
   readonly clock: Clock;
-  /** Opens and compares texts that are sealed or in blobs; absent: only that they are there is compared. */
+  /** Opens and compares texts that are sealed or in blobs; absent: only their presence is compared. */
   readonly contents?: CompareContents | undefined;
   readonly onProgress?: (progress: RebuildProgress) => void;
-  /** Told of every failure that was outlived. */
+  /** Receives every failure that the rebuild survived. */
   readonly onError?: (error: unknown) => void;
 }
 
 type Positions = ReadonlyMap<Partition, Offset>;
 
-/** Of one fold: what wakes it, and what ends it. */
+/** One fold: what wakes it, and what ends it. */
 interface Folding {
   readonly upTo: Positions;
   wake: () => void;
@@ -89,16 +89,16 @@ export class RowsRebuild {
   readonly #options: RowsRebuildOptions;
   readonly #log: BoundedLog;
   #projector: Projector;
-  /** How far the new rows are. */
+  /** The next offset of each partition in the new rows. */
   #next = new Map<Partition, Offset>();
   #foldedCount = 0;
   #totalCount = 0;
   #folding: Folding | undefined;
-  /** Partitions whose history was recalled, and isn't there yet. */
+  /** Partitions whose history was recalled and is not readable yet. */
   readonly #away = new Map<Partition, RecalledHistory>();
-  /** Up to where the new rows know of segments, before what those hold is folded. */
+  /** Where the segments end that the new rows know, before their content is folded. */
   readonly #archivedTo = new Map<Partition, Offset>();
-  /** Rows of archived history are left out, rather than written and taken away again. */
+  /** Rows of archived history are omitted, rather than written and dropped again. */
   #leavesOut = true;
 
   constructor(options: RowsRebuildOptions) {
@@ -127,16 +127,16 @@ export class RowsRebuild {
     });
   }
 
-  /** What an earlier process left, which `switchOver` goes on from. */
+  /** What an earlier process left unfinished, from which `switchOver` resumes. */
   unfinished(): Promise<UnfinishedRebuild | undefined> {
     return this.#options.target.unfinished();
   }
 
   /**
-   * Folds everything and puts the new rows in the place of those in use. Throws `UnavailableError` (`store-busy`, `rebuild-behind`,
-   * `rebuild-misplaced`: run it again, it goes on where it was; `history-recalled`: run it again when that is there), `CorruptError`
-   * (`log-replaced`: the rows in use know more than the log; those of `StoreRebuild.switchOver`; as reading log and archive does),
-   * `ConfigError` (`store-older`; those of `StoreRebuild`). `isFromNothing`: what an earlier process folded is thrown away.
+   * Folds everything and switches to the new rows. Throws `UnavailableError` (`store-busy`, `rebuild-behind`, `rebuild-misplaced`: run it
+   * again, and it resumes; `history-recalled`: run it again once that is readable), `CorruptError` (`log-replaced`: the rows in use have
+   * more than the log; those of `StoreRebuild.switchOver`; those of reading log and archive), `ConfigError` (`store-older`; those of
+   * `StoreRebuild`). `isFromNothing` discards what an earlier process folded.
    */
   async switchOver({ isFromNothing = false }: { readonly isFromNothing?: boolean } = {}): Promise<void> {
     const { target } = this.#options;
@@ -149,8 +149,8 @@ export class RowsRebuild {
   }
 
   /**
-   * Folds what the rows in use hold, compares, and throws the new rows away. `limit`: differences that are named. Throws as `switchOver`,
-   * but for what would be lost by switching.
+   * Folds up to the rows in use, compares, and drops the new rows. `limit`: differences that are listed. Throws what `switchOver` throws,
+   * except for what a switch would lose.
    */
   async compare(limit: number): Promise<RowComparison> {
     const { target, contents } = this.#options;
@@ -172,7 +172,7 @@ export class RowsRebuild {
     }
   }
 
-  /** Rows that know more than the log prove that the log lost something: new ones would never come that far, and would know less. */
+  /** Rows with more than the log prove that the log lost records: new rows would never get that far, and would lack them. */
   async #refuseLostLog(): Promise<void> {
     const { target, log } = this.#options;
     const lost = await lostTail(log, target);
@@ -184,7 +184,7 @@ export class RowsRebuild {
     );
   }
 
-  /** Again where others were in the way, or workflows turned out to be elsewhere; not for ever. */
+  /** Repeats when other processes interfered, or when workflows turned out to be elsewhere; not for ever. */
   async #untilDone<T>(work: () => Promise<T>): Promise<T> {
     const { clock, target, onError } = this.#options;
     let placingCount = 0;
@@ -228,7 +228,7 @@ export class RowsRebuild {
     }
   }
 
-  /** Of the partitions that have rows. Others are a coordinator's to add, which fences them first. */
+  /** The ends of partitions that have rows. Further partitions are added by a coordinator, which fences them first. */
   async #ends(): Promise<Positions> {
     const known = [...(await this.#options.target.positions()).keys()];
     if (known.length === 0) {
@@ -240,7 +240,7 @@ export class RowsRebuild {
     return new Map([...(await this.#log.bounds(known))].map(([partition, { end }]) => [partition, end]));
   }
 
-  /** Some partitions at a time, so that rows of archived history never pile up. */
+  /** Folds some partitions at a time, so that rows of archived history never pile up. */
   async #foldAll(upTo: Positions): Promise<void> {
     const { archived, rows } = this.#options;
     this.#totalCount = sum(upTo.values());
@@ -259,7 +259,7 @@ export class RowsRebuild {
     await rows.markReady();
   }
 
-  /** Once everything else is folded, and all that is lacking was asked for. */
+  /** Throws once everything else is folded and all missing history was requested. */
   #refuseAway(): void {
     const away = [...this.#away.values()];
     if (away.length === 0) return;
@@ -272,7 +272,7 @@ export class RowsRebuild {
     );
   }
 
-  /** Resolves once the new rows stand there, but for partitions that are away. */
+  /** Resolves once the new rows have reached these offsets, except in partitions whose history is away. */
   async #fold(upTo: Positions, signal?: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const folding: Folding = { upTo, wake: () => {}, failure: undefined };
@@ -308,7 +308,7 @@ export class RowsRebuild {
     return [...upTo].filter(isBehind).map(([partition]) => partition);
   }
 
-  /** A batch may have been written whose answer was lost, or by another process: nobody told of those. */
+  /** Finds batches whose answer was lost, or that another process wrote. */
   async #poll(partitions: readonly Partition[]): Promise<void> {
     if (partitions.length === 0) return;
     try {
@@ -319,18 +319,18 @@ export class RowsRebuild {
     }
   }
 
-  /** The index of segments, and no rows of what they have. */
+  /** Records the index of segments, and drops the rows of what they have. */
   async #settle(partitions: readonly Partition[]): Promise<void> {
     const { archived, rows } = this.#options;
     if (archived === undefined) return;
     for (const [partition, { start }] of await archived.hot.bounds(partitions)) {
       const next = this.#next.get(partition)!;
-      // A page of segments at a time. The log may have been trimmed further than what is compared.
+      // One page of segments at a time. The log may be trimmed further than what is compared.
       while (next >= start && !(await settleArchived(archived.archive, rows, partition, { start, next })));
     }
   }
 
-  /** While writers are held: what came last. */
+  /** Folds the latest events while writers are blocked. */
   async #meet(positions: Positions): Promise<void> {
     const { clock, rows } = this.#options;
     const met = new AbortController();
@@ -378,10 +378,10 @@ export class RowsRebuild {
 function isOutlived(error: unknown): boolean {
   const code = error instanceof TidemarkError ? error.code : '';
   return (
-    // The tables are gone: another process switched them, or threw them away.
+    // The tables are gone: another process switched or dropped them.
     (error instanceof UnavailableError && code !== 'store-missing') ||
     error instanceof ConflictError ||
-    // One workflow in two partitions: they are folded one by one then.
+    // One workflow is in two partitions: they are then folded one by one.
     code === 'batch-two-homes'
   );
 }
