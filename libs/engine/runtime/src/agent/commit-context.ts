@@ -178,7 +178,7 @@ export function memoryWrite(update: MemoryUpdate, where: string): MemoryWrite {
   if (subject === QUEUES_SUBJECT) {
     throw new InvalidError(
       'memory-reserved',
-      `${where}: ${subject} says which queues are held. Change it with tidemark queues.`,
+      `${where}: ${subject} lists the paused queues. Change it with tidemark queues.`,
     );
   }
   const isBudget = kind === BUDGET_ENTRY.kind && key === BUDGET_ENTRY.key && /^(tenant|user):/.test(subject);

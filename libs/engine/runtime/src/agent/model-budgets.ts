@@ -239,7 +239,7 @@ function refuseOver(of: string, budget: Budget, spent: Spend, { key, reserved }:
   const limit = budget[over]!;
   throw new ParkError(
     BUDGET_EXCEEDED,
-    `The budget of ${of} is ${said(limit)}: ${said(spent[over])} are spent or reserved, and this call needs up to ${said(reserved[over])}. Raise it, and the workflow goes on where it stands.`,
+    `The budget of ${of} is ${said(limit)}: ${said(spent[over])} are spent or reserved, and this call needs up to ${said(reserved[over])}. Raise it, and the workflow resumes where it stopped.`,
     null,
     {
       ...{ budget: of, unit: over, limits: limitsOf(budget), limit },

@@ -369,6 +369,6 @@ const describe = ({ provider, modelId }: Model): string => `${provider} ${modelI
 const inUndo = (definition: string): InvalidError =>
   new InvalidError(
     'model-in-undo',
-    `${definition} undoes another workflow: what is compensated follows from what was recorded, and no model is asked.`,
+    `${definition} compensates another workflow: what it does follows from records, and it asks no model.`,
     { definition },
   );

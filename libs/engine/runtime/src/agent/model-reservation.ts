@@ -122,7 +122,7 @@ export class ModelReservation {
         if (clock.monotonicMs() >= endMs)
           throw new ParkError(
             BUDGET_EXCEEDED,
-            `${error.message} It was waited for.`,
+            `${error.message} The call waited for them.`,
             null,
             error.details.exceeded as Json,
           );

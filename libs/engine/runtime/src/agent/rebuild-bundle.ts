@@ -177,7 +177,7 @@ async function bundleFor(
   if (tokenizer === undefined) throw tokenizerUnknown(workflow, origin.tokenizer);
   // Everything comes from rows, because nothing was folded here.
   const context = new WorkflowContext(Number.MAX_SAFE_INTEGER as Sequence, digest);
-  if (fork !== undefined) context.goesOnFrom(fork);
+  if (fork !== undefined) context.forkedFrom(fork);
   const reads = readsOf(store, workflow, fork);
   const text = await textsOf(origin, workflow, store);
   return bundleOf(origin, { workflow, context, reads, tokenizer, digest, text });

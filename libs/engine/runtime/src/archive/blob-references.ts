@@ -45,7 +45,7 @@ export class BlobReferences {
   readonly #options: BlobReferencesOptions;
   readonly #known = new Map<Partition, Known>();
   /** Names of tombstones that were applied. */
-  readonly #heeded = new Set<string>();
+  readonly #applied = new Set<string>();
 
   constructor(options: BlobReferencesOptions) {
     this.#options = options;
@@ -58,7 +58,7 @@ export class BlobReferences {
       signal.throwIfAborted();
       await this.#catchUp(partition, bounds, signal);
     }
-    await this.#heedDeleted();
+    await this.#applyTombstones();
     for (const { stretches } of this.#known.values()) {
       for (const stretch of stretches) for (const digest of stretch.digests) digests.add(digest);
     }
@@ -155,17 +155,17 @@ export class BlobReferences {
    * Applies tombstones: a deleted segment references nothing. A tombstone that the listing lacks, or that the log does not confirm, only
    * keeps blobs longer.
    */
-  async #heedDeleted(): Promise<void> {
+  async #applyTombstones(): Promise<void> {
     const { archive, store } = this.#options;
     const { warm } = archive;
     for await (const name of warm.list(TOMBSTONES)) {
-      if (this.#heeded.has(name)) continue;
+      if (this.#applied.has(name)) continue;
       const place = parseManifestName(`manifests/${name.slice(TOMBSTONES.length)}`);
       const manifest = place && (await archive.manifestFrom(place.partition, place.from));
       if (manifest === undefined || !(await isProvedDeleted(archive, store, manifest))) continue;
       const known = this.#of(manifest.partition);
       known.stretches = known.stretches.filter(({ from, to }) => from < manifest.from || to > manifest.to);
-      this.#heeded.add(name);
+      this.#applied.add(name);
     }
   }
 
@@ -189,13 +189,13 @@ const digestsIn = (records: readonly { readonly value: Uint8Array }[]): readonly
 const logReplaced = (partition: Partition, next: Offset, end: Offset): CorruptError =>
   new CorruptError(
     'log-past-end',
-    `Partition ${partition} ends at ${end}, and was read up to ${next} before: the log was replaced. No blob is taken away.`,
+    `Partition ${partition} ends at ${end}, and was read up to ${next} before: the log was replaced. No blob is removed.`,
     { partition, from: next, end },
   );
 
 const chainBroken = ({ partition, from, to }: KnownManifest): CorruptError =>
   new CorruptError(
     'chain-broken',
-    `Partition ${partition}: the manifest at ${to} does not follow on the one at ${from}: one of the two was changed or replaced. No blob is taken away. Run \`tidemark admin verify\`, and restore what was changed from a copy.`,
+    `Partition ${partition}: the manifest at ${to} does not follow on the one at ${from}: one of the two was changed or replaced. No blob is removed. Run \`tidemark admin verify\`, and restore what was changed from a copy.`,
     { partition, from, to },
   );

@@ -4,11 +4,11 @@
  * next.
  *
  * B3 A blob goes in three steps, at least a period apart. A sweep finds it unreferenced. The next sweep, which finds the same, moves it
- * aside, where readers still find it. The one after that deletes it there, or moves it back if something references it by then. B4 If
- * anything that may reference a blob can't be read, nothing moves. B5 One sweep moves blobs at a time. Each records its plan before it
- * acts; of two that planned at once, the one whose note was written acts. It acts for at most half a period, and the next sweep begins at
- * least a whole period later. The next one finds what it left undone: a blob in both places counts as put again, and a blob aside that was
- * to be deleted is deleted.
+ *    aside, where readers still find it. The one after that deletes it there, or moves it back if something references it by then.
+ * B4 If anything that may reference a blob can't be read, nothing moves.
+ * B5 One sweep moves blobs at a time. Each records its plan before it acts; of two that planned at once, the one whose note was written
+ *    acts. It acts for at most half a period, and the next sweep begins at least a whole period later. The next one finds what it left
+ *    undone: a blob in both places counts as put again, and a blob aside that was to be deleted is deleted.
  *
  * Why aside: a writer whose bytes are already stored writes nothing, and references them a moment later. A sweep may find them unreferenced
  * in between, and deleting them would lose a payload. Once they are aside, a writer stores them again; and a writer that found them before

@@ -33,15 +33,15 @@ export class ColdReads implements ColdHistory {
   /** Objects that were requested: small, and as many as there are cold segments. */
   readonly #asked = new Set<string>();
   /** When the next attempt is due, on the monotonic clock. */
-  readonly #looksAtMs = new Map<Partition, number>();
+  readonly #retryAtMs = new Map<Partition, number>();
 
   constructor(options: ColdReadsOptions) {
     this.#options = options;
   }
 
   isCold(partition: Partition): boolean {
-    const looksAtMs = this.#looksAtMs.get(partition);
-    return looksAtMs !== undefined && this.#options.clock.monotonicMs() < looksAtMs;
+    const retryAtMs = this.#retryAtMs.get(partition);
+    return retryAtMs !== undefined && this.#options.clock.monotonicMs() < retryAtMs;
   }
 
   /** Also throws what `Archive.recall` throws. */
@@ -49,7 +49,7 @@ export class ColdReads implements ColdHistory {
     const { archive, clock } = this.#options;
     const first = await archive.manifestAt(partition, from);
     if (first === undefined) throw error;
-    this.#looksAtMs.set(partition, clock.monotonicMs() + RECALL_POLL_MS);
+    this.#retryAtMs.set(partition, clock.monotonicMs() + RECALL_POLL_MS);
     if (this.#asked.has(first.object)) {
       // Its readable copy may have come and expired.
       await archive.recall(first);
@@ -58,7 +58,7 @@ export class ColdReads implements ColdHistory {
     const recalls = await this.#recallFrom(first);
     if (recalls.length === 0) {
       // It has become readable meanwhile.
-      this.#looksAtMs.delete(partition);
+      this.#retryAtMs.delete(partition);
       return undefined;
     }
     const expectedAtMs = latestOf(recalls.map((recall) => recall.expectedAtMs));
@@ -102,10 +102,10 @@ function reported(history: RecalledHistory, { from }: KnownManifest): Unavailabl
   const { partition, objectCount, expectedAtMs } = history;
   return new UnavailableError(
     'history-recalled',
-    `The history of partition ${partition} from ${from} on is in a storage class that is read only after a recall. ${objectCount} objects were asked for and are expected ${expectedText(expectedAtMs)}; its rows stand still until then, and go on by themselves.`,
+    `The history of partition ${partition} from ${from} on is in a storage class that is read only after a recall. ${objectCount} objects were requested and are expected ${expectedText(expectedAtMs)}; its rows wait until then, and resume by themselves.`,
     { ...history },
   );
 }
 
 export const expectedText = (expectedAtMs: number | null): string =>
-  expectedAtMs === null ? 'at a time that nobody says (hours, for most classes)' : `by ${isoTime(expectedAtMs)}`;
+  expectedAtMs === null ? 'at an unknown time (hours, for most classes)' : `by ${isoTime(expectedAtMs)}`;

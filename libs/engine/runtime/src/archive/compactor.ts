@@ -5,9 +5,9 @@
  * name can be created only once, and everything else is harmless when repeated.
  *
  * C1 The log is trimmed only to the end of a segment whose manifest exists and whose bytes, read from the object store by this pass, match
- * the log record for record; and never beyond the floor that rows gave (I7). C2 Rows of history are deleted only after the log was trimmed,
- * and only those of workflows that ended in a segment. C3 Wall clocks decide when, never what: while the clocks of compactor and store
- * disagree, nothing is done.
+ *    the log record for record; and never beyond the floor that rows gave (I7).
+ * C2 Rows of history are deleted only after the log was trimmed, and only those of workflows that ended in a segment.
+ * C3 Wall clocks decide when, never what: while the clocks of compactor and store disagree, nothing is done.
  */
 
 import { ConfigError, type Offset, type Partition, TidemarkError, UnavailableError } from '@tidemark/core';
@@ -137,7 +137,7 @@ export class Compactor {
     };
     this.#loops = new Map([
       loop(pass, this.#options.policy.periodMs ?? COMPACTOR_PERIOD_MS, COMPACTION),
-      loop(() => this.reportStorage(), STORAGE_POLL_MS, 'looking at storage'),
+      loop(() => this.reportStorage(), STORAGE_POLL_MS, 'report of storage'),
       ...(this.#sweep === undefined ? [] : [loop(() => this.sweepBlobs(), BLOB_SWEEP_POLL_MS, 'sweep of blobs')]),
     ]);
   }

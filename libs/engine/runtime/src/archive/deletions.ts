@@ -3,8 +3,8 @@
  * before anything is deleted; no policy deletes that stream. The tombstone in the object store, which stands for a deleted segment, is only
  * a hint, because anyone with access to the store can write one. It deletes nothing itself (see retention.ts).
  *
- * D1 Nobody acts on a tombstone unless the log records the deletion of that very segment and its manifest. D2 A proof reads the deletion's
- * events, not rows (see verify-archive.ts).
+ * D1 Nobody acts on a tombstone unless the log records the deletion of that very segment and its manifest.
+ * D2 A proof reads the deletion's events, not rows (see verify-archive.ts).
  */
 
 import { hash } from 'node:crypto';
@@ -68,7 +68,7 @@ export async function isReported(store: Pick<ProjectionStore, 'memories'>, manif
   if (tenant === undefined) return false;
   const query = { tenant, subject: subjectOf(tenant), kind: 'record' as const, key: keyOf(manifest), limit: 1 };
   const [row] = await store.memories(query);
-  return row !== undefined && canonicalJson(JSON.parse(row.value) as Json) === saidOf(manifest);
+  return row !== undefined && canonicalJson(JSON.parse(row.value) as Json) === deletionText(manifest);
 }
 
 /** Whether a policy deleted the segment: its tombstone and the log both say so (D1). */
@@ -78,12 +78,12 @@ export const isProvedDeleted = async (
   manifest: KnownManifest,
 ): Promise<boolean> => (await archive.isDeleted(manifest)) && isReported(store, manifest);
 
-const saidOf = (manifest: KnownManifest): string => canonicalJson(deletionOf(manifest) as unknown as Json);
+const deletionText = (manifest: KnownManifest): string => canonicalJson(deletionOf(manifest) as unknown as Json);
 
 export const unproved = ({ partition, from, to }: Pick<Deletion, 'partition' | 'from' | 'to'>): CorruptError =>
   new CorruptError(
     'deletion-unproved',
-    `Events ${from} to ${to} of partition ${partition} are gone, and a tombstone says that a policy deleted them; no event of the log does. Somebody took them away. Restore the segment from a copy.`,
+    `Events ${from} to ${to} of partition ${partition} are gone, and a tombstone says that a policy deleted them; no event of the log does. Somebody removed them. Restore the segment from a copy.`,
     { partition, from, to },
   );
 
@@ -98,7 +98,7 @@ export interface RecordedDeletions {
 const rebuilding = (): UnavailableError =>
   new UnavailableError(
     'store-rebuilding',
-    'Rows are being rebuilt, and do not tell yet where deletions are written down. Ask again once they are.',
+    'Rows are being rebuilt, and do not show yet where deletions are recorded. Try again once they are.',
   );
 
 const CHAIN_START = '0'.repeat(64);
@@ -139,5 +139,5 @@ export function deletionsOf(values: readonly Json[]): RecordedDeletions {
     (before, value) => hash('sha256', `${before}${canonicalJson(value)}`),
     CHAIN_START,
   );
-  return { count: values.length, chain: chain as Sha256, covers: (manifest) => reported.has(saidOf(manifest)) };
+  return { count: values.length, chain: chain as Sha256, covers: (manifest) => reported.has(deletionText(manifest)) };
 }

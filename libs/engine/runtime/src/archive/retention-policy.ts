@@ -54,7 +54,7 @@ export function checkRetention({ warmMs, keepMs }: RetentionPolicy): RetentionPo
     if (ms === null || (Number.isFinite(ms) && ms > 0)) continue;
     throw new InvalidError(
       'retention-invalid',
-      `${field}: ${ms} ms would take history away at once. Nothing is deleted. Give a positive duration, such as 90d.`,
+      `${field}: ${ms} ms would delete history at once. Nothing is deleted. Give a positive duration, such as 90d.`,
       { field },
     );
   }
@@ -169,7 +169,7 @@ function fieldsOf(row: MemoryRow): { readonly [field: string]: Json | undefined 
 const unreadable = ({ tenant, key }: MemoryRow, cause?: unknown): CorruptError =>
   new CorruptError(
     'retention-unreadable',
-    `${key} of tenant ${tenant} is not as it was set. None of the tenant's history is moved or deleted until it is set anew (tidemark retention set, hold).`,
+    `${key} of tenant ${tenant} is not as it was set. None of the tenant's history is moved or deleted until it is set again (tidemark retention set, hold).`,
     { tenant, key, cause },
   );
 

@@ -2,11 +2,12 @@
  * Owns the ageing of segments, by each tenant's policy: warm, cold, deleted. Each step may be repeated, and a process may die between any
  * two.
  *
- * T1 An object leaves the warm store only once the cold one has all of it. T2 A segment is deleted only when all of its workflows have
- * ended, longer ago than their tenant's policy says by every recorded time, and when no hold covers any of them. Before anything else, the
- * deletion is recorded as an event of the tenant (see deletions.ts), and a tombstone is written beside the object before it goes; the
- * manifest stays, and links the chain. (A segment has workflows of one tenant.) T3 What is uncertain deletes nothing: a policy or hold that
- * can't be read, or rows that are still being rebuilt.
+ * T1 An object leaves the warm store only once the cold one has all of it.
+ * T2 A segment is deleted only when all of its workflows have ended, longer ago than their tenant's policy says by every recorded time, and
+ *    when no hold covers any of them. Before anything else, the deletion is recorded as an event of the tenant (see deletions.ts), and a
+ *    tombstone is written beside the object before it goes; the manifest stays, and links the chain. (A segment has workflows of one
+ *    tenant.)
+ * T3 What is uncertain deletes nothing: a policy or hold that can't be read, or rows that are still being rebuilt.
  */
 
 import { hash } from 'node:crypto';
@@ -251,7 +252,7 @@ export class Retention {
 const unreported = ({ object }: Deletion): UnavailableError =>
   new UnavailableError(
     'deletion-untold',
-    `${object} is to be deleted, and rows don't show yet that the log was told so. It stays; coordinators have to run for that.`,
+    `${object} must be deleted, but rows don't show the record of its deletion yet. It stays; coordinators have to run for that.`,
     { object },
   );
 

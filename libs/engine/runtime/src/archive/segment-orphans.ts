@@ -3,9 +3,9 @@
  * manifest won. A reader of all of `segments/` would otherwise see their events twice, and no policy would ever delete them.
  *
  * U1 An object is removed only if the manifest of its first offset exists and names another object. That manifest is created once and never
- * changes, so no compactor, however slow, can name the object any more. Without a manifest the object stays, because a writer may be about
- * to name it. What a listing lacks stays until the next search. U2 And only if the segment that counts is whole, or was deleted by a
- * policy: a wrong manifest removes no history.
+ *    changes, so no compactor, however slow, can name the object any more. Without a manifest the object stays, because a writer may be
+ *    about to name it. What a listing lacks stays until the next search.
+ * U2 And only if the segment that counts is whole, or was deleted by a policy: a wrong manifest removes no history.
  */
 
 import { CorruptError, type Partition, TidemarkError, UnavailableError } from '@tidemark/core';
@@ -26,7 +26,7 @@ export interface SegmentOrphansOptions {
 export class SegmentOrphans {
   readonly #options: SegmentOrphansOptions;
   /** When each partition was last searched, on the monotonic clock. */
-  readonly #lookedMs = new Map<Partition, number>();
+  readonly #searchedMs = new Map<Partition, number>();
 
   constructor(options: SegmentOrphansOptions) {
     this.#options = options;
@@ -35,12 +35,12 @@ export class SegmentOrphans {
   /** Searches the partition, unless that was done recently. */
   async poll(partition: Partition): Promise<void> {
     const nowMs = this.#options.clock.monotonicMs();
-    if (nowMs - (this.#lookedMs.get(partition) ?? Number.NEGATIVE_INFINITY) < ORPHANS_POLL_MS) return;
+    if (nowMs - (this.#searchedMs.get(partition) ?? Number.NEGATIVE_INFINITY) < ORPHANS_POLL_MS) return;
     const kept = await this.#indexed(partition);
     for (const place of await this.#listed(partition, segmentPrefix(partition))) {
       if (!kept.has(place.name)) await this.#attempt(place);
     }
-    this.#lookedMs.set(partition, nowMs);
+    this.#searchedMs.set(partition, nowMs);
   }
 
   /** Removes objects that begin where a segment does that the caller has just verified. */
@@ -52,7 +52,7 @@ export class SegmentOrphans {
 
   /** Makes the next search due at once: another compactor had the partition meanwhile, or something failed. */
   forget(isForgotten: (partition: Partition) => boolean): void {
-    for (const partition of this.#lookedMs.keys()) if (isForgotten(partition)) this.#lookedMs.delete(partition);
+    for (const partition of this.#searchedMs.keys()) if (isForgotten(partition)) this.#searchedMs.delete(partition);
   }
 
   /** Objects that manifests name and that may exist. One that the index lacks only costs a read of its manifest. */

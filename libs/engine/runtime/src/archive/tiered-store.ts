@@ -57,7 +57,7 @@ async function whileTakenAway<T>(
   }
   throw new UnavailableError(
     'rows-taken-away',
-    `Rows of ${missing[0]} were put back from segments and taken away again ${RESTORES_PER_READ_MAX} times. Try again.`,
+    `Rows of ${missing[0]} were restored from segments and dropped again ${RESTORES_PER_READ_MAX} times. Try again.`,
     { workflow: missing[0] },
   );
 }

@@ -22,8 +22,8 @@ export async function countMeant(
 ): Promise<BulkCount> {
   const statuses: Record<string, number> = {};
   const some: string[] = [];
-  let [count, lookedAt] = [0, 0];
-  for (let last: WorkflowListing | undefined; lookedAt < maxCount; ) {
+  let [count, readCount] = [0, 0];
+  for (let last: WorkflowListing | undefined; readCount < maxCount; ) {
     const limit = Math.min(BULK_COUNT_PAGE_COUNT, maxCount);
     const after = last === undefined ? {} : { after: { openedAtMs: last.openedAtMs, workflow: last.workflow } };
     const page = await store.search({ ...filter, limit, ...after });
@@ -34,7 +34,7 @@ export async function countMeant(
       if (some.length < BULK_COUNT_SHOWN_COUNT) some.push(row.workflow);
     }
     if (page.length < limit) return { count, hasMore: false, statuses, some };
-    lookedAt += page.length;
+    readCount += page.length;
     last = page.at(-1);
   }
   return { count, hasMore: true, statuses, some };

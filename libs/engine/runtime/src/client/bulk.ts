@@ -75,7 +75,7 @@ export function bulkHost(
 
 function refuseSystems({ definition = '' }: BulkInput['filter']): void {
   if (!isSystemDefinition(definition)) return;
-  throw new InvalidError('definition-unknown', "definition: those of the system's own are nobody's to steer.");
+  throw new InvalidError('definition-unknown', "definition: the system's own workflows can't be steered.");
 }
 
 /** Digits of the digest of a tenant's name: enough to keep tenants apart. */

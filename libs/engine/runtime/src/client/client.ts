@@ -205,7 +205,7 @@ export class Client {
     if (other !== undefined) {
       throw new InvalidError(
         'session-of-another',
-        `session: ${session} is ${other.user === null ? "nobody's" : "another user's"}: what was said in it is not told to others. Begin another session.`,
+        `session: ${session} is ${other.user === null ? "nobody's" : "another user's"}: what was said in it is not shown to others. Begin another session.`,
         { session },
       );
     }

@@ -145,7 +145,7 @@ async function* pointsOf(reads: Reads, { row, origin }: Found): AsyncGenerator<C
     for await (const point of rowsOf(reads, workflow, 0, upTo)) {
       const { sequence } = point;
       if (sequence === 0 && isForgotten(point)) throw historyForgotten(workflow);
-      belief = believed(belief, point);
+      belief = beliefAfter(belief, point);
       if (sequence > 0) step = point.step;
       if (!isShared || sequence < upTo) yield { workflow, sequence, step, belief, output: outputOf(point) };
     }
@@ -155,7 +155,7 @@ async function* pointsOf(reads: Reads, { row, origin }: Found): AsyncGenerator<C
 const outputOf = ({ sequence, payload }: CheckpointRow): Json =>
   sequence === 0 ? null : decodePayload('CheckpointCommitted', payload).output;
 
-function believed(before: Json, { sequence, belief, payload }: CheckpointRow): Json {
+function beliefAfter(before: Json, { sequence, belief, payload }: CheckpointRow): Json {
   if (sequence === 0) return decodePayload('WorkflowOpened', payload).belief;
   if (belief === 'none') return before;
   const { snapshot, delta } = decodePayload('CheckpointCommitted', payload);

@@ -4,11 +4,11 @@
  * repeated. It deletes no records: without their keys they are unreadable.
  *
  * F1 A workflow is forgotten with its undos. A user is forgotten with their workflows and the undos of these, the stream of their memories,
- * and the streams of their sessions. They are found by owner, not only by the owner recorded with each key, because keys may have none. F2
- * Nothing is forgotten while one of the workflows is open, because its next write would create a new key. F3 The last certificate names
- * every destroyed key, across all attempts. F4 Entries that the workflows wrote into any subject's memory are deleted too, because they are
- * searched by words in clear. They are also scrubbed from the files of the tables, or the certificate names the tables that may still have
- * their bytes.
+ *    and the streams of their sessions. They are found by owner, not only by the owner recorded with each key, because keys may have none.
+ * F2 Nothing is forgotten while one of the workflows is open, because its next write would create a new key.
+ * F3 The last certificate names every destroyed key, across all attempts.
+ * F4 Entries that the workflows wrote into any subject's memory are deleted too, because they are searched by words in clear. They are also
+ *    scrubbed from the files of the tables, or the certificate names the tables that may still have their bytes.
  */
 
 import {
@@ -134,7 +134,7 @@ async function ofWorkflow(options: ForgettingOptions, tenant: TenantId, workflow
   const workflows = withUndos(workflow);
   for (const one of workflows) {
     const isOpen = (await store.workflow(one))?.closedInGeneration === null;
-    if (isOpen) throw stillOpen(`Workflow ${one} goes on`, 'it', { workflow: one });
+    if (isOpen) throw stillOpen(`Workflow ${one} is open`, 'it', { workflow: one });
   }
   await refuseForked(options, tenant, workflow);
   const keys = await keysOf(options, tenant, workflows);
@@ -224,7 +224,7 @@ const stillOpen = (what: string, them: string, details: object): ConflictError =
 const rebuilding = (): UnavailableError =>
   new UnavailableError(
     'store-rebuilding',
-    'Rows are being rebuilt, and do not tell yet whose workflows there are. Ask again once they are.',
+    'Rows are being rebuilt, and do not show all workflows yet. Try again once they are.',
   );
 
 /** Forks read the shared history, and have its content in their opening. A fork whose own key is gone needs it no more. */

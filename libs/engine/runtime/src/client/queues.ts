@@ -94,7 +94,7 @@ export class Queues {
     const known = [...new Set(definitions.map(({ name }) => name))].sort().join(', ');
     const list = known === '' ? '' : ` Known here: ${known}.`;
     const remedy =
-      tenant === null ? ' Say that it is meant for the future (future, --future) to hold it all the same.' : '';
+      tenant === null ? ' Say that it is meant for the future (future, --future) to pause it all the same.' : '';
     const message = `definition: nothing is named '${definition}' here, and no workflow of it was ever started.${list}${remedy}`;
     throw new InvalidError('definition-unknown', message, { field: 'definition' });
   }
@@ -166,7 +166,7 @@ function checkRoom({ tenant }: QueueName, all: readonly PausedQueue[]): void {
   const reached = bounds.find(([held, limit]) => held.length >= limit);
   if (reached === undefined) return;
   const [, limit] = reached;
-  const message = `${limit} queues are held already. Resume some first, or pause workflows by a job.`;
+  const message = `${limit} queues are paused already. Resume some first, or pause workflows by a job.`;
   throw new LimitError('queues-held-too-many', message, { limit });
 }
 
@@ -181,7 +181,7 @@ function checkAsk({ definition }: QueueName, { by, why }: LifecycleAsk): void {
   checkName('by', by);
   checkText('why', why);
   if (isSystemDefinition(definition)) {
-    throw new InvalidError('queue-system', "definition: the system's own work is nobody's to hold.", {
+    throw new InvalidError('queue-system', "definition: the system's own work can't be paused.", {
       field: 'definition',
     });
   }
@@ -189,7 +189,7 @@ function checkAsk({ definition }: QueueName, { by, why }: LifecycleAsk): void {
     if (!definition.endsWith(suffix)) continue;
     const of = definition.slice(0, -suffix.length);
     const what =
-      suffix === UNDO_SUFFIX ? `undos are held with '${of}'` : 'pause the schedule as the workflow that it is';
+      suffix === UNDO_SUFFIX ? `undos are paused with '${of}'` : 'pause the schedule as the workflow that it is';
     throw new InvalidError('queue-derived', `definition: ${what}; name what people start.`, { field: 'definition' });
   }
 }

@@ -3,7 +3,8 @@
  * that any worker runs, so it survives every process; its belief is its progress.
  *
  * K1 A repeated page has no second effect: each act counts once on each workflow, signals by a key of the job, answers by the question that
- * was open when the job began. K2 A workflow that refuses is counted with its reason, and does not hold up the others.
+ *    was open when the job began.
+ * K2 A workflow that refuses is counted with its reason, and does not hold up the others.
  */
 
 import { type Json, TidemarkError, type WorkflowId } from '@tidemark/core';

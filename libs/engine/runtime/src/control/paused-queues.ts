@@ -2,8 +2,8 @@
  * Owns what a process knows of paused queues. It reads them from rows, which follow from the log, so pauses survive coordinators and the
  * queue's server. A queue is the work of one definition, of all tenants or of one. It never writes (see queues.ts).
  *
- * Q1 Nothing is claimed on knowledge older than `QUEUES_KNOWN_MS`, nor while rows are incomplete. Q2 A queue counts as paused only by a
- * read that began after the question, because the caller may know that it was resumed.
+ * Q1 Nothing is claimed on knowledge older than `QUEUES_KNOWN_MS`, nor while rows are incomplete.
+ * Q2 A queue counts as paused only by a read that began after the question, because the caller may know that it was resumed.
  */
 
 import {

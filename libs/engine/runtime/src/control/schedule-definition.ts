@@ -3,8 +3,8 @@
  * a signal, starts the runs that are due, and waits again. So schedules need no machinery of their own: they survive crashes, and are
  * listed, shown, paused and cancelled, as workflows.
  *
- * T1 The id of a slot's run derives from the slot, so every attempt starts the same run. T2 The decision about a slot follows from belief
- * and from the state of earlier runs; only then is the slot past.
+ * T1 The id of a slot's run derives from the slot, so every attempt starts the same run.
+ * T2 The decision about a slot follows from belief and from the state of earlier runs; only then is the slot past.
  */
 
 import { canonicalJson } from '@tidemark/codec';
@@ -134,7 +134,7 @@ const step = (name: string, run: (ctx: StepContext, input: Json) => Promise<Step
   retry: RETRY,
   parseInput: (value) => (value ?? null) as Json,
   parseOutput: (value) => (value ?? null) as Json,
-  run: (ctx, input) => orPerson(() => run(ctx, input)),
+  run: (ctx, input) => parkWhenStuck(() => run(ctx, input)),
 });
 
 /** The task that waits for the next slot or a signal; for a signal alone when there are no more slots. */
@@ -297,11 +297,11 @@ function wordsOf(before: ScheduleBelief, after: ScheduleBelief): string {
 }
 
 /** A failure that no retry can repair (the definition no longer accepts the input) goes to a person. */
-async function orPerson<T>(body: () => Promise<T>): Promise<T> {
+async function parkWhenStuck<T>(body: () => Promise<T>): Promise<T> {
   try {
     return await body();
   } catch (error) {
     if (!(error instanceof InvalidError)) throw error;
-    throw new ParkError('schedule-stuck', `The schedule can't go on: ${error.message}`, null, { code: error.code });
+    throw new ParkError('schedule-stuck', `The schedule is stuck: ${error.message}`, null, { code: error.code });
   }
 }

@@ -34,9 +34,8 @@ import {
   CONTINUATION_PERIOD_MS,
   DEMAND_REPORTED_PERIOD_MS,
   LEASE_CHECK_PERIOD_MS,
-  LOOKS_BEGIN_MS,
   PARKED_POLL_PERIOD_MS,
-  PASSED_OVER_PAGE_COUNT,
+  POLLS_BEGIN_MS,
   PROJECTION_GATHERING,
   RANGE_RENEW_PERIOD_MS,
   RANGE_TTL_MS,
@@ -47,6 +46,7 @@ import {
   SWEEP_PERIOD_MS,
   TIMER_PERIOD_MS,
   UNAPPENDED_AGE_MS,
+  UNREADABLE_PAGE_COUNT,
 } from './limits.ts';
 import { NewBuilds } from './new-builds.ts';
 import { ParkedGauges } from './parked-gauges.ts';
@@ -63,7 +63,7 @@ export interface CoordinatorOptions {
   /** Draws traces of the events that are folded here. */
   readonly traces?: TraceSink | undefined;
   /** The paused queues; by default this coordinator reads them itself. */
-  readonly held?: QueuePauses | undefined;
+  readonly pauses?: QueuePauses | undefined;
   /** Pools whose demand is reported; default: one of all workers. */
   readonly pools?: readonly Pool[] | undefined;
 }
@@ -74,7 +74,7 @@ export class Coordinator {
   readonly demand: Demand;
   readonly #projector: Projector;
   readonly #dispatcher: Dispatcher;
-  readonly #held: PausedQueueGauges;
+  readonly #pausedQueues: PausedQueueGauges;
   readonly #leases: LeaseKeeper;
   readonly #newBuilds: NewBuilds;
   readonly #timers: Timers;
@@ -105,11 +105,11 @@ export class Coordinator {
     const { ports, lamport } = options;
     const inbox = new Inbox(ports, lamport);
     this.demand = new Demand(ports.clock, options.pools);
-    const { held = new QueuePauses(ports) } = options;
-    this.#held = new PausedQueueGauges(held, ports.telemetry);
+    const { pauses = new QueuePauses(ports) } = options;
+    this.#pausedQueues = new PausedQueueGauges(pauses, ports.telemetry);
     this.#dispatcher = new Dispatcher({
       ports,
-      held,
+      pauses,
       demand: this.demand,
       onError: (error) => this.#report('dispatch', error),
     });
@@ -165,7 +165,7 @@ export class Coordinator {
     const dispatch = this.#loop('dispatch', { periodMs: dispatchMs }, () => this.#dispatcher.sweep());
     const sweep = this.#loop('sweep', { periodMs: SWEEP_PERIOD_MS, firstMs: SWEEP_PERIOD_MS }, () => this.#sweepLog());
     const later = (where: string, periodMs: number, body: () => Promise<void>): Loop =>
-      this.#loop(where, { periodMs, firstMs: LOOKS_BEGIN_MS }, body);
+      this.#loop(where, { periodMs, firstMs: POLLS_BEGIN_MS }, body);
     this.#undoing = later('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.poll());
     this.#parenting = later('children', CHILD_PERIOD_MS, () => this.#children.poll());
     this.#continuing = later('continuations', CONTINUATION_PERIOD_MS, () => this.#continuations.poll());
@@ -173,7 +173,7 @@ export class Coordinator {
     later('budgets', BUDGET_ROOM_PERIOD_MS, () => this.#budgets.poll());
     later('demand', DEMAND_REPORTED_PERIOD_MS, async () => reportDemand(this.demand, ports.telemetry));
     later('queues', QUEUES_PERIOD_MS, async () => {
-      if (await this.#held.poll()) dispatch.wake();
+      if (await this.#pausedQueues.poll()) dispatch.wake();
     });
     const parked = new ParkedGauges(ports);
     later('parked', PARKED_POLL_PERIOD_MS, () => parked.poll());
@@ -202,7 +202,7 @@ export class Coordinator {
     return {
       ready: [
         recentCheck('ranges', this.#sharedMs, { nowMs, maxMs: RANGE_TTL_MS, what: 'its partitions were shared out' }),
-        check('rows', !this.#isStoreReady && 'they are being made from the log, and are not complete yet'),
+        check('rows', !this.#isStoreReady && 'they are being rebuilt from the log, and are not complete yet'),
         recentCheck('lag', atMs, { nowMs, maxMs: READY_LAG_KNOWN_MS, what: 'rows were compared with the log' }),
         check('projection', isBehind && `${eventCount} events behind the log, at most ${READY_LAG_MAX_EVENTS}`),
       ],
@@ -269,17 +269,17 @@ export class Coordinator {
     this.#newBuilds.forget();
     this.#retrying?.wake();
     await this.#sweepLog();
-    await this.#hintPassedOver();
+    await this.#hintUnreadable();
   }
 
   /** Hints partitions with streams at which another release stopped, because no new event need arrive there. */
-  async #hintPassedOver(): Promise<void> {
-    const query = { status: 'open', reason: UNREADABLE, limit: PASSED_OVER_PAGE_COUNT } as const;
+  async #hintUnreadable(): Promise<void> {
+    const query = { status: 'open', reason: UNREADABLE, limit: UNREADABLE_PAGE_COUNT } as const;
     for (let after: WorkflowSearch['after']; ; ) {
       const rows = await this.#options.ports.store.search({ ...query, after });
       this.#projector.hint(rows.map(({ partition }) => partition));
       after = rows.at(-1);
-      if (rows.length < PASSED_OVER_PAGE_COUNT) return;
+      if (rows.length < UNREADABLE_PAGE_COUNT) return;
     }
   }
 

@@ -11,7 +11,7 @@ import {
 import type { LeaseRow, RunnableStream, StreamRow } from '@tidemark/ports';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PausedQueues } from '../control/paused-queues.ts';
-import { Demand, type DemandLook } from './demand.ts';
+import { Demand, type DemandPoll } from './demand.ts';
 import { DEMAND_MISSES, DEMAND_STALE_MS } from './limits.ts';
 
 const TENANT = 'acme' as TenantId;
@@ -129,7 +129,7 @@ describe('demand', () => {
     });
 
     it('does not fall back to what an older look found', () => {
-      const poll: DemandLook = demand.beginPoll();
+      const poll: DemandPoll = demand.beginPoll();
       demand.applied([row('a', 1, 'w1'), row('b', 3, null, { runnable: false })]);
       poll.foundRunnable([row('a', 0, null), row('b', 3, null)], NOTHING_HELD);
       poll.end();

@@ -3,9 +3,11 @@
  * coordinator reads and writes anyway, so a query costs no statement (decision 0037). It reads nothing itself.
  *
  * D1 A workflow counts until rows show its end: a busy worker is never mistaken for an idle one, and work that a dead worker left is never
- * missed. D2 For partitions that are projected here it is as new as their rows; for others, as the last polls of runnable workflows and of
- * leases. It is not reported when those polls are older than `DEMAND_STALE_MS`. D3 A doubtful workflow counts: one that is missing from one
- * poll may have moved to what the other poll sees, so it is dropped only when both polls have missed it `DEMAND_MISSES` times.
+ *    missed.
+ * D2 For partitions that are projected here it is as new as their rows; for others, as the last polls of runnable workflows and of leases.
+ *    It is not reported when those polls are older than `DEMAND_STALE_MS`.
+ * D3 A doubtful workflow counts: one that is missing from one poll may have moved to what the other poll sees, so it is dropped only when
+ *    both polls have missed it `DEMAND_MISSES` times.
  */
 
 import {
@@ -88,7 +90,7 @@ interface Missed {
 }
 
 /** One poll of the rows. Anything written after the poll began is newer than what it finds. */
-export interface DemandLook {
+export interface DemandPoll {
   /** Reports all runnable workflows. */
   foundRunnable(streams: readonly RunnableStream[], held: PausedQueues): void;
   /** Reports all leases; `living` where the living workers are known. */
@@ -104,12 +106,12 @@ export class Demand {
   readonly #tallies = new DemandTallies();
   readonly #beginnings = new Beginnings();
   /** Numbers of the polls that are running; ends are remembered until those polls are over. */
-  readonly #looks = new Set<number>();
+  readonly #polls = new Set<number>();
   readonly #ended = new Map<WorkflowId, number>();
   #at = 0;
   #held = new PausedQueues([]);
   /** When the newest complete poll of each kind began, on the monotonic clock. */
-  #lookedMs = { runnable: Number.NEGATIVE_INFINITY, leases: Number.NEGATIVE_INFINITY };
+  #polledMs = { runnable: Number.NEGATIVE_INFINITY, leases: Number.NEGATIVE_INFINITY };
 
   /** Throws `InvalidError` (`pool-twice`). */
   constructor(clock: Pick<Clock, 'monotonicMs'>, pools: readonly Pool[] = [ONE_POOL]) {
@@ -131,10 +133,10 @@ export class Demand {
     }
   }
 
-  beginPoll(): DemandLook {
+  beginPoll(): DemandPoll {
     const number = ++this.#at;
     const beganMs = this.#clock.monotonicMs();
-    this.#looks.add(number);
+    this.#polls.add(number);
     const isNew = ({ workflow, order }: { readonly workflow: WorkflowId; readonly order: number }): boolean => {
       const entry = this.#entries.get(workflow);
       if (entry !== undefined && (entry.at > number || orderOf(entry) > order)) return false;
@@ -150,7 +152,7 @@ export class Demand {
           if (isNew({ workflow, order: orderOf(entry) })) this.#see(workflow, entry);
         }
         this.#miss('runnable', number, found);
-        this.#lookedMs = { ...this.#lookedMs, runnable: beganMs };
+        this.#polledMs = { ...this.#polledMs, runnable: beganMs };
       },
       foundLeases: (leases, living) => {
         const found = new Set<WorkflowId>();
@@ -161,11 +163,11 @@ export class Demand {
           this.#see(workflow, entry, living === undefined ? undefined : !living.has(holder));
         }
         this.#miss('leases', number, found);
-        this.#lookedMs = { ...this.#lookedMs, leases: beganMs };
+        this.#polledMs = { ...this.#polledMs, leases: beganMs };
       },
       end: () => {
-        this.#looks.delete(number);
-        const oldest = Math.min(...this.#looks);
+        this.#polls.delete(number);
+        const oldest = Math.min(...this.#polls);
         for (const [workflow, at] of this.#ended) if (at < oldest) this.#ended.delete(workflow);
       },
     };
@@ -173,14 +175,14 @@ export class Demand {
 
   /** Rows were lost: nothing is reported until they have been polled again. */
   forget(): void {
-    this.#lookedMs = { runnable: Number.NEGATIVE_INFINITY, leases: Number.NEGATIVE_INFINITY };
+    this.#polledMs = { runnable: Number.NEGATIVE_INFINITY, leases: Number.NEGATIVE_INFINITY };
     for (const workflow of [...this.#entries.keys()]) this.#put(workflow, undefined);
     this.#missed.clear();
   }
 
   /** Age of the oldest poll that it rests on; infinite where there was none. */
   get ageMs(): number {
-    return this.#clock.monotonicMs() - Math.min(this.#lookedMs.runnable, this.#lookedMs.leases);
+    return this.#clock.monotonicMs() - Math.min(this.#polledMs.runnable, this.#polledMs.leases);
   }
 
   /** The demand of all pools. Throws `UnavailableError` (`demand-unknown`) where it isn't known (D2). */
@@ -188,8 +190,8 @@ export class Demand {
     const { ageMs } = this;
     if (ageMs > DEMAND_STALE_MS) {
       const message = Number.isFinite(ageMs)
-        ? `This coordinator last saw ${Math.floor(ageMs / 1_000)} s ago what there is to do; ask again.`
-        : 'This coordinator has not seen yet what there is to do; ask again.';
+        ? `This coordinator's view of the work is ${Math.floor(ageMs / 1_000)} s old; try again.`
+        : 'This coordinator has no view of the work yet; try again.';
       throw new UnavailableError('demand-unknown', message);
     }
     const sums = this.#tallies.sums(
@@ -257,7 +259,7 @@ export class Demand {
   }
 
   #end(workflow: WorkflowId, at: number): void {
-    if (this.#looks.size > 0) this.#ended.set(workflow, at);
+    if (this.#polls.size > 0) this.#ended.set(workflow, at);
     this.#put(workflow, undefined);
   }
 

@@ -205,7 +205,7 @@ describe('a dispatcher', () => {
       beforeEach(async () => {
         held = heldBy;
         const looks = { known: async () => held, poll: async () => held };
-        dispatcher = new Dispatcher({ ports, onError: (error) => errors.push(error), held: looks });
+        dispatcher = new Dispatcher({ ports, onError: (error) => errors.push(error), pauses: looks });
         await dispatcher.sweep();
         waiting(3_000);
         runnable = [...named('a', 2 * REDISPATCH_DOUBTED_COUNT), ...moving(50)];

@@ -10,13 +10,13 @@ import { PausedQueues, QueuePauses } from '../control/index.ts';
 import type { Ports } from '../kernel/index.ts';
 import { queuedAs } from '../lease/index.ts';
 import { jobOf } from '../projection/index.ts';
-import type { Demand, DemandLook } from './demand.ts';
+import type { Demand, DemandPoll } from './demand.ts';
 import { REDISPATCH_DOUBTED_COUNT, REDISPATCH_PAGE_COUNT } from './limits.ts';
 
 export interface DispatcherOptions {
   readonly ports: Pick<Ports, 'queue' | 'store' | 'clock' | 'telemetry'>;
   readonly onError: (error: unknown) => void;
-  readonly held?: Pick<QueuePauses, 'known' | 'poll'> | undefined;
+  readonly pauses?: Pick<QueuePauses, 'known' | 'poll'> | undefined;
   /** Receives everything runnable, at each sweep. */
   readonly demand?: Pick<Demand, 'beginPoll'> | undefined;
 }
@@ -33,14 +33,14 @@ export class Dispatcher {
   #sweepCount = 0;
   /** The newest unsent job of each workflow, so that the backlog stays bounded while the queue does not answer. */
   #waiting = new Map<WorkflowId, { readonly stream: StreamRow; readonly job: Job }>();
-  readonly #held: Pick<QueuePauses, 'known' | 'poll'>;
+  readonly #pauses: Pick<QueuePauses, 'known' | 'poll'>;
   /** Queues that were paused when jobs were skipped and have not been sent since: their jobs need not be in the queue. */
   #omitted = new PausedQueues([]);
   #sending: Promise<void> | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#held = options.held ?? new QueuePauses(options.ports);
+    this.#pauses = options.pauses ?? new QueuePauses(options.ports);
   }
 
   /** Enqueues what the written rows show to be runnable. Never throws: the sweep repairs failures. */
@@ -59,7 +59,7 @@ export class Dispatcher {
         const waiting = [...this.#waiting.values()];
         this.#waiting = new Map();
         // When the paused queues are unknown the jobs are sent: the worker that takes one checks as well.
-        const held = await this.#held.known().catch(() => NONE_HELD);
+        const held = await this.#pauses.known().catch(() => NONE_HELD);
         const jobs = waiting.filter(({ stream }) => !held.has(stream)).map(({ job }) => job);
         if (jobs.length < waiting.length) this.#omitted = held.with(this.#omitted);
         if (jobs.length > 0) await this.#options.ports.queue.enqueue(jobs).catch(this.#options.onError);
@@ -78,7 +78,7 @@ export class Dispatcher {
   async sweep(): Promise<void> {
     // Nothing is claimed before rows are complete.
     if (!(await this.#options.ports.store.ready())) return;
-    const held = await this.#held.poll();
+    const held = await this.#pauses.poll();
     const omitted = this.#omitted;
     // Set at once: jobs that are skipped from here on belong to the next sweep.
     this.#omitted = held;
@@ -93,7 +93,7 @@ export class Dispatcher {
     }
   }
 
-  async #sweep(held: PausedQueues, omitted: PausedQueues, poll: DemandLook | undefined): Promise<void> {
+  async #sweep(held: PausedQueues, omitted: PausedQueues, poll: DemandPoll | undefined): Promise<void> {
     const { store, queue } = this.#options.ports;
     const turn = ++this.#sweepCount;
     const seen = new Map<WorkflowId, Suspect>();

@@ -19,7 +19,7 @@ export const DEMAND_REPORTED_PERIOD_MS = 2_000;
  * Delay in milliseconds after which a starting coordinator begins its polls, except those of leases and dispatch: a store with one session
  * serves them in turn.
  */
-export const LOOKS_BEGIN_MS = 250;
+export const POLLS_BEGIN_MS = 250;
 /** Period of the check which workers live, in milliseconds. */
 export const LEASE_CHECK_PERIOD_MS = 250;
 /**
@@ -58,7 +58,7 @@ export const READY_LAG_MAX_EVENTS = 50_000;
 /** How long a coordinator's measured lag counts, in milliseconds: a few sweeps. */
 export const READY_LAG_KNOWN_MS = 3 * SWEEP_PERIOD_MS;
 /** Workflows at which another release stopped, in one page. */
-export const PASSED_OVER_PAGE_COUNT = 1_000;
+export const UNREADABLE_PAGE_COUNT = 1_000;
 /** Workflows whose failed task may resume on a new build, in one page; and recently parked ones that are kept until they are decided. */
 export const FAILED_TASKS_PAGE_COUNT = 500;
 export const FAILED_TASKS_KEPT_MAX = 10_000;

@@ -3,9 +3,9 @@
  * belief, tasks, outputs, requests and answers of effects and models, fragments, working memory and notes. It lies outside the view that
  * seals secret fields, which are exempt. It does not know what a secret looks like.
  *
- * G1 The recorded request depends on the request alone, so every attempt has the same digest; the call itself gets the original request. G2
- * An answer that has arrived is recorded, masked, before it is refused: it was paid for or has happened, and is neither lost nor requested
- * again.
+ * G1 The recorded request depends on the request alone, so every attempt has the same digest; the call itself gets the original request.
+ * G2 An answer that has arrived is recorded, masked, before it is refused: it was paid for or has happened, and is neither lost nor
+ *    requested again.
  */
 
 import { toJson } from '@tidemark/codec';

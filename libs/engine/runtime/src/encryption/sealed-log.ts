@@ -157,7 +157,7 @@ function opened(record: StoredRecord, { id, workflow }: Sealed, keys: OpeningKey
   const { offset, value } = record;
   try {
     const key = keys.of(id, workflow);
-    invariant(key !== undefined, 'the key of a record that was looked at is held until it is opened', { key: id });
+    invariant(key !== undefined, 'the key of a record stays at hand until the record is opened', { key: id });
     return { offset, value: openRecord(value, key), ...(key === null ? { isForgotten: true } : { isOpened: true }) };
   } catch (error) {
     if (!(error instanceof CorruptError)) throw error;

@@ -78,6 +78,6 @@ class Sealing implements ContentTransform {
 const plainText = (workflow: WorkflowId, place: string): CorruptError =>
   new CorruptError(
     'sealed-wrong',
-    `What is stored at ${place} is not encrypted, though workflow ${workflow} has a key: it was changed, or written before encryption was turned on. Nothing was taken from it. Make the rows anew from the log: tidemark admin rebuild.`,
+    `What is stored at ${place} is not encrypted, though workflow ${workflow} has a key: it was changed, or written before encryption was turned on. Nothing was taken from it. Rebuild the rows from the log: tidemark admin rebuild.`,
     { workflow, place },
   );

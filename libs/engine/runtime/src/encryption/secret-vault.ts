@@ -114,8 +114,8 @@ export class Vault {
       const sealedAt = new Set<string>();
       const result = this.#placed(parsed, purpose, held, sealedAt, []);
       // A text of the first form records no place: it belongs here only if it is sealed here again.
-      const astray = unbound.find((path) => !path.some((_, at) => sealedAt.has(pointer(path.slice(0, at + 1)))));
-      if (astray !== undefined && !sealedAt.has('')) throw misplaced(purpose, astray);
+      const misplacedAt = unbound.find((path) => !path.some((_, at) => sealedAt.has(pointer(path.slice(0, at + 1)))));
+      if (misplacedAt !== undefined && !sealedAt.has('')) throw misplaced(purpose, misplacedAt);
       return result;
     };
 

@@ -9,7 +9,7 @@ import type { EventLog, ProjectionStore } from '@tidemark/ports';
 import { type AcceptedEvent, eventsThrough, lastOf, openingOffset } from '../history/index.ts';
 import { FORK_HISTORIES_MAX_COUNT } from './limits.ts';
 
-interface Around {
+interface Dependencies {
   readonly log: EventLog;
   readonly store: Pick<ProjectionStore, 'workflow' | 'checkpoints' | 'loadStreams'>;
 }
@@ -25,7 +25,7 @@ interface Stretch {
  * known, or is too long to read, counts as answered. Throws what the log throws, and `UnavailableError` (`object-archived`).
  */
 export async function answeredBefore(
-  dependencies: Around,
+  dependencies: Dependencies,
   workflow: WorkflowId,
   upTo: Sequence,
 ): Promise<string | undefined> {
@@ -35,7 +35,7 @@ export async function answeredBefore(
     if (stretch === undefined) return undefined;
     if (count === FORK_HISTORIES_MAX_COUNT) return `it shares more than ${count} histories`;
     for await (const event of eventsOf(dependencies, stretch)) {
-      if (event === 'unknown') return `what was answered in ${stretch.workflow} is known no more`;
+      if (event === 'unknown') return `the answers in ${stretch.workflow} are no longer known`;
       const why = answerIn(event, stretch.workflow);
       if (why !== undefined) return why;
       left.push(...(await leadsTo(dependencies, event.envelope)));
@@ -44,14 +44,14 @@ export async function answeredBefore(
 }
 
 function answerIn({ envelope: { type }, payload }: AcceptedEvent, workflow: WorkflowId): string | undefined {
-  if (type === 'ApprovalGiven' || type === 'ApprovalDecided') return `it goes on from what was answered in ${workflow}`;
+  if (type === 'ApprovalGiven' || type === 'ApprovalDecided') return `it depends on answers in ${workflow}`;
   if (type !== 'WorkflowOpened') return undefined;
   const { fork } = decodePayload(type, payload);
   return fork?.isChanged === true ? `${workflow} began with another belief or version than its base had` : undefined;
 }
 
 /** Further histories that this event depends on. */
-async function leadsTo({ store }: Around, { type, control }: Envelope): Promise<readonly Stretch[]> {
+async function leadsTo({ store }: Dependencies, { type, control }: Envelope): Promise<readonly Stretch[]> {
   if (type === 'WorkflowOpened') {
     return control.fork === undefined ? [] : [{ workflow: control.fork.workflow, upTo: control.fork.sequence }];
   }
@@ -63,7 +63,7 @@ async function leadsTo({ store }: Around, { type, control }: Envelope): Promise<
   return Array.from({ length: last.n - n + 1 }, (_, at) => ({ workflow: nthId({ first, n: n + at }), upTo: null }));
 }
 
-async function* eventsOf({ log, store }: Around, stretch: Stretch): AsyncGenerator<AcceptedEvent | 'unknown'> {
+async function* eventsOf({ log, store }: Dependencies, stretch: Stretch): AsyncGenerator<AcceptedEvent | 'unknown'> {
   const { workflow, upTo } = stretch;
   const row = await store.workflow(workflow);
   const [end] = upTo === null ? [] : await store.checkpoints(workflow, { from: upTo, limit: 1 });

@@ -220,7 +220,7 @@ async function checkBase({ store }: Pick<Ports, 'store'>, { state, content }: Pa
   }
   if (state.shadow) refuse('fork-of-shadow', 'its agent runs elsewhere, and no step of it is here to be run.');
   if (state.compensates !== null) {
-    refuse('fork-of-undo', `it undoes ${state.compensates.workflow}, which is done once. Fork that one.`);
+    refuse('fork-of-undo', `it compensates ${state.compensates.workflow}, which happens once. Fork that one.`);
   }
   if ((content.fork?.shares.length ?? 0) >= FORK_DEPTH_MAX) {
     throw new LimitError(

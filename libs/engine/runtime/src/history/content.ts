@@ -275,7 +275,7 @@ export class StreamContent {
     for (const [event, value] of Object.entries(payload.signals ?? {})) this.#causes.set(event as EventId, value);
     if (payload.fork === undefined) return;
     this.fork = payload.fork;
-    this.context.goesOnFrom(payload.fork);
+    this.context.forkedFrom(payload.fork);
     for (const [index, task] of payload.fork.tasks.entries()) {
       this.#inputs.set(taskId(0, index), { input: payload.tasks[index] ?? null, version: task.version });
     }

@@ -3,8 +3,8 @@
  * has the same request, else the first unused record with the same request, in the order of recording. The fork's own intention records the
  * choice, so that it stays the same for every later holder. It never calls an effect, and never writes.
  *
- * R1 Only records of tasks that were pending at the checkpoint, or added later, count. R2 A record answers one effect of the fork, and no
- * other.
+ * R1 Only records of tasks that were pending at the checkpoint, or added later, count.
+ * R2 A record answers one effect of the fork, and no other.
  */
 
 import { decodePayload, type ForkOrigin } from '@tidemark/codec';

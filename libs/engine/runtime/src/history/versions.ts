@@ -1,9 +1,9 @@
 /**
  * Owns which versions of a definition a process can run, and how values that older versions stored are converted. Pure.
  *
- * V1 A stream never goes back: only its own version or a newer one runs it, and only its own version runs a pinned one. V2 A stored value
- * passes the upcasters of its version and of all later ones, in order, and is then validated. V3 A value that can't be converted goes to a
- * person, with the place and the reason. The workflow does not fail for it.
+ * V1 A stream never goes back: only its own version or a newer one runs it, and only its own version runs a pinned one.
+ * V2 A stored value passes the upcasters of its version and of all later ones, in order, and is then validated.
+ * V3 A value that can't be converted goes to a person, with the place and the reason. The workflow does not fail for it.
  */
 
 import { type Json, type StreamState, TidemarkError } from '@tidemark/core';
@@ -98,7 +98,7 @@ export function orPark<T>(definition: Definition, version: number, what: string,
     return make();
   } catch (error) {
     const { name, version: now } = definition;
-    const message = `The ${what}, stored by ${name} v${version}, does not become one of v${now}: ${errorNote(error).message} Add or mend upcast in ${name}, run it with v${version}, or pin it.`;
+    const message = `The ${what}, stored by ${name} v${version}, does not become one of v${now}: ${errorNote(error).message} Add or correct upcast in ${name}, run it with v${version}, or pin it.`;
     const problems = error instanceof TidemarkError ? error.details.problems : undefined;
     throw new ParkError(code, message, null, {
       definition: name,

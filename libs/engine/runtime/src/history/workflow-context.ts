@@ -62,7 +62,7 @@ export class WorkflowContext {
   }
 
   /** Applies the opening of a fork. */
-  goesOnFrom(fork: ForkOrigin): void {
+  forkedFrom(fork: ForkOrigin): void {
     this.#fork = fork;
     this.#shift = shiftOf(fork);
   }

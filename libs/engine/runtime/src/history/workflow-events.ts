@@ -127,7 +127,7 @@ export const historyDiffers = (workflow: WorkflowId, sequence: Sequence): Corrup
 export const archived = (workflow: WorkflowId, cause: unknown): UnavailableError =>
   new UnavailableError(
     'object-archived',
-    `Events of workflow ${workflow} are in an archive class. Ask for them with \`tidemark admin restore ${workflow}\`, which tells when they are back.`,
+    `Events of workflow ${workflow} are in an archive class. Request them with \`tidemark admin restore ${workflow}\`, which says when they are back.`,
     { workflow, cause },
   );
 

@@ -48,7 +48,7 @@ export class Lifecycle {
     const by = checkName('by', ask.by);
     checkText('why', ask.why);
     const { row, state } = await this.#inbox.find(id);
-    if (isSo(state, act)) return { workflow: row.workflow, changed: false };
+    if (isInState(state, act)) return { workflow: row.workflow, changed: false };
     refuse(row, state, act);
     const event = eventId(`${act}:${this.#inbox.uuid()}`);
     if (await this.#write(row, event, act, { by, why: ask.why })) return { workflow: row.workflow, changed: true };
@@ -56,7 +56,7 @@ export class Lifecycle {
     const now = await this.#inbox.find(id);
     // A new run continues the workflow: the request goes to that run.
     if (now.row.workflow !== row.workflow) return this.ask(id, act, ask);
-    if (isSo(now.state, act)) return { workflow: row.workflow, changed: false };
+    if (isInState(now.state, act)) return { workflow: row.workflow, changed: false };
     refuse(now.row, now.state, act);
     throw new ConflictError('not-asked', `Workflow ${id} is ${now.state.status}: '${act}' was not taken.`, {
       workflow: id,
@@ -90,7 +90,7 @@ export const terminatedPayload = (by: Controls['WorkflowTerminated']['by'], why:
 });
 
 /** Whether the workflow is already in the requested state. */
-function isSo(state: StreamState, act: LifecycleAct): boolean {
+function isInState(state: StreamState, act: LifecycleAct): boolean {
   switch (act) {
     case 'cancel':
       return state.ruling === 'cancel' || (state.cancel !== undefined && state.status !== 'completed');
@@ -112,7 +112,7 @@ function refuse(row: WorkflowSummary, state: StreamState, act: LifecycleAct): vo
     throw new ConflictError('workflow-compensating', message, { workflow, undo: state.undo });
   }
   if (act === 'cancel' && state.compensates !== null) {
-    const message = `Workflow ${workflow} undoes ${state.compensates.workflow}, and is not cancelled. Terminate it, and what is left to undo stays done.`;
+    const message = `Workflow ${workflow} compensates ${state.compensates.workflow}, and can't be cancelled. Terminate it, and the rest stays uncompensated.`;
     throw new InvalidError('cancel-of-undo', message, { workflow });
   }
   if (state.shadow && act !== 'terminate') {

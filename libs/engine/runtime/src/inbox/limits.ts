@@ -18,7 +18,7 @@ export const PARTITIONS_MAX = 4_096;
 /** Longest chain of forks that share one history: a read visits each of them. */
 export const FORK_DEPTH_MAX = 32;
 /** In a pool that can't grow, this share of its partitions, and at most so many, is reserved for tenants that have few. */
-export const NEWCOMER_PARTITIONS_SHARE = 1 / 16;
-export const NEWCOMER_PARTITIONS_MAX = 64;
+export const RESERVED_PARTITIONS_SHARE = 1 / 16;
+export const RESERVED_PARTITIONS_MAX = 64;
 /** Delay after which a start that was refused for lack of room may be retried, in milliseconds. */
 export const ADMISSION_RETRY_AFTER_MS = 1_000;

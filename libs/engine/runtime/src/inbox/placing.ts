@@ -16,10 +16,10 @@ import { batched, type LamportClock, type Ports, type SecretPorts } from '../ker
 import { addPartitions } from '../projection/index.ts';
 import {
   ADMISSION_RETRY_AFTER_MS,
-  NEWCOMER_PARTITIONS_MAX,
-  NEWCOMER_PARTITIONS_SHARE,
   PARTITIONS_MAX,
   PLACE_BATCH_MAX,
+  RESERVED_PARTITIONS_MAX,
+  RESERVED_PARTITIONS_SHARE,
 } from './limits.ts';
 
 /** Live workflows after which further starts are refused; an absent member sets no limit. */
@@ -39,7 +39,7 @@ export class Placing {
   readonly #place: (request: PlacementRequest) => Promise<Placed | undefined>;
   /** Whether the pool has reached its largest size; it never shrinks. */
   #isFull = false;
-  #hasLooked = false;
+  #hasPolled = false;
 
   constructor(options: PlacingOptions) {
     this.#options = options;
@@ -83,16 +83,16 @@ export class Placing {
 
   /** Reads once whether the pool already had its largest size. It ignores failures, because placing does not depend on the log. */
   async #poll(): Promise<void> {
-    if (this.#hasLooked) return;
-    this.#hasLooked = true;
+    if (this.#hasPolled) return;
+    this.#hasPolled = true;
     const count = await this.#options.ports.log.partitionCount().catch(() => 0);
     this.#isFull ||= count >= this.#partitionsMax;
   }
 
   /** In a pool that can't grow, a tenant's backlog leaves some partitions to tenants that have none. */
   #rules(): PlacementRules {
-    const share = Math.floor(this.#partitionsMax * NEWCOMER_PARTITIONS_SHARE);
-    const keepFreeCount = this.#isFull ? Math.min(NEWCOMER_PARTITIONS_MAX, share) : 0;
+    const share = Math.floor(this.#partitionsMax * RESERVED_PARTITIONS_SHARE);
+    const keepFreeCount = this.#isFull ? Math.min(RESERVED_PARTITIONS_MAX, share) : 0;
     return { keepFreeCount, ...this.#options.admission };
   }
 

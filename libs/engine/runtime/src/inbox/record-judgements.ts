@@ -37,7 +37,7 @@ export class RecordJudgements {
     const { workflow, tenant } = row;
     const { problem, offset, type } = state.unreadable ?? {};
     if (problem === undefined || offset === undefined) {
-      throw new ConflictError('record-readable', `Workflow ${id} stands at no record that can't be read.`, {
+      throw new ConflictError('record-readable', `Workflow ${id} is not stopped at an unreadable record.`, {
         workflow,
       });
     }
@@ -52,11 +52,11 @@ export class RecordJudgements {
     await this.#inbox.write(row, event, 'RecordJudged', { offset, judgement, by }, { why: ask.why });
     const outcome = await this.#inbox.pollFor(RECORD_JUDGED_GRACE_MS, async () => {
       const { unreadable } = (await this.#inbox.exactly(id)).state;
-      if (unreadable?.offset !== offset) return 'gone on';
+      if (unreadable?.offset !== offset) return 'resumed';
       // Rows have the judgement, but the projector has not tried yet.
       return unreadable.judgement === undefined ? 'stays' : undefined;
     });
-    if (outcome === 'gone on') return { workflow, offset, problem };
+    if (outcome === 'resumed') return { workflow, offset, problem };
     throw new ConflictError(
       'record-unreadable',
       `Workflow ${id}: the ${type} at offset ${offset} still can't be read (${problem}). Put back what is lacking and take it again, or skip it.`,

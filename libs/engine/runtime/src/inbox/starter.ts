@@ -99,7 +99,7 @@ export class Starter {
     const which = row === undefined ? 'which is starting' : `${row.definition}, ${row.status}`;
     return new ConflictError(
       'session-busy',
-      `Session ${session} goes on in workflow ${workflow} (${which}). Resume that one, end it, or begin another session.`,
+      `Session ${session} is open in workflow ${workflow} (${which}). Resume that one, end it, or begin another session.`,
       { session, workflow },
     );
   }

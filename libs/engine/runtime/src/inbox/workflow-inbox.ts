@@ -74,7 +74,7 @@ export class WorkflowInbox {
     const current = await this.pollFor(CONTINUATION_GRACE_MS, () => currentOf(ports.store, found.row.workflow));
     // Another run may have continued it since.
     if (current !== undefined) return this.find(current.workflow);
-    const message = `Workflow ${id} goes on with a fresh history, which is yet to begin. Try again.`;
+    const message = `Workflow ${id} continues as a new run, which has not begun yet. Try again.`;
     throw new UnavailableError('continuation-starting', message, { workflow: id });
   }
 
@@ -120,7 +120,7 @@ export const closed = (row: WorkflowSummary): ConflictError => {
   const { workflow, status, reason } = row;
   const why = reason === null ? '' : ` (${reason})`;
   const next = continuedAs(row);
-  const continuation = next === undefined ? '' : ` It goes on as ${next}.`;
+  const continuation = next === undefined ? '' : ` It continues as ${next}.`;
   return new ConflictError('workflow-closed', `Workflow ${workflow} has ended: it is ${status}${why}.${continuation}`, {
     workflow,
     status,

@@ -35,7 +35,7 @@ export const EFFECT_NOT_RECORDED = 'effect-not-recorded';
 export const historyForgotten = (workflow: WorkflowId): InvalidError =>
   new InvalidError(
     'history-forgotten',
-    `What workflow ${workflow} held was forgotten for good: its key was destroyed. When it ran, what it did and what it cost is still known.`,
+    `The content of workflow ${workflow} was forgotten for good: its key was destroyed. When it ran, what it did and what it cost is still known.`,
     { workflow },
   );
 

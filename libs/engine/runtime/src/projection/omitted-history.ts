@@ -4,7 +4,7 @@
  * written all the same. Every record is folded.
  *
  * H1 A workflow's history is omitted from its opening to its end, or not at all, even when another process continues the projection: rows
- * record which of the two applies.
+ *    record which of the two applies.
  */
 
 import {
@@ -52,7 +52,7 @@ export class Omitted {
   }
 }
 
-export const NOTHING_LEFT_OUT = new Omitted([], [], 0 as Offset);
+export const NOTHING_OMITTED = new Omitted([], [], 0 as Offset);
 
 /** Entries of a partition that are folded next. */
 export interface Stretch {

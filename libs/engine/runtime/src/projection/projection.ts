@@ -42,7 +42,7 @@ import { sha256Digest } from '../kernel/index.ts';
 import { ContextRows } from './context-rows.ts';
 import { acceptedEvent, type FoldedEvent } from './folded-event.ts';
 import { type LifecycleEvent, lifecycleEvent } from './lifecycle-metrics.ts';
-import { NOTHING_LEFT_OUT, type Omitted } from './omitted-history.ts';
+import { NOTHING_OMITTED, type Omitted } from './omitted-history.ts';
 import { type EffectEnvelope, effectOf } from './projected-effect.ts';
 import { streamRow, taskRow } from './stream-rows.ts';
 
@@ -113,7 +113,7 @@ export class ProjectionBuilder {
   fold(
     before: PartitionState,
     entries: readonly LogEntry[],
-    omitted: Omitted = NOTHING_LEFT_OUT,
+    omitted: Omitted = NOTHING_OMITTED,
     inRows = before.streams,
   ): PartitionState {
     let state = before;

@@ -3,10 +3,10 @@
  * partition's row is not where the fold expects it, the folded state is dropped and loaded from the rows again. While one batch is written
  * the next is read and folded; batches are written in order.
  *
- * R1 Folded state is kept only while every batch that it rests on has been written. R2 A hint is dropped only after a read that found
- * nothing more, or that was impossible: damaged history, or archived history that must be recalled. The sweep that compares rows with the
- * log hints those again. R3 A batch is written only to the tables, by store id, that its fold was loaded from: rebuilt rows never rest on a
- * fold of the old ones.
+ * R1 Folded state is kept only while every batch that it rests on has been written.
+ * R2 A hint is dropped only after a read that found nothing more, or that was impossible: damaged history, or archived history that must be
+ *    recalled. The sweep that compares rows with the log hints those again.
+ * R3 A batch is written only to the tables, by store id, that its fold was loaded from: rebuilt rows never rest on a fold of the old ones.
  */
 
 import { entryOf } from '@tidemark/codec';
@@ -45,7 +45,7 @@ import {
   PROJECTION_PARTITIONS_MAX,
   PROJECTION_READ_MAX_BYTES,
 } from './limits.ts';
-import { NOTHING_LEFT_OUT, type Omitted, type OmittedHistory, type Stretch } from './omitted-history.ts';
+import { NOTHING_OMITTED, type Omitted, type OmittedHistory, type Stretch } from './omitted-history.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { judgedIn, resumedAfterUpgrade, stateOf, stoppedAt } from './resume-after-upgrade.ts';
 
@@ -252,7 +252,7 @@ export class Projector {
       if (state instanceof CorruptError) {
         this.#halted.add(folded.partition);
         this.#options.onError(state);
-      } else await this.#goOn(state, moved);
+      } else await this.#resume(state, moved);
     }
     await this.#options.omitted?.loaded(lacking.flatMap((partition) => this.#states.get(partition) ?? []));
   }
@@ -260,7 +260,7 @@ export class Projector {
   /**
    * Keeps the state, after folding what an older release skipped and writing its rows. If that can't be read, only this partition stops.
    */
-  async #goOn(state: PartitionState, moved: () => void): Promise<void> {
+  async #resume(state: PartitionState, moved: () => void): Promise<void> {
     const { log, store } = this.#options.ports;
     const { partition, next } = state;
     const write = async (batch: ProjectionBatch): Promise<void> => {
@@ -376,7 +376,7 @@ export class Projector {
       for (const entry of entries) {
         if (entry.kind === 'event') lamport.witness(entry.envelope.lamport);
       }
-      const left = omitted[at] ?? NOTHING_LEFT_OUT;
+      const left = omitted[at] ?? NOTHING_OMITTED;
       const after = builder.fold(before, entries, left);
       this.#options.omitted?.folded(after, left);
       this.#keep(after);

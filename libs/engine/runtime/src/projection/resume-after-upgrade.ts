@@ -32,7 +32,7 @@ import { Omitted, type Stretch } from './omitted-history.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { streamRow } from './stream-rows.ts';
 
-export interface GoingOn {
+export interface ResumptionPorts {
   readonly log: Pick<EventLog, 'read'>;
   /** Writes the rows of one page, without moving the partition's offset. */
   write(batch: ProjectionBatch): Promise<void>;
@@ -105,11 +105,11 @@ interface Page {
  * The state with everything that was skipped; the same state if this release can read none of it. Where the log shows less than rows expect
  * (a replica behind), the streams stay stopped. Throws what the log and `write` throw; pages that were written stay.
  */
-export async function resumedAfterUpgrade(state: PartitionState, going: GoingOn): Promise<PartitionState> {
+export async function resumedAfterUpgrade(state: PartitionState, ports: ResumptionPorts): Promise<PartitionState> {
   let after = state;
   // A record that stops this pass may have been judged later in the stretch.
   for (let stopped = stoppedIn(after); stopped.size > 0; stopped = judgedSince(stopped, after)) {
-    after = await gonePast(after, stopped, going);
+    after = await passThrough(after, stopped, ports);
   }
   return after;
 }
@@ -126,19 +126,19 @@ function judgedSince(before: Streams, state: PartitionState): Streams {
   return new Map(stopped);
 }
 
-async function gonePast(state: PartitionState, stopped: Streams, going: GoingOn): Promise<PartitionState> {
+async function passThrough(state: PartitionState, stopped: Streams, ports: ResumptionPorts): Promise<PartitionState> {
   const pass = new Pass(state, stopped);
   while (!pass.isOver) {
-    going.moved();
-    const page = await pageFrom(pass.at, state, going.log);
+    ports.moved();
+    const page = await pageFrom(pass.at, state, ports.log);
     if (page.entries.length === 0) break;
     const batch = pass.take(page);
-    if (batch !== undefined) await going.write(batch);
+    if (batch !== undefined) await ports.write(batch);
   }
   return pass.state;
 }
 
-async function pageFrom(from: Offset, { partition, next }: PartitionState, log: GoingOn['log']): Promise<Page> {
+async function pageFrom(from: Offset, { partition, next }: PartitionState, log: ResumptionPorts['log']): Promise<Page> {
   const [result] = await log.read([{ partition, from }], { maxBytes: PROJECTION_READ_MAX_BYTES });
   const found = (result?.records ?? []).slice(0, Math.min(next - from, PROJECTION_ENTRIES_MAX));
   const entries = found.map(entryOf);
@@ -153,7 +153,7 @@ class Pass {
   at: Offset;
   /** Streams that stopped further on, and streams that have resumed; each with where it stopped. */
   readonly #ahead: Map<WorkflowId, Stop>;
-  readonly #going = new Map<WorkflowId, Stop>();
+  readonly #resumed = new Map<WorkflowId, Stop>();
 
   constructor(state: PartitionState, stopped: Streams) {
     this.state = state;
@@ -163,7 +163,7 @@ class Pass {
   }
 
   get isOver(): boolean {
-    return this.at >= this.state.next || this.#ahead.size + this.#going.size === 0;
+    return this.at >= this.state.next || this.#ahead.size + this.#resumed.size === 0;
   }
 
   /** Folds a page that begins at `at`; undefined: it changes nothing. */
@@ -187,7 +187,7 @@ class Pass {
 
   /** While no stream has resumed, entries up to the next stop belong to none of them. */
   #skip(): void {
-    if (this.#going.size > 0) return;
+    if (this.#resumed.size > 0) return;
     const first = Math.min(...Array.from(this.#ahead.values(), ({ offset }) => offset));
     if (Number.isFinite(first)) this.at = first as Offset;
   }
@@ -195,7 +195,7 @@ class Pass {
   /** `refused` receives streams that stay stopped despite a person's judgement, which is then used up. */
   #begin({ from, to, entries }: Page, refused: Map<WorkflowId, StreamState>): ReadonlyMap<WorkflowId, Begun> {
     const begun = new Map<WorkflowId, Begun>();
-    for (const workflow of this.#going.keys()) {
+    for (const workflow of this.#resumed.keys()) {
       begun.set(workflow, { stream: { ...this.state.streams.get(workflow)!, unreadable: null }, from });
     }
     for (const [workflow, stop] of this.#ahead) {
@@ -203,10 +203,10 @@ class Pass {
       this.#ahead.delete(workflow);
       const stream = this.state.streams.get(workflow)!;
       const begins = beginning(this.state, stream, stop, entries[stop.offset - from]!);
-      const { judgement, ...going } = stop;
-      if (begins === undefined && judgement !== undefined) refused.set(workflow, { ...stream, unreadable: going });
+      const { judgement, ...unjudged } = stop;
+      if (begins === undefined && judgement !== undefined) refused.set(workflow, { ...stream, unreadable: unjudged });
       if (begins === undefined) continue;
-      this.#going.set(workflow, going);
+      this.#resumed.set(workflow, unjudged);
       begun.set(workflow, begins);
     }
     return begun;
@@ -235,9 +235,9 @@ class Pass {
       const isDone = stream.unreadable !== null || isClosed(stream);
       after.set(
         workflow,
-        isDone || isEnd ? stream : { ...stream, unreadable: { ...this.#going.get(workflow)!, offset: to } },
+        isDone || isEnd ? stream : { ...stream, unreadable: { ...this.#resumed.get(workflow)!, offset: to } },
       );
-      if (isDone) this.#going.delete(workflow);
+      if (isDone) this.#resumed.delete(workflow);
     }
     this.state = { ...this.state, streams: after };
     const batch = rows.batch();

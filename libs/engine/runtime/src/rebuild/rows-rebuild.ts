@@ -95,11 +95,11 @@ export class RowsRebuild {
   #totalCount = 0;
   #folding: Folding | undefined;
   /** Partitions whose history was recalled and is not readable yet. */
-  readonly #away = new Map<Partition, RecalledHistory>();
+  readonly #recalled = new Map<Partition, RecalledHistory>();
   /** Where the segments end that the new rows know, before their content is folded. */
   readonly #archivedTo = new Map<Partition, Offset>();
   /** Rows of archived history are omitted, rather than written and dropped again. */
-  #leavesOut = true;
+  #omits = true;
 
   constructor(options: RowsRebuildOptions) {
     this.#options = options;
@@ -118,7 +118,7 @@ export class RowsRebuild {
         clock,
         cold: archived && new ColdReads({ archive: archived.archive, clock }),
       },
-      omitted: this.#leavesOut
+      omitted: this.#omits
         ? new OmittedHistory(rows, (partition) => this.#archivedTo.get(partition) ?? (0 as Offset))
         : undefined,
       lamport: new LamportClock(),
@@ -198,9 +198,9 @@ export class RowsRebuild {
           await target.placeAnew();
           continue;
         }
-        if (code === 'archive-disagrees' && this.#leavesOut) {
+        if (code === 'archive-disagrees' && this.#omits) {
           onError?.(error);
-          this.#leavesOut = false;
+          this.#omits = false;
           await target.begin(FOLD_VERSION, true);
           continue;
         }
@@ -216,7 +216,7 @@ export class RowsRebuild {
     const { rows } = this.#options;
     await rows.ensure();
     this.#next = new Map(await rows.positions());
-    this.#away.clear();
+    this.#recalled.clear();
     this.#archivedTo.clear();
     this.#projector = this.#newProjector();
     this.#projector.own(ALL_RANGES);
@@ -248,27 +248,27 @@ export class RowsRebuild {
     for (let at = 0; at < partitions.length; at += REBUILD_PARTITIONS_AT_ONCE) {
       const some = partitions.slice(at, at + REBUILD_PARTITIONS_AT_ONCE);
       const ends = new Map(some.map((partition) => [partition, upTo.get(partition)!]));
-      if (archived !== undefined && this.#leavesOut) {
+      if (archived !== undefined && this.#omits) {
         for (const [partition, start] of await indexArchived(archived, rows, ends))
           this.#archivedTo.set(partition, start);
       }
       await this.#fold(ends);
-      await this.#settle(some.filter((partition) => !this.#away.has(partition)));
+      await this.#settle(some.filter((partition) => !this.#recalled.has(partition)));
     }
-    this.#refuseAway();
+    this.#refuseRecalled();
     await rows.markReady();
   }
 
   /** Throws once everything else is folded and all missing history was requested. */
-  #refuseAway(): void {
-    const away = [...this.#away.values()];
-    if (away.length === 0) return;
-    const expectedAtMs = latestOf(away.map((each) => each.expectedAtMs));
-    const objectCount = sum(away.map((each) => each.objectCount));
+  #refuseRecalled(): void {
+    const recalled = [...this.#recalled.values()];
+    if (recalled.length === 0) return;
+    const expectedAtMs = latestOf(recalled.map((each) => each.expectedAtMs));
+    const objectCount = sum(recalled.map((each) => each.objectCount));
     throw new UnavailableError(
       'history-recalled',
-      `${objectCount} objects with history of ${away.length} partitions are in a storage class that is read only after a recall. They were asked for, and are expected ${expectedText(expectedAtMs)}: run it again then. Nothing was changed.`,
-      { objectCount, partitionCount: away.length, expectedAtMs },
+      `${objectCount} objects with history of ${recalled.length} partitions are in a storage class that is read only after a recall. They were requested, and are expected ${expectedText(expectedAtMs)}: run it again then. Nothing was changed.`,
+      { objectCount, partitionCount: recalled.length, expectedAtMs },
     );
   }
 
@@ -304,7 +304,7 @@ export class RowsRebuild {
 
   #behind(upTo: Positions): readonly Partition[] {
     const isBehind = ([partition, offset]: readonly [Partition, Offset]): boolean =>
-      this.#next.get(partition)! < offset && !this.#away.has(partition);
+      this.#next.get(partition)! < offset && !this.#recalled.has(partition);
     return [...upTo].filter(isBehind).map(([partition]) => partition);
   }
 
@@ -314,7 +314,7 @@ export class RowsRebuild {
     try {
       this.#advance(await this.#options.rows.positions(partitions));
     } catch (error) {
-      if (!isOutlived(error)) throw error;
+      if (!isTransient(error)) throw error;
       this.#options.onError?.(error);
     }
   }
@@ -338,7 +338,7 @@ export class RowsRebuild {
       if (met.signal.aborted) return;
       throw new UnavailableError(
         'rebuild-behind',
-        `The new rows did not catch up with those in use within ${REBUILD_MEET_MAX_MS / 1_000} s, in which nobody could write. Nothing was changed; it goes on, or run it again at a quieter time.`,
+        `The new rows did not catch up with those in use within ${REBUILD_MEET_MAX_MS / 1_000} s, in which nobody could write. Nothing was changed; it tries again, or run it again at a quieter time.`,
       );
     });
     try {
@@ -346,7 +346,7 @@ export class RowsRebuild {
     } finally {
       met.abort();
     }
-    this.#refuseAway();
+    this.#refuseRecalled();
     if (!(await rows.markReady())) throw new UnavailableError('rebuild-behind', 'The new rows are not complete yet.');
   }
 
@@ -368,14 +368,14 @@ export class RowsRebuild {
 
   #failed(error: unknown): void {
     const recalled = recalledIn(error);
-    if (recalled !== undefined) this.#away.set(recalled.partition, recalled);
-    if (isOutlived(error)) this.#options.onError?.(error);
+    if (recalled !== undefined) this.#recalled.set(recalled.partition, recalled);
+    if (isTransient(error)) this.#options.onError?.(error);
     else if (this.#folding !== undefined) this.#folding.failure = { error };
     this.#folding?.wake();
   }
 }
 
-function isOutlived(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   const code = error instanceof TidemarkError ? error.code : '';
   return (
     // The tables are gone: another process switched or dropped them.

@@ -3,7 +3,8 @@
  * that ever ran. It compensates nothing, and never writes.
  *
  * C1 A plan's tasks run one after the other, each as one checkpoint: task `n` of plan `p` is committed once the chain has reached `p + 1 +
- * n`. C2 Plans go back from the newest item: each covers the positions from its `below` up to that of the previous plan.
+ *    n`.
+ * C2 Plans go back from the newest item: each covers the positions from its `below` up to that of the previous plan.
  */
 
 import { decodePayload } from '@tidemark/codec';
@@ -11,7 +12,7 @@ import type { EffectKey, Json, Sequence, WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, EffectListing, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
 import { isArchivedObject } from '../history/index.ts';
 import { undoId } from '../lease/index.ts';
-import { effectThing } from './compensation-items.ts';
+import { effectItem } from './compensation-items.ts';
 import { PLAN_STEP, type PlanInput, type UndoTask } from './undo-definition.ts';
 
 type Reads = Pick<ProjectionStore, 'workflow' | 'checkpoints'>;
@@ -46,13 +47,13 @@ export async function compensatedCheckpoints(
     return NONE;
   const undo = await rows.workflow(undoId(workflow));
   if (undo === undefined) return status === 'compensated' ? undefined : NONE;
-  const things = Map.groupBy(effects.flatMap(effectThing), ({ task }) => task);
-  const thingsOf = ({ task }: Checkpoint) => (task === null ? [] : (things.get(task) ?? []));
-  const positions = checkpoints.flatMap((one) => [one.position, ...thingsOf(one).map(({ position }) => position)]);
+  const items = Map.groupBy(effects.flatMap(effectItem), ({ task }) => task);
+  const itemsOf = ({ task }: Checkpoint) => (task === null ? [] : (items.get(task) ?? []));
+  const positions = checkpoints.flatMap((one) => [one.position, ...itemsOf(one).map(({ position }) => position)]);
   const undone = await undoneIn(rows, undo, Math.min(...positions), Math.max(...positions));
   if (undone === undefined) return undefined;
   const isCompensated = (one: Checkpoint): boolean => {
-    const own = thingsOf(one);
+    const own = itemsOf(one);
     return (own.length > 0 || undone.steps.has(one.sequence)) && own.every(({ key }) => undone.keys.has(key));
   };
   return new Set(checkpoints.filter(isCompensated).map(({ sequence }) => sequence));

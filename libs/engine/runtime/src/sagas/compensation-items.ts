@@ -44,14 +44,14 @@ export async function compensationItems(
   below: number | null,
   since: Position,
 ): Promise<readonly CompensationItem[]> {
-  const found: CompensationItem[] = (await rows.effects(workflow, { since })).flatMap(effectThing);
+  const found: CompensationItem[] = (await rows.effects(workflow, { since })).flatMap(effectItem);
   for (const step of steps) await addSteps(rows, workflow, step, since, found);
   const wanted = below === null ? found : found.filter(({ position }) => position < below);
   return wanted.sort((a, b) => b.position - a.position);
 }
 
 /** The item for an effect, or none when there is nothing to compensate. */
-export function effectThing(effect: EffectListing): readonly (CompensationItem & { readonly kind: 'effect' })[] {
+export function effectItem(effect: EffectListing): readonly (CompensationItem & { readonly kind: 'effect' })[] {
   const { task, key, operation, kind, status, position } = effect;
   // A model call has changed nothing outside.
   if (kind === 'pure' || status === 'failed' || operation === MODEL_OPERATION) return [];

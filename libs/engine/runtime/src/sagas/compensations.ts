@@ -78,10 +78,14 @@ export class Compensations {
   #alert(workflow: WorkflowId, depth: number): void {
     this.#alerted.add(workflow);
     this.#options.onError(
-      new TidemarkError('compensation-deep', `An undo is itself undone: ${undoId(workflow)} lies at depth ${depth}.`, {
-        workflow,
-        depth,
-      }),
+      new TidemarkError(
+        'compensation-deep',
+        `An undo is itself compensated: ${undoId(workflow)} is at depth ${depth}.`,
+        {
+          workflow,
+          depth,
+        },
+      ),
     );
   }
 

@@ -121,13 +121,13 @@ export class Continuations {
 const taken = (as: WorkflowId, workflow: WorkflowId): ConflictError =>
   new ConflictError(
     'continuation-taken',
-    `Workflow ${workflow} is to go on as ${as}, which is another workflow's id: that was started by itself, before such ids were kept. Start what is left of ${workflow} under another id.`,
+    `Workflow ${workflow} must continue as ${as}, but another workflow has that id: it was started before such ids were reserved. Start the rest of ${workflow} under another id.`,
     { workflow, as },
   );
 
 const archived = ({ workflow }: WorkflowSummary): CorruptError =>
   new CorruptError(
     'continuation-archived',
-    `Workflow ${workflow} was archived before it could go on: no coordinator could begin the next one meanwhile.`,
+    `Workflow ${workflow} was archived before it could continue: no coordinator could start its next run meanwhile.`,
     { workflow },
   );

@@ -2,8 +2,8 @@
  * Owns the workflow that compensates another: `{definition}~undo`, with its own chain. Its plan reads what the frozen workflow did and adds
  * one task for each item to compensate. They run one after the other, newest first, and a last task completes the undo. It calls no models.
  *
- * U1 The plan follows from rows of the frozen workflow alone, so every attempt at a plan gives the same plan. U2 A compensation that keeps
- * failing waits for a person, in the undo and not in the workflow that it compensates.
+ * U1 The plan follows from rows of the frozen workflow alone, so every attempt at a plan gives the same plan.
+ * U2 A compensation that keeps failing waits for a person, in the undo and not in the workflow that it compensates.
  */
 
 import {
@@ -148,7 +148,7 @@ const step = (name: string, mayAdd: readonly string[], run: StepDefinition['run'
   retry: READ_RETRY,
   parseInput: asIs,
   parseOutput: asIs,
-  run: (ctx, input) => orPerson(ctx, async () => run(ctx, input)),
+  run: (ctx, input) => parkWhenStuck(ctx, async () => run(ctx, input)),
 });
 
 const undoneOf = (ctx: StepContext): WorkflowId => (ctx.input as unknown as UndoInput).workflow;
@@ -165,21 +165,21 @@ async function plan(planning: Planning, ctx: StepContext, { below }: PlanInput):
     });
   }
   const steps = [...of.steps.values()].filter(({ compensate }) => compensate !== undefined).map(({ name }) => name);
-  const things = await compensationItems(rows, workflow, steps, below, row.position);
-  const page = things.slice(0, UNDO_PAGE_COUNT);
-  const left = page.flatMap((thing) => (isLeft(thing, of, effects) ? [leftThing(thing)] : []));
+  const items = await compensationItems(rows, workflow, steps, below, row.position);
+  const page = items.slice(0, UNDO_PAGE_COUNT);
+  const left = page.flatMap((item) => (isLeft(item, of, effects) ? [uncompensated(item)] : []));
   for (const { operation, key, outcome } of left) ctx.log('left', { operation, key, outcome });
   const next: TaskRequest[] = [];
-  for (const thing of page) {
-    if (isLeft(thing, of, effects)) continue;
+  for (const item of page) {
+    if (isLeft(item, of, effects)) continue;
     const before = next.at(-1);
-    next.push({ step: 'undo', input: undoTask(thing), after: before === undefined ? [] : [before] });
+    next.push({ step: 'undo', input: undoTask(item), after: before === undefined ? [] : [before] });
   }
   const last = next.at(-1);
   const after = last === undefined ? [] : [last];
   const count = next.length;
   next.push(
-    things.length > page.length ? planTask(page.at(-1)!.position, after) : { step: 'finish', input: null, after },
+    items.length > page.length ? planTask(page.at(-1)!.position, after) : { step: 'finish', input: null, after },
   );
   return {
     next,
@@ -188,15 +188,15 @@ async function plan(planning: Planning, ctx: StepContext, { below }: PlanInput):
   };
 }
 
-type EffectThing = CompensationItem & { kind: 'effect' };
+type EffectItem = CompensationItem & { kind: 'effect' };
 
 /** The effect is known, and has no compensation for this outcome. An unknown effect is left to a person instead. */
-function isLeft(thing: CompensationItem, of: CompensatedDefinition, effects: UndoEffects): thing is EffectThing {
-  if (thing.kind === 'step' || effects.has(undoOperation(thing.operation, thing.outcome))) return false;
-  return of.effects.some(({ operation }) => operation === thing.operation);
+function isLeft(item: CompensationItem, of: CompensatedDefinition, effects: UndoEffects): item is EffectItem {
+  if (item.kind === 'step' || effects.has(undoOperation(item.operation, item.outcome))) return false;
+  return of.effects.some(({ operation }) => operation === item.operation);
 }
 
-const leftThing = ({ operation, key, outcome }: EffectThing): UncompensatedItem => ({ operation, key, outcome });
+const uncompensated = ({ operation, key, outcome }: EffectItem): UncompensatedItem => ({ operation, key, outcome });
 
 const withLeft = (belief: UndoOutput, left: readonly UncompensatedItem[]): UndoOutput => ({
   ...belief,
@@ -204,15 +204,15 @@ const withLeft = (belief: UndoOutput, left: readonly UncompensatedItem[]): UndoO
   left: [...belief.left, ...left].slice(0, UNDO_LEFT_MAX_COUNT),
 });
 
-function undoTask(thing: CompensationItem): UndoTask {
-  if (thing.kind === 'step') return { kind: 'step', sequence: thing.sequence, step: thing.step };
-  const { kind, task, key, operation, outcome } = thing;
+function undoTask(item: CompensationItem): UndoTask {
+  if (item.kind === 'step') return { kind: 'step', sequence: item.sequence, step: item.step };
+  const { kind, task, key, operation, outcome } = item;
   return { kind, task, key, operation, outcome };
 }
 
 async function undo(planning: Planning, ctx: StepContext, task: UndoTask): Promise<StepResult> {
   const effect = undoEffectFor(planning, task);
-  await ctx.effect(effect, await givenTo(planning.rows, undoneOf(ctx), task));
+  await ctx.effect(effect, await argumentOf(planning.rows, undoneOf(ctx), task));
   return {
     belief: (belief) => ({ ...(belief as object), undone: (belief as unknown as UndoOutput).undone + 1 }),
     lastAction: `undid ${task.kind === 'effect' ? task.operation : `step ${task.step} of checkpoint #${task.sequence}`}`,
@@ -229,14 +229,14 @@ function undoEffectFor({ effects }: Planning, task: UndoTask): EffectDefinition 
 const operationOf = (task: UndoTask): string =>
   task.kind === 'effect' ? undoOperation(task.operation, task.outcome) : stepUndoOperation(task.step);
 
-async function givenTo(rows: CompensationReads, workflow: WorkflowId, task: UndoTask): Promise<Json> {
+async function argumentOf(rows: CompensationReads, workflow: WorkflowId, task: UndoTask): Promise<Json> {
   if (task.kind === 'effect') return effectToUndo(rows, workflow, task.task, task.key, task.outcome);
   const { input, output } = await stepToUndo(rows, workflow, task.sequence);
   return { input, output };
 }
 
 /** U2: a failure that no retry can repair goes to a person, with the effect's key, so that they may report it as done by hand. */
-async function orPerson<T>(ctx: StepContext, body: () => Promise<T>): Promise<T> {
+async function parkWhenStuck<T>(ctx: StepContext, body: () => Promise<T>): Promise<T> {
   try {
     return await body();
   } catch (error) {
@@ -247,7 +247,7 @@ async function orPerson<T>(ctx: StepContext, body: () => Promise<T>): Promise<T>
     const key = isCall ? effectKey(ctx.workflow, ctx.task, String(error.details.operation), 0) : null;
     throw new ParkError(
       'compensation-stuck',
-      `Undoing ${undoneOf(ctx)} can't go on: ${errorNote(error).message}`,
+      `The compensation of ${undoneOf(ctx)} is stuck: ${errorNote(error).message}`,
       key,
       { undoes: undoneOf(ctx), attempts: ctx.attempt, lastError: errorNote(error).message },
     );

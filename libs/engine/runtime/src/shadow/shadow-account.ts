@@ -190,7 +190,7 @@ function refusalsOf(
   if (observedMs < observeMs) {
     refuse('too-early', `observed for ${minutes(observedMs)} minutes of ${minutes(observeMs)}`);
   }
-  if (account.isCut) refuse('too-many', `only the newest ${SHADOW_RUNS_MAX} runs were looked at`);
+  if (account.isCut) refuse('too-many', `only the newest ${SHADOW_RUNS_MAX} runs were compared`);
   return refusals;
 }
 

@@ -153,6 +153,6 @@ const stateIn = (belief: Json): ShadowRollout | undefined =>
 const changed = (definition: string, cause?: unknown): ConflictError =>
   new ConflictError(
     'rollout-changed',
-    `The roll-out of ${definition} was changed by someone else meanwhile. Look at it again.`,
+    `The roll-out of ${definition} was changed by someone else meanwhile. Read it again.`,
     { definition, cause },
   );

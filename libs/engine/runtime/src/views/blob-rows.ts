@@ -3,7 +3,7 @@
  * text. It does not decide which columns (see row-texts.ts), and removes no blobs.
  *
  * B2 A row references a blob only after the blob is stored. A text that looks like a reference goes into a blob itself, however short it
- * is, so that nobody can forge a reference.
+ *    is, so that nobody can forge a reference.
  */
 
 import { CorruptError } from '@tidemark/core';

@@ -25,15 +25,18 @@ export interface ContentTransform {
   outward<T>(work: (turn: rows.Turn) => T): Promise<T>;
 }
 
-export function transformedStore<Said>(store: ProjectionStore<Said>, turning: ContentTransform): ProjectionStore<Said> {
+export function transformedStore<Said>(
+  store: ProjectionStore<Said>,
+  transform: ContentTransform,
+): ProjectionStore<Said> {
   const inward = (batch: ProjectionBatch): Promise<ProjectionBatch> =>
-    turning.inward(
+    transform.inward(
       (turn) => rows.turnBatch(batch, turn),
       () => ownersOf(batch),
     );
   /** For rows of one kind. */
   const outward = <R>(found: readonly R[], turnRow: (row: R, turn: rows.Turn) => R): Promise<readonly R[]> =>
-    turning.outward((turn) => found.map((row) => turnRow(row, turn)));
+    transform.outward((turn) => found.map((row) => turnRow(row, turn)));
   return overridden<ProjectionStore<Said>>(store, {
     apply: async (batch) => store.apply(await inward(batch)),
     restoreRows: async (batch, ...rest) => store.restoreRows(await inward(batch), ...rest),
@@ -49,7 +52,7 @@ export function transformedStore<Said>(store: ProjectionStore<Said>, turning: Co
     },
     workflows: async (query) => outward(await store.workflows(query), rows.turnSummary),
     place: async (requests, rules) => {
-      const turned = turning.inward(
+      const turned = transform.inward(
         (turn) => requests.map((request) => rows.turnOpening(request, turn)),
         () => new Map(requests.map((request) => [request.workflow, ownerOf(request)])),
       );

@@ -35,10 +35,10 @@ export function contextReads({ ports, stream, signal }: Dependencies, fork?: For
   const { store, clock } = ports;
   // Rows once had everything that the claim is based on, and everything that a fork shares.
   const { workflow, head, position } = stream.confirmed;
-  const held = [{ workflow, upTo: head.sequence, position }, ...(fork?.shares ?? [])];
+  const needed = [{ workflow, upTo: head.sequence, position }, ...(fork?.shares ?? [])];
   const whole = <T>(read: () => Promise<T>): Promise<T> =>
     whileUnavailable(clock, signal, async () => {
-      for (const of of held) {
+      for (const of of needed) {
         await store.checkpoints(of.workflow, { from: of.upTo as Sequence, limit: 1, since: of.position });
       }
       return read();

@@ -48,7 +48,7 @@ import { isRunnable, jobOf } from '../projection/index.ts';
 import { type RunEnd, releaseDraft, WorkflowRunner } from '../run/index.ts';
 import { withUndos } from '../sagas/index.ts';
 import { contextReads, memoryReads } from './context-reads.ts';
-import { HeldReads } from './held-reads.ts';
+import { LeasedReads } from './leased-reads.ts';
 import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS, CLAIM_BATCH_MAX, HAND_OVER_MAX_MS } from './limits.ts';
 
 export interface WorkerOptions {
@@ -67,7 +67,7 @@ export interface WorkerOptions {
   /** The client through which bulk jobs act; absent: this worker runs none. */
   readonly bulk?: BulkHost | undefined;
   /** The paused queues; by default this worker reads them itself. */
-  readonly held?: Pick<QueuePauses, 'known' | 'isHeld'> | undefined;
+  readonly pauses?: Pick<QueuePauses, 'known' | 'isHeld'> | undefined;
   /** Receives each piece of a model's answer as it arrives, and the progress of steps. */
   readonly onDelta?: (reported: ModelChunk) => void;
   /** Receives each claimed workflow, with the checkpoint from which it resumes. */
@@ -96,7 +96,7 @@ export class Worker {
   readonly #running = new Map<WorkflowId, Promise<void>>();
   /** Jobs that arrived while their workflow was running here. They may hint at something newer than the run has seen. */
   readonly #again = new Map<WorkflowId, Job>();
-  readonly #held = new Map<WorkflowId, Epoch>();
+  readonly #leases = new Map<WorkflowId, Epoch>();
   readonly #runners = new Map<WorkflowId, WorkflowRunner>();
   readonly #queues: PausedRuns;
   /** What it announces of its code; undefined: nothing would resume because of it. */
@@ -116,7 +116,7 @@ export class Worker {
   constructor(options: WorkerOptions) {
     this.#options = options;
     const { ports, definitions, schedules, bulk } = options;
-    this.#queues = new PausedRuns(ports, options.held);
+    this.#queues = new PausedRuns(ports, options.pauses);
     const own = schedules === undefined ? [] : definitions.map((each) => scheduleDefinition(each, schedules));
     this.#system = bulk === undefined ? [] : [bulkDefinition(bulk)];
     this.#definitions = [...withUndos([...definitions, ...own], ports.store), ...this.#system];
@@ -129,7 +129,7 @@ export class Worker {
 
   /** The work that would be repeated, or handed over, if the worker vanished now. */
   get uncheckpointed(): Uncheckpointed {
-    return { workflowCount: this.#held.size, stepMs: this.#drain.underWayMs };
+    return { workflowCount: this.#leases.size, stepMs: this.#drain.underWayMs };
   }
 
   /** Throws `ConfigError` (`secrets-unconfigured`), and what the ports throw. */
@@ -202,7 +202,7 @@ export class Worker {
   async #beatOnce(): Promise<void> {
     for (const runner of this.#runners.values()) void runner.poll();
     void this.#queues.poll();
-    const leases = Array.from(this.#held, ([workflow, epoch]) => ({ workflow, epoch }));
+    const leases = Array.from(this.#leases, ([workflow, epoch]) => ({ workflow, epoch }));
     const { liveness } = this.#options.ports;
     const hasBeaten = await liveness.beat(this.holder, leases, BEAT_TTL_MS, BEAT_STALL_MS, this.#announced);
     if (hasBeaten) this.#hasBeaten = true;
@@ -253,15 +253,15 @@ export class Worker {
     if (await whileUnavailable(ports.clock, this.#stopping.signal, () => this.#queues.isHeld(state))) return;
     lamport.witness(state.lamport);
     try {
-      await this.#hold(definition, snapshot, state);
+      await this.#lease(definition, snapshot, state);
     } finally {
-      this.#held.delete(state.workflow);
+      this.#leases.delete(state.workflow);
       this.#queues.end(state.workflow);
     }
   }
 
   /** Claims, runs, releases. Throws `FencedError` when another worker was first, or when the lease is lost. */
-  async #hold(known: Definition, snapshot: StreamSnapshot, state: StreamState): Promise<void> {
+  async #lease(known: Definition, snapshot: StreamSnapshot, state: StreamState): Promise<void> {
     const { ports, lamport } = this.#options;
     const definition = await this.#withSecrets(known, state);
     const content = StreamContent.from(snapshot, state, ports.digest);
@@ -283,16 +283,16 @@ export class Worker {
     if (!isRunnable(stream.confirmed)) return;
     if (await this.#passOn(stream, partition)) return;
     // Listed before the claim lands, so that no coordinator takes it for the lease of a dead worker.
-    this.#held.set(state.workflow, (stream.confirmed.epoch + 1) as Epoch);
+    this.#leases.set(state.workflow, (stream.confirmed.epoch + 1) as Epoch);
     const claimed = stream.stage([{ type: 'LeaseClaimed', control: {}, payload: null }]);
     stream.flush();
     await claimed;
     const { head, epoch } = stream.confirmed;
     this.#options.onResume?.({ workflow: state.workflow, sequence: head.sequence, epoch });
-    const surroundings = { ports, stream, signal: this.#abandon.signal };
-    const reads = contextReads(surroundings, content.fork);
-    const held = new HeldReads({ ...surroundings, applied: this.#applied, partition, fork: content.fork });
-    const applied = (): Promise<void> => held.settled();
+    const dependencies = { ports, stream, signal: this.#abandon.signal };
+    const reads = contextReads(dependencies, content.fork);
+    const leased = new LeasedReads({ ...dependencies, applied: this.#applied, partition, fork: content.fork });
+    const applied = (): Promise<void> => leased.settled();
     const progressed = new ProgressGate();
     const report = (task: TaskId | null, delta: ModelChunk['delta']): void => {
       const reported = { workflow: state.workflow, task, delta };
@@ -311,8 +311,8 @@ export class Worker {
         const reported = progressed.take(task, progress, ports.clock.monotonicMs());
         if (reported !== undefined) report(task, reported);
       },
-      readOutputs: (step) => held.outputs(step),
-      ...memoryReads(surroundings, definition, applied),
+      readOutputs: (step) => leased.outputs(step),
+      ...memoryReads(dependencies, definition, applied),
       reads,
       witness: (other) => lamport.witness(other),
       models: new ModelCalls({
@@ -324,8 +324,8 @@ export class Worker {
         applied,
         onDelta: report,
       }),
-      readHead: () => held.head(),
-      replay: held.replay(content),
+      readHead: () => leased.head(),
+      replay: leased.replay(content),
       drain: this.#drain,
       callEffect: this.#options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
     });

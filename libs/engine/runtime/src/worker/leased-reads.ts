@@ -10,7 +10,7 @@ import { type Ports, whileUnavailable } from '../kernel/index.ts';
 import type { LeasedStream } from '../lease/index.ts';
 import type { HeadCheckpoint } from '../run/index.ts';
 
-export interface HeldReadsOptions {
+export interface LeasedReadsOptions {
   readonly ports: Pick<Ports, 'store' | 'clock'>;
   readonly applied: Applied;
   readonly stream: LeasedStream;
@@ -21,10 +21,10 @@ export interface HeldReadsOptions {
   readonly signal: AbortSignal;
 }
 
-export class HeldReads {
-  readonly #options: HeldReadsOptions;
+export class LeasedReads {
+  readonly #options: LeasedReadsOptions;
 
-  constructor(options: HeldReadsOptions) {
+  constructor(options: LeasedReadsOptions) {
     this.#options = options;
   }
 
