@@ -8,7 +8,7 @@ import type { MemoryWrite } from '@tidemark/codec';
 import { type EventId, eventId, InvalidError, type TenantId, type WorkflowId, workflowId } from '@tidemark/core';
 import { refuseSecrets } from '@tidemark/memory';
 import type { Digest } from '@tidemark/ports';
-import type { Definition, MemoryUpdate } from '../definition/index.ts';
+import { type Definition, type MemoryUpdate, OWN_DEFINITION } from '../definition/index.ts';
 import { MEMORY_PREFIX } from '../kernel/index.ts';
 import { memoryWrite } from './commit-context.ts';
 import { MEMORIES_PER_CHECKPOINT_MAX } from './limits.ts';
@@ -25,16 +25,10 @@ const nothing = (): never => {
 
 /** A definition without tasks: its workflows stay open, and nothing ever runs. */
 export const memoryDefinition: Definition = {
+  ...OWN_DEFINITION,
   name: MEMORY_DEFINITION,
   version: 1,
-  parallel: 1,
-  placement: 'shared',
   steps: new Map(),
-  effects: [],
-  onFailure: 'fail',
-  stepBudget: 1,
-  upcasters: new Map(),
-  parseInput: (value) => value as never,
   parseBelief: () => null,
   parseOutput: nothing,
   begin: () => ({ belief: null, next: [] }),

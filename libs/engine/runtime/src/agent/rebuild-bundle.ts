@@ -20,7 +20,7 @@ import {
 import type { Digest, EffectRow, ProjectionStore } from '@tidemark/ports';
 import type { ModelAnswer } from '../definition/index.ts';
 import { originOf, type PageOf, readsOf, WorkflowContext } from '../history/index.ts';
-import { digestOf } from '../kernel/index.ts';
+import { digestOf, workflowUnknown } from '../kernel/index.ts';
 import { bundleOf, readTexts, textsOf } from './bundle-origin.ts';
 import { MODEL_OPERATION } from './model-calls.ts';
 import { promptMessages } from './prompt-chain.ts';
@@ -101,8 +101,7 @@ export async function rebuildCalls(
 
 async function tasksAt({ store }: Sources, workflow: WorkflowId, at: Sequence) {
   const [snapshot] = await store.loadStreams([workflow]);
-  if (snapshot === undefined)
-    throw new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
+  if (snapshot === undefined) throw workflowUnknown(workflow);
   const state = streamFromJson(snapshot.state, snapshot.tasks);
   const newest = state.head.sequence;
   const isFork = state.fork !== undefined;

@@ -83,16 +83,12 @@ export class SessionContext {
       texts.set(digest, text);
       return digest;
     };
-    const [runs, injected] = await Promise.all([inherited?.runs ?? this.#runs(), this.#injected()]);
+    const [runs, injected] = await Promise.all([inherited?.runs ?? runsBefore(ports.store, state()), this.#injected()]);
     const continuation = keep(injected?.continuation);
     const user = keep(injected?.user);
     const found: Found = { runs, ...(continuation && { continuation }), ...(user && { user }) };
     texts.set(FOUND, JSON.stringify(found));
     return { found, texts };
-  }
-
-  #runs(): Promise<SessionHistory['runs']> {
-    return runsBefore(this.#dependencies.ports.store, this.#dependencies.state());
   }
 
   async #injected() {

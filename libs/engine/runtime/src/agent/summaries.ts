@@ -41,7 +41,7 @@ import {
 } from '../definition/index.ts';
 import type { EffectJournal } from '../effects/index.ts';
 import type { ContextReads, StreamContent } from '../history/index.ts';
-import { EFFECT_NOT_RECORDED, sha256Digest } from '../kernel/index.ts';
+import { EFFECT_NOT_RECORDED, sha256Digest, WOKEN } from '../kernel/index.ts';
 import type { Draft, LeasedStream } from '../lease/index.ts';
 import { anyWrite } from './commit-context.ts';
 import {
@@ -209,13 +209,10 @@ export async function failureSummary(
   const ended = new AbortController();
   const late = ports.clock.sleep(FAILURE_SUMMARY_MAX_MS, ended.signal).then(() => undefined);
   const summary = await Promise.race([made.catch(() => undefined), late]);
-  ended.abort(MADE);
+  ended.abort(WOKEN);
   if (summary === undefined) ports.telemetry.count('session_summaries_missing_total', 1);
   return summary;
 }
-
-/** A constant reason, because an abort without one creates an error with a stack. */
-const MADE = 'made';
 
 /** The events that end a run, with the summary in the last one if that is a failure. */
 export function withFailureSummary(drafts: readonly Draft[], summary: MemoryWrite | undefined): readonly Draft[] {

@@ -139,7 +139,7 @@ export class Archive {
     }
     const underWay = this.#loading.get(key);
     if (underWay !== undefined) return underWay;
-    const loading = this.#load(manifest);
+    const loading = this.#object(manifest).then((bytes) => decodeVerified(manifest, bytes, this.warm.place));
     this.#loading.set(key, loading);
     try {
       const records = await loading;
@@ -148,10 +148,6 @@ export class Archive {
     } finally {
       if (this.#loading.get(key) === loading) this.#loading.delete(key);
     }
-  }
-
-  async #load(manifest: SegmentManifest): Promise<readonly SegmentRecord[]> {
-    return decodeVerified(manifest, await this.#object(manifest), this.warm.place);
   }
 
   #keep(key: string, records: readonly SegmentRecord[], rawBytes: number): void {

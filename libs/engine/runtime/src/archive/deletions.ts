@@ -21,8 +21,8 @@ import {
 import type { Digest, EventLog, ProjectionStore } from '@tidemark/ports';
 import { anyWrite, memoryWorkflow } from '../agent/index.ts';
 import { eventsThrough, openingOffset } from '../history/index.ts';
-import { RETENTION_SUBJECT } from '../kernel/index.ts';
 import type { Archive, KnownManifest } from './archive.ts';
+import { retentionSubject } from './retention-policy.ts';
 
 /** Identifies a segment and its manifest. */
 export interface Deletion {
@@ -38,7 +38,6 @@ export interface Deletion {
 
 const DELETED = 'deleted:';
 
-const subjectOf = (tenant: TenantId): string => `${RETENTION_SUBJECT}${tenant}`;
 const keyOf = ({ partition, from }: Pick<Deletion, 'partition' | 'from'>): string => `${DELETED}${partition}/${from}`;
 
 export const deletionOf = (manifest: KnownManifest): Deletion => {
@@ -50,7 +49,7 @@ export const deletionOf = (manifest: KnownManifest): Deletion => {
 export const deletionWrite = (tenant: TenantId, deletion: Deletion): MemoryWrite =>
   anyWrite(
     {
-      subject: subjectOf(tenant),
+      subject: retentionSubject(tenant),
       kind: 'record',
       key: keyOf(deletion),
       value: deletion as unknown as Json,
@@ -66,7 +65,7 @@ export const tenantOf = ({ workflows }: Pick<KnownManifest, 'workflows'>): Tenan
 export async function isReported(store: Pick<ProjectionStore, 'memories'>, manifest: KnownManifest): Promise<boolean> {
   const tenant = tenantOf(manifest);
   if (tenant === undefined) return false;
-  const query = { tenant, subject: subjectOf(tenant), kind: 'record' as const, key: keyOf(manifest), limit: 1 };
+  const query = { tenant, subject: retentionSubject(tenant), kind: 'record' as const, key: keyOf(manifest), limit: 1 };
   const [row] = await store.memories(query);
   return row !== undefined && canonicalJson(JSON.parse(row.value) as Json) === deletionText(manifest);
 }
@@ -115,7 +114,7 @@ export async function recordedDeletions(
   { log, store, digest }: DeletionReads,
   tenant: TenantId,
 ): Promise<RecordedDeletions> {
-  const subject = subjectOf(tenant);
+  const subject = retentionSubject(tenant);
   const values: Json[] = [];
   if (!(await store.ready())) throw rebuilding();
   const place = await store.workflow(memoryWorkflow(digest, tenant, subject));

@@ -13,4 +13,5 @@ export {
   refuseElsewhere,
   refuseTaken,
   retentionOf,
+  retentionSubject,
 } from './retention-policy.ts';

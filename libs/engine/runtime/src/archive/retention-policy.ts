@@ -43,7 +43,8 @@ const POLICY = 'policy';
 const HOLD = 'hold:';
 const FORGOTTEN = 'forgotten:';
 
-const subjectOf = (tenant: TenantId): string => `${RETENTION_SUBJECT}${tenant}`;
+/** The subject of a tenant's policy, holds, certificates and deletions. */
+export const retentionSubject = (tenant: TenantId): string => `${RETENTION_SUBJECT}${tenant}`;
 
 /** Throws `InvalidError` (`retention-invalid`): zero would delete at once, which is hardly ever meant. */
 export function checkRetention({ warmMs, keepMs }: RetentionPolicy): RetentionPolicy {
@@ -70,7 +71,7 @@ export function checkRetention({ warmMs, keepMs }: RetentionPolicy): RetentionPo
 export const policyWrite = (tenant: TenantId, policy: RetentionPolicy | null): MemoryWrite =>
   anyWrite(
     {
-      subject: subjectOf(tenant),
+      subject: retentionSubject(tenant),
       kind: 'record',
       key: POLICY,
       source: 'retention',
@@ -85,7 +86,12 @@ export function holdWrite(
   hold: LegalHold | { readonly id: string; readonly released: true },
 ): MemoryWrite {
   checkName('hold', hold.id);
-  const entry = { subject: subjectOf(tenant), kind: 'record', key: `${HOLD}${hold.id}`, source: 'retention' } as const;
+  const entry = {
+    subject: retentionSubject(tenant),
+    kind: 'record',
+    key: `${HOLD}${hold.id}`,
+    source: 'retention',
+  } as const;
   if ('released' in hold) return anyWrite(entry, 'hold');
   const { workflow, by, why } = hold;
   checkName('by', by);
@@ -129,7 +135,7 @@ export async function retentionOf(
   store: Pick<ProjectionStore, 'memories'>,
   tenant: TenantId,
 ): Promise<{ readonly policy: RetentionPolicy | null; readonly holds: readonly LegalHold[] }> {
-  const query = { tenant, subject: subjectOf(tenant), kind: 'record' as const };
+  const query = { tenant, subject: retentionSubject(tenant), kind: 'record' as const };
   const [policy] = await store.memories({ ...query, key: POLICY, limit: 1 });
   const holds = await store.memories({ ...query, prefix: HOLD, limit: HOLDS_MAX_COUNT + 1 });
   if (holds.length > HOLDS_MAX_COUNT) {
@@ -177,7 +183,7 @@ const unreadable = ({ tenant, key }: MemoryRow, cause?: unknown): CorruptError =
 export const certificateWrite = (tenant: TenantId, of: string, certificate: Json): MemoryWrite =>
   anyWrite(
     {
-      subject: subjectOf(tenant),
+      subject: retentionSubject(tenant),
       kind: 'record',
       key: `${FORGOTTEN}${of}`,
       value: certificate,
@@ -190,7 +196,7 @@ export async function certificatesOf(
   store: Pick<ProjectionStore, 'memories'>,
   tenant: TenantId,
 ): Promise<readonly Json[]> {
-  const query = { tenant, subject: subjectOf(tenant), kind: 'record' as const, prefix: FORGOTTEN };
+  const query = { tenant, subject: retentionSubject(tenant), kind: 'record' as const, prefix: FORGOTTEN };
   const rows = await store.memories({ ...query, order: 'newest', limit: HOLDS_MAX_COUNT });
   return rows.map(({ value }) => JSON.parse(value) as Json);
 }

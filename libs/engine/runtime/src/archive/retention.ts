@@ -202,7 +202,7 @@ export class Retention {
     if (!(await ports.store.ready())) return;
     await this.#report(tenant, deletionOf(await this.#manifestOf(segment)));
     // A hold that was placed while the deletion was recorded comes first.
-    if (await this.#isHeld(tenant, segment)) {
+    if (areHeld(segment, (await this.#termsOf(tenant)).holds)) {
       report.heldCount++;
       return;
     }
@@ -230,10 +230,6 @@ export class Retention {
       // A record that arrives late counts for the next pass.
       reported.catch(() => {});
     }
-  }
-
-  async #isHeld(tenant: TenantId, segment: SegmentRow): Promise<boolean> {
-    return areHeld(segment, (await this.#termsOf(tenant)).holds);
   }
 
   /** The manifest in the object store. Throws `CorruptError` (`manifest-damaged`: it is not the one that rows name). */

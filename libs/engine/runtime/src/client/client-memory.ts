@@ -50,17 +50,11 @@ import {
   refuseElsewhere,
   refuseTaken,
   retentionOf,
+  retentionSubject,
 } from '../archive/index.ts';
 import { type MemoryUpdate, refuseSealed } from '../definition/index.ts';
 import type { Decisions, Starter } from '../inbox/index.ts';
-import {
-  ACCESS_SUBJECT,
-  BUDGET_ENTRY,
-  type LamportClock,
-  type Ports,
-  QUEUES_SUBJECT,
-  RETENTION_SUBJECT,
-} from '../kernel/index.ts';
+import { ACCESS_SUBJECT, BUDGET_ENTRY, type LamportClock, type Ports, QUEUES_SUBJECT } from '../kernel/index.ts';
 import { checkName } from '../lease/index.ts';
 import { PAUSED_RESUMED_MAX_COUNT, SESSIONS_LIST_MAX_COUNT } from './limits.ts';
 
@@ -219,7 +213,7 @@ export class ClientMemory {
    */
   async outlast(tenant: TenantId, entries: readonly OutlastingEntry[]): Promise<void> {
     const writes = entries.map((entry) => anyWrite({ ...entry, source: 'forgetting' }, 'entry'));
-    await this.#writeInto(`${RETENTION_SUBJECT}${tenant}`, writes, { tenant });
+    await this.#writeInto(retentionSubject(tenant), writes, { tenant });
   }
 
   /**

@@ -9,7 +9,6 @@ import {
   applyDelta,
   type Delta,
   type Fork,
-  InvalidError,
   type Json,
   type Sequence,
   type StreamStatus,
@@ -17,7 +16,7 @@ import {
 } from '@tidemark/core';
 import type { CheckpointRow, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
 import { OUTPUTS_PAGE_COUNT, originOf } from '../history/index.ts';
-import { historyForgotten, isForgotten } from '../kernel/index.ts';
+import { historyForgotten, isForgotten, workflowUnknown } from '../kernel/index.ts';
 
 export interface Totals {
   readonly checkpointCount: number;
@@ -84,8 +83,7 @@ interface Found {
 
 async function found(reads: Reads, workflow: WorkflowId): Promise<Found> {
   const row = await reads.workflow(workflow);
-  if (row === undefined)
-    throw new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
+  if (row === undefined) throw workflowUnknown(workflow);
   const [opening] = await reads.checkpoints(workflow, { from: 0 as Sequence, limit: 1 });
   if (opening?.sequence === 0 && isForgotten(opening)) throw historyForgotten(workflow);
   const origin = row.fork && (await originOf((of, options) => reads.checkpoints(of, options), workflow));

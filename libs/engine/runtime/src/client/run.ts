@@ -4,13 +4,11 @@ import type { Json, Partition, Sequence, WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
 import { shownSecrets } from '../encryption/index.ts';
 import { currentOf, parkedQuestion } from '../history/index.ts';
-import { type Ports, whileUnavailable } from '../kernel/index.ts';
+import { type Ports, WOKEN, whileUnavailable } from '../kernel/index.ts';
 import { outcomeOf } from '../run/index.ts';
 
 /** Period of the poll for a result, in milliseconds, in case hints are lost. */
 export const RESULT_POLL_PERIOD_MS = 250;
-/** A constant reason, because an abort without one creates an error with a stack. */
-const WOKEN = 'woken';
 
 export class Run<Output = Json> {
   readonly id: WorkflowId;

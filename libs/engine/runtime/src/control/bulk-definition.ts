@@ -9,8 +9,16 @@
 
 import { type Json, TidemarkError, type WorkflowId } from '@tidemark/core';
 import type { WorkflowListing, WorkflowSearch } from '@tidemark/ports';
-import type { BulkFilter, Definition, StepContext, StepResult, TaskRequest } from '../definition/index.ts';
-import { type BulkAct, type RetryPolicy, SCHEDULE_SUFFIX, UNDO_SUFFIX } from '../kernel/index.ts';
+import {
+  type BulkFilter,
+  type Definition,
+  OWN_DEFINITION,
+  ownStep,
+  type StepContext,
+  type StepResult,
+  type TaskRequest,
+} from '../definition/index.ts';
+import { type BulkAct, SCHEDULE_SUFFIX, UNDO_SUFFIX } from '../kernel/index.ts';
 import { BULK_AT_ONCE_COUNT, BULK_PAGE_COUNT, BULK_PROBLEMS_MAX_COUNT } from './limits.ts';
 
 export const BULK_DEFINITION = 'tidemark.bulk';
@@ -43,45 +51,15 @@ export interface BulkHost {
   act(workflow: WorkflowId, input: BulkInput, key: string): Promise<void>;
 }
 
-const RETRY: RetryPolicy = {
-  attempts: 50,
-  firstDelayMs: 200,
-  factor: 2,
-  maxDelayMs: 60_000,
-  jitter: 0.2,
-  nonRetryable: [],
-};
-const asIs = (value: unknown): Json => (value ?? null) as Json;
 const NOTHING_DONE: BulkProgress = { after: null, doneCount: 0, refusedCount: 0, refused: [] };
 const pageTask: TaskRequest = { step: 'page', input: null };
 
 export const bulkDefinition = (host: BulkHost): Definition => ({
+  ...OWN_DEFINITION,
   name: BULK_DEFINITION,
   version: 1,
-  parallel: 1,
-  placement: 'shared',
-  effects: [],
-  onFailure: 'fail',
-  stepBudget: Number.MAX_SAFE_INTEGER,
-  upcasters: new Map(),
-  parseInput: asIs,
-  parseBelief: asIs,
-  parseOutput: asIs,
   begin: () => ({ belief: NOTHING_DONE, next: [pageTask] }),
-  steps: new Map([
-    [
-      'page',
-      {
-        name: 'page',
-        mayAdd: new Set(['page']),
-        durability: 'durable',
-        retry: RETRY,
-        parseInput: asIs,
-        parseOutput: asIs,
-        run: (ctx) => page(host, ctx),
-      },
-    ],
-  ]),
+  steps: new Map([['page', ownStep('page', ['page'], { attempts: 50 }, (ctx) => page(host, ctx))]]),
 });
 
 async function page(host: BulkHost, ctx: StepContext): Promise<StepResult> {

@@ -20,21 +20,21 @@ import {
 } from '@tidemark/core';
 import {
   type Definition,
+  OWN_DEFINITION,
+  ownStep,
   ParkError,
   type StepContext,
   type StepDefinition,
   type StepResult,
   type TaskRequest,
+  unchangedUpcasters,
 } from '../definition/index.ts';
-import { type RetryPolicy, SCHEDULE_SUFFIX } from '../kernel/index.ts';
+import { SCHEDULE_SUFFIX } from '../kernel/index.ts';
 import { SCHEDULE_GRACE_MS, SCHEDULE_POLL_MAX_MS, SCHEDULE_POLL_MIN_MS } from './limits.ts';
 import { checkedSpec, dueSlots, inputAt, nextSlot, type ScheduleSpec } from './schedule-spec.ts';
 
 /** The signal that changes a schedule, or starts a run of it now. */
 export const SCHEDULE_SIGNAL = 'tidemark.schedule';
-
-/** The value of that signal. */
-export type ScheduleWord = { readonly set: ScheduleSpec } | { readonly fire: true };
 
 /** Input of a schedule. */
 export interface ScheduleInput {
@@ -82,31 +82,13 @@ export interface ScheduleHost {
   end(workflow: WorkflowId, how: 'cancel' | 'terminate', by: string): Promise<void>;
 }
 
-const RETRY: RetryPolicy = {
-  attempts: 20,
-  firstDelayMs: 200,
-  factor: 2,
-  maxDelayMs: 60_000,
-  jitter: 0.2,
-  nonRetryable: [],
-};
-
 export function scheduleDefinition(of: Definition, host: ScheduleHost): Definition {
-  const parse = (value: unknown): Json => value as Json;
   return {
+    ...OWN_DEFINITION,
     name: `${of.name}${SCHEDULE_SUFFIX}`,
     version: of.version,
-    parallel: 1,
-    placement: 'shared',
-    effects: [],
-    onFailure: 'fail',
     ...(of.onSecret !== undefined && { onSecret: of.onSecret }),
-    stepBudget: Number.MAX_SAFE_INTEGER,
-    // Belief and tasks of a schedule are the same in every version.
-    upcasters: new Map([...of.upcasters.keys()].map((version) => [version, UNCHANGED])),
-    parseInput: parse,
-    parseBelief: parse,
-    parseOutput: parse,
+    upcasters: unchangedUpcasters(of),
     begin: (input) => {
       const { spec, fromMs } = input as unknown as ScheduleInput;
       const belief: ScheduleBelief = {
@@ -122,20 +104,8 @@ export function scheduleDefinition(of: Definition, host: ScheduleHost): Definiti
   };
 }
 
-const UNCHANGED = {
-  belief: (belief: Json): unknown => belief,
-  task: (name: string, input: Json) => ({ step: name, input }),
-};
-
-const step = (name: string, run: (ctx: StepContext, input: Json) => Promise<StepResult>): StepDefinition => ({
-  name,
-  mayAdd: new Set(['slot', 'held']),
-  durability: 'durable',
-  retry: RETRY,
-  parseInput: (value) => (value ?? null) as Json,
-  parseOutput: (value) => (value ?? null) as Json,
-  run: (ctx, input) => parkWhenStuck(() => run(ctx, input)),
-});
+const step = (name: string, run: (ctx: StepContext, input: Json) => Promise<StepResult>): StepDefinition =>
+  ownStep(name, ['slot', 'held'], { attempts: 20 }, (ctx, input) => parkWhenStuck(() => run(ctx, input)));
 
 /** The task that waits for the next slot or a signal; for a signal alone when there are no more slots. */
 function slotTasks({ spec, pastMs }: ScheduleBelief): TaskRequest[] {

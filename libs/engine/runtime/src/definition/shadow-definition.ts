@@ -8,6 +8,7 @@ import { toJson } from '@tidemark/codec';
 import { InvalidError, type Json } from '@tidemark/core';
 import { DEFAULT_RETRY } from '../kernel/index.ts';
 import type { Definition, StepDefinition, TaskRequest } from './definition.ts';
+import { OWN_DEFINITION } from './own-definition.ts';
 
 /**
  * The step of a task that every shadow has pending. Work that the agent did not announce is committed for that task, and so is the agent's
@@ -72,16 +73,11 @@ export function definitionOfShadow(
     }
   }
   return {
+    // Shared partitions: many agents that are only observed must not make the pool grow.
+    ...OWN_DEFINITION,
     name: shadow.name,
     version: shadow.version,
-    parallel: 1,
-    // Many agents that are only observed must not make the pool of partitions grow.
-    placement: 'shared',
     steps,
-    effects: [],
-    onFailure: 'fail',
-    stepBudget: Number.MAX_SAFE_INTEGER,
-    upcasters: new Map(),
     parseInput: checked.parseInput ?? anyJson,
     parseBelief: checked.parseBelief ?? anyJson,
     parseOutput: checked.parseOutput ?? anyJson,

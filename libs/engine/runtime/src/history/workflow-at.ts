@@ -5,6 +5,7 @@
 
 import { type Controls, InvalidError, type Sequence, type StreamState, type WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, EventLog, ProjectionStore } from '@tidemark/ports';
+import { workflowUnknown } from '../kernel/index.ts';
 import { StreamContent } from './content.ts';
 import { eventsThrough, historyDiffers, openingIn } from './workflow-events.ts';
 
@@ -30,8 +31,7 @@ export async function workflowAt(
   sequence: Sequence,
 ): Promise<PastWorkflow> {
   const row = await store.workflow(workflow);
-  if (row === undefined)
-    throw new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
+  if (row === undefined) throw workflowUnknown(workflow);
   const [opening] = await store.checkpoints(workflow, { from: 0 as Sequence, limit: 1 });
   const [checkpoint] = sequence >= 0 ? await store.checkpoints(workflow, { from: sequence, limit: 1 }) : [];
   if (opening?.sequence !== 0 || checkpoint?.sequence !== sequence) {

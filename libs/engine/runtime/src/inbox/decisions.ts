@@ -131,7 +131,9 @@ export class Decisions {
   async #settled(row: WorkflowSummary, decision: Decision, state: StreamState): Promise<Decided> {
     const { workflow } = row;
     const asked = decision.question;
-    const answer = asked === undefined ? undefined : await this.#answerTo(workflow, asked);
+    const events =
+      asked === undefined ? [] : await this.#options.ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT);
+    const answer = asked === undefined ? undefined : answerIn(events, asked);
     if (answer?.resolution === decision.resolution && answer.by === decision.by) {
       return { workflow, question: answer.question, resolution: answer.resolution };
     }
@@ -146,10 +148,6 @@ export class Decisions {
     }
     const message = `Workflow ${workflow} waits for no person: it is ${state.status}.`;
     throw new ConflictError('not-asked', message, { workflow, status: state.status });
-  }
-
-  async #answerTo(workflow: WorkflowId, question: string): Promise<Controls['ApprovalDecided'] | undefined> {
-    return answerIn(await this.#options.ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT), question);
   }
 
   /** See `Client.confirm`. */

@@ -5,7 +5,6 @@
 
 import {
   ConflictError,
-  InvalidError,
   type Offset,
   type StreamState,
   streamFromJson,
@@ -15,7 +14,7 @@ import {
 } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { Applied, continuedAs, currentOf, isContinued } from '../history/index.ts';
-import { type LamportClock, type Ports, whileUnavailable } from '../kernel/index.ts';
+import { type LamportClock, type Ports, whileUnavailable, workflowUnknown } from '../kernel/index.ts';
 import { Inbox } from '../lease/index.ts';
 import { CONTINUATION_GRACE_MS, WORKFLOW_GRACE_MS } from './limits.ts';
 
@@ -97,7 +96,7 @@ export class WorkflowInbox {
       return { row, state: streamFromJson(snapshot.state, snapshot.tasks) };
     });
     if (found !== undefined) return found;
-    throw new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
+    throw workflowUnknown(workflow);
   }
 
   async pollFor<T>(graceMs: number, poll: () => Promise<T | undefined>): Promise<T | undefined> {

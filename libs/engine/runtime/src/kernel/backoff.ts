@@ -35,7 +35,7 @@ export interface LoopOptions {
 }
 
 /** A constant reason, because an abort without one creates an error with a stack. */
-const WOKEN = 'woken';
+export const WOKEN = 'woken';
 
 /**
  * Runs the body again and again; a body that takes long calls `moved` to show progress. After a failure, the next run waits with doubling

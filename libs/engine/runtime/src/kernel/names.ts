@@ -31,6 +31,9 @@ export const UNREADABLE = 'unreadable';
 /** The reason of a fork that stopped at an effect which its base did not record. */
 export const EFFECT_NOT_RECORDED = 'effect-not-recorded';
 
+export const workflowUnknown = (workflow: WorkflowId): InvalidError =>
+  new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
+
 /** The workflow's content was forgotten for good. Its existence is still known, nothing is damaged, and no copy brings the content back. */
 export const historyForgotten = (workflow: WorkflowId): InvalidError =>
   new InvalidError(

@@ -23,13 +23,16 @@ import {
   errorCode,
   errorNote,
   FatalError,
+  OWN_DEFINITION,
+  ownStep,
   ParkError,
   type StepContext,
   type StepDefinition,
   type StepResult,
   type TaskRequest,
+  unchangedUpcasters,
 } from '../definition/index.ts';
-import { type RetryPolicy, UNDO_SUFFIX } from '../kernel/index.ts';
+import { DEFAULT_RETRY, type RetryPolicy, UNDO_SUFFIX } from '../kernel/index.ts';
 import {
   type CompensationItem,
   type CompensationReads,
@@ -64,35 +67,22 @@ export type UndoTask =
   | Pick<CompensationItem & { kind: 'step' }, 'kind' | 'sequence' | 'step'>;
 
 /** Failing reads are retried for some minutes, then a person is asked. */
-const READ_RETRY: RetryPolicy = {
-  attempts: 15,
-  firstDelayMs: 100,
-  factor: 2,
-  maxDelayMs: 60_000,
-  jitter: 0.2,
-  nonRetryable: [],
-};
+const READ_RETRY: RetryPolicy = { ...DEFAULT_RETRY, attempts: 15, firstDelayMs: 100 };
 
 /** The undo of a definition, for processes that run the definition. To build an opening, effects and steps may be empty. */
 export function undoDefinition(of: CompensatedDefinition, rows: CompensationReads): Definition {
   const effects = undoEffects(of);
   const planning: Planning = { of, rows, effects };
   return {
+    ...OWN_DEFINITION,
     name: `${of.name}${UNDO_SUFFIX}`,
     version: of.version,
     hasSecrets: of.hasSecrets,
     onSecret: of.onSecret,
     undoing: (view) => undoDefinition(view(of), rows),
-    parallel: 1,
     placement: 'exclusive',
     effects: [...effects.values()],
-    onFailure: 'fail',
-    stepBudget: Number.MAX_SAFE_INTEGER,
-    // Belief and tasks of an undo are the same in every version.
-    upcasters: new Map([...of.upcasters.keys()].map((version) => [version, UNCHANGED])),
-    parseInput: asIs,
-    parseBelief: asIs,
-    parseOutput: asIs,
+    upcasters: unchangedUpcasters(of),
     begin: () => ({ belief: { undone: 0, leftCount: 0, left: [] }, next: [planTask(null)] }),
     steps: new Map([
       [
@@ -115,12 +105,6 @@ export function withUndos(definitions: readonly Definition[], rows: Compensation
   });
 }
 
-const asIs = (value: unknown): Json => (value ?? null) as Json;
-const UNCHANGED: Definition['upcasters'] extends ReadonlyMap<number, infer U> ? U : never = {
-  belief: (belief) => belief,
-  task: (name, input) => ({ step: name, input }),
-};
-
 interface Planning {
   readonly of: CompensatedDefinition;
   readonly rows: CompensationReads;
@@ -141,15 +125,8 @@ const planTask = (below: number | null, after: TaskRequest['after'] = []): TaskR
   after,
 });
 
-const step = (name: string, mayAdd: readonly string[], run: StepDefinition['run']): StepDefinition => ({
-  name,
-  mayAdd: new Set(mayAdd),
-  durability: 'durable',
-  retry: READ_RETRY,
-  parseInput: asIs,
-  parseOutput: asIs,
-  run: (ctx, input) => parkWhenStuck(ctx, async () => run(ctx, input)),
-});
+const step = (name: string, mayAdd: readonly string[], run: StepDefinition['run']): StepDefinition =>
+  ownStep(name, mayAdd, READ_RETRY, (ctx, input) => parkWhenStuck(ctx, async () => run(ctx, input)));
 
 const undoneOf = (ctx: StepContext): WorkflowId => (ctx.input as unknown as UndoInput).workflow;
 

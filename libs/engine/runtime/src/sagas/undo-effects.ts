@@ -4,7 +4,7 @@
  */
 
 import type { Json } from '@tidemark/core';
-import { type Definition, type EffectDefinition, FatalError, type StepDefinition } from '../definition/index.ts';
+import { asIs, type Definition, type EffectDefinition, FatalError, type StepDefinition } from '../definition/index.ts';
 import { STEP_UNDO_TIMEOUT_MS } from './limits.ts';
 
 /** Compensations of effects that happened, of effects that may have happened, and of steps, by operation of the undo's effect. */
@@ -48,7 +48,6 @@ export const missingUndo = (operation: string, outcome: 'done' | 'unknown'): Eff
 type Undo = (given: Json, context: Parameters<EffectDefinition['call']>[1]) => Promise<void>;
 type Limits = Pick<EffectDefinition, 'retry' | 'timeoutMs' | 'confirm' | 'heartbeatTimeoutMs'>;
 
-const asIs = (value: unknown): Json => (value ?? null) as Json;
 /** A compensation is done when it returns; none is confirmed later. */
 const NO_CONFIRMATION: EffectDefinition['confirm'] = {
   probeEveryMs: STEP_UNDO_TIMEOUT_MS,
