@@ -68,8 +68,8 @@ describe('a queue that is held', () => {
   it.each([
     ['guarded', undefined, 'open'],
     ['unguarded (control)', { known: async () => new PausedQueues([]), isHeld: async () => false }, 'completed'],
-  ])('is not claimed by a worker whom a job hints at it: %s', async (_, _held, status) => {
-    await world.worker([trivial], { pauses: held });
+  ])('is not claimed by a worker whom a job hints at it: %s', async (_, pauses, status) => {
+    await world.worker([trivial], { pauses });
     await pause();
     const w = await world.start(trivial);
     await world.ports.queue.enqueue([jobFor(w)]);
