@@ -77,8 +77,8 @@ export const LEASE_MUTATIONS: Mutations = {
     file: LEASE_KEEPER,
     edits: [
       [
-        '    if (!view.trusted) {\n      this.#ghosts.clear();\n      // As soon',
-        '    if (view.holders === undefined) {\n      this.#ghosts.clear();\n      // As soon',
+        '    if (!view.trusted) {\n      this.#ghosts.clear();\n      // It polls as soon',
+        '    if (view.holders === undefined) {\n      this.#ghosts.clear();\n      // It polls as soon',
       ],
     ],
     caughtBy: LEASE_KEEPER_TEST,

@@ -82,9 +82,7 @@ export const ROWS_MUTATIONS: Mutations = {
   },
   'batches-overtake': {
     file: PROJECTOR,
-    edits: [
-      ['      // At most one batch is being written while the next is prepared.\n      await this.#writing;\n', ''],
-    ],
+    edits: [['      // One batch at a time is written while the next is prepared.\n      await this.#writing;\n', '']],
     caughtBy: PROJECTOR_TEST,
     breaks: 'Batches are written in the order of the log.',
   },

@@ -115,7 +115,7 @@ export const SEALING_MUTATIONS: Mutations = {
   },
   'first-secrets-open-anywhere': {
     file: 'libs/engine/runtime/src/encryption/secret-vault.ts',
-    edits: [["      if (astray !== undefined && !sealedAt.has('')) throw misplaced(purpose, astray);\n", '']],
+    edits: [["      if (misplacedAt !== undefined && !sealedAt.has('')) throw misplaced(purpose, misplacedAt);\n", '']],
     caughtBy: 'libs/engine/runtime/src/encryption/secret-vault.test.ts',
     breaks: 'A text without a place is taken only where the field is secret.',
   },

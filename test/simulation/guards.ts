@@ -114,7 +114,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   },
   'late-probe-wait': {
     file: 'libs/engine/runtime/src/effects/effect-recovery.ts',
-    edits: [['await host.ports.clock.sleep(waitMs, signal);', '']],
+    edits: [['await run.ports.clock.sleep(waitMs, signal);', '']],
     seed: 7,
     faults: ['lost-caller'],
     workloads: MONEY,

@@ -190,7 +190,7 @@ it('an answer reaches the history that asked, and none that goes on for it', asy
   const answer = { approved: true, by: 'ana', value: {} };
   const late = world.client.approve(first!.workflow, first!.task, answer);
   await expect(late).rejects.toMatchObject({ code: 'workflow-closed' });
-  await expect(late).rejects.toThrow('It goes on as r~2.');
+  await expect(late).rejects.toThrow('It continues as r~2.');
   // Nor does a decision that names no question.
   await expect(
     world.client.decide('r', { resolution: 'retry', by: 'ana', why: 'a test' } as never),

@@ -26,6 +26,6 @@ export function placeOf(text: string): RecordPlace {
 export const rowsWrong = (place: string): CorruptError =>
   new CorruptError(
     'rows-wrong',
-    `A row names ${place.slice(0, 40)} as its record, which it isn't: the row was changed, or another log was put below it. Nothing was taken from it. Make the rows anew from the log: tidemark admin rebuild.`,
+    `A row names ${place.slice(0, 40)} as its record, which it isn't: the row was changed, or another log was put below it. Nothing was taken from it. Rebuild the rows from the log: tidemark admin rebuild.`,
     { place: place.slice(0, 40) },
   );

@@ -202,7 +202,7 @@ describe('keys', () => {
     const { out } = await call('show', 'one', '--events', '--checkpoints', '--effects');
     expect(out).toContain('was forgotten for good');
     expect(out).not.toMatch(/null|Output|Belief/);
-    const gone = { code: 65, out: '', err: expect.stringMatching(/one held was forgotten for good/) };
+    const gone = { code: 65, out: '', err: expect.stringMatching(/one was forgotten for good/) };
     expect(await call('compare', 'one', 'two')).toMatchObject(gone);
     expect(await call('compare', 'two', 'one')).toMatchObject(gone);
     expect(await call('show', 'one', '--at', '1')).toMatchObject(gone);

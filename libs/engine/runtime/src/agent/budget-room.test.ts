@@ -1,4 +1,7 @@
-/** What budgets leave is given to as many as it is enough for. With a log, rows and coordinators: testkit, model-limits.test.ts. */
+/**
+ * The rest of a budget goes to as many workflows as it suffices for. libs/testkit/src/model-limits.test.ts has the log, rows and
+ * coordinators.
+ */
 
 import { BUDGET_EXCEEDED, type EffectKey, type TaskId, type TenantId } from '@tidemark/core';
 import type { MemoryRow, Spends } from '@tidemark/ports';
@@ -11,7 +14,7 @@ import { checkOwnBudgets, SharedRoom, sharedWantIn } from './model-budgets.ts';
 const acme = 'acme' as TenantId;
 const tokens = (count: number) => ({ tokens: count, costMicros: 0 });
 
-/** Budgets by subject, and what each tenant or user has spent. */
+/** Budgets by subject, and the spend of each tenant or user. */
 function roomOf(budgets: Readonly<Record<string, object>>, settled: number, reserved = 0): SharedRoom {
   const store = {
     memories: async ({ subject = '' }) => {
@@ -82,7 +85,7 @@ describe('the evidence of a pause', () => {
       tokens: 0,
       costMicros: 7,
     });
-    // As older releases wrote it where others had reserved the rest.
+    // As older releases recorded it when others had reserved the rest.
     expect(sharedWantIn({ budget: 'user ana (hour)', unit: 'tokens', limits: ['tokens'] })).toEqual(tokens(1));
     for (const budget of ['call', 'step (task 1.0)', 'workflow tenant acme (day)', undefined]) {
       expect(sharedWantIn({ budget, unit: 'tokens', reserved: 7 } as never)).toBeUndefined();

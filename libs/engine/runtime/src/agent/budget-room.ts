@@ -1,7 +1,7 @@
 /**
- * Owns that workflows which are paused for want of a tenant's or a user's budget go on once it has room: it was raised or taken away, its
- * period has moved on, or others cost less than they had reserved. Derived from rows, and the id of what is written from the question, so any
- * number of coordinators may do the same. Must not judge calls: who goes on is checked again before each.
+ * Owns the resumption of workflows that are parked for lack of a tenant's or user's budget, once it has room: it was raised or removed, its
+ * period has moved on, or other calls cost less than they reserved. Work derives from rows, and the id of each event from the question, so
+ * any number of coordinators may do the same. It does not judge calls: each call of a resumed workflow is checked again.
  */
 
 import { BUDGET_EXCEEDED, type EventId, eventId, type Position, type Spend, type WorkflowId } from '@tidemark/core';
@@ -25,7 +25,7 @@ export interface BudgetRoomOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** What a paused workflow waits for; null: for nothing that is shared. */
+/** What a parked workflow needs; null: nothing from a shared budget. */
 interface Pause {
   readonly position: Position;
   readonly question: EventId;
@@ -37,13 +37,13 @@ interface Due {
   readonly question: EventId;
 }
 
-/** The same whoever lets it go on: what is paused goes on once for each question. */
+/** The same for everyone who resumes the workflow, so that it resumes once for each question. */
 export const roomEvent = (question: EventId): EventId => eventId(`room:${question}`);
 
 export class BudgetRoom {
   readonly #options: BudgetRoomOptions;
   readonly #duties: Reconcilers;
-  /** What was read of those that are paused now: it stays so until their position moves. */
+  /** What was read of parked workflows; valid until their position changes. */
   #pauses = new Map<WorkflowId, Pause>();
 
   constructor(options: BudgetRoomOptions) {
@@ -58,9 +58,9 @@ export class BudgetRoom {
     });
   }
 
-  /** Lets as many go on as there is room for, those that were opened first before others. */
+  /** Resumes as many workflows as there is room for, oldest first. */
   async poll(): Promise<void> {
-    // Rows that are being rebuilt don't say yet what was spent.
+    // Rows that are being rebuilt don't show yet what was spent.
     if (!(await this.#options.ports.store.ready())) return;
     const paused = await this.#paused();
     const room = new SharedRoom(this.#options.ports);
@@ -74,7 +74,7 @@ export class BudgetRoom {
     await this.#duties.serve(due, ({ question }) => question, serve);
   }
 
-  /** Newest first. What can't be read of one keeps no other waiting. */
+  /** Newest first. A workflow that can't be read does not hold up the others. */
   async #paused(): Promise<WorkflowListing[]> {
     const { store } = this.#options.ports;
     const found: WorkflowListing[] = [];
@@ -97,7 +97,7 @@ export class BudgetRoom {
     return found;
   }
 
-  /** Undefined: it isn't known now. */
+  /** Undefined: it can't be read now. */
   async #pauseOf({ workflow, position }: WorkflowListing): Promise<Pause | undefined> {
     try {
       const { store } = this.#options.ports;

@@ -1,7 +1,6 @@
 /**
- * Owns the way from an origin to a bundle: everything that a model call saw follows from the origin, the workflow's own
- * events, and texts that these hold. A call that is made now and one that was made long ago take the same way, so the bytes
- * are the same (I8). Must not call models, nor write.
+ * Owns the way from an origin to a bundle: everything that a model call saw follows from the origin, the workflow's own events, and texts
+ * in them. A call made now and one made long ago use the same code, so the bytes are the same (I8). It calls no models, and never writes.
  */
 
 import type { BundleOrigin } from '@tidemark/codec';
@@ -20,7 +19,7 @@ import {
 import type { ContextStore, Digest } from '@tidemark/ports';
 import { fragmentIn, type WorkflowContext } from '../history/index.ts';
 
-/** What an origin says before the bundle's bytes are known. */
+/** The part of an origin that is known before the bundle is assembled. */
 export type Origin = Omit<BundleOrigin, 'messages'>;
 
 export interface BundleSources {
@@ -29,11 +28,11 @@ export interface BundleSources {
   readonly reads: Pick<ContextStore, 'fragments' | 'texts' | 'trace' | 'scopes'>;
   readonly tokenizer: Tokenizer;
   readonly digest: Digest;
-  /** A text that the origin names. */
+  /** Returns a text that the origin names. */
   readonly text: (digest: Sha256) => string;
 }
 
-/** Assembles the bundle that the origin describes. Throws as `assembleBundle` does. */
+/** Assembles the bundle that the origin describes. Throws what `assembleBundle` throws. */
 export async function bundleOf(origin: Origin, sources: BundleSources): Promise<AssembledBundle> {
   const { workflow, context, reads, tokenizer, digest, text } = sources;
   const policy = checkPolicy(JSON.parse(text(origin.policy)) as BundlePolicy);
@@ -62,7 +61,7 @@ export async function bundleOf(origin: Origin, sources: BundleSources): Promise<
 const sections = (text: string | undefined): readonly string[] | undefined =>
   text === undefined ? undefined : (JSON.parse(text) as readonly string[]);
 
-/** Of earlier workflows of the session, what was said and done is seen; their goals and constraints were theirs. */
+/** Of earlier workflows of the session, a bundle shows what was said and done, but neither goals nor constraints, which were their own. */
 const SEEN_LATER: readonly string[] = ['summary', 'user_message', 'agent_message', 'tool_call', 'tool_result'];
 
 export async function earlierRun(
@@ -74,7 +73,10 @@ export async function earlierRun(
   return rows.filter(({ type }) => SEEN_LATER.includes(type)).map((row) => fragmentIn(run, row));
 }
 
-/** Texts that an origin names, from the workflow's rows. Throws `CorruptError` (`text-missing`) for one that isn't there. */
+/**
+ * Reads the texts that an origin names from the workflow's rows. The returned function throws `CorruptError` (`text-missing`) for one that
+ * isn't there.
+ */
 export const textsOf = (
   { policy, system, user, continuation }: Origin,
   workflow: WorkflowId,
@@ -86,7 +88,10 @@ export const textsOf = (
     [policy, system, user, continuation].flatMap((name) => name ?? []),
   );
 
-/** These texts of the workflow, by their digests; what it gives throws `CorruptError` (`text-missing`) for one that isn't there. */
+/**
+ * Reads these texts of the workflow by their digests. The returned function throws `CorruptError` (`text-missing`) for one that isn't
+ * there.
+ */
 export async function readTexts(
   reads: Pick<ContextStore, 'texts'>,
   workflow: WorkflowId,

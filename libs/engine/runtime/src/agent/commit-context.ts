@@ -1,6 +1,6 @@
 /**
- * Owns what a step's result adds to its workflow's context: fragments with texts that are stored once, working memory within its
- * budget, long-term memory; and what its model calls spent. Must not write: the checkpoint does.
+ * Owns what a step's result adds to its workflow's context (fragments, whose texts are stored once; working memory within its budget;
+ * long-term memory), and the spend of its model calls. It does not write: the checkpoint does.
  */
 
 import { type MemoryWrite, NAME_MAX_CHARS, type ScopeChange, type StoredFragment, toJson } from '@tidemark/codec';
@@ -26,7 +26,7 @@ import { ACCESS_SUBJECT, BUDGET_ENTRY, QUEUES_SUBJECT, RETENTION_SUBJECT, storab
 import { FRAGMENTS_PER_CHECKPOINT_MAX, MEMORIES_PER_CHECKPOINT_MAX, MEMORY_KEY_MAX_CHARS } from './limits.ts';
 import { spentByTask } from './model-budgets.ts';
 
-/** What the checkpoint holds besides output, belief and tasks. */
+/** The parts of a checkpoint besides output, belief and tasks. */
 export interface CommitContext {
   readonly fragments: readonly StoredFragment[];
   readonly scope: ScopeChange | null;
@@ -38,16 +38,16 @@ export interface ContextDependencies {
   readonly definition: Definition;
   readonly context: WorkflowContext;
   readonly reads: Pick<ContextStore, 'fragments' | 'texts' | 'trace' | 'scopes'> & Pick<MemoryStore, 'lamportOf'>;
-  /** Told of what was written elsewhere: the checkpoint comes after it. */
+  /** Receives Lamport times of other writers' events: the checkpoint must come after them. */
   readonly witness: (lamport: Lamport) => void;
-  /** The stream with own events under way. */
+  /** The stream with own events that are not yet confirmed. */
   readonly state: () => StreamState;
-  /** The phase that the step began in. */
+  /** The phase in which the step began. */
   readonly phase: string | undefined;
 }
 
 /**
- * Throws `InvalidError` (`fragment-invalid`, `memory-invalid`, and those of working memory), naming the field and its place;
+ * Throws `InvalidError` (`fragment-invalid`, `memory-invalid`, and those of working memory), which names the field and its place;
  * `LimitError` (`memory-over-budget`).
  */
 export async function commitContext(
@@ -74,7 +74,7 @@ export async function commitContext(
   return { fragments, scope, memories, spent: spentByTask(state(), task) };
 }
 
-/** Another task has handed over meanwhile: what the step has seen is out of scope now, and it runs again in the new phase (I9). */
+/** Another task has handed over meanwhile: the step's working memory is out of scope now, so the step runs again in the new phase (I9). */
 const phaseOver = (where: string, began: string | undefined, now: string): ConflictError =>
   new ConflictError(
     'phase-over',
@@ -82,7 +82,7 @@ const phaseOver = (where: string, began: string | undefined, now: string): Confl
     { began, now },
   );
 
-/** What the next phase is told. */
+/** The note for the next phase. */
 function handOverNote({ handOver }: StepResult, where: string): readonly FragmentDraft[] {
   if (handOver === undefined) return [];
   const { summary: text, carry } = (handOver ?? {}) as Partial<typeof handOver>;
@@ -95,7 +95,7 @@ function handOverNote({ handOver }: StepResult, where: string): readonly Fragmen
   return text.trim() === '' ? [] : [{ type: 'checkpoint_note', text }];
 }
 
-/** To be drawn up again when another task has committed meanwhile. */
+/** Must be computed again when another task has committed meanwhile. */
 async function changeOf(
   { memory, handOver }: StepResult,
   where: string,
@@ -114,7 +114,7 @@ async function changeOf(
   return scopeChange(before, { put: memory, handOver }, { phases, tokenizer, where });
 }
 
-/** Shape of fragments that a step, or the opening, adds. */
+/** Checks the shape of fragments that a step, or the opening, adds. */
 export function checkedFragments(drafts: readonly FragmentDraft[], where: string): readonly FragmentDraft[] {
   if (!Array.isArray(drafts)) refuse(where, 'fragments', drafts, "return an array: fragments: [userMessage('…')]");
   if (drafts.length > FRAGMENTS_PER_CHECKPOINT_MAX) {
@@ -160,7 +160,7 @@ function refuse(where: string, field: string, value: unknown, remedy: string): n
   throw new InvalidError('fragment-invalid', `${where}: ${field} is ${shown}: ${remedy}.`, { field });
 }
 
-/** One change of long-term memory, checked. Throws `InvalidError` (`memory-invalid`, `memory-reserved`). */
+/** Checks one change of long-term memory. Throws `InvalidError` (`memory-invalid`, `memory-reserved`). */
 export function memoryWrite(update: MemoryUpdate, where: string): MemoryWrite {
   const { kind, key, subject } = update;
   if (subject.startsWith(RETENTION_SUBJECT)) {
@@ -178,7 +178,7 @@ export function memoryWrite(update: MemoryUpdate, where: string): MemoryWrite {
   if (subject === QUEUES_SUBJECT) {
     throw new InvalidError(
       'memory-reserved',
-      `${where}: ${subject} says which queues are held. Change it with tidemark queues.`,
+      `${where}: ${subject} lists the paused queues. Change it with tidemark queues.`,
     );
   }
   const isBudget = kind === BUDGET_ENTRY.kind && key === BUDGET_ENTRY.key && /^(tenant|user):/.test(subject);
@@ -189,7 +189,7 @@ export function memoryWrite(update: MemoryUpdate, where: string): MemoryWrite {
   );
 }
 
-/** A fact is told as a sentence. */
+/** A fact needs a sentence. */
 function factOf(value: unknown, words: string | undefined, wrong: (field: string, remedy: string) => never) {
   const text = typeof value === 'string' ? value : (value as { readonly text?: unknown } | null)?.text;
   if (typeof text !== 'string' || text.trim() === '') return wrong('value', 'a fact is a text, or { text }');
@@ -228,7 +228,7 @@ export function anyWrite(update: MemoryUpdate, where: string): MemoryWrite {
   };
 }
 
-/** Whether the result adds anything of the kind. */
+/** Whether the result adds to the context. */
 export const bringsContext = ({ fragments, memory, handOver, memories }: StepResult): boolean =>
   fragments !== undefined || memory !== undefined || handOver !== undefined || memories !== undefined;
 

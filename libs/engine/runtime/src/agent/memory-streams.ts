@@ -1,19 +1,19 @@
 /**
- * Owns the streams of what people and programs remember outside of steps: one stream a subject, opened when it is first written to,
- * that no worker ever claims. Its events are the truth about a subject's memory, together with those of checkpoints. Must not
- * judge which write wins: rows do (Lamport order).
+ * Owns the streams of memories that people and programs write outside of steps: one stream a subject, opened by the first write, which no
+ * worker ever claims. These events and those of checkpoints are the truth about a subject's memory. It does not decide which write wins:
+ * rows do, in Lamport order.
  */
 
 import type { MemoryWrite } from '@tidemark/codec';
 import { type EventId, eventId, InvalidError, type TenantId, type WorkflowId, workflowId } from '@tidemark/core';
 import { refuseSecrets } from '@tidemark/memory';
 import type { Digest } from '@tidemark/ports';
-import type { Definition, MemoryUpdate } from '../definition/index.ts';
+import { type Definition, type MemoryUpdate, OWN_DEFINITION } from '../definition/index.ts';
 import { MEMORY_PREFIX } from '../kernel/index.ts';
 import { memoryWrite } from './commit-context.ts';
 import { MEMORIES_PER_CHECKPOINT_MAX } from './limits.ts';
 
-/** Definition of every such stream; begins with what no user's definition may. */
+/** Definition of every such stream; its prefix is reserved. */
 export const MEMORY_DEFINITION = 'tidemark.memory';
 
 /** Such a stream is never closed. */
@@ -23,18 +23,12 @@ const nothing = (): never => {
   throw new InvalidError('memory-stream', 'A stream of memories has no steps and ends with no output.');
 };
 
-/** A definition without tasks: its workflows stay open, and there is never anything to run. */
+/** A definition without tasks: its workflows stay open, and nothing ever runs. */
 export const memoryDefinition: Definition = {
+  ...OWN_DEFINITION,
   name: MEMORY_DEFINITION,
   version: 1,
-  parallel: 1,
-  placement: 'shared',
   steps: new Map(),
-  effects: [],
-  onFailure: 'fail',
-  stepBudget: 1,
-  upcasters: new Map(),
-  parseInput: (value) => value as never,
   parseBelief: () => null,
   parseOutput: nothing,
   begin: () => ({ belief: null, next: [] }),
@@ -44,7 +38,7 @@ export const memoryDefinition: Definition = {
 export const memoryWorkflow = (digest: Digest, tenant: TenantId, subject: string): WorkflowId =>
   workflowId(`${MEMORY_PREFIX}${digest.sha256(JSON.stringify([tenant, subject])).slice(0, 32)}`);
 
-/** Checked writes. Throws `InvalidError` (`memory-invalid`, `memory-secret`), naming the place. */
+/** Checks the writes. Throws `InvalidError` (`memory-invalid`, `memory-secret`), which names the place. */
 export function checkedMemories(updates: readonly MemoryUpdate[], where: string): readonly MemoryWrite[] {
   if (updates.length === 0 || updates.length > MEMORIES_PER_CHECKPOINT_MAX) {
     throw new InvalidError(
@@ -59,5 +53,5 @@ export function checkedMemories(updates: readonly MemoryUpdate[], where: string)
   });
 }
 
-/** The same key is the same write: it counts once, within the stream's window of remembered ids. */
+/** Writes with the same key count once, within the stream's window of remembered ids. */
 export const memoryEvent = (key: string): EventId => eventId(`memory:${key}`);

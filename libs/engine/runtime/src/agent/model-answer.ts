@@ -1,10 +1,10 @@
-/** Owns the check of what is recorded as a model's answer (it may come from a model, or from a person who decides), and what it cost. */
+/** Owns the check of a model's answer before it is recorded (it may come from a model, or from a person's decision), and its cost. */
 
 import { toJson } from '@tidemark/codec';
 import { InvalidError, type Json, type Spend } from '@tidemark/core';
 import type { ModelAnswer } from '../definition/index.ts';
 
-/** Throws `InvalidError` (`answer-invalid`) that names the field. */
+/** Throws `InvalidError` (`answer-invalid`), which names the field. */
 export function parseAnswer(value: unknown): Json {
   const answer = toJson(value, 'answer of a model');
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) refuse('answer', 'an object');

@@ -1,6 +1,6 @@
 /**
- * Owns budgets of model calls: what a call reserves is checked against what is left, before it is made. Exceeding one pauses the workflow
- * (`budget_exceeded`), to be resumed once it was raised. Must not write anything.
+ * Owns budgets of model calls: before each call, its reservation is checked against what is left. A call over a budget parks the workflow
+ * (`budget_exceeded`), which resumes once the budget is raised. It writes nothing.
  */
 
 import {
@@ -23,8 +23,7 @@ const plus = (a: Spend, b: Spend | undefined): Spend =>
   b === undefined ? a : { tokens: a.tokens + b.tokens, costMicros: a.costMicros + b.costMicros };
 
 /**
- * What a task's calls have cost, those that came to nothing included, and what those under way may cost. `but`: a call whose own
- * reservation is left out.
+ * What a task's calls have cost, failed ones included, and what running ones may cost. `but`: a call whose own reservation does not count.
  */
 function spendsOfTask(state: StreamState, task: TaskId, but?: EffectKey): Spends {
   let [settled, reserved] = [NO_SPEND, NO_SPEND];
@@ -37,7 +36,7 @@ function spendsOfTask(state: StreamState, task: TaskId, but?: EffectKey): Spends
 }
 
 function spendsOfWorkflow(state: StreamState, but?: EffectKey): Spends {
-  // A budget is for the work, in however many histories it is done.
+  // A budget covers all runs of the workflow.
   let settled = plus({ tokens: state.tokens, costMicros: state.costMicros }, state.spentBefore);
   let reserved = NO_SPEND;
   for (const { id } of state.frontier.tasks) {
@@ -53,7 +52,7 @@ const sumOf = ({ settled, reserved }: Spends): Spend => plus(settled, reserved);
 /** What a task's calls have cost, and may cost. */
 export const spentByTask = (state: StreamState, task: TaskId): Spend => sumOf(spendsOfTask(state, task));
 
-/** All that the workflow has spent, and has reserved now. */
+/** Everything that the workflow has spent, and has reserved now. */
 export const spentByWorkflow = (state: StreamState): Spend => sumOf(spendsOfWorkflow(state));
 
 interface Call {
@@ -64,7 +63,10 @@ interface Call {
   readonly isUnpriced: boolean;
 }
 
-/** Throws `ParkError` (`budget_exceeded`, `model-unpriced`) where the call would exceed a budget of the definition; `ContendedError` as `checkShared` does. */
+/**
+ * Throws `ParkError` (`budget_exceeded`, `model-unpriced`) when the call would exceed a budget of the definition; `ContendedError` as
+ * `checkShared` does.
+ */
 export function checkOwnBudgets(state: StreamState, { budgets }: ContextDefinition, call: Call): void {
   const { key, task } = call;
   const { raised = NO_SPEND } = state;
@@ -94,7 +96,7 @@ const unpriced = (of: string, { key }: Call): ParkError =>
     { budget: of, key },
   );
 
-/** A raise is for the workflow, whichever of its budgets it came up against. */
+/** A raise applies to each of the workflow's budgets. */
 const raisedBy = ({ tokens, costMicros }: Budget, raised: Spend): Budget => ({
   tokens: tokens === undefined ? undefined : tokens + raised.tokens,
   costMicros: costMicros === undefined ? undefined : costMicros + raised.costMicros,
@@ -108,12 +110,12 @@ const PERIODS_MS = {
 } as const;
 export type BudgetPeriod = keyof typeof PERIODS_MS;
 
-/** A budget of a tenant or a user: of all their workflows together, within the last hour, day or 30 days, or in all. */
+/** A budget of a tenant or user, for all their workflows together, within the last hour, day or 30 days, or in total. */
 export interface SharedBudget extends Budget {
   readonly period: BudgetPeriod;
 }
 
-/** Checks what is to be stored as a budget. Throws `InvalidError` (`budget-invalid`) that names the field. */
+/** Checks a budget before it is stored. Throws `InvalidError` (`budget-invalid`), which names the field. */
 export function parseBudget(value: unknown): SharedBudget {
   const refuse = (field: string, given: unknown, remedy: string): never => {
     throw new InvalidError('budget-invalid', `budget, ${field} is ${JSON.stringify(given)}: ${remedy}.`, { field });
@@ -141,14 +143,14 @@ interface SharedReads {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** What tenant and user may spend, with what they have by now. */
+/** A budget of a tenant or user, and what is spent of it. */
 export interface SharedSpend {
   readonly of: string;
   readonly budget: SharedBudget;
   readonly spent: Spends;
 }
 
-/** Undefined budgets are left out, so mostly this is empty. `spent` holds what is projected by now. */
+/** Subjects without a budget are omitted, so the result is mostly empty. `spent` has what is projected by now. */
 export async function sharedSpends(
   { store, clock }: SharedReads,
   tenant: TenantId,
@@ -169,9 +171,9 @@ export async function sharedSpends(
 }
 
 /**
- * Throws `ParkError` (`budget_exceeded`) where what was spent leaves too little for the call, and `ContendedError` where only what
- * others have reserved does. `isReserved`: the call's own reservation is among those that are projected. Never exceeded: of two calls
- * that come to the last rest at once, each sees the other's reservation, and both try again.
+ * Throws `ParkError` (`budget_exceeded`) when what is spent leaves too little for the call, and `ContendedError` when only others'
+ * reservations do. `isReserved`: the call's own reservation is among the projected ones. A budget is never exceeded: of two calls that need
+ * the same rest at once, each sees the other's reservation, and both retry.
  */
 export function checkShared(spends: readonly SharedSpend[], call: Call, isReserved: boolean): void {
   for (const { of, budget, spent } of spends) {
@@ -181,18 +183,17 @@ export function checkShared(spends: readonly SharedSpend[], call: Call, isReserv
 }
 
 /**
- * What a call needs that was not made for want of a tenant's or a user's budget, by the evidence of the pause. Undefined: it was for want of
- * the workflow's own.
+ * What the parked workflow's call needs of a shared budget, by the question's evidence. Undefined: the workflow's own budget was too small.
  */
 export function sharedWantIn(evidence: Json | undefined): Spend | undefined {
   const { budget, unit, reserved } = (evidence ?? {}) as Record<string, unknown>;
   if (typeof budget !== 'string' || !/^(?:tenant|user) /.test(budget)) return undefined;
-  // Older releases didn't say how much others' reservations had kept from it.
+  // Older releases did not record the amount when others' reservations were in the way.
   const amount = typeof reserved === 'number' ? reserved : 1;
   return { ...NO_SPEND, [unit === 'tokens' ? 'tokens' : 'costMicros']: amount };
 }
 
-/** What budgets of tenants and users leave, as rows have it when they are first asked for, less what is taken of it here. */
+/** What is left of budgets of tenants and users, by rows when they are first read, minus what `take` has taken since. */
 export class SharedRoom {
   readonly #reads: SharedReads;
   readonly #spends = new Map<string, Promise<readonly SharedSpend[]>>();
@@ -202,7 +203,7 @@ export class SharedRoom {
     this.#reads = reads;
   }
 
-  /** Takes it of each budget that it would count for, if all of them have enough. */
+  /** Takes the amount from each budget that it counts against, if all of them have enough. */
   async take({ tenant, user }: { readonly tenant: TenantId; readonly user?: string | undefined }, want: Spend) {
     const whose = JSON.stringify([tenant, user]);
     const asked = this.#spends.get(whose) ?? sharedSpends(this.#reads, tenant, user);
@@ -222,7 +223,7 @@ const minus = (a: Spend, b: Spend): Spend => ({ tokens: a.tokens - b.tokens, cos
 
 const UNITS = ['tokens', 'costMicros'] as const;
 
-/** The units in which it has a limit. */
+/** The units that the budget limits. */
 const limitsOf = (budget: Budget): Json => UNITS.filter((unit) => budget[unit] !== undefined);
 
 /** The unit in which the call would exceed the budget. */
@@ -238,7 +239,7 @@ function refuseOver(of: string, budget: Budget, spent: Spend, { key, reserved }:
   const limit = budget[over]!;
   throw new ParkError(
     BUDGET_EXCEEDED,
-    `The budget of ${of} is ${said(limit)}: ${said(spent[over])} are spent or reserved, and this call needs up to ${said(reserved[over])}. Raise it, and the workflow goes on where it stands.`,
+    `The budget of ${of} is ${said(limit)}: ${said(spent[over])} are spent or reserved, and this call needs up to ${said(reserved[over])}. Raise it, and the workflow resumes where it stopped.`,
     null,
     {
       ...{ budget: of, unit: over, limits: limitsOf(budget), limit },

@@ -1,7 +1,7 @@
 /**
- * Owns model calls as effects: what is asked is worked out just before the call, its origin, reservation and texts are in the
- * intention, the answer and its cost in the resolution. A call is never pure: one that was answered is never paid twice (I4), and
- * a retry sends what was recorded. Must not know any provider.
+ * Owns model calls as effects. The prompt is built just before the call; the intention records its origin, reservation and texts, the
+ * resolution the answer and its cost. A call is never pure: an answered call is never paid twice (I4), and a retry sends what was recorded.
+ * It knows no provider.
  */
 
 import { type BundleOrigin, canonicalJson, toJson } from '@tidemark/codec';
@@ -47,7 +47,7 @@ const NO_CONTEXT: Pick<ContextDefinition, 'bundles' | 'system' | 'firstPhase' | 
   repeatsMax: Number.POSITIVE_INFINITY,
 };
 
-/** Model calls of one claimed workflow. */
+/** The model calls of one claimed workflow. */
 export class ModelCalls {
   readonly #dependencies: ModelDependencies;
   readonly #session: SessionContext;
@@ -72,14 +72,14 @@ export class ModelCalls {
     return { effect: call.effect(), asked: call.asked() };
   }
 
-  /** Fragments of the workflows before this one in its session, as its bundles see them. */
+  /** Fragments of earlier workflows of the session, as bundles show them. */
   async earlierRuns(): Promise<readonly Fragment[]> {
     const { runs } = await this.#session.sessionHistory(true);
     const found = await Promise.all(runs.map((one, at) => earlierRun(this.#dependencies.ports.store, one, -at - 1)));
     return found.flat();
   }
 
-  /** Does it once for the name, however many tasks ask at once; a failure is everyone's, and may be tried again. */
+  /** Runs the work once for each name, however many tasks need it at once; all of them share a failure, after which it may run again. */
   once<T>(name: string, work: () => Promise<T>): Promise<T> {
     const known = this.#onces.get(name);
     if (known !== undefined) return known as Promise<T>;
@@ -91,7 +91,7 @@ export class ModelCalls {
     return made;
   }
 
-  /** The effect, counted by what it asks: an agent that makes the same call again and again is stopped. */
+  /** The effect, with a count of equal requests: an agent that makes the same call again and again is stopped. */
   counted(task: TaskId, effect: EffectDefinition, asked: Json): EffectDefinition {
     const { ports, definition, state } = this.#dependencies;
     const question = digestOf(ports.digest, [effect.operation, asked]);
@@ -99,7 +99,7 @@ export class ModelCalls {
       ...effect,
       prepare: async (key) => {
         const { repeatsMax } = definition.context ?? NO_CONTEXT;
-        // Records come to an end by themselves.
+        // A replay is bounded by its records.
         const isCounted = !isReplay(state()) && !isIntended(state(), task, key);
         if (isCounted) refuseRepeats(state(), question, repeatsMax, effect.operation, key);
         return { control: { question }, payload: {} };
@@ -116,7 +116,7 @@ class ModelCall {
   readonly #request: ModelRequest;
   readonly #rules: Pick<ContextDefinition, 'bundles' | 'system' | 'firstPhase' | 'budgets' | 'repeatsMax'>;
   readonly #reservation: ModelReservation;
-  /** What `prepare` found, for `call` right after it. */
+  /** The bundle that `prepare` assembled, for the `call` that follows. */
   #bundle: AssembledBundle | undefined;
 
   constructor(
@@ -161,7 +161,7 @@ class ModelCall {
     };
   }
 
-  /** The question: the same for every attempt at it, whatever the context has become since. Large parts by their digests. */
+  /** Identifies the question for every attempt, whatever the context is by then. It has large parts by their digests. */
   asked(): Json {
     const { model, bundle, settings } = this.#request;
     return {
@@ -220,7 +220,7 @@ class ModelCall {
     };
   }
 
-  /** Nothing is called and nothing paid: what was paid for the answer is told with it, and no budget is asked. */
+  /** A replay calls nothing and pays nothing, so it checks no budget; the recorded answer has its cost. */
   get #isReplay(): boolean {
     return isReplay(this.#dependencies.state());
   }
@@ -245,7 +245,9 @@ class ModelCall {
     );
   }
 
-  /** What was sent then is sent again; where that can't be made again (another tokenizer, other rules), the call is asked anew. */
+  /**
+   * Sends what was recorded again. If that can't be rebuilt (another tokenizer, other rules), it builds the prompt from the current state.
+   */
   async #originFor(
     recorded: BundleOrigin | undefined,
     texts: Map<Sha256, string>,
@@ -281,7 +283,7 @@ class ModelCall {
     };
   }
 
-  /** Texts that are named must be stored, however short they are. */
+  /** A text that an origin names must be stored, however short it is. */
   #addText(texts: Map<Sha256, string>, text: string, isNamed = false): Sha256 {
     const digest = this.#dependencies.ports.digest.sha256(text);
     if (isNamed || text.length >= SHARED_TEXT_MIN_CHARS) texts.set(digest, text);
@@ -305,14 +307,17 @@ class ModelCall {
     return this.#request.model.tokenizer.count(canonicalJson(value));
   }
 
-  /** Judged again with all that was intended meanwhile. */
+  /** Checks again, with everything that was intended meanwhile. */
   async #confirm(key: EffectKey, question: Sha256): Promise<void> {
     const { model } = this.#request;
     refuseRepeats(this.#dependencies.state(), question, this.#rules.repeatsMax, model.modelId, key, true);
     await this.#reservation.confirm(key);
   }
 
-  /** The same words to the same model are the same question, whichever step asks: the trace, which grows with each, is none of them. */
+  /**
+   * The same words to the same model are the same question, whichever step asks. The trace does not count, because it grows with each
+   * question.
+   */
   #question(): Sha256 {
     const said = this.#bundle?.manifest.items.filter(({ type }) =>
       (FRAGMENT_TYPES as readonly string[]).includes(type),
@@ -364,6 +369,6 @@ const describe = ({ provider, modelId }: Model): string => `${provider} ${modelI
 const inUndo = (definition: string): InvalidError =>
   new InvalidError(
     'model-in-undo',
-    `${definition} undoes another workflow: what is compensated follows from what was recorded, and no model is asked.`,
+    `${definition} compensates another workflow: what it does follows from records, and it asks no model.`,
     { definition },
   );

@@ -1,6 +1,6 @@
 /**
- * Owns what a model call reserves of budgets: worked out before the call, checked before and after it is in the log, and settled when the
- * call has failed. Must not write.
+ * Owns a model call's reservation in budgets: computed before the call, checked before and after it is in the log, and settled when the
+ * call has failed. It writes nothing.
  */
 
 import {
@@ -30,11 +30,11 @@ export interface ModelDependencies {
   readonly definition: Definition;
   readonly context: WorkflowContext;
   readonly input: () => Json;
-  /** The stream with own events under way. */
+  /** The stream with own events that are not yet confirmed. */
   readonly state: () => StreamState;
-  /** Resolves once rows hold all that this holder has written. */
+  /** Resolves once rows have everything that this holder has written. */
   readonly applied: () => Promise<void>;
-  /** Tells whoever watches. */
+  /** Reports pieces of answers to those who watch. */
   readonly onDelta: (task: TaskId, delta: ModelDelta) => void;
 }
 
@@ -45,7 +45,7 @@ export class ModelReservation {
   readonly #signal: AbortSignal;
   #reserved: Spend = NO_SPEND;
   #isUnpriced = false;
-  /** Tenant or user have a budget. One that is set from here on counts for the next call. */
+  /** Whether the tenant or user has a budget. One that is set later counts for the next call. */
   #isShared = false;
 
   constructor(dependencies: ModelDependencies, task: TaskId, request: ModelRequest, signal: AbortSignal) {
@@ -55,7 +55,7 @@ export class ModelReservation {
     this.#signal = signal;
   }
 
-  /** What the call may cost at most, as far as that is known before it. */
+  /** The most that the call may cost, as far as it is known before the call. */
   reserve(inputTokens: number): Spend {
     const { model, settings } = this.#request;
     const outputTokens = maxOutput(settings) ?? model.maxOutputTokens;
@@ -66,7 +66,7 @@ export class ModelReservation {
     return this.#reserved;
   }
 
-  /** Waits while only what others have reserved is in the way. Throws `ParkError` (`budget_exceeded`, `model-unpriced`). */
+  /** Waits while only others' reservations are in the way. Throws `ParkError` (`budget_exceeded`, `model-unpriced`). */
   check(key: EffectKey): Promise<void> {
     const { ports, state } = this.#dependencies;
     const { tenant, user } = state();
@@ -79,8 +79,8 @@ export class ModelReservation {
   }
 
   /**
-   * The reservation is in the log, and in the rows before shared budgets are asked again: nobody else's can be missed. Throws
-   * `ContendedError` as well: then it is to be given back, and tried again.
+   * Checks again once the reservation is in the log, and for shared budgets also in rows, so no other reservation can be missed. May also
+   * throw `ContendedError`: the caller then gives the reservation back and retries.
    */
   async confirm(key: EffectKey): Promise<void> {
     const { ports, state, applied } = this.#dependencies;
@@ -91,7 +91,7 @@ export class ModelReservation {
     checkShared(await sharedSpends(ports, tenant, user), this.#call(key), true);
   }
 
-  /** What a call that failed has cost: nothing where it was certainly not made, what the provider says, or all that was reserved. */
+  /** What a failed call cost: nothing if it certainly was not made, what the provider reported, or everything that was reserved. */
   lost(error: unknown): Spend {
     if (error instanceof NotDoneError) return NO_SPEND;
     const usage = usageIn(error);
@@ -109,7 +109,7 @@ export class ModelReservation {
     if (context !== undefined) checkOwnBudgets(this.#dependencies.state(), context, this.#call(key));
   }
 
-  /** Others' calls take seconds, and mostly cost less than they reserved. Holds nothing meanwhile. */
+  /** Other calls take seconds, and mostly cost less than they reserved. The waiting call holds no reservation. */
   async #whileContended(check: () => Promise<void>): Promise<void> {
     const { clock, prng } = this.#dependencies.ports;
     const endMs = clock.monotonicMs() + BUDGET_WAIT_MAX_MS;
@@ -122,7 +122,7 @@ export class ModelReservation {
         if (clock.monotonicMs() >= endMs)
           throw new ParkError(
             BUDGET_EXCEEDED,
-            `${error.message} It was waited for.`,
+            `${error.message} The call waited for them.`,
             null,
             error.details.exceeded as Json,
           );
@@ -138,7 +138,7 @@ function maxOutput(settings: Json | undefined): number | undefined {
   return typeof maxOutputTokens === 'number' && maxOutputTokens > 0 ? maxOutputTokens : undefined;
 }
 
-/** What a provider told of a call that broke off. */
+/** The usage that a provider reported for an interrupted call. */
 function usageIn(error: unknown): Usage | undefined {
   const received = error instanceof Error && 'received' in error ? error.received : undefined;
   const usage = typeof received === 'object' && received !== null && 'usage' in received ? received.usage : undefined;

@@ -1,31 +1,31 @@
 /**
- * Owns how messages that a step sends itself are stored: each once, by its digest, and a prompt that begins like the one before it as
- * that one and what was added. So a conversation that a step sends again and again grows with what is new in it, not with
- * its square. Pure but for the digest.
+ * Owns how a step's own messages are stored: each once, by its digest. A prompt that begins like the previous one is stored as a link to it
+ * and the added messages, so a conversation that is sent again and again grows with its new messages, not with their square. Pure except
+ * for the digest.
  */
 
 import { canonicalJson } from '@tidemark/codec';
 import type { Json, Sha256 } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
 
-/** One link, as JSON text: the prompt before it, and the digests of what was added. */
+/** One link, as JSON text: the previous prompt, and the digests of the added messages. */
 export interface PromptLink {
   readonly before: Sha256 | null;
   readonly added: readonly Sha256[];
 }
 
 export interface StoredPrompt {
-  /** Names the link that holds the whole prompt; null for an empty one. */
+  /** Digest of the link for the whole prompt; null for an empty one. */
   readonly prompt: Sha256 | null;
-  /** Texts that the links name, by their digests, whether they are stored already or not. */
+  /** Texts that the links name, by digest, whether they are already stored or not. */
   readonly texts: ReadonlyMap<Sha256, string>;
-  /** To be called once the links are in the log: the next prompt may go on from them. */
+  /** Must be called once the links are in the log: the next prompt may then link to them. */
   readonly stored: () => void;
 }
 
 export class PromptChain {
   readonly #digest: Digest;
-  /** The last prompt of this process: what the next one most likely begins with. */
+  /** The last prompt of this process, with which the next one most likely begins. */
   #last: { readonly prompt: Sha256; readonly digests: readonly Sha256[] } | undefined;
 
   constructor(digest: Digest) {
@@ -53,7 +53,7 @@ export class PromptChain {
   }
 }
 
-/** The messages of a stored prompt. `read`: texts by their digests; throws for one that is missing. */
+/** The messages of a stored prompt. `read` returns texts by their digests, and throws for a missing one. */
 export async function promptMessages(
   prompt: Sha256 | null,
   read: (digests: readonly Sha256[]) => Promise<(digest: Sha256) => string>,

@@ -1,6 +1,6 @@
 /**
- * Owns the rebuilding of what a past model call saw: from rows alone, byte for byte, and a plain answer when the bytes differ from those that
- * were sent (I8). Reads only.
+ * Owns the rebuilding of what a past model call saw, from rows alone and byte for byte; it says so when the bytes differ from those that
+ * were sent (I8). It only reads.
  */
 
 import { type BundleOrigin, decodePayload, type ForkOrigin, type Payloads } from '@tidemark/codec';
@@ -20,7 +20,7 @@ import {
 import type { Digest, EffectRow, ProjectionStore } from '@tidemark/ports';
 import type { ModelAnswer } from '../definition/index.ts';
 import { originOf, type PageOf, readsOf, WorkflowContext } from '../history/index.ts';
-import { digestOf } from '../kernel/index.ts';
+import { digestOf, workflowUnknown } from '../kernel/index.ts';
 import { bundleOf, readTexts, textsOf } from './bundle-origin.ts';
 import { MODEL_OPERATION } from './model-calls.ts';
 import { promptMessages } from './prompt-chain.ts';
@@ -28,19 +28,19 @@ import { promptMessages } from './prompt-chain.ts';
 export interface RebuiltCall {
   readonly key: EffectKey;
   readonly task: TaskId;
-  /** The checkpoint that the call is a part of; null while its step has not committed. */
+  /** The checkpoint of the call's step; null while the step has not committed. */
   readonly sequence: Sequence | null;
   readonly status: EffectRow['status'];
   readonly provider: string;
   readonly model: string;
   /** Undefined for a call without a bundle. */
   readonly bundle: (AssembledBundle & { readonly origin: BundleOrigin }) | undefined;
-  /** Messages that the step itself sent after the bundle; as the model's own library has them where it was called through that. */
+  /** Messages that the step itself sent after the bundle, in the form of the model's own library where the call came through that. */
   readonly prompt: readonly Json[];
-  /** SHA-256 of the bundle's messages as they were sent, and as they are rebuilt; equal, or the bytes differ. */
+  /** SHA-256 of the bundle's messages as they were sent, and as they are rebuilt; unequal when the bytes differ. */
   readonly sent: Sha256 | null;
   readonly rebuilt: Sha256 | null;
-  /** Null while it is not resolved. */
+  /** Null while the call is not resolved. */
   readonly answer: ModelAnswer | null;
 }
 
@@ -50,11 +50,11 @@ interface Sources {
     'loadStreams' | 'checkpoints' | 'effects' | 'fragments' | 'texts' | 'trace' | 'scopes'
   >;
   readonly digest: Digest;
-  /** By the id that the origin names; undefined: nobody here knows it. */
+  /** The tokenizer with this id; undefined: this process doesn't know it. */
   readonly tokenizerById: (id: string) => Tokenizer | undefined;
 }
 
-/** Which of a step's calls, counted from 1. Aborting `signal` ends the work. */
+/** A range of a step's calls, counted from 1. Aborting `signal` stops the work. */
 export interface CallRange {
   readonly from: number;
   readonly limit: number;
@@ -63,13 +63,13 @@ export interface CallRange {
 
 export interface RebuiltCalls {
   readonly calls: readonly RebuiltCall[];
-  /** Number of the next one; null: there are no more. */
+  /** Number of the next call; null: there are no more. */
   readonly nextFrom: number | null;
 }
 
 /**
- * Model calls of the step that the checkpoint committed, in order of their keys; for the sequence after the newest checkpoint, those of the steps that
- * are under way. Throws `InvalidError` (`workflow-unknown`, `checkpoint-unknown`, `no-model-call`, `tokenizer-unknown`), `CorruptError`.
+ * Model calls of the checkpoint's step, in order of their keys; for the sequence after the newest checkpoint, those of the running steps.
+ * Throws `InvalidError` (`workflow-unknown`, `checkpoint-unknown`, `no-model-call`, `tokenizer-unknown`), `CorruptError`.
  */
 export async function rebuildCalls(
   sources: Sources,
@@ -101,8 +101,7 @@ export async function rebuildCalls(
 
 async function tasksAt({ store }: Sources, workflow: WorkflowId, at: Sequence) {
   const [snapshot] = await store.loadStreams([workflow]);
-  if (snapshot === undefined)
-    throw new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
+  if (snapshot === undefined) throw workflowUnknown(workflow);
   const state = streamFromJson(snapshot.state, snapshot.tasks);
   const newest = state.head.sequence;
   const isFork = state.fork !== undefined;
@@ -118,7 +117,7 @@ async function tasksAt({ store }: Sources, workflow: WorkflowId, at: Sequence) {
   return { tasks: [row.task], sequence: at, isFork };
 }
 
-/** `…:model:2` before `…:model:10`, and named calls after counted ones. */
+/** `…:model:2` before `…:model:10`, and named calls after numbered ones. */
 function byKey(a: EffectRow, b: EffectRow): number {
   const ordinal = ({ key }: EffectRow): number => {
     const last = key.slice(key.lastIndexOf(':') + 1);
@@ -175,9 +174,9 @@ async function bundleFor(
 ): Promise<AssembledBundle> {
   const tokenizer = tokenizerById(origin.tokenizer);
   if (tokenizer === undefined) throw tokenizerUnknown(workflow, origin.tokenizer);
-  // All of it from rows: nothing was folded here.
+  // Everything comes from rows, because nothing was folded here.
   const context = new WorkflowContext(Number.MAX_SAFE_INTEGER as Sequence, digest);
-  if (fork !== undefined) context.goesOnFrom(fork);
+  if (fork !== undefined) context.forkedFrom(fork);
   const reads = readsOf(store, workflow, fork);
   const text = await textsOf(origin, workflow, store);
   return bundleOf(origin, { workflow, context, reads, tokenizer, digest, text });

@@ -1,7 +1,7 @@
 /**
- * Owns the gathering of all that somebody needs to go on with a session: its live workflow (or the newest), what it waits for and
- * why, what it asks, what it believes, and what those before left in words. Reads rows alone and changes nothing. Its names
- * are those that every door shows (commands, MCP): plain data, which crosses a socket unchanged.
+ * Owns the brief of a session: everything that somebody needs to continue it. It has the live workflow (or the newest), what it waits for
+ * and why, its question, its belief, and the summaries and hand-overs of earlier workflows. It only reads rows. Its field names are those
+ * that all entry points show (commands, MCP): plain data, which crosses a socket unchanged.
  */
 
 import { decodePayload } from '@tidemark/codec';
@@ -41,7 +41,7 @@ export interface TaskBrief {
   readonly task: string;
   readonly step: string;
   readonly state: 'ready' | 'blocked';
-  /** What keeps it from running, in words; null when it may run. */
+  /** Why it does not run, in words; null when it may run. */
   readonly why: string | null;
   readonly input: Json;
   readonly failure_count: number;
@@ -76,24 +76,24 @@ export interface WorkflowBrief {
   readonly updated_at: string;
   readonly tokens: number;
   readonly cost_micros: number;
-  /** The worker that has it in hand; null: none. */
+  /** The worker that leases it; null: none. */
   readonly holder: string | null;
   readonly goal: readonly string[];
   readonly constraints: readonly string[];
-  /** Of what was said so far; null: all of it is still there as it was. */
+  /** Summary of earlier messages; null: all of them are still there as they were. */
   readonly summary: string | null;
   readonly checkpoint_note: string | null;
   readonly last_action: string;
   readonly input: Json;
   readonly belief: Json;
-  /** Pending tasks by order of creation, at most 200. */
+  /** Pending tasks in order of creation, at most 200. */
   readonly frontier: readonly TaskBrief[];
   readonly pending_task_count: number;
-  /** The task that a resumption takes; null: none can run now. */
+  /** The task that runs next when the workflow resumes; null: none can run now. */
   readonly next_task: string | null;
-  /** Set while it waits for a person. */
+  /** Set while it needs a person. */
   readonly question: QuestionBrief | null;
-  /** The workflow that undoes it. */
+  /** The workflow that compensates it. */
   readonly undo: string | null;
   readonly output: Json;
   readonly error: string | null;
@@ -107,7 +107,7 @@ export interface SessionBrief {
   readonly session: string;
   readonly tenant: string;
   readonly user: string | null;
-  /** Whether `workflow` goes on; false: all of them have ended, or there was none yet. */
+  /** Whether `workflow` is live; false: all have ended, or there was none yet. */
   readonly is_live: boolean;
   /** The live one, or else the newest; null: none was started. */
   readonly workflow: WorkflowBrief | null;
@@ -120,7 +120,7 @@ export interface SessionBrief {
   }[];
   /** Newest first. */
   readonly handovers: readonly HandOverBrief[];
-  /** What its ended workflows came to, newest first. */
+  /** Summaries of its ended workflows, newest first. */
   readonly summaries: readonly SessionSummary[];
 }
 
@@ -194,7 +194,7 @@ const factsOf = (state: StreamState, row: WorkflowSummary) => ({
   definition: state.definition,
   definition_version: state.version,
   status: state.status,
-  // `paused` is said by its row alone.
+  // Only the row says `paused`.
   reason: row.reason,
   sequence_number: state.head.sequence,
   checkpoint_id: state.head.checkpoint,
@@ -210,7 +210,7 @@ const factsOf = (state: StreamState, row: WorkflowSummary) => ({
 function endOf({ status, result }: WorkflowSummary): Pick<WorkflowBrief, 'output' | 'error'> {
   if (result === null) return { output: null, error: null };
   if (status === 'completed') return { output: decodePayload('WorkflowCompleted', result).output, error: null };
-  // Of `WorkflowFailed`, or of a `CompensationFinished` that says why the undo failed.
+  // The result of `WorkflowFailed`, or of a `CompensationFinished` that says why the undo failed.
   return { output: null, error: decodePayload('CompensationFinished', result).error?.message ?? null };
 }
 
@@ -227,7 +227,7 @@ function taskBrief(task: TaskState, content: StreamContent): TaskBrief {
   };
 }
 
-/** Signals and timers are alternatives to each other; everything else must come true as well. */
+/** Signals, timers, approvals and children are alternatives; everything else must be fulfilled as well. */
 function blockedWords(blocked: readonly Blocked[]): string {
   const isAlternative = ({ on }: Blocked): boolean =>
     on === 'signal' || on === 'timer' || on === 'approval' || on === 'child';
@@ -289,7 +289,7 @@ async function handOversOf(
   return rows.map(({ value, atMs }) => ({ ...(JSON.parse(value) as SessionHandOver), at: isoTime(atMs) }));
 }
 
-/** They stand with the user, or with the session where it has none. */
+/** Summaries belong to the user, or to the session where it has none. */
 async function summariesOf(
   reads: Pick<BriefReads, 'memories'>,
   tenant: TenantId,

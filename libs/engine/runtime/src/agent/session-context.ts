@@ -1,7 +1,6 @@
 /**
- * Owns what a workflow sees of its session and of memory: earlier workflows' fragments, and what memory injects at the start. It
- * is found out once a workflow, and every later bundle has the same: what was injected is text of the workflow's own. A fork sees what
- * its base saw.
+ * Owns what a workflow sees of its session and of memory: fragments of earlier workflows, and what memory injects at the start. It is
+ * determined once a workflow, and all later bundles have the same: injected text becomes the workflow's own. A fork sees what its base saw.
  */
 
 import type { BundleOrigin, ForkOrigin } from '@tidemark/codec';
@@ -16,7 +15,7 @@ export interface SessionHistory {
   readonly runs: NonNullable<BundleOrigin['session']>;
   readonly continuation: Sha256 | undefined;
   readonly user: Sha256 | undefined;
-  /** Texts to be stored with the first call, by digest or by the lane's own name. */
+  /** Texts to store with the first call, by digest or by the fixed name below. */
   readonly texts: ReadonlyMap<string, string>;
 }
 
@@ -30,7 +29,7 @@ interface Dependencies {
   readonly input: () => Json;
 }
 
-/** Under these names a workflow's texts say what was found out: which text each lane is, and the earlier workflows. */
+/** The name under which a workflow's texts record what was determined: the texts of each lane, and the earlier workflows. */
 const FOUND = 'session:found';
 
 interface Found {
@@ -84,16 +83,12 @@ export class SessionContext {
       texts.set(digest, text);
       return digest;
     };
-    const [runs, injected] = await Promise.all([inherited?.runs ?? this.#runs(), this.#injected()]);
+    const [runs, injected] = await Promise.all([inherited?.runs ?? runsBefore(ports.store, state()), this.#injected()]);
     const continuation = keep(injected?.continuation);
     const user = keep(injected?.user);
     const found: Found = { runs, ...(continuation && { continuation }), ...(user && { user }) };
     texts.set(FOUND, JSON.stringify(found));
     return { found, texts };
-  }
-
-  #runs(): Promise<SessionHistory['runs']> {
-    return runsBefore(this.#dependencies.ports.store, this.#dependencies.state());
   }
 
   async #injected() {
@@ -122,7 +117,7 @@ async function runsBefore(store: Pick<ProjectionStore, 'session'>, member: Membe
     .map((one) => ({ workflow: one.workflow, upTo: one.sequence }));
 }
 
-/** What a fork of the workflow is to see of its session; `inherited`: what the workflow itself has from its own base. */
+/** What a fork of the workflow sees of the session; `inherited`: what the workflow itself inherited from its own base. */
 export async function sessionFor(
   store: Pick<ProjectionStore, 'session' | 'texts'>,
   base: Member,

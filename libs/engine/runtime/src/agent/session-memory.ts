@@ -1,6 +1,6 @@
 /**
- * Owns what memory gives a workflow: to its bundles when it begins (what earlier sessions of its user left that fits the task, and what
- * is known of the user, of its domains and of the tenant), and to a step that asks. Reads only; without an embedder words decide.
+ * Owns what memory gives a workflow: to its bundles when it begins (what earlier sessions of its user left that fits the task, and what is
+ * known of the user, its domains and the tenant), and to a step that asks. It only reads; without an embedder it compares words.
  */
 
 import { isoDay, type TenantId } from '@tidemark/core';
@@ -25,14 +25,14 @@ import { sessionSubject } from './summaries.ts';
 
 export interface SessionMemoryOptions {
   readonly store: Pick<MemoryStore, 'memories' | 'recall'>;
-  /** Null: recall by words alone. */
+  /** Null: recall compares words alone. */
   readonly embedder: Embedder | null;
-  /** Told why words decided alone although there is an embedder. */
+  /** Receives the reason when only words were compared although there is an embedder. */
   readonly onWarning?: ((message: string) => void) | undefined;
   readonly telemetry?: Pick<Telemetry, 'count'> | undefined;
 }
 
-/** From which on words, or meaning, count as fitting the question. */
+/** Score from which words, or meaning, count as relevant to the question. */
 const RELEVANT_FROM = 0.5;
 
 const isRelevant = ({ wordsScore, similarity }: RecalledMemory): boolean =>
@@ -71,7 +71,7 @@ export const sessionMemory = ({ store, embedder, onWarning, telemetry }: Session
         ...subjects.map((subject) => store.memories({ tenant, subject, kind: 'fact', order: 'newest', limit })),
       ]);
       const ranked = rankFacts(fitting.entries, newest.flat());
-      // What is no text (an older version's) is left out.
+      // Facts without a text (of an older version) are omitted.
       return ranked
         .map((row) => ({ ...factOf(row), subject: row.subject }))
         .filter(({ text }) => typeof text === 'string');
@@ -79,7 +79,7 @@ export const sessionMemory = ({ store, embedder, onWarning, telemetry }: Session
   },
 });
 
-/** What isn't one any more (an older version's) is left out. */
+/** A summary that no longer has the form (of an older version) is omitted. */
 export const summaryIn = ({ value }: MemoryRow): readonly SessionSummary[] => {
   const parsed = sessionSummarySchema.safeParse(JSON.parse(value));
   return parsed.success ? [parsed.data] : [];
@@ -91,10 +91,10 @@ async function preferencesOf(store: SessionMemoryOptions['store'], tenant: Tenan
   return state.map(({ key, value, source, atMs }) => ({ key, value: JSON.parse(value) as unknown, source, atMs }));
 }
 
-/** Key of hand-overs of a session, before their number. */
+/** Begins the keys of a session's hand-overs. */
 export const HAND_OVER_PREFIX = 'handover:';
 
-/** A session that was handed over, as the next agent or person reads it. */
+/** A hand-over of a session, as the next agent or person reads it. */
 export interface SessionHandOver {
   readonly from: string;
   readonly to: string;
@@ -123,5 +123,5 @@ async function handOversOf(
   });
 }
 
-/** Sections are parted by empty lines. */
+/** Empty lines separate sections. */
 const sectionsOf = (text: string): readonly string[] => (text === '' ? [] : text.split('\n\n'));

@@ -1,4 +1,4 @@
-/** The summary of a workflow that fails never stands in the way of its failure. */
+/** The summary of a failing workflow never prevents its failure. */
 
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { expect, it } from 'vitest';
@@ -12,7 +12,7 @@ const failed: Draft = {
   payload: { error: { name: 'Error', code: 'boom', message: 'It broke.' } as never },
 };
 
-/** A workflow of a session; `read` answers for its rows. */
+/** A workflow of a session; `read` stands for its rows. */
 function dependencies(read: () => Promise<unknown>, user = 'ana') {
   const clock = new SimulatedClock();
   const missed: string[] = [];

@@ -1,7 +1,7 @@
 /**
- * Owns the making of summaries: the rolling one, once messages pass the policy's threshold, and that of the session when its workflow
- * ends. By a model, as a recorded effect, where the definition has one, and by rule where it has none, the model fails, or the
- * workflow does. Must not write: they are a part of the step's own checkpoint, or of the event by which the workflow fails.
+ * Owns summaries: the rolling one, once messages pass the policy's threshold, and the session's, when its workflow ends. A model writes
+ * them, as a recorded effect, where the definition has one; a rule makes them where it has none, or when the model or the workflow fails.
+ * It does not write: summaries are part of the step's own checkpoint, or of the event by which the workflow fails.
  */
 
 import { type MemoryWrite, maskSecrets } from '@tidemark/codec';
@@ -41,7 +41,7 @@ import {
 } from '../definition/index.ts';
 import type { EffectJournal } from '../effects/index.ts';
 import type { ContextReads, StreamContent } from '../history/index.ts';
-import { EFFECT_NOT_RECORDED, sha256Digest } from '../kernel/index.ts';
+import { EFFECT_NOT_RECORDED, sha256Digest, WOKEN } from '../kernel/index.ts';
 import type { Draft, LeasedStream } from '../lease/index.ts';
 import { anyWrite } from './commit-context.ts';
 import {
@@ -65,11 +65,11 @@ export interface SummaryDependencies {
 /** The subject of summaries of a session without a user. */
 export const sessionSubject = (session: string): string => `session:${session}`;
 
-/** Whether a summary could be due with it. */
-/** Whether nothing follows in this history. */
+/** Whether the step ends this run of the workflow. */
 export const endsHistory = ({ done, continueAsNew }: StepResult): boolean =>
   done !== undefined || continueAsNew !== undefined;
 
+/** Whether a summary may be due with the result. */
 export const mayBringSummaries = (result: StepResult): boolean => result.fragments !== undefined || endsHistory(result);
 
 /** The step's result with the summaries that are due. */
@@ -100,7 +100,7 @@ async function ask(
     const answer = await journal.effect(effect, asked, { name: question.name });
     return (answer as unknown as ModelAnswer).text.trim();
   } catch (error) {
-    // The provider failed, or the budget is at its end, and there is a rule: an agent's work is not lost for want of a summary.
+    // The provider failed, or the budget is exhausted: the rule makes the summary, so that an agent's work is not lost for lack of one.
     const isStop = error instanceof ParkError && error.code === EFFECT_NOT_RECORDED;
     if (error instanceof EffectError || (error instanceof ParkError && !isStop)) return undefined;
     throw error;
@@ -121,12 +121,12 @@ async function rollingSummary(
   if (rules === undefined || policies.length === 0) return undefined;
   const { workflow, head } = stream.speculative;
   const own = await content.context.fragments(reads, workflow, head.sequence);
-  // A summary stands for all before it, so it absorbs what earlier workflows of the session left as well.
+  // A summary covers everything before it, so it absorbs the session's earlier workflows as well.
   const earlier = await models.earlierRuns();
   for (const policy of policies) {
     const due = summaryDue(policy, [...earlier, ...own], rules.tokenizer);
     if (due === null) continue;
-    // Parallel tasks find the same one due: it is made once.
+    // Parallel tasks find the same summary due: it is made once.
     return models.once(JSON.stringify(due.covers), async () => {
       const text = await rollingText(due, policy.summary!, rules, (model, prompt) =>
         ask(dependencies, task, journal, {
@@ -152,7 +152,7 @@ async function rollingText(
     const text = await asking(summaryModel, summaryPrompt(previous, due.absorb));
     if (text !== undefined && text !== '') return text;
   }
-  // The summary and what is kept together stay below what made it due.
+  // Summary and kept messages together stay below the threshold that made it due.
   const maxTokens = Math.max(128, Math.floor((thresholdTokens - keepTokens) / 2));
   return summariseByRule(previous, due.absorb, due.covers, maxTokens, tokenizer);
 }
@@ -181,15 +181,16 @@ async function sessionSummary(
   return summaryUpdate(session, stream, summary);
 }
 
-/** What the workflow ends with, as it is stored: the parsers mask and seal it. */
+/** What the workflow ends with, in stored form: the parsers mask and seal it. */
 function lastOutput({ done, continueAsNew }: StepResult, { parseOutput, parseInput }: Definition): Json {
   if (done !== undefined) return parseOutput(done);
   return continueAsNew === undefined ? null : parseInput(continueAsNew);
 }
 
 /**
- * What is remembered of a workflow that ends so; undefined: it doesn't fail by it, or is of no session. By rule: what failed may be
- * the model itself. Never throws, and takes `FAILURE_SUMMARY_MAX_MS` at most: a failure is recorded without it, if need be.
+ * The session's summary for a workflow that ends like this; undefined: it does not fail, or has no session. It is made by rule, because the
+ * model itself may have failed. Never throws, and takes at most `FAILURE_SUMMARY_MAX_MS`: if necessary the failure is recorded without a
+ * summary.
  */
 export async function failureSummary(
   ending: Draft,
@@ -208,15 +209,12 @@ export async function failureSummary(
   const ended = new AbortController();
   const late = ports.clock.sleep(FAILURE_SUMMARY_MAX_MS, ended.signal).then(() => undefined);
   const summary = await Promise.race([made.catch(() => undefined), late]);
-  ended.abort(MADE);
+  ended.abort(WOKEN);
   if (summary === undefined) ports.telemetry.count('session_summaries_missing_total', 1);
   return summary;
 }
 
-/** A reason that is at hand: by default each abort would make an error with a stack. */
-const MADE = 'made';
-
-/** The events that end a run, with the summary in the last one where that is a failure. */
+/** The events that end a run, with the summary in the last one if that is a failure. */
 export function withFailureSummary(drafts: readonly Draft[], summary: MemoryWrite | undefined): readonly Draft[] {
   const last = drafts.at(-1);
   if (summary === undefined || !isFailure(last)) return drafts;

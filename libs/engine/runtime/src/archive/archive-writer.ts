@@ -1,6 +1,6 @@
 /**
- * Owns the writing of one segment and the proof that it is right: the object, read back from the store, holds the log's records byte for
- * byte, and its manifest the state that they fold to. Returns a manifest only with that proof; must not trim.
+ * Owns the writing of one segment, and the proof that it is right: the object, read back from the store, has the log's records byte for
+ * byte, and its manifest has the state that they fold to. It returns a manifest only with that proof, and never trims.
  */
 
 import { hash } from 'node:crypto';
@@ -37,19 +37,19 @@ export interface ArchiveWriterOptions {
   readonly archive: Archive;
   readonly pace: Pace;
   readonly segmentMaxBytes?: number | undefined;
-  /** Makes files; on other threads, unless the caller has one that holds its own. */
+  /** Encodes segment files; by default on other threads. */
   readonly encode?: SegmentEncoder | undefined;
-  /** Whether what is remembered outside of workflows gets segments of its own, so that those of workflows can be deleted. */
+  /** Whether memories written outside of workflows get segments of their own, so that those of workflows can be deleted. */
   readonly parts: (tenant: TenantId) => Promise<boolean>;
 }
 
 export type SegmentEncoder = (input: SegmentInput) => EncodedSegment | Promise<EncodedSegment>;
 
-/** Where a segment begins. */
+/** The state where a segment begins. */
 interface Base {
   readonly state: PartitionState;
   readonly chain: Sha256;
-  /** Digest of the manifest before; null: the partition begins here. */
+  /** Digest of the previous manifest; null: the partition begins here. */
   readonly previous: Sha256 | null;
 }
 
@@ -60,7 +60,7 @@ export class ArchiveWriter {
     this.#options = options;
   }
 
-  /** Writes what there is from `from` on, up to `floor`, unless that isn't enough. */
+  /** Writes a segment from `from` up to `floor`, unless there is not enough for one. */
   async write(
     partition: Partition,
     from: Offset,
@@ -103,7 +103,7 @@ export class ArchiveWriter {
       await this.#sameRecords(manifest, builder.records);
     } catch (error) {
       const faster = await archive.manifestFrom(partition, from);
-      // What was written here is nobody's then, and whoever found that out may have removed it already.
+      // Another writer's object then counts, and a compactor that noticed may have removed this one already.
       if (faster === undefined || faster.object === object) throw error;
     }
     await pace.spent(bytes.length + rawBytes);
@@ -111,12 +111,12 @@ export class ArchiveWriter {
     const written = await archive.manifestFrom(partition, from);
     if (written === undefined) throw this.#vanished(manifest);
     if (written.object === object) return this.#sameManifest(written, manifest, builder);
-    // Another compactor was faster, with another idea of where to end: nobody will ever read what was written here.
+    // Another compactor was faster and chose another end: nobody will ever read this object.
     await archive.warm.remove(object);
     return this.verified(written);
   }
 
-  /** Holds a manifest that was written before against the log, which still has its stretch. */
+  /** Checks an existing manifest against the log, which still has its stretch. */
   async verified(manifest: KnownManifest): Promise<KnownManifest> {
     const { partition, from, to } = manifest;
     const base = await this.#baseOf(partition, from);
@@ -137,7 +137,7 @@ export class ArchiveWriter {
     return { state: await stateAfter(archive, before), chain: before.chainAfter, previous: before.ownDigest };
   }
 
-  /** Adds the log's records; returns whether the segment can take no more. */
+  /** Adds the log's records; returns whether the segment is full. */
   async #read(
     partition: Partition,
     from: Offset,
@@ -163,7 +163,7 @@ export class ArchiveWriter {
     return false;
   }
 
-  /** Adds a record that the segment ends before unless its tenant's history is kept for ever; false: it does. */
+  /** Adds a record of another kind if its tenant's history is kept for ever. False: the segment ends before it. */
   async #mixed(builder: SegmentBuilder, record: StoredRecord): Promise<boolean> {
     if (builder.tenant !== undefined && (await this.#options.parts(builder.tenant))) return false;
     builder.mixes = true;

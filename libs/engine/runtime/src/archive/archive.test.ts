@@ -1,4 +1,4 @@
-/** What is read of the archive: each object once, however many ask at one moment, and never what was held against another manifest. */
+/** Reads of the archive: each object once, however many callers there are, and never one that was checked against another manifest. */
 
 import { type Offset, workflowId } from '@tidemark/core';
 import { HOT_MS, SimulatedArchive } from '@tidemark/testkit/engine/simulated-archive';

@@ -1,6 +1,6 @@
 /**
- * Owns what is read of the archive: manifests by the offsets they cover, and the records of segments, held against digest and chain
- * before anybody sees them. Listings of the object store are hints; the offsets decide. Must not write or trim (see compactor.ts).
+ * Owns reads of the archive: manifests by the offsets that they cover, and the records of segments, which are checked against digest and
+ * chain before they are returned. Listings of the object store are hints; offsets decide. It neither writes nor trims (see compactor.ts).
  */
 
 import { hash } from 'node:crypto';
@@ -19,13 +19,13 @@ import {
 import { ARCHIVE_CACHE_MAX_BYTES } from './limits.ts';
 
 export interface ArchiveOptions {
-  /** Where segments are written, and read at once. */
+  /** Where segments are written, and can be read at once. */
   readonly warm: ObjectStore;
-  /** Where segments go that are rarely read; absent: they stay. Manifests stay in `warm`. */
+  /** Where rarely read segments move; absent: they stay. Manifests stay in `warm`. */
   readonly cold?: ObjectStore | undefined;
 }
 
-/** A manifest with the digest by which the next one names it. */
+/** A manifest with its own digest, by which the next one names it. */
 export interface KnownManifest extends SegmentManifest {
   readonly ownDigest: string;
 }
@@ -33,14 +33,14 @@ export interface KnownManifest extends SegmentManifest {
 export class Archive {
   readonly warm: ObjectStore;
   readonly cold: ObjectStore | undefined;
-  /** Where manifests begin, rising, by partition. */
+  /** Offsets where manifests begin, ascending, by partition. */
   readonly #begins = new Map<Partition, Offset[]>();
-  /** Partitions whose manifests were listed once: from the beginning on, a walk would read each of them. */
+  /** Partitions whose manifests were listed once: without a listing, a walk would read each manifest from the beginning. */
   readonly #listed = new Set<Partition>();
-  /** Records of segments that were read last, by what proved them, least recently used first. */
+  /** Records of recently read segments, by what proved them, least recently used first. */
   readonly #records = new Map<string, { readonly records: readonly SegmentRecord[]; readonly rawBytes: number }>();
   #cachedBytes = 0;
-  /** Reads under way, by the same. */
+  /** Running reads, by the same key. */
   readonly #loading = new Map<string, Promise<readonly SegmentRecord[]>>();
 
   constructor({ warm, cold }: ArchiveOptions) {
@@ -48,7 +48,7 @@ export class Archive {
     this.cold = cold;
   }
 
-  /** The manifest that begins there. */
+  /** The manifest that begins at the offset. */
   async manifestFrom(partition: Partition, from: Offset): Promise<KnownManifest | undefined> {
     const name = manifestName(partition, from);
     const bytes = await this.warm.read(name);
@@ -69,7 +69,7 @@ export class Archive {
     return { ...manifest, ownDigest: manifestDigest(bytes) };
   }
 
-  /** The manifest that covers the offset; undefined when none does. */
+  /** The manifest that covers the offset; undefined: none does. */
   async manifestAt(partition: Partition, at: Offset): Promise<KnownManifest | undefined> {
     if (this.#listed.has(partition)) {
       const known = await this.#walk(partition, at);
@@ -79,7 +79,7 @@ export class Archive {
     return this.#walk(partition, at);
   }
 
-  /** What was found by its place stays known: a listing may be old. */
+  /** Manifests that were found by name stay known, because a listing may be stale. */
   async #list(partition: Partition): Promise<void> {
     for await (const name of this.warm.list(manifestPrefix(partition))) {
       const place = parseManifestName(name);
@@ -88,7 +88,7 @@ export class Archive {
     this.#listed.add(partition);
   }
 
-  /** From the last beginning at or before the offset, manifest by manifest: what a stale listing lacks is found by its place. */
+  /** Walks from the last known beginning at or before the offset, manifest by manifest, and so finds what a stale listing lacks. */
   async #walk(partition: Partition, at: Offset): Promise<KnownManifest | undefined> {
     const begins = this.#begins.get(partition) ?? [];
     const begin = begins[lastAtOrBefore(begins, at)];
@@ -100,7 +100,7 @@ export class Archive {
       from = manifest.to;
     }
     if (begin === undefined || from !== begin) return undefined;
-    // A listing named what isn't there.
+    // A listing named a manifest that isn't there.
     this.#begins.set(
       partition,
       begins.filter((known) => known !== begin),
@@ -115,7 +115,7 @@ export class Archive {
     if (begins[before] !== from) begins.splice(before + 1, 0, from);
   }
 
-  /** Every manifest from the offset on, in order. */
+  /** All manifests from the offset on, in order. */
   async *manifests(partition: Partition, from = 0 as Offset): AsyncIterable<KnownManifest> {
     for (let at = from; ; ) {
       const manifest = await this.manifestFrom(partition, at);
@@ -126,7 +126,7 @@ export class Archive {
   }
 
   /**
-   * The segment's records, verified. Throws `CorruptError` (`segment-missing`, `segment-damaged`, …), `UnavailableError`
+   * The verified records of the segment. Throws `CorruptError` (`segment-missing`, `segment-damaged`, …), `UnavailableError`
    * (`object-archived`: recall it first).
    */
   async records(manifest: SegmentManifest): Promise<readonly SegmentRecord[]> {
@@ -139,7 +139,7 @@ export class Archive {
     }
     const underWay = this.#loading.get(key);
     if (underWay !== undefined) return underWay;
-    const loading = this.#load(manifest);
+    const loading = this.#object(manifest).then((bytes) => decodeVerified(manifest, bytes, this.warm.place));
     this.#loading.set(key, loading);
     try {
       const records = await loading;
@@ -148,10 +148,6 @@ export class Archive {
     } finally {
       if (this.#loading.get(key) === loading) this.#loading.delete(key);
     }
-  }
-
-  async #load(manifest: SegmentManifest): Promise<readonly SegmentRecord[]> {
-    return decodeVerified(manifest, await this.#object(manifest), this.warm.place);
   }
 
   #keep(key: string, records: readonly SegmentRecord[], rawBytes: number): void {
@@ -164,13 +160,13 @@ export class Archive {
     }
   }
 
-  /** Asks for the segment's object to be made readable, wherever it is. */
+  /** Requests that the segment's object becomes readable, in whichever store it is. */
   async recall({ object }: Pick<SegmentManifest, 'object'>): Promise<Recall> {
     const warm = await this.warm.recall(object);
     return warm.state === 'absent' && this.cold !== undefined ? this.cold.recall(object) : warm;
   }
 
-  /** Whether the segment was deleted for good: a tombstone says so, and of this very object. */
+  /** Whether the segment was deleted for good: a tombstone says so of this very object. */
   async isDeleted({
     partition,
     from,
@@ -200,7 +196,7 @@ export class Archive {
     );
   }
 
-  /** Forgets what it has read: for whoever must see what is stored now. */
+  /** Drops cached records, for callers that must see what is stored now. */
   forget(): void {
     this.#records.clear();
     this.#loading.clear();
@@ -208,11 +204,11 @@ export class Archive {
   }
 }
 
-/** What stands for a segment that was deleted for good. */
+/** The name of the tombstone of a segment that was deleted for good. */
 export const tombstoneName = (partition: Partition, from: Offset): string =>
   manifestName(partition, from).replace(/^manifests/, 'deleted');
 
-/** Undefined: it was cut short or changed, and says nothing. */
+/** Undefined: the tombstone is truncated or changed. */
 function digestIn(tombstone: Uint8Array): unknown {
   try {
     return (JSON.parse(Buffer.from(tombstone).toString()) as { readonly digest?: unknown } | null)?.digest;
@@ -221,11 +217,11 @@ function digestIn(tombstone: Uint8Array): unknown {
   }
 }
 
-/** All that records are held against: the same object under another manifest is proved anew. */
+/** Everything that records are checked against: the same object under another manifest is checked again. */
 const proofOf = ({ object, digest, bytes, partition, from, to, chainBefore, chainAfter }: SegmentManifest): string =>
   [object, digest, bytes, partition, from, to, chainBefore, chainAfter].join(' ');
 
-/** The records, when bytes, chain and stretch are those of the manifest. */
+/** The records, if bytes, chain and stretch match the manifest. */
 export function decodeVerified(manifest: SegmentManifest, bytes: Uint8Array, place: string): readonly SegmentRecord[] {
   const { object, digest, partition, from, to, chainBefore, chainAfter } = manifest;
   const details = { object, place };
@@ -246,7 +242,7 @@ export function decodeVerified(manifest: SegmentManifest, bytes: Uint8Array, pla
   );
 }
 
-/** Index of the last one that is not greater; -1: none. */
+/** Index of the last offset that is not greater; -1: none. */
 function lastAtOrBefore(rising: readonly Offset[], at: Offset): number {
   let low = 0;
   let high = rising.length;
@@ -258,7 +254,7 @@ function lastAtOrBefore(rising: readonly Offset[], at: Offset): number {
   return low - 1;
 }
 
-/** Said wherever history is needed that no manifest covers. */
+/** The error where history is needed that no manifest covers. */
 export const archiveGap = (partition: Partition, at: Offset, place: string): UnavailableError | CorruptError =>
   new CorruptError(
     'archive-gap',

@@ -1,4 +1,4 @@
-/** Owns what rows hold of history that segments have: nothing but the index of those segments, once the log behind them was trimmed. */
+/** Owns what rows keep of history that segments have: only the index of those segments, once the log before their end was trimmed. */
 
 import type { Offset, Partition } from '@tidemark/core';
 import type { EventLog, SegmentRow, TierStore } from '@tidemark/ports';
@@ -11,8 +11,8 @@ type Rows = Pick<TierStore, 'recordedEvents' | 'recordSegments' | 'segments' | '
 type Index = Pick<TierStore, 'recordedEvents' | 'recordSegments'>;
 
 /**
- * The index of segments up to where the logs of the partitions begin, so that it is known before they are folded which workflows end in
- * segments. Returns how far that is. A log that was trimmed further than `upTo` is left alone.
+ * Records the index of segments up to where the partitions' logs begin, so that the fold knows in advance which workflows end in segments.
+ * Returns those offsets. A log that was trimmed beyond `upTo` is skipped.
  */
 export async function indexArchived(
   { hot, archive }: { readonly hot: Pick<EventLog, 'bounds'>; readonly archive: Archive },
@@ -36,8 +36,8 @@ async function recordArchived(archive: Archive, store: Index, partition: Partiti
 }
 
 /**
- * Brings rows that were rebuilt, or those of an older copy, to what a log that begins at `start` leaves them. `next`: how far they are
- * folded; what was dropped comes back up to there. Returns whether nothing is left undone.
+ * Brings rebuilt rows, or those of an older copy, to the state that belongs to a log which begins at `start`. `next`: how far they are
+ * folded; dropped rows come back up to there. Returns whether everything is done.
  */
 export async function settleArchived(
   archive: Archive,
@@ -53,7 +53,7 @@ export async function settleArchived(
   return kept.length < SEGMENTS_PAGE_COUNT && next >= start;
 }
 
-/** Of the segment's workflows that ended in it. */
+/** Drops the rows of workflows that ended in the segment. */
 export async function dropArchived(store: Rows, segment: SegmentRow): Promise<void> {
   const ended = segment.workflows.flatMap(({ workflow, closes }) => (closes ? [workflow] : []));
   await store.dropRows(segment, ended);

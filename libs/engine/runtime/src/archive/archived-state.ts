@@ -1,6 +1,6 @@
 /**
- * Owns the partition's state at the end of a segment: from its manifest, or, where another version of the code wrote that, from the
- * records before it.
+ * Owns the partition's state at the end of a segment: from its manifest, or, where another version of the code wrote that, from the records
+ * before it.
  */
 
 import { entryOf } from '@tidemark/codec';
@@ -27,16 +27,16 @@ const parsed = (streams: readonly FoldedStream[]): Json =>
     tasks: tasks.map((task) => JSON.parse(task)),
   }));
 
-/** A release before it was noted wrote the same without it. */
+/** Older releases wrote the same state without `sealed`. */
 const withoutSeal = ({ sealed: _, ...state }: StreamState): Json => state as unknown as Json;
 
-/** Another version of this code wrote them. */
+/** Whether another version of this code wrote the states. */
 export const isOtherVersion = (written: readonly FoldedStream[]): boolean =>
   written.some(
     ({ state }) => !isReadableState((JSON.parse(state) as { readonly stateVersion?: unknown }).stateVersion),
   );
 
-/** States of another version are another text for the same: what they were folded from is held against the chain. */
+/** States of another version can't be compared; the records that they were folded from are checked against the chain. */
 export const sameStreams = (written: readonly FoldedStream[], folded: readonly FoldedStream[]): boolean =>
   isOtherVersion(written) || canonicalJson(parsed(written)) === canonicalJson(parsed(folded));
 
@@ -51,7 +51,7 @@ export async function stateAfter(archive: Archive, manifest: SegmentManifest): P
   }
 }
 
-/** From the partition's beginning: states of an older version are no text of this one's. */
+/** Folds from the partition's beginning, because this version can't read states of an older one. */
 async function refolded(archive: Archive, { partition, to }: SegmentManifest): Promise<PartitionState> {
   let state = emptyPartition(partition, 0 as Offset);
   for await (const manifest of archive.manifests(partition)) {

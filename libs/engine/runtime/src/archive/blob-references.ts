@@ -1,10 +1,10 @@
 /**
- * Owns knowing every blob that anything names: records in the log, records in segments that are not deleted, rows. What was read of log and
- * manifests never changes, so each part of it is read once a process. Throws rather than overlook anything. Must not take blobs away.
+ * Owns the set of all referenced blobs: by records in the log, records in segments that are not deleted, and rows. Log and manifests never
+ * change, so each part is read once a process. It throws rather than miss a reference, and removes no blobs.
  *
- * What a manifest says of blobs is believed where the next one names it by its digest: who changed it would have had to change all that
- * follow, and those are held against the log, which the newest was as it was written. The newest itself nothing vouches for, so that its
- * segment is read. Only where that lies in an archive class is it believed without: a sweep asks for no recall.
+ * A manifest's list of blobs is trusted if the next manifest names it by digest: an attacker would have to change all later ones, and those
+ * are checked against the log. Nothing vouches for the newest manifest, so its segment is read. Only if that is in an archive class is the
+ * newest trusted too, because a sweep requests no recalls.
  */
 
 import { recordBlob } from '@tidemark/codec';
@@ -25,7 +25,7 @@ export interface BlobReferencesOptions {
   readonly pace: Pace;
 }
 
-/** What the stretch `[from, to)` names. */
+/** The digests that the stretch `[from, to)` references. */
 interface Stretch {
   readonly from: Offset;
   readonly to: Offset;
@@ -33,9 +33,9 @@ interface Stretch {
 }
 
 interface Known {
-  /** First offset that was not looked at. */
+  /** First offset that has not been read. */
   next: Offset;
-  /** Those that name any. */
+  /** Stretches that reference blobs. */
   stretches: Stretch[];
 }
 
@@ -44,21 +44,21 @@ const TOMBSTONES = 'deleted/';
 export class BlobReferences {
   readonly #options: BlobReferencesOptions;
   readonly #known = new Map<Partition, Known>();
-  /** Tombstones that were heeded, by name. */
-  readonly #heeded = new Set<string>();
+  /** Names of tombstones that were applied. */
+  readonly #applied = new Set<string>();
 
   constructor(options: BlobReferencesOptions) {
     this.#options = options;
   }
 
-  /** Digests of all blobs that are named. Throws whatever reading throws, and `CorruptError` (`archive-gap`, `log-past-end`). */
+  /** Digests of all referenced blobs. Throws what reading throws, and `CorruptError` (`archive-gap`, `log-past-end`). */
   async all(signal: AbortSignal): Promise<ReadonlySet<string>> {
     const digests = new Set<string>();
     for (const [partition, bounds] of await this.#options.log.bounds()) {
       signal.throwIfAborted();
       await this.#catchUp(partition, bounds, signal);
     }
-    await this.#heedDeleted();
+    await this.#applyTombstones();
     for (const { stretches } of this.#known.values()) {
       for (const stretch of stretches) for (const digest of stretch.digests) digests.add(digest);
     }
@@ -74,7 +74,7 @@ export class BlobReferences {
         await this.#readLog(partition, bounds.end, signal);
         return;
       } catch (error) {
-        // Archived meanwhile: what is behind it now is told by manifests.
+        // Archived meanwhile: manifests now list what was trimmed.
         const isTrimmed = error instanceof CorruptError && error.code === 'log-trimmed';
         if (!isTrimmed || attempt > READS_BETWEEN_TRIMS_MAX) throw error;
         start = (await this.#options.log.bounds([partition])).get(partition)!.start;
@@ -93,7 +93,7 @@ export class BlobReferences {
     known.next = stretch.to;
   }
 
-  /** What lies before the log's start. */
+  /** Reads what lies before the log's start. */
   async #readSegments(partition: Partition, start: Offset): Promise<void> {
     const { archive } = this.#options;
     const known = this.#of(partition);
@@ -118,7 +118,7 @@ export class BlobReferences {
     }
   }
 
-  /** As its records have them. One that is deleted names nothing any more. */
+  /** Digests by the segment's records. A deleted segment references nothing. */
   async #inSegment(manifest: KnownManifest): Promise<readonly string[]> {
     const { archive, pace, store } = this.#options;
     try {
@@ -151,18 +151,21 @@ export class BlobReferences {
     }
   }
 
-  /** What was deleted for good names nothing any more. A listing that lacks one keeps blobs longer, and no more; so does one that nobody told. */
-  async #heedDeleted(): Promise<void> {
+  /**
+   * Applies tombstones: a deleted segment references nothing. A tombstone that the listing lacks, or that the log does not confirm, only
+   * keeps blobs longer.
+   */
+  async #applyTombstones(): Promise<void> {
     const { archive, store } = this.#options;
     const { warm } = archive;
     for await (const name of warm.list(TOMBSTONES)) {
-      if (this.#heeded.has(name)) continue;
+      if (this.#applied.has(name)) continue;
       const place = parseManifestName(`manifests/${name.slice(TOMBSTONES.length)}`);
       const manifest = place && (await archive.manifestFrom(place.partition, place.from));
       if (manifest === undefined || !(await isProvedDeleted(archive, store, manifest))) continue;
       const known = this.#of(manifest.partition);
       known.stretches = known.stretches.filter(({ from, to }) => from < manifest.from || to > manifest.to);
-      this.#heeded.add(name);
+      this.#applied.add(name);
     }
   }
 
@@ -186,13 +189,13 @@ const digestsIn = (records: readonly { readonly value: Uint8Array }[]): readonly
 const logReplaced = (partition: Partition, next: Offset, end: Offset): CorruptError =>
   new CorruptError(
     'log-past-end',
-    `Partition ${partition} ends at ${end}, and was read up to ${next} before: the log was replaced. No blob is taken away.`,
+    `Partition ${partition} ends at ${end}, and was read up to ${next} before: the log was replaced. No blob is removed.`,
     { partition, from: next, end },
   );
 
 const chainBroken = ({ partition, from, to }: KnownManifest): CorruptError =>
   new CorruptError(
     'chain-broken',
-    `Partition ${partition}: the manifest at ${to} does not follow on the one at ${from}: one of the two was changed or replaced. No blob is taken away. Run \`tidemark admin verify\`, and restore what was changed from a copy.`,
+    `Partition ${partition}: the manifest at ${to} does not follow on the one at ${from}: one of the two was changed or replaced. No blob is removed. Run \`tidemark admin verify\`, and restore what was changed from a copy.`,
     { partition, from, to },
   );

@@ -1,6 +1,6 @@
 /**
- * Large payloads that nothing names go, in three steps (B3), and none goes that a record in the log, a record in a segment or a row names;
- * nor any while it isn't known what is named (B4). Each case of one that stays has a control that goes.
+ * Unreferenced large payloads are removed in three steps (B3). None is removed that a record in the log, a record in a segment or a row
+ * references, nor any while references are unknown (B4). Each case of a blob that stays has a control that goes.
  */
 
 import { recordBlob } from '@tidemark/codec';
@@ -53,7 +53,7 @@ async function sweeps(count: number): Promise<void> {
   for (let made = 0; made < count; made++) expect(await sweep()).toMatchObject({ isDone: true });
 }
 
-/** Runs a workflow whose opening is large, and takes away what stood for that opening before it was in the log. */
+/** Runs a workflow whose opening is large, and removes what stood for that opening before it was in the log. */
 async function run(id: string, reported = REPORTED, ends = true): Promise<void> {
   const before = live.digests();
   await at.run(id, { ends, reported });
@@ -67,7 +67,7 @@ const hotRecords = async (): Promise<readonly Buffer[]> => {
   return held!.records.map(({ value }) => Buffer.from(value));
 };
 
-/** The log is another one, without a record; its time goes on. */
+/** Replaces the log by one without a record, whose time continues. */
 function replaceLog(): void {
   const nowMs = at.ports.clock.nowMs();
   at.replaceLog([]);
@@ -115,7 +115,7 @@ describe('a blob that nothing names', () => {
     live.fail(1, 'delete');
     await expect(sweep()).rejects.toMatchObject({ code: 'blobs-unavailable' });
     expect([live.digests(), aside.digests()]).toEqual([[digest], [digest]]);
-    // As if it had been put anew: it is found once more, and then it goes the whole way.
+    // As if it had been stored again: it is found once more, and then goes through all steps.
     expect(await sweep()).toMatchObject({ unnamedCount: 1, asideCount: 0 });
     expect([live.digests(), aside.digests()]).toEqual([[digest], []]);
     expect(await sweep()).toMatchObject({ asideCount: 1 });
@@ -163,7 +163,7 @@ describe('a blob stays while it is named', () => {
     expect(live.digests()).toEqual([digest]);
     expect(await at.store().checkpoints(ID, everything)).toEqual(before);
 
-    // Rows that were put back name it as well.
+    // Restored rows reference it as well.
     const deleting = { retention: { warmMs: DAY_MS, keepMs: 2 * DAY_MS } };
     at.ports.clock.jump(3 * DAY_MS);
     expect(await at.pass(deleting)).toMatchObject({ deletedCount: 1 });
@@ -183,7 +183,7 @@ describe('a blob stays while it is named', () => {
     await sweeps(4);
     expect(live.digests()).toEqual(digests);
     at.objects.lose(manifest.object);
-    // Another process has to read what it names.
+    // Another process has to read what the segment references.
     await expect(sweep(fresh())).rejects.toMatchObject({ code: 'deletion-unproved' });
     expect(live.digests()).toEqual(digests);
   });
@@ -219,7 +219,7 @@ describe('a blob stays while it is named', () => {
     expect(await at.valuesFrom()).toHaveLength(records.length);
     expect(await sweep()).toMatchObject({ returnedCount: 1, deletedCount: 0 });
     expect([live.digests(), aside.digests()]).toEqual([[name], []]);
-    // Whoever puts it while it is aside writes it anew.
+    // A writer that stores it while it is aside writes it again.
     replaceLog();
     await sweeps(2);
     expect(await live.put(bytes)).toBe(name);
@@ -238,13 +238,13 @@ describe('a blob stays while it is named', () => {
     await at.objects.create(name, Buffer.from(JSON.stringify(older)));
     await sweeps(3);
     expect(live.digests()).toEqual(blobs);
-    // It can't be read: nothing is known of what it names.
+    // The segment can't be read, so what it references is unknown.
     const [segment] = at.objects.names().filter((each) => each.endsWith('.parquet'));
     at.objects.lie(segment!);
     await expect(sweep(fresh())).rejects.toMatchObject({ code: 'segment-damaged' });
   });
 
-  /** Two segments, the newer of which names one; its manifest, and the older one's, which is believed. */
+  /** Two segments, the newer of which references a blob; its manifest, and the older one's, which is trusted. */
   async function twoSegments() {
     await run('w', `${REPORTED}first`);
     at.ports.clock.jump(HOT_MS + 1);
@@ -313,7 +313,7 @@ describe('a blob stays while it is named', () => {
 });
 
 describe('nothing moves', () => {
-  /** A named one and an unnamed one, the latter to be put aside next; in a segment and hot. */
+  /** A referenced blob and an unreferenced one that is moved aside next; in a segment and in the log. */
   beforeEach(async () => {
     await run('old', `${REPORTED}old`);
     at.ports.clock.jump(HOT_MS + 1);

@@ -1,17 +1,18 @@
 /**
- * Owns taking blobs away that nothing names any more: after a crash between a blob and its event, after segments or rows went. At most one
- * sweep a period; what each found is written down in the archive, so that it doesn't matter which process makes the next.
+ * Owns the removal of blobs that nothing references any more: after a crash between a blob and its event, or after segments or rows were
+ * deleted. There is at most one sweep a period. Each records its findings in the archive, so it does not matter which process makes the
+ * next.
  *
- * B3 A blob goes in three steps, a period apart at least: a sweep finds it unnamed; the next one, which finds the same, puts it aside,
- *    where readers still find it; the one after that deletes it there, or brings it back where something names it by then.
- * B4 Where anything that may name a blob can't be read, nothing moves.
- * B5 One sweep moves at a time. Each writes down what it is going to do before it does any of it; of two that looked at once, the one whose
- *    note is there moves. It moves for half a period and no longer, and none begins before a whole one has gone by. What it left undone is
- *    found by the next: what lies in both places counts as put anew, and what is still aside that was to be deleted goes then.
+ * B3 A blob goes in three steps, at least a period apart. A sweep finds it unreferenced. The next sweep, which finds the same, moves it
+ *    aside, where readers still find it. The one after that deletes it there, or moves it back if something references it by then.
+ * B4 If anything that may reference a blob can't be read, nothing moves.
+ * B5 One sweep moves blobs at a time. Each records its plan before it acts; of two that planned at once, the one whose note was written
+ *    acts. It acts for at most half a period, and the next sweep begins at least a whole period later. The next one finds what it left
+ *    undone: a blob in both places counts as put again, and a blob aside that was to be deleted is deleted.
  *
- * Why aside: who puts bytes that are there already writes nothing, and names them a moment later. It may be between the two while a sweep
- * finds them unnamed, and deleting them then would lose a payload. Once they are aside, whoever puts them writes them anew; and who had
- * found them before that has named them long before the next sweep looks (B1: within BLOB_FRESH_MS, or it puts them again).
+ * Why aside: a writer whose bytes are already stored writes nothing, and references them a moment later. A sweep may find them unreferenced
+ * in between, and deleting them would lose a payload. Once they are aside, a writer stores them again; and a writer that found them before
+ * that has referenced them long before the next sweep (B1: within BLOB_FRESH_MS, or it stores them again).
  */
 
 import { CorruptError } from '@tidemark/core';
@@ -29,7 +30,7 @@ export interface BlobSweepOptions {
   readonly archive: Archive;
   readonly blobs: BlobStores;
   readonly pace: Pace;
-  /** A time that all clocks agree to, or throws. */
+  /** A time on which all clocks agree; throws when they don't. */
   readonly nowMs: () => Promise<number>;
   /** Time between two sweeps, in milliseconds. */
   readonly periodMs?: number | undefined;
@@ -37,10 +38,10 @@ export interface BlobSweepOptions {
 }
 
 export interface SweepReport {
-  /** False: none was due. Everything else is 0 then. */
+  /** False: none was due. Everything else is then 0. */
   readonly isDone: boolean;
   readonly blobCount: number;
-  /** Unnamed ones that stay where they are for now; those that were put aside, brought back and deleted. */
+  /** Unreferenced blobs that stay for now; and blobs that were moved aside, moved back and deleted. */
   readonly unnamedCount: number;
   readonly asideCount: number;
   readonly returnedCount: number;
@@ -71,7 +72,7 @@ export class BlobSweep {
     const { archive, blobs, ports, nowMs, periodMs = BLOB_SWEEP_PERIOD_MS } = this.#options;
     const last = await lastNote(archive.warm);
     if (last !== undefined && (await nowMs()) - last.note.atMs < periodMs) return NO_SWEEP;
-    // Before names are looked for: what comes later is none of this sweep's.
+    // Listed before references are read: this sweep ignores later blobs.
     const [live, aside] = [await digestsIn(blobs.live), await digestsIn(blobs.aside)];
     const named = live.size + aside.size === 0 ? new Set<string>() : await this.#references.all(signal);
     const plan = planOf({ live, aside, named, last });
@@ -105,12 +106,12 @@ export class BlobSweep {
     return moved;
   }
 
-  /** One that is damaged stays where it is, and is told; one that is gone was carried by another sweep. */
+  /** A damaged blob stays where it is and is reported; a missing one was moved by another sweep. */
   async #carry(digest: string, from: BlobStore, to: BlobStore): Promise<boolean> {
     try {
       const bytes = await from.get(digest);
       await to.put(bytes);
-      // Whatever else is at work there, one place has it.
+      // Whatever other processes do, one place must have it.
       if (!(await to.has(digest))) return false;
       await from.delete(digest);
       await this.#options.pace.spent(bytes.length);
@@ -132,17 +133,17 @@ interface Found {
 
 type Moved = Pick<SweepReport, 'asideCount' | 'returnedCount' | 'deletedCount'>;
 
-/** What a sweep is going to do. Lists of digests. */
+/** The plan of a sweep, as lists of digests. */
 interface Plan {
-  /** They are aside, and named by now. */
+  /** Aside, and referenced again. */
   readonly back: readonly string[];
-  /** They are aside, found so by the last sweep as well. */
+  /** Aside, and unreferenced in the last sweep too. */
   readonly gone: readonly string[];
-  /** They are aside, since the last sweep at the earliest. */
+  /** Aside, at the earliest since the last sweep. */
   readonly kept: readonly string[];
-  /** They are unnamed, found so for the first time, and stay. */
+  /** Unreferenced for the first time; they stay. */
   readonly found: readonly string[];
-  /** They are unnamed, found so by the last sweep as well. */
+  /** Unreferenced in the last sweep too. */
   readonly out: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Sweeps of large payloads that overlap, or stand still amid their moves: one moves at a time (B5), and what two disagree about stays. Each
- * case has one in which the moves happen.
+ * Sweeps of large payloads that overlap, or stop between two moves: one moves at a time (B5), and a blob on which two disagree stays. Each
+ * case has a control in which the moves happen.
  */
 
 import { recordBlob } from '@tidemark/codec';
@@ -44,7 +44,7 @@ async function sweeps(count: number): Promise<void> {
 }
 
 describe('two sweeps at once', () => {
-  /** Nothing names it, as the first sweep found, until it is named. */
+  /** Unreferenced in the first sweep, until `name` is called. */
   async function unnamed(): Promise<{ readonly digest: string; readonly name: () => void }> {
     await at.run('w', { ends: false, reported: 'told '.repeat(1_000) });
     const [held] = await at.log.read([{ partition: P0, from: 0 as Offset }]);
@@ -57,7 +57,7 @@ describe('two sweeps at once', () => {
     await sweeps(1);
     return { digest: live.digests()[0]!, name: () => void at.log.store(P0, records) };
   }
-  /** The next call of that name waits until the test says. */
+  /** The next call of that name waits until the test releases it. */
   function stopAt<K extends string>(of: Record<K, (...args: never[]) => Promise<unknown>>, call: K) {
     const [reached, goes] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const real = of[call].bind(of);

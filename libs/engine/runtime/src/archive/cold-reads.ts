@@ -1,6 +1,6 @@
 /**
- * Owns asking for history that is in a class which is read only after a recall: all that a partition's fold will need, once for each
- * object, and not looking for it again before some time has passed. Must not wait: whoever folds does other things meanwhile.
+ * Owns requests for history in a class that is readable only after a recall. It requests everything that a partition's fold will need, once
+ * for each object, and lets some time pass before the next attempt. It never waits: the fold does other work meanwhile.
  */
 
 import { isoTime, type Offset, type Partition, TidemarkError, UnavailableError } from '@tidemark/core';
@@ -15,11 +15,11 @@ export interface ColdReadsOptions {
   readonly clock: Clock;
 }
 
-/** Of what `history-recalled` tells. */
+/** Details of `history-recalled`. */
 export interface RecalledHistory {
   readonly partition: Partition;
   readonly objectCount: number;
-  /** When all of it is likely to be there; null: nobody says. */
+  /** When all of it is likely to be readable; null: unknown. */
   readonly expectedAtMs: number | null;
 }
 
@@ -30,35 +30,35 @@ export const recalledIn = (error: unknown): RecalledHistory | undefined =>
 
 export class ColdReads implements ColdHistory {
   readonly #options: ColdReadsOptions;
-  /** Objects that were asked for: as many as segments are away, and small. */
+  /** Objects that were requested: small, and as many as there are cold segments. */
   readonly #asked = new Set<string>();
-  /** On the monotonic clock. */
-  readonly #looksAtMs = new Map<Partition, number>();
+  /** When the next attempt is due, on the monotonic clock. */
+  readonly #retryAtMs = new Map<Partition, number>();
 
   constructor(options: ColdReadsOptions) {
     this.#options = options;
   }
 
   isCold(partition: Partition): boolean {
-    const looksAtMs = this.#looksAtMs.get(partition);
-    return looksAtMs !== undefined && this.#options.clock.monotonicMs() < looksAtMs;
+    const retryAtMs = this.#retryAtMs.get(partition);
+    return retryAtMs !== undefined && this.#options.clock.monotonicMs() < retryAtMs;
   }
 
-  /** Throws as `Archive.recall` does, too. */
+  /** Also throws what `Archive.recall` throws. */
   async ask(partition: Partition, from: Offset, error: unknown): Promise<UnavailableError | undefined> {
     const { archive, clock } = this.#options;
     const first = await archive.manifestAt(partition, from);
     if (first === undefined) throw error;
-    this.#looksAtMs.set(partition, clock.monotonicMs() + RECALL_POLL_MS);
+    this.#retryAtMs.set(partition, clock.monotonicMs() + RECALL_POLL_MS);
     if (this.#asked.has(first.object)) {
-      // Its copy may have come, and gone again.
+      // Its readable copy may have come and expired.
       await archive.recall(first);
       return undefined;
     }
     const recalls = await this.#recallFrom(first);
     if (recalls.length === 0) {
-      // It came meanwhile.
-      this.#looksAtMs.delete(partition);
+      // It has become readable meanwhile.
+      this.#retryAtMs.delete(partition);
       return undefined;
     }
     const expectedAtMs = latestOf(recalls.map((recall) => recall.expectedAtMs));
@@ -94,7 +94,7 @@ export class ColdReads implements ColdHistory {
   }
 }
 
-/** Null where nobody says when one of them will be there. */
+/** The latest time; null if one of them is unknown. */
 export const latestOf = (times: readonly (number | null)[]): number | null =>
   times.reduce((latest, atMs) => (latest === null || atMs === null ? null : Math.max(latest, atMs)));
 
@@ -102,10 +102,10 @@ function reported(history: RecalledHistory, { from }: KnownManifest): Unavailabl
   const { partition, objectCount, expectedAtMs } = history;
   return new UnavailableError(
     'history-recalled',
-    `The history of partition ${partition} from ${from} on is in a storage class that is read only after a recall. ${objectCount} objects were asked for and are expected ${expectedText(expectedAtMs)}; its rows stand still until then, and go on by themselves.`,
+    `The history of partition ${partition} from ${from} on is in a storage class that is read only after a recall. ${objectCount} objects were requested and are expected ${expectedText(expectedAtMs)}; its rows wait until then, and resume by themselves.`,
     { ...history },
   );
 }
 
 export const expectedText = (expectedAtMs: number | null): string =>
-  expectedAtMs === null ? 'at a time that nobody says (hours, for most classes)' : `by ${isoTime(expectedAtMs)}`;
+  expectedAtMs === null ? 'at an unknown time (hours, for most classes)' : `by ${isoTime(expectedAtMs)}`;

@@ -1,6 +1,6 @@
 /**
- * The compactor: history goes into segments and comes back byte for byte, whatever dies between two of its steps; and where anything is
- * not as it should be, nothing is trimmed and the error says why (I5, I7). Each fault has a control: the same pass without it trims.
+ * The compactor: history goes into segments and comes back byte for byte, whatever dies between two steps. If anything is wrong, nothing is
+ * trimmed and the error says why (I5, I7). Each fault has a control: the same pass without it trims.
  */
 
 import { decodeRecord } from '@tidemark/codec';
@@ -16,7 +16,7 @@ import { RESTORED_ROWS_KEPT_MS } from './limits.ts';
 
 const [FIRST, SECOND] = [workflowId('first'), workflowId('second')];
 let at: SimulatedArchive<MemoryObjects>;
-/** Every record of the partition, before anything was trimmed. */
+/** Every record of the partition before anything was trimmed. */
 let stored: readonly Uint8Array[];
 
 beforeEach(async () => {
@@ -105,7 +105,7 @@ describe('a pass', () => {
     await at.pass();
     await at.rebuild();
     expect(JSON.stringify([...at.ports.store.rows.entries()].map(([id, { stream }]) => [id, stream]))).toBe(before);
-    // The segments are known again, and what they have goes from the rows once more.
+    // The segments are in the index again, and their rows are dropped again.
     await at.pass();
     expect(await at.ports.store.withoutRows([FIRST, SECOND])).toEqual([FIRST, SECOND]);
     expect(await at.ports.store.segments({ limit: 10 })).toHaveLength(1);
@@ -124,7 +124,7 @@ describe('a pass', () => {
 describe('a compactor that dies', () => {
   const STEPS = ['after-object', 'after-read-back', 'after-manifest', 'recordSegments', 'trim', 'dropRows'] as const;
 
-  /** The next of these steps never happens: the process is gone. */
+  /** The process dies before this step. */
   function dieAt(step: (typeof STEPS)[number]): void {
     const gone = new UnavailableError('gone', 'The process died.');
     if (step === 'recordSegments' || step === 'dropRows') at.ports.store.failOnce(step, gone);
@@ -189,7 +189,7 @@ describe('an object store', () => {
     at.ports.clock.jump(HOT_MS + 1);
     stored = await at.valuesFrom();
   };
-  /** Each event lies in one object and comes back as it was, and all of them are trimmed. */
+  /** Each event is in one object and comes back unchanged, and all of them are trimmed. */
   async function eachOnce(): Promise<void> {
     const objects = at.objects.names().filter((name) => name.endsWith('.parquet'));
     const held = objects.flatMap((name) => decodeSegment(at.objects.poll(name)!).records);
@@ -248,7 +248,7 @@ describe('an object store', () => {
       Object.assign(at.objects, {
         [operation]: async (...of: unknown[]) => {
           const answer = await call(...of);
-          // As far apart as the answers are, others go on meanwhile.
+          // Other work continues between two answers.
           at.ports.clock.jump(answerMs);
           await quiet(answerMs === 0 ? 1 : 30);
           return answer;

@@ -1,13 +1,13 @@
 /**
- * Owns the way of history from the log into segments. For each stretch of a partition, in this order: read and fold; write the object;
- * read it back and hold every record against the log's; create the manifest; record the segment in the store; trim the log; delete hot
- * rows. A pass begins with what the last one left undone, so it may die between any two of these, and several may do the same at once:
- * the manifest's name is created once, and everything else is harmless when repeated.
+ * Owns the way of history from the log into segments. For each stretch of a partition, in this order: read and fold; write the object; read
+ * it back and compare every record with the log's; create the manifest; record the segment in the store; trim the log; delete hot rows. A
+ * pass begins with what the last one left undone, so it may die between any two of these steps, and several may run at once: a manifest's
+ * name can be created only once, and everything else is harmless when repeated.
  *
- * C1 The log is trimmed only to the end of a segment whose manifest is there and whose bytes, read from the object store by this pass,
- *    are the log's own, record for record; and never past the floor that the rows had (I7).
- * C2 Rows of history go only after the log was trimmed, and only those of workflows that ended in a segment.
- * C3 Wall clocks say when, never what: where compactor and store disagree about the time, nothing is done.
+ * C1 The log is trimmed only to the end of a segment whose manifest exists and whose bytes, read from the object store by this pass, match
+ *    the log record for record; and never beyond the floor that rows gave (I7).
+ * C2 Rows of history are deleted only after the log was trimmed, and only those of workflows that ended in a segment.
+ * C3 Wall clocks decide when, never what: while the clocks of compactor and store disagree, nothing is done.
  */
 
 import { ConfigError, type Offset, type Partition, TidemarkError, UnavailableError } from '@tidemark/core';
@@ -42,32 +42,32 @@ import { StorageGauges } from './storage-gauges.ts';
 const COMPACTION = 'compaction';
 
 export interface CompactorPolicy {
-  /** How long a workflow that has closed stays in log and rows, in milliseconds. */
+  /** How long a closed workflow stays in log and rows, in milliseconds. */
   readonly hotMs: number;
-  /** A segment ends at so many raw bytes. */
+  /** Raw bytes at which a segment ends. */
   readonly segmentMaxBytes?: number;
-  /** What is smaller, in raw bytes, waits for more. */
+  /** A smaller stretch, in raw bytes, waits for more. */
   readonly segmentMinBytes?: number;
-  /** But no longer than this after the hot window, in milliseconds. */
+  /** Longest such wait after the hot window, in milliseconds. */
   readonly segmentWaitMs?: number;
   /** Pause between two passes, in milliseconds. */
   readonly periodMs?: number;
-  /** Of tenants without one of their own. */
+  /** For tenants without a policy of their own. */
   readonly retention?: RetentionPolicy;
   /** Time between two sweeps of blobs, in milliseconds. */
   readonly blobSweepMs?: number;
 }
 
 export interface CompactorOptions {
-  /** `log`: the log itself, not a view that reads segments as well. */
+  /** `log`: the log itself, not a view that also reads segments. */
   readonly ports: Pick<Ports, 'store' | 'clock' | 'telemetry'> & { readonly log: EventLog };
   readonly archive: Archive;
   readonly deletions: DeletionWriter;
-  /** Absent: there are no large payloads to collect. */
+  /** Absent: there are no large payloads to sweep. */
   readonly blobs?: BlobStores | undefined;
   readonly policy: CompactorPolicy;
   readonly pace: Pace;
-  /** As `ArchiveWriterOptions` has it. */
+  /** See `ArchiveWriterOptions`. */
   readonly encode?: SegmentEncoder;
   /** This incarnation's name among compactors; never reused. */
   readonly name: string;
@@ -75,13 +75,13 @@ export interface CompactorOptions {
   readonly onSegment?: (segment: SegmentRow) => void;
 }
 
-/** What one pass did. */
+/** The result of one pass. */
 export interface PassReport extends RetentionReport {
   readonly segmentCount: number;
   readonly eventCount: number;
   readonly rawBytes: number;
   readonly bytes: number;
-  /** Partitions of which something went wrong; each was told. */
+  /** Partitions that failed; each failure was reported. */
   readonly failedCount: number;
 }
 
@@ -91,14 +91,14 @@ export class Compactor {
   readonly #retention: Retention;
   readonly #orphans: SegmentOrphans;
   readonly #stopped = new AbortController();
-  /** Partitions of which nothing is left undone. */
+  /** Partitions with nothing left undone. */
   readonly #settled = new Set<Partition>();
-  /** Of the store's tables, as the last pass saw them. */
+  /** The store id of the tables, as the last pass saw it. */
   #storeId: string | undefined;
   readonly #sweep: BlobSweep | undefined;
   readonly #storage: StorageGauges;
   #loops: ReadonlyMap<string, Loop> = new Map();
-  /** Told at each step of a pass, which may take hours as a whole. */
+  /** Called at each step of a pass, because a whole pass may take hours. */
   #moved = (): void => {};
 
   /** Throws `ConfigError` (`retention-invalid`). */
@@ -120,7 +120,7 @@ export class Compactor {
     this.#sweep = blobs && new BlobSweep({ ...sweeping, blobs });
   }
 
-  /** Sweeps on its own: looking for names may take long. */
+  /** Sweeps have a loop of their own, because reading references may take long. */
   start(): void {
     const { clock } = this.#options.ports;
     const loop = (body: (moved: () => void) => Promise<unknown>, periodMs: number, where: string): [string, Loop] => [
@@ -137,7 +137,7 @@ export class Compactor {
     };
     this.#loops = new Map([
       loop(pass, this.#options.policy.periodMs ?? COMPACTOR_PERIOD_MS, COMPACTION),
-      loop(() => this.reportStorage(), STORAGE_POLL_MS, 'looking at storage'),
+      loop(() => this.reportStorage(), STORAGE_POLL_MS, 'report of storage'),
       ...(this.#sweep === undefined ? [] : [loop(() => this.sweepBlobs(), BLOB_SWEEP_POLL_MS, 'sweep of blobs')]),
     ]);
   }
@@ -152,21 +152,24 @@ export class Compactor {
     };
   }
 
-  /** Resolves once the step that is under way has ended; nothing half done has to be undone. */
+  /** Resolves once the current step has ended; no half-done step needs to be undone. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await Promise.all(Array.from(this.#loops.values(), (loop) => loop.stop()));
     await this.#options.ports.store.releaseRanges(this.#options.name).catch(() => {});
   }
 
-  /** Goes once over the caller's share of the partitions. Throws what concerns all of them; what concerns one is told and passed. */
+  /**
+   * Runs once over the caller's share of the partitions. Throws failures that concern all of them; a failure of one partition is reported
+   * and skipped.
+   */
   async pass(): Promise<PassReport> {
     const { ports, policy } = this.#options;
     const ranges = await this.#share();
     const sharedMs = ports.clock.monotonicMs();
     const nowMs = await this.#agreedNowMs();
     const isOwn = ({ partition }: Pick<SegmentRow, 'partition'>): boolean => {
-      // Asked of each segment, also by what goes over those that are to be moved or deleted.
+      // Called for each segment, also by those parts of the pass that move or delete segments.
       this.#moved();
       return pass.ranges.has(partition % RANGE_COUNT);
     };
@@ -176,17 +179,17 @@ export class Compactor {
     await this.#noticeOthers(isOwn);
     const floors = await ports.store.floors(nowMs - policy.hotMs, [MEMORY_DEFINITION]);
     const bounds = await ports.log.bounds();
-    // From another one each time: who dies early, again and again, would else never get to the last.
+    // Starts at another partition each time: a process that keeps dying early would otherwise never reach the last.
     const first = Math.floor(sharedMs) % Math.max(1, floors.length);
     const left = [...floors.slice(first), ...floors.slice(0, first)].values();
-    // While one waits for a server or for other threads, the next is folded.
+    // While one lane waits for a server or another thread, another folds.
     const lanes = Array.from({ length: COMPACTOR_PARTITIONS_AT_ONCE }, () => this.#lane(left, bounds, pass));
     for (const lane of await Promise.allSettled(lanes)) if (lane.status === 'rejected') throw lane.reason;
     await this.#dropRestored(nowMs);
     return { ...report, ...(await this.#retention.pass(nowMs, isOwn)) };
   }
 
-  /** One partition after the other, of those that no other lane has taken. */
+  /** Works through partitions that no other lane has taken, one after the other. */
   async #lane(
     left: Iterable<PartitionFloor>,
     bounds: Awaited<ReturnType<EventLog['bounds']>>,
@@ -207,7 +210,7 @@ export class Compactor {
       } catch (error) {
         this.#settled.delete(floor.partition);
         this.#orphans.forget((partition) => partition === floor.partition);
-        // Another compactor has come further meanwhile.
+        // Another compactor has trimmed further meanwhile.
         if (error instanceof TidemarkError && error.code === 'log-trimmed') continue;
         pass.report.failedCount++;
         this.#options.onError(`partition ${floor.partition}`, error);
@@ -218,18 +221,18 @@ export class Compactor {
     }
   }
 
-  /** Deletes large payloads that nothing names, if it is time. Throws where names can't be read: nothing moved then. */
+  /** Sweeps unreferenced large payloads, if a sweep is due. Throws if references can't be read; nothing has moved then. */
   async sweepBlobs(): Promise<SweepReport> {
     if (this.#sweep === undefined || !(await this.#share()).has(0)) return NO_SWEEP;
     return this.#sweep.run(this.#stopped.signal);
   }
 
-  /** Sets the gauges of what history takes; one of several compactors does. */
+  /** Sets the gauges of storage; only one of several compactors does. */
   async reportStorage(): Promise<void> {
     if ((await this.#share()).has(0)) await this.#storage.report();
   }
 
-  /** Several may have a range at one moment, after a long step of one of them; that costs work alone. */
+  /** After a long step several compactors may hold a range at once; that costs only work. */
   async #share(): Promise<ReadonlySet<number>> {
     const { ports, name } = this.#options;
     return new Set(await ports.store.shareRanges(name, RANGE_TTL_MS, 'compact'));
@@ -268,7 +271,7 @@ export class Compactor {
     }
   }
 
-  /** A verified segment from that offset on, written now or by someone before; undefined: there is not enough yet. */
+  /** A verified segment from that offset on, written now or earlier; undefined: there is not enough yet. */
   async #archived(
     partition: Partition,
     from: Offset,
@@ -281,12 +284,12 @@ export class Compactor {
     return this.#writer.write(partition, from, floor, ({ rawBytes, atMs, workflowCount }) => {
       if (rawBytes >= (policy.segmentMinBytes ?? SEGMENT_MIN_BYTES))
         return workflowCount > 0 || rawBytes >= SEGMENT_MIN_BYTES;
-      // Fences alone are worth no segment; they go with what follows.
+      // A partition with nothing but fences gets no segment; they go into a later one.
       return workflowCount > 0 && atMs.first <= nowMs - policy.hotMs - (policy.segmentWaitMs ?? SEGMENT_WAIT_MAX_MS);
     });
   }
 
-  /** Rows that were rebuilt know of no segment, and may have what was dropped. */
+  /** Rebuilt rows know no segments, and may have rows again that were dropped. */
   async #noticeLoss(): Promise<void> {
     const storeId = await this.#options.ports.store.storeId();
     if (storeId !== this.#storeId) this.#settled.clear();
@@ -294,8 +297,8 @@ export class Compactor {
   }
 
   /**
-   * What is settled here may not be any more: a partition was another's meanwhile, also between two passes of this one, and that one may
-   * have died between trimming it and deleting its rows. The index tells of such segments.
+   * Unsettles partitions. One may have been another compactor's meanwhile, even between two of these passes, and that one may have died
+   * between trimming it and deleting its rows. The index shows such segments.
    */
   async #noticeOthers(isOwn: (of: Pick<SegmentRow, 'partition'>) => boolean): Promise<void> {
     for (const partition of this.#settled) if (!isOwn({ partition })) this.#settled.delete(partition);
@@ -309,7 +312,7 @@ export class Compactor {
     }
   }
 
-  /** What a pass that died, or rows that were lost, left undone about segments that are trimmed. */
+  /** Completes what a pass that died, or a loss of rows, left undone for trimmed segments. */
   async #settle(partition: Partition, start: Offset, next: Offset): Promise<void> {
     const { archive, ports } = this.#options;
     if (await settleArchived(archive, ports.store, partition, { start, next })) this.#settled.add(partition);
@@ -330,7 +333,7 @@ export class Compactor {
     report.eventCount += segment.eventCount;
     report.rawBytes += segment.rawBytes;
     report.bytes += segment.bytes;
-    // A segment is one tenant's; one of fences alone is nobody's.
+    // A segment belongs to one tenant; one with nothing but fences to none.
     const of = segment.workflows[0] === undefined ? {} : { tenant: segment.workflows[0].tenant };
     telemetry.count('segments_written_total', 1, of);
     telemetry.count('segment_bytes_total', segment.bytes, of);
@@ -339,11 +342,11 @@ export class Compactor {
   }
 }
 
-/** One going over of the partitions, shared by its lanes. */
+/** One run over the partitions, shared by its lanes. */
 interface Pass {
   readonly nowMs: number;
   ranges: ReadonlySet<number>;
-  /** When the ranges were shared, by the monotonic clock. */
+  /** When the ranges were divided, on the monotonic clock. */
   sharedMs: number;
   /** Something failed that concerns every partition. */
   isOver: boolean;
@@ -353,7 +356,7 @@ interface Pass {
 
 type MutableReport = Record<'segmentCount' | 'eventCount' | 'rawBytes' | 'bytes' | 'failedCount', number>;
 
-/** Another server's absence concerns every partition; what one partition holds concerns that one. */
+/** An unavailable server concerns every partition; a partition's content concerns only that one. */
 const isOfAll = (error: unknown): boolean => !(error instanceof TidemarkError) || error instanceof UnavailableError;
 
 function refusePolicy({ hotMs }: CompactorPolicy): void {

@@ -1,10 +1,10 @@
 /**
- * Owns what the log says of segments that a policy deleted. A deletion is an event of the tenant's, in the stream of its policies and holds,
- * before anything is deleted; no policy deletes that stream. The file that stands for a deleted segment in the object store (its tombstone)
- * only says where to look: whoever may write to the store can make one. Must not delete anything (see retention.ts).
+ * Owns the log's record of segments that a policy deleted. A deletion is an event in the stream of the tenant's policies and holds, written
+ * before anything is deleted; no policy deletes that stream. The tombstone in the object store, which stands for a deleted segment, is only
+ * a hint, because anyone with access to the store can write one. It deletes nothing itself (see retention.ts).
  *
- * D1 Nothing is taken away for a tombstone, by whomever, unless the log says the same of that very segment and its manifest.
- * D2 What the log says is read from its events, not from rows, where it is to be proved (see verify-archive.ts).
+ * D1 Nobody acts on a tombstone unless the log records the deletion of that very segment and its manifest.
+ * D2 A proof reads the deletion's events, not rows (see verify-archive.ts).
  */
 
 import { hash } from 'node:crypto';
@@ -21,10 +21,10 @@ import {
 import type { Digest, EventLog, ProjectionStore } from '@tidemark/ports';
 import { anyWrite, memoryWorkflow } from '../agent/index.ts';
 import { eventsThrough, openingOffset } from '../history/index.ts';
-import { RETENTION_SUBJECT } from '../kernel/index.ts';
 import type { Archive, KnownManifest } from './archive.ts';
+import { retentionSubject } from './retention-policy.ts';
 
-/** Names a segment and the manifest that says what it held. */
+/** Identifies a segment and its manifest. */
 export interface Deletion {
   readonly partition: Partition;
   readonly from: Offset;
@@ -32,13 +32,12 @@ export interface Deletion {
   readonly object: string;
   /** SHA-256 of the object. */
   readonly digest: Sha256;
-  /** SHA-256 of the manifest, as the next one names it. */
+  /** SHA-256 of the manifest, by which the next one names it. */
   readonly manifest: Sha256;
 }
 
 const DELETED = 'deleted:';
 
-const subjectOf = (tenant: TenantId): string => `${RETENTION_SUBJECT}${tenant}`;
 const keyOf = ({ partition, from }: Pick<Deletion, 'partition' | 'from'>): string => `${DELETED}${partition}/${from}`;
 
 export const deletionOf = (manifest: KnownManifest): Deletion => {
@@ -46,11 +45,11 @@ export const deletionOf = (manifest: KnownManifest): Deletion => {
   return { partition, from, to, object, digest, manifest: ownDigest as Sha256 };
 };
 
-/** The write that says it. */
+/** The write that records the deletion. */
 export const deletionWrite = (tenant: TenantId, deletion: Deletion): MemoryWrite =>
   anyWrite(
     {
-      subject: subjectOf(tenant),
+      subject: retentionSubject(tenant),
       kind: 'record',
       key: keyOf(deletion),
       value: deletion as unknown as Json,
@@ -59,38 +58,38 @@ export const deletionWrite = (tenant: TenantId, deletion: Deletion): MemoryWrite
     'deletion',
   );
 
-/** Whose it is: a segment holds workflows of one tenant. Undefined: it holds none. */
+/** The segment's tenant: a segment has workflows of one tenant. Undefined: it has none. */
 export const tenantOf = ({ workflows }: Pick<KnownManifest, 'workflows'>): TenantId | undefined => workflows[0]?.tenant;
 
-/** Whether rows say, as the log does, that this very segment was to be deleted. */
+/** Whether rows, which follow from the log, record the deletion of this very segment. */
 export async function isReported(store: Pick<ProjectionStore, 'memories'>, manifest: KnownManifest): Promise<boolean> {
   const tenant = tenantOf(manifest);
   if (tenant === undefined) return false;
-  const query = { tenant, subject: subjectOf(tenant), kind: 'record' as const, key: keyOf(manifest), limit: 1 };
+  const query = { tenant, subject: retentionSubject(tenant), kind: 'record' as const, key: keyOf(manifest), limit: 1 };
   const [row] = await store.memories(query);
-  return row !== undefined && canonicalJson(JSON.parse(row.value) as Json) === saidOf(manifest);
+  return row !== undefined && canonicalJson(JSON.parse(row.value) as Json) === deletionText(manifest);
 }
 
-/** Whether it was deleted by a policy: its tombstone says so, and the log (D1). */
+/** Whether a policy deleted the segment: its tombstone and the log both say so (D1). */
 export const isProvedDeleted = async (
   archive: Archive,
   store: Pick<ProjectionStore, 'memories'>,
   manifest: KnownManifest,
 ): Promise<boolean> => (await archive.isDeleted(manifest)) && isReported(store, manifest);
 
-const saidOf = (manifest: KnownManifest): string => canonicalJson(deletionOf(manifest) as unknown as Json);
+const deletionText = (manifest: KnownManifest): string => canonicalJson(deletionOf(manifest) as unknown as Json);
 
 export const unproved = ({ partition, from, to }: Pick<Deletion, 'partition' | 'from' | 'to'>): CorruptError =>
   new CorruptError(
     'deletion-unproved',
-    `Events ${from} to ${to} of partition ${partition} are gone, and a tombstone says that a policy deleted them; no event of the log does. Somebody took them away. Restore the segment from a copy.`,
+    `Events ${from} to ${to} of partition ${partition} are gone, and a tombstone says that a policy deleted them; no event of the log does. Somebody removed them. Restore the segment from a copy.`,
     { partition, from, to },
   );
 
-/** What a tenant's events say was deleted, in the log's order. */
+/** A tenant's recorded deletions, in the log's order. */
 export interface RecordedDeletions {
   readonly count: number;
-  /** One digest for all of them in their order, as a chain over events is: each later one changes it. */
+  /** One digest over all of them in their order, like the chain over events: each further one changes it. */
   readonly chain: Sha256;
   covers(manifest: KnownManifest): boolean;
 }
@@ -98,24 +97,24 @@ export interface RecordedDeletions {
 const rebuilding = (): UnavailableError =>
   new UnavailableError(
     'store-rebuilding',
-    'Rows are being rebuilt, and do not tell yet where deletions are written down. Ask again once they are.',
+    'Rows are being rebuilt, and do not show yet where deletions are recorded. Try again once they are.',
   );
 
 const CHAIN_START = '0'.repeat(64);
 
 export interface DeletionReads {
-  /** All tiers, opened. */
+  /** A view of all tiers, opened. */
   readonly log: EventLog;
   readonly store: Pick<ProjectionStore, 'ready' | 'workflow' | 'checkpoints'>;
   readonly digest: Digest;
 }
 
-/** Reads the tenant's stream from its opening on (D2). Throws `UnavailableError` (`store-rebuilding`), and as reading does. */
+/** Reads the tenant's stream from its opening (D2). Throws `UnavailableError` (`store-rebuilding`), and what reading throws. */
 export async function recordedDeletions(
   { log, store, digest }: DeletionReads,
   tenant: TenantId,
 ): Promise<RecordedDeletions> {
-  const subject = subjectOf(tenant);
+  const subject = retentionSubject(tenant);
   const values: Json[] = [];
   if (!(await store.ready())) throw rebuilding();
   const place = await store.workflow(memoryWorkflow(digest, tenant, subject));
@@ -132,12 +131,12 @@ export async function recordedDeletions(
   return deletionsOf(values);
 }
 
-/** Of the values of all deletions, in their order. */
+/** From the values of all deletions, in their order. */
 export function deletionsOf(values: readonly Json[]): RecordedDeletions {
   const reported = new Set(values.map((value) => canonicalJson(value)));
   const chain = values.reduce<string>(
     (before, value) => hash('sha256', `${before}${canonicalJson(value)}`),
     CHAIN_START,
   );
-  return { count: values.length, chain: chain as Sha256, covers: (manifest) => reported.has(saidOf(manifest)) };
+  return { count: values.length, chain: chain as Sha256, covers: (manifest) => reported.has(deletionText(manifest)) };
 }

@@ -1,4 +1,4 @@
-/** The door of the room: what other rooms of the engine use of it. */
+/** The entry point of the room: what other rooms of the engine may use. */
 export { Archive } from './archive.ts';
 export { indexArchived, settleArchived } from './archived-rows.ts';
 export { ColdReads, expectedText, latestOf, type RecalledHistory, recalledIn } from './cold-reads.ts';
@@ -13,4 +13,5 @@ export {
   refuseElsewhere,
   refuseTaken,
   retentionOf,
+  retentionSubject,
 } from './retention-policy.ts';

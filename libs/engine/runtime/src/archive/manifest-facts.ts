@@ -1,4 +1,4 @@
-/** Owns holding what a manifest says of its segment against what the events come to. Pure. */
+/** Owns the comparison of a manifest with the events of its segment. Pure. */
 
 import { canonicalJson, type Json } from '@tidemark/core';
 import type { ArchivedWorkflow, SegmentManifest } from '@tidemark/segments';
@@ -6,8 +6,8 @@ import { isOtherVersion, sameStreams } from './archived-state.ts';
 import { foldedStreams, type SegmentBuilder } from './segment-builder.ts';
 
 /**
- * The first field that says something else; undefined: all of it is so. `builder` was given the segment's records. What events don't tell
- * is left out: when the manifest was written, and where its object is; so are `blobs` of a writer that didn't look.
+ * The first field that differs; undefined: none does. `builder` has the segment's records. It skips what events do not determine: when the
+ * manifest was written and where its object is; and `blobs`, if the writer did not list any.
  */
 export function differingField(manifest: SegmentManifest, builder: SegmentBuilder): string | undefined {
   const { to, rawBytes, firstAtMs, lastAtMs, generation, streams, workflows, blobs } = manifest;
@@ -24,7 +24,7 @@ export function differingField(manifest: SegmentManifest, builder: SegmentBuilde
   return undefined;
 }
 
-/** Rows of another version of this code may tell of an end in other words. What is null and what is absent are one. */
+/** Rows of another version of this code may describe an end differently. Null and absent are the same. */
 function textOf(workflows: readonly ArchivedWorkflow[], isOther: boolean): string {
   const reported = workflows.map(({ ended, ...workflow }) => ({
     ...workflow,

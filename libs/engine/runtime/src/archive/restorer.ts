@@ -1,6 +1,6 @@
 /**
- * Owns bringing a workflow's history back into rows: its segments are verified and folded as the projector folds the log, so the rows
- * are those that were there before (I5). Must not write anything else of what those segments hold.
+ * Owns the restoration of a workflow's history into rows. It verifies and folds the segments as the projector folds the log, so the rows
+ * are those that existed before (I5). It writes nothing else from those segments.
  */
 
 import { entryOf } from '@tidemark/codec';
@@ -15,12 +15,12 @@ import { latestOf } from './cold-reads.ts';
 import { WORKFLOW_SEGMENTS_MAX_COUNT } from './limits.ts';
 import { recordManifests } from './segment-rows.ts';
 
-/** What became of asking for a workflow's history. */
+/** The result of a request for a workflow's history. */
 export type RestoreState =
   /** It is in rows, and all of its events can be read. */
   | { readonly state: 'here' }
   | { readonly state: 'restored'; readonly segmentCount: number; readonly eventCount: number }
-  /** Objects of an archive class were asked for. `expectedAtMs`: when the last is likely to be there; null: nobody says. */
+  /** Objects of an archive class were requested. `expectedAtMs`: when the last is likely to be readable; null: unknown. */
   | { readonly state: 'recalling'; readonly segmentCount: number; readonly expectedAtMs: number | null };
 
 export interface RestorerPorts extends Pick<Ports, 'log' | 'clock'> {
@@ -38,7 +38,7 @@ export class Restorer {
     this.#archive = archive;
   }
 
-  /** Puts back the rows of those that have none; true when there were any. */
+  /** Restores the rows of those that have none; true when there were any. */
   async restoreMissing(workflows: readonly WorkflowId[]): Promise<boolean> {
     const gone = await this.#ports.store.withoutRows(workflows);
     await Promise.all(gone.map((workflow) => this.#once(workflow)));
@@ -46,8 +46,8 @@ export class Restorer {
   }
 
   /**
-   * Puts the rows of a workflow back, or asks for what that needs; harmless when repeated. Where the rows are there, its segments are
-   * asked for all the same: going back to a checkpoint, and forking, read events. Throws as `Archive.records` does.
+   * Restores a workflow's rows, or requests what that needs; harmless when repeated. Its segments are requested even if it has its rows,
+   * because time travel and forks read events. Throws what `Archive.records` throws.
    */
   async restore(workflow: WorkflowId): Promise<RestoreState> {
     const [gone] = await this.#ports.store.withoutRows([workflow]);
@@ -64,7 +64,7 @@ export class Restorer {
     return { state: 'restored', segmentCount: segments.length, eventCount };
   }
 
-  /** Once at a time for each, however many want it. */
+  /** Callers that want the same workflow share one restoration. */
   #once(workflow: WorkflowId): Promise<void> {
     let restoring = this.#underWay.get(workflow);
     if (restoring === undefined) {
@@ -84,7 +84,7 @@ export class Restorer {
       state = await this.#fold(builder, before, segment);
     }
     const batch = builder.batch();
-    // The newest state of each, since it was folded in several stretches.
+    // The newest state of each stream, because it was folded in several stretches.
     const streams = [...new Map(batch.streams.map((row) => [row.workflow, row])).values()];
     await store.restoreRows({ ...batch, streams }, [workflow], clock.nowMs());
   }
@@ -93,7 +93,7 @@ export class Restorer {
     const { store } = this.#ports;
     const known = await this.#known(workflow);
     if (known !== undefined) return known;
-    // Rows that were rebuilt know of no segments, until somebody has read the manifests.
+    // Rebuilt rows know no segments until the manifests have been read.
     const row = await store.workflow(workflow);
     if (row !== undefined) await recordManifests(this.#archive, store, row.partition);
     const found = await this.#known(workflow);
@@ -105,12 +105,12 @@ export class Restorer {
     );
   }
 
-  /** As far as rows know. */
+  /** The workflow's segments, as far as rows know them. */
   #archived(workflow: WorkflowId): Promise<readonly SegmentRow[]> {
     return this.#ports.store.segments({ workflow, limit: WORKFLOW_SEGMENTS_MAX_COUNT });
   }
 
-  /** From its opening on; undefined: not all of them are known. */
+  /** The workflow's segments from its opening to its end; undefined: not all of them are known. */
   async #known(workflow: WorkflowId): Promise<readonly SegmentRow[] | undefined> {
     const segments = await this.#archived(workflow);
     const parts = segments.flatMap(({ workflows }) => workflows.filter((part) => part.workflow === workflow));
@@ -124,7 +124,7 @@ export class Restorer {
     return stateAfter(this.#archive, before);
   }
 
-  /** Read through the log's view, which opens what is sealed. */
+  /** Reads through the log's view, which opens sealed records. */
   async #fold(
     builder: ProjectionBuilder,
     before: PartitionState,

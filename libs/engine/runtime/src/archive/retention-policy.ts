@@ -1,6 +1,6 @@
 /**
- * Owns what a tenant's policy and its legal holds say, and how they are stored: as entries of a subject's memory that nobody writes but
- * through here, so that they outlive rows like everything that is told. Must not move or delete anything (see retention.ts).
+ * Owns a tenant's retention policy and legal holds, and their storage as entries of a reserved memory subject, which only this code writes,
+ * so they survive rows like everything in the log. It moves and deletes nothing (see retention.ts).
  */
 
 import type { MemoryWrite } from '@tidemark/codec';
@@ -22,16 +22,16 @@ import { HOLDS_MAX_COUNT } from './limits.ts';
 
 /** How long archived history is kept, counted from its last event, in milliseconds. */
 export interface RetentionPolicy {
-  /** Then it moves to the cold store, where there is one. */
+  /** Age at which it moves to the cold store, where there is one. */
   readonly warmMs: number;
-  /** Then it is deleted for good; null: never. */
+  /** Age at which it is deleted for good; null: never. */
   readonly keepMs: number | null;
 }
 
-/** Nothing that it covers is deleted while it stands. */
+/** While it exists, nothing that it covers is deleted. */
 export interface LegalHold {
   readonly id: string;
-  /** Null: all of the tenant's. */
+  /** Null: all history of the tenant. */
   readonly workflow: WorkflowId | null;
   readonly by: string;
   readonly why: string;
@@ -43,9 +43,10 @@ const POLICY = 'policy';
 const HOLD = 'hold:';
 const FORGOTTEN = 'forgotten:';
 
-const subjectOf = (tenant: TenantId): string => `${RETENTION_SUBJECT}${tenant}`;
+/** The subject of a tenant's policy, holds, certificates and deletions. */
+export const retentionSubject = (tenant: TenantId): string => `${RETENTION_SUBJECT}${tenant}`;
 
-/** Throws `InvalidError` (`retention-invalid`): zero deletes at once, which is hardly ever meant. */
+/** Throws `InvalidError` (`retention-invalid`): zero would delete at once, which is hardly ever meant. */
 export function checkRetention({ warmMs, keepMs }: RetentionPolicy): RetentionPolicy {
   for (const [field, ms] of [
     ['warm', warmMs],
@@ -54,7 +55,7 @@ export function checkRetention({ warmMs, keepMs }: RetentionPolicy): RetentionPo
     if (ms === null || (Number.isFinite(ms) && ms > 0)) continue;
     throw new InvalidError(
       'retention-invalid',
-      `${field}: ${ms} ms would take history away at once. Nothing is deleted. Give a positive duration, such as 90d.`,
+      `${field}: ${ms} ms would delete history at once. Nothing is deleted. Give a positive duration, such as 90d.`,
       { field },
     );
   }
@@ -70,7 +71,7 @@ export function checkRetention({ warmMs, keepMs }: RetentionPolicy): RetentionPo
 export const policyWrite = (tenant: TenantId, policy: RetentionPolicy | null): MemoryWrite =>
   anyWrite(
     {
-      subject: subjectOf(tenant),
+      subject: retentionSubject(tenant),
       kind: 'record',
       key: POLICY,
       source: 'retention',
@@ -79,13 +80,18 @@ export const policyWrite = (tenant: TenantId, policy: RetentionPolicy | null): M
     'retention',
   );
 
-/** The write that sets a hold, or takes it away. */
+/** The write that places or releases a hold. */
 export function holdWrite(
   tenant: TenantId,
   hold: LegalHold | { readonly id: string; readonly released: true },
 ): MemoryWrite {
   checkName('hold', hold.id);
-  const entry = { subject: subjectOf(tenant), kind: 'record', key: `${HOLD}${hold.id}`, source: 'retention' } as const;
+  const entry = {
+    subject: retentionSubject(tenant),
+    kind: 'record',
+    key: `${HOLD}${hold.id}`,
+    source: 'retention',
+  } as const;
   if ('released' in hold) return anyWrite(entry, 'hold');
   const { workflow, by, why } = hold;
   checkName('by', by);
@@ -94,7 +100,7 @@ export function holdWrite(
   return anyWrite({ ...entry, value: { workflow, by, why } }, 'hold');
 }
 
-/** A hold of one tenant's would protect nothing of another's. Throws `InvalidError` (`hold-elsewhere`). */
+/** Throws `InvalidError` (`hold-elsewhere`): a tenant's hold would not protect another tenant's workflow. */
 export function refuseElsewhere(
   tenant: TenantId,
   { workflow, tenant: whose }: { readonly workflow: WorkflowId; readonly tenant: TenantId },
@@ -107,7 +113,7 @@ export function refuseElsewhere(
   );
 }
 
-/** Whether it stands already, just so. Throws `ConflictError` (`hold-taken`): moving it would let go of what it holds. */
+/** Whether the same hold exists already. Throws `ConflictError` (`hold-taken`): moving a hold would release what it covers. */
 export function refuseTaken(tenant: TenantId, hold: LegalHold, holds: readonly LegalHold[]): 'new' | 'same' {
   const standing = holds.find(({ id }) => id === hold.id);
   if (standing === undefined) return 'new';
@@ -122,14 +128,14 @@ export function refuseTaken(tenant: TenantId, hold: LegalHold, holds: readonly L
 }
 
 /**
- * What stands for a tenant; `policy` null: none of its own. Throws `LimitError` (`holds-too-many`), `CorruptError`
- * (`retention-unreadable`: what is stored is no policy or no hold, so nothing may be concluded from it).
+ * The tenant's policy and holds; `policy` null: it has none of its own. Throws `LimitError` (`holds-too-many`), `CorruptError`
+ * (`retention-unreadable`: the stored value is no policy or no hold, so no decision may rest on it).
  */
 export async function retentionOf(
   store: Pick<ProjectionStore, 'memories'>,
   tenant: TenantId,
 ): Promise<{ readonly policy: RetentionPolicy | null; readonly holds: readonly LegalHold[] }> {
-  const query = { tenant, subject: subjectOf(tenant), kind: 'record' as const };
+  const query = { tenant, subject: retentionSubject(tenant), kind: 'record' as const };
   const [policy] = await store.memories({ ...query, key: POLICY, limit: 1 });
   const holds = await store.memories({ ...query, prefix: HOLD, limit: HOLDS_MAX_COUNT + 1 });
   if (holds.length > HOLDS_MAX_COUNT) {
@@ -169,15 +175,15 @@ function fieldsOf(row: MemoryRow): { readonly [field: string]: Json | undefined 
 const unreadable = ({ tenant, key }: MemoryRow, cause?: unknown): CorruptError =>
   new CorruptError(
     'retention-unreadable',
-    `${key} of tenant ${tenant} is not as it was set. None of the tenant's history is moved or deleted until it is set anew (tidemark retention set, hold).`,
+    `${key} of tenant ${tenant} is not as it was set. None of the tenant's history is moved or deleted until it is set again (tidemark retention set, hold).`,
     { tenant, key, cause },
   );
 
-/** The write that keeps a certificate; a later one of the same takes its place, and both stay in the log. */
+/** The write that keeps a certificate. A later one of the same name replaces it in rows, and both stay in the log. */
 export const certificateWrite = (tenant: TenantId, of: string, certificate: Json): MemoryWrite =>
   anyWrite(
     {
-      subject: subjectOf(tenant),
+      subject: retentionSubject(tenant),
       kind: 'record',
       key: `${FORGOTTEN}${of}`,
       value: certificate,
@@ -190,7 +196,7 @@ export async function certificatesOf(
   store: Pick<ProjectionStore, 'memories'>,
   tenant: TenantId,
 ): Promise<readonly Json[]> {
-  const query = { tenant, subject: subjectOf(tenant), kind: 'record' as const, prefix: FORGOTTEN };
+  const query = { tenant, subject: retentionSubject(tenant), kind: 'record' as const, prefix: FORGOTTEN };
   const rows = await store.memories({ ...query, order: 'newest', limit: HOLDS_MAX_COUNT });
   return rows.map(({ value }) => JSON.parse(value) as Json);
 }

@@ -1,6 +1,6 @@
 /**
- * What becomes of segments with time: they move to the cold store and back into sight, and are deleted when the tenant's policy says
- * so, and in no other case. What was deleted is told as such, and rows are rebuilt around it.
+ * The ageing of segments: they move to the cold store and can still be read, and are deleted when the tenant's policy says so, and in no
+ * other case. Deleted history is reported as such, and rows are rebuilt around it.
  */
 
 import { type Offset, type TenantId, UnavailableError, workflowId } from '@tidemark/core';
@@ -32,7 +32,7 @@ let at: SimulatedArchive<MemoryObjects>;
 let before: unknown;
 const lamport = new LamportClock();
 
-/** What a tenant is told to be: as the rows that follow from it. */
+/** Writes the rows that follow from a tenant's write. */
 function report(tenant: TenantId, write: ReturnType<typeof policyWrite>): void {
   const { value, words = '', source = '', ...entry } = write;
   at.ports.store.memory.put([
@@ -135,7 +135,7 @@ describe('a segment that is no longer warm', () => {
   it('stays warm until an object that was there before has been proved, from an archive class too', async () => {
     at.ports.clock.jump(11 * DAY_MS);
     const [object] = names('objects');
-    // Written by somebody, at some time.
+    // Somebody wrote it at some time.
     await at.cold.create(object!, (await at.objects.read(object!))!);
     at.cold.archive(object!);
     expect(await at.pass({ retention })).toMatchObject({ cooledCount: 0 });
@@ -202,7 +202,7 @@ describe('a segment that is no longer kept', () => {
     await at.rebuild();
     expect(rows()).toEqual(kept);
     expect(at.ports.store.placements.get(FIRST)).toMatchObject({ appended: true, live: false });
-    // Folding goes on behind what is gone: the next opening is the next generation.
+    // The fold continues after the deleted stretch: the next opening is the next generation.
     await at.run('after', { ends: false });
     expect(rows()).toEqual([...kept, 'after'].sort());
   });
@@ -235,7 +235,7 @@ describe('a segment that is no longer kept', () => {
     await at.finish('branch');
     expect(await at.ports.store.workflow(workflowId('branch'))).toMatchObject({ status: 'completed', sequence: 1 });
     at.ports.clock.jump(HOT_MS + 1);
-    // The fork is archived, and not old enough; its base stays with it.
+    // The fork is archived and too young, so its base stays with it.
     expect(await pass()).toMatchObject({ segmentCount: 1, deletedCount: 0 });
     at.ports.clock.jump(31 * DAY_MS);
     expect(await pass()).toMatchObject({ deletedCount: 1 });
@@ -305,13 +305,13 @@ describe('a segment that is no longer kept', () => {
     ['policy', policyWrite(TENANT, retention)],
     ['hold', holdWrite(TENANT, { id: 'case-7', workflow: workflowId('none'), by: 'ana', why: 'a dispute' })],
   ])('stays while a %s of its tenant can’t be read, which is told', async (_, write) => {
-    // What is sealed with a key that is gone reads so.
+    // Content that was sealed with a destroyed key reads like this.
     report(TENANT, { ...write, value: {} });
     at.ports.clock.jump(31 * DAY_MS);
     expect(await pass()).toMatchObject({ deletedCount: 0, cooledCount: 0 });
     expect(at.errors).toMatchObject([{ code: 'retention-unreadable' }]);
     at.errors = [];
-    // The control: with what it said, it goes.
+    // The control: with its content it is deleted.
     report(TENANT, write);
     expect(await pass()).toMatchObject({ deletedCount: 1 });
   });
@@ -332,7 +332,7 @@ describe('a segment that is no longer kept', () => {
       throw new UnavailableError('log-unavailable', 'The log is away.');
     };
     await expect(pass()).rejects.toMatchObject({ code: 'log-unavailable' });
-    // Nothing is gone, and nobody is told that anything was to go.
+    // Nothing is deleted, and no deletion is recorded.
     expect([at.deletions, names('objects').length]).toEqual([[], 1]);
     expect(await at.verify()).toMatchObject({ deletedCount: 0, problems: [] });
     for (const fail of [
@@ -372,7 +372,7 @@ describe('a segment that is no longer kept', () => {
     at.beforeDeletion = async () =>
       report(TENANT, holdWrite(TENANT, { id: 'all', workflow: null, by: 'ana', why: 'a dispute' }));
     expect(await pass()).toMatchObject({ deletedCount: 0, heldCount: 1 });
-    // It grows cold as others do.
+    // It moves to the cold store like others.
     expect([names('objects').length, names('cold').length]).toEqual([0, 1]);
     at.beforeDeletion = async () => {};
     report(TENANT, holdWrite(TENANT, { id: 'all', released: true }));

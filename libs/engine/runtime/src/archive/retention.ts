@@ -1,13 +1,13 @@
 /**
- * Owns what becomes of segments with time, by each tenant's policy: warm, cold, deleted. Each step may be repeated, and a process may
- * die between any two.
+ * Owns the ageing of segments, by each tenant's policy: warm, cold, deleted. Each step may be repeated, and a process may die between any
+ * two.
  *
- * T1 An object leaves the warm store only once the cold one has it whole.
- * T2 A segment is deleted only when all of its workflows have ended, and longer ago than their tenant's policy says by every clock
- *    that tells of it, and no hold covers any of them. That it is deleted is an event of the tenant's before anything else happens (see
- *    deletions.ts), and a tombstone says so beside it before its object goes; its manifest stays, and links the chain. (It holds workflows
- *    of one tenant.)
- * T3 What isn't known for sure deletes nothing: a policy or a hold that can't be read, or rows that are still being made.
+ * T1 An object leaves the warm store only once the cold one has all of it.
+ * T2 A segment is deleted only when all of its workflows have ended, longer ago than their tenant's policy says by every recorded time, and
+ *    when no hold covers any of them. Before anything else, the deletion is recorded as an event of the tenant (see deletions.ts), and a
+ *    tombstone is written beside the object before it goes; the manifest stays, and links the chain. (A segment has workflows of one
+ *    tenant.)
+ * T3 What is uncertain deletes nothing: a policy or hold that can't be read, or rows that are still being rebuilt.
  */
 
 import { hash } from 'node:crypto';
@@ -22,7 +22,7 @@ import { type Deletion, deletionOf, isProvedDeleted } from './deletions.ts';
 import { DELETION_REPORTED_MAX_MS, SEGMENTS_PAGE_COUNT } from './limits.ts';
 import { type LegalHold, type RetentionPolicy, retentionOf } from './retention-policy.ts';
 
-/** Writes deletions into the log. */
+/** Records deletions in the log. */
 export interface DeletionWriter {
   deletes(tenant: TenantId, deletion: Deletion): Promise<void>;
 }
@@ -31,7 +31,7 @@ export interface RetentionOptions {
   readonly ports: Pick<Ports, 'store' | 'telemetry' | 'clock'>;
   readonly archive: Archive;
   readonly deletions: DeletionWriter;
-  /** Ends a wait for the log and its rows: nothing more is deleted. */
+  /** Ends a wait for the log and its rows; nothing more is deleted then. */
   readonly stopped: AbortSignal;
   /** For tenants without a policy of their own. */
   readonly policy: RetentionPolicy;
@@ -43,9 +43,9 @@ export interface RetentionReport {
   readonly cooledCount: number;
   /** Segments that were deleted for good. */
   readonly deletedCount: number;
-  /** Segments that would be deleted, were they not held. */
+  /** Segments that are kept only by a hold. */
   readonly heldCount: number;
-  /** Segments with workflows that would be deleted, had all in them ended, and longer ago, and none forks that share it. */
+  /** Segments that are kept only because a workflow in them is open or ended too recently, or because a fork shares them. */
   readonly unendedCount: number;
 }
 
@@ -63,11 +63,11 @@ export class Retention {
     this.#options = options;
   }
 
-  /** Goes once over all tenants' segments that are the caller's. `nowMs`: a time that all clocks agree to. */
+  /** Runs once over the caller's segments of all tenants. `nowMs`: a time on which all clocks agree. */
   async pass(nowMs: number, isOwn: (segment: SegmentRow) => boolean): Promise<RetentionReport> {
     const { store } = this.#options.ports;
     const report: Growing = { cooledCount: 0, deletedCount: 0, heldCount: 0, unendedCount: 0 };
-    // Policies, holds and forks that are still being folded would be missed.
+    // Policies, holds and forks that are not yet folded would be missed.
     if (!(await store.ready())) return report;
     for (const tenant of await store.segmentTenants()) {
       try {
@@ -100,7 +100,7 @@ export class Retention {
     );
   }
 
-  /** Whether the tenant's policy deletes anything. Where what it says can't be read, it may. */
+  /** Whether the tenant's policy deletes anything; true if it can't be read, because it may. */
   async deletes(tenant: TenantId): Promise<boolean> {
     try {
       return (await this.#termsOf(tenant)).policy.keepMs !== null;
@@ -110,7 +110,7 @@ export class Retention {
     }
   }
 
-  /** What stands at this moment. */
+  /** The terms that apply now. */
   async #termsOf(tenant: TenantId): Promise<Terms> {
     const { policy, holds } = await retentionOf(this.#options.ports.store, tenant);
     return { policy: policy ?? this.#options.policy, holds };
@@ -134,7 +134,7 @@ export class Retention {
     }
   }
 
-  /** One that can't be moved keeps no other waiting. */
+  /** A segment that can't be moved does not hold up the others. */
   async #attempt(segment: SegmentRow, work: (segment: SegmentRow) => Promise<void>): Promise<void> {
     try {
       await work(segment);
@@ -144,7 +144,7 @@ export class Retention {
     }
   }
 
-  /** T1. What a live workflow, or a fork, goes on from is read at any moment: it stays warm. */
+  /** T1. History that a live workflow or a fork continues may be read at any moment: it stays warm. */
   async #cool(segment: SegmentRow, beforeMs: number, report: Growing): Promise<void> {
     const { archive, ports } = this.#options;
     if (!(await ports.store.isPast(segment, beforeMs))) return;
@@ -156,7 +156,7 @@ export class Retention {
       const isNew = await cold!.create(object, bytes);
       if (!(await this.#isCold(segment, isNew))) return;
     } else if ((await cold!.recall(object)).state === 'absent') throw damaged(segment, warm.place);
-    // Deleted by another compactor meanwhile: what was written here must not bring it back.
+    // Another compactor deleted it meanwhile: this copy must not bring it back.
     const manifest = await this.#manifestOf(segment);
     if (await isProvedDeleted(archive, ports.store, manifest)) return cold!.remove(object);
     await warm.remove(object);
@@ -165,8 +165,8 @@ export class Retention {
   }
 
   /**
-   * Whether the cold store has it, proved. What an archive class doesn't give back at once was checked as it was written, if it was
-   * written now; else it is asked for, and proved once it is there.
+   * Whether the cold store provably has the object. One that an archive class does not return at once was checked when it was written, if
+   * that was now; otherwise it is recalled, and checked once it is readable.
    */
   async #isCold({ object, digest, ...segment }: SegmentRow, isNew: boolean): Promise<boolean> {
     const cold = this.#options.archive.cold!;
@@ -182,14 +182,14 @@ export class Retention {
     throw damaged({ ...segment, object, digest }, cold.place);
   }
 
-  /** T2: by what stands at this moment, since a pass may take long. */
+  /** T2: by the terms that apply at this moment, because a pass may take long. */
   async #delete(tenant: TenantId, segment: SegmentRow, nowMs: number, report: Growing): Promise<void> {
     const { archive, ports } = this.#options;
     const { policy, holds } = await this.#termsOf(tenant);
     if (policy.keepMs === null) return;
     const beforeMs = nowMs - policy.keepMs;
     if (!isBefore(segment, beforeMs)) return;
-    // It holds policies, holds and certificates too: what is remembered outside of workflows stays as long as it isn't forgotten.
+    // Such a segment has policies, holds and certificates as well: memories outside of workflows stay until they are forgotten.
     if (segment.workflows.every(({ workflow }) => isMemoryStream(workflow))) return;
     if (!(await ports.store.isPast(segment, beforeMs))) {
       report.unendedCount++;
@@ -201,8 +201,8 @@ export class Retention {
     }
     if (!(await ports.store.ready())) return;
     await this.#report(tenant, deletionOf(await this.#manifestOf(segment)));
-    // A hold that was set while it was written down comes first.
-    if (await this.#isHeld(tenant, segment)) {
+    // A hold that was placed while the deletion was recorded comes first.
+    if (areHeld(segment, (await this.#termsOf(tenant)).holds)) {
       report.heldCount++;
       return;
     }
@@ -215,7 +215,7 @@ export class Retention {
     report.deletedCount++;
   }
 
-  /** Throws `UnavailableError` (`deletion-untold`): rows don't show it in time, as where no coordinator runs. */
+  /** Throws `UnavailableError` (`deletion-untold`): rows don't show the record in time, for example because no coordinator runs. */
   async #report(tenant: TenantId, deletion: Deletion): Promise<void> {
     const { deletions, ports, stopped } = this.#options;
     const ended = new AbortController();
@@ -227,16 +227,12 @@ export class Retention {
       if ((await Promise.race([reported, late])) === 'late') throw unreported(deletion);
     } finally {
       ended.abort();
-      // One that comes late counts for the next pass.
+      // A record that arrives late counts for the next pass.
       reported.catch(() => {});
     }
   }
 
-  async #isHeld(tenant: TenantId, segment: SegmentRow): Promise<boolean> {
-    return areHeld(segment, (await this.#termsOf(tenant)).holds);
-  }
-
-  /** As it is in the object store. Throws `CorruptError` (`manifest-damaged`: it is not the one that rows tell of). */
+  /** The manifest in the object store. Throws `CorruptError` (`manifest-damaged`: it is not the one that rows name). */
   async #manifestOf({ partition, from, object, digest }: SegmentRow): Promise<KnownManifest> {
     const { archive } = this.#options;
     const manifest = await archive.manifestFrom(partition, from);
@@ -252,7 +248,7 @@ export class Retention {
 const unreported = ({ object }: Deletion): UnavailableError =>
   new UnavailableError(
     'deletion-untold',
-    `${object} is to be deleted, and rows don't show yet that the log was told so. It stays; coordinators have to run for that.`,
+    `${object} must be deleted, but rows don't show the record of its deletion yet. It stays; coordinators have to run for that.`,
     { object },
   );
 
@@ -261,7 +257,7 @@ const areHeld = ({ workflows }: SegmentRow, holds: readonly LegalHold[]): boolea
 
 const covers = (hold: LegalHold, workflow: WorkflowId): boolean => hold.workflow === null || hold.workflow === workflow;
 
-/** By every time that tells of it. */
+/** By every recorded time. */
 const isBefore = ({ writtenAtMs, lastAtMs }: SegmentRow, beforeMs: number): boolean =>
   writtenAtMs < beforeMs && lastAtMs < beforeMs;
 

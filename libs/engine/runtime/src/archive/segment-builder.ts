@@ -1,8 +1,8 @@
 /**
- * Owns what a stretch of a partition comes to as a segment: the fold of its records, where it ends, and who is in it. Pure: it is given
- * records and gives back what to write. A segment holds workflows of one tenant, so that each tenant's policy decides about whole
- * segments; and it is folded here anew, so that what the manifest says of the state owes nothing to rows. Where it is told to, it ends
- * also between workflows and what is remembered outside of them: the latter never ends, and would keep the former for ever.
+ * Owns what a stretch of a partition becomes as a segment: the fold of its records, where it ends, and which workflows it has. Pure: it
+ * receives records and returns what to write. A segment has workflows of one tenant, so each tenant's policy decides about whole segments.
+ * It folds the records itself, so the manifest's state does not depend on rows. On request it also ends between workflows and memories
+ * written outside of them: the latter never end, and would keep the former for ever.
  */
 
 import { entryOf, recordBlob } from '@tidemark/codec';
@@ -41,22 +41,22 @@ export class SegmentBuilder {
   #firstAtMs = Number.POSITIVE_INFINITY;
   #lastAtMs = 0;
   #isEnded = false;
-  /** Whether what it holds was remembered outside of workflows; undefined: nothing of either yet. */
+  /** Whether its records are memories written outside of workflows; undefined: it has neither yet. */
   #isMemory: boolean | undefined;
   #mixes = true;
 
-  /** `state`: the partition's, folded to where the segment begins. */
+  /** `state`: the partition's state where the segment begins. */
   constructor(state: PartitionState) {
     this.#state = state;
     for (const stream of state.streams.values()) if (!isClosed(stream)) this.#tenant = stream.tenant;
   }
 
-  /** Whose workflows it holds, as far as that is known yet. */
+  /** Tenant of its workflows, once known. */
   get tenant(): TenantId | undefined {
     return this.#tenant;
   }
 
-  /** Whether workflows may stand beside what is remembered outside of them; they may, unless this is set to false. */
+  /** Whether it may have both workflows and memories written outside of them; default: yes. */
   set mixes(mixes: boolean) {
     this.#mixes = mixes;
   }
@@ -73,17 +73,17 @@ export class SegmentBuilder {
     return this.#rawBytes;
   }
 
-  /** Workflows of which it holds accepted events. */
+  /** Number of workflows of which it has accepted events. */
   get workflowCount(): number {
     return this.#parts.size;
   }
 
-  /** Times of its oldest and newest event, by their writers' clocks; 0 where none has any. */
+  /** Times of its oldest and newest event, by their writers' clocks; 0 if it has none. */
   get atMs(): { readonly first: number; readonly last: number } {
     return { first: Math.min(this.#firstAtMs, this.#lastAtMs), last: this.#lastAtMs };
   }
 
-  /** False: the record belongs to the next segment, and so does everything after it. */
+  /** False: the record and everything after it belong to the next segment. */
   add(record: StoredRecord): boolean {
     if (this.#isEnded) return false;
     const { offset, value } = record;
@@ -102,7 +102,7 @@ export class SegmentBuilder {
       position: verdict.kind === 'accepted' ? verdict.position : null,
       rejected: verdict.kind === 'rejected' ? verdict.reason : null,
     });
-    // Of rejected ones too: they stay as they were written.
+    // Also for rejected records, which stay as they were written.
     const blob = recordBlob(value);
     if (blob !== undefined) this.#blobs.add(blob.digest);
     this.#count(entry, verdict, value.length);
@@ -129,7 +129,7 @@ export class SegmentBuilder {
     this.#firstAtMs = Math.min(this.#firstAtMs, atMs);
     this.#lastAtMs = Math.max(this.#lastAtMs, atMs);
     const stream = this.#state.streams.get(workflow);
-    // A partition's fence is no workflow's.
+    // A partition's fence belongs to no workflow.
     if (stream === undefined) return;
     this.#isMemory = isMemoryStream(workflow);
     const part = this.#parts.get(workflow);
@@ -142,12 +142,12 @@ export class SegmentBuilder {
     part.stream = stream;
   }
 
-  /** Blobs that its records name. */
+  /** Blobs that its records reference. */
   blobs(): readonly Sha256[] {
     return [...this.#blobs].sort();
   }
 
-  /** Who is in it, by id. */
+  /** Its workflows, by id. */
   workflows(): readonly ArchivedWorkflow[] {
     return [...this.#parts.values()]
       .map(({ stream, eventCount, rawBytes, opens }) => {
@@ -168,7 +168,7 @@ export class SegmentBuilder {
   }
 }
 
-/** A partition's streams as manifests hold them, by id; tasks by order of creation. */
+/** A partition's streams in the form of manifests, by id; tasks in order of creation. */
 export const foldedStreams = ({ streams }: PartitionState): readonly FoldedStream[] =>
   [...streams.values()]
     .sort((a, b) => (a.workflow < b.workflow ? -1 : 1))

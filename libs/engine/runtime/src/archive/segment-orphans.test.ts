@@ -1,6 +1,6 @@
 /**
- * Objects of segments that no manifest names go, so that whoever reads all of `segments/` has each event once and a policy reaches all of
- * a tenant's history; and none goes that may still be named, or that is all there is. Each case of one that stays has one that goes.
+ * Segment objects that no manifest names are removed, so that a reader of all of `segments/` has each event once and a policy reaches all
+ * of a tenant's history. None is removed that may still be named, or that is the only copy. Each case of one that stays has one that goes.
  */
 
 import { type Offset, UnavailableError } from '@tidemark/core';
@@ -32,7 +32,7 @@ afterEach(() => at.close());
 
 const segments = (): string[] => at.objects.names().filter((name) => name.endsWith('.parquet'));
 
-/** Offsets of all events that whoever reads every object has, as `segments/*` gives them. */
+/** Offsets of all events that a reader of every object gets, as `segments/*` gives them. */
 const offsetsOfAll = (): number[] =>
   segments().flatMap((name) => decodeSegment(at.objects.poll(name)!).records.map(({ offset }) => offset));
 const each = (): number[] => stored.map((_, offset) => offset);
@@ -50,14 +50,14 @@ async function dyingPass(): Promise<string> {
   return segments().at(-1)!;
 }
 
-/** More of the log is to be archived, so that the next segment is another one. */
+/** Lets more of the log be archived, so that the next segment is a different one. */
 async function more(): Promise<void> {
   await at.run(`more-${stored.length}`);
   at.ports.clock.jump(HOT_MS + 1);
   stored = await at.valuesFrom();
 }
 
-/** The segment's bytes under the name of another one that begins there. */
+/** Stores the segment's bytes under the name of another one that begins there. */
 async function orphanAt(from: number, to: number): Promise<string> {
   const name = segmentName(P0, from as Offset, to as Offset, 'ab'.repeat(32));
   await at.objects.create(name, at.objects.poll(segments()[0]!)!);
@@ -160,7 +160,7 @@ describe('an object stays', () => {
     };
     const slow = at.compactor({}, 'slow').pass();
     await eventually(() => passes !== undefined);
-    // Another one looks meanwhile, and has nothing to archive.
+    // Another compactor runs meanwhile, and has nothing to archive.
     await at.compactor({ hotMs: HOT_MS * 100 }, 'other').pass();
     expect(segments()).toHaveLength(1);
     passes!();
@@ -185,7 +185,7 @@ describe('an object stays', () => {
     await eventually(() => reads !== undefined);
     const [orphan] = segments();
     await more();
-    // It dies before it trims, so that the slow one has the log to hold the segment against.
+    // It dies before it trims, so that the slow one still has the log to check the segment against.
     const trim = at.log.trim.bind(at.log);
     at.log.trim = async () => {
       at.log.trim = trim;

@@ -1,11 +1,11 @@
 /**
- * Owns taking away objects of segments that no manifest names: their writer died before it created the manifest, or after another's did
- * count. Whoever reads all of `segments/` would have their events twice, and no policy would ever delete them.
+ * Owns the removal of segment objects that no manifest names: their writer died before it created the manifest, or another writer's
+ * manifest won. A reader of all of `segments/` would otherwise see their events twice, and no policy would ever delete them.
  *
- * U1 An object goes only where the manifest of its beginning is there and names another one. That manifest is created once and never
- *    changes, so no compactor can name the object any more, however slow it is. Where there is none yet, the object stays: somebody may
- *    be about to name it. What a listing lacks stays until the next look.
- * U2 And only where the segment that counts is whole, or was deleted as a policy says: a manifest that is wrong takes no history away.
+ * U1 An object is removed only if the manifest of its first offset exists and names another object. That manifest is created once and never
+ *    changes, so no compactor, however slow, can name the object any more. Without a manifest the object stays, because a writer may be
+ *    about to name it. What a listing lacks stays until the next search.
+ * U2 And only if the segment that counts is whole, or was deleted by a policy: a wrong manifest removes no history.
  */
 
 import { CorruptError, type Partition, TidemarkError, UnavailableError } from '@tidemark/core';
@@ -25,37 +25,37 @@ export interface SegmentOrphansOptions {
 
 export class SegmentOrphans {
   readonly #options: SegmentOrphansOptions;
-  /** When a partition was looked through last, by the monotonic clock. */
-  readonly #lookedMs = new Map<Partition, number>();
+  /** When each partition was last searched, on the monotonic clock. */
+  readonly #searchedMs = new Map<Partition, number>();
 
   constructor(options: SegmentOrphansOptions) {
     this.#options = options;
   }
 
-  /** Looks through the partition, unless it did so lately. */
+  /** Searches the partition, unless that was done recently. */
   async poll(partition: Partition): Promise<void> {
     const nowMs = this.#options.clock.monotonicMs();
-    if (nowMs - (this.#lookedMs.get(partition) ?? Number.NEGATIVE_INFINITY) < ORPHANS_POLL_MS) return;
+    if (nowMs - (this.#searchedMs.get(partition) ?? Number.NEGATIVE_INFINITY) < ORPHANS_POLL_MS) return;
     const kept = await this.#indexed(partition);
     for (const place of await this.#listed(partition, segmentPrefix(partition))) {
       if (!kept.has(place.name)) await this.#attempt(place);
     }
-    this.#lookedMs.set(partition, nowMs);
+    this.#searchedMs.set(partition, nowMs);
   }
 
-  /** Those that begin where a segment does that was proved by the caller just now. */
+  /** Removes objects that begin where a segment does that the caller has just verified. */
   async beside({ partition, from, object }: KnownManifest): Promise<void> {
     for (const { name } of await this.#listed(partition, segmentPrefix(partition, from))) {
       if (name !== object) await this.#options.archive.warm.remove(name);
     }
   }
 
-  /** The next look is due at once: the partition was another compactor's meanwhile, or something went wrong. */
+  /** Makes the next search due at once: another compactor had the partition meanwhile, or something failed. */
   forget(isForgotten: (partition: Partition) => boolean): void {
-    for (const partition of this.#lookedMs.keys()) if (isForgotten(partition)) this.#lookedMs.delete(partition);
+    for (const partition of this.#searchedMs.keys()) if (isForgotten(partition)) this.#searchedMs.delete(partition);
   }
 
-  /** Objects that manifests name and that may be there. What the index lacks costs a read of its manifest, and no more. */
+  /** Objects that manifests name and that may exist. One that the index lacks only costs a read of its manifest. */
   async #indexed(partition: Partition): Promise<ReadonlySet<string>> {
     const objects = new Set<string>();
     for (let after: SegmentRow | undefined; ; ) {
@@ -76,7 +76,7 @@ export class SegmentOrphans {
     return named;
   }
 
-  /** One of which nothing can be told keeps no other, and nothing of the partition, waiting. */
+  /** An object that can't be judged does not hold up the others, nor the partition. */
   async #attempt(place: Named): Promise<void> {
     try {
       if (await this.#isOrphan(place)) await this.#options.archive.warm.remove(place.name);
@@ -86,7 +86,7 @@ export class SegmentOrphans {
     }
   }
 
-  /** U1, U2. One that its own manifest names goes where a policy deleted it and a slow writer brought it back. */
+  /** U1, U2. An object that its own manifest names is an orphan if a policy deleted it and a slow writer brought it back. */
   async #isOrphan({ partition, from, name }: Named): Promise<boolean> {
     const { archive, store } = this.#options;
     const manifest = await archive.manifestFrom(partition, from);

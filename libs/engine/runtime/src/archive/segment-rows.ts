@@ -1,4 +1,4 @@
-/** Owns what the store's index says of segments: it follows from their manifests and from where their objects are, and is rebuilt from them. */
+/** Owns the store's index of segments. It follows from the manifests and from where their objects are, and can be rebuilt from them. */
 
 import type { Offset, Partition } from '@tidemark/core';
 import type { ObjectStore, SegmentRow, SegmentTier, TierStore } from '@tidemark/ports';
@@ -30,7 +30,7 @@ export const segmentRow = (manifest: SegmentManifest): SegmentRow => ({
   })),
 });
 
-/** Records every segment of the partition up to there, in the tier that it is in; those that the store knows stay as they are. */
+/** Records every segment of the partition up to that offset, with its tier; segments that the store knows stay as they are. */
 export async function recordManifests(
   archive: Archive,
   store: Pick<TierStore, 'recordSegments'>,
@@ -50,8 +50,9 @@ export async function recordManifests(
 }
 
 /**
- * Listings are hints, and whoever would ask for each object would ask archive classes for their copies. Where neither store lists it and
- * no tombstone stands for it, it counts as warm, as it was written: whoever moves it on finds out where it is, or that it is missing.
+ * Uses listings, although they are hints, because a request for each object would recall copies from archive classes. An object that
+ * neither store lists, and that has no tombstone, counts as warm, as it was written: the code that moves it on finds out where it is, or
+ * that it is missing.
  */
 async function tiersOf(
   archive: Archive,

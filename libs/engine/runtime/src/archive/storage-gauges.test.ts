@@ -1,4 +1,4 @@
-/** What metrics tell of storage: the latest of each tenant and workflow, and nothing where there is nothing any more. */
+/** Storage metrics: the latest size of each tenant and workflow, and 0 once nothing is left. */
 
 import type { StorageUse } from '@tidemark/ports';
 import { expect, it } from 'vitest';

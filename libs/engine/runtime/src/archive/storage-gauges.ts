@@ -1,4 +1,4 @@
-/** Owns telling how much history takes, by tenant and of the largest workflows, and how small the archive has made it. */
+/** Owns the gauges of how much space history takes, by tenant and for the largest workflows, and of how far the archive compresses it. */
 
 import type { ProjectionStore, StorageUse, Telemetry } from '@tidemark/ports';
 import { STORAGE_TENANTS_MAX_COUNT, STORAGE_WORKFLOWS_MAX_COUNT } from './limits.ts';
@@ -7,7 +7,7 @@ const LIMITS = { tenant: STORAGE_TENANTS_MAX_COUNT, workflow: STORAGE_WORKFLOWS_
 
 export class StorageGauges {
   readonly #ports: { readonly store: Pick<ProjectionStore, 'storage'>; readonly telemetry: Telemetry };
-  /** What was told last, by what it is of: a gauge stands until it is set again. */
+  /** Names of the last report: a gauge keeps its value until it is set again. */
   readonly #reported = { tenant: new Set<string>(), workflow: new Set<string>() };
 
   constructor(ports: { readonly store: Pick<ProjectionStore, 'storage'>; readonly telemetry: Telemetry }) {
@@ -29,7 +29,7 @@ export class StorageGauges {
     const metric = by === 'tenant' ? 'storage_bytes' : 'storage_workflow_bytes';
     telemetry.gauge(metric, hotBytes, { [by]: name, form: 'rows' });
     telemetry.gauge(metric, archivedBytes, { [by]: name, form: 'segments' });
-    // What segments have, as the log held it: beside them it tells the compression.
+    // The archived history's size in the log: compared with the segments it shows the compression.
     telemetry.gauge(metric, archivedRawBytes, { [by]: name, form: 'segments-as-log' });
   }
 }

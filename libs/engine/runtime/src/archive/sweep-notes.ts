@@ -1,18 +1,18 @@
 /**
- * Owns what sweeps of blobs write down for each other, in the archive: one note each, numbered from 1 without gaps and never changed, so
- * that the last is found by its number, whatever a listing lacks. Whose note is there may do what it says. They stay: they say what was
- * deleted, and when.
+ * Owns the notes that sweeps of blobs write for each other in the archive: one each, numbered from 1 without gaps and never changed, so the
+ * last is found by its number, whatever a listing lacks. The sweep whose note was written may do what it says. Notes stay, as a record of
+ * what was deleted and when.
  */
 
 import { CorruptError } from '@tidemark/core';
 import type { ObjectStore } from '@tidemark/ports';
 
-/** What a sweep found, and does from then on. Lists of digests. */
+/** What a sweep found, and what it does next, as lists of digests. */
 export interface SweepNote {
   readonly atMs: number;
-  /** Nothing names them; they stay where they are. */
+  /** Unreferenced blobs that stay where they are. */
   readonly unnamed: readonly string[];
-  /** They are aside, or are put there. */
+  /** Blobs that are aside, or are moved there. */
   readonly aside: readonly string[];
   readonly deleted: readonly string[];
 }
@@ -41,7 +41,7 @@ export async function lastNote(objects: ObjectStore): Promise<NumberedNote | und
   }
 }
 
-/** Returns whether it was written: another sweep may have been faster. */
+/** Whether the note was written: another sweep may have been faster. */
 export const writeNote = (objects: ObjectStore, { number, note }: NumberedNote): Promise<boolean> =>
   objects.create(nameOf(number), Buffer.from(`${JSON.stringify({ v: VERSION, ...note })}\n`));
 
@@ -51,11 +51,11 @@ function decoded(name: string, bytes: Uint8Array, place: string): SweepNote {
     const isWhole = v === VERSION && Number.isFinite(atMs) && [unnamed, aside, deleted].every(Array.isArray);
     if (isWhole) return { atMs, unnamed, aside, deleted };
   } catch {
-    // Told below, like everything else that is wrong with it.
+    // Reported below, like everything else that is wrong with it.
   }
   throw new CorruptError(
     'sweep-note-damaged',
-    `${name} in ${place} is no note of a sweep: it was cut short or changed, or a newer release wrote it. No blob is taken away. Restore it from a copy, or remove all of ${PREFIX}: sweeps begin anew then.`,
+    `${name} in ${place} is no note of a sweep: it was cut short or changed, or a newer release wrote it. No blob is removed. Restore it from a copy, or remove all of ${PREFIX}: sweeps then start over.`,
     { name, place },
   );
 }

@@ -1,4 +1,4 @@
-/** The view of all tiers, where several partitions are read from segments: each segment is read once, however little of it fits. */
+/** The view of all tiers, with several partitions in segments: each segment is read once, however little of it fits. */
 
 import { CorruptError, type Offset, type Partition } from '@tidemark/core';
 import type { EventLog, PartitionBounds, ReadRequest } from '@tidemark/ports';
@@ -10,7 +10,7 @@ const PARTITIONS = [0, 1, 2] as unknown as readonly Partition[];
 const COUNT = 4;
 const BYTES = 10;
 
-/** Of each partition a segment with four records of ten bytes, and nothing in the log. */
+/** Each partition has a segment with four records of ten bytes, and nothing in the log. */
 function tiered() {
   const calls = { hot: 0, segments: [] as Partition[] };
   const bounds: PartitionBounds = { start: COUNT as Offset, end: COUNT as Offset };
@@ -46,7 +46,7 @@ it('reads no segment of which nothing would fit, but for the first, and says tha
   expect(calls.segments).toEqual([0]);
   const little = await log.read(from(0, 0, 0), { maxBytes: 1 });
   expect(little.map(({ records }) => records.length)).toEqual([1, 0, 0]);
-  // Control: with bytes for more, more are read.
+  // Control: a larger limit reads more.
   calls.segments.length = 0;
   const more = await log.read(from(0, 0, 0), { maxBytes: BYTES * (COUNT + 1) });
   expect(more.map(({ records }) => records.length)).toEqual([COUNT, 1, 0]);

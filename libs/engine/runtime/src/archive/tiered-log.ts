@@ -1,6 +1,6 @@
 /**
- * Owns one view of the whole history: what the log still holds is read from the log, and what was trimmed from verified segments, byte
- * for byte, under the same offsets. Whoever reads through it needs to know of no tier. Must not archive or trim by itself.
+ * Owns a view of the whole history: what the log still has is read from the log, and what was trimmed from verified segments, byte for
+ * byte, under the same offsets. Its readers need to know of no tier. It neither archives nor trims by itself.
  */
 
 import { CorruptError, type Offset, type Partition } from '@tidemark/core';
@@ -19,12 +19,12 @@ import { ARCHIVE_READ_MAX_BYTES, ARCHIVE_READS_AT_ONCE, READS_BETWEEN_TRIMS_MAX 
 export class TieredLog implements EventLog {
   readonly durability: EventLog['durability'];
   readonly recordMaxBytes: number;
-  /** The log itself, whose start is where it was trimmed to. */
+  /** The log itself, which begins where it was trimmed. */
   readonly hot: EventLog;
   readonly archive: Archive;
-  /** As far as it is known where the log begins: what was trimmed stays trimmed. */
+  /** Where logs begin, as far as known: trimmed records never come back. */
   readonly #starts = new Map<Partition, Offset>();
-  /** Those that the last read came upon: the next one mostly goes on in the same. */
+  /** Manifests of the last read, because the next read mostly continues in them. */
   #manifests: ReadonlyMap<Partition, KnownManifest> = new Map();
 
   constructor(hot: EventLog, archive: Archive) {
@@ -47,8 +47,8 @@ export class TieredLog implements EventLog {
   }
 
   /**
-   * In one go where the log has all of it, as it nearly always has. Of several partitions that are read from segments, those get nothing
-   * for which no bytes are left, but for the first: a segment is read as a whole, also for one record. Several are fetched at once.
+   * Makes one read if the log has all of it, as it nearly always has. A segment is read as a whole, even for one record; so of several
+   * partitions in segments, those for which no bytes are left get nothing, except the first. Several segments are fetched at once.
    */
   async read(
     requests: readonly ReadRequest[],
@@ -60,7 +60,7 @@ export class TieredLog implements EventLog {
         if (starts === undefined) return await this.hot.read(requests, options);
         return await this.#readTiers(requests, starts, options);
       } catch (error) {
-        // What was just trimmed is in a segment; it is trimmed at most once.
+        // What was just trimmed is in a segment.
         const isTrimmed = error instanceof CorruptError && error.code === 'log-trimmed';
         if (!isTrimmed || attempt > READS_BETWEEN_TRIMS_MAX) throw error;
         starts = await this.#bounds(requests);
@@ -94,7 +94,7 @@ export class TieredLog implements EventLog {
     return requests.map(({ partition }) => found.get(partition)!);
   }
 
-  /** Of each in their order, until no bytes are left. */
+  /** Reads the partitions in their order, until no bytes are left. */
   async #archived(
     requests: readonly ReadRequest[],
     maxBytes: number,
@@ -129,7 +129,7 @@ export class TieredLog implements EventLog {
     return manifest;
   }
 
-  /** All that can be read: a partition begins with its first segment. */
+  /** Everything that can be read: a partition begins with its first segment. */
   async bounds(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, PartitionBounds>> {
     const bounds = await this.hot.bounds(partitions);
     return new Map([...bounds].map(([partition, { end }]) => [partition, { start: 0 as Offset, end }]));
@@ -148,7 +148,7 @@ export class TieredLog implements EventLog {
   }
 }
 
-/** Those whose segments are likely to be used up, and the first. */
+/** The first request, and those whose segments are likely to be used within the limit. */
 function likelyWithin(
   requests: readonly ReadRequest[],
   manifests: ReadonlyMap<Partition, KnownManifest>,
@@ -163,7 +163,7 @@ function likelyWithin(
   });
 }
 
-/** From that one on, as many as fit, and one at least. */
+/** From that index on, as many records as fit, and at least one. */
 function recordsFrom(all: readonly StoredRecord[], first: number, maxBytes: number): readonly StoredRecord[] {
   const records: StoredRecord[] = [];
   let leftBytes = maxBytes;

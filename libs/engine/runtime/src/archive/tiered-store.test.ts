@@ -1,4 +1,4 @@
-/** Rows that are read while others put them back or take them away: what is read is the history, and never nothing of it. */
+/** Rows that are read while others restore or drop them: a read returns the history, and never nothing. */
 
 import { type Sequence, streamFromJson, workflowId } from '@tidemark/core';
 import { HOT_MS, SimulatedArchive } from '@tidemark/testkit/engine/simulated-archive';
@@ -18,7 +18,7 @@ beforeEach(async () => {
     () => new SimulatedLog(1),
     (place) => new MemoryObjects(place),
   );
-  // Only of what another workflow has followed does nothing stay.
+  // A workflow leaves nothing in the partition only once another has followed it.
   for (const name of ['first', 'second']) await at.run(name);
   at.ports.clock.jump(HOT_MS + 1);
   await at.pass();
@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 afterEach(() => at.close());
 
-/** A view whose rows a compactor takes away so often, each time they have just been put back. */
+/** A view whose rows a compactor drops this often, each time right after they were restored. */
 function takenAway(times: number) {
   const restorer = at.restorer();
   let left = times;

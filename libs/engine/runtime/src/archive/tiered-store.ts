@@ -1,6 +1,6 @@
 /**
- * Owns one view of rows over all tiers: a read of a workflow whose history is in segments alone puts its rows back first, so that
- * whoever reads needs to know of no tier. What is there is read without any further question.
+ * Owns a view of rows over all tiers: a read of a workflow whose history is only in segments first restores its rows, so readers need to
+ * know of no tier. Rows that are there cost no further read.
  */
 
 import { UnavailableError, type WorkflowId } from '@tidemark/core';
@@ -9,7 +9,7 @@ import { overridden } from '../kernel/index.ts';
 import { RESTORES_PER_READ_MAX } from './limits.ts';
 import type { Restorer } from './restorer.ts';
 
-/** Reads of a workflow's history by its id. An empty answer may mean that the rows are gone. */
+/** Reads of a workflow's history by its id. An empty answer may mean that the rows were dropped. */
 const READS = [
   'checkpoints',
   'effects',
@@ -39,8 +39,8 @@ function reading(store: ProjectionStore, restorer: Restorer, name: (typeof READS
 }
 
 /**
- * Reads once what is gone was put back, by this process or another. A compactor that takes up what one before it left undone may take rows
- * away again meanwhile: then again, not for ever.
+ * Reads once the missing rows were restored, by this process or another. A compactor that completes an earlier pass may drop them again
+ * meanwhile: then it repeats, but not for ever.
  */
 async function whileTakenAway<T>(
   restorer: Restorer,
@@ -57,7 +57,7 @@ async function whileTakenAway<T>(
   }
   throw new UnavailableError(
     'rows-taken-away',
-    `Rows of ${missing[0]} were put back from segments and taken away again ${RESTORES_PER_READ_MAX} times. Try again.`,
+    `Rows of ${missing[0]} were restored from segments and dropped again ${RESTORES_PER_READ_MAX} times. Try again.`,
     { workflow: missing[0] },
   );
 }
@@ -65,7 +65,7 @@ async function whileTakenAway<T>(
 const isEmpty = (found: unknown): boolean =>
   Array.isArray(found) ? found.length === 0 : (found as { readonly recent: readonly unknown[] }).recent.length === 0;
 
-/** A snapshot always holds the opening's payload, unless its rows are gone: what was loaded then holds no state either. */
+/** A snapshot always has the opening's payload, unless its rows were dropped: then it has no state either. */
 function loadingStreams(store: ProjectionStore, restorer: Restorer): ProjectionStore['loadStreams'] {
   const withoutRows = (snapshots: readonly StreamSnapshot[]): readonly WorkflowId[] =>
     snapshots.flatMap(({ workflow, checkpoints }) => (checkpoints.length === 0 ? [workflow] : []));

@@ -1,6 +1,6 @@
 /**
- * An audit: it finds nothing in a sound archive, whatever its policies deleted, and every kind of tampering, in whatever a manifest
- * says that its events tell as well. Each forgery has the sound archive as its control.
+ * An audit finds nothing in a sound archive, whatever its policies deleted, and finds every kind of tampering in everything that events
+ * determine. Each forgery has the sound archive as its control.
  */
 
 import { hash } from 'node:crypto';
@@ -71,7 +71,7 @@ describe('an audit', () => {
     const { name, manifest } = newest();
     const ends = { partition: 0, to: manifest.to, chain: manifest.chainAfter };
     expect((await audit()).chains).toEqual([{ ...ends, manifest: hash('sha256', at.objects.poll(name)!) }]);
-    // What no event tells shows there, and there alone.
+    // What no event determines shows only there.
     await replace(name, encodeManifest({ ...manifest, writtenAtMs: 1 }));
     const { chains, problems: none } = await audit();
     expect(none).toEqual([]);
@@ -193,7 +193,7 @@ describe('what a policy deleted', () => {
     for (const deletion of others) await at.deletes(TENANT, deletion);
     await at.deletes('other' as TenantId, whole);
     expect(await audit()).toMatchObject(unproved);
-    // The control: a policy's own.
+    // The control: a policy's own deletion.
     await at.deletes(TENANT, whole);
     expect(await audit()).toMatchObject({ deletedCount: 1, problems: [] });
   });

@@ -1,7 +1,7 @@
 /**
- * Owns the audit of the archive: every manifest and every segment of a partition is read and held against its digest, its neighbours,
- * the chain over all events, and what its events fold to, up to where the log goes on; so is every large payload that they name. Whatever
- * was changed, removed or put in another order shows. Finds and tells; must not mend.
+ * Owns the audit of the archive. It reads every manifest and segment of a partition and checks it against its digest, its neighbours, the
+ * chain over all events, and the fold of its events, up to where the log continues; and every large payload that they reference. It finds
+ * everything that was changed, removed or reordered. It reports, and repairs nothing.
  */
 
 import { recordBlob } from '@tidemark/codec';
@@ -26,7 +26,7 @@ import { SegmentBuilder } from './segment-builder.ts';
 
 export interface ArchiveProblem {
   readonly partition: Partition;
-  /** Where the segment begins that is wrong. */
+  /** Where the wrong segment begins. */
   readonly from: Offset;
   readonly code: string;
   readonly message: string;
@@ -35,9 +35,11 @@ export interface ArchiveProblem {
 export interface ChainEnd {
   readonly partition: Partition;
   readonly to: Offset;
-  /** Of the chain over all events before `to`. */
+  /** The chain over all events before `to`. */
   readonly chain: Sha256;
-  /** Of the chain over manifests: the digest of the last one, which the next will name as `previous`. It holds what no event tells. */
+  /**
+   * The chain over manifests: the digest of the last one, which the next will name as `previous`. It covers what events do not determine.
+   */
   readonly manifest: Sha256;
 }
 
@@ -53,21 +55,21 @@ export interface ArchiveVerdict {
   readonly eventCount: number;
   readonly bytes: number;
   readonly rawBytes: number;
-  /** Of each partition that has segments: the last links of its chains, to be kept elsewhere and compared later. */
+  /** The last links of the chains of each partition that has segments, to be kept elsewhere and compared later. */
   readonly chains: readonly ChainEnd[];
-  /** Segments whose objects must be recalled first; they were not read. */
+  /** Segments that were not read because their objects must be recalled first. */
   readonly coldCount: number;
-  /** Segments that a policy deleted, as their tombstones and events of the log say; their manifests alone were read. */
+  /** Segments that a policy deleted, by their tombstones and the log; only their manifests were read. */
   readonly deletedCount: number;
-  /** Of each tenant of which a segment was deleted: the end of the chain over its deletions, to be kept as the others. */
+  /** The end of the chain over deletions of each tenant with a deleted segment, to be kept like the others. */
   readonly deletions: readonly DeletionsEnd[];
   readonly problems: readonly ArchiveProblem[];
 }
 
 export interface VerifyOptions {
-  /** What the log says was deleted of a tenant's. */
+  /** A tenant's deletions by the log. */
   readonly deletions: (tenant: TenantId) => Promise<RecordedDeletions>;
-  /** Reads large payloads that events name as well; absent: there are none. */
+  /** Reads large payloads that events reference; absent: there are none. */
   readonly blobs?: Blobs | undefined;
   /** Absent: all. */
   readonly partitions?: readonly Partition[] | undefined;
@@ -168,7 +170,7 @@ function checkNeighbours(before: KnownManifest | undefined, manifest: KnownManif
   }
 }
 
-/** Returns the state after it; undefined where that can't be told. */
+/** Returns the state after the segment; undefined: unknown. */
 async function verifySegment(
   audit: Audit,
   manifest: KnownManifest,
@@ -197,7 +199,7 @@ async function verifySegment(
   return builder.state.next === manifest.to ? builder.state : undefined;
 }
 
-/** A tombstone is a file that whoever has the object store can write: an event of the log must say the same of this very segment. */
+/** Anyone with access to the object store can write a tombstone: an event of the log must record the deletion of this very segment. */
 async function verifyDeletion({ verdict, reportedOf }: Audit, manifest: KnownManifest, problem: Tell): Promise<void> {
   const tenant = tenantOf(manifest);
   try {
@@ -210,7 +212,7 @@ async function verifyDeletion({ verdict, reportedOf }: Audit, manifest: KnownMan
   }
 }
 
-/** What the manifest says of its events, and what stands beside each of them in the segment, follows from them. */
+/** Checks what the manifest says of its events, and what the segment says of each of them. */
 function checkFacts(
   manifest: KnownManifest,
   records: readonly SegmentRecord[],
@@ -240,7 +242,7 @@ function checkFacts(
   );
 }
 
-/** Every large payload that they name is there, and has the digest that the chain holds. */
+/** Checks that every referenced large payload exists and has its digest. */
 async function verifyBlobs(blobs: Blobs, records: readonly StoredRecord[], problem: Tell): Promise<void> {
   for (const { offset, value } of records) {
     const blob = recordBlob(value);

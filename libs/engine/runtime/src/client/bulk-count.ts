@@ -1,20 +1,20 @@
-/** Owns what a job would find now, counted beforehand by the rule that the job goes by. Must change nothing. */
+/** Owns the preview of a bulk job: it counts the workflows that the job would act on, by the job's own rule. It changes nothing. */
 
 import type { ProjectionStore, WorkflowListing } from '@tidemark/ports';
 import { type BulkInput, isMeant } from '../control/index.ts';
 import { BULK_COUNT_PAGE_COUNT, BULK_COUNT_SHOWN_COUNT } from './limits.ts';
 
-/** As far as they were counted: `hasMore` where there are more than that. */
+/** The count so far; `hasMore` when the limit was reached before the end. */
 export interface BulkCount {
   readonly count: number;
   readonly hasMore: boolean;
-  /** By status. */
+  /** Counts by status. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** The newest. */
+  /** Ids of the newest. */
   readonly some: readonly string[];
 }
 
-/** Looks at no more than about so many of those that the filter finds. */
+/** Reads about `maxCount` of the workflows that the filter finds, and no more. */
 export async function countMeant(
   store: Pick<ProjectionStore, 'search'>,
   filter: BulkInput['filter'],
@@ -22,8 +22,8 @@ export async function countMeant(
 ): Promise<BulkCount> {
   const statuses: Record<string, number> = {};
   const some: string[] = [];
-  let [count, lookedAt] = [0, 0];
-  for (let last: WorkflowListing | undefined; lookedAt < maxCount; ) {
+  let [count, readCount] = [0, 0];
+  for (let last: WorkflowListing | undefined; readCount < maxCount; ) {
     const limit = Math.min(BULK_COUNT_PAGE_COUNT, maxCount);
     const after = last === undefined ? {} : { after: { openedAtMs: last.openedAtMs, workflow: last.workflow } };
     const page = await store.search({ ...filter, limit, ...after });
@@ -34,7 +34,7 @@ export async function countMeant(
       if (some.length < BULK_COUNT_SHOWN_COUNT) some.push(row.workflow);
     }
     if (page.length < limit) return { count, hasMore: false, statuses, some };
-    lookedAt += page.length;
+    readCount += page.length;
     last = page.at(-1);
   }
   return { count, hasMore: true, statuses, some };

@@ -1,4 +1,4 @@
-/** Owns jobs that do one thing to many workflows, from the caller's side: begin one, say how far it is. See bulk-definition.ts. */
+/** Owns bulk jobs on the caller's side: start one, read its progress. See bulk-definition.ts. */
 
 import {
   DEFAULT_TENANT,
@@ -27,22 +27,22 @@ import { type BulkCount, countMeant } from './bulk-count.ts';
 import type { WorkflowCalls } from './workflow-calls.ts';
 
 export interface BulkRequest extends Omit<BulkInput, 'begunAtMs'> {
-  /** The same id is the same job, within a tenant. */
+  /** Within a tenant, the same id is the same job. */
   readonly id: string;
-  /** Whose job it is; by default that of the filter. */
+  /** Owner of the job; default: the tenant of the filter. */
   readonly tenant?: TenantId | undefined;
-  /** All workflows (of the filter's tenant) are meant: a filter that leaves none out is refused without it. */
+  /** Confirms that all workflows (of the filter's tenant) are meant; a filter that selects all of them is refused without it. */
   readonly everything?: boolean | undefined;
 }
 
 export interface BulkQuery {
   readonly tenant?: TenantId | undefined;
-  /** Goes on after this one. */
+  /** The page begins after this job. */
   readonly after?: ListPlace | undefined;
   readonly limit: number;
 }
 
-/** How a job stands: `open` while it works. */
+/** The state of a job: `open` while it runs. */
 export interface BulkJob extends Omit<BulkProgress, 'after'> {
   readonly id: string;
   readonly tenant: TenantId;
@@ -54,7 +54,7 @@ export interface BulkJob extends Omit<BulkProgress, 'after'> {
   readonly openedAtMs: number;
 }
 
-/** What a caller's client gives a job to work with. Signals are held to what these definitions declare. */
+/** What a bulk job needs of a client. Signals are checked against the signals of these definitions. */
 export function bulkHost(
   client: WorkflowCalls,
   store: Pick<ProjectionStore, 'search'>,
@@ -75,10 +75,10 @@ export function bulkHost(
 
 function refuseSystems({ definition = '' }: BulkInput['filter']): void {
   if (!isSystemDefinition(definition)) return;
-  throw new InvalidError('definition-unknown', "definition: those of the system's own are nobody's to steer.");
+  throw new InvalidError('definition-unknown', "definition: the system's own workflows can't be steered.");
 }
 
-/** Of the digest of a tenant's name, as many as make sure that no two are alike. */
+/** Digits of the digest of a tenant's name: enough to keep tenants apart. */
 const TENANT_DIGITS = 16;
 
 export class Bulk {
@@ -95,8 +95,8 @@ export class Bulk {
   }
 
   /**
-   * Does it to all workflows that the filter finds, those that are opened later not among them, nor schedules and undos that it doesn't name; the same id is the same job. Throws
-   * `InvalidError` that names the field, and as `Client.start` does.
+   * Acts on all workflows that the filter finds, except those that open later, and schedules and undos that the filter doesn't name. The
+   * same id is the same job. Throws `InvalidError`, which names the field, and what `Client.start` throws.
    */
   async start({
     id,
@@ -115,7 +115,7 @@ export class Bulk {
     if (input.signal !== null) checkSignalName(input.signal.name);
     refuseSystems(input.filter);
     checkMeant(input.filter, everything);
-    // Its own: however often it looks, what is opened later is not found.
+    // Bounds the job's own filter, so that it never finds workflows that open later, however long it runs.
     const begunAtMs = this.#clock.nowMs();
     const openedToMs = Math.min(input.filter.openedToMs ?? Number.POSITIVE_INFINITY, begunAtMs);
     const asked = { ...input, filter: { ...input.filter, openedToMs }, begunAtMs };
@@ -126,15 +126,15 @@ export class Bulk {
     return { id, created: run.created };
   }
 
-  /** What a job with this filter would find now, as far as so many. Throws `InvalidError` (`definition-unknown`). */
+  /** Counts what a job with this filter would find now, up to `maxCount`. Throws `InvalidError` (`definition-unknown`). */
   async count(filter: BulkInput['filter'], maxCount: number): Promise<BulkCount> {
     refuseSystems(filter);
     return countMeant(this.#store, filter, maxCount);
   }
 
   /**
-   * A job of that tenant; null: whose it is isn't known, and one over all tenants comes first. Undefined: no job has the id (or rows
-   * don't know it yet). Throws `InvalidError` (`job-ambiguous`): tenants have one each.
+   * The tenant's job. Null: the owner is unknown, and a job over all tenants comes first. Undefined: no job has the id, or rows don't know
+   * it yet. Throws `InvalidError` (`job-ambiguous`): several tenants have a job of that id.
    */
   async get(id: string, tenant: TenantId | null = null): Promise<BulkJob | undefined> {
     const row = await this.#row(id, tenant);
@@ -142,7 +142,9 @@ export class Bulk {
     return job;
   }
 
-  /** What it has done stays done. Throws `InvalidError` (`job-unknown`, `job-ambiguous`), and as `Client.cancel` does. */
+  /**
+   * Cancels the job; what it has done stays done. Throws `InvalidError` (`job-unknown`, `job-ambiguous`), and what `Client.cancel` throws.
+   */
   async cancel(
     id: string,
     asked: { readonly by: string; readonly why: string },
@@ -153,12 +155,12 @@ export class Bulk {
     return this.#client.cancel(row.workflow, asked);
   }
 
-  /** The newest first. */
+  /** Newest first. */
   async list(query: BulkQuery): Promise<readonly BulkJob[]> {
     return (await this.page(query)).jobs;
   }
 
-  /** The same, and where the next page goes on; null: there is none. */
+  /** The same with the place of the next page; null: there is none. */
   async page({
     tenant,
     after,
@@ -168,7 +170,7 @@ export class Bulk {
     return { jobs: await this.#jobs(rows), next };
   }
 
-  /** One tenant's jobs are in nobody else's way. */
+  /** Tenants may use the same ids for their jobs. */
   #workflowOf(id: string, tenant: TenantId): WorkflowId {
     return workflowId(`${JOB_PREFIX}${this.#digest.sha256(tenant).slice(0, TENANT_DIGITS)}:${id}`);
   }
@@ -182,13 +184,13 @@ export class Bulk {
     throw new InvalidError('job-ambiguous', `Several tenants have a job with the id '${id}': name the tenant.`);
   }
 
-  /** One that was begun by an older release. */
+  /** A job that an older release started. */
   async #older(id: string, tenant: TenantId | null): Promise<WorkflowSummary | undefined> {
     const row = await this.#store.workflow(workflowId(`${JOB_PREFIX}${id}`));
     return row?.definition === BULK_DEFINITION && (tenant ?? row.tenant) === row.tenant ? row : undefined;
   }
 
-  /** Of any tenant; two at most, since more say nothing more. */
+  /** Jobs of any tenant with this id; at most two, which is enough to see that the id is ambiguous. */
   async #named(id: string): Promise<readonly WorkflowListing[]> {
     const found: WorkflowListing[] = [];
     for (let after: WorkflowListing | undefined; found.length < 2; ) {

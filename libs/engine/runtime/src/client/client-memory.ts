@@ -1,6 +1,6 @@
 /**
- * Owns what a caller does with long-term memory, sessions and budgets: remember, recall, hand a session over, raise a budget. Writes
- * inbox events through streams of their subjects, and reads rows.
+ * Owns a caller's requests about long-term memory, sessions and budgets: remember, recall, hand a session over, set or raise a budget. It
+ * writes inbox events into the streams of their subjects, and reads rows.
  */
 
 import { canonicalJson, type MemoryWrite } from '@tidemark/codec';
@@ -50,31 +50,25 @@ import {
   refuseElsewhere,
   refuseTaken,
   retentionOf,
+  retentionSubject,
 } from '../archive/index.ts';
 import { type MemoryUpdate, refuseSealed } from '../definition/index.ts';
 import type { Decisions, Starter } from '../inbox/index.ts';
-import {
-  ACCESS_SUBJECT,
-  BUDGET_ENTRY,
-  type LamportClock,
-  type Ports,
-  QUEUES_SUBJECT,
-  RETENTION_SUBJECT,
-} from '../kernel/index.ts';
+import { ACCESS_SUBJECT, BUDGET_ENTRY, type LamportClock, type Ports, QUEUES_SUBJECT } from '../kernel/index.ts';
 import { checkName } from '../lease/index.ts';
 import { PAUSED_RESUMED_MAX_COUNT, SESSIONS_LIST_MAX_COUNT } from './limits.ts';
 
 export interface RememberOptions {
   readonly tenant: TenantId;
-  /** The same key is the same write, and counts once. */
+  /** Writes with the same key count once. */
   readonly key?: string | undefined;
 }
 
-/** An entry of anybody's; without a value it is forgotten. */
+/** An entry of any subject; without a value it is deleted. */
 export type OutlastingEntry = Pick<MemoryUpdate, 'subject' | 'kind' | 'key' | 'value'>;
 
 export interface BudgetRaise {
-  /** To be added to the workflow's budgets. */
+  /** Added to the workflow's budgets. */
   readonly tokens?: number | undefined;
   readonly costMicros?: number | undefined;
   readonly by: string;
@@ -86,11 +80,11 @@ export interface MemoriesOptions {
   readonly starter: Starter;
   readonly decisions: Decisions;
   readonly lamport: LamportClock;
-  /** Null: recall by words alone. */
+  /** Null: recall compares words alone. */
   readonly embedder: Embedder | null;
 }
 
-/** Long-term memory of one tenant's subjects; see `Client.memory`. */
+/** Long-term memory of a tenant's subjects; see `Client.memory`. */
 export class ClientMemory {
   readonly #options: MemoriesOptions;
 
@@ -99,7 +93,7 @@ export class ClientMemory {
   }
 
   /**
-   * Writes, in one event; resolves once rows show it. Throws `InvalidError` (`memory-invalid`, `memory-secret`), naming the
+   * Writes the updates in one event; resolves once rows show it. Throws `InvalidError` (`memory-invalid`, `memory-secret`), which names the
    * place and never the value.
    */
   async remember(updates: readonly MemoryUpdate[], { tenant, key }: RememberOptions): Promise<void> {
@@ -115,12 +109,12 @@ export class ClientMemory {
     await this.#writeInto(first!.subject, memories, options);
   }
 
-  /** `stream`: the subject whose stream they are written into, whatever they are about. */
+  /** `stream`: the subject whose stream gets the event, whatever subjects the entries have. */
   async #writeInto(stream: string, memories: readonly MemoryWrite[], { tenant, key }: RememberOptions): Promise<void> {
     const { starter, decisions, ports, lamport } = this.#options;
     const workflow = memoryWorkflow(ports.digest, tenant, stream);
     await starter.start({ definition: memoryDefinition, input: { subject: stream }, workflow, tenant });
-    // A step of some other process may have written later than this one knows.
+    // A step of another process may have written with a later Lamport time than this process knows.
     for (const subject of new Set(memories.map((write) => write.subject))) {
       lamport.witness(await ports.store.lamportOf(tenant, subject));
     }
@@ -131,7 +125,7 @@ export class ClientMemory {
     return this.#options.ports.store.memories({ ...query, tenant });
   }
 
-  /** The entries about these subjects that fit the query best; says whether by words alone. */
+  /** The entries of these subjects that fit the query best; the answer says whether only words were compared. */
   recall(tenant: TenantId, asked: RecallQuery & { readonly query: string }): Promise<Recalled> {
     const { ports, embedder } = this.#options;
     return recall({ ...asked, store: ports.store, embedder, tenant });
@@ -157,12 +151,12 @@ export class ClientMemory {
     };
   }
 
-  /** Workflows of a session, newest first; the first one that isn't closed is live. */
+  /** Workflows of a session, newest first; the first that isn't closed is live. */
   session(tenant: TenantId, session: string): Promise<readonly SessionWorkflow[]> {
     return this.#options.ports.store.session(tenant, session, SESSIONS_LIST_MAX_COUNT);
   }
 
-  /** Says who goes on with the session and what they need to know; the next workflow of the session is told. */
+  /** Records who takes over the session and what they need to know, for the session's next workflow. */
   async handOver(tenant: TenantId, session: string, handOver: SessionHandOver): Promise<void> {
     for (const field of ['from', 'to', 'message'] as const) {
       if (typeof handOver[field] !== 'string' || handOver[field].trim() === '') {
@@ -173,7 +167,7 @@ export class ClientMemory {
     }
     const subject = sessionSubject(session);
     const { clock, prng } = this.#options.ports;
-    // A name of its own: two that hand over at once are both written down, and the later one is told.
+    // Each hand-over has its own key: both of two concurrent ones are kept, and the later one is used.
     const key = `${HAND_OVER_PREFIX}${uuidv7(clock.nowMs(), prng.bytes(10))}`;
     const { from, to, message, artifacts } = handOver;
     await this.remember([{ subject, kind: 'record', key, value: { from, to, message, artifacts }, source: from }], {
@@ -181,7 +175,7 @@ export class ClientMemory {
     });
   }
 
-  /** What a tenant or a user may spend; undefined takes the budget away. Throws `InvalidError` (`budget-invalid`). */
+  /** Sets the budget of a tenant or a user; undefined removes it. Throws `InvalidError` (`budget-invalid`). */
   async setBudget(tenant: TenantId, of: { readonly user?: string }, budget: SharedBudget | undefined): Promise<void> {
     const subject = of.user === undefined ? `tenant:${tenant}` : `user:${of.user}`;
     const value = budget === undefined ? {} : { value: parseBudget(budget) };
@@ -189,14 +183,14 @@ export class ClientMemory {
     await this.#resumePaused(tenant);
   }
 
-  /** How long the tenant's archived history is kept; null: the default again. Throws `InvalidError` (`retention-invalid`). */
+  /** Sets how long the tenant's archived history is kept; null: the default again. Throws `InvalidError` (`retention-invalid`). */
   async setRetention(tenant: TenantId, policy: RetentionPolicy | null): Promise<void> {
     await this.#write([policyWrite(tenant, policy)], { tenant });
   }
 
   /**
-   * Nothing that it covers is deleted from now on; the same hold again changes nothing. Throws `InvalidError` (a field;
-   * `hold-elsewhere`: the workflow is another tenant's), `ConflictError` (`hold-taken`: another hold has that id).
+   * Places a legal hold: from now on nothing that it covers is deleted. Placing the same hold again changes nothing. Throws `InvalidError`
+   * (a field; `hold-elsewhere`: the workflow belongs to another tenant), `ConflictError` (`hold-taken`: another hold has that id).
    */
   async hold(tenant: TenantId, hold: LegalHold): Promise<void> {
     const write = holdWrite(tenant, hold);
@@ -208,23 +202,23 @@ export class ClientMemory {
     }
   }
 
-  /** Keeps a certificate of what was forgotten, under whose it was. */
+  /** Stores a certificate of forgetting under the name of what was forgotten. */
   async certify(tenant: TenantId, of: string, certificate: Json): Promise<void> {
     await this.#write([certificateWrite(tenant, of, certificate)], { tenant });
   }
 
   /**
-   * Takes the entries away, or where a value is given writes it anew, in the stream of the tenant's certificates: no forgetting takes
-   * its key, so that it holds also in rows that are rebuilt when the subjects' own streams say nothing any more.
+   * Deletes the entries, or writes those that have a value again, in the stream of the tenant's certificates. No forgetting destroys that
+   * stream's key, so this still holds in rebuilt rows, after the subjects' own streams have become unreadable.
    */
   async outlast(tenant: TenantId, entries: readonly OutlastingEntry[]): Promise<void> {
     const writes = entries.map((entry) => anyWrite({ ...entry, source: 'forgetting' }, 'entry'));
-    await this.#writeInto(`${RETENTION_SUBJECT}${tenant}`, writes, { tenant });
+    await this.#writeInto(retentionSubject(tenant), writes, { tenant });
   }
 
   /**
-   * Writes records of the system's own, in one event, into the stream of their subject: of who may do what (`access:…`), or of queues that
-   * are held; without a value one is taken away. Resolves once rows show it.
+   * Writes the system's own records, in one event, into the stream of their subject: access rights (`access:…`) or paused queues. A record
+   * without a value is deleted. Resolves once rows show it.
    */
   async keepOwn(
     tenant: TenantId,
@@ -238,23 +232,23 @@ export class ClientMemory {
     await this.#write(writes, { tenant });
   }
 
-  /** Writes down that a policy deletes the segment; resolves once rows show it. The same again changes nothing. */
+  /** Records that a policy deletes the segment; resolves once rows show it. The same deletion again changes nothing. */
   async deletes(tenant: TenantId, deletion: Deletion): Promise<void> {
     const write = deletionWrite(tenant, deletion);
     const { subject, kind, key } = write;
     const [row] = await this.#options.ports.store.memories({ tenant, subject, kind, key, limit: 1 });
     if (row === undefined || canonicalJson(JSON.parse(row.value)) !== canonicalJson(write.value as Json)) {
-      // Written twice by two, it counts once.
+      // Two processes may write it at once; it counts once.
       await this.#write([write], { tenant, key: `${key}/${deletion.manifest}` });
     }
   }
 
-  /** Certificates of what was forgotten of the tenant's, newest first. */
+  /** The tenant's certificates of forgetting, newest first. */
   certificates(tenant: TenantId): Promise<readonly Json[]> {
     return certificatesOf(this.#options.ports.store, tenant);
   }
 
-  /** Throws `InvalidError` (`hold-unknown`). */
+  /** Ends a legal hold. Throws `InvalidError` (`hold-unknown`). */
   async release(tenant: TenantId, id: string): Promise<void> {
     const { holds } = await this.retention(tenant);
     if (!holds.some((hold) => hold.id === id)) {
@@ -263,14 +257,17 @@ export class ClientMemory {
     await this.#write([holdWrite(tenant, { id, released: true })], { tenant });
   }
 
-  /** What stands for the tenant. `policy` null: none of its own, so that of the compactors. */
+  /** The tenant's retention. `policy` null: it has none of its own, so the compactors' policy applies. */
   retention(
     tenant: TenantId,
   ): Promise<{ readonly policy: RetentionPolicy | null; readonly holds: readonly LegalHold[] }> {
     return retentionOf(this.#options.ports.store, tenant);
   }
 
-  /** What is paused for want of budget looks again; what still has too little pauses again. Coordinators do what is left of it (`BudgetRoom`). */
+  /**
+   * Makes workflows that are parked for lack of budget check it again; those that still have too little park again. Coordinators serve the
+   * rest (`BudgetRoom`).
+   */
   async #resumePaused(tenant: TenantId): Promise<void> {
     const { ports, decisions } = this.#options;
     const parked = { tenant, status: 'parked', reason: BUDGET_EXCEEDED } as const;
@@ -278,19 +275,19 @@ export class ClientMemory {
       if (question === null) continue;
       const nothing = { tokens: 0, costMicros: 0, by: 'budget' };
       await decisions.raise(workflow, nothing, 'a budget was set', roomEvent(question.id)).catch((error: unknown) => {
-        // It has ended meanwhile.
+        // The workflow has ended meanwhile.
         if (!(error instanceof ConflictError)) throw error;
       });
     }
   }
 
-  /** What its calls have cost since then, and what those under way have reserved. */
+  /** What calls have cost since then, and what running calls have reserved. */
   spent(tenant: TenantId, user: string | null, sinceMs: number): Promise<Spends> {
     return this.#options.ports.store.spent(tenant, user, sinceMs);
   }
 
   /**
-   * Lets a workflow spend more; one that is paused for want of budget goes on. Throws `InvalidError` (names the field),
+   * Raises a workflow's budget; a workflow that is parked for lack of budget resumes. Throws `InvalidError` (names the field),
    * `ConflictError` (`workflow-closed`).
    */
   async raiseBudget(workflow: WorkflowId, { tokens = 0, costMicros = 0, by, why }: BudgetRaise): Promise<void> {

@@ -1,4 +1,4 @@
-/** The client: ids are checked and mean one run; a result is what the log says, whoever waits and however long. */
+/** The client: ids are checked and stand for one run; a result is what the log says, whoever waits and however long. */
 
 import type { Partition, WorkflowId } from '@tidemark/core';
 import { UnavailableError } from '@tidemark/core';

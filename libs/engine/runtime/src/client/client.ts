@@ -1,6 +1,6 @@
 /**
- * Owns what a caller does with workflows: start, wait for the result, look, and (through decisions.ts) signal, confirm,
- * decide, pin. Speaks to the log and the rows; what it writes are inbox events, which the fold judges like any other.
+ * Owns a caller's requests about workflows: start, wait for the result, read, and (through decisions.ts) signal, confirm, decide, pin. It
+ * uses the log and the rows; what it writes are inbox events, which the fold judges like any other.
  */
 
 import {
@@ -67,33 +67,33 @@ export interface ClientOptions {
   readonly ports: Ports;
   readonly lamport: LamportClock;
   readonly partitionsMax?: number | undefined;
-  /** Absent: any number of workflows may be live. */
+  /** Absent: the number of live workflows is not limited. */
   readonly admission?: Admission | undefined;
-  /** Null or absent: recall by words alone. */
+  /** Null or absent: recall compares words alone. */
   readonly embedder?: Embedder | null | undefined;
   /** Absent: histories are not encrypted. */
   readonly keys?: Pick<WorkflowKeys, 'takePlain'> | undefined;
 }
 
 export interface ChildPage {
-  /** The child after whose id to begin. */
+  /** The page begins after this child. */
   readonly after?: string | undefined;
   readonly limit?: number | undefined;
 }
 
 export class Client {
   readonly #options: ClientOptions;
-  /** Roll-outs of shadow mode, and their comparison. */
+  /** Roll-outs of shadow mode, and comparisons with them. */
   readonly shadows: Shadows;
-  /** One thing done to many workflows. */
+  /** Acts on many workflows at once. */
   readonly bulk: Bulk;
   /** Runs at the times of cron patterns. */
   readonly schedules: Schedules;
   /** Long-term memory, sessions and budgets. */
   readonly memory: ClientMemory;
-  /** Whole queues, held and let go. */
+  /** Pauses and resumes whole queues. */
   readonly queues: Queues;
-  /** What the system itself writes down. */
+  /** Streams that the system itself writes. */
   readonly system: SystemStreams;
   readonly #starter: Starter;
   readonly #closing = new AbortController();
@@ -126,12 +126,12 @@ export class Client {
     this.queues = new Queues(ports, this.memory);
   }
 
-  /** A run of an agent that runs elsewhere, to report its steps; does nothing when its id is not in the share. Never waits. */
+  /** A handle by which an agent that runs elsewhere reports its steps; it does nothing when its id is not in the share. Never waits. */
   shadow(definition: ShadowDefinition, options: ShadowOptions): ShadowRun {
     return this.shadows.shadow(definition, options);
   }
 
-  /** Starts a workflow, or answers the run that has this id. Waits while servers are away; see `Starter.start` for errors. */
+  /** Starts a workflow, or returns the run that has this id. Waits while servers are unavailable; see `Starter.start` for errors. */
   async start<Input, Output>(
     definition: Definition<Input, Output>,
     input: NoInfer<Input>,
@@ -160,7 +160,7 @@ export class Client {
         tags,
         trace: asTraceParent(options.trace),
         priority: options.priority,
-        // A job that ends what floods must not wait for what floods.
+        // A job that ends a flood of workflows must not wait for them.
         isLimited: !isSystemDefinition(definition.name),
         timeoutMs,
       }),
@@ -169,10 +169,10 @@ export class Client {
   }
 
   /**
-   * A new workflow that goes on from a checkpoint of this one, and shares its history up to there. Throws `InvalidError`
-   * (`workflow-unknown`, `sequence-unknown`, `fork-nothing-left`, `fork-of-shadow`, `fork-of-undo`, `fork-of-schedule`, `fork-of-system`, `version-unknown`,
-   * or what belief and version don't fit), `ConflictError` (`workflow-differs`), `LimitError` (`fork-too-deep`, or the opening is too
-   * large), `CorruptError`, `UnavailableError` (`object-archived`: restore the base first).
+   * Starts a new workflow from a checkpoint of this one, which shares its history up to there. Throws `InvalidError` (`workflow-unknown`,
+   * `sequence-unknown`, `fork-nothing-left`, `fork-of-shadow`, `fork-of-undo`, `fork-of-schedule`, `fork-of-system`, `version-unknown`, or
+   * what belief and version don't fit), `ConflictError` (`workflow-differs`), `LimitError` (`fork-too-deep`, or the opening is too large),
+   * `CorruptError`, `UnavailableError` (`object-archived`: restore the base first).
    */
   async fork(workflow: string, options: ForkOptions): Promise<Forked> {
     refuseSealed('belief', options.belief);
@@ -185,7 +185,7 @@ export class Client {
     return { ...forked, created: started.created };
   }
 
-  /** Once its opening can be seen: it is in the log. */
+  /** Checks that an existing workflow of this id is the same fork. Its opening is in the log, and the check waits until rows show it. */
   async #mustBe(request: OpenRequest): Promise<void> {
     const { ports } = this.#options;
     const { signal } = this.#closing;
@@ -195,32 +195,32 @@ export class Client {
     }
   }
 
-  /** A session is one user's. */
+  /** A session belongs to one user. */
   async #refuseOthers(tenant: TenantId, session: string, user: string | null): Promise<void> {
     const { clock, store } = this.#options.ports;
     const known = await whileUnavailable(clock, this.#closing.signal, () => store.session(tenant, session, 2));
-    // Another process may have opened them, with a clock that ran ahead of this one's: the newest comes after all.
+    // Another process may have opened them with a Lamport clock ahead of this one's: what follows must come after all of them.
     if (known[0] !== undefined) this.#options.lamport.witness(known[0].lamport);
     const [other] = known.filter((one) => one.user !== user);
     if (other !== undefined) {
       throw new InvalidError(
         'session-of-another',
-        `session: ${session} is ${other.user === null ? "nobody's" : "another user's"}: what was said in it is not told to others. Begin another session.`,
+        `session: ${session} is ${other.user === null ? "nobody's" : "another user's"}: what was said in it is not shown to others. Begin another session.`,
         { session },
       );
     }
   }
 
-  /** A run by its id; whether it exists shows when it is asked. */
+  /** A handle on a run by its id. A read of it shows whether it exists. */
   run<Output = Json>(id: string, created = false): Run<Output> {
     return new Run<Output>(workflowId(id), created, this.#options.ports, this.#closing.signal);
   }
 
   /**
-   * Answers the question of a parked workflow; resolves once the answer counts. The same answer of the same person may be
-   * given again. `effects`: where the effect in question is among them, its schema checks the response. Throws `InvalidError`
-   * (names the field; `workflow-unknown`, `resolution-unfit`), `ConflictError` (`not-asked`, `workflow-closed`,
-   * `question-differs`, and `already-decided` with who did).
+   * Answers the question of a parked workflow; resolves once the answer counts. The same person may repeat the same answer. If `effects`
+   * has the effect in question, its schema checks the response. Throws `InvalidError` (names the field; `workflow-unknown`,
+   * `resolution-unfit`), `ConflictError` (`not-asked`, `workflow-closed`, `question-differs`, and `already-decided`, which says who
+   * decided).
    */
   async decide(workflow: string, decision: Decision, effects: readonly EffectDefinition[] = []): Promise<Decided> {
     refuseSealed('response', decision.response);
@@ -228,8 +228,8 @@ export class Client {
   }
 
   /**
-   * Says what became of an effect that its receiver accepted under this token; may be repeated. Throws `InvalidError`
-   * (`token-unknown`, `workflow-unknown`), `ConflictError` (`already-confirmed` otherwise, `workflow-closed`).
+   * Reports the outcome of an effect that its receiver accepted under this token; may be repeated. Throws `InvalidError` (`token-unknown`,
+   * `workflow-unknown`), `ConflictError` (`already-confirmed` with another outcome, `workflow-closed`).
    */
   async confirm(
     workflow: string,
@@ -250,7 +250,7 @@ export class Client {
     return this.#decisions.signal(workflow, name, value, options);
   }
 
-  /** Workflows that this one's tasks have started, in order of their ids, which follow from the tasks; page by page. */
+  /** Workflows that this one's tasks have started, page by page in the order of their ids, which derive from the tasks. */
   children(
     workflow: string,
     { after, limit = CHILDREN_PAGE_COUNT }: ChildPage = {},
@@ -264,15 +264,15 @@ export class Client {
     return whileUnavailable(clock, this.#closing.signal, () => store.children(query));
   }
 
-  /** What people are asked now, the oldest first: of a tenant, of some assignees, page by page. */
+  /** Open approvals, oldest first: of a tenant, of some assignees, page by page. */
   approvals(query: ApprovalQuery = {}): Promise<ApprovalPage> {
     return this.#approvals.list(query);
   }
 
   /**
-   * Answers the approval that a task waits for; resolves once it counts, and may be repeated. Whether that person may is for the caller to
-   * know. Throws `InvalidError` (`approval-unfit` with the places in the value;
-   * `workflow-unknown`), `ConflictError` (`already-answered` with who did, `not-asked`, `workflow-closed`).
+   * Answers the approval that a task waits for; resolves once the answer counts, and may be repeated. The caller checks whether the person
+   * may answer. Throws `InvalidError` (`approval-unfit` with the places in the value; `workflow-unknown`), `ConflictError`
+   * (`already-answered`, which says who answered; `not-asked`, `workflow-closed`).
    */
   async approve(workflow: string, task: string, answer: ApprovalAnswer): Promise<{ readonly changed: boolean }> {
     refuseSealed('value', answer.value);
@@ -280,57 +280,58 @@ export class Client {
   }
 
   /**
-   * Asks a workflow to end: no further task starts, steps under way see their signal abort and may finish, then what was done is undone
-   * where that is registered. Resolves once it is asked; asked twice, it is done once. Throws `InvalidError` (names the field; `workflow-unknown`, `cancel-of-undo`, `workflow-is-shadow`),
-   * `ConflictError` (`workflow-closed`, `workflow-compensating`).
+   * Requests a workflow's cancellation: no further task starts, running steps see their signal abort and may finish, and then registered
+   * compensations undo what was done. Resolves once the request is recorded; a repeated request has no further effect. Throws
+   * `InvalidError` (names the field; `workflow-unknown`, `cancel-of-undo`, `workflow-is-shadow`), `ConflictError` (`workflow-closed`,
+   * `workflow-compensating`).
    */
   cancel(workflow: string, ask: LifecycleAsk): Promise<LifecycleDone> {
     return this.#lifecycle.ask(workflow, 'cancel', ask);
   }
 
-  /** Ends a workflow at once, whoever holds it: it has failed (`terminated`), and nothing is undone. Throws as `cancel`. */
+  /** Ends a workflow at once, whoever leases it: it has failed (`terminated`), and nothing is compensated. Throws what `cancel` throws. */
   terminate(workflow: string, ask: LifecycleAsk): Promise<LifecycleDone> {
     return this.#lifecycle.ask(workflow, 'terminate', ask);
   }
 
   /**
-   * No further task starts until it is resumed; steps under way finish, and what comes meanwhile is kept. Throws as `cancel`, and
-   * `ConflictError` (`workflow-cancelling`).
+   * Starts no further task until the workflow is resumed; running steps finish, and what arrives meanwhile is kept. Throws what `cancel`
+   * throws, and `ConflictError` (`workflow-cancelling`).
    */
   pause(workflow: string, ask: LifecycleAsk): Promise<LifecycleDone> {
     return this.#lifecycle.ask(workflow, 'pause', ask);
   }
 
-  /** Ends a pause. Throws as `pause`. */
+  /** Ends a pause. Throws what `pause` throws. */
   resume(workflow: string, ask: LifecycleAsk): Promise<LifecycleDone> {
     return this.#lifecycle.ask(workflow, 'resume', ask);
   }
 
   /**
-   * Decides of the record at which the workflow stands, since it can't be read: `skip` goes on as if it were not there, `take` reads it
-   * once more. Resolves when the workflow has gone on. Throws as `signal` does, `ConflictError` (`record-readable`: there is none;
-   * `record-unreadable`: it still can't be read), `InvalidError` (`opening-not-skipped`).
+   * Judges the unreadable record at which the workflow stopped: `skip` continues without it, `take` reads it again. Resolves once the
+   * workflow has resumed. Throws what `signal` throws, `ConflictError` (`record-readable`: there is none; `record-unreadable`: it still
+   * can't be read), `InvalidError` (`opening-not-skipped`).
    */
   judge(workflow: string, judgement: Judgement, ask: LifecycleAsk): Promise<RecordJudged> {
     return this.#judgements.judge(workflow, judgement, ask);
   }
 
-  /** Keeps a workflow to its version, or lets it go on with newer ones. Throws as `signal` does. */
+  /** Pins a workflow to its version, or lets newer versions run it again. Throws what `signal` throws. */
   pin(workflow: string, pin: Pin): Promise<void> {
     return this.#decisions.pin(workflow, pin);
   }
 
   /**
-   * Takes the live lease from its holder, so that another goes on; null when nobody had one (any more). The holder, if it
-   * lives, can do nothing more that counts. Throws as `signal` does.
+   * Revokes the live lease, so that another worker claims the workflow; null when it was not leased (any more). Nothing that the former
+   * holder does afterwards counts. Throws what `signal` throws.
    */
   revoke(workflow: string): Promise<Lease | null> {
     return this.#decisions.revoke(workflow);
   }
 
   /**
-   * What the workflow's history says, such as a checkpoint's belief, with secret fields as this process may see them: with the use of
-   * their key as they are, else masked. Throws as the key's provider does.
+   * A value from the workflow's history, such as a checkpoint's belief, with secret fields as this process may see them: in clear if it may
+   * use their key, else masked. Throws what the key's provider throws.
    */
   reveal(workflow: string, value: Json): Promise<Json> {
     const { ports } = this.#options;
@@ -338,8 +339,8 @@ export class Client {
   }
 
   /**
-   * Tells what models answer in the workflow's steps, as it comes and where a call is streamed; nothing that came before. Returns what ends it.
-   * Throws `ConfigError` (`watch-unavailable`) where nobody can watch.
+   * Passes on what models answer in the workflow's steps as it arrives, for streamed calls; nothing that came before. Returns a function
+   * that stops it. Throws `ConfigError` (`watch-unavailable`) where the ports can't watch.
    */
   watch(workflow: string, listener: (inbox: ModelChunk) => void): Promise<() => Promise<void>> {
     const { watch } = this.#options.ports;
@@ -355,7 +356,7 @@ export class Client {
   }
 }
 
-/** https://www.w3.org/TR/trace-context/#traceparent-header: version 00 has four fields; a later one may have more, which are not kept. */
+/** https://www.w3.org/TR/trace-context/#traceparent-header: version 00 has four fields; a later one may have more, which are dropped. */
 function asTraceParent(text: string | undefined): string | undefined {
   const [, parent, version, trace, span, more] =
     /^(([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2})(-.*)?$/.exec(text ?? '') ?? [];

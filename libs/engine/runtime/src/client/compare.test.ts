@@ -1,4 +1,4 @@
-/** Two workflows compared: outcome, what each took and what it shares, and the first checkpoint at which step or belief differ. */
+/** Comparison of two workflows: outcome, what each took, what they share, and the first checkpoint at which step or belief differ. */
 
 import { type WorkflowId, workflowId } from '@tidemark/core';
 import { FORK_PARTITIONS, ForkWorld } from '@tidemark/testkit/engine/fork-fixture';
@@ -76,7 +76,7 @@ it('another belief is where they differ, also between forks of forks, which are 
       { workflow: right.workflow, sequence: 0, step: 'up', belief: { to: 3, at: 1 }, output: null },
     ],
   });
-  // Its own base and it differ nowhere.
+  // It differs nowhere from its own base.
   expect(await compare(second.workflow, left.workflow)).toMatchObject({ isSameOutcome: true, firstDifference: null });
 });
 

@@ -1,7 +1,7 @@
 /**
  * Owns the comparison of two workflows, mostly of a fork with its base or with another fork: how each ended, what it took, and the first
- * checkpoint at which they differ. Checkpoints are counted on through what a fork shares, so that the same place has the same number in
- * both. From rows alone; reads only.
+ * checkpoint at which they differ. Numbering includes shared checkpoints, so the same place has the same number in both. It reads rows
+ * only.
  */
 
 import { canonicalJson, decodePayload, type ForkOrigin } from '@tidemark/codec';
@@ -9,7 +9,6 @@ import {
   applyDelta,
   type Delta,
   type Fork,
-  InvalidError,
   type Json,
   type Sequence,
   type StreamStatus,
@@ -17,7 +16,7 @@ import {
 } from '@tidemark/core';
 import type { CheckpointRow, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
 import { OUTPUTS_PAGE_COUNT, originOf } from '../history/index.ts';
-import { historyForgotten, isForgotten } from '../kernel/index.ts';
+import { historyForgotten, isForgotten, workflowUnknown } from '../kernel/index.ts';
 
 export interface Totals {
   readonly checkpointCount: number;
@@ -34,31 +33,31 @@ export interface ComparedWorkflow {
   readonly reason: string | null;
   /** Undefined unless it completed. */
   readonly output: Json | undefined;
-  /** Of its own chain. */
+  /** Totals of its own chain. */
   readonly own: Totals;
-  /** Of the history that it shares. */
+  /** Totals of the history that it shares. */
   readonly shared: Totals;
-  /** Effects that left the process, or would have, by what became of them. */
+  /** Effects that left the process, or would have: how many were called, and how many were replayed. */
   readonly effects: { readonly calledCount: number; readonly replayedCount: number };
   readonly tookMs: number;
 }
 
-/** What was there after a checkpoint. */
+/** The state after a checkpoint. */
 export interface ComparedPoint {
   readonly workflow: WorkflowId;
-  /** In the workflow's own chain. */
+  /** Sequence in the workflow's own chain. */
   readonly sequence: Sequence;
   readonly step: string | null;
   readonly belief: Json;
-  /** What the step left for later ones; null: nothing, or the opening. */
+  /** The output that the step left for later ones; null: none, or the opening. */
   readonly output: Json;
 }
 
 export interface Comparison {
   readonly workflows: readonly [ComparedWorkflow, ComparedWorkflow];
-  /** The same status, for the same reason, with the same output. */
+  /** Both have the same status, reason and output. */
   readonly isSameOutcome: boolean;
-  /** Counted on through what is shared; null on a side: its history has ended before. Null: they never differ. */
+  /** `at` counts shared checkpoints as well. A point is null where that history ended before. Null: the workflows never differ. */
   readonly firstDifference: {
     readonly at: number;
     readonly points: readonly [ComparedPoint | null, ComparedPoint | null];
@@ -67,7 +66,7 @@ export interface Comparison {
 
 type Reads = Pick<ProjectionStore, 'workflow' | 'checkpoints' | 'effects'>;
 
-/** Throws `InvalidError` (`workflow-unknown`, `history-forgotten`: of one or of what it shares), and as the store does. */
+/** Throws `InvalidError` (`workflow-unknown`; `history-forgotten`: of one of them, or of shared history), and what the store throws. */
 export async function compareWorkflows(reads: Reads, a: WorkflowId, b: WorkflowId): Promise<Comparison> {
   const [left, right] = [await found(reads, a), await found(reads, b)];
   const workflows = [await compared(reads, left), await compared(reads, right)] as const;
@@ -84,8 +83,7 @@ interface Found {
 
 async function found(reads: Reads, workflow: WorkflowId): Promise<Found> {
   const row = await reads.workflow(workflow);
-  if (row === undefined)
-    throw new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
+  if (row === undefined) throw workflowUnknown(workflow);
   const [opening] = await reads.checkpoints(workflow, { from: 0 as Sequence, limit: 1 });
   if (opening?.sequence === 0 && isForgotten(opening)) throw historyForgotten(workflow);
   const origin = row.fork && (await originOf((of, options) => reads.checkpoints(of, options), workflow));
@@ -133,19 +131,19 @@ async function* rowsOf(reads: Reads, workflow: WorkflowId, first: number, last: 
   }
 }
 
-/** The history as a whole: what is shared up to where each fork begins, and the fork's own opening in that place. */
+/** The whole history: each shared stretch up to where the next fork begins, and that fork's opening in place of the last shared point. */
 async function* pointsOf(reads: Reads, { row, origin }: Found): AsyncGenerator<ComparedPoint> {
   const shares = (origin?.shares ?? []).toReversed();
   const stretches = [...shares, { workflow: row.workflow, upTo: row.sequence }];
   let step: string | null = null;
   for (const [at, { workflow, upTo }] of stretches.entries()) {
-    // The last point of what is shared is told as the opening of what goes on from it.
+    // The next stretch's opening stands for the last shared point.
     const isShared = at < stretches.length - 1;
     let belief: Json = null;
     for await (const point of rowsOf(reads, workflow, 0, upTo)) {
       const { sequence } = point;
       if (sequence === 0 && isForgotten(point)) throw historyForgotten(workflow);
-      belief = believed(belief, point);
+      belief = beliefAfter(belief, point);
       if (sequence > 0) step = point.step;
       if (!isShared || sequence < upTo) yield { workflow, sequence, step, belief, output: outputOf(point) };
     }
@@ -155,7 +153,7 @@ async function* pointsOf(reads: Reads, { row, origin }: Found): AsyncGenerator<C
 const outputOf = ({ sequence, payload }: CheckpointRow): Json =>
   sequence === 0 ? null : decodePayload('CheckpointCommitted', payload).output;
 
-function believed(before: Json, { sequence, belief, payload }: CheckpointRow): Json {
+function beliefAfter(before: Json, { sequence, belief, payload }: CheckpointRow): Json {
   if (sequence === 0) return decodePayload('WorkflowOpened', payload).belief;
   if (belief === 'none') return before;
   const { snapshot, delta } = decodePayload('CheckpointCommitted', payload);
@@ -179,5 +177,5 @@ const isSamePoint = (a: ComparedPoint | null, b: ComparedPoint | null): boolean 
   b !== null &&
   a.step === b.step &&
   sameJson(a.belief, b.belief) &&
-  // What is shared counts as the opening of what goes on from it, which has none.
+  // An opening that stands for a shared point has no output to compare.
   (a.sequence === 0 || b.sequence === 0 || sameJson(a.output, b.output));

@@ -1,4 +1,4 @@
-/** What goes with a workflow beside its keys (F4), and what its certificate names (F3); whole folders are in libs/operate/host. */
+/** What is forgotten with a workflow beside its keys (F4), and what its certificate names (F3); libs/operate/host tests whole folders. */
 
 import { type Json, type Lamport, type Position, type TenantId, workflowId } from '@tidemark/core';
 import type { KeyStore, MemoryRow, StoredKey, UnscrubbedTable, WorkflowSummary } from '@tidemark/ports';
@@ -15,7 +15,7 @@ let keys: Map<string, StoredKey>;
 let certificates: ForgetCertificate[];
 let steps: string[];
 let left: readonly UnscrubbedTable[];
-/** What is remembered while it is forgotten. */
+/** Memories that are written during the forgetting. */
 let meanwhile: readonly MemoryRow[];
 beforeEach(() => {
   memories = new SimulatedMemories();

@@ -1,14 +1,14 @@
 /**
- * Owns forgetting a workflow or a user for good: their data keys are destroyed, what is found by words goes with them, and a certificate
- * stays. The certificate is written before, naming the keys, and again once they are gone, so that one that dies in between is seen and
- * can be asked for again. Must not delete records: what is sealed says nothing any more.
+ * Owns the forgetting of a workflow or a user for good: it destroys their data keys and searchable words, and leaves a certificate. The
+ * certificate is written first, with the keys to destroy, and again once they are gone, so an interrupted forgetting is visible and can be
+ * repeated. It deletes no records: without their keys they are unreadable.
  *
- * F1 With a workflow go its undos; with a user their workflows and the undos of these, the stream of what is remembered of the user, and
- *    those of their sessions. All are found by whose they are, not by whom their keys were made for alone: keys may name nobody.
- * F2 Nothing goes while a workflow of it is open: what it writes next would have a key again.
- * F3 The last certificate names every key that was destroyed, whoever began and however often it was asked for.
- * F4 What they wrote into anybody's memory goes, whoever it is about: it is found by words that lie in clear. It is taken out of the rows'
- *    files too, or the certificate names the tables that may hold its bytes.
+ * F1 A workflow is forgotten with its undos. A user is forgotten with their workflows and the undos of these, the stream of their memories,
+ *    and the streams of their sessions. They are found by owner, not only by the owner recorded with each key, because keys may have none.
+ * F2 Nothing is forgotten while one of the workflows is open, because its next write would create a new key.
+ * F3 The last certificate names every destroyed key, across all attempts.
+ * F4 Entries that the workflows wrote into any subject's memory are deleted too, because they are searched by words in clear. They are also
+ *    scrubbed from the files of the tables, or the certificate names the tables that may still have their bytes.
  */
 
 import {
@@ -35,14 +35,14 @@ import {
 
 export interface ForgetRequest {
   readonly tenant: TenantId;
-  /** One of the two. */
+  /** Exactly one of `workflow` and `user`. */
   readonly workflow?: WorkflowId | undefined;
   readonly user?: string | undefined;
   readonly by: string;
   readonly why: string;
 }
 
-/** What proves it: kept as an event of the tenant's, with everything but what was forgotten. */
+/** The proof of a forgetting: an event of the tenant, with everything except what was forgotten. */
 export interface ForgetCertificate {
   /** `workflow:…` or `user:…`. */
   readonly of: string;
@@ -52,7 +52,7 @@ export interface ForgetCertificate {
   readonly by: string;
   readonly why: string;
   readonly at: string;
-  /** Once it is destroyed: tables whose files may still hold the words of its memories, and wrapped keys. */
+  /** When destroyed: tables whose files may still have words of deleted memories, or wrapped keys. */
   readonly leftIn?: readonly UnscrubbedTable[];
 }
 
@@ -67,21 +67,22 @@ export interface ForgettingOptions {
   readonly now: () => string;
 }
 
-/** What is to be forgotten. */
+/** The extent of a forgetting. */
 interface Found {
   readonly of: string;
   readonly keys: ReadonlySet<string>;
-  /** Whose memory goes. */
+  /** Subjects whose memories are deleted. */
   readonly subjects: readonly string[];
-  /** What these wrote goes as well, whoever it is about (F4). */
+  /** Workflows whose memories are deleted, whatever their subject (F4). */
   readonly writers: readonly WorkflowId[];
-  /** Whether there is, or was, a workflow, a stream or a key of it. */
+  /** Whether any workflow, stream or key of it exists or existed. */
   readonly isKnown: boolean;
 }
 
 /**
- * Throws `InvalidError` (`forget-invalid`, `workflow-unknown`, `user-unknown`: nothing at all is known of the user), `ConflictError` (`workflow-open`, `workflow-forked`: forks share its
- * history, and are to be forgotten first), `UnavailableError` (`store-rebuilding`), and as keys and memory do.
+ * Throws `InvalidError` (`forget-invalid`, `workflow-unknown`, `user-unknown`: nothing is known of the user), `ConflictError`
+ * (`workflow-open`; `workflow-forked`: forks share its history, and must be forgotten first), `UnavailableError` (`store-rebuilding`), and
+ * what keys and memory throw.
  */
 export async function forget(options: ForgettingOptions, request: ForgetRequest): Promise<ForgetCertificate> {
   const { tenant, by, why, workflow, user } = request;
@@ -105,7 +106,7 @@ export async function forget(options: ForgettingOptions, request: ForgetRequest)
   await memory.certify(tenant, found.of, ordered as unknown as Json);
   await takeOut(options, tenant, entries);
   await keys.destroyAll(certificate.keys);
-  // What came meanwhile: it was sealed with a key that is gone, and its words were not.
+  // Deletes entries that came meanwhile: their key is gone, but their words are in clear.
   const late = await entriesOf(options, tenant, found);
   await takeOut(
     options,
@@ -118,7 +119,7 @@ export async function forget(options: ForgettingOptions, request: ForgetRequest)
   return destroyed;
 }
 
-/** What was asked before, and what a process that died in between had begun with: some of its keys may be gone already. */
+/** The certificate of an earlier attempt, which may have died after destroying some of its keys. */
 async function certifiedBefore({ memory }: ForgettingOptions, tenant: TenantId, of: string) {
   const known = (await memory.certificates(tenant)) as unknown as readonly ForgetCertificate[];
   return known.find((certificate) => certificate.of === of);
@@ -133,7 +134,7 @@ async function ofWorkflow(options: ForgettingOptions, tenant: TenantId, workflow
   const workflows = withUndos(workflow);
   for (const one of workflows) {
     const isOpen = (await store.workflow(one))?.closedInGeneration === null;
-    if (isOpen) throw stillOpen(`Workflow ${one} goes on`, 'it', { workflow: one });
+    if (isOpen) throw stillOpen(`Workflow ${one} is open`, 'it', { workflow: one });
   }
   await refuseForked(options, tenant, workflow);
   const keys = await keysOf(options, tenant, workflows);
@@ -150,7 +151,7 @@ async function ofUser(options: ForgettingOptions, tenant: TenantId, user: string
     if (session !== null) sessions.add(session);
     workflows.add(workflow);
   }
-  // Whose history is in segments alone is known by their keys.
+  // Workflows whose history is only in segments are found by their keys.
   for await (const { id, workflow } of options.keyStore.list({ tenant, user })) {
     keys.add(id);
     if (workflows.has(workflow)) continue;
@@ -171,7 +172,7 @@ async function ofUser(options: ForgettingOptions, tenant: TenantId, user: string
   return { of: `user:${user}`, keys, subjects, writers, isKnown };
 }
 
-/** A certificate would say that somebody was forgotten who is still there, by another name. */
+/** A certificate for an unknown name would hide that the person is still there under another name. */
 async function refuseUnknown({ memory }: ForgettingOptions, tenant: TenantId, user: string, isKnown: boolean) {
   if (isKnown) return;
   const certificates = (await memory.certificates(tenant)) as unknown as readonly ForgetCertificate[];
@@ -197,14 +198,14 @@ async function* rowsOf({ store }: ForgettingOptions, tenant: TenantId, user: str
   }
 }
 
-/** The workflow, its undo, and that one's. */
+/** The workflow, its undo, and the undo's undo. */
 function withUndos(workflow: WorkflowId): readonly WorkflowId[] {
   const found = [workflow];
   for (let undo = undoId(workflow); depthOf(undo) <= COMPENSATION_DEPTH_MAX; undo = undoId(undo)) found.push(undo);
   return found;
 }
 
-/** Those of histories and of secret fields. */
+/** Keys of histories and of secret fields. */
 async function keysOf({ keyStore }: ForgettingOptions, tenant: TenantId, workflows: readonly WorkflowId[]) {
   const keys = new Set<string>();
   for (const workflow of new Set(workflows)) {
@@ -223,10 +224,10 @@ const stillOpen = (what: string, them: string, details: object): ConflictError =
 const rebuilding = (): UnavailableError =>
   new UnavailableError(
     'store-rebuilding',
-    'Rows are being rebuilt, and do not tell yet whose workflows there are. Ask again once they are.',
+    'Rows are being rebuilt, and do not show all workflows yet. Try again once they are.',
   );
 
-/** A fork reads what it shares, and holds what it began with. One whose own key is gone needs nothing any more. */
+/** Forks read the shared history, and have its content in their opening. A fork whose own key is gone needs it no more. */
 async function refuseForked({ store, keyStore }: ForgettingOptions, tenant: TenantId, workflow: WorkflowId) {
   const left: WorkflowId[] = [];
   for (const fork of await store.forksOf(workflow, FORKS_READ_MAX_COUNT)) {
@@ -243,7 +244,7 @@ async function refuseForked({ store, keyStore }: ForgettingOptions, tenant: Tena
   );
 }
 
-/** All that is remembered of a subject, page by page. */
+/** All memories of a subject, read page by page. */
 async function memoriesOf({ store }: ForgettingOptions, tenant: TenantId, subject: string) {
   const found: MemoryRow[] = [];
   for (let after: MemoryRow | undefined; ; ) {
@@ -261,7 +262,7 @@ async function takeOut({ memory }: ForgettingOptions, tenant: TenantId, entries:
   }
 }
 
-/** All that goes, once each. */
+/** All entries to delete or rewrite, once each. */
 async function entriesOf(
   options: ForgettingOptions,
   tenant: TenantId,
@@ -290,10 +291,10 @@ async function entriesOf(
 
 const nameOf = ({ subject, kind, key }: MemoryName): string => JSON.stringify([subject, kind, key]);
 
-/** What a user may spend is no memory of theirs. */
+/** A user's budget is no memory of theirs. */
 const isBudget = ({ kind, key }: MemoryRow): boolean => kind === BUDGET_ENTRY.kind && key === BUDGET_ENTRY.key;
 
-/** It is forgotten; a budget stands, and is told where it can still be read. */
+/** The entry's deletion; a budget is written again instead, where it stays readable. */
 const outlasting = (row: MemoryRow): OutlastingEntry => {
   const { subject, kind, key } = row;
   return { subject, kind, key, ...(isBudget(row) && { value: JSON.parse(row.value) as Json }) };

@@ -1,4 +1,4 @@
-/** Queues that are held: nothing of them is claimed, whoever asks and whatever hints at it; steps under way finish; then all of it goes on. */
+/** Paused queues: none of their workflows is claimed, whatever hints at it; running steps finish; once resumed, all of them run. */
 
 import { DEFAULT_TENANT, LimitError, type TenantId, UnavailableError } from '@tidemark/core';
 import type { Job } from '@tidemark/ports';
@@ -68,8 +68,8 @@ describe('a queue that is held', () => {
   it.each([
     ['guarded', undefined, 'open'],
     ['unguarded (control)', { known: async () => new PausedQueues([]), isHeld: async () => false }, 'completed'],
-  ])('is not claimed by a worker whom a job hints at it: %s', async (_, held, status) => {
-    await world.worker([trivial], { held });
+  ])('is not claimed by a worker whom a job hints at it: %s', async (_, pauses, status) => {
+    await world.worker([trivial], { pauses });
     await pause();
     const w = await world.start(trivial);
     await world.ports.queue.enqueue([jobFor(w)]);
@@ -134,7 +134,7 @@ describe('a queue that is held', () => {
     expect(await held.isHeld({ definition: 'd~undo', tenant: DEFAULT_TENANT })).toBe(true);
     expect(await held.isHeld({ definition: 'd~schedule', tenant: DEFAULT_TENANT })).toBe(false);
     await resume();
-    // Q2: what was read before doesn't keep it held.
+    // Q2: an earlier read does not keep it paused.
     expect(await held.isHeld({ definition: 'd', tenant: DEFAULT_TENANT })).toBe(false);
   });
 

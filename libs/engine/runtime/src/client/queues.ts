@@ -1,6 +1,6 @@
 /**
- * Owns what a caller does with whole queues: hold all work of a definition, of all tenants or of one, and let it go on. What is held is a
- * record in a stream of the system's own, so it outlives every process and server but the log. Must not keep anybody from claiming: see
+ * Owns a caller's requests about whole queues: pause all work of a definition, of all tenants or of one, and resume it. A paused queue is a
+ * record in a stream of the system, so it survives every process and server but the log. It does not prevent claims itself: see
  * paused-queues.ts.
  */
 
@@ -27,31 +27,31 @@ import {
 
 export interface QueueName {
   readonly definition: string;
-  /** Null: of all tenants. */
+  /** Null: all tenants. */
   readonly tenant: TenantId | null;
 }
 
-/** What whoever asks can know of, so that a name that is misspelt holds nothing. */
+/** What the caller can know of, so that a misspelt name is refused. */
 export interface QueueScope {
   readonly definitions: readonly Pick<Definition, 'name'>[];
-  /** Whose workflows it may see; null: all of them. */
+  /** Tenant whose workflows the caller may see; null: all. */
   readonly tenant: TenantId | null;
-  /** It is meant although nothing is known of it yet. */
+  /** The queue is meant although nothing is known of it yet. */
   readonly isFuture?: boolean | undefined;
 }
 
 export interface QueueChanged extends QueueName {
-  /** False: it was so before. */
+  /** False: it was already so. */
   readonly changed: boolean;
-  /** It is held: by this, or (once it is resumed for a tenant) still for all tenants. */
+  /** Whether the queue is paused now; after a tenant's resume it may still be paused for all tenants. */
   readonly held: boolean;
 }
 
-/** How a queue stands: of one definition and tenant. */
+/** The state of a queue: of one definition and tenant. */
 export interface QueueState extends Omit<QueueCount, 'tenant'> {
-  /** Null: it has nothing to do, and is held for all tenants. */
+  /** Null: a pause for all tenants that has no work. */
   readonly tenant: TenantId | null;
-  /** By what it is held; none: it isn't. */
+  /** The pauses that apply; empty: it is not paused. */
   readonly held: readonly PausedQueue[];
 }
 
@@ -69,9 +69,9 @@ export class Queues {
   }
 
   /**
-   * Nothing of it is claimed from the answer on, until it is resumed; steps under way finish, starts are accepted and wait. Throws
-   * `InvalidError` (names the field; `queue-system`, `queue-derived`; with `scope` also `definition-unknown`: it is neither among the definitions
-   * nor that of a workflow that may be seen), `LimitError` (`queues-held-too-many`), `UnavailableError`.
+   * Pauses a queue. Once it resolves, none of its workflows is claimed until it is resumed; running steps finish, and starts are accepted
+   * and wait. Throws `InvalidError` (names the field; `queue-system`, `queue-derived`; with `scope` also `definition-unknown`: neither a
+   * known definition nor that of a visible workflow), `LimitError` (`queues-held-too-many`), `UnavailableError`.
    */
   async pause(queue: QueueName, ask: LifecycleAsk, scope?: QueueScope): Promise<QueueChanged> {
     checkAsk(queue, ask);
@@ -82,7 +82,7 @@ export class Queues {
     checkRoom(queue, all);
     const { definition, tenant } = queue;
     await this.#write(queue, HELD_PREFIX, { definition, tenant, by: ask.by, why: ask.why, sinceMs: clock.nowMs() });
-    // Whoever has looked before the rows showed it may claim for so long.
+    // A process that read the rows before they showed it may still claim for this long.
     await clock.sleep(QUEUES_KNOWN_MS);
     return { ...queue, changed: true, held: true };
   }
@@ -94,12 +94,12 @@ export class Queues {
     const known = [...new Set(definitions.map(({ name }) => name))].sort().join(', ');
     const list = known === '' ? '' : ` Known here: ${known}.`;
     const remedy =
-      tenant === null ? ' Say that it is meant for the future (future, --future) to hold it all the same.' : '';
+      tenant === null ? ' Say that it is meant for the future (future, --future) to pause it all the same.' : '';
     const message = `definition: nothing is named '${definition}' here, and no workflow of it was ever started.${list}${remedy}`;
     throw new InvalidError('definition-unknown', message, { field: 'definition' });
   }
 
-  /** What was held goes on. Throws as `pause` does. */
+  /** Resumes a queue. Throws what `pause` throws. */
   async resume(queue: QueueName, ask: LifecycleAsk): Promise<QueueChanged> {
     checkAsk(queue, ask);
     const { all } = await this.#held.poll();
@@ -110,20 +110,20 @@ export class Queues {
     return { ...queue, changed: true, held: tenant !== null && others.length > 0 };
   }
 
-  /** One event: it is held, or it isn't any more and by whom it was resumed. */
+  /** Writes one event: the pause, or its end with the person who resumed it. */
   async #write(queue: QueueName, prefix: string, value: Json): Promise<void> {
     const name = this.#ports.digest.sha256(JSON.stringify([queue.definition, queue.tenant])).slice(0, 32);
     const gone = prefix === HELD_PREFIX ? [] : [{ key: `${HELD_PREFIX}${name}` }];
     await this.#memory.keepOwn(SYSTEM_TENANT, QUEUES_SUBJECT, [...gone, { key: `${prefix}${name}`, value }]);
   }
 
-  /** What is held; of a tenant that which holds work of its own. */
+  /** The pauses; for a tenant, those that apply to its work. */
   async held(tenant: TenantId | null): Promise<readonly PausedQueue[]> {
     const { all } = await this.#held.poll();
     return all.filter((held) => tenant === null || held.tenant === null || held.tenant === tenant);
   }
 
-  /** Queues with something to do, in a worker's hands, or held: by definition and tenant. Null: of all tenants. */
+  /** Queues that have runnable or leased workflows, or are paused, by definition and tenant. Null: of all tenants. */
   async list(tenant: TenantId | null): Promise<readonly QueueState[]> {
     const [stored, held] = await Promise.all([
       this.#ports.store.queueCounts(tenant, QUEUES_LISTED_MAX_COUNT),
@@ -141,7 +141,7 @@ export class Queues {
   }
 }
 
-/** Undos are counted with what they undo. */
+/** Undos count with the definition that they compensate. */
 function merged(counts: readonly QueueCount[]): readonly QueueCount[] {
   const byQueue = Map.groupBy(counts, ({ definition, tenant }) => JSON.stringify([workOf(definition), tenant]));
   return Array.from(byQueue.values(), (of) => ({
@@ -152,7 +152,7 @@ function merged(counts: readonly QueueCount[]): readonly QueueCount[] {
   }));
 }
 
-/** No tenant takes the place of another, nor of those who hold for everybody. */
+/** No tenant uses up the room of another, nor that of pauses for all tenants. */
 function checkRoom({ tenant }: QueueName, all: readonly PausedQueue[]): void {
   const ofTenants = all.filter((held) => held.tenant !== null);
   const own = ofTenants.filter((held) => held.tenant === tenant);
@@ -166,7 +166,7 @@ function checkRoom({ tenant }: QueueName, all: readonly PausedQueue[]): void {
   const reached = bounds.find(([held, limit]) => held.length >= limit);
   if (reached === undefined) return;
   const [, limit] = reached;
-  const message = `${limit} queues are held already. Resume some first, or pause workflows by a job.`;
+  const message = `${limit} queues are paused already. Resume some first, or pause workflows by a job.`;
   throw new LimitError('queues-held-too-many', message, { limit });
 }
 
@@ -181,7 +181,7 @@ function checkAsk({ definition }: QueueName, { by, why }: LifecycleAsk): void {
   checkName('by', by);
   checkText('why', why);
   if (isSystemDefinition(definition)) {
-    throw new InvalidError('queue-system', "definition: the system's own work is nobody's to hold.", {
+    throw new InvalidError('queue-system', "definition: the system's own work can't be paused.", {
       field: 'definition',
     });
   }
@@ -189,7 +189,7 @@ function checkAsk({ definition }: QueueName, { by, why }: LifecycleAsk): void {
     if (!definition.endsWith(suffix)) continue;
     const of = definition.slice(0, -suffix.length);
     const what =
-      suffix === UNDO_SUFFIX ? `undos are held with '${of}'` : 'pause the schedule as the workflow that it is';
+      suffix === UNDO_SUFFIX ? `undos are paused with '${of}'` : 'pause the schedule as the workflow that it is';
     throw new InvalidError('queue-derived', `definition: ${what}; name what people start.`, { field: 'definition' });
   }
 }

@@ -1,16 +1,14 @@
-/** Owns a handle on one workflow: what rows say of it, and waiting for how it ends. */
+/** Owns a handle on one workflow: its row, and waiting for its result. */
 
 import type { Json, Partition, Sequence, WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, WorkflowSummary } from '@tidemark/ports';
 import { shownSecrets } from '../encryption/index.ts';
 import { currentOf, parkedQuestion } from '../history/index.ts';
-import { type Ports, whileUnavailable } from '../kernel/index.ts';
+import { type Ports, WOKEN, whileUnavailable } from '../kernel/index.ts';
 import { outcomeOf } from '../run/index.ts';
 
-/** Period, in milliseconds, of a look at a run that no hint told of. */
+/** Period of the poll for a result, in milliseconds, in case hints are lost. */
 export const RESULT_POLL_PERIOD_MS = 250;
-/** At hand: by default each abort would make an error with a stack. */
-const WOKEN = 'woken';
 
 export class Run<Output = Json> {
   readonly id: WorkflowId;
@@ -26,12 +24,12 @@ export class Run<Output = Json> {
     this.#closing = closing;
   }
 
-  /** What the rows say of the last workflow that goes on for it, else of itself; undefined while they know nothing of that one (yet). */
+  /** The row of the last run that continues this one, or its own; undefined while rows don't know that run (yet). */
   async current(): Promise<WorkflowSummary | undefined> {
     return whileUnavailable(this.#ports.clock, this.#closing, () => currentOf(this.#ports.store, this.id));
   }
 
-  /** What the rows say of it now; undefined while (or when) they know nothing of it. */
+  /** The workflow's own row; undefined while rows don't know it (any more). */
   async summary(): Promise<WorkflowSummary | undefined> {
     return whileUnavailable(this.#ports.clock, this.#closing, () => this.#ports.store.workflow(this.id));
   }
@@ -41,15 +39,15 @@ export class Run<Output = Json> {
   }
 
   /**
-   * The output, once the workflow has ended: where it went on with a fresh history, the last that goes on for it. Throws `WorkflowFailedError` (`workflow-failed` with the stored error,
-   * `workflow-compensated` when it was undone, `workflow-parked` when it waits for a person), `InvalidError` (`history-forgotten`:
-   * its key was destroyed), and the signal's reason when that aborts first.
+   * The output, once the workflow has ended; of a continued workflow, that of the last run. Throws `WorkflowFailedError` (`workflow-failed`
+   * with the stored error, `workflow-compensated` when it was compensated, `workflow-parked` when it needs a person), `InvalidError`
+   * (`history-forgotten`: its key was destroyed), and the signal's reason when that aborts first.
    */
   async result(options: { readonly signal?: AbortSignal } = {}): Promise<Output> {
     const signal = options.signal === undefined ? this.#closing : AbortSignal.any([this.#closing, options.signal]);
     let wake = new AbortController();
     let partition: Partition | undefined;
-    // Once its partition is known, only hints of that one are worth a look: with many that wait, each hint would be one each.
+    // Once its partition is known, other hints cause no read: with many waiting runs, each hint would cost one read a run.
     const unsubscribe = await this.#ports.hints.subscribe('applied', (applied) => {
       if (partition === undefined || applied.includes(partition)) wake.abort(WOKEN);
     });
@@ -72,7 +70,7 @@ export class Run<Output = Json> {
     }
   }
 
-  /** What a person is asked; undefined: nothing. */
+  /** The text of the question; undefined: there is none. */
   async #question({ workflow, question }: WorkflowSummary): Promise<string | undefined> {
     if (question === null) return undefined;
     const { clock, store } = this.#ports;
@@ -80,7 +78,7 @@ export class Run<Output = Json> {
     return asked?.error?.message;
   }
 
-  /** With its secret fields as this process may see them. */
+  /** The output with secret fields as this process may see them. */
   #shown(workflow: WorkflowId, output: Json): Promise<Json> {
     const { clock } = this.#ports;
     return whileUnavailable(clock, this.#closing, () => shownSecrets(output, this.#ports, workflow));

@@ -1,4 +1,7 @@
-/** Owns schedules from the caller's side: set one, have it begin a run now, say how it stands. A schedule is a workflow; see schedule-definition.ts. */
+/**
+ * Owns schedules on the caller's side: set one, start a run of it now, read its state. A schedule is a workflow; see
+ * schedule-definition.ts.
+ */
 
 import { canonicalJson, toJson } from '@tidemark/codec';
 import {
@@ -29,41 +32,41 @@ import { SCHEDULE_ID_MAX_CHARS } from './limits.ts';
 import type { WorkflowCalls } from './workflow-calls.ts';
 
 export interface ScheduleOptions {
-  /** The same id is the same schedule: set again, it is changed. Also begins the ids of its runs. */
+  /** Setting the same id again changes the schedule. Ids of its runs begin with it. */
   readonly id: string;
   /** Five fields (minute, hour, day, month, weekday), or six with seconds first. */
   readonly cron: string;
   /** IANA name; default `UTC`. */
   readonly timeZone?: string | undefined;
-  /** While an earlier run is live; default `skip`. */
+  /** What to do while an earlier run is live; default `skip`. */
   readonly overlap?: Overlap | undefined;
-  /** Missed slots that are made up for, the newest ones; default 1. */
+  /** How many missed slots to make up for, newest first; default 1. */
   readonly catchUp?: number | undefined;
-  /** Field of the input that is given the slot's time (ISO 8601, UTC). */
+  /** Field of the input that receives the slot's time (ISO 8601, UTC). */
   readonly slotField?: string | undefined;
   readonly tenant?: TenantId | undefined;
-  /** Whose runs they are. */
+  /** User of the runs. */
   readonly user?: string | undefined;
 }
 
-/** How a schedule stands. Times in milliseconds since the Unix epoch. */
+/** The state of a schedule. Times in milliseconds since the Unix epoch. */
 export interface ScheduleState extends Omit<ScheduleBelief, 'pastMs'> {
-  /** Slots that didn't begin, for their ids are other workflows'. */
+  /** Slots that did not start because another workflow has the id. */
   readonly takenCount: number;
   readonly id: string;
   readonly tenant: TenantId;
-  /** Whose runs it starts. */
+  /** Definition of the runs. */
   readonly definition: string;
   readonly status: StreamStatus;
   /** Such as `paused`. */
   readonly reason: string | null;
-  /** The slots to come, at most so many as asked for. */
+  /** The next slots, as many as requested. */
   readonly next: readonly number[];
 }
 
 export interface ScheduleQuery {
   readonly tenant?: TenantId | undefined;
-  /** Goes on after this one. */
+  /** The page begins after this schedule. */
   readonly after?: ListPlace | undefined;
   readonly limit: number;
   readonly count: number;
@@ -71,27 +74,27 @@ export interface ScheduleQuery {
 
 const ENDING: ReadonlySet<string> = new Set(['workflow-closed', 'workflow-compensating']);
 
-/** What a caller's client gives a schedule to work with. */
+/** What a schedule needs of a client. */
 export function scheduleHost(client: WorkflowCalls, clock: Clock): ScheduleHost {
   return {
     nowMs: () => clock.nowMs(),
     async start(definition, { id, tenant, user, input, trace }) {
       await client.start(definition, input, { id, tenant: tenantId(tenant), trace, ...(user !== null && { user }) });
     },
-    // One that goes on with a fresh history is live, though the next may be yet to begin.
+    // A continued run is live, even if the next one has not begun yet.
     statusOf: async (workflow) => (await client.run(workflow).current())?.status,
     async end(workflow, how, by) {
       try {
         await client[how](workflow, { by, why: 'Its schedule begins the next run.' });
       } catch (error) {
-        // It has ended by itself meanwhile, or is being undone: then it ends.
+        // It has ended by itself meanwhile, or it is being compensated and then ends.
         if (!(error instanceof ConflictError) || !ENDING.has(error.code)) throw error;
       }
     },
   };
 }
 
-/** What callers do with schedules. */
+/** A caller's requests about schedules. */
 export class Schedules {
   readonly #client: WorkflowCalls;
   readonly #ports: Pick<Ports, 'clock' | 'store'>;
@@ -102,9 +105,10 @@ export class Schedules {
   }
 
   /**
-   * Starts runs of the definition with this input at the times of a cron pattern; a schedule that has this id is changed. It is a workflow
-   * itself: pause, resume and cancel it as one. Throws `InvalidError` (`schedule-invalid` names the field; `schedule-secrets`; the
-   * definition's of its input), `ConflictError` (`workflow-differs`: the id is another's; `workflow-closed`: it was cancelled).
+   * Starts runs of the definition with this input at the times of a cron pattern; a schedule that has this id is changed. The schedule is a
+   * workflow itself: pause, resume and cancel it as one. Throws `InvalidError` (`schedule-invalid` names the field; `schedule-secrets`; the
+   * definition's errors about its input), `ConflictError` (`workflow-differs`: the id belongs to another workflow; `workflow-closed`: the
+   * schedule was cancelled).
    */
   async set<Input>(
     definition: Definition<Input, never> | Definition<Input, unknown>,
@@ -118,7 +122,7 @@ export class Schedules {
       throw new InvalidError('schedule-invalid', message, { field: 'id' });
     }
     const spec = checkedSpec({ ...options, input: toJson(input, 'input of the schedule') });
-    // As a run will be given it: what doesn't fit is said now, and not at night.
+    // Checks the input as a run will receive it, so that a mistake is reported now, and not at the first slot.
     checkSlotField(of, spec);
     const begun: ScheduleInput = { tenant, spec, fromMs: this.#ports.clock.nowMs() };
     const schedule = scheduleDefinition(of, scheduleHost(this.#client, this.#ports.clock));
@@ -128,8 +132,8 @@ export class Schedules {
   }
 
   /**
-   * Has a schedule begin a run now, by its overlap policy; with a `key` once. Throws `InvalidError` (`schedule-unknown`: the workflow is none),
-   * and as `Client.signal` does.
+   * Starts a run of the schedule now, by its overlap policy; once for each `key`. Throws `InvalidError` (`schedule-unknown`: the workflow
+   * is none), and what `Client.signal` throws.
    */
   async fire(id: string, options: { readonly key?: string | undefined } = {}): Promise<void> {
     const row = await this.#client.run(id).summary();
@@ -141,12 +145,12 @@ export class Schedules {
     return this.#client.signal(id, SCHEDULE_SIGNAL, { fire: true }, options);
   }
 
-  /** The newest, at most `limit`, those that have ended among them; of each as many slots to come as `count` says. */
+  /** Schedules, newest first, ended ones included, at most `limit`; each with its next `count` slots. */
   async list(query: ScheduleQuery): Promise<readonly ScheduleState[]> {
     return (await this.page(query)).schedules;
   }
 
-  /** The same, and where the next page goes on; null: there is none. */
+  /** The same with the place of the next page; null: there is none. */
   async page({ tenant, limit, after, count }: ScheduleQuery): Promise<{
     readonly schedules: readonly ScheduleState[];
     readonly next: ListPlace | null;
@@ -158,10 +162,13 @@ export class Schedules {
   }
 }
 
-/** Of another year, month, day and minute than the first moment: whatever an input takes of a time differs. */
+/** Differs from the epoch in year, month, day and minute, so whatever an input takes from the time differs. */
 const OTHER_SLOT_MS = Date.UTC(2033, 4, 18, 3, 33, 20, 1);
 
-/** Throws `InvalidError`. A field that the input doesn't have is left out of it: the runs of all slots would begin alike. */
+/**
+ * Throws `InvalidError` when the parsed input does not depend on the slot: the schema drops an unknown field, and all slots would start
+ * alike.
+ */
 function checkSlotField(definition: Definition, spec: ScheduleSpec): void {
   const [one, other] = [0, OTHER_SLOT_MS].map((atMs) => canonicalJson(definition.parseInput(inputAt(spec, atMs))));
   if (spec.slotField === null || one !== other) return;

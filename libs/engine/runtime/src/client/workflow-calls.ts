@@ -1,11 +1,11 @@
-/** Owns what schedules and bulk jobs do with workflows: the part of a client that they are given. */
+/** Owns the part of a client that schedules and bulk jobs use. */
 
 import type { Definition, StartOptions } from '../definition/index.ts';
 import type { Decided, LifecycleAsk, LifecycleDone, SignalOptions } from '../inbox/index.ts';
 import type { Decision } from '../lease/index.ts';
 import type { Run } from './run.ts';
 
-/** As `Client` documents them. */
+/** See `Client`. */
 export interface WorkflowCalls
   extends Record<
     'cancel' | 'terminate' | 'pause' | 'resume',

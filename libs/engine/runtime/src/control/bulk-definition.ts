@@ -1,16 +1,24 @@
 /**
- * Owns the workflow that does one thing to many workflows: page by page through what a filter finds, newest first. A workflow of the system's
- * own, run by any worker, so that it outlives every process; its belief is its progress.
+ * Owns the workflow that acts on many workflows, page by page through what a filter finds, newest first. It is a workflow of the system
+ * that any worker runs, so it survives every process; its belief is its progress.
  *
- * K1 A page that is done again does nothing twice: what was asked of a workflow counts once, signals by a key of the job's, answers by the
- *    question that was open when the job was begun.
- * K2 A workflow that refuses is counted, with the reason, and keeps no other from its turn.
+ * K1 A repeated page has no second effect: each act counts once on each workflow, signals by a key of the job, answers by the question that
+ *    was open when the job began.
+ * K2 A workflow that refuses is counted with its reason, and does not hold up the others.
  */
 
 import { type Json, TidemarkError, type WorkflowId } from '@tidemark/core';
 import type { WorkflowListing, WorkflowSearch } from '@tidemark/ports';
-import type { BulkFilter, Definition, StepContext, StepResult, TaskRequest } from '../definition/index.ts';
-import { type BulkAct, type RetryPolicy, SCHEDULE_SUFFIX, UNDO_SUFFIX } from '../kernel/index.ts';
+import {
+  type BulkFilter,
+  type Definition,
+  OWN_DEFINITION,
+  ownStep,
+  type StepContext,
+  type StepResult,
+  type TaskRequest,
+} from '../definition/index.ts';
+import { type BulkAct, SCHEDULE_SUFFIX, UNDO_SUFFIX } from '../kernel/index.ts';
 import { BULK_AT_ONCE_COUNT, BULK_PAGE_COUNT, BULK_PROBLEMS_MAX_COUNT } from './limits.ts';
 
 export const BULK_DEFINITION = 'tidemark.bulk';
@@ -20,68 +28,38 @@ export interface BulkInput {
   readonly filter: BulkFilter;
   readonly by: string;
   readonly why: string;
-  /** For `signal`, and only for it. */
+  /** Set for `signal` alone. */
   readonly signal: { readonly name: string; readonly value: Json } | null;
-  /** When it was begun: `retry` answers what was asked then, and nothing later. Absent in jobs of older releases. */
+  /** When the job began: `retry` answers questions that were open then, and no later ones. Absent in jobs of older releases. */
   readonly begunAtMs?: number | undefined;
 }
 
-/** How far a job is. */
+/** The progress of a job. */
 export interface BulkProgress {
-  /** The last workflow of the pages that are done; null: none is. */
+  /** The last workflow of the finished pages; null: none is finished. */
   readonly after: { readonly openedAtMs: number; readonly workflow: string } | null;
   readonly doneCount: number;
   readonly refusedCount: number;
-  /** The first of those that refused. */
+  /** The first workflows that refused. */
   readonly refused: readonly { readonly workflow: string; readonly code: string; readonly message: string }[];
 }
 
-/** What a job does outside itself. */
+/** What a job needs of the world outside itself. */
 export interface BulkHost {
   search(query: WorkflowSearch): Promise<readonly WorkflowListing[]>;
-  /** Throws what the client throws. `key`: of a signal. */
+  /** Throws what the client throws. `key` identifies a signal. */
   act(workflow: WorkflowId, input: BulkInput, key: string): Promise<void>;
 }
 
-const RETRY: RetryPolicy = {
-  attempts: 50,
-  firstDelayMs: 200,
-  factor: 2,
-  maxDelayMs: 60_000,
-  jitter: 0.2,
-  nonRetryable: [],
-};
-const asIs = (value: unknown): Json => (value ?? null) as Json;
 const NOTHING_DONE: BulkProgress = { after: null, doneCount: 0, refusedCount: 0, refused: [] };
 const pageTask: TaskRequest = { step: 'page', input: null };
 
 export const bulkDefinition = (host: BulkHost): Definition => ({
+  ...OWN_DEFINITION,
   name: BULK_DEFINITION,
   version: 1,
-  parallel: 1,
-  placement: 'shared',
-  effects: [],
-  onFailure: 'fail',
-  stepBudget: Number.MAX_SAFE_INTEGER,
-  upcasters: new Map(),
-  parseInput: asIs,
-  parseBelief: asIs,
-  parseOutput: asIs,
   begin: () => ({ belief: NOTHING_DONE, next: [pageTask] }),
-  steps: new Map([
-    [
-      'page',
-      {
-        name: 'page',
-        mayAdd: new Set(['page']),
-        durability: 'durable',
-        retry: RETRY,
-        parseInput: asIs,
-        parseOutput: asIs,
-        run: (ctx) => page(host, ctx),
-      },
-    ],
-  ]),
+  steps: new Map([['page', ownStep('page', ['page'], { attempts: 50 }, (ctx) => page(host, ctx))]]),
 });
 
 async function page(host: BulkHost, ctx: StepContext): Promise<StepResult> {
@@ -110,7 +88,7 @@ async function page(host: BulkHost, ctx: StepContext): Promise<StepResult> {
   return { belief: () => progress, next: [pageTask], lastAction };
 }
 
-/** Schedules and undos are work of their own: who means them names them. */
+/** Schedules and undos are work of their own: only a filter that names them includes them. */
 export function isMeant(
   { definition, text }: BulkInput['filter'],
   row: Pick<WorkflowListing, 'workflow' | 'definition'>,
@@ -131,7 +109,7 @@ async function refusalOf(
     await host.act(workflow, input, `${job}:${workflow}`);
     return null;
   } catch (error) {
-    // What comes of the servers concerns the page; what comes of the workflow concerns it alone.
+    // A failure of a server fails the page; a refusal concerns only its workflow.
     if (!(error instanceof TidemarkError) || !['ConflictError', 'InvalidError', 'LimitError'].includes(error.name))
       throw error;
     return { workflow, code: error.code, message: error.message };

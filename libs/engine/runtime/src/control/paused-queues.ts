@@ -1,9 +1,9 @@
 /**
- * Owns what a process knows of queues that are held: read from rows, which the fold makes from the log, so that it outlives coordinators
- * and whatever is in the queue's server. A queue is the work of one definition, of all tenants or of one. Must not write (see queues.ts).
+ * Owns what a process knows of paused queues. It reads them from rows, which follow from the log, so pauses survive coordinators and the
+ * queue's server. A queue is the work of one definition, of all tenants or of one. It never writes (see queues.ts).
  *
- * Q1 Nothing is claimed by what is older than `QUEUES_KNOWN_MS`, nor by rows that aren't complete.
- * Q2 That a queue is held is never concluded from what was read before the question: who asks may know that it is resumed.
+ * Q1 Nothing is claimed on knowledge older than `QUEUES_KNOWN_MS`, nor while rows are incomplete.
+ * Q2 A queue counts as paused only by a read that began after the question, because the caller may know that it was resumed.
  */
 
 import {
@@ -18,7 +18,7 @@ import type { MemoryRow } from '@tidemark/ports';
 import { type Ports, QUEUES_SUBJECT, UNDO_SUFFIX } from '../kernel/index.ts';
 import { QUEUES_HELD_MAX_COUNT, QUEUES_KNOWN_MS } from './limits.ts';
 
-/** Whose work it is. An undo is its workflow's work; a schedule is not: what it starts waits. */
+/** Names a piece of work. An undo belongs to its workflow's queue. A schedule does not: the runs that it starts wait. */
 export interface Queued {
   readonly definition: string;
   readonly tenant: TenantId;
@@ -26,24 +26,24 @@ export interface Queued {
 
 export interface PausedQueue {
   readonly definition: string;
-  /** Null: of all tenants. */
+  /** Null: all tenants. */
   readonly tenant: TenantId | null;
   readonly by: string;
   readonly why: string;
   readonly sinceMs: number;
 }
 
-/** Begins the keys of records that say that a queue is held. */
+/** Begins the keys of records of paused queues. */
 export const HELD_PREFIX = 'held:';
 
 const nameOf = (definition: string, tenant: TenantId | null): string => JSON.stringify([definition, tenant]);
 
-/** The definition whose work it is. */
+/** The definition whose queue the work belongs to. */
 export function workOf(definition: string): string {
   return definition.endsWith(UNDO_SUFFIX) ? workOf(definition.slice(0, -UNDO_SUFFIX.length)) : definition;
 }
 
-/** Which queues are held, at some moment. */
+/** The paused queues at some moment. */
 export class PausedQueues {
   readonly all: readonly PausedQueue[];
   readonly #names: ReadonlySet<string>;
@@ -59,13 +59,13 @@ export class PausedQueues {
     return this.#names.has(nameOf(work, null)) || this.#names.has(nameOf(work, tenant));
   }
 
-  /** What is held here, or there. */
+  /** The queues that are paused in either. */
   with(other: PausedQueues): PausedQueues {
     const more = other.all.filter(({ definition, tenant }) => !this.#names.has(nameOf(definition, tenant)));
     return more.length === 0 ? this : new PausedQueues([...this.all, ...more]);
   }
 
-  /** Whether one is held here that isn't there. */
+  /** Whether a queue is paused here that isn't paused in the other. */
   hasMoreThan(other: PausedQueues): boolean {
     return [...this.#names].some((name) => !other.#names.has(name));
   }
@@ -83,19 +83,19 @@ export class QueuePauses {
     this.#ports = ports;
   }
 
-  /** What is known, no older than `QUEUES_KNOWN_MS` (Q1). Throws `UnavailableError`, also while rows are being rebuilt. */
+  /** The paused queues, by a read no older than `QUEUES_KNOWN_MS` (Q1). Throws `UnavailableError`, also while rows are being rebuilt. */
   async known(): Promise<PausedQueues> {
     const { clock } = this.#ports;
     if (this.#known !== undefined && clock.monotonicMs() - this.#known.atMs <= QUEUES_KNOWN_MS) return this.#known.set;
     return this.#looking ?? this.poll();
   }
 
-  /** Whether nothing of it may be claimed now (Q2). Throws as `known` does. */
+  /** Whether the work must not be claimed now (Q2). Throws what `known` throws. */
   async isHeld(queued: Queued): Promise<boolean> {
     return (await this.known()).has(queued) && (await this.poll()).has(queued);
   }
 
-  /** A look that begins after the call; those who ask while one is under way share the one after it. */
+  /** Reads the paused queues after the call. Callers during a running read share the one after it. */
   poll(): Promise<PausedQueues> {
     if (this.#looking === undefined) {
       this.#looking = this.#read().finally(() => {
@@ -148,7 +148,7 @@ function heldOf({ key, value }: MemoryRow): PausedQueue {
   };
 }
 
-/** What tells a run that it is to start nothing further: asked before each task, so it is a flag: a composite signal costs more to ask. */
+/** Tells a run to start nothing further. It is read before each task, and a flag is cheaper to read than a composite signal. */
 class RunStop {
   readonly queued: Queued;
   readonly #stopping: AbortSignal;
@@ -164,7 +164,7 @@ class RunStop {
   }
 }
 
-/** The runs of one worker, each told when its queue is held: it starts nothing further and lets go. */
+/** The runs of one worker. When a queue is paused its runs start nothing further and release their leases. */
 export class PausedRuns {
   readonly #queues: Pick<QueuePauses, 'known' | 'isHeld'>;
   readonly #runs = new Map<WorkflowId, RunStop>();
@@ -173,12 +173,12 @@ export class PausedRuns {
     this.#queues = queues;
   }
 
-  /** So that the answer is at hand when it is asked for. */
+  /** Reads ahead, so that the next answer comes at once. */
   async prepare(): Promise<void> {
     await this.#queues.known().catch(() => {});
   }
 
-  /** Says whether the run is to start nothing further: its queue is held, or `stopping` has aborted. */
+  /** Returns a flag that is set when the run must start nothing further: its queue is paused, or `stopping` has aborted. */
   begin(queued: Queued & { readonly workflow: WorkflowId }, stopping: AbortSignal): Pick<AbortSignal, 'aborted'> {
     const stop = new RunStop(queued, stopping);
     this.#runs.set(queued.workflow, stop);
@@ -189,7 +189,7 @@ export class PausedRuns {
     this.#runs.delete(workflow);
   }
 
-  /** What can't be told now is told at a later look. */
+  /** What can't be read now is read at a later poll. */
   async poll(): Promise<void> {
     if (this.#runs.size === 0) return;
     const held = await this.#queues.known().catch(() => undefined);

@@ -1,4 +1,4 @@
-/** What a schedule makes of a slot: none is lost to a change, none begun twice, and no run that can't end or begin keeps it from going on. */
+/** Slots of a schedule: a change loses none, none starts twice, and no run that can't end or start stops the schedule. */
 
 import { ConflictError, InvalidError, type Json, LimitError, type StreamStatus } from '@tidemark/core';
 import { describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ const spec: ScheduleSpec = {
   ...{ cron: '0 9 * * *', timeZone: 'UTC', input: {}, overlap: 'allow', catchUp: 1, slotField: null, user: null },
 };
 
-/** A schedule whose nine o'clock slot is due, and hasn't begun. */
+/** A schedule whose nine o'clock slot is due and hasn't started. */
 function schedule(given: Partial<ScheduleSpec> = {}, runStatus: StreamStatus = 'completed') {
   const started: string[] = [];
   let failure: Error | undefined;

@@ -1,10 +1,10 @@
 /**
- * Owns the workflow that is a schedule: `{definition}~schedule`, run by whoever runs the definition. It waits for its next slot (or for
- * what a person says), starts the runs that are due, and waits again. So schedules need no machinery of their own: what keeps workflows over
- * crashes keeps them; they are listed, shown, paused and cancelled as workflows are.
+ * Owns the workflow that is a schedule: `{definition}~schedule`, which the workers of the definition run. It waits for its next slot or for
+ * a signal, starts the runs that are due, and waits again. So schedules need no machinery of their own: they survive crashes, and are
+ * listed, shown, paused and cancelled, as workflows.
  *
- * T1 The run of a slot has an id that follows from the slot, so that every attempt starts the same one.
- * T2 What is decided about a slot follows from belief and from how earlier runs stand; only then is the slot past.
+ * T1 The id of a slot's run derives from the slot, so every attempt starts the same run.
+ * T2 The decision about a slot follows from belief and from the state of earlier runs; only then is the slot past.
  */
 
 import { canonicalJson } from '@tidemark/codec';
@@ -20,52 +20,52 @@ import {
 } from '@tidemark/core';
 import {
   type Definition,
+  OWN_DEFINITION,
+  ownStep,
   ParkError,
   type StepContext,
   type StepDefinition,
   type StepResult,
   type TaskRequest,
+  unchangedUpcasters,
 } from '../definition/index.ts';
-import { type RetryPolicy, SCHEDULE_SUFFIX } from '../kernel/index.ts';
+import { SCHEDULE_SUFFIX } from '../kernel/index.ts';
 import { SCHEDULE_GRACE_MS, SCHEDULE_POLL_MAX_MS, SCHEDULE_POLL_MIN_MS } from './limits.ts';
 import { checkedSpec, dueSlots, inputAt, nextSlot, type ScheduleSpec } from './schedule-spec.ts';
 
-/** The signal by which people change a schedule, or have it begin a run now. */
+/** The signal that changes a schedule, or starts a run of it now. */
 export const SCHEDULE_SIGNAL = 'tidemark.schedule';
 
-/** What that signal says. */
-export type ScheduleWord = { readonly set: ScheduleSpec } | { readonly fire: true };
-
-/** What a schedule is started with. */
+/** Input of a schedule. */
 export interface ScheduleInput {
   readonly tenant: string;
   readonly spec: ScheduleSpec;
-  /** Slots after this moment are its own. */
+  /** The schedule's slots are those after this moment. */
   readonly fromMs: number;
 }
 
-/** How a schedule stands. Counts are over its life. */
+/** The state of a schedule. Counts are over its life. */
 export interface ScheduleBelief {
   readonly spec: ScheduleSpec;
-  /** Slots up to here are past. */
+  /** Slots up to here have been decided. */
   readonly pastMs: number;
   /** The newest run that it started. */
   readonly run: { readonly id: string; readonly slotMs: number } | null;
-  /** The slot that waits for the end of that run. */
+  /** The slot that waits for that run to end. */
   readonly heldMs: number | null;
   readonly startedCount: number;
-  /** For another run was live, or the system takes no more. */
+  /** Slots skipped because another run was live, or because the system refused the start. */
   readonly skippedCount: number;
-  /** For their ids are other workflows'. Absent: none yet. */
+  /** Slots that did not start because another workflow has the id. Absent: none yet. */
   readonly takenCount?: number | undefined;
-  /** For nobody was there to begin them in time. */
+  /** Slots missed because no worker was there in time. */
   readonly missedCount: number;
 }
 
-/** What a schedule does outside itself. */
+/** What a schedule needs of the world outside itself. */
 export interface ScheduleHost {
   nowMs(): number;
-  /** Starts a run of the definition, or finds it there. */
+  /** Starts a run of the definition; harmless when it exists already. */
   start(
     definition: Definition,
     run: {
@@ -77,36 +77,18 @@ export interface ScheduleHost {
       readonly trace: string;
     },
   ): Promise<void>;
-  /** Undefined: rows know nothing of it (yet). */
+  /** Undefined: rows don't know it (yet). */
   statusOf(workflow: WorkflowId): Promise<StreamStatus | undefined>;
   end(workflow: WorkflowId, how: 'cancel' | 'terminate', by: string): Promise<void>;
 }
 
-const RETRY: RetryPolicy = {
-  attempts: 20,
-  firstDelayMs: 200,
-  factor: 2,
-  maxDelayMs: 60_000,
-  jitter: 0.2,
-  nonRetryable: [],
-};
-
 export function scheduleDefinition(of: Definition, host: ScheduleHost): Definition {
-  const parse = (value: unknown): Json => value as Json;
   return {
+    ...OWN_DEFINITION,
     name: `${of.name}${SCHEDULE_SUFFIX}`,
     version: of.version,
-    parallel: 1,
-    placement: 'shared',
-    effects: [],
-    onFailure: 'fail',
     ...(of.onSecret !== undefined && { onSecret: of.onSecret }),
-    stepBudget: Number.MAX_SAFE_INTEGER,
-    // Belief and tasks of a schedule are the same in every version.
-    upcasters: new Map([...of.upcasters.keys()].map((version) => [version, UNCHANGED])),
-    parseInput: parse,
-    parseBelief: parse,
-    parseOutput: parse,
+    upcasters: unchangedUpcasters(of),
     begin: (input) => {
       const { spec, fromMs } = input as unknown as ScheduleInput;
       const belief: ScheduleBelief = {
@@ -122,22 +104,10 @@ export function scheduleDefinition(of: Definition, host: ScheduleHost): Definiti
   };
 }
 
-const UNCHANGED = {
-  belief: (belief: Json): unknown => belief,
-  task: (name: string, input: Json) => ({ step: name, input }),
-};
+const step = (name: string, run: (ctx: StepContext, input: Json) => Promise<StepResult>): StepDefinition =>
+  ownStep(name, ['slot', 'held'], { attempts: 20 }, (ctx, input) => parkWhenStuck(() => run(ctx, input)));
 
-const step = (name: string, run: (ctx: StepContext, input: Json) => Promise<StepResult>): StepDefinition => ({
-  name,
-  mayAdd: new Set(['slot', 'held']),
-  durability: 'durable',
-  retry: RETRY,
-  parseInput: (value) => (value ?? null) as Json,
-  parseOutput: (value) => (value ?? null) as Json,
-  run: (ctx, input) => orPerson(() => run(ctx, input)),
-});
-
-/** Waits for the next slot, and for what people say; for that alone when there is no slot any more. */
+/** The task that waits for the next slot or a signal; for a signal alone when there are no more slots. */
 function slotTasks({ spec, pastMs }: ScheduleBelief): TaskRequest[] {
   const atMs = nextSlot(spec, pastMs);
   const said = { kind: 'signal', name: SCHEDULE_SIGNAL } as const;
@@ -149,7 +119,7 @@ const beliefOf = (ctx: StepContext): ScheduleBelief => ctx.belief as unknown as 
 
 /** One attempt at a step of a schedule. */
 interface Turn {
-  /** Whose runs it starts. */
+  /** Definition of the runs. */
   readonly of: Definition;
   readonly host: ScheduleHost;
   readonly ctx: StepContext;
@@ -160,7 +130,7 @@ async function slot(turn: Turn): Promise<StepResult> {
   const nowMs = (await ctx.run('now', () => host.nowMs())) as number;
   const before = beliefOf(ctx);
   const wasHeld = before.heldMs !== null;
-  // A coordinator's clock let the slot come, and this one may be behind it.
+  // A coordinator's clock fired the slot, and this worker's clock may be behind it.
   const dueMs = Math.max(nowMs, nextSlot(before.spec, before.pastMs) ?? nowMs);
   const after = ctx.cause?.kind === 'signal' ? await hear(turn, before, nowMs) : await begin(turn, before, dueMs);
   const isHeld = after.heldMs !== null;
@@ -173,23 +143,23 @@ async function slot(turn: Turn): Promise<StepResult> {
 
 async function hear(turn: Turn, belief: ScheduleBelief, nowMs: number): Promise<ScheduleBelief> {
   const set = setBy(turn.ctx);
-  // Runs are named by their moments: two that are begun within one have one each.
+  // Ids of runs derive from their moments, so two runs within one millisecond need different moments.
   const takenMs = Math.max(belief.run?.slotMs ?? 0, belief.heldMs ?? 0);
   if (set === undefined) return fire(turn, belief, Math.max(nowMs, takenMs + 1));
   const spec = checkedSpec(set);
   if (canonicalJson(asJson(spec)) === canonicalJson(asJson(belief.spec))) return belief;
-  // What is due by the old pattern is still its own.
+  // Slots that are due by the old pattern still start.
   const due = await begin(turn, belief, Math.max(nowMs, belief.pastMs));
   return { ...due, spec };
 }
 
-/** Undefined: nobody changes it now. */
+/** The new spec of the signal; undefined: the signal does not change it. */
 const setBy = ({ cause }: StepContext): unknown =>
   cause?.kind === 'signal' ? (cause.value as unknown as Partial<{ set: unknown }> | null)?.set : undefined;
 
 const asJson = (spec: ScheduleSpec): Json => spec as unknown as Json;
 
-/** Begins what is due by that moment. */
+/** Starts the runs that are due by that moment. */
 async function begin(turn: Turn, belief: ScheduleBelief, untilMs: number): Promise<ScheduleBelief> {
   const { slots, missedCount } = dueSlots(belief.spec, { afterMs: belief.pastMs, untilMs, graceMs: SCHEDULE_GRACE_MS });
   let after: ScheduleBelief = { ...belief, pastMs: untilMs, missedCount: belief.missedCount + missedCount };
@@ -197,7 +167,7 @@ async function begin(turn: Turn, belief: ScheduleBelief, untilMs: number): Promi
   return after;
 }
 
-/** One slot, by the overlap policy (T2). */
+/** Decides one slot by the overlap policy (T2). */
 async function fire(turn: Turn, belief: ScheduleBelief, slotMs: number): Promise<ScheduleBelief> {
   const { spec, run } = belief;
   const { host, ctx } = turn;
@@ -212,7 +182,7 @@ async function fire(turn: Turn, belief: ScheduleBelief, slotMs: number): Promise
       return hold(belief, slotMs);
     case 'terminate':
       await host.end(run.id as WorkflowId, 'terminate', ctx.workflow);
-      // One that is being undone isn't ended from outside.
+      // A run that is being compensated can't be terminated.
       return (await isLive(host, run.id)) ? hold(belief, slotMs) : start(turn, belief, slotMs);
   }
 }
@@ -220,19 +190,19 @@ async function fire(turn: Turn, belief: ScheduleBelief, slotMs: number): Promise
 const hold = (belief: ScheduleBelief, slotMs: number): ScheduleBelief =>
   belief.heldMs === null ? { ...belief, heldMs: slotMs } : { ...belief, skippedCount: belief.skippedCount + 1 };
 
-/** A run that was started and isn't in the rows yet is live. */
+/** A started run that isn't in rows yet counts as live. */
 async function isLive(host: ScheduleHost, id: string): Promise<boolean> {
   const status = await host.statusOf(id as WorkflowId);
   return status === undefined || !isClosed({ status });
 }
 
-/** Whom nobody could start it for is told in the log, and the next slot is tried as ever. */
+/** A start that is refused is logged, and the next slot is tried as usual. */
 async function start({ of, host, ctx }: Turn, belief: ScheduleBelief, slotMs: number): Promise<ScheduleBelief> {
   const at = new Date(slotMs).toISOString();
   const { tenant } = ctx.input as unknown as ScheduleInput;
   const { spec } = belief;
   const id = `${ctx.workflow}@${at}`;
-  // A person had it begun at just this moment.
+  // A person started a run at exactly this moment.
   if (belief.run?.id === id) return belief;
   try {
     const input = inputAt(spec, slotMs);
@@ -250,15 +220,15 @@ async function start({ of, host, ctx }: Turn, belief: ScheduleBelief, slotMs: nu
   return { ...belief, run: { id, slotMs }, startedCount: belief.startedCount + 1 };
 }
 
-/** Whether its id is another workflow's: no further attempt would mend that, and those of later slots aren't. */
+/** Whether another workflow has the id: a retry would not help, but later slots have other ids. */
 const isTaken = (error: unknown): boolean => error instanceof ConflictError && error.code === 'workflow-differs';
 
-/** Whether that run can't be, and others can: the system takes no more, or the input is just being changed. */
+/** Whether only this run is impossible: the system refuses further starts, or the input is just being changed. */
 const isSkipped = (error: unknown, ctx: StepContext): error is TidemarkError =>
   error instanceof LimitError || (error instanceof InvalidError && setBy(ctx) !== undefined);
 
 interface HeldInput {
-  /** How long it waited for this look. */
+  /** How long it waited before this poll. */
   readonly pollMs: number;
 }
 
@@ -268,7 +238,7 @@ const heldTask = (pollMs: number): TaskRequest => ({
   when: { anyOf: [{ kind: 'timer', delayMs: pollMs }] },
 });
 
-/** Looks whether the run that a slot waits for has ended; less and less often. */
+/** Polls whether the run that a slot waits for has ended; ever more rarely. */
 async function held(turn: Turn, { pollMs }: HeldInput): Promise<StepResult> {
   const { host, ctx } = turn;
   const before = beliefOf(ctx);
@@ -296,12 +266,12 @@ function wordsOf(before: ScheduleBelief, after: ScheduleBelief): string {
   return said.length > 0 ? said.join(', ') : 'changed';
 }
 
-/** What no further attempt can mend (an input that the workflow doesn't take any more) goes to a person. */
-async function orPerson<T>(body: () => Promise<T>): Promise<T> {
+/** A failure that no retry can repair (the definition no longer accepts the input) goes to a person. */
+async function parkWhenStuck<T>(body: () => Promise<T>): Promise<T> {
   try {
     return await body();
   } catch (error) {
     if (!(error instanceof InvalidError)) throw error;
-    throw new ParkError('schedule-stuck', `The schedule can't go on: ${error.message}`, null, { code: error.code });
+    throw new ParkError('schedule-stuck', `The schedule is stuck: ${error.message}`, null, { code: error.code });
   }
 }

@@ -1,4 +1,4 @@
-/** When slots are, over changes of summer time and after time away; what is refused. */
+/** Slots across changes of summer time and after downtime; what is refused. */
 
 import { describe, expect, it } from 'vitest';
 import { checkedSpec, dueSlots, inputAt, nextSlot } from './schedule-spec.ts';

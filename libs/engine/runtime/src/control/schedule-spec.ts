@@ -1,6 +1,6 @@
 /**
- * Owns what a schedule is and when its slots are: cron patterns read in a time zone, over changes of summer time. A slot that a change
- * skips comes right after it; one that a change repeats comes once. Pure but for the time zone data of the platform.
+ * Owns what a schedule is and when its slots are: cron patterns in a time zone, across changes of summer time. A slot in a skipped hour
+ * comes right after it; a slot in a repeated hour comes once. Pure except for the platform's time zone data.
  */
 
 import { InvalidError, type Json } from '@tidemark/core';
@@ -13,18 +13,18 @@ export interface ScheduleSpec {
   readonly cron: string;
   /** IANA name, such as `Europe/Berlin`. */
   readonly timeZone: string;
-  /** What each run is started with. */
+  /** Input of each run. */
   readonly input: Json;
   readonly overlap: Overlap;
-  /** Missed slots (nobody was there to begin them) that are made up for, the newest ones. */
+  /** How many missed slots (no worker was there in time) to make up for, newest first. */
   readonly catchUp: number;
-  /** Field of the input that is given the slot's time (ISO 8601, UTC); null: none. */
+  /** Field of the input that receives the slot's time (ISO 8601, UTC); null: none. */
   readonly slotField: string | null;
-  /** Whose runs they are; null: nobody's. */
+  /** User of the runs; null: none. */
   readonly user: string | null;
 }
 
-/** Throws `InvalidError` (`schedule-invalid`) that names the field. */
+/** Throws `InvalidError` (`schedule-invalid`), which names the field. */
 export function checkedSpec(value: unknown): ScheduleSpec {
   const given = typeof value === 'object' && value !== null ? (value as Partial<ScheduleSpec>) : {};
   const { cron, timeZone = 'UTC', input = {}, overlap = 'skip', catchUp = 1, slotField = null, user = null } = given;
@@ -50,7 +50,7 @@ export function checkedSpec(value: unknown): ScheduleSpec {
   return spec;
 }
 
-/** What the run of a slot is started with. */
+/** The input of a slot's run. */
 export function inputAt({ input, slotField }: Pick<ScheduleSpec, 'input' | 'slotField'>, slotMs: number): Json {
   if (slotField === null) return input;
   return { ...(input as { readonly [field: string]: Json }), [slotField]: new Date(slotMs).toISOString() };
@@ -82,15 +82,15 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** Answers times only; it never runs anything. */
+/** Used to compute times only; it never runs anything. */
 const pattern = (cron: string, timeZone: string): Cron =>
   new Cron(cron, { timezone: timeZone, paused: true, mode: '5-or-6-parts' });
 
-/** The first slot after the moment; null: there is none any more. Milliseconds since the Unix epoch. */
+/** The first slot after the moment, in milliseconds since the Unix epoch; null: there are no more. */
 export const nextSlot = ({ cron, timeZone }: Pick<ScheduleSpec, 'cron' | 'timeZone'>, afterMs: number): number | null =>
   pattern(cron, timeZone).nextRun(new Date(afterMs))?.getTime() ?? null;
 
-/** The slots in `(afterMs, untilMs]` that are to be begun, oldest first, and how many before them are missed for good. */
+/** The slots in `(afterMs, untilMs]` that are to start, oldest first, and the number of earlier ones that are missed for good. */
 export function dueSlots(
   spec: Pick<ScheduleSpec, 'cron' | 'timeZone' | 'catchUp'>,
   { afterMs, untilMs, graceMs }: { readonly afterMs: number; readonly untilMs: number; readonly graceMs: number },
@@ -100,7 +100,7 @@ export function dueSlots(
   for (let at = times.nextRun(new Date(afterMs)); at !== null && at.getTime() <= untilMs; at = times.nextRun(at)) {
     all.push(at.getTime());
     if (all.length >= SCHEDULE_SCAN_MAX_COUNT) {
-      // Far behind: the newest are found from the end, and of the others it is known that there are as many at least.
+      // Far behind: the newest slots are found from the end, and the count of the others is a lower bound.
       all.splice(0, all.length, ...newestUntil(times, untilMs, spec.catchUp + 1).filter((slot) => slot > afterMs));
       return split(all, spec.catchUp, untilMs - graceMs, SCHEDULE_SCAN_MAX_COUNT - all.length);
     }
@@ -114,7 +114,7 @@ const newestUntil = (times: Cron, untilMs: number, count: number): number[] =>
     .map((date) => date.getTime())
     .sort((a, b) => a - b);
 
-/** Those since `missedBeforeMs` are in time; of the others the newest `catchUp` are made up for. */
+/** Slots since `missedBeforeMs` are in time; of the earlier ones, the newest `catchUp` are made up for. */
 function split(all: readonly number[], catchUp: number, missedBeforeMs: number, beforeCount: number) {
   const inTime = all.filter((slot) => slot >= missedBeforeMs);
   const late = all.slice(0, all.length - inTime.length);

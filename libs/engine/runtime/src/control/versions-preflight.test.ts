@@ -1,4 +1,4 @@
-/** A build against live checkpoints: what is safe, what needs an upcaster and where, what must stay; nothing is changed. */
+/** A build against live checkpoints: what is safe, what needs an upcaster and where, and what must stay; nothing is changed. */
 
 import { InvalidError, type WorkflowId } from '@tidemark/core';
 import { definitionOf } from '@tidemark/testkit/engine/simulated-definition';

@@ -1,6 +1,6 @@
 /**
- * Owns the judgement of a build before it is rolled out: whether it could go on with a workflow as its newest checkpoint is.
- * Pure: the same upcasters, schemas and steps are asked as at a claim, on copies, and nothing is written.
+ * Owns the check of a build before its rollout: whether it could run a workflow from its newest checkpoint. Pure: it applies the same
+ * upcasters, schemas and steps as a claim, to copies, and writes nothing.
  */
 
 import { isClosed, type Json, streamFromJson, TidemarkError, type WorkflowId } from '@tidemark/core';
@@ -11,16 +11,16 @@ import { queuedAs } from '../lease/index.ts';
 import { PREFLIGHT_EXAMPLES_MAX_COUNT, PREFLIGHT_PROBLEMS_MAX_COUNT } from './limits.ts';
 
 /**
- * `safe`: the build goes on with it. `needs-upcaster`: it would not, until the build can read what is stored. `pin`: only the
- * version that it has can go on, so that one must be kept running for it.
+ * `safe`: the build can run it. `needs-upcaster`: the build can't run it until it can read what is stored. `pin`: only the workflow's
+ * current version can run it, so that version must be kept running.
  */
 export type PreflightVerdict = 'safe' | 'needs-upcaster' | 'pin';
 
-/** What stands in the way. */
+/** A reason why the build can't run it. */
 export interface PreflightProblem {
   /** `definition`, `version`, `input`, `belief`, `task price`. */
   readonly where: string;
-  /** Of the value that is wrong: `items[3].price`; empty: all of it, or no value is. */
+  /** Path of the wrong value, such as `items[3].price`; empty: the whole value, or no value is wrong. */
   readonly path: string;
   readonly message: string;
 }
@@ -34,11 +34,11 @@ export interface Preflight {
   readonly problems: readonly PreflightProblem[];
 }
 
-/** Judges one workflow; undefined for one that no worker will claim again: closed, or observed only. */
+/** Checks one workflow; undefined for one that no worker will claim again: it is closed, or a shadow. */
 export function preflight(snapshot: StreamSnapshot, definitions: readonly Definition[]): Preflight | undefined {
   const state = streamFromJson(snapshot.state, snapshot.tasks);
   if (isClosed(state) || state.shadow) return undefined;
-  // An undo reads nothing that a version shaped; it goes on wherever the undone definition does.
+  // An undo reads nothing that depends on a version: it can run wherever the definition can whose workflow it compensates.
   const isUndo = queuedAs(state.definition) !== state.definition;
   const definition = queuedAs(state.definition);
   const judged = { workflow: snapshot.workflow, definition, version: state.version };
@@ -48,7 +48,7 @@ export function preflight(snapshot: StreamSnapshot, definitions: readonly Defini
   return { ...judged, verdict: problems.length === 0 ? 'safe' : 'needs-upcaster', problems };
 }
 
-/** None of the build's definitions takes a stream of this version. */
+/** For a stream of a version that none of the build's definitions can run. */
 function notRunnable(
   definitions: readonly Definition[],
   { definition, version, pinned }: { readonly definition: string; readonly version: number; readonly pinned: boolean },
@@ -72,7 +72,7 @@ function contentProblems(
   const upcast = problemsIn('belief', () => content.upcast(definition));
   return [
     ...upcast,
-    // Also where the version is the same: a schema may have changed without it.
+    // Checked even for the same version: its schema may have changed.
     ...(upcast.length > 0 ? [] : problemsIn('belief', () => definition.parseBelief(content.belief))),
     ...(upcast.length > 0 ? [] : problemsIn('input', () => definition.parseInput(content.input))),
     ...tasks.flatMap(({ id, step }) =>
@@ -84,7 +84,7 @@ function contentProblems(
   ];
 }
 
-/** What it throws, told by paths where schemas name them. */
+/** The problems that the check throws, with paths where the schema gives them. */
 function problemsIn(where: string, check: () => unknown): readonly PreflightProblem[] {
   try {
     check();
@@ -121,7 +121,7 @@ interface Gathered {
   readonly examples: WorkflowId[];
 }
 
-/** Sums judgements up; its size follows the number of definitions and versions, not that of workflows. */
+/** Summarizes checks; its size grows with the number of definitions and versions, not with that of workflows. */
 export class PreflightReport {
   readonly #groups = new Map<
     string,
@@ -152,7 +152,7 @@ export class PreflightReport {
     return [...this.#groups.values()].every(({ of }) => of.verdict === 'safe');
   }
 
-  /** By definition, version and verdict. */
+  /** Ordered by definition, version and verdict. */
   get groups(): readonly PreflightGroup[] {
     const groups = [...this.#groups.values()].map(({ of, problems, ...gathered }) => ({
       definition: of.definition,

@@ -1,6 +1,6 @@
 /**
- * The coordinator and a whole world around it, in memory and in its own time: what is lost of queue, hints or rows is made
- * again from the log, and nothing that it outlives ends one of its loops (I6).
+ * The coordinator in a whole world in memory and simulated time: whatever is lost of queue, hints or rows is restored from the log, and no
+ * survivable failure ends a loop (I6).
  */
 
 import { type Offset, type Partition, UnavailableError, type WorkflowId } from '@tidemark/core';
@@ -115,7 +115,7 @@ describe('a coordinator', () => {
     await quiet();
     expect(await typesOf(log)).toEqual([]);
     log.append = append;
-    // One opening that can't be appended keeps no other from it.
+    // One opening that can't be appended does not hold up the others.
     await world.ports.store.place([
       {
         workflow: 'bad' as WorkflowId,
@@ -218,7 +218,7 @@ describe('a coordinator', () => {
         if (isAway) throw new UnavailableError('store-unavailable', 'away');
       });
     }
-    // Whoever starts waits as well: nothing is called started that rows can't show to be accepted.
+    // A start waits as well: it succeeds only once rows can show that its opening was accepted.
     const w = 'w' as WorkflowId;
     const starting = loud.start(definition, null, { id: w });
     await loud.ports.clock.run(20_000);

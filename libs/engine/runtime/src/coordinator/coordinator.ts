@@ -1,7 +1,6 @@
 /**
- * Owns one coordinator: projector, dispatcher, lease keeper, timers and the sweeps, each in a loop of its own that outlives
- * servers that go away. Any number of coordinators may run: they share partitions by ranges, and everything else that they
- * write has an id that derives from its cause.
+ * Owns one coordinator: projector, dispatcher, lease keeper, timers and sweeps, each in its own loop that survives unavailable servers. Any
+ * number of coordinators may run. They divide partitions by ranges, and the id of everything else that they write derives from its cause.
  */
 
 import { TidemarkError } from '@tidemark/core';
@@ -35,9 +34,8 @@ import {
   CONTINUATION_PERIOD_MS,
   DEMAND_REPORTED_PERIOD_MS,
   LEASE_CHECK_PERIOD_MS,
-  LOOKS_BEGIN_MS,
   PARKED_POLL_PERIOD_MS,
-  PASSED_OVER_PAGE_COUNT,
+  POLLS_BEGIN_MS,
   PROJECTION_GATHERING,
   RANGE_RENEW_PERIOD_MS,
   RANGE_TTL_MS,
@@ -48,6 +46,7 @@ import {
   SWEEP_PERIOD_MS,
   TIMER_PERIOD_MS,
   UNAPPENDED_AGE_MS,
+  UNREADABLE_PAGE_COUNT,
 } from './limits.ts';
 import { NewBuilds } from './new-builds.ts';
 import { ParkedGauges } from './parked-gauges.ts';
@@ -59,23 +58,23 @@ export interface CoordinatorOptions {
   readonly lamport: LamportClock;
   /** This incarnation's name among coordinators; never reused. */
   readonly name: string;
-  /** Told of every failure that a loop outlived; for logs. */
+  /** Receives every failure that a loop survived; for logs. */
   readonly onError?: (where: string, error: unknown) => void;
-  /** Draws traces of what is folded here. */
+  /** Draws traces of the events that are folded here. */
   readonly traces?: TraceSink | undefined;
-  /** Which queues are held; by default this coordinator looks itself. */
-  readonly held?: QueuePauses | undefined;
-  /** Of which the demand is told; by default one of all workers. */
+  /** The paused queues; by default this coordinator reads them itself. */
+  readonly pauses?: QueuePauses | undefined;
+  /** Pools whose demand is reported; default: one of all workers. */
   readonly pools?: readonly Pool[] | undefined;
 }
 
 export class Coordinator {
   readonly #options: CoordinatorOptions;
-  /** How much work there is for each pool of workers. */
+  /** The amount of work for each pool of workers. */
   readonly demand: Demand;
   readonly #projector: Projector;
   readonly #dispatcher: Dispatcher;
-  readonly #held: PausedQueueGauges;
+  readonly #pausedQueues: PausedQueueGauges;
   readonly #leases: LeaseKeeper;
   readonly #newBuilds: NewBuilds;
   readonly #timers: Timers;
@@ -94,11 +93,11 @@ export class Coordinator {
   #unsubscribe: (() => Promise<void>) | undefined;
   #unwatch: (() => Promise<void>) | undefined;
   #ensuring: Promise<void> | undefined;
-  /** When ranges were last shared, on the monotonic clock. */
+  /** When ranges were last divided, on the monotonic clock. */
   #sharedMs: number | undefined;
-  /** Events of its own partitions that rows didn't show, and when that was seen. */
+  /** Events of its own partitions that rows did not show, and when it compared them. */
   #lag: { readonly eventCount: number; readonly atMs: number } | undefined;
-  /** False: rows are being made from the log. */
+  /** False: rows are being built from the log. */
   #isStoreReady = false;
 
   constructor(options: CoordinatorOptions) {
@@ -106,11 +105,11 @@ export class Coordinator {
     const { ports, lamport } = options;
     const inbox = new Inbox(ports, lamport);
     this.demand = new Demand(ports.clock, options.pools);
-    const { held = new QueuePauses(ports) } = options;
-    this.#held = new PausedQueueGauges(held, ports.telemetry);
+    const { pauses = new QueuePauses(ports) } = options;
+    this.#pausedQueues = new PausedQueueGauges(pauses, ports.telemetry);
     this.#dispatcher = new Dispatcher({
       ports,
-      held,
+      pauses,
       demand: this.demand,
       onError: (error) => this.#report('dispatch', error),
     });
@@ -152,7 +151,7 @@ export class Coordinator {
     this.#budgets = new BudgetRoom({ ports, inbox, onError: (error) => this.#report('budgets', error) });
   }
 
-  /** Makes the store ready, takes ranges, and starts all loops. Throws when a server is absent or wrong at the start. */
+  /** Prepares the store, takes ranges, and starts all loops. Throws when a server is unavailable or misconfigured at the start. */
   async start(): Promise<void> {
     const { ports } = this.#options;
     await ports.store.ensure();
@@ -166,7 +165,7 @@ export class Coordinator {
     const dispatch = this.#loop('dispatch', { periodMs: dispatchMs }, () => this.#dispatcher.sweep());
     const sweep = this.#loop('sweep', { periodMs: SWEEP_PERIOD_MS, firstMs: SWEEP_PERIOD_MS }, () => this.#sweepLog());
     const later = (where: string, periodMs: number, body: () => Promise<void>): Loop =>
-      this.#loop(where, { periodMs, firstMs: LOOKS_BEGIN_MS }, body);
+      this.#loop(where, { periodMs, firstMs: POLLS_BEGIN_MS }, body);
     this.#undoing = later('compensations', COMPENSATION_PERIOD_MS, () => this.#compensations.poll());
     this.#parenting = later('children', CHILD_PERIOD_MS, () => this.#children.poll());
     this.#continuing = later('continuations', CONTINUATION_PERIOD_MS, () => this.#continuations.poll());
@@ -174,12 +173,12 @@ export class Coordinator {
     later('budgets', BUDGET_ROOM_PERIOD_MS, () => this.#budgets.poll());
     later('demand', DEMAND_REPORTED_PERIOD_MS, async () => reportDemand(this.demand, ports.telemetry));
     later('queues', QUEUES_PERIOD_MS, async () => {
-      if (await this.#held.poll()) dispatch.wake();
+      if (await this.#pausedQueues.poll()) dispatch.wake();
     });
     const parked = new ParkedGauges(ports);
     later('parked', PARKED_POLL_PERIOD_MS, () => parked.poll());
     later('ranges', RANGE_RENEW_PERIOD_MS, () => this.#shareRanges());
-    // Always asked: another process may have made the rows anew, and died before they were complete.
+    // Checked for ever: another process may have rebuilt the rows and died before they were complete.
     this.#readiness = this.#loop('readiness', { periodMs: LEASE_CHECK_PERIOD_MS }, async () => {
       const wasReady = this.#isStoreReady;
       this.#isStoreReady = await ports.store.markReady();
@@ -190,12 +189,12 @@ export class Coordinator {
     this.#unwatch = await ports.liveness.watch(() => {
       this.#leases.suspect();
       this.#revoking?.wake();
-      // It may have died before it could tell of its last append, which may be a claim.
+      // The worker may have died before it could publish its last append, which may be a claim.
       sweep.wake();
     });
   }
 
-  /** Ready: it knows its partitions, and their rows show nearly all that was appended. */
+  /** Ready: it knows its partitions, and their rows show nearly all appended events. */
   health(): Health {
     const nowMs = this.#options.ports.clock.monotonicMs();
     const { eventCount = 0, atMs } = this.#lag ?? {};
@@ -203,7 +202,7 @@ export class Coordinator {
     return {
       ready: [
         recentCheck('ranges', this.#sharedMs, { nowMs, maxMs: RANGE_TTL_MS, what: 'its partitions were shared out' }),
-        check('rows', !this.#isStoreReady && 'they are being made from the log, and are not complete yet'),
+        check('rows', !this.#isStoreReady && 'they are being rebuilt from the log, and are not complete yet'),
         recentCheck('lag', atMs, { nowMs, maxMs: READY_LAG_KNOWN_MS, what: 'rows were compared with the log' }),
         check('projection', isBehind && `${eventCount} events behind the log, at most ${READY_LAG_MAX_EVENTS}`),
       ],
@@ -221,7 +220,7 @@ export class Coordinator {
     await this.#projector.stop();
     await this.#options.traces?.end();
     await this.#dispatcher.stop();
-    // Others take the ranges at once instead of after their time to live.
+    // Other coordinators take the ranges at once instead of after their time to live.
     await this.#options.ports.store.releaseRanges(this.#options.name).catch(() => {});
   }
 
@@ -236,11 +235,11 @@ export class Coordinator {
     try {
       this.#options.onError?.(where, error);
     } catch {
-      // Whoever can't take the news must not end a loop.
+      // A failing listener must not end a loop.
     }
   }
 
-  /** A lost store (tables or database gone) is rebuilt, once at a time; its rows follow from the log. */
+  /** Rebuilds a lost store (its tables or database are gone) from the log, one rebuild at a time. */
   #failed(where: string, error: unknown): void {
     this.#report(where, error);
     if (!(error instanceof TidemarkError) || error.code !== 'store-missing' || this.#ensuring !== undefined) return;
@@ -265,26 +264,26 @@ export class Coordinator {
     const askedMs = clock.monotonicMs();
     const ranges = await store.shareRanges(this.#options.name, RANGE_TTL_MS);
     this.#sharedMs = askedMs;
-    // What came to others' partitions before they were ours gave us no hint.
+    // Events that came while others owned the partitions gave no hint here.
     if (!this.#projector.own(ranges)) return;
     this.#newBuilds.forget();
     this.#retrying?.wake();
     await this.#sweepLog();
-    await this.#hintPassedOver();
+    await this.#hintUnreadable();
   }
 
-  /** Streams at which another release stopped: nothing new need come to their partitions. */
-  async #hintPassedOver(): Promise<void> {
-    const query = { status: 'open', reason: UNREADABLE, limit: PASSED_OVER_PAGE_COUNT } as const;
+  /** Hints partitions with streams at which another release stopped, because no new event need arrive there. */
+  async #hintUnreadable(): Promise<void> {
+    const query = { status: 'open', reason: UNREADABLE, limit: UNREADABLE_PAGE_COUNT } as const;
     for (let after: WorkflowSearch['after']; ; ) {
       const rows = await this.#options.ports.store.search({ ...query, after });
       this.#projector.hint(rows.map(({ partition }) => partition));
       after = rows.at(-1);
-      if (rows.length < PASSED_OVER_PAGE_COUNT) return;
+      if (rows.length < UNREADABLE_PAGE_COUNT) return;
     }
   }
 
-  /** Gives rows to new partitions, and hints every one whose log is ahead of its rows. */
+  /** Creates rows for new partitions, and hints each partition whose log is ahead of its rows. */
   async #sweepLog(): Promise<void> {
     const { log, store, telemetry, clock } = this.#options.ports;
     const atMs = clock.monotonicMs();
@@ -311,7 +310,7 @@ export class Coordinator {
 
   async #appendOpenings(): Promise<void> {
     const placements = await this.#options.ports.store.unappended(UNAPPENDED_AGE_MS, REDISPATCH_PAGE_COUNT);
-    // Each on its own: one that can't be appended must not keep the others waiting.
+    // One opening that can't be appended must not keep the others waiting.
     const append = (placement: Placement): Promise<void> =>
       this.#starter.append(placement).then(
         () => {},
@@ -321,5 +320,8 @@ export class Coordinator {
   }
 }
 
-/** Whether the stream has or is a child: members of its state, since quotes within texts are escaped. */
+/**
+ * Whether the stream has or is a child. It searches for members of the state's JSON, which no text can imitate because quotes within texts
+ * are escaped.
+ */
 const hasChildWork = (state: string): boolean => state.includes('"hasChildren":true') || state.includes('"parent":{');

@@ -1,4 +1,4 @@
-/** Numbers that nobody may go by any more say so, also before anything was ever seen. */
+/** Outdated demand is marked as such, also before any was seen. */
 
 import { UnavailableError } from '@tidemark/core';
 import { noTelemetry } from '@tidemark/ports';

@@ -1,13 +1,15 @@
-/** Owns telling the demand of each pool as gauges. Each coordinator tells that of the whole: whoever adds them up over coordinators counts twice. */
+/**
+ * Owns the gauges of each pool's demand. Every coordinator reports the whole demand, so a sum over coordinators counts it more than once.
+ */
 
 import { UnavailableError } from '@tidemark/core';
 import type { Telemetry } from '@tidemark/ports';
 import type { Demand, Demands } from './demand.ts';
 
-/** Of what has never been seen, or was forgotten since. */
+/** The age of demand that was never seen, or that was forgotten. */
 const NEVER_MS = Number.MAX_SAFE_INTEGER;
 
-/** While it isn't known the gauges stand, and their age says so: beyond `DEMAND_STALE_MS` they are nobody's to go by. */
+/** While demand is unknown the gauges keep their values, and their age shows it: beyond `DEMAND_STALE_MS` they must not be used. */
 export function reportDemand(demand: Pick<Demand, 'snapshot' | 'ageMs' | 'oldestAgesMs'>, telemetry: Telemetry): void {
   const { ageMs } = demand;
   telemetry.gauge('pool_demand_age_ms', Number.isFinite(ageMs) ? ageMs : NEVER_MS);

@@ -1,23 +1,24 @@
 /**
- * Owns how many of those that wait for their limits (decision 0031) may begin now, by what is known to run and to have begun. The queue decides;
- * this is what is told of it, without asking. What isn't known to run makes too much room. A beginning counts from when it is seen, which is up to two
- * seconds late for partitions that others project: of a rate by the second there can be too little room for as long.
+ * Owns the estimate of how many workflows that wait for their limits (decision 0031) may begin now, from those known to run and to have
+ * begun. The queue decides; this only estimates, without asking it. A workflow that is not known to run makes the estimate too high. A
+ * beginning counts from when it is seen, up to two seconds late for partitions of other coordinators; a rate by the second can then be
+ * underestimated for as long.
  */
 
 import type { Dispatch, DispatchLimit, TenantId } from '@tidemark/core';
 
-/** The limits of one workflow; the same `id` for the same ones. */
+/** The limits of one workflow; equal limits have equal ids. */
 export interface Limits {
   readonly id: string;
   readonly all: readonly Limit[];
 }
 
 interface Limit extends Pick<DispatchLimit, 'concurrency' | 'rate'> {
-  /** Whose workflows are counted together. */
+  /** Workflows with the same base are counted together. */
   readonly base: string;
 }
 
-/** Null: none. What has begun counts against no rate again. */
+/** Null: none. A workflow that has begun counts against no rate again. */
 export function limitsOf(dispatch: Dispatch | undefined, tenant: TenantId, epoch: number): Limits | null {
   const all = (dispatch?.limits ?? []).flatMap((limit): readonly Limit[] => {
     const { concurrency } = limit;
@@ -27,7 +28,7 @@ export function limitsOf(dispatch: Dispatch | undefined, tenant: TenantId, epoch
   return all.length === 0 ? null : { id: JSON.stringify(all), all };
 }
 
-/** Unlike for unlike limits, whatever stands in either name. */
+/** Distinct for distinct limits, whatever characters the names have. */
 const baseOf = (tenant: TenantId, { scope, key }: DispatchLimit): string =>
   scope === 'fleet' ? `* ${key}` : `${tenant.length} ${tenant} ${key}`;
 
@@ -40,7 +41,7 @@ interface Begun {
 export class Beginnings {
   readonly #begun = new Map<string, Begun>();
 
-  /** A workflow with these limits was claimed for the first time. */
+  /** Counts a workflow with these limits that was claimed for the first time. */
   add({ all }: Limits, nowMs: number): void {
     for (const { base, rate } of all) {
       if (rate === undefined) continue;
@@ -51,14 +52,14 @@ export class Beginnings {
     }
   }
 
-  /** By limit. What is over is forgotten. */
+  /** The beginnings of the current periods, by limit. Counts of past periods are dropped. */
   lately(nowMs: number): ReadonlyMap<string, number> {
     for (const [base, { sinceMs, perMs }] of this.#begun) if (nowMs - sinceMs >= perMs) this.#begun.delete(base);
     return new Map(Array.from(this.#begun, ([base, { count }]) => [base, count]));
   }
 }
 
-/** The room that is left, as it is given away. */
+/** The room that limits leave, as it is given away. */
 export class Room {
   readonly #running = new Map<string, number>();
   readonly #begun: Map<string, number>;
@@ -71,7 +72,7 @@ export class Room {
     for (const { base } of all) add(this.#running, base, count);
   }
 
-  /** How many of so many that wait may begin; they have their room then. */
+  /** How many of the waiting workflows may begin; their room is then taken. */
   take(limits: Limits, waitingCount: number): number {
     let count = waitingCount;
     for (const { base, concurrency = Number.POSITIVE_INFINITY, rate } of limits.all) {

@@ -1,15 +1,15 @@
 /**
- * Owns sums over workflows with work, by whose work they are: a change of one workflow costs one step, a sum as many as there are queues, and
- * keys of limits in them.
+ * Owns counts of workflows with work, by queue and limits. A change of one workflow costs one step; a sum costs as many as there are
+ * queues, and limit keys in them.
  */
 
 import type { HolderId } from '@tidemark/core';
 import type { Queued } from '../control/index.ts';
 import { type Beginnings, type Limits, Room } from './demand-limits.ts';
 
-/** One workflow, as it counts. */
+/** One workflow as it is counted. */
 export interface Counted extends Queued {
-  /** Null: nobody has it. */
+  /** Null: it is not leased. */
   readonly holder: HolderId | null;
   /** A dead worker had it. */
   readonly isDebt: boolean;
@@ -21,7 +21,7 @@ interface Tally extends Queued {
   readonly limits: Limits | null;
   inFlightCount: number;
   waitingCount: number;
-  /** Of dead workers, whose leases aren't revoked yet; and of those that are. */
+  /** Workflows of dead workers whose leases are not revoked yet, and those whose leases are. */
   heldDebtCount: number;
   waitingDebtCount: number;
   readonly holders: Map<HolderId, number>;
@@ -49,7 +49,7 @@ export class DemandTallies {
   readonly #tallies = new Map<string, Tally>();
 
   add({ definition, tenant, holder, isDebt, limits }: Counted, by: 1 | -1): void {
-    // Unlike for unlike pairs, whatever stands in either name.
+    // Distinct for distinct pairs, whatever characters the names have.
     const key = `${tenant.length} ${tenant} ${definition.length} ${definition} ${limits?.id ?? ''}`;
     const tally: Tally = this.#tallies.get(key) ?? {
       ...{ definition, tenant, limits, inFlightCount: 0, waitingCount: 0, heldDebtCount: 0, waitingDebtCount: 0 },
@@ -69,8 +69,8 @@ export class DemandTallies {
   }
 
   /**
-   * By pool: a queue counts in each of those that it belongs to; null: in none. Of a queue that is held only what waits is held. Of what waits
-   * for its limits as much counts as they let begin, what the dead left first.
+   * Sums by pool. A queue counts in each pool that it belongs to; null: in none. In a paused queue only the waiting workflows count as
+   * paused. Of workflows that wait for their limits, as many count as the limits allow, those of dead workers first.
    */
   sums(
     poolsOf: (definition: string) => readonly (string | null)[],

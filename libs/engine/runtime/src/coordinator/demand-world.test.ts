@@ -1,6 +1,6 @@
 /**
- * The demand that coordinators tell, in a whole world: true under a backlog, with busy workers, after a worker's death and a flushed
- * queue, from whichever coordinator; and asking for it reads nothing.
+ * The demand that coordinators report in a whole world: correct under a backlog, with busy workers, after a worker's death and a flushed
+ * queue, from every coordinator; and a query reads nothing.
  */
 
 import { definitionOf } from '@tidemark/testkit/engine/simulated-definition';
@@ -31,7 +31,7 @@ describe('the demand of a fleet', () => {
     await Promise.all(stopping);
   });
 
-  /** Its one step takes until the test lets it end. */
+  /** Its one step takes until the test ends it. */
   const long = () => {
     return definitionOf({
       steps: {
@@ -69,7 +69,7 @@ describe('the demand of a fleet', () => {
     await reports([0, 5, 0]);
     await world.worker([definition]);
     await reports([2, 3, 0]);
-    // A step that takes minutes is no idle worker.
+    // A worker whose step takes minutes is not idle.
     for (let at = 0; at < 20; at++) {
       await world.ports.clock.run(10_000);
       expect(reported()).toEqual([2, 3, 0]);

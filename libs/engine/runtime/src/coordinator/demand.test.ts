@@ -1,4 +1,4 @@
-/** The demand of pools: what is under way counts, what the dead left counts, and what isn't known isn't told. */
+/** The demand of pools: running work counts, work of dead workers counts, and unknown demand is not reported. */
 
 import {
   type Dispatch,
@@ -11,7 +11,7 @@ import {
 import type { LeaseRow, RunnableStream, StreamRow } from '@tidemark/ports';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PausedQueues } from '../control/paused-queues.ts';
-import { Demand, type DemandLook } from './demand.ts';
+import { Demand, type DemandPoll } from './demand.ts';
 import { DEMAND_MISSES, DEMAND_STALE_MS } from './limits.ts';
 
 const TENANT = 'acme' as TenantId;
@@ -25,7 +25,7 @@ describe('demand', () => {
     demand = new Demand({ monotonicMs: () => nowMs });
   });
 
-  /** A row; with a holder it is leased, else it can run unless it is said to be idle. */
+  /** A row: leased with a holder, otherwise runnable unless it is said to be idle. */
   const row = (name: string, epoch: number, holder: string | null, fields: Partial<StreamRow> = {}) =>
     ({
       ...{ workflow: name as WorkflowId, tenant: TENANT, definition: 'd', epoch: epoch as Epoch },
@@ -58,7 +58,7 @@ describe('demand', () => {
     expect(counts()).toEqual([0, 0, 0]);
     nowMs += 1;
     expect(() => demand.snapshot()).toThrow(UnavailableError);
-    // One kind of look alone is not enough.
+    // One kind of poll alone is not enough.
     ready();
     expect(() => demand.snapshot()).toThrow(UnavailableError);
   });
@@ -90,7 +90,7 @@ describe('demand', () => {
       leased(['w2'], row('a', 1, 'w1'), row('b', 1, 'w2'));
       expect(counts()).toEqual([1, 0, 1]);
       expect(demand.of('default').busyWorkerCount).toBe(1);
-      // Revoked: it can run again, and nobody has it.
+      // Revoked: it is runnable, and not leased.
       demand.applied([row('a', 1, null)]);
       expect(counts()).toEqual([1, 0, 1]);
       ready(row('a', 1, null));
@@ -113,7 +113,7 @@ describe('demand', () => {
 
     it('never loses what moves between the looks, and lets go of what both have missed', () => {
       leased(['w1'], row('a', 1, 'w1'));
-      // Released, and claimed again, each time just before the look that would have found it.
+      // Released and claimed again, each time just before the poll that would have found it.
       ready();
       expect(counts()).toEqual([1, 0, 0]);
       leased(['w1']);
@@ -129,12 +129,12 @@ describe('demand', () => {
     });
 
     it('does not fall back to what an older look found', () => {
-      const poll: DemandLook = demand.beginPoll();
+      const poll: DemandPoll = demand.beginPoll();
       demand.applied([row('a', 1, 'w1'), row('b', 3, null, { runnable: false })]);
       poll.foundRunnable([row('a', 0, null), row('b', 3, null)], NOTHING_HELD);
       poll.end();
       expect(counts()).toEqual([1, 0, 0]);
-      // The next look began after it was written.
+      // The next poll began after it was written.
       ready(row('b', 3, null));
       expect(counts()).toEqual([1, 1, 0]);
     });
@@ -156,7 +156,7 @@ describe('demand', () => {
       nowMs = 10;
       demand.applied([row('a', 0, null), row('b', 1, 'w1')]);
       nowMs = 50;
-      // What is in flight is in good hands, however long.
+      // A leased workflow does not wait, however long it takes.
       expect(oldest()).toBe(50);
       demand.applied([row('a', 1, 'w1')]);
       expect(oldest()).toBe(0);
@@ -166,7 +166,7 @@ describe('demand', () => {
       demand.applied([row('b', 1, null)]);
       nowMs = 80;
       expect(oldest()).toBe(20);
-      // Claimed and let go again between two looks: it waits anew.
+      // Claimed and released between two polls: its wait starts again.
       demand.applied([row('a', 2, 'w3'), row('b', 2, null)]);
       nowMs = 81;
       expect(oldest()).toBe(1);
@@ -200,7 +200,7 @@ describe('demand', () => {
         expect(reported()).toEqual({ inFlightCount: 0, backlogCount: 2, recoveryDebtCount: 0, limitedCount: 8 });
         demand.applied([row('w0', 1, 'w', two), row('w1', 1, 'w', two)]);
         expect(reported()).toEqual({ inFlightCount: 2, backlogCount: 0, recoveryDebtCount: 0, limitedCount: 8 });
-        // One ends, and the other waits for a timer: it isn't at work.
+        // One ends, and the other waits for a timer, so it does not run.
         demand.applied([
           row('w0', 1, null, at(two, { runnable: false })),
           row('w1', 1, null, at(two, { runnable: false })),

@@ -1,12 +1,13 @@
 /**
- * Owns how much work there is for each pool of workers: in flight, waiting, and left behind by the dead. It is kept in memory from what the
- * coordinator reads and writes anyway, so that asking costs no statement (decision 0037). Must not read anything itself.
+ * Owns the amount of work for each pool of workers: leased, waiting, and left by dead workers. It keeps it in memory from what the
+ * coordinator reads and writes anyway, so a query costs no statement (decision 0037). It reads nothing itself.
  *
- * D1 What is under way counts until rows show its end: a busy worker is never taken for an idle one, nor what a dead one left for nothing.
- * D2 Of partitions that are projected here it is as new as their rows; of the others as the last looks at what can run and at leases.
- *    What rests on older looks than `DEMAND_STALE_MS` is not told.
- * D3 In doubt it is counted: what is missing from one look may have moved on to what the other look sees, so that it goes when both looks
- *    have missed it `DEMAND_MISSES` times.
+ * D1 A workflow counts until rows show its end: a busy worker is never mistaken for an idle one, and work that a dead worker left is never
+ *    missed.
+ * D2 For partitions that are projected here it is as new as their rows; for others, as the last polls of runnable workflows and of leases.
+ *    It is not reported when those polls are older than `DEMAND_STALE_MS`.
+ * D3 A doubtful workflow counts: one that is missing from one poll may have moved to what the other poll sees, so it is dropped only when
+ *    both polls have missed it `DEMAND_MISSES` times.
  */
 
 import {
@@ -24,31 +25,31 @@ import { Beginnings, type Limits, limitsOf } from './demand-limits.ts';
 import { DemandTallies } from './demand-tallies.ts';
 import { DEMAND_MISSES, DEMAND_STALE_MS } from './limits.ts';
 
-/** Workers that take the same work. */
+/** A group of workers that take the same work. */
 export interface Pool {
   readonly name: string;
-  /** Whose work they take; null: any. */
+  /** Definitions whose work they take; null: any. */
   readonly definitions: ReadonlySet<string> | null;
 }
 
-/** Where no pools are named there is one, of all workers. */
+/** The only pool when none are named: all workers. */
 export const ONE_POOL: Pool = { name: 'default', definitions: null };
 
 export interface PoolDemand {
   readonly pool: string;
-  /** Workflows in the hands of workers that live. */
+  /** Workflows that living workers lease. */
   readonly inFlightCount: number;
-  /** Workflows that could go on, and nobody has them. */
+  /** Workflows that are runnable and not leased. */
   readonly backlogCount: number;
-  /** Workflows that a dead worker had, and no other has yet. */
+  /** Workflows of dead workers that no other worker has claimed yet. */
   readonly recoveryDebtCount: number;
-  /** The sum of these: so many workflows need a place at a worker. */
+  /** The sum of the three: the workflows that need a place at a worker. */
   readonly demandCount: number;
-  /** Living workers that have something in flight. */
+  /** Living workers that lease at least one workflow. */
   readonly busyWorkerCount: number;
-  /** Workflows that could go on if their queue weren't held; no part of the demand, since no worker may take them. */
+  /** Workflows that would be runnable if their queue were not paused; no part of the demand, because no worker may take them. */
   readonly heldCount: number;
-  /** Workflows that could go on if their limits weren't reached; no part of the demand, since no worker would help. */
+  /** Workflows that would be runnable if their limits were not reached; no part of the demand, because more workers would not help. */
   readonly limitedCount: number;
 }
 
@@ -56,27 +57,30 @@ export interface Demands {
   readonly pools: readonly PoolDemand[];
   /** Demand for which no pool is named. */
   readonly unassignedCount: number;
-  /** Age of the oldest look that it rests on, in milliseconds. */
+  /** Age of the oldest poll that it rests on, in milliseconds. */
   readonly ageMs: number;
 }
 
 type Living = ReadonlyMap<HolderId, unknown>;
 
-/** A workflow with work. Held at an epoch comes before runnable at the same, since a claim raises it. */
+/** A workflow with work. Leased at an epoch comes before runnable at the same epoch, because a claim raises it. */
 interface Entry {
   readonly definition: string;
   readonly tenant: StreamRow['tenant'];
   readonly epoch: number;
-  /** Null: nobody has it. */
+  /** Null: it is not leased. */
   readonly holder: HolderId | null;
   /** A dead worker had it at this epoch. */
   readonly isDebt: boolean;
-  /** Absent: none, or not seen yet: leases don't tell it. It never changes. */
+  /** Absent: none, or not seen yet, because leases do not have it. It never changes. */
   readonly dispatch: Dispatch | undefined;
   readonly limits: Limits | null;
-  /** Since when nobody that lives has it, by what was seen here (monotonic milliseconds); of what is in flight: since it is. */
+  /**
+   * Since when no living worker leases it, as far as this process saw (monotonic milliseconds); for a leased workflow, since when it is
+   * leased.
+   */
   readonly sinceMs: number;
-  /** When it was last seen so, as a number of a look or of a write. */
+  /** The number of the poll or write that last saw it so. */
   readonly at: number;
 }
 
@@ -85,11 +89,11 @@ interface Missed {
   leases: number;
 }
 
-/** One look at the rows: what was written after it began is newer than what it found. */
-export interface DemandLook {
-  /** All that can run. */
+/** One poll of the rows. Anything written after the poll began is newer than what it finds. */
+export interface DemandPoll {
+  /** Reports all runnable workflows. */
   foundRunnable(streams: readonly RunnableStream[], held: PausedQueues): void;
-  /** All leases; `living` where that is known. */
+  /** Reports all leases; `living` where the living workers are known. */
   foundLeases(leases: readonly LeaseRow[], living: Living | undefined): void;
   end(): void;
 }
@@ -101,13 +105,13 @@ export class Demand {
   readonly #missed = new Map<WorkflowId, Missed>();
   readonly #tallies = new DemandTallies();
   readonly #beginnings = new Beginnings();
-  /** Numbers of the looks under way; what ends meanwhile is remembered until they are over. */
-  readonly #looks = new Set<number>();
+  /** Numbers of the polls that are running; ends are remembered until those polls are over. */
+  readonly #polls = new Set<number>();
   readonly #ended = new Map<WorkflowId, number>();
   #at = 0;
   #held = new PausedQueues([]);
-  /** When the newest complete look of each kind began, on the monotonic clock. */
-  #lookedMs = { runnable: Number.NEGATIVE_INFINITY, leases: Number.NEGATIVE_INFINITY };
+  /** When the newest complete poll of each kind began, on the monotonic clock. */
+  #polledMs = { runnable: Number.NEGATIVE_INFINITY, leases: Number.NEGATIVE_INFINITY };
 
   /** Throws `InvalidError` (`pool-twice`). */
   constructor(clock: Pick<Clock, 'monotonicMs'>, pools: readonly Pool[] = [ONE_POOL]) {
@@ -118,7 +122,7 @@ export class Demand {
     if (twice !== undefined) throw new InvalidError('pool-twice', `The pool '${twice}' is named twice.`);
   }
 
-  /** What was written to the rows just now. */
+  /** Reports streams that were just written to rows. */
   applied(streams: readonly StreamRow[]): void {
     const at = ++this.#at;
     for (const stream of streams) {
@@ -129,10 +133,10 @@ export class Demand {
     }
   }
 
-  beginPoll(): DemandLook {
+  beginPoll(): DemandPoll {
     const number = ++this.#at;
     const beganMs = this.#clock.monotonicMs();
-    this.#looks.add(number);
+    this.#polls.add(number);
     const isNew = ({ workflow, order }: { readonly workflow: WorkflowId; readonly order: number }): boolean => {
       const entry = this.#entries.get(workflow);
       if (entry !== undefined && (entry.at > number || orderOf(entry) > order)) return false;
@@ -148,7 +152,7 @@ export class Demand {
           if (isNew({ workflow, order: orderOf(entry) })) this.#see(workflow, entry);
         }
         this.#miss('runnable', number, found);
-        this.#lookedMs = { ...this.#lookedMs, runnable: beganMs };
+        this.#polledMs = { ...this.#polledMs, runnable: beganMs };
       },
       foundLeases: (leases, living) => {
         const found = new Set<WorkflowId>();
@@ -159,35 +163,35 @@ export class Demand {
           this.#see(workflow, entry, living === undefined ? undefined : !living.has(holder));
         }
         this.#miss('leases', number, found);
-        this.#lookedMs = { ...this.#lookedMs, leases: beganMs };
+        this.#polledMs = { ...this.#polledMs, leases: beganMs };
       },
       end: () => {
-        this.#looks.delete(number);
-        const oldest = Math.min(...this.#looks);
+        this.#polls.delete(number);
+        const oldest = Math.min(...this.#polls);
         for (const [workflow, at] of this.#ended) if (at < oldest) this.#ended.delete(workflow);
       },
     };
   }
 
-  /** Rows were lost: nothing is told until they were looked at again. */
+  /** Rows were lost: nothing is reported until they have been polled again. */
   forget(): void {
-    this.#lookedMs = { runnable: Number.NEGATIVE_INFINITY, leases: Number.NEGATIVE_INFINITY };
+    this.#polledMs = { runnable: Number.NEGATIVE_INFINITY, leases: Number.NEGATIVE_INFINITY };
     for (const workflow of [...this.#entries.keys()]) this.#put(workflow, undefined);
     this.#missed.clear();
   }
 
-  /** Of the oldest look that it rests on; infinite where there was none. */
+  /** Age of the oldest poll that it rests on; infinite where there was none. */
   get ageMs(): number {
-    return this.#clock.monotonicMs() - Math.min(this.#lookedMs.runnable, this.#lookedMs.leases);
+    return this.#clock.monotonicMs() - Math.min(this.#polledMs.runnable, this.#polledMs.leases);
   }
 
-  /** Of all pools. Throws `UnavailableError` (`demand-unknown`) where it isn't known (D2). */
+  /** The demand of all pools. Throws `UnavailableError` (`demand-unknown`) where it isn't known (D2). */
   snapshot(): Demands {
     const { ageMs } = this;
     if (ageMs > DEMAND_STALE_MS) {
       const message = Number.isFinite(ageMs)
-        ? `This coordinator last saw ${Math.floor(ageMs / 1_000)} s ago what there is to do; ask again.`
-        : 'This coordinator has not seen yet what there is to do; ask again.';
+        ? `This coordinator's view of the work is ${Math.floor(ageMs / 1_000)} s old; try again.`
+        : 'This coordinator has no view of the work yet; try again.';
       throw new UnavailableError('demand-unknown', message);
     }
     const sums = this.#tallies.sums(
@@ -206,7 +210,7 @@ export class Demand {
     return { pools, unassignedCount: inFlightCount + backlogCount + recoveryDebtCount, ageMs };
   }
 
-  /** How long the oldest workflow of each pool has waited, in milliseconds; 0: none waits. What a paused queue keeps waits for no worker. */
+  /** How long the oldest workflow of each pool has waited, in milliseconds; 0: none waits. Workflows of a paused queue do not count. */
   oldestAgesMs(): ReadonlyMap<string, number> {
     const nowMs = this.#clock.monotonicMs();
     const ages = new Map(this.#pools.map(({ name }) => [name, 0]));
@@ -218,7 +222,7 @@ export class Demand {
     return ages;
   }
 
-  /** Of one pool. Throws `InvalidError` (`pool-unknown`), and as `snapshot` does. */
+  /** The demand of one pool. Throws `InvalidError` (`pool-unknown`), and what `snapshot` throws. */
   of(pool: string): PoolDemand & Pick<Demands, 'ageMs'> {
     if (this.#pools.every(({ name }) => name !== pool)) {
       const names = this.#pools.map(({ name }) => name).join(', ');
@@ -231,7 +235,7 @@ export class Demand {
     return { ...pools.find((each) => each.pool === pool)!, ageMs };
   }
 
-  /** Every worker runs the system's own work: it counts in the first pool. */
+  /** Every worker runs the system's own work, which counts in the first pool. */
   #poolsOf(definition: string): readonly (string | null)[] {
     if (isSystemDefinition(definition)) return [this.#pools[0]?.name ?? null];
     const name = queuedAs(definition);
@@ -241,7 +245,7 @@ export class Demand {
 
   #see(workflow: WorkflowId, seen: Omit<Entry, 'isDebt' | 'limits' | 'sinceMs'>, isDead?: boolean): void {
     const before = this.#entries.get(workflow);
-    // A lease that ended by its holder's death is a debt until the next claim.
+    // A lease that ended with its holder's death counts as recovery debt until the next claim.
     const isDebt = isDead ?? (before?.epoch === seen.epoch && before.isDebt);
     this.#missed.delete(workflow);
     const dispatch = before?.dispatch ?? seen.dispatch;
@@ -255,7 +259,7 @@ export class Demand {
   }
 
   #end(workflow: WorkflowId, at: number): void {
-    if (this.#looks.size > 0) this.#ended.set(workflow, at);
+    if (this.#polls.size > 0) this.#ended.set(workflow, at);
     this.#put(workflow, undefined);
   }
 
@@ -271,7 +275,7 @@ export class Demand {
     if (!isSame) this.#tallies.add(entry, 1);
   }
 
-  /** D3. What was written since the look began is no miss. */
+  /** D3. Anything written since the poll began is no miss. */
   #miss(kind: keyof Missed, poll: number, found: ReadonlySet<WorkflowId>): void {
     for (const [workflow, { at }] of this.#entries) {
       if (at >= poll || found.has(workflow)) continue;
@@ -287,9 +291,9 @@ export class Demand {
 
 const orderOf = ({ epoch, holder }: Pick<Entry, 'epoch' | 'holder'>): number => 2 * epoch + (holder === null ? 1 : 0);
 
-/** Nobody has it, or one that is dead. */
+/** No worker leases it, or a dead one does. */
 const isWaiting = ({ holder, isDebt }: Pick<Entry, 'holder' | 'isDebt'>): boolean => holder === null || isDebt;
 
-/** Whose work it is never changes. */
+/** Definition and tenant of a workflow never change. */
 const countsAlike = (a: Entry, b: Entry): boolean =>
   a.holder === b.holder && a.isDebt === b.isDebt && a.limits?.id === b.limits?.id;

@@ -1,4 +1,4 @@
-/** Dispatch: a job for what can run and for nothing else; whatever is lost is made again; a queue that is away costs nothing else. */
+/** Dispatch: one job for what is runnable and none for anything else; lost jobs are sent again; an unavailable queue costs nothing else. */
 
 import {
   type Epoch,
@@ -135,11 +135,11 @@ describe('a dispatcher', () => {
       ports.queue.depth = async () => new Map([['d', count]]);
     };
     const other = 'other' as TenantId;
-    /** Another tenant's workflows of the same definition, which move on with every sweep. */
+    /** Another tenant's workflows of the same definition, which make progress at every sweep. */
     const moving = (count: number) => named('m', count, { tenant: other, lamport: ++moves as Lamport });
     let moves = 100;
 
-    // Nothing stood there when it started.
+    // Nothing was there when it started.
     beforeEach(() => dispatcher.sweep());
 
     it('sends at its first sweep what stood there before it, once the queue answers', async () => {
@@ -188,7 +188,7 @@ describe('a dispatcher', () => {
       waiting(10 * REDISPATCH_DOUBTED_COUNT);
       runnable = [stream('z')];
       await dispatcher.sweep();
-      // They come before it in the rows.
+      // They come earlier in the rows.
       runnable = [...named('w', 2 * REDISPATCH_DOUBTED_COUNT), stream('z')];
       await dispatcher.sweep();
       await dispatcher.sweep();
@@ -205,7 +205,7 @@ describe('a dispatcher', () => {
       beforeEach(async () => {
         held = heldBy;
         const looks = { known: async () => held, poll: async () => held };
-        dispatcher = new Dispatcher({ ports, onError: (error) => errors.push(error), held: looks });
+        dispatcher = new Dispatcher({ ports, onError: (error) => errors.push(error), pauses: looks });
         await dispatcher.sweep();
         waiting(3_000);
         runnable = [...named('a', 2 * REDISPATCH_DOUBTED_COUNT), ...moving(50)];
@@ -232,7 +232,7 @@ describe('a dispatcher', () => {
       runnable = [stream('a'), stream('b'), stream('c')];
       await dispatcher.sweep();
       expect(sent()).toEqual([]);
-      // b has run meanwhile, and can run again; c is done; d is new.
+      // b has run meanwhile and is runnable again; c is done; d is new.
       runnable = [stream('a'), stream('b', { lamport: 8 as never }), stream('d')];
       await dispatcher.sweep();
       expect(sent()).toEqual(['a']);

@@ -1,7 +1,7 @@
 /**
- * Owns the hints that tell workers what to do: a job for every stream that became runnable, and a slow sweep that enqueues
- * again whatever is runnable in the rows, so that a flushed queue loses nothing. Jobs are never the truth. Of queues that are held no job
- * is sent, and all of them once they aren't any more.
+ * Owns the hints that tell workers what to do: a job for every stream that becomes runnable, and a slow sweep that enqueues what is
+ * runnable in the rows again, so that a flushed queue loses nothing. Jobs are only hints. It sends no jobs for paused queues, and sends all
+ * of them once the queues are resumed.
  */
 
 import type { Dispatch, Lamport, Offset, Partition, WorkflowId } from '@tidemark/core';
@@ -10,39 +10,40 @@ import { PausedQueues, QueuePauses } from '../control/index.ts';
 import type { Ports } from '../kernel/index.ts';
 import { queuedAs } from '../lease/index.ts';
 import { jobOf } from '../projection/index.ts';
-import type { Demand, DemandLook } from './demand.ts';
+import type { Demand, DemandPoll } from './demand.ts';
 import { REDISPATCH_DOUBTED_COUNT, REDISPATCH_PAGE_COUNT } from './limits.ts';
 
 export interface DispatcherOptions {
   readonly ports: Pick<Ports, 'queue' | 'store' | 'clock' | 'telemetry'>;
   readonly onError: (error: unknown) => void;
-  readonly held?: Pick<QueuePauses, 'known' | 'poll'> | undefined;
-  /** Told of all that can run, at each sweep. */
+  readonly pauses?: Pick<QueuePauses, 'known' | 'poll'> | undefined;
+  /** Receives everything runnable, at each sweep. */
   readonly demand?: Pick<Demand, 'beginPoll'> | undefined;
 }
 
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   /**
-   * Runnable in the last sweep and not seen to run since: enqueued again only when they still are in the next. Undefined before the first, to
-   * which all are suspects: who sent their jobs may have died, and the queue with it.
+   * Workflows that were runnable in the last sweep and have not been seen to run since: they are enqueued again only if the next sweep
+   * finds them unchanged. Undefined before the first sweep, for which all are suspects: the process that sent their jobs may have died, and
+   * the queue with it.
    */
   #suspects: Map<WorkflowId, Suspect> | undefined;
-  /** Numbers the sweeps: whose turn is the oldest is sent first. */
+  /** Numbers the sweeps: the suspect with the oldest number is sent first. */
   #sweepCount = 0;
-  /** The newest job of each workflow that isn't sent yet: a queue that doesn't answer holds no more than that. */
+  /** The newest unsent job of each workflow, so that the backlog stays bounded while the queue does not answer. */
   #waiting = new Map<WorkflowId, { readonly stream: StreamRow; readonly job: Job }>();
-  readonly #held: Pick<QueuePauses, 'known' | 'poll'>;
-  /** Held when jobs were left out that weren't sent since: none of them need be in the queue. */
+  readonly #pauses: Pick<QueuePauses, 'known' | 'poll'>;
+  /** Queues that were paused when jobs were skipped and have not been sent since: their jobs need not be in the queue. */
   #omitted = new PausedQueues([]);
   #sending: Promise<void> | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#held = options.held ?? new QueuePauses(options.ports);
+    this.#pauses = options.pauses ?? new QueuePauses(options.ports);
   }
 
-  /** Enqueues what the written rows show to be runnable. Never throws: the sweep makes up for it. */
+  /** Enqueues what the written rows show to be runnable. Never throws: the sweep repairs failures. */
   applied(streams: readonly StreamRow[], next: ReadonlyMap<Partition, Offset>): void {
     for (const stream of streams) {
       const offset = next.get(stream.partition);
@@ -57,8 +58,8 @@ export class Dispatcher {
       while (this.#waiting.size > 0) {
         const waiting = [...this.#waiting.values()];
         this.#waiting = new Map();
-        // Who can't tell what is held sends them: whoever takes one looks as well.
-        const held = await this.#held.known().catch(() => NONE_HELD);
+        // When the paused queues are unknown the jobs are sent: the worker that takes one checks as well.
+        const held = await this.#pauses.known().catch(() => NONE_HELD);
         const jobs = waiting.filter(({ stream }) => !held.has(stream)).map(({ job }) => job);
         if (jobs.length < waiting.length) this.#omitted = held.with(this.#omitted);
         if (jobs.length > 0) await this.#options.ports.queue.enqueue(jobs).catch(this.#options.onError);
@@ -69,17 +70,17 @@ export class Dispatcher {
   }
 
   /**
-   * Enqueues what was left out of queues that aren't held any more, and streams that were runnable, and unchanged, at the last sweep and
-   * still are, or stand there at the first. Of a definition of which at least as many jobs wait, only some of those, in turn: that may be a backlog, which is no loss,
-   * and to send ten thousand jobs again every other second would delay everybody. But it may be the jobs of others that wait, so that
-   * each is sent again at some time. The queue refuses those that it has.
+   * Enqueues jobs that were skipped for queues which are no longer paused, and streams that were runnable at the last sweep and still are,
+   * unchanged (at the first sweep: all of them). If a definition has at least as many waiting jobs as such streams, those jobs may just be
+   * a backlog, and to send ten thousand jobs again every other second would delay everybody. So only some of its streams are sent, in turn;
+   * each is sent sooner or later, because the waiting jobs may be those of others. The queue refuses jobs that it already has.
    */
   async sweep(): Promise<void> {
-    // Before rows are complete nothing is claimed.
+    // Nothing is claimed before rows are complete.
     if (!(await this.#options.ports.store.ready())) return;
-    const held = await this.#held.poll();
+    const held = await this.#pauses.poll();
     const omitted = this.#omitted;
-    // At once: what is left out from here on is for the next sweep.
+    // Set at once: jobs that are skipped from here on belong to the next sweep.
     this.#omitted = held;
     const poll = this.#options.demand?.beginPoll();
     try {
@@ -92,7 +93,7 @@ export class Dispatcher {
     }
   }
 
-  async #sweep(held: PausedQueues, omitted: PausedQueues, poll: DemandLook | undefined): Promise<void> {
+  async #sweep(held: PausedQueues, omitted: PausedQueues, poll: DemandPoll | undefined): Promise<void> {
     const { store, queue } = this.#options.ports;
     const turn = ++this.#sweepCount;
     const seen = new Map<WorkflowId, Suspect>();
@@ -145,12 +146,12 @@ const NONE_HELD = new PausedQueues([]);
 
 interface Suspect {
   readonly lamport: Lamport;
-  /** The sweep that saw it first as it is, or sent it last. */
+  /** The sweep that first saw it in this state, or that last sent it. */
   readonly turn: number;
   readonly dispatch: Dispatch | undefined;
 }
 
-/** Whose turn it is: those that waited for the most sweeps. */
+/** The streams that waited for the most sweeps. */
 function oldestOf(
   streams: readonly RunnableStream[],
   suspects: ReadonlyMap<WorkflowId, Suspect>,

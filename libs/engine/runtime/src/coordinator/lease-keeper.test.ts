@@ -1,4 +1,4 @@
-/** Leases of the dead end, those of the living do not; a view that proves nothing ends none. */
+/** Leases of dead workers end, those of living ones do not; an untrusted view ends none. */
 
 import type { Epoch, HolderId, Partition, WorkflowId } from '@tidemark/core';
 import { UnavailableError } from '@tidemark/core';
@@ -103,7 +103,7 @@ describe('a lease keeper', () => {
     ports.clock.jump(LEASE_POLL_PERIOD_MS);
     await keeper.check();
     expect(readCount).toBe(1);
-    // What takes long rests for longer.
+    // A slow poll rests longer.
     ports.clock.jump(LEASE_POLL_PERIOD_MS);
     ports.store.leases = async () => {
       readCount++;
@@ -133,7 +133,7 @@ describe('a lease keeper', () => {
       if (isAlive) beats('worker-1', ['w', 1]);
       else ports.liveness.holders.clear();
       leases = [];
-      // The looks at who lives, and lived: they find nothing, and none is due.
+      // These checks find nobody missing, and no poll is due.
       await keeper.check();
       await keeper.check();
       leases = [lease('w', 'worker-1')];
@@ -188,7 +188,7 @@ describe('a lease keeper', () => {
 
   it('does not take for dead a holder that began to beat and claimed while it looked', async () => {
     leases = [];
-    // Right after the first of the two looks a new worker beats, claims, and its claim is projected.
+    // Right after the first of the two reads a new worker sends a heartbeat and claims, and its claim is projected.
     const arrive = (): void => {
       beats('h2', ['w', 1]);
       leases = [lease('w', 'h2')];
@@ -216,7 +216,7 @@ describe('a lease keeper', () => {
     leases = [lease('w', 'h1', 2)];
     await keeper.check();
     expect((await revoked()).map((entry) => entry![1])).toMatchObject([{ epoch: 1 }, { epoch: 2 }]);
-    // What is gone from the rows is forgotten.
+    // A lease that is gone from the rows is forgotten.
     leases = [];
     await keeper.check();
     leases = [lease('w', 'h1', 2)];

@@ -1,9 +1,9 @@
 /**
- * Owns the end of dead workers' leases: revokes every folded lease whose incarnation is dead or, after a grace, does not
- * list it. Several coordinators may do so at once: the event's id derives from the lease, so the fold takes one. A false
- * alarm costs repeated work, never correctness (I3).
+ * Owns the revocation of dead workers' leases: it revokes every folded lease whose holder is dead or, after a grace, no longer lists it.
+ * Several coordinators may do so at once: the event's id derives from the lease, so the fold accepts one. A false alarm costs repeated
+ * work, never correctness (I3).
  *
- * Who lives is asked often, which is cheap; leases are read when someone has died, and now and then.
+ * It often checks which workers live, which is cheap; it reads leases when one has died, and now and then.
  */
 
 import { eventId, type HolderId, type RevokeReason } from '@tidemark/core';
@@ -21,18 +21,20 @@ export class LeaseKeeper {
   readonly #inbox: Inbox;
   readonly #demand: Pick<Demand, 'beginPoll'> | undefined;
   readonly #onView: ((view: LivenessView) => void) | undefined;
-  /** Since when, on the monotonic clock, a live holder hasn't listed a lease that the rows give it. */
+  /** Since when, on the monotonic clock, a living holder has not listed a lease that rows give it. */
   #ghosts = new Map<string, number>();
-  /** Leases whose revocation is in the log, until the rows say so. */
+  /** Leases whose revocation is in the log, until rows show it. */
   #revoked = new Set<string>();
-  /** Whose absence is a reason to look: who lived at the last look, and whose leases came to the rows since it began. */
+  /**
+   * Holders whose absence is a reason to poll: those that lived at the last poll, and those whose leases have come to rows since it began.
+   */
   #expected = new Set<HolderId>();
-  /** The next check looks at the leases whether it is time or not. */
+  /** The next check polls the leases even if it is not due. */
   #isWanted = true;
-  /** When it is time, on the monotonic clock. */
+  /** When the next poll is due, on the monotonic clock. */
   #dueMs = 0;
 
-  /** `demand` is told of all leases, at each look at them; `onView` of who lives, as often as that is asked. */
+  /** `demand` receives all leases at each poll; `onView` receives the living workers at each check. */
   constructor(
     ports: Pick<Ports, 'store' | 'liveness' | 'clock' | 'telemetry'>,
     inbox: Inbox,
@@ -45,14 +47,14 @@ export class LeaseKeeper {
     this.#onView = onView;
   }
 
-  /** Someone may have died: the next check looks at the leases. */
+  /** A worker may have died: the next check polls the leases. */
   suspect(): void {
     this.#isWanted = true;
   }
 
   /**
-   * True when written rows give a lease to a worker that wasn't known to live, which a check finds out: one that has just come, or one that
-   * died before its claim was in the rows, as all do that die together with the coordinator.
+   * True when written rows give a lease to a worker that was not known to live, which a check must find out. It may be new, or it may have
+   * died before its claim was in rows, as workers do that die together with the coordinator.
    */
   applied(streams: readonly Pick<StreamRow, 'holder'>[]): boolean {
     const before = this.#expected.size;
@@ -60,13 +62,13 @@ export class LeaseKeeper {
     return this.#expected.size > before;
   }
 
-  /** Looks once at who lives, and at all live leases when someone doesn't any more or it is time. */
+  /** Checks once which workers live; polls all leases when one is missing, or when a poll is due. */
   async check(): Promise<void> {
     if (!this.#isWanted && this.#ports.clock.monotonicMs() < this.#dueMs) {
       const { trusted, holders } = await this.#view();
       if (!trusted) this.#ghosts.clear();
       const isAllThere = [...this.#expected].every((holder) => holders.has(holder));
-      // Who came since is watched as well.
+      // Workers that have come since are watched as well.
       if (trusted && isAllThere) this.#expected = new Set(holders.keys());
       if (!trusted || isAllThere) return;
     }
@@ -81,15 +83,15 @@ export class LeaseKeeper {
 
   async #poll(): Promise<void> {
     const beganMs = this.#ports.clock.monotonicMs();
-    // What comes to the rows from here on may not be among the leases.
+    // Leases that come to rows from here on may be missing from the poll.
     this.#expected = new Set();
-    // Leases first: a holder that claims while this runs must not be missed in an older view of the living.
+    // Leases are read first: otherwise a holder that claims meanwhile could be missing from an older view of the living.
     const { leases, view } = await this.#leasesAndHolders();
     const nowMs = this.#ports.clock.monotonicMs();
     this.#dueMs = nowMs + pollRestMs(nowMs - beganMs, LEASE_POLL_PERIOD_MS);
     if (!view.trusted) {
       this.#ghosts.clear();
-      // As soon as the view proves something.
+      // It polls as soon as the view can be trusted.
       this.#isWanted = true;
       return;
     }
@@ -98,12 +100,12 @@ export class LeaseKeeper {
     const due: { lease: LeaseRow; reason: RevokeReason }[] = [];
     for (const lease of leases) {
       const reason = this.#reasonToRevoke(lease, view, ghosts);
-      // Until the rows show its end: another claim of a dead holder may be on its way.
+      // It polls until rows show the end of the lease: another claim of a dead holder may be on its way.
       if (reason !== undefined) this.#isWanted = true;
       if (reason !== undefined && !this.#revoked.has(leaseName(lease))) due.push({ lease, reason });
     }
     this.#ghosts = ghosts;
-    // What may be one is looked at again once its grace is over.
+    // A possibly lost lease is polled again once its grace is over.
     if (ghosts.size > 0) this.#dueMs = Math.min(this.#dueMs, this.#ports.clock.monotonicMs() + LEASE_POLL_PERIOD_MS);
     const standing = new Set(leases.map(leaseName));
     this.#revoked = new Set([...this.#revoked].filter((name) => standing.has(name)));

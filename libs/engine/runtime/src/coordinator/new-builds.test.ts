@@ -1,4 +1,7 @@
-/** A task that failed for good goes on by itself when workers of another build announce themselves: once a build, on that build, without a loop. */
+/**
+ * A task that failed for good is retried when workers of another build announce themselves: once for each build, on that build, without a
+ * loop.
+ */
 
 import { holderId } from '@tidemark/core';
 import { controlsOf, definitionOf } from '@tidemark/testkit/engine/simulated-definition';
@@ -50,7 +53,7 @@ describe('a task that failed on one build', () => {
     await world.until(w, 'parked');
     const [asked] = await world.ports.store.workflows({ status: 'parked', limit: 1 });
     expect(asked).toMatchObject({ question: { code: 'step-failed' }, failedOn: { builds: ['one'] } });
-    // Another worker of the same build is no news.
+    // Another worker of the same build changes nothing.
     await deploy('one', true);
     await aWhile();
     expect(world.status(w)).toBe('parked');
@@ -71,7 +74,7 @@ describe('a task that failed on one build', () => {
     expect(tookMs.reduce((sum, ms) => sum + ms)).toBeLessThan(2_000);
     expect(begun.filter((step) => step === 'act one')).toHaveLength(20);
     expect(begun.filter((step) => step === 'act two')).toHaveLength(20);
-    // What fails on an old worker while the new one lives goes on there as well.
+    // What fails on an old worker while the new one lives is retried there as well.
     const late = await Promise.all(Array.from({ length: 8 }, (_, n) => start(`late${n}`)));
     for (const id of late) await world.until(id, 'completed');
     expect(begun.filter((step) => step === 'act one').length).toBeGreaterThan(20);
@@ -95,7 +98,7 @@ describe('a task that failed on one build', () => {
   });
 
   it('waits for a third build where two tasks beside each other fail, each on another build', async () => {
-    // A step of 500 ms is in the midst of it when its sibling fails.
+    // A step of 500 ms is running when its sibling fails.
     const beside = (build: string) => {
       const act = (failing: string) => async (own: string) => {
         begun.push(`${own} ${build}`);

@@ -1,7 +1,7 @@
 /**
- * Owns that a task which failed for good goes on by itself once workers of another build announce themselves: one decision a question and
- * build, with an id that derives from both, so that several coordinators decide it once. No build on which the task has failed gets it
- * again, so there is no loop. Must not decide which worker takes it (worker.ts).
+ * Owns the retry of a task that failed for good, once workers of another build announce themselves. There is one decision for each question
+ * and build, with an id that derives from both, so several coordinators decide it once. A build on which the task has failed never gets it
+ * again, so there is no loop. It does not decide which worker takes the task (worker.ts).
  */
 
 import { eventId, FAILED_BUILDS_MAX, type StreamState } from '@tidemark/core';
@@ -15,13 +15,13 @@ import {
 import type { Inbox } from '../lease/index.ts';
 import { FAILED_TASKS_KEPT_MAX, FAILED_TASKS_PAGE_COUNT } from './limits.ts';
 
-/** What a task that failed for good asks. */
+/** Codes of the questions of a task that failed for good. */
 const FAILED = ['step-failed', 'poison-step'] as const;
 
 export interface NewBuildsOptions {
   readonly store: Pick<ProjectionStore, 'workflows'>;
   readonly inbox: Pick<Inbox, 'write'>;
-  /** Which partitions are projected here: those of others are looked at there. */
+  /** Whether this process projects the partition; other coordinators decide for theirs. */
   readonly owns: (partition: StreamRow['partition']) => boolean;
 }
 
@@ -32,20 +32,20 @@ type Parked = Pick<
 
 export class NewBuilds {
   readonly #options: NewBuildsOptions;
-  /** Builds of living workers with their routes; those that came last are last. */
+  /** Builds of living workers with their routes, latest last. */
   #builds: LivenessView['builds'] = new Map();
-  /** Definitions whose parked workflows are to be looked at. */
+  /** Definitions whose parked workflows must be read. */
   readonly #due = new Set<string>();
-  /** What parked just now although a build lives on which it has not failed. */
+  /** Workflows that have just parked, for which a build lives on which they have not failed. */
   readonly #fresh = new Map<Parked['workflow'], Parked>();
 
   constructor(options: NewBuildsOptions) {
     this.#options = options;
   }
 
-  /** Takes note of who lives; true when something was announced that was not before. */
+  /** Records the living workers; true when a build or route is new. */
   seen({ trusted, builds }: LivenessView): boolean {
-    // Who is missing then may only not have beaten yet.
+    // In an untrusted view a missing worker may only not have sent a heartbeat yet.
     if (!trusted) return false;
     const before = this.#builds;
     const kept = [...before.keys()].filter((build) => builds.has(build));
@@ -56,7 +56,7 @@ export class NewBuilds {
     return this.#due.size > 0;
   }
 
-  /** Takes note of written rows; true when one of them can go on now. */
+  /** Records written rows; true when one of them can resume now. */
   applied(streams: readonly StreamRow[]): boolean {
     if (this.#builds.size === 0) return false;
     for (const { state, ...row } of streams) {
@@ -69,12 +69,12 @@ export class NewBuilds {
     return this.#fresh.size > 0 || this.#due.size > 0;
   }
 
-  /** Partitions came that others have looked after, or rows were rebuilt: all that waits is looked at again. */
+  /** Partitions came from other coordinators, or rows were rebuilt: all parked workflows are read again. */
   forget(): void {
     for (const routes of this.#builds.values()) for (const route of routes) this.#due.add(definitionOf(route));
   }
 
-  /** Decides what is to be decided. Throws what went wrong: the next call does it again. */
+  /** Writes the decisions that are due. After a failure it throws, and the next call repeats them. */
   async poll(): Promise<void> {
     const fresh = [...this.#fresh.values()];
     this.#fresh.clear();
@@ -120,7 +120,7 @@ export class NewBuilds {
     if (failed !== undefined) throw failed.reason;
   }
 
-  /** The build that came last of those on which it has not failed. */
+  /** The latest build on which the task has not failed. */
   #buildFor({ question, failedOn, ...row }: Parked): string | undefined {
     if (failedOn === undefined || question?.task !== failedOn.task || failedOn.next !== undefined) return undefined;
     if (!FAILED.some((code) => code === question.code) || failedOn.builds.length >= FAILED_BUILDS_MAX) return undefined;
@@ -132,5 +132,5 @@ export class NewBuilds {
   }
 }
 
-/** A key ends with it. */
+/** The definition is the end of a route's key. */
 const definitionOf = (route: string): string => route.slice(route.indexOf(' ') + 1);

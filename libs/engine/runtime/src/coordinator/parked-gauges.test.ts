@@ -1,4 +1,4 @@
-/** What waits for a person is told by reason, and told to be none once nothing waits; reasons are bounded. */
+/** Parked workflows are reported by reason, and as 0 once none waits; reasons are bounded. */
 
 import { noTelemetry, type ParkedCount } from '@tidemark/ports';
 import { expect, test } from 'vitest';
@@ -34,7 +34,7 @@ test('tells how many wait, by reason', async () => {
   expect(Object.fromEntries(reported)).toEqual({ budget_exceeded: 1, 'crash-limit': 0, other: 0 });
   counts = Array.from({ length: 2 * PARKED_REASONS_MAX }, (_, at) => ({ reason: `reason-${at}`, count: 3 }));
   await gauges.poll();
-  // Three were told before, and the rest of the room is for the first that come.
+  // Three were reported before, and the remaining room goes to the first that come.
   expect(reported.size).toBe(PARKED_REASONS_MAX + 1 - 1);
   expect(reported.get('other')).toBe(3 * (2 * PARKED_REASONS_MAX - (PARKED_REASONS_MAX - 3)));
 });

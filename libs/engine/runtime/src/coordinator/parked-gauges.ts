@@ -1,14 +1,14 @@
-/** Owns telling how many workflows wait for a person, by reason: all of them. A count, never whose they are. */
+/** Owns the gauges of parked workflows by reason, over all tenants: counts alone, never whose they are. */
 
 import type { ProjectionStore, Telemetry } from '@tidemark/ports';
 import { PARKED_REASONS_MAX, PARKED_REASONS_READ_MAX } from './limits.ts';
 
-/** What further reasons are counted as. */
+/** Counts all further reasons. */
 const OTHERS = 'other';
 
 export class ParkedGauges {
   readonly #ports: { readonly store: Pick<ProjectionStore, 'parkedCounts'>; readonly telemetry: Telemetry };
-  /** Reasons told so far: a gauge stands until it is set again. */
+  /** Reasons reported so far: a gauge keeps its value until it is set again. */
   readonly #reported = new Set<string>();
 
   constructor(ports: { readonly store: Pick<ProjectionStore, 'parkedCounts'>; readonly telemetry: Telemetry }) {
@@ -26,7 +26,7 @@ export class ParkedGauges {
     for (const [reason, count] of counts) telemetry.gauge('workflows_parked', count, { reason });
   }
 
-  /** Each reason is a time series, so there are not more than so many. */
+  /** Each reason is a time series, so their number is bounded. */
   #named(reason: string): string {
     const name = this.#reported.has(reason) || this.#reported.size < PARKED_REASONS_MAX ? reason : OTHERS;
     this.#reported.add(name);

@@ -1,4 +1,4 @@
-/** Owns what a coordinator does about queues that are held: it tells how many there are, and notices that one isn't any more. */
+/** Owns the gauges of paused queues, and notices when one is resumed. */
 
 import type { Telemetry } from '@tidemark/ports';
 import { type PausedQueue, PausedQueues, type QueuePauses } from '../control/index.ts';
@@ -13,12 +13,12 @@ export class PausedQueueGauges {
     this.#telemetry = telemetry;
   }
 
-  /** Whether a queue that was held at the last look isn't any more. Throws as `QueuePauses.look` does. */
+  /** Whether a queue that was paused at the last poll no longer is. Throws what `QueuePauses.poll` throws. */
   async poll(): Promise<boolean> {
     const held = await this.#queues.poll();
     const before = this.#reported;
     this.#reported = held;
-    // A gauge stands until it is set again.
+    // A gauge keeps its value until it is set again.
     for (const queue of before.all) this.#set(queue, 0);
     for (const queue of held.all) this.#set(queue, 1);
     return before.hasMoreThan(held);

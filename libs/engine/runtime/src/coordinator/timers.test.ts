@@ -104,7 +104,7 @@ describe('timers', () => {
     rows = [...stuck, timer('x', 't', 0, 1)];
     const append = log.append.bind(log);
     log.append = async (partition, records) => {
-      // Some are refused, of the others nothing is heard.
+      // Some are refused, and the others never answer.
       if (partition !== 0) return append(partition, records);
       if (errors.length < TIMER_PAGE_COUNT) throw new UnavailableError('log-unavailable', 'away');
       return new Promise(() => {});

@@ -1,6 +1,6 @@
 /**
- * Owns the firing of durable timers: those of retries, waits, time-outs and schedules. A timer's anchor and delay are in the log; a coordinator's clock only decides the moment.
- * The event's id derives from the timer, so two coordinators that fire it write the same event.
+ * Owns the firing of durable timers: retries, waits, time-outs, schedules. A timer's anchor and delay are in the log; a coordinator's clock
+ * only decides the moment. The event's id derives from the timer, so two coordinators that fire it write the same event.
  */
 
 import { eventId } from '@tidemark/core';
@@ -24,9 +24,9 @@ export interface TimersOptions {
 
 export class Timers {
   readonly #options: TimersOptions;
-  /** What was fired stays in the rows until they follow, and what can't be written until it can: both for as long as it takes. */
+  /** Bounds repetition: a fired timer stays in rows until they follow, and one that can't be written stays due until it can. */
   readonly #duties: Reconcilers;
-  /** Where the last look ended that found nothing to fire on as many pages as one may read. */
+  /** Where the last poll ended if it found nothing to fire in as many pages as it may read. */
   #passed: DueTimer | undefined;
 
   constructor(options: TimersOptions) {
@@ -41,18 +41,18 @@ export class Timers {
     });
   }
 
-  /** Fires what is due now. */
+  /** Fires the timers that are due now. */
   async fire(): Promise<void> {
     const fired = this.#duties.serve(await this.#due(), nameOf, (timer) => this.#fire(timer));
     const isOver = new AbortController();
-    // A partition that takes nothing keeps the timers of others waiting for no longer than this.
+    // A partition that accepts no writes delays the timers of others by no more than this.
     await Promise.race([
       fired.then(() => isOver.abort()),
       this.#options.ports.clock.sleep(TIMER_PATIENCE_MS, isOver.signal),
     ]);
   }
 
-  /** The first page with something to fire: however many are due and can't go away, the others behind them are found. */
+  /** The first page with something to fire. However many due timers can't go away, those after them are found. */
   async #due(): Promise<readonly DueTimer[]> {
     const { store, clock } = this.#options.ports;
     const nowMs = clock.nowMs();

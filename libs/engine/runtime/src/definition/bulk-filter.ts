@@ -1,12 +1,15 @@
-/** Owns which filters a job must be given. Pure. */
+/** Owns the check that a bulk job has a filter. Pure. */
 
 import { InvalidError } from '@tidemark/core';
 import { searchWords, type WorkflowSearch } from '@tidemark/ports';
 
-/** Which workflows a job is about. */
+/** The workflows that a job applies to. */
 export type BulkFilter = Omit<WorkflowSearch, 'after' | 'limit'>;
 
-/** Throws `InvalidError` (`filter-missing`): what is asked leaves no workflow of the tenant out, and nobody said that all are meant. */
+/**
+ * Throws `InvalidError` (`filter-missing`) for a filter that selects every workflow of the tenant, unless `everything` says that this is
+ * meant.
+ */
 export function checkMeant(filter: BulkFilter, everything = false): void {
   const { tenant: _, tags = [], text, ...others } = filter;
   if (everything || tags.length > 0 || searchWords(text).length > 0) return;

@@ -1,4 +1,4 @@
-/** Callers have no sealed texts: what comes in with one is refused, by its field and place, and nothing else is. */
+/** Content of callers with a sealed text is refused, by its field and place; nothing else is. */
 
 import { describe, expect, it } from 'vitest';
 import { refuseSealed } from './caller-content.ts';

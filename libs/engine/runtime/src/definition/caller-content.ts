@@ -1,12 +1,12 @@
 /**
- * Owns the edge at which content of callers comes in (inputs, signals, answers, beliefs of forks, memories): the text of a sealed secret
- * field is none that a caller has, so it is refused here, before anything could open it. Pure.
+ * Owns the check of content that callers send (inputs, signals, answers, beliefs of forks, memories). No caller has the text of a sealed
+ * secret field, so content with one is refused here, before anything could open it. Pure.
  */
 
 import { NAME_MAX_CHARS, sealedSecret } from '@tidemark/codec';
 import { InvalidError } from '@tidemark/core';
 
-/** Throws `InvalidError` (`secret-sealed`), which names the field and the place within it. Members that JSON leaves out are looked at too. */
+/** Throws `InvalidError` (`secret-sealed`), which names the field and the place in it. Members that JSON omits are checked as well. */
 export function refuseSealed(field: string, value: unknown): void {
   const seen = new Set<object>();
   const left: { readonly value: unknown; readonly place: string }[] = [{ value, place: '' }];

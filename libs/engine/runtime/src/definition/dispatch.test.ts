@@ -1,4 +1,4 @@
-/** What a definition and a caller say of dispatch, and what is refused. */
+/** Priority and limits from a definition and a caller, and what is refused. */
 
 import type { Dispatch, Priority } from '@tidemark/core';
 import { describe, expect, it } from 'vitest';

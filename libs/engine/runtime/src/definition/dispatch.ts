@@ -1,4 +1,6 @@
-/** Owns the check of how a workflow asks to be dispatched: what a definition says of its input, and what a caller says in its place. Pure. */
+/**
+ * Owns the check of a workflow's priority and limits: what the definition derives from the input, and what a caller gives instead. Pure.
+ */
 
 import { type Dispatch, type DispatchLimit, InvalidError, type Json, PRIORITIES, type Priority } from '@tidemark/core';
 import type { Definition } from './definition.ts';
@@ -10,7 +12,7 @@ import {
   LIMIT_RATE_PERIOD_MAX_MS,
 } from './limits.ts';
 
-/** Undefined: as by default. Throws `InvalidError` (`priority-invalid`, `limits-invalid`) that names the place. */
+/** Undefined: the defaults apply. Throws `InvalidError` (`priority-invalid`, `limits-invalid`), which names the place. */
 export function checkedDispatch(
   { name, version, dispatch: of }: Pick<Definition, 'name' | 'version' | 'dispatch'>,
   input: Json,

@@ -1,4 +1,4 @@
-/** The door of the room: what other rooms of the engine use of it. */
+/** The entry point of the room: what other rooms of the engine may use. */
 export { type BulkFilter, checkMeant } from './bulk-filter.ts';
 export { refuseSealed } from './caller-content.ts';
 export {
@@ -32,6 +32,7 @@ export { checkedDispatch } from './dispatch.ts';
 export { ERROR_TEXT_MAX_CHARS, STAGED_DELAY_DEFAULT_MS, STAGED_STEPS_DEFAULT_COUNT } from './limits.ts';
 export type { Model, ModelAnswer, ModelDelta, ModelPrompt, ModelRequest, Usage } from './model.ts';
 export { type ModelChunk, ProgressGate } from './model-chunk.ts';
+export { asIs, OWN_DEFINITION, ownStep, unchangedUpcasters } from './own-definition.ts';
 export {
   definitionOfShadow,
   firstSteps,

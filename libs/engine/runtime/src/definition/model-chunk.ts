@@ -1,30 +1,33 @@
-/** Owns what those who watch a workflow are told while a step runs; nothing of it is stored. */
+/** Owns what is sent to those who watch a workflow while a step runs. Nothing of it is stored. */
 
 import type { TaskId, WorkflowId } from '@tidemark/core';
 import type { Progress } from './definition.ts';
 import type { ModelDelta } from './model.ts';
 
-/** How often, in milliseconds, it is told how far a task's step is; the longest text with it, in characters; and tasks of which that is known. */
+/**
+ * Shortest time between two reports of one task's progress, in milliseconds; longest text of a report, in characters; and tasks whose
+ * latest report is remembered.
+ */
 export const PROGRESS_PERIOD_MS = 100;
 export const PROGRESS_TEXT_MAX_CHARS = 500;
 export const PROGRESS_TASKS_MAX_COUNT = 1_000;
 
-/** How far a step says that it is. */
+/** The progress of a step. */
 export type ProgressDelta = Progress & { readonly kind: 'progress'; readonly step: string };
 
-/** A piece of a model's answer as it comes, or how far a step is. */
+/** A piece of a model's answer as it arrives, or a step's progress. */
 export interface ModelChunk {
   readonly workflow: WorkflowId;
-  /** Null: it is the workflow that waits, before a step goes on. */
+  /** Null: the workflow itself waits, before a step continues. */
   readonly task: TaskId | null;
   readonly delta: ModelDelta | ProgressDelta;
 }
 
-/** Lets through what steps say of how far they are: well formed, short, and of each task no more often than anybody could read. */
+/** Limits reports of progress: each is well formed and short, and a task has no more of them than a person could read. */
 export class ProgressGate {
   readonly #reportedMs = new Map<TaskId | null, number>();
 
-  /** Undefined: it was told just now. */
+  /** Undefined: the task's previous report was too recent. */
   take(
     task: TaskId | null,
     { step, done, total, text }: Progress & { readonly step: string },

@@ -1,31 +1,31 @@
 /**
- * Owns what the runtime knows of a language model: what it is asked, what it answers, what that costs. Must not know any
- * provider, nor how a prompt is spelled for one: a `Model` does both.
+ * Owns what the runtime knows of a language model: prompts, answers and their cost. It knows no provider and no provider's form of a
+ * prompt: a `Model` deals with both.
  */
 
 import type { BundleMessage, EffectKey, Json, Tokenizer } from '@tidemark/core';
 import type { RetryPolicy } from '../kernel/index.ts';
 
-/** Tokens of one call, as the provider counts them; 0 where it doesn't say. */
+/** Tokens of one call, as the provider counts them; 0 where it reports none. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Of the input tokens: those that the provider had in its prompt cache. */
+  /** Input tokens that the provider had in its prompt cache. */
   readonly cachedInputTokens: number;
-  /** Of the output tokens: those that the model thought with. */
+  /** Output tokens that the model used for reasoning. */
   readonly reasoningTokens: number;
-  /** Input tokens that the provider put into its prompt cache, where it bills them apart. */
+  /** Input tokens that the provider wrote into its prompt cache, where it bills them apart. */
   readonly cacheWriteTokens?: number | undefined;
 }
 
 export interface ModelToolCall {
-  /** What the model named the call; unique in its answer. */
+  /** The model's id of the call; unique in its answer. */
   readonly id: string;
   readonly name: string;
   readonly input: Json;
 }
 
-/** What is recorded of an answer. JSON. */
+/** The recorded form of an answer. JSON. */
 export interface ModelAnswer {
   readonly text: string;
   readonly toolCalls: readonly ModelToolCall[];
@@ -35,28 +35,28 @@ export interface ModelAnswer {
   readonly costMicros: number;
   /** From the call to the whole answer, in milliseconds, by the caller's monotonic clock. */
   readonly latencyMs: number;
-  /** What else a provider's answer holds (reasoning, sources, its own ids), as the model gives it: for whoever asks it again. */
+  /** What else the provider's answer has (reasoning, sources, its own ids), in the provider's form, for the next request to it. */
   readonly detail: Json;
 }
 
-/** A tool that the model may call; what it does is no concern of the model's. */
+/** A tool that the model may call. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
-  /** JSON schema of its input. */
+  /** JSON Schema of its input. */
   readonly inputSchema: Json;
 }
 
-/** What a model is asked. */
+/** What is sent to a model. */
 export interface ModelPrompt {
-  /** An assembled bundle's messages, and those that the step adds after them. */
+  /** The messages of an assembled bundle, and then those that the step adds. */
   readonly messages: readonly BundleMessage[];
   /** See `ModelRequest.rawPrompt`. */
   readonly raw: readonly Json[] | undefined;
   readonly tools: readonly ToolSpec[];
-  /** JSON schema of the answer's text, where it is to be JSON. */
+  /** JSON Schema of the answer's text, where it is to be JSON. */
   readonly responseSchema: Json;
-  /** Temperature, seed, `maxOutputTokens`, provider options …: as the model takes them. */
+  /** Temperature, seed, `maxOutputTokens`, provider options …, in the form that the model takes. */
   readonly settings: Json;
 }
 
@@ -65,7 +65,7 @@ export interface ModelContext {
   readonly key: EffectKey;
   /** Aborts on time-out and when the lease is lost. */
   readonly signal: AbortSignal;
-  /** Tells whoever watches what has come so far, piece by piece. Not stored: the whole answer is. */
+  /** Sends each piece of the answer to those who watch. Pieces are not stored: the whole answer is. */
   readonly onDelta: (delta: ModelDelta) => void;
 }
 
@@ -79,13 +79,13 @@ export interface Model {
   readonly provider: string;
   readonly modelId: string;
   readonly tokenizer: Tokenizer;
-  /** What is reserved for its answer, in tokens, when the call doesn't say. */
+  /** Tokens reserved for an answer when the call sets no limit. */
   readonly maxOutputTokens: number;
   readonly timeoutMs: number;
   readonly retry: RetryPolicy;
   /** By the price table, in millionths of a US dollar, rounded up; undefined where the model has no price. */
   readonly costMicros: (usage: Usage) => number | undefined;
-  /** Asks the model. `isStreamed`: deltas are told as they come. */
+  /** Asks the model. `isStreamed`: it reports the pieces of the answer as they arrive. */
   readonly answer: (
     prompt: ModelPrompt,
     context: ModelContext,
@@ -93,19 +93,19 @@ export interface Model {
   ) => Promise<Omit<ModelAnswer, 'latencyMs' | 'costMicros'>>;
 }
 
-/** One call, as a step makes it. What identifies the question is all but the bundle's content: a retry gets the recorded one. */
+/** One call by a step. Everything but the bundle's content identifies the question: a retry gets the recorded bundle. */
 export interface ModelRequest {
   readonly model: Model;
-  /** A bundle type of the definition: its messages come first. Undefined: only `messages` are sent. */
+  /** A bundle type of the definition, whose messages come first. Undefined: only `messages` are sent. */
   readonly bundle?: string | undefined;
   readonly messages?: readonly BundleMessage[] | undefined;
-  /** Messages as the model's own library has them, in place of `bundle` and `messages`: recorded, and handed to the model as they are. */
+  /** Messages in the form of the model's own library, in place of `bundle` and `messages`: recorded, and passed to the model unchanged. */
   readonly rawPrompt?: readonly Json[] | undefined;
   readonly tools?: readonly ToolSpec[] | undefined;
   readonly responseSchema?: Json | undefined;
   readonly settings?: Json | undefined;
   readonly placeholders?: Readonly<Record<string, string>> | undefined;
   readonly isStreamed?: boolean | undefined;
-  /** Names the call among others of the step; by default they are counted. */
+  /** Distinguishes the step's calls; by default they are numbered. */
   readonly name?: string | undefined;
 }

@@ -1,48 +1,49 @@
 /**
- * Owns what Tidemark is told of an agent that runs elsewhere, and makes of it the definition that commits are written by. A
- * workflow's own definition fits as it is: then what the agent reports is held against its schemas and its control flow.
- * Nothing of it is ever run here.
+ * Owns the definition of an agent that runs elsewhere and reports to Tidemark, and derives from it the definition by which its commits are
+ * checked and written. A workflow's own definition can be used: reports are then checked against its schemas and its control flow. None of
+ * its code runs here.
  */
 
 import { toJson } from '@tidemark/codec';
 import { InvalidError, type Json } from '@tidemark/core';
 import { DEFAULT_RETRY } from '../kernel/index.ts';
 import type { Definition, StepDefinition, TaskRequest } from './definition.ts';
+import { OWN_DEFINITION } from './own-definition.ts';
 
 /**
- * The step of a task that every shadow has pending: what the agent does without having announced it, and its end, are
- * committed for that one, so that the record never stops at a surprise.
+ * The step of a task that every shadow has pending. Work that the agent did not announce is committed for that task, and so is the agent's
+ * end, so the record never stops at a surprise.
  */
 export const REPORT_STEP = '~report';
 
 type ShadowStep = Pick<StepDefinition, 'mayAdd' | 'parseInput' | 'parseOutput'>;
 
-/** Checks throw `InvalidError`; what is left out is not checked. */
+/** Checks throw `InvalidError`; absent ones check nothing. */
 export interface ShadowDefinition {
   readonly name: string;
   readonly version: number;
   readonly steps?: ReadonlyMap<string, ShadowStep> | undefined;
-  /** A workflow's definition with secret fields: it can't be used here, since what an agent reports is not sealed. */
+  /** The definition has secret fields: it can't be used for a shadow, because an agent's reports are not sealed. */
   readonly hasSecrets?: boolean | undefined;
   readonly parseInput?: ((value: unknown) => Json) | undefined;
   readonly parseBelief?: ((value: unknown) => Json) | undefined;
   readonly parseOutput?: ((value: unknown) => Json) | undefined;
-  /** What the agent begins with, where a report doesn't say so. */
+  /** What the agent begins with, where its report doesn't say. */
   readonly begin?: ((input: Json) => { readonly belief: unknown; readonly next: readonly TaskRequest[] }) | undefined;
 }
 
-/** A task that the agent's step added to what it has to do. */
+/** A task that a step of the agent added. */
 export interface ShadowTask {
   readonly step: string;
   readonly input?: unknown;
-  /** `all`: not before everything that was added earlier is done. */
+  /** `all`: only after every task that was added earlier. */
   readonly after?: 'all' | undefined;
 }
 
 /** What a shadow begins with, as JSON. */
 export interface ShadowOpening {
   readonly input: Json;
-  /** Undefined: as the definition's `begin` says; null where there is none. */
+  /** Undefined: from the definition's `begin`, or null where it has none. */
   readonly belief: Json | undefined;
   readonly next: readonly ShadowTask[] | undefined;
 }
@@ -55,7 +56,7 @@ const notRun = (): never => {
 
 export const requestOf = ({ step, input, after }: ShadowTask): TaskRequest => ({ step, input: input ?? null, after });
 
-/** The definition that reports of these steps are committed by; `isStrict`: with the checks and the control flow it declares. */
+/** The definition for commits of these steps; `isStrict`: with the declared checks and control flow. */
 export function definitionOfShadow(
   shadow: ShadowDefinition,
   named: readonly string[],
@@ -72,16 +73,11 @@ export function definitionOfShadow(
     }
   }
   return {
+    // Shared partitions: many agents that are only observed must not make the pool grow.
+    ...OWN_DEFINITION,
     name: shadow.name,
     version: shadow.version,
-    parallel: 1,
-    // Many agents that are only observed must not make the pool of partitions grow.
-    placement: 'shared',
     steps,
-    effects: [],
-    onFailure: 'fail',
-    stepBudget: Number.MAX_SAFE_INTEGER,
-    upcasters: new Map(),
     parseInput: checked.parseInput ?? anyJson,
     parseBelief: checked.parseBelief ?? anyJson,
     parseOutput: checked.parseOutput ?? anyJson,

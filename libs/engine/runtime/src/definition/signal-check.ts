@@ -1,6 +1,6 @@
 /**
- * Owns which signals callers may send: those that the workflow's definition declares, with a value that fits, as far as the definition is
- * known to whoever asks. What the system sends itself is not checked here. Pure.
+ * Owns the check of signals from callers: the workflow's definition must declare the signal, and the value must fit, as far as this process
+ * knows the definition. Signals that the system sends itself are not checked here. Pure.
  */
 
 import { InvalidError, type Json, SYSTEM_PREFIX } from '@tidemark/core';
@@ -17,7 +17,10 @@ export function checkSignalName(name: string): void {
   throw new InvalidError('signal-reserved', `name: signals that begin with '${SYSTEM_PREFIX}' are the system's own.`);
 }
 
-/** Throws `InvalidError` (`signal-reserved`, `signal-unknown`, `signal-unfit`). A newer version may be the one that takes it. */
+/**
+ * Throws `InvalidError` (`signal-reserved`, `signal-unknown`, `signal-unfit`). A signal that a newer version declares passes, because the
+ * workflow may be upgraded before it takes the signal.
+ */
 export function checkSignal(
   definitions: readonly Definition[],
   { definition, version }: Pick<WorkflowSummary, 'definition' | 'version'>,
@@ -27,7 +30,7 @@ export function checkSignal(
   checkSignalName(name);
   const known = definitions.filter((one) => one.name === definition && one.version >= version);
   const declared = known.map(({ signals }) => signals).filter((signals) => signals !== undefined);
-  // Of one that isn't known here, the step checks it.
+  // The step checks signals that some known version leaves undeclared.
   if (declared.length === 0 || declared.length < known.length) return;
   const forms = declared.flatMap((signals) => signals.get(name) ?? []);
   const [first] = forms;

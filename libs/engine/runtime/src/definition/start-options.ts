@@ -1,23 +1,26 @@
-/** Owns what a caller may say of a workflow that it starts. */
+/** Owns the options of a start. */
 
 import type { Priority, TenantId } from '@tidemark/core';
 
 export interface StartOptions {
-  /** The same id answers the same run; generated when absent. */
+  /** The same id returns the same run; generated when absent. */
   readonly id?: string | undefined;
   readonly tenant?: TenantId | undefined;
   /** Runs with exactly this version of its definition, also when newer ones are rolled out; default false. */
   readonly pinned?: boolean | undefined;
-  /** The session that it is a part of: it sees what was said in the workflows before it. One workflow of a session runs at a time. */
+  /**
+   * The session that the workflow belongs to: it sees what was said in the session's earlier workflows. One workflow of a session runs at a
+   * time.
+   */
   readonly session?: string | undefined;
-  /** Whose it is: memory of this user is told to its model calls. */
+  /** The user: their memories are given to the workflow's model calls. */
   readonly user?: string | undefined;
-  /** By which people find it: at most 16, in clear wherever history is stored. */
+  /** Words by which people find it: at most 16, in clear wherever history is stored. */
   readonly tags?: readonly string[] | undefined;
-  /** W3C `traceparent` of the caller's span: the workflow's trace links there. One that is none is left out. */
+  /** W3C `traceparent` of the caller's span, to which the workflow's trace links. An invalid one is ignored. */
   readonly trace?: string | undefined;
-  /** 1 is served first, 5 last; in place of its definition's. */
+  /** From 1 (first) to 5 (last), in place of the definition's priority. */
   readonly priority?: Priority | undefined;
-  /** So long after now it is cancelled: `36h`, `7d`, or milliseconds; the definition's when absent. */
+  /** Time from now after which the workflow is cancelled: `36h`, `7d`, or milliseconds. Default: the definition's. */
   readonly timeout?: string | number | undefined;
 }

@@ -1,11 +1,11 @@
-/** Owns how a step's or an effect's failure is told: what a user may throw, and what is stored of any error. */
+/** Owns the errors of steps and effects: those that a user may throw, and the stored form of any error. */
 
 import type { ErrorNote } from '@tidemark/codec';
 import { type EffectKey, type Json, type TaskId, TidemarkError } from '@tidemark/core';
 import { type RetryPolicy, textOf } from '../kernel/index.ts';
 import { ERROR_CODE_MAX_CHARS, ERROR_TEXT_MAX_CHARS, EVIDENCE_MAX_CHARS } from './limits.ts';
 
-/** Thrown by an effect's `call`: it certainly did not happen, whatever its kind. It may be tried again. */
+/** Thrown by an effect's `call`: the effect certainly did not happen, whatever its kind, and may be retried. */
 export class NotDoneError extends TidemarkError {
   override readonly name = 'NotDoneError';
 
@@ -14,7 +14,7 @@ export class NotDoneError extends TidemarkError {
   }
 }
 
-/** Thrown by a step or an effect: trying again won't help; the workflow fails. */
+/** Thrown by a step or an effect: a retry won't help, and the workflow fails. */
 export class FatalError extends TidemarkError {
   override readonly name = 'FatalError';
 
@@ -23,7 +23,7 @@ export class FatalError extends TidemarkError {
   }
 }
 
-/** An effect's call failed; carries the effect's own policy to the step's retry. */
+/** An effect's call failed. It carries the effect's own retry policy to the step. */
 export class EffectError extends TidemarkError {
   override readonly name = 'EffectError';
   readonly retry: RetryPolicy;
@@ -35,7 +35,7 @@ export class EffectError extends TidemarkError {
   }
 }
 
-/** A probe failed or hung: what it was asked stays unknown. Out of attempts, a person is asked. */
+/** A probe failed or hung, so it is still unknown whether the effect happened. After the last attempt, a person is asked. */
 export class ProbeError extends EffectError {
   readonly key: EffectKey;
 
@@ -45,7 +45,7 @@ export class ProbeError extends EffectError {
   }
 }
 
-/** The workflow must be undone: an effect is not what the log says, or nobody can say what became of it. */
+/** The workflow must be compensated: an effect contradicts the log, or nobody can find out whether it happened. */
 export class CompensateError extends TidemarkError {
   override readonly name = 'CompensateError';
   readonly key: EffectKey | null;
@@ -58,7 +58,7 @@ export class CompensateError extends TidemarkError {
   }
 }
 
-/** The attempt ends here: an effect waits for its confirmation, and the task with it. Nothing has failed. */
+/** The attempt ends without a failure: an effect waits for its confirmation, and so does its task. */
 export class SuspendedError extends TidemarkError {
   override readonly name = 'SuspendedError';
 
@@ -72,7 +72,7 @@ export class ParkError extends TidemarkError {
   override readonly name = 'ParkError';
   readonly key: EffectKey | null;
   readonly evidence: Json;
-  /** The task that the question is about, where that isn't the one that asks. */
+  /** The task that the question is about, where that isn't the task that asks. */
   readonly task: TaskId | undefined;
 
   constructor(code: string, message: string, key: EffectKey | null, evidence: Json, task?: TaskId) {
@@ -83,7 +83,7 @@ export class ParkError extends TidemarkError {
   }
 }
 
-/** What is stored of an error: name, message, code and stack, each bounded. Never throws, whatever was thrown. */
+/** The stored form of an error: name, message, code and stack, each bounded. Never throws, whatever was thrown. */
 export function errorNote(error: unknown): ErrorNote {
   if (!(error instanceof Error)) return { name: 'Error', message: textOf(error).slice(0, ERROR_TEXT_MAX_CHARS) };
   const code = ownCode(error);
@@ -95,7 +95,7 @@ export function errorNote(error: unknown): ErrorNote {
   };
 }
 
-/** The code of an error for `control`: its own, or its name; without what an event's header can't hold. */
+/** The code of an error for `control`: its own code, or its name, without characters that an event's header can't hold. */
 export function errorCode(error: unknown): string {
   if (!(error instanceof Error)) return 'error';
   return ownCode(error) ?? (nameLike(textOf(error.name)) || 'error');
@@ -106,20 +106,20 @@ function ownCode(error: Error): string | undefined {
   return typeof code === 'string' ? nameLike(code) || undefined : undefined;
 }
 
-/** Control characters and halves of surrogate pairs would make the event's header one that no reader takes. */
+/** With control characters or halves of surrogate pairs, no reader would accept the event's header. */
 const nameLike = (text: string): string =>
   text
     .slice(0, ERROR_CODE_MAX_CHARS)
     .replaceAll(/\p{Cc}/gu, ' ')
     .toWellFormed();
 
-/** What a person is shown of a request: all of it, or the beginning of its text, since evidence must fit in one event. */
+/** What a person is shown of a request: all of it, or the beginning of its text, because evidence must fit in one event. */
 export function excerpt(request: Json, maxChars = EVIDENCE_MAX_CHARS): Json {
   const text = JSON.stringify(request);
   return text.length <= maxChars ? request : `${text.slice(0, maxChars).toWellFormed()}…`;
 }
 
-/** Others have reserved what is left: not exceeded, and to be tried again once they know what they cost. */
+/** Running calls have reserved the rest of the budget. The budget is not exceeded: the call is retried once their cost is known. */
 export class ContendedError extends TidemarkError {
   override readonly name = 'ContendedError';
 

@@ -1,7 +1,7 @@
 /**
- * Owns working memory: the current phase and its keys, as changes in checkpoints make them. A write over the phase's token
- * budget is refused; what another phase held is out of scope, and reading it is an error that is counted. The only way
- * across is a hand-over, which says what it carries (I9). Must not know how changes are stored.
+ * Owns working memory: the current phase and its keys, as the changes in checkpoints make them. It refuses a write over the phase's token
+ * budget. Keys of another phase are out of scope: reading one is an error, and is counted. Only a hand-over carries keys into the next
+ * phase, and it names them (I9). It does not know how changes are stored.
  */
 
 import { canonicalJson, type ScopeChange, type ScopeSize, toJson } from '@tidemark/codec';
@@ -10,16 +10,16 @@ import { InvalidError, type Json, LimitError, type Tokenizer } from '@tidemark/c
 export interface PhaseDefinition {
   /** Phases that it may hand over to. */
   readonly next: readonly string[];
-  /** Of its working memory. */
+  /** Token budget of its working memory. */
   readonly budgetTokens: number;
-  /** Throws `InvalidError` that names the path. */
+  /** Throws `InvalidError`, which names the path. */
   readonly parseMemory?: ((memory: Readonly<Record<string, Json>>) => void) | undefined;
 }
 
 export interface Scope extends ScopeSize {
   readonly phase: string;
   readonly memory: Readonly<Record<string, Json>>;
-  /** Why a key isn't there: keys that phases before this one had and that were left behind, by the phase that had them last. */
+  /** Keys that earlier phases had and did not hand over, each with the phase that had it last. */
   readonly gone: Readonly<Record<string, string>>;
 }
 
@@ -40,7 +40,7 @@ export function changedScope(scope: Scope, change: ScopeChange): Scope {
   return { phase, memory, gone: scope.gone, ...size };
 }
 
-/** What a step asks of working memory: keys to set (undefined: to remove), or the phase to hand over to. */
+/** A step's change of working memory: keys to set (undefined: to remove), or the phase to hand over to. */
 export interface ScopeUpdate {
   readonly put?: Readonly<Record<string, unknown>> | undefined;
   readonly handOver?: HandOver | undefined;
@@ -52,25 +52,25 @@ export interface HandOver {
   readonly carry?: readonly string[] | undefined;
   /** Further keys that the new phase begins with. */
   readonly with?: Readonly<Record<string, unknown>> | undefined;
-  /** What the next phase is to know, in words. */
+  /** What the next phase needs to know, in words. */
   readonly summary: string;
 }
 
 export interface MemoryRules {
   readonly phases: ReadonlyMap<string, PhaseDefinition>;
   readonly tokenizer: Tokenizer;
-  /** `refund v2, step think`: begins messages. */
+  /** Begins error messages, such as `refund v2, step think`. */
   readonly where: string;
 }
 
 /**
- * The change that a step's update makes, null where it makes none. Throws `LimitError` (`memory-over-budget`: by how much),
- * `InvalidError` (`phase-not-declared`, `phase-key-unknown`, `phase-memory-invalid`).
+ * The change that a step's update makes, or null when it makes none. Throws `LimitError` (`memory-over-budget`, which says by how much),
+ * and `InvalidError` (`phase-not-declared`, `phase-key-unknown`, `phase-memory-invalid`).
  */
 export function scopeChange(before: Scope, update: ScopeUpdate, rules: MemoryRules): ScopeChange | null {
   const { put, handOver } = update;
   const written = put === undefined ? before : changedScope(before, putting(before, put, rules));
-  // Holds for what the same step clears by handing over as well.
+  // The budget also applies to keys that the same step drops by handing over.
   const size = put === undefined ? {} : checkedSize(written, rules);
   if (handOver !== undefined) return handingOver(before, written, handOver, rules);
   return put === undefined ? null : { ...putting(before, put, rules), ...size };
@@ -135,7 +135,7 @@ function checkedSize({ phase, memory }: Scope, { phases, tokenizer, where }: Mem
   );
 }
 
-/** The error of a read of what the phase doesn't hold; names the key, the phase, and where the key was. */
+/** The error for reading a key that the phase doesn't hold. It names the key, the phase, and the phase that had the key. */
 export function outOfScope({ phase, memory, gone }: Scope, key: string, where: string): InvalidError {
   const was = gone[key];
   const why =

@@ -1,4 +1,4 @@
-/** Data keys over a provider and a store in memory: what is shared, how long it is held, destruction, rotation, faults. */
+/** Data keys over a provider and a store in memory: sharing, caching, destruction, rotation, faults. */
 
 import type { KeyObject } from 'node:crypto';
 import { inspect } from 'node:util';

@@ -1,10 +1,10 @@
 /**
- * Owns the unwrapped data keys of a process: a cache over provider and store. They are held as key objects, whose bytes nobody reads or
- * changes, and which Node overwrites when it frees them. Must not write a data key anywhere, nor tell one in an error.
+ * Owns the unwrapped data keys of a process: a cache over provider and store. Keys are key objects, whose bytes are never read or changed,
+ * and which Node overwrites when it frees them. It must never write a data key anywhere, nor reveal one in an error.
  *
- * A key that another process destroyed is used here until the age limit at the latest (`DATA_KEY_AGE_MAX_MS`), and so is one whose
- * wrapping key was taken away: the limit counts from before the store was asked. That a key was destroyed, or is missing, is
- * remembered for a moment alone (`DATA_KEY_ABSENT_MS`); the two are never taken for one another (K3).
+ * A key that another process destroyed, or whose wrapping key was taken away, stays in use here until the age limit at the latest
+ * (`DATA_KEY_AGE_MAX_MS`, counted from before the store was read). That a key is destroyed or missing is remembered only for a moment
+ * (`DATA_KEY_ABSENT_MS`); the two are never confused (K3).
  */
 
 import { createSecretKey, type KeyObject } from 'node:crypto';
@@ -37,7 +37,7 @@ import {
 export interface DataKeysOptions {
   readonly provider: KeyProvider;
   readonly store: KeyStore;
-  /** Data keys are drawn from it: its bytes must be beyond guessing, but in tests. */
+  /** Draws data keys: except in tests, its bytes must be unguessable. */
   readonly prng: Prng;
   readonly clock: Clock;
   readonly maxCount?: number;
@@ -46,18 +46,18 @@ export interface DataKeysOptions {
 }
 
 export interface DataKey {
-  /** What is encrypted names it. */
+  /** Encrypted content names its key by this id. */
   readonly id: string;
   readonly key: KeyObject;
 }
 
-/** How far a rotation came. */
+/** The progress of a rotation. */
 export interface RewrapProgress {
   readonly seenCount: number;
   readonly rewrappedCount: number;
-  /** Keys that the provider can't unwrap. They stay as they are. */
+  /** Keys that the provider can't unwrap; they stay as they are. */
   readonly wrongCount: number;
-  /** The first of them. */
+  /** The first of those keys. */
   readonly wrongIds: readonly string[];
 }
 
@@ -66,10 +66,10 @@ interface Loaded {
   readonly workflow?: WorkflowId;
 }
 
-/** Null: it was destroyed; undefined: the store has never had it, or has lost it. */
+/** Null: it was destroyed; undefined: the store never had it, or lost it. */
 type Answer = KeyObject | null | undefined;
 
-/** The bytes are overwritten. */
+/** Overwrites the given bytes. */
 function keyObjectOf(bytes: Uint8Array): KeyObject {
   const key = createSecretKey(bytes);
   bytes.fill(0);
@@ -78,7 +78,7 @@ function keyObjectOf(bytes: Uint8Array): KeyObject {
 
 interface Held {
   readonly key: Answer;
-  /** Whose it is; undefined where there is no key. */
+  /** The key's workflow; undefined where there is no key. */
   readonly workflow: WorkflowId | undefined;
   /** On the monotonic clock. */
   readonly untilMs: number;
@@ -86,7 +86,7 @@ interface Held {
 
 export class DataKeys {
   readonly #options: DataKeysOptions;
-  /** The least recently used first. */
+  /** Least recently used first. */
   readonly #held = new Map<string, Held>();
   readonly #loading = new Map<string, Promise<Loaded>>();
   readonly #stored: (id: string) => Promise<StoredKey | null | undefined>;
@@ -105,18 +105,18 @@ export class DataKeys {
     });
   }
 
-  /** Whether they seal secret fields, and not histories. */
+  /** Whether these keys seal secret fields, rather than histories. */
   get isForSecrets(): boolean {
     return isForSecrets({ provider: this.#options.provider.name });
   }
 
-  /** A new key, which is durable when this resolves. Throws as `KeyProvider.wrap` and `KeyStore.put` do; there is no key then. */
+  /** Creates a key, which is durable when this resolves. Throws what `KeyProvider.wrap` and `KeyStore.put` throw; there is then no key. */
   async create(
     { tenant, workflow, user }: KeyContext & { readonly user: string | null },
     use: KeyUse = 'sealing',
   ): Promise<DataKey> {
     const { provider, prng, clock } = this.#options;
-    // No time: the bits that an id keeps are 74 random ones.
+    // The id carries no time: the 74 bits that remain of it are all random.
     const id = boundKeyId(uuidv7(Buffer.from(prng.bytes(6)).readUIntBE(0, 6), prng.bytes(10)), workflow, use);
     const bytes = prng.bytes(DATA_KEY_BYTES);
     const sinceMs = clock.monotonicMs();
@@ -132,9 +132,9 @@ export class DataKeys {
   }
 
   /**
-   * Null: it was destroyed. Those who ask at once share the work. Throws as `get` and `unwrap` do, and `CorruptError`: `key-missing`
-   * where the store doesn't know it; `sealed-wrong` where it is of another use, or its id isn't its workflow's: the provider isn't asked
-   * then. `workflow`: what it is wanted for, to be named where it is missing.
+   * Null: it was destroyed. Concurrent callers share the work. Throws what `get` and `unwrap` throw, and `CorruptError`: `key-missing`
+   * where the store doesn't know it; `sealed-wrong` where it has another use, or where its id doesn't fit its workflow, without a call of
+   * the provider. `workflow` is named in the error when the key is missing.
    */
   async key(id: string, workflow?: WorkflowId): Promise<KeyObject | null> {
     const held = this.#fresh(id);
@@ -152,20 +152,20 @@ export class DataKeys {
     return loading;
   }
 
-  /** What `key` would give at once; undefined: it would have to ask, or there is none. */
+  /** What `key` would return at once; undefined: it must ask, or there is no key. */
   peek(id: string): KeyObject | undefined {
     return this.#fresh(id)?.key ?? undefined;
   }
 
-  /** Whose key it is, as the store has it; undefined: it is not at hand, or there is none. */
+  /** The key's workflow, by the store; undefined: it is not cached, or there is no key. */
   workflowOf(id: string): WorkflowId | undefined {
     return this.#fresh(id)?.workflow;
   }
 
   /**
-   * Wraps with the current key whatever another one wrapped. What is done is stored as it goes: when this throws, because the provider
-   * or the store is away, calling it again goes on; called again at the end it does nothing. A key that can't be unwrapped holds up
-   * no other.
+   * Wraps every key again that another than the current key has wrapped. Progress is stored as it goes: if this throws, because the
+   * provider or the store is unavailable, a further call continues; after the end it does nothing. A key that can't be unwrapped does not
+   * hold up the others.
    */
   async rewrapAll(filter: KeyFilter, onProgress?: (progress: RewrapProgress) => void): Promise<RewrapProgress> {
     const { provider, store } = this.#options;
@@ -185,8 +185,8 @@ export class DataKeys {
   }
 
   /**
-   * Destroys the keys for good; gives their number. Whoever destroys a workflow's has ended it before: what makes a key meanwhile may
-   * keep it. Throws `InvalidError` (`key-filter-empty`); as `destroy` does: then call it again.
+   * Destroys the keys for good and returns their number. The caller must have ended the workflows before: one that is running may create a
+   * key that stays. Throws `InvalidError` (`key-filter-empty`), and what `destroy` of the store throws: then call it again.
    */
   async destroy(filter: KeyFilter): Promise<number> {
     if (filter.tenant === undefined && filter.workflow === undefined && filter.user === undefined) {
@@ -205,7 +205,7 @@ export class DataKeys {
     return count;
   }
 
-  /** Destroys these for good. Throws as `destroy` of the store does: then call it again. */
+  /** Destroys these keys for good. Throws what `destroy` of the store throws: then call it again. */
   async destroyAll(ids: readonly string[]): Promise<void> {
     for (let at = 0; at < ids.length; at += KEYS_DESTROYED_AT_ONCE) {
       const some = ids.slice(at, at + KEYS_DESTROYED_AT_ONCE);
@@ -214,7 +214,7 @@ export class DataKeys {
     }
   }
 
-  /** Lets go of what is held; who asks again, asks the provider. */
+  /** Drops all cached keys; the next caller asks the provider. */
   clear(): void {
     this.#held.clear();
     this.#loading.clear();
@@ -223,11 +223,11 @@ export class DataKeys {
   #load(id: string): Promise<Loaded> {
     const sinceMs = this.#options.clock.monotonicMs();
     const loading = this.#unwrapped(id);
-    // Not of the one who asked first: whoever asks after a failure tries again.
+    // Removed on failure too, so that a caller after a failure tries again.
     const isWanted = (): boolean => this.#loading.get(id) === loading && this.#loading.delete(id);
     loading.then(
       (loaded) => {
-        // Destroyed or cleared meanwhile: it may go to those who wait, and to nobody else.
+        // If it was destroyed or cleared meanwhile, the callers that wait still get it, but it is not cached.
         if (isWanted()) this.#hold(id, loaded, sinceMs);
       },
       () => isWanted(),
@@ -245,7 +245,10 @@ export class DataKeys {
     return { key: keyObjectOf(key), workflow: stored.workflow };
   }
 
-  /** What is held and not too old; it is the most recently used then, once there are so many that it matters: each record asks. */
+  /**
+   * The cached key, if it is not too old. Once the cache is half full, a use makes the key the most recent; before that the order doesn't
+   * matter, and each record asks.
+   */
   #fresh(id: string): Held | undefined {
     const held = this.#held.get(id);
     if (held === undefined) return undefined;
@@ -292,7 +295,7 @@ const keyOfAnotherUse = (id: string): CorruptError =>
     { key: id },
   );
 
-/** One rotation under way. */
+/** One rotation. */
 class Rewrap {
   seenCount = 0;
   readonly #provider: KeyProvider;
@@ -316,12 +319,12 @@ class Rewrap {
     };
   }
 
-  /** Returns how many wait. */
+  /** Returns how many keys wait. */
   add(key: StoredKey): number {
     return this.#waiting.push(key);
   }
 
-  /** Stores what was wrapped, also when a call failed; then throws that failure. */
+  /** Stores wrapped keys, even when a call failed; then throws that failure. */
   async flush(): Promise<void> {
     const keys = this.#waiting;
     this.#waiting = [];

@@ -1,10 +1,11 @@
 /**
- * Owns one view of a definition, in which whatever its workflows hand over to be stored passes the policy on secrets (kernel/secret-guard.ts):
- * inputs, belief, tasks, outputs, requests and answers of effects and models, fragments, working memory and notes. It lies outside of
- * the view that seals secret fields, which are exempt. Must not know what a secret looks like.
+ * Owns a view of a definition in which everything that its workflows store passes the policy on secrets (kernel/secret-guard.ts): inputs,
+ * belief, tasks, outputs, requests and answers of effects and models, fragments, working memory and notes. It lies outside the view that
+ * seals secret fields, which are exempt. It does not know what a secret looks like.
  *
- * G1 What is recorded of a request is made of the request alone, so every attempt asks with the same digest; the call is given what was asked.
- * G2 An answer that came is recorded before it is refused, masked: it was paid or done, and neither is lost nor asked for again.
+ * G1 The recorded request depends on the request alone, so every attempt has the same digest; the call itself gets the original request.
+ * G2 An answer that has arrived is recorded, masked, before it is refused: it was paid for or has happened, and is neither lost nor
+ *    requested again.
  */
 
 import { toJson } from '@tidemark/codec';
@@ -25,7 +26,7 @@ import {
 } from '../definition/index.ts';
 import { guardOf, overridden, type SecretGuard, type SecretPorts } from '../kernel/index.ts';
 
-/** An undo stores what was stored before. Errors pass the policy where the run records them. */
+/** An undo stores only what was stored before. Errors pass the policy where the run records them. */
 export function guardedDefinition(definition: Definition, ports: SecretPorts): Definition {
   if (isSystemDefinition(definition.name) || definition.undoing !== undefined) return definition;
   const guard = guardOf(definition.name, [definition], ports);
@@ -48,7 +49,7 @@ export function guardedDefinition(definition: Definition, ports: SecretPorts): D
   };
 }
 
-/** What was masked must still fit the schema. */
+/** A masked value must still fit the schema. */
 const taking =
   (guard: SecretGuard, where: 'input' | 'belief' | 'task' | 'output', field: string, parse: Parse): Parse =>
   (value, seal) => {
@@ -70,20 +71,20 @@ function guardedStep(step: StepDefinition, guard: SecretGuard): StepDefinition {
 const PLACES = { fragments: 'fragment', memory: 'memory', handOver: 'memory', lastAction: 'note' } as const;
 type Placed = Pick<StepResult, keyof typeof PLACES>;
 
-/** These members, where they are there. */
+/** Those of these members that are present, after the policy. */
 function taken<K extends keyof Placed>(of: Pick<Placed, K>, names: readonly K[], guard: SecretGuard): Pick<Placed, K> {
   const members = names.filter((name) => of[name] !== undefined);
   return Object.fromEntries(members.map((name) => [name, guard.take(PLACES[name], name, of[name])])) as Pick<Placed, K>;
 }
 
-/** Belief and outputs pass it where they are parsed. */
+/** Belief and outputs pass the policy where they are parsed. */
 const guardedResult = (result: StepResult, guard: SecretGuard): StepResult => ({
   ...result,
   ...(result.next !== undefined && { next: guardedTasks(result.next, guard) }),
   ...taken(result, ['fragments', 'memory', 'handOver', 'lastAction'], guard),
 });
 
-/** What people are asked; a task that was changed is another, which those after it name. */
+/** Guards approvals of tasks. A changed task is a copy, so later tasks that name it are changed as well. */
 function guardedTasks(tasks: readonly TaskRequest[], guard: SecretGuard): readonly TaskRequest[] {
   const changed = new Map<TaskRequest, TaskRequest>();
   const all = tasks.map((task) => {
@@ -109,16 +110,16 @@ function guardedWait(wait: WaitRequest, guard: SecretGuard): WaitRequest {
   return stored === asked ? wait : { ...wait, ...stored };
 }
 
-/** A summary is made without the step: nobody is there to be refused anything. */
+/** A summary is made outside the step, where there is nobody to refuse it to, so it is masked. */
 function guardedRules(rules: ContextDefinition, guard: SecretGuard): ContextDefinition {
   const { summaryModel } = rules;
   if (summaryModel === undefined) return rules;
   const recorded = (answer: Answer): Answer => guard.answered('answer', 'summary', answer).value;
-  // Not a copy, which would load the tokenizer.
+  // A copy would load the tokenizer.
   return overridden<ContextDefinition>(rules, { summaryModel: answering(summaryModel, recorded) });
 }
 
-/** The model, with what is to be stored of its answers. */
+/** The model, with its answers in the form that is stored. */
 const answering = (model: Model, recorded: (answer: Answer) => Answer): Model =>
   overridden(model, { answer: async (...of) => recorded(await model.answer(...of)) });
 type Answer = Awaited<ReturnType<Model['answer']>>;
@@ -149,7 +150,7 @@ const guardedContext = (context: StepContext, guard: SecretGuard): StepContext =
     },
   });
 
-/** One call of an effect or a model, and what is to be said of its answer once that is recorded (G2). */
+/** One call of an effect or a model, and the error about its answer, to be thrown once the answer is recorded (G2). */
 class GuardedCall {
   readonly #guard: SecretGuard;
   #problem: InvalidError | undefined;
@@ -180,7 +181,7 @@ class GuardedCall {
       recorded: (response) => {
         const value = this.answered('response', `response of ${effect.operation}`, response);
         if (value !== response) this.#problem ??= misfit(effect, value);
-        // Nothing is outside that could be lost.
+        // A pure effect has done nothing outside that could be lost.
         if (effect.kind === 'pure' && this.#problem !== undefined) throw this.#problem;
         return value;
       },
@@ -188,7 +189,7 @@ class GuardedCall {
   }
 }
 
-/** Also as recovery finds it, without the step: nobody is there to be refused anything. */
+/** Recovery uses this form too: without a step there is nobody to refuse an answer to, so it is masked. */
 function guardedEffect(effect: EffectDefinition, guard: SecretGuard): EffectDefinition {
   const { operation } = effect;
   return {
@@ -203,7 +204,7 @@ function guardedEffect(effect: EffectDefinition, guard: SecretGuard): EffectDefi
   };
 }
 
-/** What was masked no longer fits the effect's schema: a person gives the right answer. */
+/** The error when the masked response no longer fits the effect's schema: a person then gives the right answer. */
 function misfit(effect: EffectDefinition, value: Json): InvalidError | undefined {
   try {
     effect.parseResponse(value);

@@ -1,4 +1,4 @@
-/** The door of the room: what other rooms of the engine use of it. */
+/** The entry point of the room: what other rooms of the engine may use. */
 export { DataKeys } from './data-keys.ts';
 export { PLAIN_REFUSED } from './sealed-log.ts';
 export { checkSecrets, haveSecrets, ownerOf, sealedEffects, shownSecrets, withSecrets } from './secrets.ts';

@@ -1,4 +1,4 @@
-/** Whose a data key is: its id says it, to whoever knows the workflow, in a digest that no two workflows share by chance. */
+/** The owner of a data key: its id shows it to everybody who knows the workflow, by a digest that no two workflows share by chance. */
 
 import { type WorkflowId, workflowId } from '@tidemark/core';
 import { expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Owns one view of a log of which no key was ever made: a record that says it is sealed can never be read, and is handed up so, for the
- * fold to stop its stream and no other. Must not be laid over a log whose keys are only lacking here: there a read must fail.
+ * Owns a view of a log for which no key was ever created: a sealed record can never be read, and is returned with a problem, so that the
+ * fold stops its stream and no other. It must not be used where keys exist but are unavailable to this process: there a read must fail.
  */
 
 import { sealedWith } from '@tidemark/codec';

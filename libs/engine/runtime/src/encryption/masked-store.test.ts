@@ -1,4 +1,4 @@
-/** What people see of rows: secret fields are masked, whether rows hold them or bring them from the log. */
+/** Rows as people see them: secret fields are masked, in columns and in payloads from the log. */
 
 import { type Sequence, workflowId } from '@tidemark/core';
 import type { ProjectionStore } from '@tidemark/ports';

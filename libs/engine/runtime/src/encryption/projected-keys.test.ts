@@ -1,4 +1,4 @@
-/** The store of keys over a topic and an index in memory: crashes between the two, a lost index, a topic that was compacted (K1, K2). */
+/** The store of keys over a topic and an index in memory: crashes between the two, a lost index, a compacted topic (K1, K2). */
 
 import { UnavailableError } from '@tidemark/core';
 import type { StoredKey } from '@tidemark/ports';
@@ -171,7 +171,7 @@ describe('wrapped anew while it is destroyed', () => {
     const anew = { ...key, wrappedBy: 'key 2', wrapped: 'wrapped anew' };
     await anotherStore().put([anew]);
     expect(await has(key)).toBe(false);
-    // The control: without a further destruction compaction would keep them.
+    // The control: without a further destruction, compaction would keep them.
     expect(topic.wrapped).toContain('wrapped anew');
     topic.compact();
     expect(topic.wrapped).toEqual([]);

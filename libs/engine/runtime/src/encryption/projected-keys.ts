@@ -1,9 +1,9 @@
 /**
- * Owns the KeyStore of a cluster: the topic is the truth, the index finds a key by its id. Everything reaches the index on one way
- * alone, from the topic in its order, whoever wrote it; so an index that lags, or was lost, comes to the same as any other.
+ * Owns the KeyStore of a cluster: the topic is the truth, and the index finds a key by its id. Every change reaches the index only from the
+ * topic and in its order, so an index that lags or was lost ends up like any other.
  *
- * A put counts once it is in the topic, and waits for no index: running workflows go on while that is away. A destruction counts only
- * when the index has it too, since readers ask the index (K1).
+ * A put counts once it is in the topic, and does not wait for the index: running workflows continue while that is unavailable. A
+ * destruction counts only once it is in the index too, because readers use the index (K1).
  */
 
 import { UnavailableError } from '@tidemark/core';
@@ -38,13 +38,13 @@ export class ProjectedKeyStore implements KeyStore {
   async put(keys: readonly StoredKey[]): Promise<void> {
     if (keys.length === 0) return;
     await this.#guarded(() => this.#topic.append(keys));
-    // Whoever asks for a key that the index lacks looks into the topic.
+    // A reader catches the index up when it lacks a key.
     await this.#caughtUp().catch((error: unknown) => {
       if (!(error instanceof UnavailableError)) throw error;
     });
   }
 
-  /** What is left out is in the topic neither, as it was when this was called (K3). */
+  /** An id without an entry was not in the topic either when this was called (K3). */
   async get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredKey | null>> {
     return this.#guarded(async () => {
       const found = await this.#index.get(ids);
@@ -73,13 +73,13 @@ export class ProjectedKeyStore implements KeyStore {
     }
   }
 
-  /** The topic with it; the index is its owner's to close. */
+  /** Closes the topic too; the owner of the index closes that. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#topic.close();
   }
 
-  /** When it resolves, the index holds what was in the topic when it was called. Callers share the work. */
+  /** When it resolves, the index has what was in the topic at the call. Callers share the work. */
   #caughtUp(): Promise<void> {
     if (this.#running === undefined) {
       this.#running = this.#catchUp().finally(() => {
@@ -87,9 +87,9 @@ export class ProjectedKeyStore implements KeyStore {
       });
       return this.#running;
     }
-    // The one that is under way may have looked for the end before this caller's key was written.
+    // The running catch-up may have read the topic's end before this caller's key was written.
     this.#following ??= this.#running
-      .catch(() => {}) // its callers are told
+      .catch(() => {}) // its own callers get the error
       .then(() => {
         this.#following = undefined;
         return this.#caughtUp();
@@ -105,7 +105,7 @@ export class ProjectedKeyStore implements KeyStore {
         throw new UnavailableError('keys-unavailable', message);
       }
     }
-    // Nobody gets them, but their bytes would lie in the topic for ever.
+    // Readers never get these keys, but their bytes would stay in the topic for ever.
     if (revived.size > 0) await this.#topic.destroy([...revived]);
   }
 
@@ -135,7 +135,7 @@ export class ProjectedKeyStore implements KeyStore {
   }
 }
 
-/** What the page comes to: of each key the newest wrapping, and nothing of those that are destroyed in it, before or after. */
+/** The net changes of the page: the newest wrapping of each key, and nothing for keys that it destroys, before or after. */
 function batchOf({ changes, next }: KeyPage, from: KeyOffsets, revived: Set<string>): KeyBatch {
   const puts = new Map<string, StoredKey>();
   const destroyed = new Set<string>();
@@ -143,7 +143,7 @@ function batchOf({ changes, next }: KeyPage, from: KeyOffsets, revived: Set<stri
     if (change.kind === 'destroyed') {
       destroyed.add(change.id);
       puts.delete(change.id);
-      // Whoever found it before has destroyed it again already.
+      // An earlier catch-up that found it has already destroyed it again.
       revived.delete(change.id);
     } else if (destroyed.has(change.key.id)) revived.add(change.key.id);
     else puts.set(change.key.id, change.key);

@@ -1,6 +1,6 @@
 /**
- * The sealed view of a log: below it there is no plain payload, above it every record is as it was written, in the order of the calls
- * (L3), whatever keys take to be found; and what doesn't open is handed up with its problem.
+ * The sealed view of a log: below it there is no plain payload; above it every record is as it was written, in the order of the calls (L3),
+ * however long a key takes to be found. A record that does not open is returned with its problem.
  */
 
 import { decodeRecord, entryOf, sealedWith } from '@tidemark/codec';
@@ -36,7 +36,7 @@ const signal = (workflow: string, value: unknown): LogRecord =>
     { value } as never,
   );
 
-/** Hides nothing: what it is for is to be away. */
+/** Hides nothing; it can be made unavailable. */
 class FakeProvider implements KeyProvider {
   readonly name = 'fake';
   wraps = 0;
@@ -103,7 +103,7 @@ const readBy = async (view: SealedLog): Promise<readonly Buffer[]> => {
 };
 
 const recordsBy = async (view: SealedLog) => (await view.read([{ partition: P0, from: 0 as Offset }]))[0]!.records;
-/** The same keys over a log that holds these records. */
+/** The same keys over a log with these records. */
 function viewOf(values: readonly Uint8Array[], options?: SealedLogOptions): SealedLog {
   const log = new SimulatedLog(1);
   log.store(
@@ -171,7 +171,7 @@ describe('what is appended', () => {
       await expect(log.append(P0, [first, odd])).rejects.toMatchObject({ code: 'invariant-broken' });
     }
     expect(stored()).toHaveLength(1);
-    // The controls: what is sealed already, and what is as it should be, go on.
+    // The controls: what is already sealed, and what is right, is accepted.
     await log.append(P0, [{ value: stored()[0]!, type: 'SignalReceived', owner }, first]);
     expect(stored().every((value) => sealedWith(value) !== undefined)).toBe(true);
     expect(stored()).toHaveLength(3);
@@ -212,7 +212,7 @@ describe('what is read', () => {
   it('is whole although the cache gives up keys while others are fetched', async () => {
     const records = ['w1', 'w2', 'w3'].map((workflow) => signal(workflow, `of ${workflow}`));
     await log.append(P0, records);
-    // Room for one: each that is fetched drives out the one before, among them that which was at hand.
+    // Room for one: each fetched key drops the one before, including the cached one.
     const view = other({ maxCount: 1 });
     for (const _ of records) expect(await readBy(view)).toEqual(records.map(({ value }) => Buffer.from(value)));
     const young = other({ maxAgeMs: 100 });
@@ -259,12 +259,12 @@ describe('what is read', () => {
     expect(records.map((record) => entryOf(record))).toMatchObject(plain.map(() => ({ seal: 'plain' })));
     const strict = viewOf(plain, { refusesPlain: true });
     expect((await recordsBy(strict)).map(({ problem }) => problem)).toEqual([PLAIN_REFUSED, undefined, PLAIN_REFUSED]);
-    // One that says nothing is an opening all the same.
+    // An empty opening is an opening all the same.
     const empty = Buffer.from(Buffer.from(plain[0]!).toString().replace(/\n.*$/, '\nnull'));
     expect(await recordsBy(viewOf([empty], { refusesPlain: true }))).toMatchObject([{ problem: PLAIN_REFUSED }]);
     const keys = new WorkflowKeys(data, store);
     const old = { tenant: TENANT, workflow: 'old' as WorkflowId, user: null };
-    // A key that it has for any other reason takes nothing.
+    // A key that the workflow has for another reason accepts nothing.
     await keys.find(old);
     await keys.find({ ...old, workflow: 'new' as WorkflowId });
     expect((await recordsBy(strict)).map(({ problem }) => problem)).toEqual([PLAIN_REFUSED, undefined, PLAIN_REFUSED]);

@@ -1,9 +1,10 @@
 /**
- * Owns one view of a log whose payloads are encrypted: what is appended is sealed with its workflow's key, what is read is opened, so
- * that whoever reads and writes through it knows nothing of keys. Below it, log, blobs, segments and whoever archives see sealed bytes
- * alone. Must not know how keys are kept. Invariants: what has an owner and says something never reaches the log below unsealed; only
- * what was sealed with a key of its own workflow that was destroyed is read as empty. A record that can never be opened is handed up with
- * its problem, for the fold to stop its stream and no other; while a key can't be had, a read fails and is made again.
+ * Owns a view of a log with encrypted payloads: appends are sealed with the workflow's key, reads are opened, so callers know nothing of
+ * keys. The log below, with its blobs, segments and archives, has sealed bytes alone. It does not know how keys are kept.
+ *
+ * Invariants: a payload with an owner never reaches the log below unsealed. Only content that was sealed with a destroyed key of its own
+ * workflow reads as empty. A record that can never be opened is returned with its problem, so that the fold stops its stream and no other;
+ * while a key is unavailable, the read fails and is retried.
  */
 
 import {
@@ -20,17 +21,17 @@ import type { EventLog, LogRecord, ReadRequest, ReadResult, StoredRecord } from 
 import { type Prepared, TransformingLog } from '../views/index.ts';
 import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
 
-/** The problem of a workflow that begins with a plain payload where all are sealed. */
+/** The problem of a workflow that begins with a plain payload although all payloads must be sealed. */
 export const PLAIN_REFUSED = 'plain-refused';
 
 const EMPTY = Buffer.from('\nnull');
 
-/** Whether the record says anything beyond its header. */
+/** Whether the record has a payload beside its header. */
 const hasPayload = ({ value }: Pick<LogRecord, 'value'>): boolean =>
   Buffer.compare(value.subarray(-EMPTY.length), EMPTY) !== 0;
 
 export interface SealedLogOptions {
-  /** Workflows that begin with a plain payload are refused, unless a person has taken their plain history. */
+  /** Refuses workflows that begin with a plain payload, unless a person has accepted their plain history. */
   readonly refusesPlain?: boolean | undefined;
 }
 
@@ -49,7 +50,7 @@ export class SealedLog extends TransformingLog {
     this.inlineMaxBytes = inner.inlineMaxBytes === undefined ? undefined : inner.inlineMaxBytes - SEALING_MAX_BYTES;
   }
 
-  /** Undefined: a key is not at hand, or something is wrong, which `prepare` tells. */
+  /** Undefined: a key is not cached, or something is wrong, which `prepare` reports. */
   protected override atOnce(records: readonly LogRecord[]): readonly LogRecord[] | undefined {
     const sealed: LogRecord[] = [];
     for (const record of records) {
@@ -96,7 +97,7 @@ export class SealedLog extends TransformingLog {
           continue;
         }
         const workflow = workflowOf(record.value);
-        // Without one it is no event at all, whoever reads it.
+        // Without a workflow it is no event for any reader.
         if (workflow !== undefined) sealed.set(record.value, { id, workflow });
       }
     }
@@ -116,7 +117,7 @@ export class SealedLog extends TransformingLog {
     }));
   }
 
-  /** Openings that aren't sealed, even where they say nothing, of workflows whose plain history nobody has taken. */
+  /** Openings that aren't sealed, even empty ones, of workflows whose plain history nobody has accepted. */
   async #refused(plain: readonly StoredRecord[]): Promise<ReadonlySet<StoredRecord>> {
     const refused = new Set<StoredRecord>();
     for (const record of plain) {
@@ -130,20 +131,20 @@ export class SealedLog extends TransformingLog {
 }
 
 interface Sealed {
-  /** Of the key. */
+  /** Id of the key. */
   readonly id: string;
   readonly workflow: WorkflowId;
 }
 
 const NONE: ReadonlySet<StoredRecord> = new Set();
 
-/** Undefined: it is no record as `encodeRecord` writes them. One that is sealed already stays as it is. */
+/** Undefined: it is no record as `encodeRecord` writes them. A record that is already sealed stays as it is. */
 function sealedValue({ value }: LogRecord, key: SealingKey): Uint8Array | undefined {
   const sealed = sealRecord(value, key);
   return sealed !== value || sealedWith(value) !== undefined ? sealed : undefined;
 }
 
-/** What is wrong with it is told where it is opened. */
+/** Requests the key; `opened` reports what is wrong with it. */
 function isWanted(keys: OpeningKeys, id: string, workflow: WorkflowId): void {
   try {
     keys.of(id, workflow);
@@ -156,7 +157,7 @@ function opened(record: StoredRecord, { id, workflow }: Sealed, keys: OpeningKey
   const { offset, value } = record;
   try {
     const key = keys.of(id, workflow);
-    invariant(key !== undefined, 'the key of a record that was looked at is held until it is opened', { key: id });
+    invariant(key !== undefined, 'the key of a record stays at hand until the record is opened', { key: id });
     return { offset, value: openRecord(value, key), ...(key === null ? { isForgotten: true } : { isOpened: true }) };
   } catch (error) {
     if (!(error instanceof CorruptError)) throw error;

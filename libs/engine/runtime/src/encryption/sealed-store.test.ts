@@ -1,4 +1,7 @@
-/** The sealed view of rows: no sealed text leaves it, whatever the cache of keys gives up meanwhile; what is missing is not forgotten. */
+/**
+ * The sealed view of rows: no sealed text leaves it, whatever the key cache drops meanwhile; a missing key is not taken for a destroyed
+ * one.
+ */
 
 import { sealText, textSealedWith } from '@tidemark/codec';
 import type { WorkflowId } from '@tidemark/core';
@@ -98,7 +101,7 @@ describe('what somebody changed who may write to the rows and has no keys', () =
     const [first, ...rest] = rows;
     rows = [{ ...first!, change: said('somebody' as WorkflowId) }, ...rest];
     await expect(read(keysOf())).rejects.toMatchObject({ code: 'sealed-wrong', details: { workflow: WORKFLOWS[0] } });
-    // The controls: null says nothing, and a workflow without a key is read as it was written.
+    // The controls: null reveals nothing, and a workflow without a key is read as it was written.
     rows = [
       { ...first!, change: 'null' },
       { ...first!, workflow: 'old' as WorkflowId, change: said('old' as WorkflowId) },

@@ -1,6 +1,6 @@
 /**
- * Owns one view of rows whose contents are encrypted: what is written is sealed with its workflow's key, what is read is opened. What is
- * plain is read of workflows that have no key, and refused of those that have one. Must not decide which columns (see row-texts.ts).
+ * Owns a view of rows with encrypted content: writes are sealed with the workflow's key, reads are opened. Plain content is accepted from
+ * workflows that have no key, and refused from those that have one. It does not decide which columns (see row-texts.ts).
  */
 
 import { openText, type SealingKey, sealText, textSealedWith } from '@tidemark/codec';
@@ -9,7 +9,7 @@ import type { ProjectionStore, RecordOwner } from '@tidemark/ports';
 import { type ContentTransform, type Owners, type Turn, transformedStore } from '../views/index.ts';
 import { OpeningKeys, type WorkflowKeys } from './workflow-keys.ts';
 
-/** What needs no key to be known. */
+/** Content that reveals nothing, and needs no key. */
 const isEmpty = (text: string): boolean => text === 'null' || text === '{}' || text === '';
 
 export const sealedStore = <Said>(store: ProjectionStore<Said>, keys: WorkflowKeys): ProjectionStore<Said> =>
@@ -22,7 +22,7 @@ class Sealing implements ContentTransform {
     this.#keys = keys;
   }
 
-  /** With the keys that are at hand, and again once those that were lacking are found. Nothing of an owner leaves it unsealed. */
+  /** Works with cached keys first, and again once missing ones are found. Nothing with an owner leaves it unsealed. */
   async inward<T>(work: (seal: Turn) => T, ownersOf: () => Owners): Promise<T> {
     const owners = ownersOf();
     const keys = new Map<WorkflowId, SealingKey>();
@@ -46,7 +46,7 @@ class Sealing implements ContentTransform {
     }
   }
 
-  /** With the keys that are at hand, and again once those that were lacking are fetched. No sealed text leaves it. */
+  /** Works with cached keys first, and again once missing ones are fetched. No sealed text leaves it. */
   async outward<T>(work: (open: Turn) => T): Promise<T> {
     const keys = new OpeningKeys(this.#keys);
     const plain = new Map<WorkflowId, string>();
@@ -67,7 +67,7 @@ class Sealing implements ContentTransform {
     }
   }
 
-  /** `plain`: a place of each workflow that has some. */
+  /** `plain`: one place for each workflow that has plain content. */
   async #refusePlain(plain: ReadonlyMap<WorkflowId, string>): Promise<void> {
     if (plain.size === 0) return;
     for (const workflow of await this.#keys.withKeys([...plain.keys()]))
@@ -78,6 +78,6 @@ class Sealing implements ContentTransform {
 const plainText = (workflow: WorkflowId, place: string): CorruptError =>
   new CorruptError(
     'sealed-wrong',
-    `What is stored at ${place} is not encrypted, though workflow ${workflow} has a key: it was changed, or written before encryption was turned on. Nothing was taken from it. Make the rows anew from the log: tidemark admin rebuild.`,
+    `What is stored at ${place} is not encrypted, though workflow ${workflow} has a key: it was changed, or written before encryption was turned on. Nothing was taken from it. Rebuild the rows from the log: tidemark admin rebuild.`,
     { workflow, place },
   );

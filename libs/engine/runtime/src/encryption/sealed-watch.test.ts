@@ -1,4 +1,4 @@
-/** Watching, sealed: nobody on the way reads what is told; it comes in order; and what nobody may open is left out. */
+/** Sealed watching: nobody on the way can read messages; they arrive in order; and a message that nobody may open is dropped. */
 
 import { createSecretKey } from 'node:crypto';
 import { sealText } from '@tidemark/codec';

@@ -1,6 +1,6 @@
 /**
- * Owns one view of watching whose messages are encrypted on their way: they are sealed with their workflow's key, and opened for whoever may
- * use it. What can't be sealed is not sent, and what can't be opened is not told: nothing depends on a message. Must not store any.
+ * Owns a view of the watch bus with encrypted messages: they are sealed with their workflow's key, and opened for those who may use it. A
+ * message that can't be sealed is not sent, and one that can't be opened is dropped: nothing depends on a message. It stores none.
  */
 
 import { KeyObject } from 'node:crypto';
@@ -15,7 +15,7 @@ type Keys = Pick<WorkflowKeys, 'peek' | 'inUse' | 'opening'>;
 export class SealedWatch implements WatchBus {
   readonly #inner: WatchBus;
   readonly #keys: Keys;
-  /** The newest message of each workflow that waits for a key; those after it wait for it. */
+  /** The newest message of each workflow that waits for a key; later messages wait for it. */
   readonly #waiting = new Map<WorkflowId, Promise<void>>();
 
   constructor(inner: WatchBus, keys: Keys) {
@@ -45,7 +45,7 @@ export class SealedWatch implements WatchBus {
     this.#inner.publish(workflow, sealText(message, placeOf(workflow), key));
   }
 
-  /** One after the other, as they came. */
+  /** Delivers messages one after the other, in their order. */
   subscribe(workflow: WorkflowId, listener: (message: string) => void): Promise<() => Promise<void>> {
     let reported = Promise.resolve();
     return this.#inner.subscribe(workflow, (message) => {
@@ -56,7 +56,7 @@ export class SealedWatch implements WatchBus {
     });
   }
 
-  /** Undefined: it wasn't sealed, its key is gone, or isn't the workflow's. */
+  /** Undefined: it wasn't sealed, its key is gone, or the key belongs to another workflow. */
   async #opened(workflow: WorkflowId, message: string): Promise<string | undefined> {
     const id = textSealedWith(message);
     if (id === undefined || isKeyOf(id, workflow) === false) return undefined;

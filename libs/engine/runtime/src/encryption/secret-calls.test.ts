@@ -1,4 +1,7 @@
-/** A call that is given secrets keeps them from all that comes back: answers, errors, progress, of calls, probes and compensations. */
+/**
+ * A call that receives secrets keeps them out of everything that comes back: answers, errors and progress, of calls, probes and
+ * compensations.
+ */
 
 import { createSecretKey } from 'node:crypto';
 import { DEFAULT_TENANT, type EffectKey, type Json, workflowId } from '@tidemark/core';
@@ -8,7 +11,7 @@ import { NotDoneError } from '../definition/step-errors.ts';
 import { sealedEffect } from './secret-calls.ts';
 import { Vault } from './secret-vault.ts';
 
-// An id that holds the code, as an id may by chance.
+// An id that contains the code, as an id may by chance.
 const KEY = { id: '019abcde-0000-7000-8000-000000424242', key: createSecretKey(Buffer.alloc(32, 7)) };
 const VAULT = new Vault({ tenant: DEFAULT_TENANT, workflow: workflowId('w') }, [KEY]);
 const [CARD, CODE] = ['card-4111-1111', 424242];

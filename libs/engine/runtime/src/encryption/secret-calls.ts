@@ -1,7 +1,8 @@
 /**
- * Owns calls that are given secrets: of effects, probes and compensations. What a call is given is remembered while it lasts, and masked in
- * whatever comes back, from the answer's fields that are not secret themselves to errors and progress: so nothing that is made of these
- * (records, logs, traces) holds it. The forms in which it is found are `EchoMask`'s. Must not know which fields are secret: parsers do.
+ * Owns calls that receive secrets: of effects, probes and compensations. It remembers the secrets that a call receives while the call
+ * lasts, and masks them in everything that comes back: fields of the answer that are not secret themselves, errors, progress. So no record,
+ * log or trace made of these has them. `EchoMask` knows the forms in which they are found. It does not know which fields are secret:
+ * parsers do.
  */
 
 import { sealedSecret } from '@tidemark/codec';
@@ -17,10 +18,10 @@ import {
 import type { Purpose, Vault } from './secret-vault.ts';
 
 const ECHO_MARK = '[masked]';
-/** A sealed text may happen to hold a short secret's characters. */
+/** A sealed text may happen to contain a short secret's characters. */
 const isSealed = (text: string): boolean => sealedSecret(text) !== undefined;
 
-/** Parsers seal, and whoever calls it is given the values. */
+/** Parsers seal, and the call itself receives the values. */
 export function sealedEffect(effect: EffectDefinition, vault: Vault): EffectDefinition {
   const { probe, compensate, compensateUnknown, spentOf } = effect;
   const [asked, answered] = [`request ${effect.operation}`, `response ${effect.operation}`] as const;
@@ -34,7 +35,7 @@ export function sealedEffect(effect: EffectDefinition, vault: Vault): EffectDefi
         const answer = await effect.call(opened!, withMaskedProgress(context, mask));
         if (mask.isEmpty) return answer;
         if (answer instanceof PendingResult) return new PendingResult(answer.token, mask.value(answer.detail));
-        // Sealed first: what is secret in the answer keeps its value.
+        // Sealed first, so that secret fields of the answer keep their value.
         return mask.value(parseResponse(answer), isSealed);
       }),
     probe:
@@ -61,7 +62,7 @@ export function sealedEffect(effect: EffectDefinition, vault: Vault): EffectDefi
   };
 }
 
-/** How a step is undone, given the values. */
+/** A step's compensation, which receives the values. */
 export const openedUndo = ({ name, compensate }: StepDefinition, vault: Vault): StepDefinition['compensate'] =>
   compensate &&
   (({ input, output }, context) =>
@@ -74,7 +75,7 @@ export const openedUndo = ({ name, compensate }: StepDefinition, vault: Vault): 
       async ([opened, left], mask) => compensate({ input: opened!, output: left! }, withMaskedProgress(context, mask)),
     ));
 
-/** What it throws names no secret of what it is given. */
+/** Masks the secrets that the call receives in what it throws. */
 async function guarded<T>(
   vault: Vault,
   given: readonly (readonly [value: Json, purpose: Purpose])[],
@@ -90,7 +91,7 @@ async function guarded<T>(
   }
 }
 
-/** Every text and number of a secret value: each may be echoed by itself. */
+/** Adds every text and number of a secret value, because each may be echoed by itself. */
 function addTexts(value: Json, to: string[]): void {
   if (typeof value === 'string' || typeof value === 'number') to.push(String(value));
   else if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) addTexts(each, to);

@@ -1,4 +1,4 @@
-/** S4: a secret field's text opens at its own place alone, and is refused elsewhere; what a parser gives is sealed where it stands. */
+/** S4: a secret field's text opens only at its own place, and is refused elsewhere; a parser's result is sealed where it stands. */
 
 import { createCipheriv, createHmac, generateKeySync } from 'node:crypto';
 import { DEFAULT_TENANT, type Json, workflowId } from '@tidemark/core';
@@ -11,7 +11,7 @@ const vaultOf = (workflow: string): Vault =>
   new Vault({ tenant: DEFAULT_TENANT, workflow: workflowId(workflow) }, [KEY]);
 const VAULT = vaultOf('w');
 
-/** Marks `card`, wherever it is, `all` with what is in it, and nothing else. */
+/** Marks `card` wherever it is, `all` with its content, and nothing else. */
 const marked: Parse = (value, seal) => {
   const parse = (each: Json): Json => {
     if (Array.isArray(each)) return each.map(parse);

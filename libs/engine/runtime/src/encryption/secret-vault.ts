@@ -1,8 +1,8 @@
 /**
- * Owns the keys of one workflow's secret fields, at hand, and what a parser does with them: what is stored and comes in is opened, at its
- * own place alone, and what comes out is sealed for the place where it stands. Must not know which fields are secret: parsers do.
+ * Owns the keys of one workflow's secret fields, and what a parser does with them: stored values are opened, each only at its own place,
+ * and results are sealed for the place where they stand. It does not know which fields are secret: parsers do.
  *
- * S4 A sealed text opens where it was sealed: for the same purpose, at the same path. Anywhere else it is refused.
+ * S4 A sealed text opens only where it was sealed: for the same purpose, at the same path. Anywhere else it is refused.
  */
 
 import { type KeyObject, randomUUID } from 'node:crypto';
@@ -46,10 +46,10 @@ const pointer = (path: SecretPath): string => path.map((part) => `/${part}`).joi
 
 const shown = (path: SecretPath): string => pointer(path).slice(0, NAME_MAX_CHARS);
 
-/** What a value is for: a part of what a text is bound to. Names of steps and operations are part of it. */
+/** What a value is for, as part of what a sealed text is bound to. It includes names of steps and operations. */
 export type Purpose = 'input' | 'belief' | 'output' | `${'task' | 'step output' | 'request' | 'response'} ${string}`;
 
-/** Stands for a secret value while a parser is at work; nobody else knows it. */
+/** Stands for a secret value while a parser works; it is unguessable. */
 const HELD = `held:${randomUUID()}:`;
 
 export class Vault {
@@ -66,7 +66,7 @@ export class Vault {
     this.#keys = new Map(keys.map(({ id, key }) => [id, key]));
   }
 
-  /** The value that was stored for this purpose, with its secret fields as they are; `opened`: is told of each. */
+  /** Opens a value that was stored for this purpose; `opened` receives each secret field. */
   readonly open = (value: Json, purpose: Purpose, opened?: Opened, from: SecretPath = []): Json =>
     mapSecrets(
       value,
@@ -75,13 +75,13 @@ export class Vault {
         const plain = this.#plain(text, key);
         if (plain === undefined) return text;
         opened?.({ plain, path: [...path], isBound: place !== undefined });
-        // What is secret as a whole may hold more.
+        // A value that is secret as a whole may have secret fields inside.
         return this.open(plain, purpose, opened, [...path]);
       },
       from,
     );
 
-  /** The same, each text at whatever place it says it stands: for those who may read all of them. */
+  /** The same, with each text opened whatever its place: for readers who may see all of them. */
   readonly reveal = (value: Json): Json =>
     mapSecrets(value, (text, { key }) => {
       const plain = this.#plain(text, key);
@@ -94,9 +94,9 @@ export class Vault {
   }
 
   /**
-   * What the parser gives, sealed for this purpose. It takes what was stored as well, whose fields are sealed already. The parser throws
-   * `InvalidError` (`secret-masked`): what is shown in place of a secret was given as one; (`secret-misplaced`): a text was sealed for
-   * another place (S4); `CorruptError` (`key-missing`): it is a secret that could not be opened.
+   * Returns the parser with its result sealed for this purpose. It also accepts stored values, whose fields are already sealed. The parser
+   * throws `InvalidError` (`secret-masked`: the mask was given as a value; `secret-misplaced`: a text was sealed for another place (S4)),
+   * `CorruptError` (`key-missing`: a secret could not be opened).
    */
   readonly sealing =
     (parse: Parse, purpose: Purpose): Parse =>
@@ -113,9 +113,9 @@ export class Vault {
       });
       const sealedAt = new Set<string>();
       const result = this.#placed(parsed, purpose, held, sealedAt, []);
-      // A text of the first form says no place: that it stood at one shows in its being sealed again there.
-      const astray = unbound.find((path) => !path.some((_, at) => sealedAt.has(pointer(path.slice(0, at + 1)))));
-      if (astray !== undefined && !sealedAt.has('')) throw misplaced(purpose, astray);
+      // A text of the first form records no place: it belongs here only if it is sealed here again.
+      const misplacedAt = unbound.find((path) => !path.some((_, at) => sealedAt.has(pointer(path.slice(0, at + 1)))));
+      if (misplacedAt !== undefined && !sealedAt.has('')) throw misplaced(purpose, misplacedAt);
       return result;
     };
 
@@ -139,7 +139,7 @@ export class Vault {
     );
   }
 
-  /** S4; another workflow's text is data. */
+  /** S4; a text of another workflow is plain data. */
   #checked(text: string, purpose: Purpose, path: SecretPath): string {
     const sealed = sealedSecret(text);
     if (sealed !== undefined && this.#keys.has(sealed.key)) throw misplaced(purpose, path);

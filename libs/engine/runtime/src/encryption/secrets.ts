@@ -1,7 +1,7 @@
 /**
- * Owns one view of a definition whose schemas mark fields as secret: steps and effects are given values, and everything that is stored of
- * them (belief, inputs, outputs, requests, responses) has those fields sealed. The rest of the runtime knows sealed texts alone. A fork
- * and an undo have the keys of the workflow whose history they go on from. Must not know which fields are secret: parsers do.
+ * Owns a view of a definition whose schemas mark fields as secret: steps and effects receive values, and everything stored of them (belief,
+ * inputs, outputs, requests, responses) has those fields sealed. The rest of the runtime only sees sealed texts. A fork or an undo uses the
+ * keys of the workflow whose history it continues. It does not know which fields are secret: parsers do.
  *
  * S3 A definition with secret fields is neither started nor run where their key may not be used.
  */
@@ -29,15 +29,15 @@ import { guardedDefinition } from './guarded-definition.ts';
 import { openedUndo, sealedEffect } from './secret-calls.ts';
 import { Vault } from './secret-vault.ts';
 
-/** Throws as `WorkflowKeys.find` does: no right to the key, or its provider is away. */
+/** Throws what `WorkflowKeys.find` throws: no right to the key, or its provider is unavailable. */
 export const vaultOf = async (keys: FieldKeys, owner: RecordOwner): Promise<Vault> =>
   new Vault(owner, await keys.all(owner));
 
 type Keeping = Pick<Ports, 'secrets'>;
 
 /**
- * The definition as this workflow is started or run with it: secret fields are sealed, and what is stored otherwise passes the policy on
- * secrets. Where it has no secret fields, nobody is asked for the owner. Throws `ConfigError` (`secrets-unconfigured`), or as `vaultOf` does.
+ * The definition as this workflow uses it: secret fields are sealed, and everything else that it stores passes the policy on secrets.
+ * `owner` is only called for definitions with secret fields. Throws `ConfigError` (`secrets-unconfigured`), and what `vaultOf` throws.
  */
 export async function withSecrets(
   definition: Definition,
@@ -63,13 +63,16 @@ const unconfigured = ({ name, version }: Pick<Definition, 'name' | 'version'>): 
     { definition: name, version },
   );
 
-/** Whose keys seal a workflow's secret fields: those of the first that it goes on from, of what it undoes, or its own. */
+/**
+ * The owner of the keys that seal a workflow's secret fields: for a fork the first workflow of its history, for an undo the workflow that
+ * it compensates, else the workflow itself.
+ */
 export async function ownerOf(
   { store }: Pick<Ports, 'store'>,
   { tenant, workflow, user }: Pick<StreamState, 'tenant' | 'workflow' | 'user'>,
 ): Promise<RecordOwner> {
   let done = workflow;
-  // An undo can be undone as well.
+  // An undo can itself be compensated.
   for (let before = undoneBy(done); before !== undefined; before = undoneBy(done)) done = before;
   const origin = await originOf((of, options) => store.checkpoints(of, options), done);
   return { tenant, workflow: origin?.shares.at(-1)?.workflow ?? done, user: user ?? null };
@@ -78,7 +81,7 @@ export async function ownerOf(
 export const haveSecrets = (effects: readonly EffectDefinition[]): boolean =>
   effects.some(({ hasSecrets }) => hasSecrets === true);
 
-/** Effects whose parsers seal what is said of them. Throws as `withSecrets` does. */
+/** Effects whose parsers seal secret fields. Throws what `withSecrets` throws. */
 export async function sealedEffects(
   effects: readonly EffectDefinition[],
   ports: Pick<Ports, 'store' | 'secrets'>,
@@ -89,7 +92,7 @@ export async function sealedEffects(
   return effects.map((effect) => sealedEffect(effect, vault));
 }
 
-/** Secret fields of what a workflow said, as this process may see them: with the use of their key as they are, else masked. */
+/** A workflow's value with its secret fields as this process may see them: in clear if it may use their key, else masked. */
 export async function shownSecrets(
   value: Json,
   { store, secrets }: Pick<Ports, 'store' | 'secrets'>,
@@ -103,11 +106,11 @@ export async function shownSecrets(
   return maskSecrets((await vaultOf(secrets, owner)).reveal(value));
 }
 
-/** Rows as people see them: secret fields are masked, in what rows hold and in what they bring from the log. */
+/** Rows as people see them: with masked secret fields, in columns and in payloads from the log. */
 export const maskedStore = (store: ProjectionStore): ProjectionStore =>
   overridden(transformedStore(store, MASKING), maskedReads(store));
 
-/** Of every read that brings what records say: the type knows which those are. */
+/** All reads that return payloads: the type lists them. */
 const maskedReads = (store: Reads<JsonText>): Reads<JsonText> => ({
   loadStreams: async (ids) => (await store.loadStreams(ids)).map(maskedSnapshot),
   checkpoints: async (...of) => (await store.checkpoints(...of)).map(masked),
@@ -138,7 +141,7 @@ const MASKING: ContentTransform = {
   outward: async (work) => work(maskSecretsIn),
 };
 
-/** Of an undo: what it is given was sealed by the workflow that it undoes, and stays so until a compensation is called. */
+/** An undo's inputs were sealed by the workflow that it compensates, and stay sealed until a compensation is called. */
 const sealedDefinition = (definition: Definition, vault: Vault): Definition =>
   definition.undoing?.((of) => sealedUndone(of, vault)) ?? sealedPlain(definition, vault);
 
@@ -146,7 +149,7 @@ function sealedPlain(definition: Definition, vault: Vault): Definition {
   const { open, sealing } = vault;
   const parseOutput = sealing(definition.parseOutput, 'output');
   const effects = new Map<EffectDefinition, EffectDefinition>();
-  /** One for each, so that they compare as those do. */
+  /** The same copy for the same effect, so that copies compare as the originals do. */
   const effectOf = (effect: EffectDefinition): EffectDefinition => {
     const known = effects.get(effect);
     if (known !== undefined) return known;
@@ -169,7 +172,7 @@ function sealedPlain(definition: Definition, vault: Vault): Definition {
   };
 }
 
-/** What it did, and how that is undone. */
+/** The compensated definition, with effects and steps whose compensations receive the values. */
 const sealedUndone = (of: CompensatedDefinition, vault: Vault): CompensatedDefinition => {
   const undoing = of.undoing?.((before) => sealedUndone(before, vault));
   if (undoing !== undefined) return undoing;
@@ -200,7 +203,10 @@ function sealedStep(
   };
 }
 
-/** Sealed before anything is made of it, such as the session's summary. The belief of the commit is given as it is, and sealed after. */
+/**
+ * Sealed before anything uses it, such as the session's summary. The belief function receives opened belief at commit, and its result is
+ * sealed after that.
+ */
 function sealedResult(result: StepResult, { parseOutput, parseDone }: Parsers, { open }: Vault): StepResult {
   const { belief, output, done } = result;
   return {
@@ -211,7 +217,7 @@ function sealedResult(result: StepResult, { parseOutput, parseDone }: Parsers, {
   };
 }
 
-/** Of what a step leaves, and of what it ends the workflow with. */
+/** Parsers of the step's output, and of the output that ends the workflow. */
 interface Parsers {
   readonly parseOutput: Parse;
   readonly parseDone: Parse;
@@ -236,10 +242,10 @@ const openedUpcaster = ({ input, belief, task }: Upcaster, { open }: Vault): Upc
   task: (step, value) => task(step, open(value, `task ${step}`)),
 });
 
-/** What models are told is stored as it is told. */
+/** The prompt is stored as the model receives it, so it is masked. */
 const maskedContext = (context: ContextDefinition): ContextDefinition => {
   const { system } = context;
   if (system === undefined) return context;
-  // Not a copy, which would load the tokenizer.
+  // A copy would load the tokenizer.
   return overridden<ContextDefinition>(context, { system: (input) => system(maskSecrets(input)) });
 };

@@ -1,4 +1,4 @@
-/** Which key seals what a workflow writes: found by tenant and workflow, made once, never rebuilt in place of one that is missing. */
+/** The key that seals a workflow's writes: found by tenant and workflow, created once, and never replaced while one is missing. */
 
 import type { TenantId, WorkflowId } from '@tidemark/core';
 import type { KeyFilter } from '@tidemark/ports';

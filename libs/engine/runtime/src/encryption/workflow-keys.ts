@@ -1,7 +1,7 @@
 /**
- * Owns which data key seals what a workflow writes, or its secret fields: its own, made when it first writes. What two processes make at once both open, since
- * everything that is sealed names its key; the first by id is used from then on, or the one that the process met first. Owns too what one read opens with. Must not unwrap or
- * keep keys (see data-keys.ts).
+ * Owns which data key seals a workflow's events or secret fields: the workflow's own, created at its first write. If two processes create
+ * one at once, both keys open, because sealed content names its key; later writers use the first by id, or the one that they met first.
+ * Also owns the keys with which one read opens. It neither unwraps nor caches keys (see data-keys.ts).
  */
 
 import type { KeyObject } from 'node:crypto';
@@ -19,31 +19,34 @@ export class WorkflowKeys {
   /** Ids by workflow, least recently used first. */
   readonly #ids = new Map<WorkflowId, string>();
   readonly #finding = new Map<WorkflowId, Promise<SealingKey>>();
-  /** The keys of one of a batch of workflows, by id. */
+  /** The ids of a workflow's keys, read in batches. */
   readonly #idsOf: (owner: RecordOwner) => Promise<readonly string[]>;
 
-  /** `keys` and `store`: of one use, and of all; keys of another use are passed over, and those whose ids aren't their workflows'. */
+  /** `keys` have one use, `store` has all; keys of another use are skipped, and so are keys whose ids don't fit their workflows. */
   constructor(keys: DataKeys, store: Pick<KeyStore, 'list'>) {
     this.#keys = keys;
     this.#store = store;
     this.#idsOf = batched(DATA_KEYS_AT_ONCE, (owners) => this.#listed(owners));
   }
 
-  /** The key that is at hand; undefined: it must be found. */
+  /** The cached key; undefined: it must be found. */
   peek({ workflow }: Pick<RecordOwner, 'workflow'>): SealingKey | undefined {
     const id = this.#ids.get(workflow);
     const key = id === undefined ? undefined : this.#keys.peek(id);
     return id === undefined || key === undefined ? undefined : { id, key };
   }
 
-  /** The key that this process seals the workflow's events with; undefined: it has sealed none. Throws as `DataKeys.key` does. */
+  /** The key with which this process seals the workflow's events; undefined: it has sealed none. Throws what `DataKeys.key` throws. */
   async inUse(workflow: WorkflowId): Promise<SealingKey | undefined> {
     const id = this.#ids.get(workflow);
     const key = id === undefined ? null : await this.#keys.key(id, workflow);
     return id === undefined || key === null ? undefined : { id, key };
   }
 
-  /** Throws as `DataKeys.create` and `DataKeys.key` do: no new key takes the place of one that is missing. */
+  /**
+   * The workflow's key, which is created if there is none. Throws what `DataKeys.create` and `DataKeys.key` throw: a new key never takes
+   * the place of a missing one.
+   */
   async find(owner: RecordOwner): Promise<SealingKey> {
     const { workflow } = owner;
     let finding = this.#finding.get(workflow);
@@ -64,7 +67,7 @@ export class WorkflowKeys {
     return this.#use(workflow, await this.#keys.create(owner));
   }
 
-  /** With the tenant the stores find them by an index. */
+  /** With the tenant, the stores find keys by an index. */
   async #listed(owners: readonly RecordOwner[]): Promise<readonly (readonly string[])[]> {
     const ids = new Map<string, string[]>(owners.map(({ tenant, workflow }) => [nameOf(tenant, workflow), []]));
     for (const [tenant, own] of Map.groupBy(owners, (owner) => owner.tenant)) {
@@ -77,7 +80,7 @@ export class WorkflowKeys {
     return owners.map(({ tenant, workflow }) => ids.get(nameOf(tenant, workflow))!);
   }
 
-  /** All that the workflow has: more than one where two processes made theirs at once. Makes one where there is none. */
+  /** All keys of the workflow: several if two processes created one at once. Creates one if there is none. */
   async all(owner: RecordOwner): Promise<readonly [SealingKey, ...SealingKey[]]> {
     const first = await this.find(owner);
     const others: SealingKey[] = [];
@@ -88,19 +91,22 @@ export class WorkflowKeys {
     return [first, ...others];
   }
 
-  /** Whether the workflow's history from before it had a key was taken by a person's word. */
+  /** Whether a person has accepted the workflow's history from before it had a key. */
   async takesPlain(owner: RecordOwner): Promise<boolean> {
     return (await this.#idsOf(owner)).some((id) => takesPlain(id, owner.workflow));
   }
 
-  /** A person takes it: the workflow has a key that says so. False: it was taken before. Throws as `DataKeys.create` does. */
+  /**
+   * Records a person's acceptance of plain history, by a key that says so. False: it was accepted before. Throws what `DataKeys.create`
+   * throws.
+   */
   async takePlain(owner: RecordOwner): Promise<boolean> {
     if (await this.takesPlain(owner)) return false;
     await this.#keys.create(owner, 'plain');
     return true;
   }
 
-  /** Those of them of which the store has a key, whatever their tenants. */
+  /** Those workflows of which the store has a key, whatever their tenants. */
   async withKeys(workflows: readonly WorkflowId[]): Promise<ReadonlySet<WorkflowId>> {
     const found = new Set<WorkflowId>();
     for await (const key of this.#store.list({ workflow: workflows })) {
@@ -116,14 +122,14 @@ export class WorkflowKeys {
     return key;
   }
 
-  /** What opens it, at hand; undefined: ask `opening`. */
+  /** The cached key for opening; undefined: ask `opening`. */
   peekOpening(id: string): KeyObject | undefined {
     return this.#keys.peek(id);
   }
 
   /**
-   * What opens each, by the workflow that names it; null: it was destroyed; `key-missing`, `sealed-wrong`: it never will. Throws as
-   * `DataKeys.key` does otherwise.
+   * The key for each id, with the workflow that names it; null: it was destroyed; `key-missing`, `sealed-wrong`: it can never be had.
+   * Otherwise throws what `DataKeys.key` throws.
    */
   async opening(
     wanted: ReadonlyMap<string, WorkflowId | undefined>,
@@ -139,14 +145,14 @@ export class WorkflowKeys {
     );
   }
 
-  /** Whose a key at hand is, as the store says. */
+  /** The workflow of a cached key, by the store. */
   workflowOf(id: string): WorkflowId | undefined {
     return this.#keys.workflowOf(id);
   }
 
   /**
-   * Whoever reads a workflow mostly writes next: it needn't look for the key. Whose it is the store says, not what names it, which could
-   * be forged.
+   * Remembers the key, because a process that reads a workflow mostly writes to it next. Its workflow comes from the store, because the
+   * name in the content could be forged.
    */
   #meet(id: string, key: KeyObject): void {
     const workflow = this.#keys.workflowOf(id);
@@ -158,16 +164,15 @@ const nameOf = (tenant: TenantId, workflow: WorkflowId): string => JSON.stringif
 
 const NEVER: ReadonlySet<string> = new Set(['key-missing', 'sealed-wrong']);
 
-/** A key that the provider can't unwrap (`key-wrong`) may be for one that is named later: the read fails. */
+/** A key that the provider can't unwrap (`key-wrong`) may belong to a provider that is configured later: the read fails. */
 function orNever(error: unknown): CorruptError {
   if (error instanceof CorruptError && NEVER.has(error.code)) return error;
   throw error;
 }
 
 /**
- * The keys of one read, from its first look until it is over: one that the cache gives up meanwhile, being too old or too many, is not
- * asked for twice. What could be had neither way is never taken for destroyed, and nobody's content is opened, or explained as forgotten,
- * by another's key.
+ * The keys of one read, from its first look-up to its end, so that a key which the cache drops meanwhile is not requested twice. A key that
+ * could not be had is never taken for destroyed, and no content is opened, or taken for forgotten, by the key of another workflow.
  */
 export class OpeningKeys {
   readonly #keys: Pick<WorkflowKeys, 'peekOpening' | 'opening' | 'workflowOf'>;
@@ -179,11 +184,12 @@ export class OpeningKeys {
   }
 
   /**
-   * For content of the workflow; undefined: of one that only compares, and isn't told whose it is. Null: it was destroyed. Undefined: it must be fetched, and will be by `fetched`. Throws `CorruptError`
-   * (`key-missing`; `sealed-wrong`: it is another workflow's, or for something else).
+   * The key for content of the workflow; undefined workflow: the caller only compares, and doesn't know whose content it is. Null: it was
+   * destroyed. Undefined: `fetched` will fetch it. Throws `CorruptError` (`key-missing`; `sealed-wrong`: it belongs to another workflow, or
+   * has another use).
    */
   of(id: string, workflow: WorkflowId | undefined): KeyObject | null | undefined {
-    // Before anybody is asked for it: whoever forges an id buys no call with it. Of a key at hand it was judged when it was fetched.
+    // Checked before any request, so that a forged id causes no call; the id of a cached key was checked when it was fetched.
     const isOwn = workflow === undefined || this.#keys.workflowOf(id) === workflow || isKeyOf(id, workflow);
     if (isOwn === false) throw foreignKey(id, workflow!);
     const key = this.#found.get(id) ?? (this.#found.has(id) ? null : this.#keys.peekOpening(id));
@@ -197,12 +203,12 @@ export class OpeningKeys {
     return key;
   }
 
-  /** Of an id that doesn't say: a destroyed key explains nothing, since nobody knows whose it was. */
+  /** For an id that doesn't name its workflow: a destroyed key accounts for nothing, because nobody knows whose it was. */
   #mayBeOf(id: string, workflow: WorkflowId, key: KeyObject | null): boolean {
     return key !== null && (this.#keys.workflowOf(id) ?? workflow) === workflow;
   }
 
-  /** Fetches what was lacking; false: nothing was. Throws as `DataKeys.key` does. */
+  /** Fetches missing keys; false: none were missing. Throws what `DataKeys.key` throws. */
   async fetched(): Promise<boolean> {
     if (this.#wanted.size === 0) return false;
     const wanted = new Map(this.#wanted);

@@ -1,6 +1,6 @@
 /**
- * Owns whether a fork that calls its effects again goes on from what people have answered: approvals and decisions in the history that it
- * shares, in all forks before it, and in children that ended there; or from a belief that no step came to. Must not know who may do so.
+ * Owns whether a fork that calls its effects again depends on people's answers: approvals and decisions in its shared history, in that of
+ * all forks before it, and in children that ended there; or on a belief that no step produced. It does not know who may make such a fork.
  */
 
 import { decodePayload } from '@tidemark/codec';
@@ -9,23 +9,23 @@ import type { EventLog, ProjectionStore } from '@tidemark/ports';
 import { type AcceptedEvent, eventsThrough, lastOf, openingOffset } from '../history/index.ts';
 import { FORK_HISTORIES_MAX_COUNT } from './limits.ts';
 
-interface Around {
+interface Dependencies {
   readonly log: EventLog;
   readonly store: Pick<ProjectionStore, 'workflow' | 'checkpoints' | 'loadStreams'>;
 }
 
-/** All of it, or up to a checkpoint. */
+/** A workflow's history up to a checkpoint; null: all of it. */
 interface Stretch {
   readonly workflow: WorkflowId;
   readonly upTo: Sequence | null;
 }
 
 /**
- * What people have answered in what is shared by a fork at this checkpoint, in words; undefined: nothing. What nobody knows any more, or is
- * too much to look through, counts as answered. Throws as the log does, and `UnavailableError` (`object-archived`).
+ * Describes people's answers in the history that a fork at this checkpoint shares; undefined: there are none. A history that is no longer
+ * known, or is too long to read, counts as answered. Throws what the log throws, and `UnavailableError` (`object-archived`).
  */
 export async function answeredBefore(
-  dependencies: Around,
+  dependencies: Dependencies,
   workflow: WorkflowId,
   upTo: Sequence,
 ): Promise<string | undefined> {
@@ -35,7 +35,7 @@ export async function answeredBefore(
     if (stretch === undefined) return undefined;
     if (count === FORK_HISTORIES_MAX_COUNT) return `it shares more than ${count} histories`;
     for await (const event of eventsOf(dependencies, stretch)) {
-      if (event === 'unknown') return `what was answered in ${stretch.workflow} is known no more`;
+      if (event === 'unknown') return `the answers in ${stretch.workflow} are no longer known`;
       const why = answerIn(event, stretch.workflow);
       if (why !== undefined) return why;
       left.push(...(await leadsTo(dependencies, event.envelope)));
@@ -44,14 +44,14 @@ export async function answeredBefore(
 }
 
 function answerIn({ envelope: { type }, payload }: AcceptedEvent, workflow: WorkflowId): string | undefined {
-  if (type === 'ApprovalGiven' || type === 'ApprovalDecided') return `it goes on from what was answered in ${workflow}`;
+  if (type === 'ApprovalGiven' || type === 'ApprovalDecided') return `it depends on answers in ${workflow}`;
   if (type !== 'WorkflowOpened') return undefined;
   const { fork } = decodePayload(type, payload);
   return fork?.isChanged === true ? `${workflow} began with another belief or version than its base had` : undefined;
 }
 
-/** Histories that this event brings in. */
-async function leadsTo({ store }: Around, { type, control }: Envelope): Promise<readonly Stretch[]> {
+/** Further histories that this event depends on. */
+async function leadsTo({ store }: Dependencies, { type, control }: Envelope): Promise<readonly Stretch[]> {
   if (type === 'WorkflowOpened') {
     return control.fork === undefined ? [] : [{ workflow: control.fork.workflow, upTo: control.fork.sequence }];
   }
@@ -63,7 +63,7 @@ async function leadsTo({ store }: Around, { type, control }: Envelope): Promise<
   return Array.from({ length: last.n - n + 1 }, (_, at) => ({ workflow: nthId({ first, n: n + at }), upTo: null }));
 }
 
-async function* eventsOf({ log, store }: Around, stretch: Stretch): AsyncGenerator<AcceptedEvent | 'unknown'> {
+async function* eventsOf({ log, store }: Dependencies, stretch: Stretch): AsyncGenerator<AcceptedEvent | 'unknown'> {
   const { workflow, upTo } = stretch;
   const row = await store.workflow(workflow);
   const [end] = upTo === null ? [] : await store.checkpoints(workflow, { from: upTo, limit: 1 });

@@ -1,6 +1,6 @@
 /**
- * Owns what a fork begins with: input, belief and inputs of tasks as they were at the checkpoint, or as they become for the version or the
- * belief that is given, checked by a definition that is known here. Pure.
+ * Owns the content that a fork begins with: input, belief and task inputs as they were at the checkpoint, or converted to a given version
+ * or belief, checked by a known definition. Pure.
  */
 
 import { canonicalJson, type ForkOrigin, toJson } from '@tidemark/codec';
@@ -9,15 +9,15 @@ import { type Definition, ParkError } from '../definition/index.ts';
 import { definitionFor, type PastWorkflow, resolveTask, upcastBelief, upcastInput } from '../history/index.ts';
 
 export interface GivenContent {
-  /** In place of the belief at the checkpoint; checked by the definition. */
+  /** Replaces the belief at the checkpoint; checked by the definition. */
   readonly belief?: unknown;
-  /** It runs with exactly this version; absent: with that which the base had reached, or what can go on with it. */
+  /** The exact version that it runs with; absent: the base's version, or a newer one that can run it. */
   readonly version?: number | undefined;
-  /** What is known here: a belief or a version that is given must be checked by one of them. */
+  /** Known definitions: one of them must check a given belief or version. */
   readonly definitions?: readonly Definition[] | undefined;
 }
 
-/** The definition that checks what is given; undefined: nothing is, and none is known. */
+/** The definition that checks given content; undefined: nothing is given, and none is known. */
 export function chosenDefinition(state: StreamState, options: GivenContent): Definition | undefined {
   const { version, belief, definitions = [] } = options;
   const named = definitions.filter(({ name }) => name === state.definition);
@@ -39,11 +39,11 @@ export interface ForkContent extends Pick<ForkOrigin, 'isChanged' | 'inputVersio
   readonly version: number;
   readonly input: Json;
   readonly belief: Json;
-  /** By order of creation. */
+  /** In order of creation. */
   readonly tasks: readonly { readonly step: string; readonly input: Json; readonly version: number }[];
 }
 
-/** What was there, or what it becomes for the version that is chosen. */
+/** The content at the checkpoint, or its conversion to the chosen version. */
 export function contentOf(past: PastWorkflow, definition: Definition | undefined, options: GivenContent): ForkContent {
   const { state, content } = past;
   const isOther =
@@ -73,7 +73,7 @@ export function contentOf(past: PastWorkflow, definition: Definition | undefined
   };
 }
 
-/** Throws `InvalidError` with the place that doesn't become one of this version. */
+/** Throws `InvalidError` with the place that can't be converted to this version. */
 function convertedTo(definition: Definition, kept: ForkContent, isGiven: boolean): ForkContent {
   const { version } = definition;
   const orRefuse = <T>(what: string, make: () => T): T => {

@@ -1,6 +1,6 @@
 /**
- * What answers the effects of a fork: records in their places, or in order; failures as they were; nothing twice, whoever dies. A fork
- * that replays undoes, remembers and pays nothing. Each with its control, where the outside is called.
+ * What answers the effects of a fork: records in their places, or in order; failures as they were; nothing twice, whatever dies. A fork
+ * that replays compensates, remembers and pays nothing. Each case has its control, where the outside is called.
  */
 
 import { DEFAULT_TENANT, type Json, type WorkflowId, workflowId } from '@tidemark/core';
@@ -116,7 +116,7 @@ describe('a step that had begun at the checkpoint', () => {
     await world.ports.clock.runUntil(() => world.streamOf(base)?.sequence === 1, 5_000);
     const early = await world.fork(base, { at: 1 });
     expect(early.begun).toEqual([{ task: '0.0', operation: 'slow', status: 'done' }]);
-    // The base hasn't come to the second call yet.
+    // The base hasn't reached the second call yet.
     await world.until(early.workflow, 'parked');
     go();
     await world.until(base, 'completed');
@@ -248,7 +248,7 @@ describe('a fork whose holder dies', () => {
     expect([world.calls.length, world.probed]).toEqual([2, []]);
     expect(world.streamOf(workflow).epoch).toBe(2);
 
-    // The control: a live fork that dies there asks the outside what became of its effect.
+    // The control: a live fork that dies there probes its effect.
     hangs = true;
     const live = await world.fork(base, { at: 0, effects: 'live' });
     await world.ports.clock.runUntil(() => world.streamOf(live.workflow)?.sequence === 1, 5_000);

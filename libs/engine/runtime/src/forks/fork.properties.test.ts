@@ -1,6 +1,6 @@
 /**
- * Forks of random workflows: trees of tasks, some at once, with effects (equal ones among them), closures that are never twice the same,
- * and failures that are tried again. A fork that replays comes to the base's output from wherever it begins, also a fork of a fork, and
+ * Forks of random workflows: trees of tasks, some parallel, with effects (equal ones among them), closures that never give the same twice,
+ * and failures that are retried. A fork that replays reaches the base's output from wherever it begins, and so does a fork of a fork, and
  * nothing is called. A failure prints its seed and path.
  */
 
@@ -20,9 +20,9 @@ type Node = {
   readonly asks: readonly number[];
   readonly draws: number;
   readonly children: readonly Node[];
-  /** Each child after the one before it, or all at once. */
+  /** Each child after the one before it, or all in parallel. */
   readonly inRow: boolean;
-  /** Attempts that fail before it gets through. */
+  /** Attempts that fail before one succeeds. */
   readonly fails: number;
 };
 
@@ -40,10 +40,10 @@ const countOf = ({ children }: Node): number => children.reduce((sum, child) => 
 const leaf = (asks: readonly number[], draws: number, children: readonly Node[] = []): Node => {
   return { asks, draws, children, inRow: false, fails: 0 };
 };
-/** Here two tasks at once are committed in another order than in the base, so that what they add has other ids. */
+/** Two parallel tasks are committed here in another order than in the base, so tasks that they add have other ids. */
 const CROSSED = leaf([], 0, [leaf([0, 0], 0, [leaf([], 1)]), leaf([0], 2)]);
 
-/** Draws are numbers that nobody draws again. */
+/** Each draw gives a new number. */
 function planned(world: ForkWorld): Definition {
   let drawn = 0;
   const ask = world.effect('ask');

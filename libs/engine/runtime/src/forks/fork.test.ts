@@ -1,6 +1,6 @@
 /**
- * Forks: from every checkpoint of a workflow, with what it recorded, they come to its output and call nothing; with another belief they
- * go another way, and stop where nothing was recorded. With live effects the outside is called: the control of each.
+ * Forks from every checkpoint of a workflow, with its records, reach its output and call nothing; with another belief they take another
+ * way, and stop where nothing was recorded. With live effects the outside is called: the control of each.
  */
 
 import { DEFAULT_TENANT, type Json, type WorkflowId, workflowId } from '@tidemark/core';
@@ -21,7 +21,7 @@ const sequenceOf = (workflow: WorkflowId): number => world.streamOf(workflow).se
 const fork: ForkWorld['fork'] = (...given) => world.fork(...given);
 const ended: ForkWorld['ended'] = (...given) => world.ended(...given);
 
-/** Asks a price, draws a number, does three things at once with a payment each, and adds up what all of them said. */
+/** Asks a price, draws a number, does three things in parallel with a payment each, and adds up the results. */
 const orders = (price: EffectDefinition, pay: EffectDefinition): Definition =>
   definitionOf({
     name: 'order',
@@ -151,7 +151,7 @@ describe('a fork that replays', () => {
     expect(error.message).toMatch(/^pay was asked for what base never recorded after checkpoint 1/);
     expect(parked.payload).not.toMatch(/always the same|"part"/);
 
-    // The control: the same fork with live effects goes on, and calls.
+    // The control: the same fork with live effects continues, and calls.
     const live = await fork(base, { at: 1, belief: { cents: 2_000 }, definitions: [order], effects: 'live' });
     await world.until(live.workflow, 'completed');
     expect(world.calls).toContain('pay {"part":4}');

@@ -1,7 +1,7 @@
 /**
- * Owns the making of a fork: a new workflow that goes on from a checkpoint of another, whose history up to there it shares. Its opening
- * holds the base's input, the belief at the checkpoint (or another) and the tasks that were pending there; everything before is named,
- * and read where it is. Must not run anything, nor change the base.
+ * Owns the building of a fork: a new workflow that continues from a checkpoint of another and shares its history up to there. The fork's
+ * opening has the base's input, the belief at the checkpoint (or another) and the tasks that were pending there; everything before is
+ * referenced, and read in place. It runs nothing, and never changes the base.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -37,31 +37,31 @@ import { answeredBefore } from './fork-answers.ts';
 import { chosenDefinition, contentOf, type ForkContent, type GivenContent } from './fork-content.ts';
 
 export interface ForkOptions extends GivenContent {
-  /** The checkpoint after which it goes on; 0: the opening. */
+  /** The checkpoint after which it continues; 0: the opening. */
   readonly at: number;
-  /** `replay`: what the base recorded answers its effects, and nothing is called; `live`: they are called, under its own keys. */
+  /** `replay`: the base's records answer its effects, and nothing is called; `live`: effects are called, under its own keys. */
   readonly effects: Fork['effects'];
-  /** Who makes it. */
+  /** The person who makes it. */
   readonly by: string;
-  /** The same id answers the same fork; generated when absent. */
+  /** The same id returns the same fork; generated when absent. */
   readonly id?: string | undefined;
   /**
-   * Judges, before anything is written, whether whoever makes it may call effects again after answers of people, or on a belief that no
-   * step came to (`why`, in words); throws where not. Asked of live forks of that kind alone.
+   * Checks, before anything is written, whether the caller may call effects again after people's answers, or on a belief that no step
+   * produced (`why`, in words); throws if not. Called only for such live forks.
    */
   readonly admit?: ((why: string) => void) | undefined;
 }
 
 export interface Forked {
   readonly workflow: WorkflowId;
-  /** False: it was there before. */
+  /** False: it already existed. */
   readonly created: boolean;
   readonly base: Fork;
   readonly definition: string;
   readonly version: number;
-  /** What it begins with, and as what the base knew it. */
+  /** The tasks that it begins with, and their ids in the base. */
   readonly tasks: readonly { readonly task: TaskId; readonly base: TaskId; readonly step: string }[];
-  /** Effects that had been begun in those tasks, which begin anew: with `live` effects they are called again. */
+  /** Effects that had begun in those tasks. They begin again: `live` effects are called again. */
   readonly begun: readonly {
     readonly task: TaskId;
     readonly operation: string;
@@ -74,7 +74,7 @@ interface Dependencies {
   readonly lamport: LamportClock;
 }
 
-/** What is to be opened, and what is said of it. Throws as `Client.fork` does. */
+/** Builds the request to open the fork, and its description. Throws what `Client.fork` throws. */
 export async function drawUpFork(
   dependencies: Dependencies,
   workflow: WorkflowId,
@@ -150,8 +150,8 @@ async function admitted(ports: Dependencies['ports'], { state }: PastWorkflow, o
 }
 
 /**
- * Whether the workflow of this id is this very fork, with what it was to begin with; undefined: its opening hasn't been projected yet.
- * Throws `ConflictError` (`workflow-differs`) where it is another.
+ * Whether the workflow of this id is this very fork, with the same beginning; undefined: its opening hasn't been projected yet. Throws
+ * `ConflictError` (`workflow-differs`) where it is another.
  */
 export async function isSameFork(
   { store }: Pick<Ports, 'store'>,
@@ -205,7 +205,7 @@ function checkedSequence(workflow: WorkflowId, at: number): Sequence {
   );
 }
 
-/** Throws `InvalidError` that says why nothing can go on from there. */
+/** Throws `InvalidError`, which says why nothing can continue from there. */
 async function checkBase({ store }: Pick<Ports, 'store'>, { state, content }: PastWorkflow): Promise<void> {
   const { workflow, definition, head, frontier } = state;
   const refuse = (code: string, why: string): never => {
@@ -220,7 +220,7 @@ async function checkBase({ store }: Pick<Ports, 'store'>, { state, content }: Pa
   }
   if (state.shadow) refuse('fork-of-shadow', 'its agent runs elsewhere, and no step of it is here to be run.');
   if (state.compensates !== null) {
-    refuse('fork-of-undo', `it undoes ${state.compensates.workflow}, which is done once. Fork that one.`);
+    refuse('fork-of-undo', `it compensates ${state.compensates.workflow}, which happens once. Fork that one.`);
   }
   if ((content.fork?.shares.length ?? 0) >= FORK_DEPTH_MAX) {
     throw new LimitError(
@@ -242,8 +242,8 @@ async function checkBase({ store }: Pick<Ports, 'store'>, { state, content }: Pa
 }
 
 /**
- * Tasks begin as they stood: with what they waited for, and without what was tried. Their timers go by names that no task of the fork's
- * own gives.
+ * Tasks begin in their state at the checkpoint: with what they wait for, and without earlier attempts. Their timers get names that no task
+ * of the fork itself uses.
  */
 function declarationsOf({ frontier }: StreamState, contents: ForkContent['tasks']): readonly TaskDeclaration[] {
   const ids = new Map(Array.from(frontier.tasks, ({ id }, index) => [id, taskId(0, index)]));

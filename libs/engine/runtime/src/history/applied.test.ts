@@ -1,4 +1,4 @@
-/** Waiting for rows: a waiter is woken by hints, by looking when hints are lost, and by its signal; it leaves nothing behind. */
+/** Waiting for rows: hints wake a waiter, polls do so when hints are lost, and so does its signal; it leaves nothing behind. */
 
 import type { Offset, Partition } from '@tidemark/core';
 import { UnavailableError } from '@tidemark/core';

@@ -1,9 +1,12 @@
-/** Owns waiting for rows: resolves when a partition's rows have come to an offset, by hints first and by looking otherwise. */
+/**
+ * Owns waiting for rows: a wait resolves once a partition's rows have reached an offset. Hints wake it, and polls find what lost hints
+ * missed.
+ */
 
 import { type Offset, type Partition, UnavailableError } from '@tidemark/core';
 import type { Ports } from '../kernel/index.ts';
 
-/** How long, in milliseconds, a lost hint can delay a waiter. */
+/** How long a lost hint can delay a waiter, in milliseconds. */
 const POLL_PERIOD_MS = 50;
 
 interface Waiter {
@@ -16,7 +19,7 @@ export class Applied {
   readonly #ports: Pick<Ports, 'store' | 'hints' | 'clock'>;
   readonly #waiters = new Set<Waiter>();
   #unsubscribe: Promise<() => Promise<void>> | undefined;
-  #looking: Promise<void> | undefined;
+  #polling: Promise<void> | undefined;
 
   constructor(ports: Pick<Ports, 'store' | 'hints' | 'clock'>) {
     this.#ports = ports;
@@ -25,7 +28,7 @@ export class Applied {
   /** Resolves when every event before `offset` is in the rows. Rejects with the signal's reason. */
   async wait(partition: Partition, offset: Offset, signal?: AbortSignal): Promise<void> {
     this.#unsubscribe ??= this.#ports.hints.subscribe('applied', (partitions) => {
-      // A failure shows at the waiter's own next look.
+      // A failure shows at the waiter's own next poll.
       if (partitions.some((hinted) => this.#waitsFor(hinted))) this.#poll().catch(() => {});
     });
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -48,12 +51,12 @@ export class Applied {
     return false;
   }
 
-  /** One look at a time serves all waiters. */
+  /** All waiters share one poll at a time. */
   #poll(): Promise<void> {
-    this.#looking ??= this.#readPositions().finally(() => {
-      this.#looking = undefined;
+    this.#polling ??= this.#readPositions().finally(() => {
+      this.#polling = undefined;
     });
-    return this.#looking;
+    return this.#polling;
   }
 
   async #readPositions(): Promise<void> {
@@ -66,7 +69,7 @@ export class Applied {
         waiter.resolve();
       }
     } catch (error) {
-      // While the store is away, nothing is applied; waiters wait.
+      // While the store is unavailable, the waiters wait.
       if (!(error instanceof UnavailableError)) throw error;
     }
   }

@@ -1,6 +1,6 @@
 /**
- * What a holder knows of payloads follows from rows and tail as it does from the whole log: the same belief, inputs, journal
- * and causes, wherever the rows stand.
+ * What a holder knows of payloads is the same from rows and tail as from the whole log: belief, inputs, journal and causes, wherever the
+ * rows are.
  */
 
 import { encodePayload, encodeRecord } from '@tidemark/codec';
@@ -35,7 +35,7 @@ import { StreamContent } from './content.ts';
 const HERE = HISTORY_PARTITION as Partition;
 type EventEntry = LogEntry & { readonly kind: 'event' };
 
-/** A payload such as the event's writer would have made, given the belief before it. */
+/** The payload that the event's writer would have made, given the belief before it. */
 function payloadOf(envelope: Envelope, belief: Json): { readonly payload: unknown; readonly belief: Json } {
   const { id } = envelope;
   switch (envelope.type) {
@@ -48,7 +48,7 @@ function payloadOf(envelope: Envelope, belief: Json): { readonly payload: unknow
     }
     case 'CheckpointCommitted': {
       const { list = [] } = belief as { readonly list?: readonly string[] };
-      // The list is appended to, so a change that is applied to another belief than its own is found out.
+      // The list grows, so a change that is applied to a wrong belief is detected.
       const after = { ...(belief as object), [`b${envelope.control.sequence % 5}`]: id, list: [...list, id] };
       const change =
         envelope.control.belief === 'snapshot'
@@ -92,7 +92,7 @@ function withPayloads(entries: readonly LogEntry[]): { readonly entries: LogEntr
   return { entries: written, accepted };
 }
 
-/** A log of one partition that holds them. */
+/** A log of one partition with these entries. */
 const logOf = (entries: readonly LogEntry[]): Pick<EventLog, 'read'> => ({
   read: async (requests) =>
     requests.map(({ partition, from, to = entries.length }) => ({
@@ -105,7 +105,7 @@ const logOf = (entries: readonly LogEntry[]): Pick<EventLog, 'read'> => ({
     })),
 });
 
-/** All that a runner may ask of the content, for what is pending. */
+/** Everything that a runner may read of the content, for what is pending. */
 const view = (content: StreamContent, state: StreamState) => ({
   input: content.input,
   belief: content.belief,
@@ -181,7 +181,7 @@ describe('content', () => {
     for (const entry of entries) partition = foldEntry(partition, entry).state;
     const last = partition.streams.get(workflow);
     if (last === undefined || isClosed(last)) return;
-    // Rows hold the payloads of signals that a pending task got, and not of those that nobody has taken.
+    // Rows have the payloads of signals that a pending task received, but not of signals that nobody has taken.
     const untaken = state.signals.map((signal) => signal.event);
     if ([...last.frontier.tasks].some((task) => task.cause !== null && untaken.includes(task.cause.event))) return;
     expect(view(replay(resumed, cut, entries.length), last)).toEqual(view(replay(whole, cut, entries.length), last));

@@ -1,7 +1,7 @@
 /**
- * Owns what a holder knows of its stream's payloads: belief, inputs of pending tasks, journaled outcomes, values of signals.
- * It follows from the snapshot's payloads and the events after it, as control state follows from controls. Must not decide
- * anything; the fold has decided before.
+ * Owns what a holder knows of its stream's payloads: belief, inputs of pending tasks, journaled outcomes, values of signals. It derives
+ * them from the payloads of the snapshot and of the events after it, as the fold derives control state. It decides nothing: the fold has
+ * already accepted each event.
  */
 
 import { type BundleOrigin, decodePayload, type ErrorNote, type ForkOrigin, type Payloads } from '@tidemark/codec';
@@ -51,35 +51,35 @@ export class StreamContent {
   /** The workflow's own input. */
   input: Json = null;
   belief: Json = null;
-  /** Undefined: the workflow began by itself. */
+  /** Undefined: the workflow is no fork. */
   fork: ForkOrigin | undefined;
   /** Fragments, trace and working memory. */
   readonly context: WorkflowContext;
-  /** Its key was destroyed while it was open: what it goes on from is gone for good. */
+  /** The workflow's key was destroyed while it was open: the content that it needs to resume is gone for good. */
   isForgotten = false;
-  /** Bytes of the newest belief snapshot, and of the deltas after it. */
+  /** Bytes of the newest belief snapshot, and of the deltas since. */
   snapshotBytes = 0;
   deltaBytes = 0;
   /** Versions of the definition that stored the workflow's input and its belief. */
   #inputVersion = 0;
   #beliefVersion = 0;
-  /** `belief` is no longer what deltas in the log build on: the next checkpoint that changes it holds all of it. */
+  /** An upcast changed `belief`, so deltas in the log no longer apply to it: the next checkpoint that changes belief stores a snapshot. */
   #isUpcast = false;
   readonly #inputs = new Map<TaskId, { readonly input: Json; readonly version: number }>();
   readonly #journal = new Map<EffectKey, JournalEntry>();
   readonly #causes = new Map<EventId, Json>();
-  /** Of a fork: tasks that were committed since the claim, by their checkpoints. */
+  /** Of a fork: tasks committed since the claim, by checkpoint. */
   readonly #committed = new Map<Sequence, TaskId>();
-  /** The effects whose confirmation is outstanding, by their receivers' tokens. */
+  /** Effects that wait for confirmation, by their receivers' tokens. */
   readonly #tokens = new Map<string, EffectKey>();
   /** The effect that the open question is about. */
   #questionKey: EffectKey | null = null;
 
-  /** From rows of one snapshot; `state` is the stream as those rows have it. */
   constructor(context = new WorkflowContext(ZERO.sequence, sha256Digest)) {
     this.context = context;
   }
 
+  /** From the rows of one snapshot; `state` is the stream in the same rows. */
   static from(snapshot: StreamSnapshot, state: StreamState, digest: Digest = sha256Digest): StreamContent {
     const content = new StreamContent(new WorkflowContext(state.head.sequence, digest));
     for (const checkpoint of snapshot.checkpoints) {
@@ -128,14 +128,14 @@ export class StreamContent {
     return this.#beliefVersion;
   }
 
-  /** Whether the next change of belief must be written as a whole, not as a delta. */
+  /** Whether the next change of belief must be stored as a snapshot, not as a delta. */
   get snapshotDue(): boolean {
     return this.#isUpcast || snapshotDue(this.deltaBytes, this.snapshotBytes);
   }
 
   /**
-   * What older versions stored becomes this one's, once, after the claim. Throws `ParkError` (`belief-not-upcast`,
-   * `input-not-upcast`), and changes nothing then.
+   * Converts what older versions stored to this version, once, after the claim. Throws `ParkError` (`belief-not-upcast`,
+   * `input-not-upcast`), and then changes nothing.
    */
   upcast(definition: Definition): void {
     const [from, began] = [this.#beliefVersion, this.#inputVersion];
@@ -159,19 +159,19 @@ export class StreamContent {
     return this.#causes.get(event) ?? null;
   }
 
-  /** The task of a checkpoint of a fork, as far as it was committed since the claim. */
+  /** The task of a fork's checkpoint, if it was committed since the claim. */
   taskOf(sequence: Sequence): TaskId | undefined {
     return this.#committed.get(sequence);
   }
 
-  /** What fulfilled the task's condition, here or in the workflow that this one goes on from. */
+  /** The cause of the task, with its value, from this workflow or from the base that it was forked from. */
   givenTo({ id, cause }: Pick<TaskState, 'id' | 'cause'>): (Cause & { readonly value: Json }) | null {
     if (cause !== null) return { ...cause, value: this.causeOf(cause.event) };
     const [sequence, index] = taskOrder(id);
     return (sequence === 0 ? this.fork?.tasks[index]?.cause : undefined) ?? null;
   }
 
-  /** Follows an accepted event. */
+  /** Applies an accepted event. */
   apply(envelope: Envelope, payload: Uint8Array): void {
     switch (envelope.type) {
       case 'WorkflowOpened': {
@@ -213,7 +213,7 @@ export class StreamContent {
     }
   }
 
-  /** Follows a checkpoint, whose payload has this many bytes. */
+  /** Applies a checkpoint whose payload has this many bytes. */
   committed(
     control: Pick<
       Envelope<'CheckpointCommitted'>['control'],
@@ -230,13 +230,13 @@ export class StreamContent {
     this.context.committed(control, payload);
   }
 
-  /** The effect waits for its confirmation under the token; of two under one token, the first to wait is meant. */
+  /** Records that the effect waits for its confirmation under the token. If two effects share a token, it belongs to the first. */
   awaits(key: EffectKey, token: string): void {
     this.#journal.set(key, { status: 'pending' });
     if (!this.#tokens.has(token)) this.#tokens.set(token, key);
   }
 
-  /** `hasContext`: its event says so, and rows have the text of what was answered. */
+  /** `hasContext`: the effect's event has context, so rows have the text of its answer. */
   journaled(key: EffectKey, entry: JournalEntry, hasContext = false): void {
     this.#journal.set(key, entry);
     if (entry.status !== 'done' || !hasContext) return;
@@ -244,7 +244,7 @@ export class StreamContent {
     if (text !== undefined) this.context.keep(text);
   }
 
-  /** A done task's journal is history. */
+  /** Drops the journal of a task that is done. */
   forget(keys: Iterable<EffectKey>): void {
     for (const key of keys) this.#journal.delete(key);
   }
@@ -275,14 +275,14 @@ export class StreamContent {
     for (const [event, value] of Object.entries(payload.signals ?? {})) this.#causes.set(event as EventId, value);
     if (payload.fork === undefined) return;
     this.fork = payload.fork;
-    this.context.goesOnFrom(payload.fork);
+    this.context.forkedFrom(payload.fork);
     for (const [index, task] of payload.fork.tasks.entries()) {
       this.#inputs.set(taskId(0, index), { input: payload.tasks[index] ?? null, version: task.version });
     }
   }
 
   #restore(stored: Stored, payload: Payloads['CheckpointCommitted'], state: StreamState): void {
-    // A checkpoint from before the newest snapshot is here for the inputs of its tasks alone.
+    // A checkpoint from before the newest snapshot is loaded only for the inputs of its tasks.
     if (stored.sequence >= state.beliefSequence) this.#believe(stored, payload);
     this.#addInputs(stored.sequence, payload.tasks, stored.stepVersion);
   }
@@ -313,20 +313,23 @@ export class StreamContent {
   }
 }
 
-/** What a recorded event says of an effect. */
+/** The journal entry of a recorded event. */
 export function journalEntry(status: string, payload: Uint8Array | string): JournalEntry {
   if (status === 'intended') {
     const { request, bundle } = decodePayload('EffectIntended', payload);
     return { status, request, ...(bundle && { bundle }) };
   }
   if (status === 'pending') return { status };
-  // A person's decision has a reason where an outcome has an error.
+  // A person's decision has a reason in place of an error.
   const outcome: { response?: Json; error?: ErrorNote; why?: string } = decodePayload('EffectResolved', payload);
   if (status === 'done') return { status, response: outcome.response ?? null };
   return { status: 'failed', error: outcome.error ?? { name: 'NotDoneError', message: outcome.why ?? '' } };
 }
 
-/** Belief and input of a claimed stream become this version's; the event that parks it instead, where they can't (V3). */
+/**
+ * Converts belief and input of a claimed stream to this version. Returns the event that parks the workflow when they can't be converted
+ * (V3).
+ */
 export function contentDraft(
   definition: Definition,
   content: StreamContent,

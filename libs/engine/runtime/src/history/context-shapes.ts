@@ -1,6 +1,6 @@
 /**
- * Owns what the projector takes for context in a payload: an event is durable whatever it holds, so what isn't of the right shape brings
- * nothing, and never stops the projection of all else. Must not throw.
+ * Owns which parts of a payload the projector accepts as context. An event is durable whatever its payload, so a part of the wrong shape
+ * yields nothing and never stops the projection. It must not throw.
  */
 
 import type { MemoryWrite, Payloads, ScopeChange, StoredFragment } from '@tidemark/codec';
@@ -24,7 +24,7 @@ export const isRange = (value: unknown): value is CoveredRange => {
   return isPlace(from) && isPlace(to);
 };
 
-/** By index; what is none leaves its place empty. */
+/** By index; a fragment of the wrong shape is undefined. */
 export function fragmentsIn(payload: unknown): readonly (StoredFragment | undefined)[] {
   return asList(asObject(payload).fragments).map((value) => {
     const { type, text, digest, call, tool, covers } = asObject(value);
@@ -53,7 +53,7 @@ export const MEMORY_KINDS: readonly unknown[] = [
   'record',
 ] satisfies readonly MemoryWrite['kind'][];
 
-/** By index, as fragments. */
+/** By index; a memory of the wrong shape is undefined. */
 export function memoriesIn(payload: unknown): readonly (MemoryWrite | undefined)[] {
   return asList(asObject(payload).memories).map((value) => {
     const { subject, kind, key, words, source } = asObject(value);
@@ -65,7 +65,7 @@ export function memoriesIn(payload: unknown): readonly (MemoryWrite | undefined)
 export const textsIn = (payload: unknown): readonly (readonly [string, string])[] =>
   Object.entries(asObject(asObject(payload).texts)).filter((entry): entry is [string, string] => isText(entry[1]));
 
-/** The text of a recorded answer that fragments may name, where it is long enough to be shared. */
+/** The text of a recorded answer, if it is long enough to be shared with fragments by its digest. */
 export function answerText(payload: unknown, minChars: number): string | undefined {
   const { text } = asObject(asObject(payload as Payloads['EffectResolved']).response);
   return isText(text) && text.length >= minChars ? text : undefined;

@@ -1,6 +1,7 @@
 /**
- * Owns which task of its base stands where a fork's task stands: the same of the first ones, and from then on the one that the same task
- * added in the same place, in whatever order tasks at once were committed there and here. Must not write.
+ * Owns the mapping of a fork's tasks to tasks of its base. The fork's first tasks map to the base's pending tasks. Each later task maps to
+ * the task that its creator's counterpart added at the same index, whatever the order in which parallel tasks were committed. It never
+ * writes.
  */
 
 import type { ForkOrigin } from '@tidemark/codec';
@@ -11,11 +12,11 @@ import type { PageOf } from './lineage.ts';
 export interface PlaceReads {
   /** Checkpoints of fork and base. */
   readonly pageOf: PageOf;
-  /** The task of a checkpoint of the fork that rows may not hold yet. */
+  /** The task of a checkpoint of the fork that rows may not have yet. */
   readonly newTaskOf: (sequence: Sequence) => TaskId | undefined;
 }
 
-/** The tasks whose checkpoints a workflow has committed, read on as far as is asked. */
+/** The committed tasks of a workflow, by checkpoint. Pages are read only as far as a caller needs. */
 class Committed {
   readonly #pageOf: PageOf;
   readonly #workflow: WorkflowId;
@@ -40,7 +41,7 @@ class Committed {
     return this.#tasks.get(sequence);
   }
 
-  /** One reads at a time. */
+  /** Only one caller reads at a time. */
   #readUntil(isKnown: () => boolean): Promise<void> {
     const read = async (): Promise<void> => {
       while (!isKnown()) {
@@ -75,7 +76,7 @@ export class ForkTaskMap {
     this.#base = new Committed(pageOf, base!.workflow, base!.upTo);
   }
 
-  /** Undefined: the base has come to none (yet). */
+  /** Undefined: the base has no such task (yet). */
   async taskOf(task: TaskId): Promise<TaskId | undefined> {
     const [sequence, index] = taskOrder(task);
     if (sequence === 0) return this.#origin.tasks[index]?.task;

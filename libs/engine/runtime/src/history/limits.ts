@@ -1,8 +1,8 @@
-/** Owns every limit of the room: name, unit, default. Options that change one say so where they are read. */
+/** Owns every limit of the room: name, unit, default. Where an option overrides one, the code that reads the option says so. */
 
-/** Texts of at least this many characters are stored once a workflow, and named by their digests from then on. */
+/** A text of at least this many characters is stored once a workflow; later events name it by its digest. */
 export const SHARED_TEXT_MIN_CHARS = 96;
 /** Checkpoints in one page of `ctx.outputs`. */
 export const OUTPUTS_PAGE_COUNT = 500;
-/** Bytes of one read of a workflow's history from log and segments. */
+/** Bytes of one read of a workflow's history from the log and its segments. */
 export const HISTORY_READ_MAX_BYTES = 4 * 1024 * 1024;

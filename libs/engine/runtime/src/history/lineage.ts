@@ -1,9 +1,9 @@
 /**
- * Owns one view of the history that a fork shares and of its own: checkpoints, fragments, working memory and outputs are counted on from
- * workflow to workflow, so that what a fork's model calls and steps see is what they would see had the base gone on so. Nothing is
- * copied: shared rows are read where they are. Must not write.
+ * Owns the single view of a fork's history: the shared part, then its own. Sequences of checkpoints, fragments, working memory and outputs
+ * continue from one workflow to the next, so the fork's model calls and steps see what they would see had the base continued like this.
+ * Shared rows are read in place, never copied. It never writes.
  *
- * L1 Own sequences are those of the workflow's chain; counted on, they are greater by its `shift`: the checkpoints that it shares.
+ * L1 A row's sequence is that of its own workflow; in the view it is greater by `shift`, the number of shared checkpoints before it.
  */
 
 import { decodePayload, type ForkOrigin } from '@tidemark/codec';
@@ -23,7 +23,7 @@ import { OUTPUTS_PAGE_COUNT } from './limits.ts';
 
 type ContextReads = Pick<ContextStore, 'fragments' | 'texts' | 'trace' | 'scopes'>;
 
-/** A stretch of history that counts: all of a workflow's checkpoints up to one of them. */
+/** A stretch of the view: a workflow's checkpoints up to one of them. */
 interface Stretch {
   readonly workflow: WorkflowId;
   readonly upTo: Sequence;
@@ -33,7 +33,7 @@ interface Stretch {
 export const shiftOf = ({ shares }: Pick<ForkOrigin, 'shares'>): number =>
   shares.reduce((sum, { upTo }) => sum + upTo, 0);
 
-/** What a fork shares, oldest first. */
+/** The stretches that a fork shares, oldest first. */
 function sharedBy({ shares }: Pick<ForkOrigin, 'shares'>): readonly Stretch[] {
   let shift = 0;
   return shares.toReversed().map(({ workflow, upTo }) => {
@@ -46,13 +46,13 @@ function sharedBy({ shares }: Pick<ForkOrigin, 'shares'>): readonly Stretch[] {
 const shiftedPlace = (place: FragmentPlace, by: number): FragmentPlace =>
   place.run === 0 ? { ...place, sequence: (place.sequence + by) as Sequence } : place;
 
-/** Places of the workflow itself, and of none before it in its session. */
+/** Shifts places in the workflow itself, but none in earlier runs of its session. */
 export const shiftedRange = ({ from, to }: CoveredRange, by: number): CoveredRange => ({
   from: shiftedPlace(from, by),
   to: shiftedPlace(to, by),
 });
 
-/** Where a task stands in the history as a whole. */
+/** The task's id in the view. */
 export function placeOf(task: TaskId, fork: ForkOrigin | undefined): TaskId {
   if (fork === undefined) return task;
   const [sequence, index] = taskOrder(task);
@@ -60,7 +60,7 @@ export function placeOf(task: TaskId, fork: ForkOrigin | undefined): TaskId {
   return taskId(sequence + shiftOf(fork), index);
 }
 
-/** Reads of the fork that answer what it shares as well; of any other workflow they are what they were. */
+/** Reads that cover a fork's shared history; for any other workflow they are the given reads. */
 export function lineageReads(reads: ContextReads, fork: WorkflowId, origin: ForkOrigin): ContextReads {
   const shared = sharedBy(origin);
   const own = (upTo: Sequence): Stretch => ({ workflow: fork, upTo, shift: shiftOf(origin) });
@@ -89,7 +89,7 @@ export function lineageReads(reads: ContextReads, fork: WorkflowId, origin: Fork
   };
 }
 
-/** The same for a workflow that may be no fork. */
+/** The same for a workflow that may not be a fork. */
 export const readsOf = (reads: ContextReads, workflow: WorkflowId, origin: ForkOrigin | undefined): ContextReads =>
   origin === undefined ? reads : lineageReads(reads, workflow, origin);
 
@@ -108,7 +108,7 @@ async function scopesOf(reads: ContextReads, { workflow, upTo, shift }: Stretch)
   return rows.map((row) => ({ ...row, sequence: (row.sequence + shift) as Sequence }));
 }
 
-/** From the newest stretch on, back to as many entries as are wanted; all before them are counted. */
+/** Reads backwards from the newest stretch until it has `count` entries, and counts all earlier ones. */
 async function traceOf(reads: ContextReads, stretches: readonly Stretch[], count: number) {
   let recent: readonly TraceEntry[] = [];
   const earlier: Record<string, number> = {};
@@ -130,7 +130,7 @@ export type PageOf = (
   options: { readonly from: Sequence; readonly limit: number; readonly step?: string },
 ) => Promise<readonly CheckpointRow[]>;
 
-/** Outputs of all committed tasks of a step, in order of the tasks' creation; shared ones first. */
+/** Outputs of all committed tasks of a step, in the order in which the tasks were created; shared ones first. */
 export async function outputsOf(
   pageOf: PageOf,
   workflow: WorkflowId,
@@ -149,7 +149,7 @@ export async function outputsOf(
   return found.sort((a, b) => compareTasks(a.place, b.place)).map(({ output }) => output);
 }
 
-/** What the workflow itself goes on from, by its opening. */
+/** The workflow's fork origin, from its opening; undefined: it is no fork. */
 export async function originOf(pageOf: PageOf, workflow: WorkflowId): Promise<ForkOrigin | undefined> {
   const [opening] = await pageOf(workflow, { from: 0 as Sequence, limit: 1 });
   return opening?.sequence === 0 ? decodePayload('WorkflowOpened', opening.payload).fork : undefined;

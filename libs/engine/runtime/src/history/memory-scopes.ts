@@ -1,6 +1,6 @@
 /**
- * Owns what working memory held right after past checkpoints, and the hand-overs between phases, from the changes that checkpoints recorded.
- * Nothing of it is stored a second time. Must not write.
+ * Owns the working memory right after past checkpoints, and the hand-overs between phases, both computed from the changes that checkpoints
+ * recorded. Nothing is stored twice. It never writes.
  */
 
 import type { Sequence, WorkflowId } from '@tidemark/core';
@@ -13,13 +13,13 @@ type Reads = Pick<ProjectionStore, 'checkpoints' | 'fragments' | 'texts' | 'trac
 
 /** The memory of a workflow right after a checkpoint. */
 export interface PastScope extends Scope {
-  /** Checkpoints in the execution trace; of a fork, with those that it shares. */
+  /** Checkpoints in the execution trace; for a fork, with the shared ones. */
   readonly traceLength: number;
 }
 
 /**
- * After each of the checkpoints, which follow one another, oldest first; sequence 0 is the opening. `firstPhase`: where nothing was
- * recorded yet. Reads the changes from the last hand-over before the first of them on, and of a fork its opening.
+ * The working memory after each of the given checkpoints, which must be consecutive, oldest first; sequence 0 is the opening. `firstPhase`
+ * applies until something is recorded. Reads the changes from the last hand-over before the first checkpoint on, and a fork's opening.
  */
 export async function scopesAfter(
   reads: Reads,
@@ -32,11 +32,11 @@ export async function scopesAfter(
   const origin = isFork ? await originOf((of, options) => reads.checkpoints(of, options), workflow) : undefined;
   const before = Math.max(first - 1, 0) as Sequence;
   const shared = origin === undefined ? 0 : shiftOf(origin);
-  // Before its first checkpoint a workflow that began by itself has changed nothing.
+  // A workflow that is no fork has changed nothing before its first checkpoint.
   const isFirst = before === 0 && origin === undefined;
   const changes = isFirst ? [] : await readsOf(reads, workflow, origin).scopes(workflow, before);
   let scope: Scope = changes
-    // What was forgotten says nothing.
+    // A forgotten change yields nothing.
     .flatMap(({ change }) => scopeIn({ scope: JSON.parse(change) }) ?? [])
     .reduce(changedScope, emptyScope(firstPhase));
   return checkpoints.map(({ sequence, payload }) => {
@@ -46,18 +46,18 @@ export async function scopesAfter(
   });
 }
 
-/** A phase's hand-over to the next one. */
+/** A hand-over from one phase to the next. */
 export interface PhaseHandover {
   readonly sequence: Sequence;
   readonly from: string | null;
   readonly to: string;
-  /** Keys that the new phase began with, and keys that the old one left behind; sorted. */
+  /** Keys that the new phase began with, and keys that the old phase left behind; both sorted. */
   readonly carried: readonly string[];
   readonly left: readonly string[];
   readonly summary: string;
 }
 
-/** The workflow's own before a sequence, the newest first, at most `limit`. Each costs a read of its phase's changes. */
+/** The workflow's own hand-overs before a sequence, newest first, at most `limit`. Each costs one read of its phase's changes. */
 export async function phaseHandovers(
   reads: Pick<ContextStore, 'scopes'>,
   workflow: WorkflowId,

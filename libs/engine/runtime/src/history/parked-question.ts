@@ -1,10 +1,10 @@
-/** Owns what a parked workflow asks in words: the one event that asks is read, however many came since. Reads rows. */
+/** Owns the text of a parked workflow's question. It reads that one event from rows, however many events came since. */
 
 import { decodePayload, type Payloads } from '@tidemark/codec';
 import type { EventId, WorkflowId } from '@tidemark/core';
 import type { ProjectionStore } from '@tidemark/ports';
 
-/** Undefined: rows hold no such event. */
+/** Undefined: rows have no such event. */
 export async function parkedQuestion(
   reads: Pick<ProjectionStore, 'events'>,
   workflow: WorkflowId,

@@ -1,9 +1,9 @@
 /**
- * Owns which recorded outcome of its base answers an effect of a fork that replays: the one at the same place in the history, where
- * that asked the same; else the first of those that asked the same and answer nothing yet, in the order in which they were recorded.
- * Which one it is stands in the fork's own intention, so that it stays the same whoever goes on. Must not call anything, nor write.
+ * Owns which recorded outcome of the base answers an effect of a replaying fork. That is the record at the same place in the history if it
+ * has the same request, else the first unused record with the same request, in the order of recording. The fork's own intention records the
+ * choice, so that it stays the same for every later holder. It never calls an effect, and never writes.
  *
- * R1 Only what the base recorded of tasks that were yet to be done at the checkpoint counts.
+ * R1 Only records of tasks that were pending at the checkpoint, or added later, count.
  * R2 A record answers one effect of the fork, and no other.
  */
 
@@ -22,13 +22,13 @@ import { type JournalEntry, journalEntry } from './content.ts';
 import { ForkTaskMap, type PlaceReads } from './fork-task-map.ts';
 
 export interface ReplayReads extends PlaceReads {
-  /** Effects of the base, of one task or of all; as its rows have them now. */
+  /** Effects of the base, of one task or of all, as its rows have them now. */
   readonly base: (task?: TaskId) => Promise<readonly EffectRow[]>;
-  /** All that the fork itself has recorded. */
+  /** All effects that the fork itself has recorded. */
   readonly own: () => Promise<readonly EffectRow[]>;
 }
 
-/** What an effect of the fork asks. */
+/** An effect of the fork that needs an outcome. */
 export interface Asked {
   readonly task: TaskId;
   readonly key: EffectKey;
@@ -37,12 +37,12 @@ export interface Asked {
 }
 
 export interface Recorded {
-  /** In the base. */
+  /** The effect's key in the base. */
   readonly key: EffectKey;
   readonly outcome: JournalEntry & { readonly status: 'done' | 'failed' };
 }
 
-/** What is known of a record without its payload. */
+/** A record without its payload. */
 type Known = Pick<EffectRow, 'key' | 'task'>;
 
 const questionOf = ({ operation, requestDigest }: Pick<EffectRow, 'operation' | 'requestDigest'>): string =>
@@ -57,11 +57,11 @@ export class Replay {
   readonly #reads: ReplayReads;
   readonly #pending: ReadonlySet<TaskId>;
   readonly #places: ForkTaskMap;
-  /** By the fork's key: the record that answers it, once that is decided. */
+  /** The record that answers an effect, by the fork's key, once it is chosen. */
   #answered: Promise<Map<EffectKey, EffectKey>> | undefined;
-  /** The tasks of records that were found anywhere in the base. */
+  /** Tasks of records, for records that may be anywhere in the base. */
   readonly #tasks = new Map<EffectKey, TaskId>();
-  /** What the base was asked, with the records that answer it, by the order of recording. */
+  /** The base's records by request, in the order of recording. */
   #questions: Promise<ReadonlyMap<string, readonly Known[]>> | undefined;
 
   constructor(own: WorkflowId, base: Fork, origin: ForkOrigin, reads: ReplayReads) {
@@ -73,7 +73,10 @@ export class Replay {
     this.#places = new ForkTaskMap(own, origin, reads);
   }
 
-  /** What a closure gave at the same place, while nothing is other than it was there; else it is run, as it changes nothing outside. */
+  /**
+   * A closure's recorded result at the same place, as long as the fork changed nothing. Otherwise the closure runs, which is safe because
+   * it changes nothing outside.
+   */
   async closure(task: TaskId, key: EffectKey): Promise<{ readonly response: Json } | undefined> {
     const there = this.#origin.isChanged ? undefined : await this.#places.taskOf(task);
     if (there === undefined) return undefined;
@@ -83,7 +86,7 @@ export class Replay {
     return outcome?.status === 'done' ? outcome : undefined;
   }
 
-  /** Undefined: the base recorded nothing (more) that answers it. */
+  /** Undefined: the base has no (further) record that answers it. */
   async find(asked: Asked): Promise<Recorded | undefined> {
     this.#answered ??= this.#load();
     const answered = await this.#answered;
@@ -103,7 +106,7 @@ export class Replay {
     return answered;
   }
 
-  /** Takes it in the same turn in which it is found free (R2). */
+  /** Chooses a record in the same turn in which it finds it unused (R2). */
   async #choose(asked: Asked, answered: Map<EffectKey, EffectKey>): Promise<EffectKey | undefined> {
     const there = await this.#places.taskOf(asked.task);
     const same = there && this.#sameKey(asked.task, asked.key, there);
@@ -119,7 +122,7 @@ export class Replay {
     this.#questions ??= this.#index();
     const found = take(await this.#equal(asked));
     if (found !== undefined) return found;
-    // The base may have gone on.
+    // The base may have recorded more.
     this.#questions = this.#index();
     return take(await this.#equal(asked));
   }
@@ -132,7 +135,7 @@ export class Replay {
     const { position: at } = this.#origin.shares[0]!;
     const questions = new Map<string, Known[]>();
     for (const row of await this.#reads.base()) {
-      // R1: whatever came after the checkpoint is of a task that was pending there or was added later.
+      // R1: a record after the checkpoint always belongs to a task that was pending there or was added later.
       if (!isResolved(row) || (row.position <= at && !this.#pending.has(row.task))) continue;
       const known = questions.get(questionOf(row));
       this.#tasks.set(row.key, row.task);

@@ -1,6 +1,6 @@
 /**
- * Versions of a definition: what an older one stored is gone on with by a newer one, over crashes, and only by those that can;
- * a pinned workflow stays; nothing goes back.
+ * Versions of a definition: a newer one resumes what an older one stored, across crashes, and only if it can; a pinned workflow stays;
+ * nothing goes back.
  */
 
 import { InvalidError, type Offset, type WorkflowId } from '@tidemark/core';
@@ -29,7 +29,7 @@ const toCents: Upcaster = {
 };
 const unchanged: Upcaster = { belief: (belief) => belief, task: (step, input) => ({ step, input }) };
 
-/** The first step raises the price, the second never comes to its end. */
+/** The first step raises the price, the second never ends. */
 const v1 = definitionOf({
   belief: { price: 1 },
   steps: {
@@ -103,7 +103,7 @@ describe('versions side by side', () => {
     const checkpoints = rowsOf(w).checkpoints.map(({ step, stepVersion, belief }) => ({ step, stepVersion, belief }));
     expect(checkpoints.slice(1)).toEqual([
       { step: 'price', stepVersion: 1, belief: 'delta' },
-      // Whole: a delta would build on what the upcaster made, which is nowhere in the log.
+      // A snapshot: a delta would build on the upcaster's result, which is nowhere in the log.
       { step: 'credit', stepVersion: 2, belief: 'snapshot' },
       { step: 'end', stepVersion: 2, belief: 'none' },
     ]);
@@ -143,7 +143,7 @@ describe('versions side by side', () => {
       return {};
     };
     await world.worker([definitionOf({ steps: { price: run, pay: run, credit: run, end: run } })]);
-    // A hint from before, and the sweeps after it.
+    // An older hint, and the sweeps after it.
     const { partition, lamport, tenant } = rowsOf(w).stream;
     const stale = { workflow: w, tenant, definition: 'd', version: 1, pinned: false, partition, lamport };
     await world.ports.queue.enqueue([{ ...stale, offset: 0 as Offset }]);
@@ -351,7 +351,7 @@ describe('what a worker announces', () => {
       [4, unchanged],
     ]);
     const v5 = definitionOf({ version: 5, upcasters, steps: { a: () => ({}) } });
-    // 1 would need 2, which there is none for.
+    // 1 would need 2, which has no upcaster.
     expect(runnableVersions(v5)).toEqual([5, 4, 3]);
     expect(routesOf([v5]).map(({ version, pinned }) => `${version}${pinned ? ' pinned' : ''}`)).toEqual([
       '5 pinned',

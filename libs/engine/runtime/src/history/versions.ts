@@ -1,19 +1,19 @@
 /**
- * Owns which versions of a definition a process can run, and how what older versions stored becomes what this one takes. Pure.
+ * Owns which versions of a definition a process can run, and how values that older versions stored are converted. Pure.
  *
- * V1 A stream never goes back: only its own version or a newer one runs it, and a pinned one only its own.
- * V2 What a version stored is changed by the upcasters of that version and all after it, in order, and then validated.
- * V3 What can't be changed is a person's matter, with the place and the reason; the workflow doesn't fail for it.
+ * V1 A stream never goes back: only its own version or a newer one runs it, and only its own version runs a pinned one.
+ * V2 A stored value passes the upcasters of its version and of all later ones, in order, and is then validated.
+ * V3 A value that can't be converted goes to a person, with the place and the reason. The workflow does not fail for it.
  */
 
 import { type Json, type StreamState, TidemarkError } from '@tidemark/core';
 import type { Route } from '@tidemark/ports';
 import { type Definition, errorNote, ParkError, type StepDefinition, type Upcaster } from '../definition/index.ts';
 
-/** The version that a stream has reached, and whether it is kept to it. */
+/** The version of a stream, and whether it is pinned to it. */
 export type StreamVersion = Pick<StreamState, 'version' | 'pinned'>;
 
-/** Versions whose workflows it can go on with: its own, and older ones from which upcasters lead here; newest first. */
+/** Versions whose workflows the definition can run: its own, and older ones from which upcasters lead to it; newest first. */
 export function runnableVersions({ version, upcasters }: Pick<Definition, 'version' | 'upcasters'>): readonly number[] {
   const versions = [version];
   for (let from = version - 1; upcasters.has(from); from--) versions.push(from);
@@ -22,11 +22,11 @@ export function runnableVersions({ version, upcasters }: Pick<Definition, 'versi
 
 /** V1. */
 export function canRun(definition: Definition, { version, pinned }: StreamVersion): boolean {
-  // Asked several times a step, nearly always of a stream of its own version.
+  // Called several times a step, nearly always for a stream of the definition's own version.
   return version === definition.version || (!pinned && runnableVersions(definition).includes(version));
 }
 
-/** Where the jobs of all that these definitions can run go. */
+/** Routes of the jobs for everything that these definitions can run. */
 export function routesOf(definitions: readonly Definition[]): readonly Route[] {
   return definitions.flatMap((each) => [
     { definition: each.name, version: each.version, pinned: true },
@@ -44,7 +44,7 @@ export function definitionFor(
     .sort((a, b) => b.version - a.version)[0];
 }
 
-/** The belief that this version of the definition stored, as it is now. Throws what upcasters and the schema throw. */
+/** Converts a belief that this version stored. Throws what upcasters and the schema throw. */
 export function upcastBelief(definition: Definition, version: number, belief: Json): Json {
   if (version >= definition.version) return belief;
   let upcast: unknown = belief;
@@ -52,7 +52,7 @@ export function upcastBelief(definition: Definition, version: number, belief: Js
   return definition.parseBelief(upcast);
 }
 
-/** The input that a workflow was started with at this version, as it is now. Throws what upcasters and the schema throw. */
+/** Converts the input of a workflow that was started with this version. Throws what upcasters and the schema throw. */
 export function upcastInput(definition: Definition, version: number, input: Json): Json {
   if (version >= definition.version) return input;
   let upcast: unknown = input;
@@ -68,15 +68,15 @@ export interface ResolvedTask {
 }
 
 /**
- * The step that does a task of this step and input, which this version of the definition added. Throws `ParkError` (`step-gone`:
- * no such step; `task-not-upcast`: its input doesn't become one that the step takes).
+ * The step and input for a task that this version of the definition added. Throws `ParkError` (`step-gone`: there is no such step;
+ * `task-not-upcast`: the step does not accept the converted input).
  */
 export function resolveTask(definition: Definition, version: number, step: string, input: Json): ResolvedTask {
   let task: { readonly step: string; readonly input: unknown } = { step, input };
   if (version < definition.version) task = upcastTask(definition, version, step, input);
   const found = definition.steps.get(task.step);
   if (found === undefined) throw stepGone(definition, version, step, task.step);
-  // What this version stored was validated when it was stored.
+  // The input was validated when this version stored it.
   if (version >= definition.version) return { step: found, input };
   return orPark(definition, version, `input of step ${step}`, 'task-not-upcast', () => ({
     step: found,
@@ -92,13 +92,13 @@ function upcastTask(definition: Definition, version: number, step: string, input
   });
 }
 
-/** What `make` gives, or a `ParkError` that says what could not be changed and why. */
+/** The result of `make`, or a `ParkError` that says what could not be converted and why. */
 export function orPark<T>(definition: Definition, version: number, what: string, code: string, make: () => T): T {
   try {
     return make();
   } catch (error) {
     const { name, version: now } = definition;
-    const message = `The ${what}, stored by ${name} v${version}, does not become one of v${now}: ${errorNote(error).message} Add or mend upcast in ${name}, run it with v${version}, or pin it.`;
+    const message = `The ${what}, stored by ${name} v${version}, does not become one of v${now}: ${errorNote(error).message} Add or correct upcast in ${name}, run it with v${version}, or pin it.`;
     const problems = error instanceof TidemarkError ? error.details.problems : undefined;
     throw new ParkError(code, message, null, {
       definition: name,

@@ -1,4 +1,4 @@
-/** A workflow as it stood after any of its checkpoints: the same from the log, and from segments once the log is trimmed behind it. */
+/** A workflow right after any of its checkpoints: the same from the log, and from segments once the log is trimmed. */
 
 import { type Sequence, streamToJson, taskToJson, type WorkflowId, workflowId } from '@tidemark/core';
 import { HOT_MS, SimulatedArchive } from '@tidemark/testkit/engine/simulated-archive';
@@ -127,7 +127,7 @@ describe('an archived workflow', () => {
     expect(await archive.startOf()).toBeGreaterThan(0);
     expect(await archive.ports.store.withoutRows([first])).toEqual([first]);
     expect(await all()).toEqual(hot);
-    // A fork goes on from there as it would from the log.
+    // A fork continues from there as it would from the log.
     await archive.fork('first', 1, 'branch');
     await archive.finish('branch');
     const [row, base] = await Promise.all(

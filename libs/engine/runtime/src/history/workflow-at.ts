@@ -1,17 +1,18 @@
 /**
- * Owns a workflow as it stood right after one of its checkpoints, from the history itself: its events up to there are folded anew, from
- * whichever tier has them. The same sequence gives the same state for ever. Must not write.
+ * Owns the state of a workflow right after one of its checkpoints. It folds the events up to there again, from whichever tier has them, so
+ * the same sequence always gives the same state. It never writes.
  */
 
 import { type Controls, InvalidError, type Sequence, type StreamState, type WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, EventLog, ProjectionStore } from '@tidemark/ports';
+import { workflowUnknown } from '../kernel/index.ts';
 import { StreamContent } from './content.ts';
 import { eventsThrough, historyDiffers, openingIn } from './workflow-events.ts';
 
 export interface PastWorkflow {
-  /** Folded to the checkpoint, and no further. */
+  /** Folded up to the checkpoint. */
   readonly state: StreamState;
-  /** Input, belief, inputs of the pending tasks, what their effects had come to. */
+  /** Input, belief, inputs of the pending tasks, and journaled outcomes of their effects. */
   readonly content: StreamContent;
   readonly opening: Controls['WorkflowOpened'];
   /** The checkpoint itself; sequence 0 is the opening. */
@@ -30,8 +31,7 @@ export async function workflowAt(
   sequence: Sequence,
 ): Promise<PastWorkflow> {
   const row = await store.workflow(workflow);
-  if (row === undefined)
-    throw new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
+  if (row === undefined) throw workflowUnknown(workflow);
   const [opening] = await store.checkpoints(workflow, { from: 0 as Sequence, limit: 1 });
   const [checkpoint] = sequence >= 0 ? await store.checkpoints(workflow, { from: sequence, limit: 1 }) : [];
   if (opening?.sequence !== 0 || checkpoint?.sequence !== sequence) {

@@ -1,4 +1,4 @@
-/** Owns what listed workflows hold, where belief and input say how they stand: those of schedules and of bulk jobs. */
+/** Owns the contents of listed workflows whose belief and input are their status: schedules and bulk jobs. */
 
 import { streamFromJson } from '@tidemark/core';
 import type { ProjectionStore, WorkflowSummary } from '@tidemark/ports';
@@ -9,7 +9,7 @@ export interface WorkflowContents {
   readonly content: StreamContent;
 }
 
-/** In the rows' order; without those that rows lost in between. */
+/** In the order of the rows, without workflows whose rows disappeared in between. */
 export async function withContents(
   store: Pick<ProjectionStore, 'loadStreams'>,
   rows: readonly WorkflowSummary[],

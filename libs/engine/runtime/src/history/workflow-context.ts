@@ -1,10 +1,10 @@
 /**
  * Owns what a holder knows of its workflow's context: fragments, texts, trace and working memory at any checkpoint. Up to the claim they
- * come from rows, read when a step first asks for them; after it from the checkpoints that this holder folds. A bundle is
- * collected the same way for a call that is made now and for one that was made long ago (I8). Must not assemble.
+ * come from rows, read when a step first needs them; after it from the checkpoints that this holder folds. A bundle is collected in the
+ * same way for a call made now and for one made long ago (I8). It does not assemble bundles.
  *
- * Of a fork, reads answer the history that it shares as well, counted on from workflow to workflow (see lineage.ts): there a
- * checkpoint's sequence is greater than the fork's own by `shift`. Whoever asks names own sequences.
+ * For a fork, reads cover the shared history as well (see lineage.ts), where sequences are greater than the fork's own by `shift`. Callers
+ * pass own sequences.
  */
 
 import type { ForkOrigin, Payloads, ScopeChange, StoredFragment } from '@tidemark/codec';
@@ -25,7 +25,7 @@ import { shiftedRange, shiftOf } from './lineage.ts';
 
 export type ContextReads = Pick<ContextStore, 'fragments' | 'texts' | 'trace' | 'scopes'>;
 
-/** Checkpoints that were committed since the claim; counted on, as reads count. */
+/** A checkpoint committed since the claim; its sequence is that of the view, as in reads. */
 interface TailEntry {
   readonly sequence: Sequence;
   readonly step: string;
@@ -40,11 +40,11 @@ export interface Trace {
 }
 
 export class WorkflowContext {
-  /** The newest checkpoint that rows are known to hold: that of the claim. */
+  /** The newest checkpoint that rows are known to have: the head at the claim. */
   readonly #base: Sequence;
   readonly #digest: Digest;
   readonly #tail: TailEntry[] = [];
-  /** Texts that the workflow has, as far as this holder knows. */
+  /** Texts that the workflow is known to have. */
   readonly #texts = new Map<Sha256, string>();
   #fork: ForkOrigin | undefined;
   #shift = 0;
@@ -56,18 +56,18 @@ export class WorkflowContext {
     this.#digest = digest;
   }
 
-  /** Undefined: the workflow began by itself. */
+  /** Undefined: the workflow is no fork. */
   get fork(): ForkOrigin | undefined {
     return this.#fork;
   }
 
-  /** Follows the opening of a fork. */
-  goesOnFrom(fork: ForkOrigin): void {
+  /** Applies the opening of a fork. */
+  forkedFrom(fork: ForkOrigin): void {
     this.#fork = fork;
     this.#shift = shiftOf(fork);
   }
 
-  /** Follows a checkpoint. */
+  /** Applies a checkpoint. */
   committed(
     control: { readonly sequence: Sequence; readonly step: string; readonly lastAction: string },
     payload: Payloads['CheckpointCommitted'],
@@ -79,7 +79,7 @@ export class WorkflowContext {
     this.#tail.push({ sequence: this.#countedOn(control.sequence), step, action, fragments, scope });
   }
 
-  /** Follows the opening, where it is folded and not read from rows. */
+  /** Applies the opening, if it is folded and not read from rows. */
   opened(fragments: readonly StoredFragment[] = []): void {
     if (this.#base > 0 || this.#fork !== undefined || this.#tail.some(({ sequence }) => sequence === 0)) return;
     for (const { text } of fragments) if (text !== undefined) this.keep(text);
@@ -90,12 +90,12 @@ export class WorkflowContext {
     return (own + this.#shift) as Sequence;
   }
 
-  /** The workflow has this text: an event holds it. */
+  /** Records that the workflow has this text in an event. */
   keep(text: string): void {
     if (text.length >= SHARED_TEXT_MIN_CHARS) this.#texts.set(this.#digest.sha256(text), text);
   }
 
-  /** The same for a text that is known by a name. */
+  /** The same for a text with a known name. */
   keepNamed(name: string, text: string): void {
     this.#texts.set(name, text);
   }
@@ -111,7 +111,7 @@ export class WorkflowContext {
     for (const { digest, text } of await reads.texts(workflow, unknown)) this.#texts.set(digest, text);
   }
 
-  /** Fragments as an event holds them: a text that the workflow has already is named, not repeated. */
+  /** Fragments in their stored form: a text that the workflow already has is replaced by its digest. */
   async stored(
     reads: ContextReads,
     workflow: WorkflowId,
@@ -131,7 +131,7 @@ export class WorkflowContext {
     });
   }
 
-  /** Fragments up to the checkpoint, by place, without those that a summary covers. */
+  /** Fragments up to the checkpoint, in order of their places, without those that a summary covers. */
   async fragments(reads: ContextReads, workflow: WorkflowId, upTo: Sequence): Promise<readonly Fragment[]> {
     const folded = new Set(this.#tail.map(({ sequence }) => sequence));
     const older = (await this.#older(reads, workflow, upTo)).filter(({ sequence }) => !folded.has(sequence));
@@ -146,7 +146,7 @@ export class WorkflowContext {
     if (upTo < this.#base) return read(upTo);
     this.#loaded ??= read(this.#base).then(
       (fragments) => {
-        // What a fork shares is another workflow's text.
+        // The text of a shared fragment belongs to another workflow.
         for (const { text, sequence } of fragments) {
           if (this.#fork === undefined || sequence > this.#shift) this.keep(text);
         }
@@ -181,7 +181,7 @@ export class WorkflowContext {
     });
   }
 
-  /** The last `count` checkpoints up to this one, and how many each step had before. */
+  /** The last `count` checkpoints up to this one, and the number of earlier ones by step. */
   async trace(reads: ContextReads, workflow: WorkflowId, upTo: Sequence, count: number): Promise<Trace> {
     const newer = this.#tail.filter(({ sequence }) => sequence > 0 && sequence <= this.#countedOn(upTo));
     const rowsTo = (upTo < this.#base ? upTo : this.#base) as Sequence;
@@ -214,7 +214,7 @@ export class WorkflowContext {
   }
 }
 
-/** A row as a fragment of the workflow that many runs of the session back. */
+/** A row as a fragment; `run` counts back through the runs of the session, 0 for the current one. */
 export function fragmentIn(run: number, row: FragmentWithText): Fragment {
   const { call, tool, covers, ...rest } = row;
   return {
@@ -233,7 +233,7 @@ const shifted = ({ from, to }: CoveredRange, run: number): CoveredRange => ({
 
 const DIRECTIVES: readonly string[] = ['task_goal', 'constraint', 'summary', 'checkpoint_note'];
 
-/** Without what the newest summary covers; rows leave the same out. */
+/** Without fragments that the newest summary covers; rows omit the same ones. */
 function uncovered(fragments: readonly Fragment[]): readonly Fragment[] {
   const to: FragmentPlace | undefined = fragments.findLast(({ covers }) => covers?.to.run === 0)?.covers?.to;
   if (to === undefined) return fragments;

@@ -1,6 +1,6 @@
 /**
- * Owns the events of one workflow as its fold accepts them, each with its position, from the history itself and whichever tier has it.
- * The same history gives the same events for ever. Must not write.
+ * Owns the accepted events of one workflow, each with its position, read from whichever tier has them. The same history always gives the
+ * same events. It never writes.
  */
 
 import { entryOf, payloadText, recordUnreadable } from '@tidemark/codec';
@@ -33,15 +33,15 @@ export interface AcceptedEvent {
 
 export type StreamPlacement = Pick<WorkflowSummary, 'workflow' | 'partition' | 'generation'>;
 
-/** What else is in the partition is no part of it; what a stream accepts depends on nothing but itself. */
+/** Folds one workflow and ignores the rest of its partition: what a stream accepts depends only on the stream. */
 export class StreamFold {
   readonly #place: StreamPlacement;
   #stream: StreamState | undefined;
 
-  /** `stream`: as it was before the first record that is added; absent: that is its opening, or comes before it. */
+  /** `stream` is the state before the first record; absent: the first records lead to the opening. */
   constructor(place: StreamPlacement, stream?: StreamState) {
     this.#place = place;
-    // What it stands at is passed over here, whatever becomes of it.
+    // The fold skips the unreadable record at which the stream stopped, whatever is decided about it.
     const stands = stream?.unreadable?.problem !== undefined;
     this.#stream = stands ? { ...stream, unreadable: null } : stream;
   }
@@ -50,7 +50,7 @@ export class StreamFold {
     return this.#stream;
   }
 
-  /** Undefined: no event of the workflow, or none that was accepted. */
+  /** Undefined: the record is no event of this workflow, or it was rejected. */
   add(record: StoredRecord): AcceptedEvent | undefined {
     const { workflow, partition, generation } = this.#place;
     const entry = entryOf(record);
@@ -59,14 +59,14 @@ export class StreamFold {
     const { offset } = record;
     if (this.#stream !== undefined) {
       const { stream, verdict } = foldRecord(this.#stream, entry, offset);
-      // One that stopped the stream was passed over, or is still to be judged.
+      // An unreadable record that stopped the stream was skipped, or still waits for a judgement.
       if (verdict.kind !== 'accepted') return undefined;
       this.#stream = stream;
       return { position: verdict.position, offset, envelope, payload };
     }
     if (envelope.type !== 'WorkflowOpened') return undefined;
     if (entry.problem !== undefined) throw recordUnreadable(entry);
-    // The generation before its own: then its opening is the next.
+    // The partition's generation must be one less than the workflow's, so that its opening is the next.
     const before = { ...emptyPartition(partition, offset), generation: (generation - 1) as Generation };
     this.#stream = foldEntry(before, entry).state.streams.get(workflow);
     return this.#stream && { position: this.#stream.position, offset, envelope, payload };
@@ -74,7 +74,8 @@ export class StreamFold {
 }
 
 /**
- * Reads from the opening on to `last`, both included. Throws `UnavailableError` (`object-archived`: restore it first), and as the log does.
+ * Reads from the opening to `last`, both included. Throws `UnavailableError` (`object-archived`: restore it first), and what the log
+ * throws.
  */
 export async function* eventsThrough(
   log: EventLog,
@@ -98,7 +99,7 @@ export async function* eventsThrough(
   return fold;
 }
 
-/** Offset of the opening. Throws `InvalidError` (`history-forgotten`: nobody knows where it began). */
+/** The offset of the opening. Throws `InvalidError` (`history-forgotten`) when rows no longer have it. */
 export async function openingOffset(
   store: Pick<ProjectionStore, 'checkpoints'>,
   workflow: WorkflowId,
@@ -122,18 +123,18 @@ export const historyDiffers = (workflow: WorkflowId, sequence: Sequence): Corrup
     { workflow, sequence },
   );
 
-/** What is told of a workflow whose history is needed now. */
+/** The error for a workflow whose history is needed but archived. */
 export const archived = (workflow: WorkflowId, cause: unknown): UnavailableError =>
   new UnavailableError(
     'object-archived',
-    `Events of workflow ${workflow} are in an archive class. Ask for them with \`tidemark admin restore ${workflow}\`, which tells when they are back.`,
+    `Events of workflow ${workflow} are in an archive class. Request them with \`tidemark admin restore ${workflow}\`, which says when they are back.`,
     { workflow, cause },
   );
 
-/** Whether a read failed for it: the object must be recalled first. */
+/** Whether a read failed because the object must be recalled first. */
 export const isArchivedObject = (error: unknown): boolean =>
   error instanceof UnavailableError && error.code === 'object-archived';
 
-/** A read that shows less than the log has said it holds: it may show it later. */
+/** A read returned less than the log reported to have; a later read may return it. */
 export const logGap = (partition: Partition, from: Offset): UnavailableError =>
   new UnavailableError('log-gap', `Partition ${partition} doesn't show what it holds at ${from}.`, { partition, from });

@@ -1,6 +1,6 @@
 /**
- * Owns what people are asked and how they answer: open approvals as rows have them, the form that an answer is held to, and the
- * writing of the answer. Asked and answered in the log alone. Must not decide who may answer: callers who know the principal do.
+ * Owns approvals: the open ones that rows have, the form that an answer must fit, and the writing of the answer. Questions and answers are
+ * events of the log alone. It does not decide who may answer: callers who know the principal do.
  */
 
 import { type ApprovalAsk, canonicalJson, decodePayload, toJson } from '@tidemark/codec';
@@ -26,7 +26,7 @@ import { checkName, checkText } from '../lease/index.ts';
 import { APPROVALS_PAGE_COUNT, DECISION_EVENTS_MAX_COUNT, FORK_DEPTH_MAX } from './limits.ts';
 import { closed, type WorkflowInbox } from './workflow-inbox.ts';
 
-/** What a person is asked, and by which task. */
+/** A question to a person, and the task that waits for the answer. */
 export interface Approval extends ApprovalAsk {
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
@@ -47,16 +47,16 @@ export interface ApprovalPage {
 
 export interface ApprovalAnswer {
   readonly approved: boolean;
-  /** Who answers. */
+  /** The person who answers. */
   readonly by: string;
   readonly why?: string | undefined;
-  /** What the form holds; none where it is rejected. */
+  /** The value of the form; absent when the approval is rejected. */
   readonly value?: unknown;
-  /** Judges, before anything is written, whether whoever answers may do so in that assignee's place; throws where not. */
+  /** Checks, before anything is written, whether the caller may answer for that assignee; throws if not. */
   readonly admit?: ((assignee: string | null) => void) | undefined;
 }
 
-/** What an answer is to the step that waited for it. */
+/** The answer as the waiting step receives it. */
 export interface GivenApproval {
   readonly approved: boolean;
   readonly by: string;
@@ -65,7 +65,7 @@ export interface GivenApproval {
 }
 
 export interface ApprovalAnswered {
-  /** False: the same was answered before. */
+  /** False: the same answer was given before. */
   readonly changed: boolean;
 }
 
@@ -101,7 +101,7 @@ export class Approvals {
   async answer(id: string, task: string, asGiven: ApprovalAnswer): Promise<ApprovalAnswered> {
     const by = checkName('by', asGiven.by);
     if (asGiven.why !== undefined) checkText('why', asGiven.why);
-    // Tasks of the next history have the same ids: what is answered is what was asked here.
+    // Tasks of a later run have the same ids: the answer is for the run that was named.
     const { row, state } = await this.#inbox.exactly(id);
     const guard = guardOf(row.definition, [], this.#ports);
     const given = { ...asGiven, ...guard.take('decision', 'answer', { why: asGiven.why, value: asGiven.value }) };
@@ -113,13 +113,13 @@ export class Approvals {
     const value = given.approved ? await checkedForm(given.value, ask?.form ?? {}) : refusedForm(given.value);
     const answer: Json = { approved: given.approved, by, why: given.why ?? null, value };
     const control = { task: task as TaskId, name: asking.name, approved: given.approved, by };
-    // The same answer of the same person is one event; any other is rejected by the fold once one was taken.
+    // The same answer of the same person is one event. The fold rejects any other answer after the first.
     const event = eventId(`approve:${task}:${digestOf(this.#ports.digest, answer)}`);
     if (await this.#inbox.write(row, event, 'ApprovalGiven', control, { value: answer })) return { changed: true };
     return this.#settled(row.workflow, task, given);
   }
 
-  /** It isn't asked (any more): the same was answered before, or says what stands instead. */
+  /** The task does not wait for an answer (any more). The same answer is a success; otherwise the error says what was answered. */
   async #settled(workflow: WorkflowId, task: string, answer: ApprovalAnswer): Promise<ApprovalAnswered> {
     const events = await this.#ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT);
     const [given] = events
@@ -158,7 +158,7 @@ async function approvalIn(store: Reads, row: ApprovalRow): Promise<Approval | un
   return { workflow, tenant, definition, task, step, name, assignee, askedAtMs, ...ask };
 }
 
-/** What the task asks: in the payload that added it, and where it is one of a fork's base, in that one's. */
+/** The question of the task, from the payload that added it; for a task of a fork's base, from the base's payload. */
 async function askOf(store: Reads, of: WorkflowId, task: TaskId): Promise<ApprovalAsk | undefined> {
   let [workflow, id] = [of, task];
   for (let depth = 0; depth <= FORK_DEPTH_MAX; depth++) {
@@ -175,7 +175,7 @@ async function askOf(store: Reads, of: WorkflowId, task: TaskId): Promise<Approv
   return undefined;
 }
 
-/** Throws `InvalidError` (`approval-unfit`) that names the places in the value. */
+/** Throws `InvalidError` (`approval-unfit`), which names the places in the value. */
 async function checkedForm(value: unknown, form: Json): Promise<Json> {
   const given = toJson(value ?? null, 'value of the approval');
   const { Ajv2020 } = await import('ajv/dist/2020.js');
@@ -189,7 +189,7 @@ async function checkedForm(value: unknown, form: Json): Promise<Json> {
   });
 }
 
-/** As a JSON pointer; of what is missing, where it would be. */
+/** As a JSON pointer; for a missing member, the place where it belongs. */
 function placeOfError({ instancePath, params }: ErrorObject): string {
   const missing: unknown = params.missingProperty;
   return typeof missing === 'string'
@@ -197,7 +197,7 @@ function placeOfError({ instancePath, params }: ErrorObject): string {
     : instancePath;
 }
 
-/** Of what is wrong with a value, in an error. */
+/** Problems of a value that one error lists. */
 const PROBLEMS_REPORTED_COUNT = 10;
 
 function refusedForm(value: unknown): null {

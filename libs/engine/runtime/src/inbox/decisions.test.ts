@@ -1,4 +1,4 @@
-/** What people and outside systems say counts once, or is refused with a clear message; who was first stands. */
+/** Input of people and outside systems counts once, or is refused with a clear message; the first one counts. */
 
 import type { EventId, Json, WorkflowId } from '@tidemark/core';
 import { definitionOf, effectOf, typesOf } from '@tidemark/testkit/engine/simulated-definition';
@@ -41,7 +41,7 @@ describe('what is said to a workflow', () => {
   };
 
   let callCount = 0;
-  /** Its outcome is lost, and nobody can be asked. */
+  /** Its outcome is lost, and there is no probe. */
   const wire: EffectDefinition = effectOf({
     operation: 'wire',
     call: async () => {
@@ -54,7 +54,7 @@ describe('what is said to a workflow', () => {
     },
   });
   const paying = definitionOf({ steps: { pay: async (ctx) => ({ done: await ctx.effect(wire, null) }) } });
-  /** Asks as long as it is asked about nothing in particular. */
+  /** Asks as long as its question names nothing in particular. */
   const asking = definitionOf({
     steps: {
       ask: async (ctx) => {

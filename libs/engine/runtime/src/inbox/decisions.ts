@@ -1,7 +1,7 @@
 /**
- * Owns what people and outside systems say to a workflow: the answer to its question, the confirmation of an effect, a signal,
- * a pin. Writes inbox events and waits until the fold has judged them, so that whoever spoke knows whether it counts. Must not
- * decide what the fold decides: what is checked here before is checked for a clear message.
+ * Owns what people and outside systems send to a workflow: the answer to its question, the confirmation of an effect, a signal, a pin. It
+ * writes inbox events and waits until the fold has judged them, so the sender knows whether they count. The fold decides; earlier checks
+ * here only give clearer messages.
  */
 
 import { canonicalJson, decodePayload, type MemoryWrite, toJson } from '@tidemark/codec';
@@ -55,9 +55,9 @@ export interface Pin {
 }
 
 export interface SignalOptions {
-  /** With the same key it counts once, as long as it is among the last 256 inbox events of the workflow. */
+  /** Signals with the same key count once, as long as the key is among the workflow's last 256 inbox events. */
   readonly key?: string | undefined;
-  /** Where the workflow's own is among these, name and value are held to what it declares. Absent: neither is. */
+  /** If the workflow's definition is among these, name and value are checked against its signals. Absent: neither is checked. */
   readonly definitions?: readonly Definition[] | undefined;
 }
 
@@ -78,7 +78,7 @@ export class Decisions {
   /** See `Client.decide`. */
   async decide(id: string, given: Decision, effects: readonly EffectDefinition[]): Promise<Decided> {
     checkDecision(given);
-    // Whoever names no question answers what this workflow asks, and not what one that goes on for it does.
+    // A caller who names no question answers the question of this run, and not that of a run that continues it.
     const { row, state } = await (given.question === undefined ? this.#inbox.exactly(id) : this.#inbox.find(id));
     const decision = await this.#ofThen(row.workflow, state, given);
     const { question } = state;
@@ -87,7 +87,7 @@ export class Decisions {
     }
     checkFits(state, question, decision.resolution);
     const isDone = decision.resolution === 'done';
-    // Who answers first is not to wait for nothing.
+    // It awaits keys only where they are needed, so that the first of two concurrent answers stays first.
     const known = isDone && haveSecrets(effects) ? await sealedEffects(effects, this.#options.ports, state) : effects;
     const response = isDone
       ? this.#guard(row).take('decision', 'response', responseFor(state, question, decision, known))
@@ -99,7 +99,7 @@ export class Decisions {
       by: decision.by,
       responseDigest: response === undefined ? null : digestOf(digest, response),
     };
-    // The same answer of the same person is one event; any other is rejected by the fold once one was taken.
+    // The same answer of the same person is one event. The fold rejects any other answer after the first.
     const event = eventId(`decide:${question.id}:${digestOf(digest, control)}`);
     const payload = { why: decision.why, ...(response === undefined ? {} : { response }) };
     if (await this.#inbox.write(row, event, 'ApprovalDecided', control, payload)) {
@@ -108,14 +108,14 @@ export class Decisions {
     return this.#settled(row, { ...decision, question: question.id }, (await this.#inbox.exactly(row.workflow)).state);
   }
 
-  /** Names the question that was open then; throws `ConflictError` (`not-asked`) where what is asked came later. */
+  /** Adds the question that was open at `openAtMs`. Throws `ConflictError` (`not-asked`) when the current question came later. */
   async #ofThen(workflow: WorkflowId, { question, updatedAtMs }: StreamState, decision: Decision): Promise<Decision> {
     const { openAtMs } = decision;
     if (openAtMs === undefined || decision.question !== undefined) return decision;
-    // Nothing has happened since: spares a job over a thousand as many reads.
+    // Nothing has happened since, so no events need to be read. That spares a job over a thousand workflows as many reads.
     if (question !== null && updatedAtMs <= openAtMs) return { ...decision, question: question.id };
     const events = await this.#options.ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT);
-    // What rows hold no more was asked long before.
+    // A question that rows no longer have is older than all of them.
     if (question !== null && !events.some(({ event }) => event === question.id)) {
       return { ...decision, question: question.id };
     }
@@ -127,11 +127,13 @@ export class Decisions {
     throw new ConflictError('not-asked', message, { workflow, question: question.id });
   }
 
-  /** The question isn't open (any more): the same answer has been taken, or says what stands instead. */
+  /** The question is not open (any more). The same answer is a success; otherwise the error says what was answered. */
   async #settled(row: WorkflowSummary, decision: Decision, state: StreamState): Promise<Decided> {
     const { workflow } = row;
     const asked = decision.question;
-    const answer = asked === undefined ? undefined : await this.#answerTo(workflow, asked);
+    const events =
+      asked === undefined ? [] : await this.#options.ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT);
+    const answer = asked === undefined ? undefined : answerIn(events, asked);
     if (answer?.resolution === decision.resolution && answer.by === decision.by) {
       return { workflow, question: answer.question, resolution: answer.resolution };
     }
@@ -146,10 +148,6 @@ export class Decisions {
     }
     const message = `Workflow ${workflow} waits for no person: it is ${state.status}.`;
     throw new ConflictError('not-asked', message, { workflow, status: state.status });
-  }
-
-  async #answerTo(workflow: WorkflowId, question: string): Promise<Controls['ApprovalDecided'] | undefined> {
-    return answerIn(await this.#options.ports.store.events(workflow, DECISION_EVENTS_MAX_COUNT), question);
   }
 
   /** See `Client.confirm`. */
@@ -185,7 +183,7 @@ export class Decisions {
     });
   }
 
-  /** True when the same was confirmed before; throws when something else was: that stands. */
+  /** True when the same was confirmed before. Throws when something else was confirmed. */
   async #wasConfirmed(
     row: WorkflowSummary,
     token: string,
@@ -211,7 +209,7 @@ export class Decisions {
     const event = eventId(`signal:${key === undefined ? this.#inbox.uuid() : checkName('key', key)}`);
     for (let before: WorkflowId | undefined; ; ) {
       const { row, state } = await this.#inbox.find(id);
-      // It may be what this very signal has brought to its end.
+      // This very signal may have ended the workflow.
       if (isClosed(state) && state.inbox.includes(event)) return;
       if (isClosed(state)) throw closed(row);
       if (definitions !== undefined) checkSignal(definitions, row, name, json);
@@ -220,7 +218,7 @@ export class Decisions {
       const stored = this.#guard(row, known).take('signal', 'value', json);
       const sizeBytes = Buffer.byteLength(JSON.stringify(stored));
       if (await this.#inbox.write(row, event, 'SignalReceived', { name, sizeBytes }, { value: stored })) return;
-      // Where it goes on with a fresh history since, that one is told.
+      // If a new run continues the workflow meanwhile, the signal goes to that run.
       before = row.workflow;
     }
     const message = `Workflow ${id} holds ${SIGNALS_MAX} signals that nobody has waited for, or ${SIGNALS_MAX_BYTES} bytes of them with this one, and takes no more. Send it again when some were taken.`;
@@ -253,7 +251,7 @@ export class Decisions {
     return isTaken ? lease : null;
   }
 
-  /** Writes memories to the stream of their subject; `key` names the write. Throws `ConflictError` (`workflow-closed`). */
+  /** Writes memories to the stream of their subject; `key` identifies the write. Throws `ConflictError` (`workflow-closed`). */
   async remember(workflow: WorkflowId, memories: readonly MemoryWrite[], key?: string): Promise<void> {
     const { row } = await this.#inbox.find(workflow);
     const event = memoryEvent(key === undefined ? this.#inbox.uuid() : checkName('key', key));
@@ -261,7 +259,7 @@ export class Decisions {
     throw closed((await this.#inbox.find(workflow)).row);
   }
 
-  /** See `ClientMemory.raiseBudget`. `event`: of a raise that counts once, however often it is told. */
+  /** See `ClientMemory.raiseBudget`. A raise with the same `event` counts once, however often it is sent. */
   async raise(
     workflow: WorkflowId,
     control: Controls['BudgetRaised'],
@@ -277,12 +275,12 @@ export class Decisions {
     throw closed(now.row);
   }
 
-  /** By the deployment's policy where the definition isn't known here. */
+  /** The deployment's policy applies where the definition isn't known here. */
   #guard({ definition }: WorkflowSummary, known: readonly Definition[] = []): SecretGuard {
     return guardOf(definition, known, this.#options.ports);
   }
 
-  /** A receiver may confirm before the holder could tell the log that it will. */
+  /** A receiver may confirm before the holder has recorded that the effect is pending. */
   async #findToken(id: string, token: string): Promise<{ readonly row: WorkflowSummary; readonly state: StreamState }> {
     await this.#inbox.pollFor(TOKEN_GRACE_MS, async () => {
       const { state } = await this.#inbox.find(id);
@@ -301,7 +299,10 @@ const answerIn = (events: readonly EventRow[], question: string): Controls['Appr
 const confirmationOf = ({ type, control }: EventRow): Controls['EffectConfirmed'] | undefined =>
   type === 'EffectConfirmed' ? (JSON.parse(control) as Controls['EffectConfirmed']) : undefined;
 
-/** As it was given, or as the effect's schema makes it: only with the definition at hand was it parsed. */
+/**
+ * Compares the response as it was given, and as each known schema parses it, because only a process with the definition parsed it before
+ * storing.
+ */
 function isSameResponse(
   before: EventRow,
   confirmation: Confirmation,

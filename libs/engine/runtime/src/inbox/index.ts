@@ -1,4 +1,4 @@
-/** The door of the room: what other rooms of the engine use of it. */
+/** The entry point of the room: what other rooms of the engine may use. */
 export { type ApprovalAnswer, type ApprovalPage, Approvals } from './approvals.ts';
 export { type Decided, Decisions, type Pin, type SignalOptions } from './decisions.ts';
 export { Lifecycle, type LifecycleAsk, type LifecycleDone } from './lifecycle.ts';

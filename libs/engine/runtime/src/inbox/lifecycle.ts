@@ -1,6 +1,6 @@
 /**
- * Owns what a caller does with a workflow's life: cancel it, end it from outside, pause and resume it. Asked for twice, it is done once.
- * Writes inbox events and waits until the fold has judged them. Must not decide what is undone: the next holder does.
+ * Owns a caller's changes of a workflow's life: cancel, terminate, pause, resume. A repeated request has no further effect. It writes inbox
+ * events and waits until the fold has judged them. It does not decide what is compensated: the next holder does.
  */
 
 import {
@@ -17,7 +17,7 @@ import type { WorkflowSummary } from '@tidemark/ports';
 import { checkName, checkText } from '../lease/index.ts';
 import { closed, type WorkflowInbox } from './workflow-inbox.ts';
 
-/** Who asks, and why: both are kept in the history. */
+/** Who requests the change, and why: both are kept in the history. */
 export interface LifecycleAsk {
   readonly by: string;
   readonly why: string;
@@ -28,11 +28,11 @@ export type LifecycleAct = (typeof LIFECYCLE_ACTS)[number];
 
 export interface LifecycleDone {
   readonly workflow: WorkflowId;
-  /** False: it was so before, and nothing was changed. */
+  /** False: the workflow was already in that state, and nothing changed. */
   readonly changed: boolean;
 }
 
-/** Reasons that such workflows end with. */
+/** Reasons that cancelled and terminated workflows end with. */
 export const CANCELLED = 'cancelled';
 export const TERMINATED = 'terminated';
 
@@ -48,15 +48,15 @@ export class Lifecycle {
     const by = checkName('by', ask.by);
     checkText('why', ask.why);
     const { row, state } = await this.#inbox.find(id);
-    if (isSo(state, act)) return { workflow: row.workflow, changed: false };
+    if (isInState(state, act)) return { workflow: row.workflow, changed: false };
     refuse(row, state, act);
     const event = eventId(`${act}:${this.#inbox.uuid()}`);
     if (await this.#write(row, event, act, { by, why: ask.why })) return { workflow: row.workflow, changed: true };
-    // Another was first, or it has ended meanwhile.
+    // Another request was first, or the workflow has ended meanwhile.
     const now = await this.#inbox.find(id);
-    // It goes on with a fresh history since: that one is asked.
+    // A new run continues the workflow: the request goes to that run.
     if (now.row.workflow !== row.workflow) return this.ask(id, act, ask);
-    if (isSo(now.state, act)) return { workflow: row.workflow, changed: false };
+    if (isInState(now.state, act)) return { workflow: row.workflow, changed: false };
     refuse(now.row, now.state, act);
     throw new ConflictError('not-asked', `Workflow ${id} is ${now.state.status}: '${act}' was not taken.`, {
       workflow: id,
@@ -83,14 +83,14 @@ export class Lifecycle {
   }
 }
 
-/** What whoever waits for the workflow's result is told. */
+/** The error that callers who wait for the workflow's result receive. */
 export const terminatedPayload = (by: Controls['WorkflowTerminated']['by'], why: string) => ({
   why,
   error: { name: 'WorkflowTerminated', code: TERMINATED, message: `${by} ended it: ${why}` },
 });
 
-/** Whether nothing is to be done, since it is so already. */
-function isSo(state: StreamState, act: LifecycleAct): boolean {
+/** Whether the workflow is already in the requested state. */
+function isInState(state: StreamState, act: LifecycleAct): boolean {
   switch (act) {
     case 'cancel':
       return state.ruling === 'cancel' || (state.cancel !== undefined && state.status !== 'completed');
@@ -103,7 +103,7 @@ function isSo(state: StreamState, act: LifecycleAct): boolean {
   }
 }
 
-/** Throws where the fold would not take it, and says what to do instead. */
+/** Throws where the fold would reject the request, and says what to do instead. */
 function refuse(row: WorkflowSummary, state: StreamState, act: LifecycleAct): void {
   const { workflow } = row;
   if (isClosed(state)) throw closed(row);
@@ -112,7 +112,7 @@ function refuse(row: WorkflowSummary, state: StreamState, act: LifecycleAct): vo
     throw new ConflictError('workflow-compensating', message, { workflow, undo: state.undo });
   }
   if (act === 'cancel' && state.compensates !== null) {
-    const message = `Workflow ${workflow} undoes ${state.compensates.workflow}, and is not cancelled. Terminate it, and what is left to undo stays done.`;
+    const message = `Workflow ${workflow} compensates ${state.compensates.workflow}, and can't be cancelled. Terminate it, and the rest stays uncompensated.`;
     throw new InvalidError('cancel-of-undo', message, { workflow });
   }
   if (state.shadow && act !== 'terminate') {

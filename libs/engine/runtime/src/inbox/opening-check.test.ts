@@ -1,4 +1,4 @@
-/** A start is acknowledged only when the fold has taken its opening, wherever rows stand at that moment (I6). */
+/** A start is acknowledged only once the fold has accepted its opening, wherever rows are at that moment (I6). */
 
 import { eventId, generation, type Lamport, type Offset, type Partition, workflowId } from '@tidemark/core';
 import { definitionOf, P0, TENANT, typesOf } from '@tidemark/testkit/engine/simulated-definition';
@@ -19,7 +19,7 @@ beforeEach(() => {
   ports = simulatedPorts(log, 1);
 });
 
-/** As many reads as this show nothing. */
+/** This many reads return nothing. */
 function hideReads(count: number): void {
   let leftCount = count;
   const read = log.read.bind(log);
@@ -31,7 +31,7 @@ function hideReads(count: number): void {
   };
 }
 
-/** Just before the next append comes what was meant for a workflow that was here long ago, which rows don't know of. */
+/** Just before the next append, an event arrives for a workflow that was here long ago, which rows don't know. */
 function interposeLate(): void {
   const late = { tenant: TENANT, workflow: workflowId('w0'), generation: generation(99), lamport: 1 as Lamport };
   const control = { name: 'late', key: null };

@@ -1,7 +1,7 @@
 /**
- * Owns knowing that openings were accepted: rows are the snapshot, the log is the tail, as at a claim. Being in the log is not
- * enough to say that a workflow is started: the store, and with it the placement, may have been lost before the append landed,
- * and then nobody would ever place it anew (I6). Checks that come together share one read of rows and one of the log.
+ * Owns the check that an opening was accepted. As at a claim, rows are the snapshot and the log is the tail. That the opening is in the log
+ * is not enough: the store, with the placement, may have been lost before the append, and then nobody would ever place the workflow again
+ * (I6). Concurrent checks share one read of rows and one of the log.
  */
 
 import { decodeRecord, entryOf } from '@tidemark/codec';
@@ -19,7 +19,7 @@ import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, backoffMs, batched, type Ports } from
 import { GAP_EMPTY_READS_MAX, TAIL_READ_MAX_BYTES } from '../lease/index.ts';
 import { PLACE_BATCH_MAX } from './limits.ts';
 
-/** An opening whose record stands at this offset. */
+/** An opening whose record is at this offset. */
 export interface AppendedOpening {
   readonly placement: Placement;
   readonly offset: Offset;
@@ -29,13 +29,13 @@ export interface AppendedOpening {
 export interface OwnOpening extends AppendedOpening {
   /** The record as it was given to the log. */
   readonly value: Uint8Array;
-  /** What rows said while it was on its way; undefined where they couldn't be read. */
+  /** The partition's rows from before the append; undefined where they couldn't be read. */
   readonly before: PartitionState | undefined;
 }
 
 export class OpeningCheck {
   readonly #ports: Pick<Ports, 'log' | 'store' | 'clock'>;
-  /** What rows say of a partition; undefined where it is unknown or they can't be read. Never rejects. */
+  /** The partition by its rows; undefined where it is unknown or its rows can't be read. Never rejects. */
   readonly rowsOf: (partition: Partition) => Promise<PartitionState | undefined>;
   readonly #isAcceptedByLog: (opening: AppendedOpening) => Promise<boolean>;
 
@@ -49,8 +49,9 @@ export class OpeningCheck {
   }
 
   /**
-   * Whether the workflow is open, or has been. Where nothing lies between rows and the opening, the fold of the one on the other says it,
-   * whatever became of the rows since; else the log is read. Throws `UnavailableError` (`log-gap`) while that shows too little to say.
+   * Whether the workflow is or was open. If the opening directly follows the rows from before, folding it onto them gives the answer,
+   * whatever has happened to the rows since; otherwise the log is read. Throws `UnavailableError` (`log-gap`) while the log shows too
+   * little to decide.
    */
   async isAccepted({ placement, offset, value, before }: OwnOpening): Promise<boolean> {
     const state = before?.next === offset ? foldEntry(before, decodeRecord(value)).state : undefined;
@@ -68,13 +69,13 @@ export class OpeningCheck {
       openings.map(async ({ placement: { workflow, partition }, offset }) => {
         const state = states.get(partition);
         if (state?.streams.has(workflow) === true) return true;
-        // Rows that are further may have forgotten it already, since it ended and another began here.
+        // Later rows may no longer have the stream, because it ended and another workflow began in the partition.
         return (state?.next ?? 0) > offset && (await this.#ports.store.workflow(workflow)) !== undefined;
       }),
     );
   }
 
-  /** The partitions as folded through these offsets, or further where rows are. */
+  /** The partitions folded through these offsets, or further where rows are ahead. */
   async #foldThrough(wanted: ReadonlyMap<Partition, Offset>): Promise<ReadonlyMap<Partition, PartitionState>> {
     const states = await this.#load([...wanted.keys()]);
     for (let emptyCount = 0; ; ) {
@@ -84,7 +85,7 @@ export class OpeningCheck {
         emptyCount = 0;
         continue;
       }
-      // What was acknowledged must be there; a replica that lags may not show it yet.
+      // The log acknowledged the openings, but a replica that lags may not show them yet.
       if (++emptyCount === GAP_EMPTY_READS_MAX) {
         throw new UnavailableError('log-gap', "The log doesn't show the openings that it acknowledged.", {
           partitions: behind.map(({ partition }) => partition),
@@ -103,7 +104,7 @@ export class OpeningCheck {
     return states;
   }
 
-  /** Folds one read of the log; false when it held nothing. */
+  /** Folds one read of the log. False when it had no records. */
   async #readOn(states: Map<Partition, PartitionState>, behind: readonly PartitionState[]): Promise<boolean> {
     const reads = behind.map(({ partition, next }) => ({ partition, from: next }));
     let hasMoved = false;

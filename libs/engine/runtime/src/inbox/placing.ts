@@ -1,6 +1,6 @@
 /**
- * Owns the placing of workflows from the caller's side: requests that come together share one transaction, the pool of partitions
- * grows while none is free, and what can't be placed is refused before anything of it exists (admission).
+ * Owns the placing of workflows on the caller's side. Concurrent requests share one transaction. The pool of partitions grows while none is
+ * free. A workflow that can't be placed is refused before anything of it exists (admission).
  */
 
 import { LimitError } from '@tidemark/core';
@@ -16,13 +16,13 @@ import { batched, type LamportClock, type Ports, type SecretPorts } from '../ker
 import { addPartitions } from '../projection/index.ts';
 import {
   ADMISSION_RETRY_AFTER_MS,
-  NEWCOMER_PARTITIONS_MAX,
-  NEWCOMER_PARTITIONS_SHARE,
   PARTITIONS_MAX,
   PLACE_BATCH_MAX,
+  RESERVED_PARTITIONS_MAX,
+  RESERVED_PARTITIONS_SHARE,
 } from './limits.ts';
 
-/** How many workflows may be live before further starts are refused; an absent member: any number. */
+/** Live workflows after which further starts are refused; an absent member sets no limit. */
 export type Admission = Pick<PlacementRules, 'tenantOpenMax' | 'openMax'>;
 
 export interface PlacingOptions {
@@ -37,9 +37,9 @@ export class Placing {
   readonly #options: PlacingOptions;
   readonly #partitionsMax: number;
   readonly #place: (request: PlacementRequest) => Promise<Placed | undefined>;
-  /** Whether the pool has its largest size; it never shrinks. */
+  /** Whether the pool has reached its largest size; it never shrinks. */
   #isFull = false;
-  #hasLooked = false;
+  #hasPolled = false;
 
   constructor(options: PlacingOptions) {
     this.#options = options;
@@ -56,8 +56,8 @@ export class Placing {
   }
 
   /**
-   * Places all; grows the pool while none is free, and shares partitions once it may not grow. Only the first of several
-   * requests for one id may have created it.
+   * Places all requests. It grows the pool while no partition is free, and shares partitions once the pool may not grow. Of several
+   * requests for one id, only the first may be reported as created.
    */
   async #placeAll(requests: readonly PlacementRequest[]): Promise<readonly (Placed | undefined)[]> {
     const placed = new Map<string, Placed>();
@@ -81,22 +81,22 @@ export class Placing {
     });
   }
 
-  /** Once: whether the pool had its largest size when this process came. Placing itself doesn't depend on the log. */
+  /** Reads once whether the pool already had its largest size. It ignores failures, because placing does not depend on the log. */
   async #poll(): Promise<void> {
-    if (this.#hasLooked) return;
-    this.#hasLooked = true;
+    if (this.#hasPolled) return;
+    this.#hasPolled = true;
     const count = await this.#options.ports.log.partitionCount().catch(() => 0);
     this.#isFull ||= count >= this.#partitionsMax;
   }
 
-  /** In a pool that can't grow, one tenant's backlog leaves some partitions to those that have none. */
+  /** In a pool that can't grow, a tenant's backlog leaves some partitions to tenants that have none. */
   #rules(): PlacementRules {
-    const share = Math.floor(this.#partitionsMax * NEWCOMER_PARTITIONS_SHARE);
-    const keepFreeCount = this.#isFull ? Math.min(NEWCOMER_PARTITIONS_MAX, share) : 0;
+    const share = Math.floor(this.#partitionsMax * RESERVED_PARTITIONS_SHARE);
+    const keepFreeCount = this.#isFull ? Math.min(RESERVED_PARTITIONS_MAX, share) : 0;
     return { keepFreeCount, ...this.#options.admission };
   }
 
-  /** Doubles the pool, or more where that many are wanted at once. False when it has its largest size. */
+  /** Doubles the pool, or grows it further for more requests. False when it has reached its largest size. */
   async #grow(wantedCount: number): Promise<boolean> {
     const { log, store } = this.#options.ports;
     const known = (await store.counts()).partitionCount;

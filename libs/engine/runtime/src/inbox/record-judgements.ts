@@ -1,7 +1,7 @@
 /**
- * Owns what a person decides of a record at which a workflow stands, since it can't be read: it is skipped, or taken (read once more, now
- * that what was lacking is there; of a workflow that began before encryption, its plain history is taken). The decision is an event of the
- * workflow's, so that every reader knows it; whoever makes the rows goes on from there (resume-after-upgrade.ts). Must not read the record.
+ * Owns a person's judgement of an unreadable record at which a workflow stopped: `skip` it, or `take` it (read it again, once what was
+ * missing is there; for a workflow that began before encryption, accept its plain history). The judgement is an event of the workflow, so
+ * every reader knows it, and the projector resumes the workflow (resume-after-upgrade.ts). It does not read the record.
  */
 
 import { ConflictError, type Controls, eventId, InvalidError, type Offset, type WorkflowId } from '@tidemark/core';
@@ -16,7 +16,7 @@ export type Judgement = Controls['RecordJudged']['judgement'];
 export interface RecordJudged {
   readonly workflow: WorkflowId;
   readonly offset: Offset;
-  /** Why it could not be read. */
+  /** Why the record could not be read. */
   readonly problem: string;
 }
 
@@ -37,7 +37,7 @@ export class RecordJudgements {
     const { workflow, tenant } = row;
     const { problem, offset, type } = state.unreadable ?? {};
     if (problem === undefined || offset === undefined) {
-      throw new ConflictError('record-readable', `Workflow ${id} stands at no record that can't be read.`, {
+      throw new ConflictError('record-readable', `Workflow ${id} is not stopped at an unreadable record.`, {
         workflow,
       });
     }
@@ -52,11 +52,11 @@ export class RecordJudgements {
     await this.#inbox.write(row, event, 'RecordJudged', { offset, judgement, by }, { why: ask.why });
     const outcome = await this.#inbox.pollFor(RECORD_JUDGED_GRACE_MS, async () => {
       const { unreadable } = (await this.#inbox.exactly(id)).state;
-      if (unreadable?.offset !== offset) return 'gone on';
-      // Rows have the decision, until whoever makes them has tried.
+      if (unreadable?.offset !== offset) return 'resumed';
+      // Rows have the judgement, but the projector has not tried yet.
       return unreadable.judgement === undefined ? 'stays' : undefined;
     });
-    if (outcome === 'gone on') return { workflow, offset, problem };
+    if (outcome === 'resumed') return { workflow, offset, problem };
     throw new ConflictError(
       'record-unreadable',
       `Workflow ${id}: the ${type} at offset ${offset} still can't be read (${problem}). Put back what is lacking and take it again, or skip it.`,

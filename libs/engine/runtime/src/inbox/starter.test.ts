@@ -1,4 +1,6 @@
-/** Starts: one id is one workflow of one tenant and one definition, whoever starts it how often, and wherever it is placed. */
+/**
+ * Starts: one id is one workflow of one tenant and one definition, however often and by whomever it is started, and wherever it is placed.
+ */
 
 import { ConflictError, type EventId, LimitError, type Partition, type TenantId, workflowId } from '@tidemark/core';
 import { definitionOf, entriesOf, foldLog, P0, TENANT, typesOf } from '@tidemark/testkit/engine/simulated-definition';
@@ -85,7 +87,7 @@ describe('a start', () => {
     expect(first.status).toBe('fulfilled');
     expect(second).toMatchObject({ status: 'rejected', reason: { code: 'workflow-differs' } });
     await expect(start('w', fields)).rejects.toThrow(ConflictError);
-    // Also once its opening is projected, and the placement holds it no more.
+    // Also once its opening is projected and the placement no longer has it.
     Object.assign(ports.store.placements.get(workflowId('w'))!, { appended: true, opening: '' });
     await project('w');
     await expect(start('w', fields)).rejects.toMatchObject({ code: 'workflow-differs' });
@@ -170,7 +172,7 @@ describe('a start', () => {
     const sized = (chars: number) => start('w', { input: 'x'.repeat(chars) });
     await expect(sized(2_000)).rejects.toMatchObject({ code: 'value-too-large' });
     expect(ports.store.placements.size).toBe(0);
-    // Whatever is not refused can be appended: the largest that is taken, in the place with the longest numbers.
+    // Whatever is not refused can be appended: the largest accepted one, in the place with the longest numbers.
     let chars = 2_000;
     for (; chars > 0; chars--)
       if (

@@ -21,7 +21,7 @@ import { Placing, type PlacingOptions } from './placing.ts';
 export interface Started {
   readonly workflow: WorkflowId;
   readonly partition: Partition;
-  /** False: the id was there before; its run is the answer, and nothing was started. */
+  /** False: a workflow with this id already existed, and nothing was started. */
   readonly created: boolean;
 }
 
@@ -30,11 +30,11 @@ export interface OpenRequest {
   readonly tenant: TenantId;
   readonly session?: string | undefined;
   readonly mode: PlacementRequest['mode'];
-  /** The definition's. */
+  /** Name of the definition. */
   readonly name: string;
-  /** A worker runs it, and nothing else. */
+  /** An ordinary workflow, which workers run: neither a shadow nor an undo. */
   readonly isPlain: boolean;
-  /** Admission counts for it; absent: it doesn't. */
+  /** The limits of admission apply; absent: they don't. */
   readonly isLimited?: boolean | undefined;
   readonly opening: Opening;
 }
@@ -51,11 +51,11 @@ export class Starter {
   }
 
   /**
-   * Starts a workflow, or answers the one that has this id. Resolves when its opening is in the log and accepted. Throws `InvalidError`
-   * (input or first belief; `tenant-invalid`; `workflow-id-reserved`: the id of an undo), `ConflictError` (`workflow-differs`: the id belongs to another
-   * definition or tenant; `workflow-is-shadow`: to an observed run, which no worker would ever run; `session-busy`: its session goes on
-   * in another workflow, which is named), `LimitError` (the opening is too large, or the pool is full), `UnavailableError`, and where
-   * the definition has secret fields as `withSecrets` does.
+   * Starts a workflow, or returns the one that has this id. Resolves when its opening is in the log and accepted. Throws `InvalidError`
+   * (input or first belief; `tenant-invalid`; `workflow-id-reserved`: the id of an undo), `ConflictError` (`workflow-differs`: the id
+   * belongs to another definition or tenant; `workflow-is-shadow`: to a shadow run, which no worker ever runs; `session-busy`: another
+   * workflow of the session is open, and is named), `LimitError` (the opening is too large, or the pool is full), `UnavailableError`, and
+   * what `withSecrets` throws if the definition has secret fields.
    */
   async start(request: StartRequest): Promise<Started> {
     const { workflow, definition, shadow = false, compensates } = request;
@@ -71,12 +71,12 @@ export class Starter {
         lamport: this.#options.lamport.stamp(),
         ...drawUpOpening({ ...request, definition: sealed }, this.#options.ports),
       },
-      // Who observes says itself what is none; an undo's id is nobody else's.
+      // A start of a shadow says so, and ids of undos are reserved.
       isPlain: !shadow && compensates === undefined,
     });
   }
 
-  /** The same for an opening that was drawn up elsewhere. */
+  /** The same for an opening that the caller has built. */
   async open(request: OpenRequest): Promise<Started> {
     const { workflow, tenant, mode, session = null, opening, isLimited } = request;
     this.#checkFits(request);
@@ -88,7 +88,7 @@ export class Starter {
     return { workflow, partition: placement.partition, created: placement.created };
   }
 
-  /** Too large is said before an id is taken, for the widest place that it may get. */
+  /** Refuses a too large opening before its id is taken, measured with the longest partition and generation. */
   #checkFits({ workflow, tenant, opening }: OpenRequest): void {
     const [partition, generation] = [Number.MAX_SAFE_INTEGER as Partition, Number.MAX_SAFE_INTEGER];
     this.#encode(opening, { workflow, tenant, partition, generation, mode: 'exclusive' });
@@ -99,12 +99,12 @@ export class Starter {
     const which = row === undefined ? 'which is starting' : `${row.definition}, ${row.status}`;
     return new ConflictError(
       'session-busy',
-      `Session ${session} goes on in workflow ${workflow} (${which}). Resume that one, end it, or begin another session.`,
+      `Session ${session} is open in workflow ${workflow} (${which}). Resume that one, end it, or begin another session.`,
       { session, workflow },
     );
   }
 
-  /** An id answers the run that it began, and no other. */
+  /** An id answers only the run that it began. */
   async #checkSame({ workflow, tenant, name, isPlain }: OpenRequest, placement: Placement): Promise<void> {
     if (placement.tenant !== tenant) {
       throw new ConflictError('workflow-differs', `Workflow id ${workflow} belongs to another tenant.`);
@@ -128,7 +128,7 @@ export class Starter {
     return stream !== undefined && streamFromJson(stream.state, stream.tasks).shadow;
   }
 
-  /** Appends the opening that the placement holds; harmless when it is in the log already. Returns where it stands. */
+  /** Appends the placement's opening, which is harmless if the log already has it. Returns its offset. */
   append(placement: Placement): Promise<Offset> {
     return this.#append(placement, this.#record(placement));
   }
@@ -140,7 +140,9 @@ export class Starter {
     return offset;
   }
 
-  /** Nothing is called started that the fold has not taken. What it rejected is placed anew, by a sweep or by the next try. */
+  /**
+   * A start succeeds only once the fold has accepted its opening. A rejected opening is placed again, by a sweep or by the next attempt.
+   */
   async #appendUntilAccepted(placement: Placement): Promise<void> {
     const record = this.#record(placement);
     const rows = this.#openings.rowsOf(placement.partition);

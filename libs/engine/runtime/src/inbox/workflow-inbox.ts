@@ -1,11 +1,10 @@
 /**
- * Owns how a caller's event reaches a workflow: it is found in the rows, written to, and waited for until the fold has judged it, so
- * that whoever spoke knows whether it counts. Must not decide what the fold decides.
+ * Owns the way of a caller's event to a workflow: it finds the workflow in rows, writes the event, and waits until the fold has judged it,
+ * so the sender knows whether it counts. It does not decide what the fold decides.
  */
 
 import {
   ConflictError,
-  InvalidError,
   type Offset,
   type StreamState,
   streamFromJson,
@@ -15,7 +14,7 @@ import {
 } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { Applied, continuedAs, currentOf, isContinued } from '../history/index.ts';
-import { type LamportClock, type Ports, whileUnavailable } from '../kernel/index.ts';
+import { type LamportClock, type Ports, whileUnavailable, workflowUnknown } from '../kernel/index.ts';
 import { Inbox } from '../lease/index.ts';
 import { CONTINUATION_GRACE_MS, WORKFLOW_GRACE_MS } from './limits.ts';
 
@@ -33,7 +32,7 @@ export interface Found {
 
 export type InboxWrite = Parameters<Inbox['write']> extends [unknown, ...infer Rest] ? Rest : never;
 
-/** How often rows are looked at for what should be there in a moment, in milliseconds. */
+/** Period of polls of rows for something that should appear in a moment, in milliseconds. */
 const POLL_PERIOD_MS = 50;
 
 export class WorkflowInbox {
@@ -52,11 +51,11 @@ export class WorkflowInbox {
     return uuidv7(clock.nowMs(), prng.bytes(10));
   }
 
-  /** Whether the fold took it: known once the rows hold it. */
+  /** Whether the fold accepted the event. Resolves once rows have it. */
   async write(row: WorkflowSummary, ...event: InboxWrite): Promise<boolean> {
     const { closing, ports } = this.#options;
     const [id] = event;
-    // What is written comes after all that its writer could know of.
+    // The event's Lamport time must follow everything that its writer could know.
     this.#options.lamport.witness(row.lamport);
     const offset = await whileUnavailable(ports.clock, closing, () => this.#inbox.write(row, ...event));
     await this.#applied.wait(row.partition, (offset + 1) as Offset, closing);
@@ -64,21 +63,21 @@ export class WorkflowInbox {
   }
 
   /**
-   * The workflow, or the last that goes on for it. Throws `InvalidError` (`workflow-unknown`; one that was started a moment ago may not be in the
-   * rows yet), `UnavailableError` (`continuation-starting`: the one that goes on for it is yet to begin).
+   * The workflow, or the last run that continues it. Throws `InvalidError` (`workflow-unknown`; rows may not have a very recent start yet),
+   * `UnavailableError` (`continuation-starting`: the next run has not begun).
    */
   async find(id: string): Promise<Found> {
     const { ports } = this.#options;
     const found = await this.exactly(id);
     if (!isContinued(found.row)) return found;
     const current = await this.pollFor(CONTINUATION_GRACE_MS, () => currentOf(ports.store, found.row.workflow));
-    // It may have gone on since.
+    // Another run may have continued it since.
     if (current !== undefined) return this.find(current.workflow);
-    const message = `Workflow ${id} goes on with a fresh history, which is yet to begin. Try again.`;
+    const message = `Workflow ${id} continues as a new run, which has not begun yet. Try again.`;
     throw new UnavailableError('continuation-starting', message, { workflow: id });
   }
 
-  /** The workflow of this id, though another goes on for it. Throws as `find` where it is unknown. */
+  /** The workflow of this id, even if another run continues it. Throws as `find` where it is unknown. */
   async exactly(id: string): Promise<Found> {
     const { ports } = this.#options;
     const workflow = workflowId(id);
@@ -88,7 +87,7 @@ export class WorkflowInbox {
         ports.store.workflow(workflow),
       ]);
       if (snapshot === undefined) return undefined;
-      // It was there a moment ago: rows that were lost in between come back.
+      // The stream was there a moment ago: lost rows are being rebuilt.
       if (row === undefined)
         throw new UnavailableError(
           'store-rebuilding',
@@ -97,7 +96,7 @@ export class WorkflowInbox {
       return { row, state: streamFromJson(snapshot.state, snapshot.tasks) };
     });
     if (found !== undefined) return found;
-    throw new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
+    throw workflowUnknown(workflow);
   }
 
   async pollFor<T>(graceMs: number, poll: () => Promise<T | undefined>): Promise<T | undefined> {
@@ -120,7 +119,7 @@ export const closed = (row: WorkflowSummary): ConflictError => {
   const { workflow, status, reason } = row;
   const why = reason === null ? '' : ` (${reason})`;
   const next = continuedAs(row);
-  const continuation = next === undefined ? '' : ` It goes on as ${next}.`;
+  const continuation = next === undefined ? '' : ` It continues as ${next}.`;
   return new ConflictError('workflow-closed', `Workflow ${workflow} has ended: it is ${status}${why}.${continuation}`, {
     workflow,
     status,

@@ -1,4 +1,4 @@
-/** Loops outlive failures, lose no wake and stop; waiting for a server ends when it must. */
+/** Loops survive failures, lose no wake, and stop; waiting for a server ends when it must. */
 
 import { InvalidError, UnavailableError } from '@tidemark/core';
 import { quiet, SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';

@@ -1,4 +1,4 @@
-/** Owns a loop that lives until it is stopped, and outlives servers that go away. */
+/** Owns a loop that runs until it is stopped, and that survives servers that are unavailable. */
 
 import { UnavailableError } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
@@ -13,30 +13,33 @@ export interface Loop {
   state(): LoopState;
 }
 
-/** How a loop fares; milliseconds of its clock. */
+/** The state of a loop, in milliseconds of its clock. */
 export interface LoopState {
-  /** Since the body that is under way began, or last moved; undefined while it pauses. */
+  /** Time since the current run of the body began, or since it last called `moved`; undefined during a pause. */
   readonly unmovedMs: number | undefined;
-  /** Since the first of the failures that came without a success between them; undefined: the last run succeeded, or none has ended. */
+  /** Time since the first of the latest failures in a row; undefined when the last run succeeded or none has ended. */
   readonly failingMs: number | undefined;
 }
 
 export interface LoopOptions {
   readonly clock: Clock;
-  /** Pause between two runs of the body, in milliseconds, or what it is after one that took so long; a wake cuts it short. Infinity: only when woken. */
+  /**
+   * Pause between two runs of the body, in milliseconds, or a function of how long the last run took. A wake cuts it short. Infinity: it
+   * runs only when woken.
+   */
   readonly periodMs: number | ((tookMs: number) => number);
-  /** Called for each failure; unless it throws, the loop goes on after a back-off. */
+  /** Receives each failure. The loop continues after a back-off unless this throws. */
   readonly onError: (error: unknown) => void;
   /** Pause before the first run, in milliseconds; a wake cuts it short. Default: none. */
   readonly firstMs?: number;
 }
 
-/** A reason that is at hand: by default each abort would make an error with a stack. */
-const WOKEN = 'woken';
+/** A constant reason, because an abort without one creates an error with a stack. */
+export const WOKEN = 'woken';
 
 /**
- * Runs the body again and again; one that takes long by its nature calls `moved` as it goes. A failure is reported, and the next run waits with doubling delays. Combined abort signals
- * would cost ten times as much a wake, and memory until they are collected.
+ * Runs the body again and again; a body that takes long calls `moved` to show progress. After a failure, the next run waits with doubling
+ * delays. The loop does not combine abort signals: each wake would cost ten times as much, and would hold memory until the next collection.
  */
 export function startLoop(
   body: (moved: () => void, stopped: AbortSignal) => Promise<void>,
@@ -112,7 +115,7 @@ export function startLoop(
   };
 }
 
-/** Tries again while a server is away, until the signal aborts; then throws the last failure. Other errors pass. */
+/** Repeats the attempt while a server is unavailable. Once the signal aborts it throws the last failure. It never catches other errors. */
 export async function whileUnavailable<T>(clock: Clock, signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
   for (let failureCount = 1; ; failureCount++) {
     try {
@@ -126,8 +129,8 @@ export async function whileUnavailable<T>(clock: Clock, signal: AbortSignal, att
 }
 
 /**
- * The pause after a look that took so long, in milliseconds: its period, or longer after a long one, unless what it found would then be too old
- * before the next has ended.
+ * The pause in milliseconds after a poll that took `tookMs`: a multiple of that time, but no longer than keeps the results younger than
+ * `POLL_AGE_MAX_MS` at the end of the next poll, and never shorter than `periodMs`.
  */
 export const pollRestMs = (tookMs: number, periodMs: number): number =>
   Math.max(periodMs, Math.min(POLL_REST * tookMs, POLL_AGE_MAX_MS - 2 * tookMs));

@@ -1,4 +1,4 @@
-/** Requests are gathered while a batch is under way, answered each with its own, and never lost. */
+/** Requests are gathered while a batch runs, each gets its own answer, and none is lost. */
 
 import { describe, expect, it } from 'vitest';
 import { batched } from './batcher.ts';

@@ -1,4 +1,4 @@
-/** Owns the gathering of single requests into few: what arrives while a batch is under way goes out together with the next. */
+/** Owns the batching of single requests: those that arrive while a batch runs go into the next one. */
 
 interface Waiting<Request, Answer> {
   readonly request: Request;
@@ -7,8 +7,8 @@ interface Waiting<Request, Answer> {
 }
 
 /**
- * Returns a function that answers one request by way of batches of at most `maxCount`, one at a time. `perform` answers in
- * request order; when it throws, all of its batch fail alike.
+ * Returns a function that answers one request. Requests go out in batches of at most `maxCount`, one batch at a time. `perform` answers in
+ * the order of the requests; when it throws, every request of the batch fails with that error.
  */
 export function batched<Request, Answer>(
   maxCount: number,
@@ -17,7 +17,7 @@ export function batched<Request, Answer>(
   let waiting: Waiting<Request, Answer>[] = [];
   let busy = false;
   const drain = async (): Promise<void> => {
-    // Let the rest of this turn's requests come in first.
+    // Let the rest of this turn's requests arrive first.
     await new Promise<void>((resolve) => setImmediate(resolve));
     while (waiting.length > 0) {
       const batch = waiting.slice(0, maxCount);

@@ -16,7 +16,7 @@ class JumpingClock implements Clock {
   }
 }
 
-/** Takes batches of what comes at a steady rate, for so long, and returns their times. */
+/** Takes batches of what arrives at a steady rate, for this long, and returns their times. */
 async function takes(
   ratePerS: number,
   forMs: number,
@@ -26,7 +26,7 @@ async function takes(
   const batches: { atMs: number; count: number }[] = [];
   const startMs = clock.atMs;
   for (let taken = 0; clock.atMs - startMs < forMs; ) {
-    // Comes next at, at the earliest.
+    // The earliest time at which the next one arrives.
     clock.atMs = Math.max(clock.atMs, startMs + ((taken + 1) * 1_000) / ratePerS);
     await gathering.next();
     const count = Math.floor(((clock.atMs - startMs) * ratePerS) / 1_000 + 1e-9) - taken;

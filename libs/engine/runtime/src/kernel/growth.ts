@@ -1,4 +1,4 @@
-/** Owns the report of the log's size and growth. Must not remove anything. */
+/** Owns the report of the log's size and growth. It removes nothing. */
 
 import { type Loop, startLoop } from './backoff.ts';
 import { GROWTH_PERIOD_MS } from './limits.ts';
@@ -6,7 +6,7 @@ import type { Ports } from './ports.ts';
 
 export interface LogGrowth {
   readonly sizeBytes: number;
-  /** Since the report before; 0 in the first. */
+  /** Growth since the previous report; 0 in the first. */
   readonly grownBytes: number;
   /** Events in the log, over all partitions. */
   readonly eventCount: number;

@@ -1,4 +1,4 @@
-/** What a coordinator, a worker and a loop say of themselves, in time that only the test moves. */
+/** The health of a coordinator, a worker and a loop, in time that only the test moves. */
 
 import { UnavailableError } from '@tidemark/core';
 import { definitionOf } from '@tidemark/testkit/engine/simulated-definition';
@@ -40,7 +40,7 @@ describe('health', () => {
     isCold = true;
     await world.ports.clock.run(READY_LAG_KNOWN_MS + 10_000);
     expect(failed(world.coordinator.health())).toEqual(['ranges', 'lag']);
-    // Another start would help nobody.
+    // A restart would not help.
     expect(world.coordinator.health().live.filter(({ reason }) => reason !== undefined)).toEqual([]);
     isCold = false;
     await world.ports.clock.run(10_000);

@@ -1,6 +1,6 @@
 /**
- * Owns what a process says of its own health: checks with names and reasons, from what it knows anyway. Must not ask any server, and
- * names no address: whoever may probe a process isn't let into it.
+ * Owns what a process reports of its own health: named checks with reasons, from what the process already knows. It must not query a
+ * server, and it reveals no address, because probes are not authenticated.
  */
 
 import type { LoopState } from './backoff.ts';
@@ -8,22 +8,22 @@ import { DUTY_UNMOVED_MAX_MS } from './limits.ts';
 
 export interface HealthCheck {
   readonly name: string;
-  /** Why it doesn't hold; absent: it does. */
+  /** Why the check fails; absent when it passes. */
   readonly reason?: string;
 }
 
 export interface Health {
-  /** All of them hold: it can do its work now. */
+  /** The process can do its work when all of these pass. */
   readonly ready: readonly HealthCheck[];
-  /** One of them doesn't hold: only another start can help. */
+  /** Only a restart can help when one of these fails. */
   readonly live: readonly HealthCheck[];
 }
 
-/** Holds without a reason. */
+/** The check passes when there is no reason. */
 export const check = (name: string, reason?: string | false): HealthCheck =>
   reason === undefined || reason === false ? { name } : { name, reason };
 
-/** Something that has to happen again and again: `atMs` is when it last did, on the clock that tells `nowMs`. */
+/** Checks something that has to happen regularly. `atMs` is when it last happened, on the same clock as `nowMs`. */
 export function recentCheck(
   name: string,
   atMs: number | undefined,
@@ -34,7 +34,7 @@ export function recentCheck(
   return check(name, agoMs > maxMs && `${what}: not for ${seconds(agoMs)}, at most ${seconds(maxMs)}`);
 }
 
-/** A duty that is under way and doesn't move any more. */
+/** Fails when a duty runs without making progress. */
 export const dutyCheck = (name: string, { unmovedMs = 0 }: LoopState): HealthCheck =>
   check(
     `duty ${name}`,
@@ -42,7 +42,7 @@ export const dutyCheck = (name: string, { unmovedMs = 0 }: LoopState): HealthChe
       `it hasn't moved for ${seconds(unmovedMs)}, at most ${seconds(DUTY_UNMOVED_MAX_MS)}`,
   );
 
-/** A duty that fails each time. */
+/** Fails when a duty has kept failing for longer than `maxMs`. */
 export const failingCheck = (name: string, { failingMs = 0 }: LoopState, maxMs: number): HealthCheck =>
   check(name, failingMs > maxMs && `it has failed for ${seconds(failingMs)}, at most ${seconds(maxMs)}`);
 

@@ -1,5 +1,13 @@
-/** The door of the room: what other rooms of the engine use of it. */
-export { type Loop, type LoopOptions, type LoopState, pollRestMs, startLoop, whileUnavailable } from './backoff.ts';
+/** The entry point of the room: what other rooms of the engine may use. */
+export {
+  type Loop,
+  type LoopOptions,
+  type LoopState,
+  pollRestMs,
+  startLoop,
+  WOKEN,
+  whileUnavailable,
+} from './backoff.ts';
 export { batched } from './batcher.ts';
 export { isEndForgotten, isForgotten } from './forgotten.ts';
 export { Gathering, type GatheringLimits } from './gathering.ts';
@@ -25,6 +33,7 @@ export {
   UNDO_SUFFIX,
   UNREADABLE,
   workerHolder,
+  workflowUnknown,
 } from './names.ts';
 export { overridden } from './overridden.ts';
 export { Pace } from './pace.ts';

@@ -1,9 +1,9 @@
-/** Owns pages of workflows that are listed with what they hold, the newest first. */
+/** Owns pages of workflow rows, newest first. */
 
 import type { TenantId } from '@tidemark/core';
 import type { ProjectionStore, WorkflowListing, WorkflowQuery, WorkflowSummary } from '@tidemark/ports';
 
-/** Where a page ends, and the next goes on. */
+/** The last row of a page: the next page begins after it. */
 export type ListPlace = Pick<WorkflowListing, 'openedAtMs' | 'workflow'>;
 
 interface PageQuery extends Omit<WorkflowQuery, 'tenant' | 'after'> {
@@ -11,7 +11,7 @@ interface PageQuery extends Omit<WorkflowQuery, 'tenant' | 'after'> {
   readonly after: ListPlace | undefined;
 }
 
-/** Of `limit` rows at most; one more is read to know whether there is a next page. */
+/** At most `limit` rows. It reads one more to find out whether there is a next page. */
 export async function pageOf(
   store: Pick<ProjectionStore, 'workflows'>,
   { tenant, after, limit, ...query }: PageQuery,

@@ -1,11 +1,11 @@
 /**
- * Owns the words by which callers ask, and which rows and answers tell: acts, reasons, endings of names. Must need nothing of what does
- * it, so that a process which only asks reads none of that.
+ * Owns the words that requests, rows and answers share: acts, reasons, reserved names. It imports none of the code that does the work, so a
+ * process that only sends requests does not load it.
  */
 
 import { type HolderId, holderId, InvalidError, type WorkflowId } from '@tidemark/core';
 
-/** Ends the names of undo workflows and of their definitions; no other name may end so. */
+/** Ends the names of undo workflows and of their definitions. No other name may end in it. */
 export const UNDO_SUFFIX = '~undo';
 
 /** Ends the names of the definitions of schedules. */
@@ -16,44 +16,48 @@ export const BULK_ACTS = ['cancel', 'terminate', 'pause', 'resume', 'retry', 'si
 export type BulkAct = (typeof BULK_ACTS)[number];
 
 /**
- * What becomes of a slot while the run of an earlier one is live. `skip`: nothing; `queue`: one slot waits for its end, further ones are
- * skipped; `cancel`: that run is cancelled, and the slot begins when it has ended; `terminate`: it is ended at once; `allow`: both go on.
+ * What happens to a slot while an earlier run of the schedule is live. `skip`: nothing starts. `queue`: one slot waits for the run to end,
+ * and further ones are skipped. `cancel`: the run is cancelled, and the slot starts once it has ended. `terminate`: the run is terminated
+ * at once. `allow`: both run.
  */
 export const OVERLAPS = ['skip', 'queue', 'cancel', 'terminate', 'allow'] as const;
 export type Overlap = (typeof OVERLAPS)[number];
 
-/** Reasons of open workflows, in their rows. */
+/** Reasons that rows of open workflows give. */
 export const PAUSED = 'paused';
 export const CANCELLING = 'cancelling';
-/** The coordinator that folded it knew less than who wrote it: a newer one goes on (resume-after-upgrade.ts). */
+/** The coordinator that folded it could not read an event of a newer release: a newer coordinator resumes it (resume-after-upgrade.ts). */
 export const UNREADABLE = 'unreadable';
-/** The reason of a fork that stands where its base recorded nothing. */
+/** The reason of a fork that stopped at an effect which its base did not record. */
 export const EFFECT_NOT_RECORDED = 'effect-not-recorded';
 
-/** What it held was forgotten for good: that it was there is known; nothing is damaged, and no copy brings it back. */
+export const workflowUnknown = (workflow: WorkflowId): InvalidError =>
+  new InvalidError('workflow-unknown', `No workflow has the id '${workflow}'.`, { workflow });
+
+/** The workflow's content was forgotten for good. Its existence is still known, nothing is damaged, and no copy brings the content back. */
 export const historyForgotten = (workflow: WorkflowId): InvalidError =>
   new InvalidError(
     'history-forgotten',
-    `What workflow ${workflow} held was forgotten for good: its key was destroyed. When it ran, what it did and what it cost is still told.`,
+    `The content of workflow ${workflow} was forgotten for good: its key was destroyed. When it ran, what it did and what it cost is still known.`,
     { workflow },
   );
 
-/** The entry of a tenant or a user that says what they may spend: nobody writes it but who sets budgets. */
+/** The memory entry with the budget of a tenant or a user. Only the code that sets budgets writes it. */
 export const BUDGET_ENTRY = { kind: 'record', key: 'budget' } as const;
 
-/** Subjects that begin so say how long history is kept: nobody writes them but who sets retention. */
+/** Begins the subjects of retention policies. Only the code that sets retention writes them. */
 export const RETENTION_SUBJECT = 'retention:';
 
-/** Subjects that begin so say who may do what (API keys, tenants): nobody writes them but the library of access. */
+/** Begins the subjects of API keys and tenants. Only the access library writes them. */
 export const ACCESS_SUBJECT = 'access:';
 
-/** The subject that says which queues are held: nobody writes it but who pauses and resumes them. */
+/** The subject of paused queues. Only the code that pauses and resumes queues writes it. */
 export const QUEUES_SUBJECT = 'queues:held';
 
-/** Ids that begin so belong to streams of memories. */
+/** Begins the ids of streams of memories. */
 export const MEMORY_PREFIX = '~memory:';
 
-/** Begins the names of holders that are workers: those beat while they live. Others claim and let go in one write. */
+/** Begins the names of holders that are workers, which send heartbeats while they live. Other holders claim and release in one write. */
 const WORKER_HEAD = 'worker-';
 
 export const workerHolder = (id: string): HolderId => holderId(`${WORKER_HEAD}${id}`);

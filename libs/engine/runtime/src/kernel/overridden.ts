@@ -1,6 +1,6 @@
-/** Owns laying operations over a store. */
+/** Owns the layering of operations over a store. */
 
-/** The store, but for these operations, and for those that are assigned to what is returned. */
+/** The store with these operations in place of its own. Assigning to the result replaces further ones, and never changes the store. */
 export function overridden<S extends object>(store: S, operations: Partial<S>): S;
 export function overridden<S extends object, O extends object>(store: S, operations: O): Omit<S, keyof O> & O;
 export function overridden(store: object, operations: object): object {

@@ -29,9 +29,12 @@ import type {
 import type { ArchivedWorkflow } from '@tidemark/segments';
 import type { SecretPolicy } from './secret-guard.ts';
 
-/** What long-term memory gives a workflow. Never throws for want of a model. */
+/** What long-term memory gives a workflow. It never throws when no model is available. */
 export interface SessionMemory {
-  /** For its bundles when it begins: what earlier sessions of the user left that fits the query, and what is known; absent: nothing. */
+  /**
+   * The memories for the bundles of a workflow that begins: what earlier sessions of the user left that fits the query, and what is known
+   * of the user. An absent member means that there is nothing.
+   */
   inject(about: {
     readonly tenant: TenantId;
     readonly session: string | undefined;
@@ -39,22 +42,25 @@ export interface SessionMemory {
     readonly domains: readonly string[];
     readonly query: string;
   }): Promise<{ readonly continuation?: readonly string[]; readonly user?: readonly string[] }>;
-  /** What fits a step's question. */
+  /** The memories that fit a step's question. */
   recall(
     request: RecallQuery & { readonly tenant: TenantId; readonly query: string; readonly signal: AbortSignal },
   ): Promise<Recalled>;
 }
 
-/** History that the log no longer has, as whoever folds needs it (archive/recalls.ts). */
+/** History that the log no longer has, for code that folds (archive/cold-reads.ts). */
 export interface ColdHistory {
-  /** Whether it is too early to look for what the partition lacks. */
+  /** Whether the partition's cold history is still on its way, so that reading it now would be too early. */
   isCold(partition: Partition): boolean;
   /**
-   * Asks for the partition's history from that offset on. Returns what is to be told (`history-recalled`); undefined where that was told
-   * before. Throws the given error where no segment is there.
+   * Requests the partition's history from that offset on. Returns the error to report (`history-recalled`), or undefined where it was
+   * reported before. Throws the given error where no segment has that history.
    */
   ask(partition: Partition, from: Offset, error: unknown): Promise<UnavailableError | undefined>;
-  /** The partition behind a stretch that was deleted for good, and whose workflows it held; undefined: no segment begins there. */
+  /**
+   * The state of the partition after a stretch that was deleted for good, and the workflows whose events it had; undefined where no segment
+   * begins there.
+   */
   behind(partition: Partition, from: Offset): Promise<DeletedStretch | undefined>;
 }
 
@@ -63,7 +69,10 @@ export interface DeletedStretch {
   readonly workflows: readonly ArchivedWorkflow[];
 }
 
-/** Keys of secret fields: one seals, any of them may have sealed. Throws for want of the right to them, or of their provider. */
+/**
+ * Keys of secret fields: the first seals, and each of them may have sealed. Throws when the process lacks the right to them, or when their
+ * provider is unavailable.
+ */
 export interface FieldKeys {
   all(owner: RecordOwner): Promise<readonly [SealingKey, ...SealingKey[]]>;
 }
@@ -74,7 +83,7 @@ export interface Ports {
   readonly queue: JobQueue;
   readonly hints: HintBus;
   readonly liveness: Liveness;
-  /** Absent: nobody can watch steps under way from elsewhere. */
+  /** Absent: nobody elsewhere can watch running steps. */
   readonly watch?: WatchBus | undefined;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
@@ -82,15 +91,15 @@ export interface Ports {
   readonly digest: Digest;
   /** History that `log` reads from segments; absent: all of it is in the log. */
   readonly cold?: ColdHistory | undefined;
-  /** What seals and opens fields that schemas mark as secret; absent: this process can do neither. */
+  /** Seals and opens fields that schemas mark as secret; absent: this process can do neither. */
   readonly secrets?: FieldKeys | undefined;
-  /** What is done about secrets in what workflows store; absent: they are counted, and stored as they are. */
+  /** The policy on secrets in what workflows store; absent: they are counted, and stored as they are. */
   readonly secretPolicy?: SecretPolicy | undefined;
   /** Absent: nothing is injected, and no step can recall. */
   readonly memory?: SessionMemory | undefined;
 }
 
-/** One a process: what it writes is greater than all it has seen. */
+/** One a process: each stamp is greater than every value witnessed before. */
 export class LamportClock {
   #seen: Lamport = LAMPORT_ZERO;
 

@@ -1,6 +1,6 @@
 /**
- * Owns when what is owed is served: several at once, each on its own, and what fails again and again ever more seldom. Must not know what is
- * owed.
+ * Owns when duties run: several at once, each independent of the others, and one that keeps failing ever more rarely. It does not know what
+ * a duty does.
  */
 
 import type { Clock } from '@tidemark/ports';
@@ -11,10 +11,10 @@ const FORGET_PERIOD_MS = 1_000;
 export interface DutyOptions {
   readonly clock: Clock;
   readonly atOnce: number;
-  /** After the first failure; each further one doubles it. */
+  /** Delay after the first failure; each further failure doubles it. */
   readonly retryMs: number;
   readonly retryMaxMs: number;
-  /** For so long what was served is left alone, while rows may still owe it. */
+  /** How long a duty rests after a success, because rows may still show it as due. */
   readonly restMs: number;
   readonly onError: (error: unknown) => void;
 }
@@ -29,13 +29,13 @@ export class Reconcilers {
     this.#options = options;
   }
 
-  /** Whether its time has come (again), and nobody is at it. */
+  /** Whether the duty may run: it is not running, and its rest or back-off is over. */
   isDue(name: string): boolean {
     if (this.#underWay.has(name)) return false;
     return (this.#noted.get(name)?.untilMs ?? 0) <= this.#options.clock.monotonicMs();
   }
 
-  /** Resolves once each was served or failed: one that can't be served must not keep the others waiting. */
+  /** Resolves once each duty has succeeded or failed. A duty that fails does not keep the others waiting. */
   async serve<T>(due: readonly T[], nameOf: (duty: T) => string, serve: (duty: T) => Promise<void>): Promise<void> {
     this.#forgetOld();
     const left = [...due].reverse();
@@ -62,7 +62,7 @@ export class Reconcilers {
     this.#noted.set(name, { untilMs: clock.monotonicMs() + waitMs, failureCount });
   }
 
-  /** Of what failed more is known for as long as it may come again. */
+  /** A failed duty is remembered for one longest back-off more, so that its count survives until the next attempt. */
   #forgetOld(): void {
     const { clock, retryMaxMs } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -77,6 +77,6 @@ export class Reconcilers {
 interface Noted {
   /** On the monotonic clock. */
   readonly untilMs: number;
-  /** In a row. */
+  /** Failures in a row. */
   readonly failureCount: number;
 }

@@ -1,26 +1,26 @@
 /**
- * Owns what stands between the end of a run and the calls of its tasks: whoever is about to end the run waits for those under
- * way, since their outcomes would be unknown, and what would begin meanwhile waits for that end. Must not end anything.
+ * Owns the gate between the end of a run and the effects of its tasks. Code that is about to end the run waits for running effects, because
+ * their outcomes would be unknown, and new effects wait until it has finished. The gate itself ends nothing.
  */
 
 export class RunGate {
   readonly #underWay = new Set<Promise<unknown>>();
-  /** Effects that wait until the run ends, or goes on. */
-  readonly #held: (() => void)[] = [];
+  /** Effects that wait while the gate is closed. */
+  readonly #waiting: (() => void)[] = [];
   #closedCount = 0;
-  /** The end of whoever is ending the run before the next may. */
+  /** Resolves when the latest work of `quiet` is done; the next such work waits for it. */
   #ending: Promise<unknown> = Promise.resolve();
 
-  /** Someone is about to end the run. */
+  /** Somebody is about to end the run. */
   get isClosed(): boolean {
     return this.#closedCount > 0;
   }
 
-  /** The effect, once nothing is about to end the run. Rejects with the signal's reason when the attempt is over before. */
+  /** Runs the effect once the gate is open. Rejects with the signal's reason if the attempt ends first. */
   async pass<T>(signal: AbortSignal, effect: () => Promise<T>): Promise<T> {
     while (this.isClosed) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      this.#held.push(resolve);
+      this.#waiting.push(resolve);
       await unlessAborted(promise, signal);
     }
     const using = effect();
@@ -33,8 +33,8 @@ export class RunGate {
   }
 
   /**
-   * Does the work once no effect is under way; none begins, and nobody else's such work, until it is done. Rejects with the signal's
-   * reason when the run is over before.
+   * Does the work once no effect is running. Until it is done, no effect begins, and neither does other such work. Rejects with the
+   * signal's reason if the run ends first.
    */
   async quiet<T>(signal: AbortSignal, work: () => T | Promise<T>): Promise<T> {
     this.#closedCount++;
@@ -49,12 +49,15 @@ export class RunGate {
     } finally {
       resolve();
       this.#closedCount--;
-      if (!this.isClosed) for (const goOn of this.#held.splice(0)) goOn();
+      if (!this.isClosed) for (const resume of this.#waiting.splice(0)) resume();
     }
   }
 }
 
-/** A step that doesn't heed its signal must hold neither the lease nor the worker: nothing that it does later counts. */
+/**
+ * Stops waiting when the signal aborts: a step that ignores its signal must hold neither the lease nor the worker, and nothing that it does
+ * later counts.
+ */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const leave = (): void => reject(signal.reason);

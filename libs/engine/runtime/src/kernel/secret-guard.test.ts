@@ -1,4 +1,4 @@
-/** What is done about secrets in one value: by policy, by place and kind, never with the secret; and what no policy may touch. */
+/** The policy on secrets in one value: by policy, place and kind, never with the secret; and values that no policy may touch. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
@@ -102,7 +102,7 @@ const LETTERS = 'useandom-26T198340PX75pxJACKVERYMINDBUSHWOLF_GQZbfghjklqvwyzric
 const nanoid = (): string => Array.from(randomBytes(21), (byte) => LETTERS[byte & 63]).join('');
 const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
 
-/** What states of agents are full of. */
+/** Values that fill the states of agents. */
 const INNOCENT: Readonly<Record<string, () => unknown>> = {
   'a UUID': () => crypto.randomUUID(),
   'a SHA-256 in hexadecimal': () => hex(32),

@@ -1,7 +1,7 @@
 /**
- * Owns what is done about secrets in what workflows store: found by their forms (@tidemark/secrets), they are reported, masked or refused,
- * by one policy. What only looks random is counted and left: ids look so too. Fields that schemas mark as secret are sealed before, and
- * exempt. Must never keep, report or throw what it found: places and kinds alone.
+ * Owns the policy on secrets in what workflows store. Secrets are recognized by their forms (@tidemark/secrets), and one policy reports,
+ * masks or refuses them. What merely looks random is counted and stored, because ids look random too. Fields that schemas mark as secret
+ * are already sealed and exempt. It must never keep, report or throw a secret that it found, only its place and kind.
  */
 
 import { sealedSecret } from '@tidemark/codec';
@@ -11,10 +11,13 @@ import { type FoundSecret, findSecrets, isGuess, isUnsearched, maskedValue, secr
 import { ERROR_CAUSES_MAX_COUNT } from './limits.ts';
 import { textOf } from './storable-text.ts';
 
-/** `report`: stored as it is, counted and warned of. `mask`: `[masked KIND]` is stored in its place. `refuse`: nothing of it is stored. */
+/**
+ * `report`: the secret is stored as it is, counted and reported. `mask`: `[masked KIND]` is stored in its place. `refuse`: the whole value
+ * is not stored.
+ */
 export type OnSecret = 'report' | 'mask' | 'refuse';
 
-/** What a text is to the workflow that stores it. */
+/** What the text is for the workflow that stores it. */
 export type SecretPlace =
   | ('input' | 'belief' | 'task' | 'output' | 'request' | 'response' | 'closure')
   | ('prompt' | 'answer' | 'fragment' | 'memory' | 'note' | 'approval' | 'error' | 'signal' | 'decision');
@@ -31,22 +34,22 @@ export interface StoredSecret {
 }
 
 export interface SecretPolicy {
-  /** Of definitions that don't say. */
+  /** For definitions that do not choose one. */
   readonly onSecret: OnSecret;
-  /** Told of each that was only reported. */
+  /** Receives each secret that was stored under `report`. */
   readonly onStored?: ((secret: StoredSecret) => void) | undefined;
 }
 
-/** What a process looks for secrets with. */
+/** What a process needs to search for secrets. */
 export interface SecretPorts {
   readonly telemetry: Pick<Telemetry, 'count'>;
-  /** Absent: `report`, to nobody but the metric. */
+  /** Absent: `report`, and only the metric counts what is found. */
   readonly secretPolicy?: SecretPolicy | undefined;
 }
 
 const STRICTEST = ['refuse', 'mask', 'report'] as const;
 
-/** By those of the definition's versions that are known here; none: the deployment's. */
+/** The strictest policy among the known versions of the definition; the deployment's where none is known. */
 export const guardOf = (
   definition: string,
   known: readonly { readonly onSecret?: OnSecret | undefined }[],
@@ -68,7 +71,7 @@ export class SecretGuard {
     this.#ports = ports;
   }
 
-  /** What is to be stored. Throws `InvalidError` (`secret-found`): it is refused, or so much that it can't be searched. */
+  /** The value to store. Throws `InvalidError` (`secret-found`) when the policy refuses it, or when it is too large to be searched. */
   take<T>(where: SecretPlace, field: string, value: T): T {
     const { value: taken, problem } = this.answered(where, field, value);
     if (problem !== undefined) throw problem;
@@ -76,8 +79,8 @@ export class SecretGuard {
   }
 
   /**
-   * The same of what can't be refused any more, since it was paid or done: masked where it would be refused. `problem`: of what must not
-   * be passed over then. What can't be searched is masked as a whole.
+   * The same for a value that cannot be refused because it was paid for or has happened: it is masked where it would be refused. `problem`
+   * is then the error that the caller must not ignore. A value that cannot be searched is masked as a whole.
    */
   answered<T>(where: SecretPlace, field: string, value: T): { readonly value: T; readonly problem?: InvalidError } {
     const found = this.#found(where, field, value);
@@ -89,8 +92,8 @@ export class SecretGuard {
   }
 
   /**
-   * What is recorded of anything thrown, with its causes: it can't be refused, so it is masked where it would be. An error stays the same
-   * object, unless it is frozen; of anything else that says a secret, a masked text is left.
+   * What is recorded of a thrown value and its causes. It cannot be refused, so it is masked where it would be. An error stays the same
+   * object unless it is frozen; any other value that contains a secret becomes a masked text.
    */
   error(field: string, thrown: unknown, depth = 0): unknown {
     const taken = <T>(value: T): T => this.answered('error', field, value).value;
@@ -129,7 +132,7 @@ const isSealed = (text: string): boolean => sealedSecret(text) !== undefined;
 
 const MASKING = { isExempt: isSealed, isMasked: (kind: string) => !isGuess(kind) };
 
-/** What the log is given of an error: its note, its code in the header, and what a person is shown. */
+/** The fields of an error that reach the log or a person: its note, its code in the header, and its evidence. */
 const RECORDED_OF_ERRORS = ['message', 'stack', 'name', 'code', 'evidence'] as const;
 
 function rewritten(error: Error, changes: Readonly<Record<string, unknown>>): Error {

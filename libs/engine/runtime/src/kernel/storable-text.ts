@@ -1,10 +1,10 @@
 /**
- * Owns what becomes of text that no column can hold (NUL), nor UTF-8 (halves of surrogate pairs): U+FFFD stands in its place, since what was
- * said and paid for must not be lost over it.
+ * Owns the replacement of characters that no column can hold (NUL) or that UTF-8 cannot encode (halves of surrogate pairs) by U+FFFD, so
+ * that text that was paid for is not lost over one character.
  */
 export const storableText = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
 
-/** A text for anything, also for what can't be made one (an object without a prototype). */
+/** A text for any value, even for one that throws when it is converted (an object without a prototype). */
 export function textOf(value: unknown): string {
   try {
     return String(value);

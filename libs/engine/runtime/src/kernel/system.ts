@@ -5,7 +5,7 @@ import { canonicalJson } from '@tidemark/codec';
 import type { Json, Sha256 } from '@tidemark/core';
 import type { Clock, Digest, Prng } from '@tidemark/ports';
 
-/** Longest delay that one timer of Node can hold, in milliseconds; a longer sleep is made of several. */
+/** Longest delay that one timer of Node can hold, in milliseconds; a longer sleep uses several timers. */
 const TIMER_MAX_MS = 2_147_483_647;
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -38,7 +38,7 @@ export const systemClock: Clock = {
   sleep,
 };
 
-/** Randomness is drawn in blocks of this many bytes, since each draw from the system costs microseconds. */
+/** Randomness is drawn in blocks of this many bytes, because each draw from the system takes microseconds. */
 const BLOCK_BYTES = 4_096;
 
 function bufferedPrng(): Prng {

@@ -1,7 +1,7 @@
 /**
- * Owns the identity of traces: a workflow's trace and every span of it have ids that derive from the workflow's id and from what the
- * span stands for, never from chance. So whoever draws a span (a worker that hands its context on, a coordinator that exports it,
- * an export years later) draws the same one. Pure, and final: a changed rule would break the link to what was exported before.
+ * Owns the identity of traces. The ids of a workflow's trace and spans derive from the workflow's id and from what each span stands for,
+ * never from chance, so everything that draws a span draws the same one: a worker that passes its context on, a coordinator that exports
+ * it, an export years later. Pure and final: a changed rule would break links to traces exported before.
  */
 
 import { hash } from 'node:crypto';
@@ -15,16 +15,16 @@ export type SpanId = string;
 const TRACE_DIGITS = 32;
 const SPAN_DIGITS = 16;
 const ZEROS = '0'.repeat(TRACE_DIGITS);
-/** Ids may hold any character but this one. */
+/** A separator that no id can contain. */
 const BETWEEN = '\0';
 
-/** Of zeros alone an id would be none (W3C trace context, 3.2.2.3). */
+/** An id of zeros alone would be invalid (W3C trace context, 3.2.2.3). */
 const digits = (count: number, of: string): string => {
   const id = hash('sha256', of).slice(0, count);
   return ZEROS.startsWith(id) ? id.replace(/.$/, '1') : id;
 };
 
-/** A workflow, its undo, its forks and its children have a trace each; links lead from one to another. */
+/** A workflow, its undo, its forks and its children have a trace each, with links between them. */
 export const traceIdOf = (workflow: WorkflowId): TraceId =>
   digits(TRACE_DIGITS, `tidemark trace 1${BETWEEN}${workflow}`);
 
@@ -36,32 +36,38 @@ const spanIdOf = (workflow: WorkflowId, kind: string, ...parts: readonly (string
 
 /** The whole workflow: the only span of its trace without a parent. */
 export const workflowSpan = (workflow: WorkflowId): SpanId => spanIdOf(workflow, 'workflow');
-/** A holder's time with the workflow. */
+/** The time for which one holder has the workflow. */
 export const leaseSpan = (workflow: WorkflowId, epoch: Epoch): SpanId => spanIdOf(workflow, 'lease', epoch);
-/** From when something could be done to the claim of this epoch. */
+/** From when the workflow became runnable to the claim of this epoch. */
 export const queueSpan = (workflow: WorkflowId, epoch: Epoch): SpanId => spanIdOf(workflow, 'queue', epoch);
-/** What became of what the holder of this epoch left. */
+/** The recovery of what the holder of this epoch left unfinished. */
 export const recoverySpan = (workflow: WorkflowId, epoch: Epoch): SpanId => spanIdOf(workflow, 'recovery', epoch);
-/** One attempt at a task under one lease; the last one is its checkpoint. */
+/** One attempt at a task under one lease; the last attempt is the checkpoint's span. */
 export const stepSpan = (workflow: WorkflowId, task: TaskId, epoch: Epoch, attempt: number): SpanId =>
   spanIdOf(workflow, 'step', task, epoch, attempt);
-/** The call of the `count`th intention of the key under one lease; 0: its outcome was recorded without one. */
+/** The call of the `count`th intention of the key under one lease; 0: its outcome was recorded without an intention. */
 export const effectSpan = (workflow: WorkflowId, key: EffectKey, epoch: Epoch, count: number): SpanId =>
   spanIdOf(workflow, 'effect', key, epoch, count);
-/** A wait, named by what waits and by the position at which that began. */
+/** A wait, named by what waits and by the position at which the wait began. */
 export const waitSpan = (workflow: WorkflowId, what: string, position: number): SpanId =>
   spanIdOf(workflow, 'wait', what, position);
-/** While a task waits for the workflow that is started for it: that one knows the task, and not when the wait began. */
+/**
+ * The time for which a task waits for its child. The child knows the task but not when the wait began, so the position is no part of the
+ * id.
+ */
 export const childSpan = (workflow: WorkflowId, task: TaskId): SpanId => spanIdOf(workflow, 'child', task);
 export const compensationSpan = (workflow: WorkflowId): SpanId => spanIdOf(workflow, 'compensation');
 
 const CERTAINTY_DIGITS = 8;
 
-/** Whether the trace is among the share that is kept whatever becomes of it: the same for every process that asks. */
+/** Whether the trace is among the share that is always kept. Every process decides alike. */
 export const isInShare = (trace: TraceId, ratio: number): boolean =>
   Number.parseInt(trace.slice(-CERTAINTY_DIGITS), 16) / 16 ** CERTAINTY_DIGITS < ratio;
 
-/** W3C `traceparent`. The flag says whether the trace is kept; one that is not may be yet, when it fails or is recovered. */
+/**
+ * W3C `traceparent`. The flag says whether the trace is in the share that is always kept; another trace may still be kept when the workflow
+ * fails or is recovered.
+ */
 export const traceParentOf = (workflow: WorkflowId, span: SpanId, ratio = 1): string => {
   const trace = traceIdOf(workflow);
   return `00-${trace}-${span}-${isInShare(trace, ratio) ? '01' : '00'}`;

@@ -1,7 +1,6 @@
 /**
- * Owns what rows follow from the parts of payloads that are a workflow's context: fragments, texts, working memory, spends,
- * sessions. The only payloads that the projector parses are those whose control says that they hold any. Pure, like the
- * projection that it is a part of (I5).
+ * Owns the rows that follow from the parts of payloads that are a workflow's context: fragments, texts, working memory, spends, sessions.
+ * The projector parses only payloads whose control says that they have such parts. Pure, like the projection that it belongs to (I5).
  */
 
 import { decodePayload } from '@tidemark/codec';
@@ -48,7 +47,7 @@ export class ContextRows {
     this.#digest = digest;
   }
 
-  /** Undefined when nothing was brought. */
+  /** Undefined: there are no such rows. */
   batch(): ContextBatch | undefined {
     const isEmpty =
       this.#fragments.length === 0 &&
@@ -71,7 +70,7 @@ export class ContextRows {
     return this.#memories;
   }
 
-  /** Follows an accepted event; `stream` is as it is after the event. `isLeftOut`: nothing of what model calls saw is wanted. */
+  /** Applies an accepted event; `stream` is the state after it. `isOmitted`: no rows of the workflow's bundles are wanted. */
   add(stream: StreamState, entry: Event, isOmitted = false): void {
     const { envelope } = entry;
     const { workflow, tenant } = envelope;
@@ -129,14 +128,14 @@ export class ContextRows {
     }
   }
 
-  /** What the stream's state has of the call: what it cost and wasted, or reserves. */
+  /** The spend of the call, by the stream's state: what it cost and wasted, or what it reserves. */
   #spend(stream: StreamState, task: TaskId, key: EffectKey, atMs: number): void {
     const effect = stream.frontier.tasks.get(task)?.effects.find((one) => one.key === key);
     if (effect?.spend === undefined) return;
     this.#putSpend(stream, effect, atMs, isOpen(effect) ? effect.spend : NO_SPEND, !isOpen(effect));
   }
 
-  /** Nothing is under way any more: what is still reserved is free again. */
+  /** No call is running any more, so reserved amounts are free again. */
   #release(stream: StreamState, atMs: number): void {
     for (const { effects } of stream.frontier.tasks) {
       for (const effect of effects) {
@@ -167,7 +166,7 @@ export class ContextRows {
     this.#scopes.push({ workflow, sequence, isWhole: 'carried' in scope, change: JSON.stringify(scope) });
   }
 
-  /** What a fork that replays would remember stays its own. */
+  /** A fork that replays writes no long-term memory. */
   #addMemories(stream: StreamState, envelope: Envelope, payload: unknown): void {
     if (isReplay(stream)) return;
     const { position } = stream;
@@ -199,7 +198,7 @@ export class ContextRows {
     }
   }
 
-  /** A model's answer, which the fragment that a step makes of it only names. */
+  /** A model's answer, which fragments of it name by its digest. */
   #addAnswer(workflow: WorkflowId, payload: unknown): void {
     const text = answerText(payload, SHARED_TEXT_MIN_CHARS);
     if (text !== undefined) this.#addText(workflow, this.#digest.sha256(text), text);
@@ -210,7 +209,7 @@ export class ContextRows {
   }
 }
 
-/** What isn't readable brings nothing: it must not stop the projection of all else. */
+/** An unreadable payload yields nothing, and must not stop the projection. */
 function opened({ envelope, payload }: Event): unknown {
   try {
     return decodePayload(envelope.type, payload);

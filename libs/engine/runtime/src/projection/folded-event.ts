@@ -1,6 +1,6 @@
 /**
- * Owns what the projector hands to whoever draws traces: accepted events with the workflow before and after each, once their rows were
- * written. A sink must never make the projector wait, nor throw.
+ * Owns what the projector passes to a trace sink: accepted events with the workflow's state before and after each, once their rows are
+ * written. A sink must neither delay the projector nor throw.
  */
 
 import type { Envelope, LogEntry, Offset, Partition, PartitionState, StreamState, Verdict } from '@tidemark/core';
@@ -11,21 +11,21 @@ export interface FoldedEvent {
   readonly offset: Offset;
   readonly envelope: Envelope;
   readonly payload: Uint8Array;
-  /** Undefined: the workflow begins with it. */
+  /** Undefined: this event opens the workflow. */
   readonly before: StreamState | undefined;
   readonly after: StreamState;
 }
 
 export interface TraceSink {
-  /** Before anything is folded; `owns`: whether a partition is projected here now. Throws `UnavailableError`. */
+  /** Runs before anything is folded; `owns` says whether this process projects a partition now. Throws `UnavailableError`. */
   begin(owns: (partition: Partition) => boolean): Promise<void>;
-  /** In the order of each partition's offsets. */
+  /** In the order of offsets in each partition. */
   accept(events: readonly FoldedEvent[], advances: readonly PartitionAdvance[]): void;
-  /** Hands on what it has, within a bounded time. */
+  /** Passes on what it still has, within a bounded time. */
   end(): Promise<void>;
 }
 
-/** The entry as an event that was accepted; undefined: it changed no workflow. */
+/** The entry as an accepted event; undefined: it changed no workflow. */
 export function acceptedEvent(
   before: PartitionState,
   after: PartitionState,

@@ -1,4 +1,4 @@
-/** The door of the room: what other rooms of the engine use of it. */
+/** The entry point of the room: what other rooms of the engine may use. */
 export type { TraceSink } from './folded-event.ts';
 export type { Reads } from './logged-store.ts';
 export { OmittedHistory } from './omitted-history.ts';

@@ -1,4 +1,6 @@
-/** What becomes of workflows is counted once, by what was committed; a recovery lasts until the next checkpoint, not until the claim. */
+/**
+ * Starts, interruptions and ends are counted once, by what was committed; a recovery lasts until the next checkpoint, not until the claim.
+ */
 
 import type { Controls, StreamState } from '@tidemark/core';
 import { RANGE_COUNT } from '@tidemark/ports';

@@ -1,6 +1,6 @@
 /**
- * Owns the metrics of what becomes of workflows: started, interrupted, resumed, ended. The projector hands it accepted events once their
- * rows were written, so that each is counted once, by whichever coordinator projects its partition.
+ * Owns the metrics of workflows that start, are interrupted, resume and end. The projector passes it accepted events once their rows are
+ * written, so the one coordinator that projects a partition counts each event once.
  */
 
 import {
@@ -15,15 +15,15 @@ import {
 import type { Clock, Telemetry } from '@tidemark/ports';
 import { RECOVERIES_TIMED_MAX } from './limits.ts';
 
-/** An accepted event with which a workflow begins, ends, is interrupted, or is past an interruption. */
+/** An accepted event that opens, closes or interrupts a workflow, or that ends an interruption. */
 export interface LifecycleEvent {
   readonly type: EventType;
-  /** Undefined: the workflow begins with it. */
+  /** Undefined: this event opens the workflow. */
   readonly before: StreamState | undefined;
   readonly after: StreamState;
 }
 
-/** Undefined: nothing is counted of it. */
+/** Undefined: no metric counts the event. */
 export function lifecycleEvent(
   before: PartitionState,
   after: PartitionState,
@@ -44,7 +44,7 @@ export function lifecycleEvent(
 export class LifecycleMetrics {
   readonly #telemetry: Telemetry;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
-  /** When the first interruption since its newest checkpoint was seen here, by workflow. */
+  /** When this process saw the first interruption since the workflow's newest checkpoint. */
   readonly #interruptedMs = new Map<WorkflowId, number>();
 
   constructor({ telemetry, clock }: { readonly telemetry: Telemetry; readonly clock: Pick<Clock, 'monotonicMs'> }) {
@@ -52,7 +52,7 @@ export class LifecycleMetrics {
     this.#clock = clock;
   }
 
-  /** In the order of each partition's offsets. */
+  /** In the order of offsets in each partition. */
   accept(events: readonly LifecycleEvent[]): void {
     for (const { type, before, after } of events) {
       if (before === undefined) this.#telemetry.count('workflows_started_total', 1);
@@ -68,9 +68,9 @@ export class LifecycleMetrics {
   }
 
   #interrupted({ workflow, isUnsettled }: StreamState): void {
-    // Interrupted again before it was past the first, it resumes once.
+    // A second interruption before the recovery from the first counts as one, because the workflow resumes once.
     if (!isUnsettled) this.#telemetry.count('workflows_interrupted_total', 1);
-    // One that was settled since may have been so where this coordinator did not see it.
+    // An earlier time may be out of date: another coordinator may have projected the recovery.
     if (isUnsettled && this.#interruptedMs.has(workflow)) return;
     this.#interruptedMs.delete(workflow);
     this.#interruptedMs.set(workflow, this.#clock.monotonicMs());
@@ -86,11 +86,11 @@ export class LifecycleMetrics {
       if (sinceMs !== undefined)
         this.#telemetry.observe('recovery_duration_seconds', (this.#clock.monotonicMs() - sinceMs) / 1_000);
     }
-    // What was parked was counted then, and a person's decision carries out what follows from it.
+    // A parked workflow was counted when it was parked; a person's decision only carries out what follows.
     const isStop = before.status === 'open' && after.status !== 'open';
     if (isStop && before.ruling !== 'fail' && before.ruling !== 'compensate')
       this.#telemetry.count('checkpoint_resumes_total', 1, { outcome: 'stopped' });
-    // The new holder found nothing to do but to wait: how long that takes is no matter of recovery.
+    // A new holder that only has to wait has recovered the workflow: the wait is no part of the recovery.
     if (isStop || !after.isUnsettled || type === 'LeaseReleased') this.#interruptedMs.delete(after.workflow);
   }
 }

@@ -1,18 +1,18 @@
-/** Owns every limit of the room: name, unit, default. Options that change one say so where they are read. */
+/** Owns every limit of the room: name, unit, default. Where an option overrides one, the code that reads the option says so. */
 
-/** Partitions whose log is fenced at once before they get rows. */
+/** Partitions that are fenced at once before they get rows. */
 export const FENCES_AT_ONCE = 256;
-/** Records that are looked through at most, to see whether fences are all that a partition holds. */
+/** Most records that are read to find out whether a partition has nothing but fences. */
 export const FENCES_FOLDED_MAX = 16;
-/** Entries and bytes that one projection batch takes from the log at most. */
+/** Most entries and bytes that one projection batch reads from the log. */
 export const PROJECTION_ENTRIES_MAX = 8_192;
 export const PROJECTION_READ_MAX_BYTES = 8_388_608;
-/** Partitions named in one projection read at most. */
+/** Most partitions in one projection read. */
 export const PROJECTION_PARTITIONS_MAX = 1_024;
-/** Interrupted workflows whose recovery a projector times at once; beyond them the oldest is not timed. */
+/** Interrupted workflows whose recovery a projector times at once; beyond them, the oldest is dropped. */
 export const RECOVERIES_TIMED_MAX = 10_000;
 /** Folded partitions that a projector keeps in memory. */
 export const FOLD_CACHE_PARTITIONS_MAX = 8_192;
-/** What a record is likely to take beside what it says; and records that are read with two that they lie between. */
+/** Estimated size of a record beside its payload; and the widest gap between two wanted records that one read spans. */
 export const RECORD_LIKELY_BYTES = 2 * 1024;
 export const RECORDS_BETWEEN_MAX = 32;

@@ -1,6 +1,6 @@
 /**
- * The view that brings what records say: rows name records, the log has what they say, and a row that was changed brings nothing of another
- * workflow, nor another record of the same.
+ * The view that adds payloads: rows name records, the log has their payloads, and a changed row returns neither another workflow's payload
+ * nor another record of its own workflow.
  */
 
 import { type EffectKey, type Offset, type Partition, type Sequence, workflowId } from '@tidemark/core';
@@ -58,7 +58,7 @@ const seen = async <Said>(store: ProjectionStore<Said>) => ({
   effectPage: await store.effectPage(MINE, { limit: 10 }),
 });
 
-/** The log, and what was asked of it. */
+/** The log, and the reads of it. */
 function watched(): { readonly log: Pick<EventLog, 'read'>; readonly asked: Parameters<EventLog['read']>[0][] } {
   const asked: Parameters<EventLog['read']>[0][] = [];
   const read: EventLog['read'] = (requests) => {
@@ -70,7 +70,7 @@ function watched(): { readonly log: Pick<EventLog, 'read'>; readonly asked: Para
 
 type Placed = CheckpointRow<RecordPlace>;
 
-/** What the view says where a row of the second workflow's first checkpoint was changed. */
+/** What the view returns when a row of the second workflow's first checkpoint was changed. */
 async function changed(change: (row: Placed) => Partial<Placed>): Promise<readonly CheckpointRow[]> {
   const rows = (await below.checkpoints(MINE, ALL)).map((row) =>
     row.sequence === 1 ? { ...row, ...change(row) } : row,

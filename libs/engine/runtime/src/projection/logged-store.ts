@@ -1,7 +1,7 @@
 /**
- * Owns one view of rows that brings what records say: rows of history have each record's place, and the log has its payload (see
- * record-place.ts of the ports). So what workflows say has one home, and is sealed, moved into blobs and archived there alone. Must not be
- * laid over a log that leaves payloads in blobs, or sealed where there are keys.
+ * Owns a view of rows with payloads. Rows of history have the place of each record, and the log has its payload (see record-place.ts of the
+ * ports), so payloads have one home, where they are sealed, moved into blobs and archived. The log below must resolve blobs, and must open
+ * sealed records where there are keys.
  */
 
 import { entryOf, historyClosed, payloadText, recordUnreadable, SEALED_VERSION } from '@tidemark/codec';
@@ -25,17 +25,17 @@ import * as rows from './row-places.ts';
 type Log = Pick<EventLog, 'read'>;
 type Event = LogEntry & { readonly kind: 'event' };
 
-/** The store, with what records say in place of where they are. */
+/** The store, with payloads in place of their places. */
 export const loggedStore = (store: RowStore, log: Log): ProjectionStore => overridden(store, loggedReads(store, log));
 
-/** The reads of rows that name records: all of them, by their types. */
+/** The reads of rows that have places of records: all of them, by their types. */
 type NamingReads = keyof {
   [K in keyof RowStore as RowStore[K] extends ProjectionStore[K] ? never : K]: unknown;
 } &
   keyof RowStore;
 export type Reads<Said> = Pick<ProjectionStore<Said>, NamingReads>;
 
-/** The operations of the view. They read nothing of the log where there are no rows. */
+/** The operations of the view. They do not read the log when there are no rows. */
 export const loggedReads = (store: Reads<RecordPlace>, log: Log): Reads<JsonText> => ({
   loadStreams: async (ids) => filled(log, await store.loadStreams(ids), rows.fillSnapshot),
   checkpoints: async (id, of) => filledOf(log, id, await store.checkpoints(id, of), rows.fillCheckpoint),
@@ -78,17 +78,17 @@ async function filledOf<From, To>(
   }
 }
 
-/** What is wanted of one partition, by offset. */
+/** The wanted records of one partition, by offset. */
 interface Wanted {
   readonly places: readonly RecordPlace[];
-  /** How many of them have been read. */
+  /** How many of the places have been read. */
   doneCount: number;
   readonly entries: Map<Offset, Event>;
 }
 
 /**
- * Those of the places that are events, by partition and offset. What lies near each other is read in one stretch. Throws as `EventLog.read`
- * does, and `UnavailableError` (`log-gap`).
+ * The entries at these places that are events, by partition and offset. One read covers places that are close together. Throws what
+ * `EventLog.read` throws, and `UnavailableError` (`log-gap`).
  */
 async function entriesAt(
   log: Log,
@@ -120,10 +120,10 @@ function wantedIn(places: Iterable<RecordPlace>): Map<Partition, Wanted> {
   );
 }
 
-/** True: the record is the next one that is wanted. */
+/** True: the record is the next wanted one. */
 function take(want: Wanted, record: StoredRecord): boolean {
   const before = want.doneCount;
-  // Two rows may name the same one.
+  // Two rows may have the same place.
   while (want.places[want.doneCount]?.offset === record.offset) want.doneCount++;
   if (want.doneCount === before) return false;
   const entry = entryOf(record);
@@ -133,7 +133,7 @@ function take(want: Wanted, record: StoredRecord): boolean {
 
 type Stretch = ReadRequest & { readonly bytes: number };
 
-/** From the next one that is wanted on. */
+/** The next stretch to read. */
 function stretchOf(partition: Partition, { places, doneCount }: Wanted): Stretch {
   const from = places[doneCount]!.offset;
   const wanted = new Set<Offset>();
@@ -148,7 +148,7 @@ function stretchOf(partition: Partition, { places, doneCount }: Wanted): Stretch
   return { partition, from, to, wanted, bytes: bytes + (to - from) * RECORD_LIKELY_BYTES };
 }
 
-/** A broker sends as much as it may, also of what nobody asked for. */
+/** A broker sends as many bytes as it may, whether or not they are wanted. */
 const likelyBytes = (stretches: readonly Stretch[]): number =>
   Math.min(
     stretches.reduce((sum, { bytes }) => sum + bytes, 0),

@@ -1,10 +1,10 @@
 /**
- * Owns which rows of history a rebuild leaves out: those of workflows that segments have from opening to end, which would be taken away
- * again as soon as they are written (see archived-rows.ts), and what was rejected in those segments. What a workflow is, what it spent, and
- * what it remembers is written all the same. Must not decide what is folded: every record is.
+ * Owns which rows of history a rebuild omits: those of workflows that segments have from opening to end, because they would be deleted
+ * again at once (see archived-rows.ts), and rejected records in those segments. Rows of the workflow itself, its spend and its memories are
+ * written all the same. Every record is folded.
  *
- * H1 A workflow's history is left out from its opening to its end, or not at all, whatever process goes on with the rows: they say of each
- *    workflow which of the two it is.
+ * H1 A workflow's history is omitted from its opening to its end, or not at all, even when another process continues the projection: rows
+ *    record which of the two applies.
  */
 
 import {
@@ -17,20 +17,23 @@ import {
 } from '@tidemark/core';
 import type { StreamPlace, TierStore } from '@tidemark/ports';
 
-/** What is left out of one stretch of a partition. */
+/** What is omitted from one stretch of a partition. */
 export class Omitted {
   readonly #archived: ReadonlySet<WorkflowId>;
   readonly #workflows: Set<WorkflowId>;
   readonly #rejectedTo: Offset;
 
-  /** `archived`: whose end a segment has; `workflows`: those that were opened before, and are left out; `rejectedTo`: up to where segments are. */
+  /**
+   * `archived`: workflows whose end a segment has; `workflows`: workflows opened earlier that are omitted; `rejectedTo`: where the segments
+   * end.
+   */
   constructor(archived: Iterable<WorkflowId>, workflows: Iterable<WorkflowId>, rejectedTo: Offset) {
     this.#archived = new Set(archived);
     this.#workflows = new Set(workflows);
     this.#rejectedTo = rejectedTo;
   }
 
-  /** The workflow's opening was accepted here. */
+  /** The workflow's opening was accepted in this stretch. */
   opened(workflow: WorkflowId): void {
     if (this.#archived.has(workflow)) this.#workflows.add(workflow);
   }
@@ -43,13 +46,13 @@ export class Omitted {
     return offset < this.#rejectedTo;
   }
 
-  /** Those of them that a fold which goes on from this state may meet again. */
+  /** The omitted workflows that a fold from this state may meet again. */
   in({ streams }: PartitionState): readonly WorkflowId[] {
     return [...this.#workflows].filter((workflow) => streams.has(workflow));
   }
 }
 
-export const NOTHING_LEFT_OUT = new Omitted([], [], 0 as Offset);
+export const NOTHING_OMITTED = new Omitted([], [], 0 as Offset);
 
 /** Entries of a partition that are folded next. */
 export interface Stretch {
@@ -60,10 +63,10 @@ export interface Stretch {
 export class OmittedHistory {
   readonly #store: Pick<TierStore, 'withoutRows' | 'endedInSegments'>;
   readonly #archivedTo: (partition: PartitionState['partition']) => Offset;
-  /** Of each state that was folded or loaded: the workflows in it that are left out. */
+  /** The omitted workflows of each state that was folded or loaded. */
   readonly #workflows = new WeakMap<PartitionState, readonly WorkflowId[]>();
 
-  /** `archivedTo`: up to where the store knows the partition's segments; 0: none. */
+  /** `archivedTo`: where the partition's segments end as far as the store knows; 0: there are none. */
   constructor(
     store: Pick<TierStore, 'withoutRows' | 'endedInSegments'>,
     archivedTo: (partition: PartitionState['partition']) => Offset,
@@ -72,7 +75,7 @@ export class OmittedHistory {
     this.#archivedTo = archivedTo;
   }
 
-  /** The states come from rows. */
+  /** Reports states that were loaded from rows. */
   async loaded(states: readonly PartitionState[]): Promise<void> {
     if (states.every(({ streams }) => streams.size === 0)) return;
     const without = new Set(await this.#store.withoutRows(states.flatMap(({ streams }) => [...streams.keys()])));
@@ -82,7 +85,7 @@ export class OmittedHistory {
     }
   }
 
-  /** What is left out of each, in their order. */
+  /** What is omitted from each stretch, in their order. */
   async of(stretches: readonly Stretch[]): Promise<readonly Omitted[]> {
     const archived = new Map<PartitionState['partition'], WorkflowId[]>();
     const opened = stretches.flatMap((stretch) => this.#openedIn(stretch));
@@ -107,8 +110,8 @@ export class OmittedHistory {
   }
 
   /**
-   * The state was reached. Throws `CorruptError` (`archive-disagrees`) when a workflow is open behind the segments that have its end: whoever
-   * wrote those folded otherwise, and the workflow needs its history.
+   * Reports a state that a fold reached. Throws `CorruptError` (`archive-disagrees`) when a workflow is open after the segments that have
+   * its end: the process that wrote them folded differently, and the workflow needs its history.
    */
   folded(after: PartitionState, omitted: Omitted): void {
     const workflows = omitted.in(after);
@@ -119,7 +122,7 @@ export class OmittedHistory {
     this.#keep(after, workflows);
   }
 
-  /** The state was reached without folding. */
+  /** Reports a state that was reached without folding. */
   skipped(before: PartitionState, after: PartitionState): void {
     this.folded(after, new Omitted([], this.#workflows.get(before) ?? [], 0 as Offset));
   }

@@ -1,4 +1,4 @@
-/** No id is opened in two partitions, whatever of a start was under way when the rows were lost (I1). */
+/** No id is opened in two partitions, whatever part of a start was on its way when the rows were lost (I1). */
 
 import { type Offset, type Partition, workflowId } from '@tidemark/core';
 import { definitionOf, foldLog, P0, TENANT, typesOf } from '@tidemark/testkit/engine/simulated-definition';
@@ -54,7 +54,7 @@ it('rejects openings that land after the rows that placed them were lost, and ne
   land();
   for (const each of starting) await expect(each).rejects.toMatchObject({ code: 'start-in-doubt' });
   for (const partition of [P0, P1]) expect((await foldLog(log, partition)).state.streams.size).toBe(0);
-  // The next one opens what the first two could have been taken for.
+  // The next one opens a workflow that the first two could have been mistaken for.
   await start('x', shared);
   expect((await foldLog(log, P0)).state.streams.size).toBe(1);
 });
@@ -72,7 +72,7 @@ it('would take them if the rows were made without a fence', async () => {
 
 it('folds what landed before the fence, and says so to whoever projects', async () => {
   await start('w');
-  // Its own hint has gone out.
+  // Its own hint has been sent.
   await quiet();
   ports.store.drop();
   const hinted: Partition[] = [];

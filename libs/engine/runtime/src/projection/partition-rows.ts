@@ -1,7 +1,7 @@
 /**
- * Owns giving rows to partitions of the log. Their log is fenced first: an opening that was placed by rows which are lost, and
- * is still under way, is either in the log by then and found there, or rejected. Else its workflow, which the new rows don't
- * know, could be placed anew and run in two partitions (I1).
+ * Owns the creation of rows for partitions of the log. It fences each partition first: an opening that was placed by lost rows, and that is
+ * still on its way, is then either already in the log and found there, or rejected. Otherwise its workflow, which the new rows do not know,
+ * could be placed again and run in two partitions (I1).
  */
 
 import { decodeRecord } from '@tidemark/codec';
@@ -23,7 +23,7 @@ import type { LamportClock, Ports } from '../kernel/index.ts';
 import { inboxRecord, TAIL_READ_MAX_BYTES } from '../lease/index.ts';
 import { FENCES_AT_ONCE, FENCES_FOLDED_MAX } from './limits.ts';
 
-/** Stands where other events name their workflow. */
+/** Takes the place of a workflow's id in events that concern none. */
 const NO_WORKFLOW = workflowId('~partition');
 
 export interface RowsOptions {
@@ -31,10 +31,10 @@ export interface RowsOptions {
   readonly lamport: LamportClock;
 }
 
-/** Gives rows to those of the log's first `count` partitions that have none. */
+/** Creates rows for those of the log's first `count` partitions that have none. */
 export async function addPartitions(options: RowsOptions, count: number): Promise<void> {
   const { log, store, hints } = options.ports;
-  // Before anything is looked at: what is added must go to the store that was seen to lack it.
+  // Read first, so that rows are only added to the store that was seen to lack them.
   const storeId = await store.storeId();
   const known = await store.positions();
   const all = Array.from({ length: count }, (_, index) => index as Partition);
@@ -50,7 +50,7 @@ export async function addPartitions(options: RowsOptions, count: number): Promis
   for (const { partition, start, rebuildTo } of rows) if (start < rebuildTo) hints.publish('appended', partition);
 }
 
-/** Rows that begin with all history of the partitions: for tables beside those in use, whose placements stay known. */
+/** Rows that begin with the whole history of the partitions, for tables beside those in use, whose placements remain known. */
 export async function wholePartitions(
   log: Pick<Ports['log'], 'bounds'>,
   partitions: readonly Partition[],
@@ -69,7 +69,7 @@ async function boundsOf(log: Pick<Ports['log'], 'bounds'>, partitions: readonly 
   return bounds;
 }
 
-/** What was trimmed may have been openings: rows without them would let their ids run again. */
+/** The trimmed records may include openings: rows without them would let their ids run again. */
 async function refuseTrimmed(log: Pick<Ports['log'], 'bounds'>, partitions: readonly Partition[]): Promise<void> {
   for (const [partition, { start }] of await boundsOf(log, partitions)) {
     if (start === 0) continue;
@@ -81,7 +81,7 @@ async function refuseTrimmed(log: Pick<Ports['log'], 'bounds'>, partitions: read
   }
 }
 
-/** The rows of fenced partitions. Where fences are all that there is, there is nothing left to fold: a pool that grows keeps the store ready. */
+/** The rows of fenced partitions. A partition with nothing but fences needs no fold, so the store stays ready while the pool grows. */
 async function rowsOf(log: Ports['log'], partitions: readonly Partition[]): Promise<readonly NewPartition[]> {
   const bounds = await boundsOf(log, partitions);
   const short = partitions.filter((partition) => bounds.get(partition)!.end <= FENCES_FOLDED_MAX);
@@ -91,7 +91,7 @@ async function rowsOf(log: Ports['log'], partitions: readonly Partition[]): Prom
   return partitions.map((partition) => rowOf(partition, bounds.get(partition)!, values.get(partition) ?? []));
 }
 
-/** Nothing where one of them can't be read: whoever folds them finds out which, and goes on with the others. */
+/** Empty when a partition is unreadable: the projector finds out which one, and continues with the others. */
 async function readSound(log: Ports['log'], reads: readonly ReadRequest[]): Promise<readonly ReadResult[]> {
   try {
     return await log.read(reads, { maxBytes: TAIL_READ_MAX_BYTES });

@@ -1,4 +1,4 @@
-/** Owns which effect an event is about, and what became of it: read from the state that the fold made. Pure. */
+/** Owns which effect an event concerns, and its outcome, by the fold's state. Pure. */
 
 import type { EffectState, Envelope, StreamState, TaskState } from '@tidemark/core';
 
@@ -11,7 +11,7 @@ export interface FoundEffect {
   readonly effect: EffectState;
 }
 
-/** The effect that the event is about, as it is after the event; undefined when the event decides about none. */
+/** The effect that the event concerns, as it is after the event; undefined when the event decides none. */
 export function effectOf(stream: StreamState, envelope: EffectEnvelope): FoundEffect | undefined {
   switch (envelope.type) {
     case 'EffectConfirmed': {

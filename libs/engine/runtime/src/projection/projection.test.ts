@@ -1,6 +1,6 @@
 /**
- * The projection: the same log gives the same rows in any batching, from empty or resumed from rows (I5); what is rejected is
- * kept aside; timers stand exactly as long as a task waits for them. What is left out, since segments have it, is what would be taken away.
+ * The projection: the same log gives the same rows in any batching, from empty or resumed from rows (I5). Rejected records are kept aside.
+ * A timer exists exactly as long as a task waits for it. What a rebuild omits because segments have it is exactly what would be dropped.
  */
 
 import { payloadText } from '@tidemark/codec';
@@ -30,8 +30,8 @@ import { ProjectionBuilder } from './projection.ts';
 const HERE = HISTORY_PARTITION as Partition;
 
 /**
- * Projects the entries, cut into batches before these places; each batch goes on from the rows where `resumes` says so. `segment`: what it
- * has as a whole is left out, by the batches that `leavesOut` names.
+ * Projects the entries, cut into batches before these places; each batch continues from the rows where `resumes` says so. The batches that
+ * `leavesOut` names omit what `segment` has as a whole.
  */
 async function project(
   entries: readonly LogEntry[],
@@ -48,7 +48,7 @@ async function project(
   );
   let state = emptyPartition(HERE, 0 as Offset);
   for (let at = 1; at < places.length; at++) {
-    // A process goes on as it began.
+    // A process continues as it began.
     if (resumes(at) || at === 1) {
       omitted = segment && leavesOut(at) ? new OmittedHistory(store, () => segment.to) : undefined;
       const [folded] = await store.loadPartitions([HERE]);
@@ -66,7 +66,7 @@ async function project(
   return store;
 }
 
-/** Everything that the rows say, in one order. */
+/** Everything in the rows, in one order. */
 function dump(store: SimulatedStore) {
   const sorted = <T>(rows: Iterable<T>): T[] =>
     [...rows].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
@@ -86,7 +86,7 @@ function dump(store: SimulatedStore) {
   };
 }
 
-/** A segment of the first of the entries, and those that it leaves no rows of. */
+/** A segment of the first of the entries, and the workflows of which it leaves no rows. */
 function segmentOf(entries: readonly LogEntry[], count: number): { segment: SegmentRow; ended: readonly WorkflowId[] } {
   const ended = new Set<WorkflowId>();
   let state = emptyPartition(HERE, 0 as Offset);
@@ -101,7 +101,7 @@ function segmentOf(entries: readonly LogEntry[], count: number): { segment: Segm
   return { segment: { ...of, ...sizes, tier: 'warm', rowsDropped: false, workflows }, ended: [...ended] };
 }
 
-/** An id is opened once: placement sees to it, and after a loss of the rows the fence. Rows are made for that alone. */
+/** An id is opened once: placement guarantees it, and after a loss of rows the fence. Rows assume it. */
 function opensAgain(entries: readonly LogEntry[]): boolean {
   const seen = new Set<string>();
   let state = emptyPartition(HERE, 0 as Offset);
@@ -166,10 +166,10 @@ describe('any history', () => {
           const resumes = (batch: number): boolean => resumed[batch % resumed.length]!;
           const taken = await project(entries);
           const left = await project(entries, cuts, resumes, segment);
-          // Those before were folded while the log still had all of it.
+          // Earlier entries were folded while the log still had all of them.
           const mixed = await project(entries, cuts, resumes, segment, (batch) => batch > begun);
           for (const store of [left, mixed]) {
-            // None of what is left out is there before it would be taken away.
+            // Nothing that is omitted exists before it would be dropped.
             const rows = [...store.rows.values()].filter(({ hasRows }) => !hasRows);
             expect(rows.flatMap(({ checkpoints, events, effects }) => [...checkpoints, ...events, ...effects])).toEqual(
               [],
@@ -220,11 +220,11 @@ describe('any history', () => {
           const keys = pending.flatMap((task) => task.effects.map(({ key }) => key));
           for (const task of pending) {
             for (const { key, kind, status, requestDigest, responseDigest, timeoutMs } of task.effects) {
-              // A key names its task, so no holder gives one to two; where a history does, rows have the last.
+              // A key names its task, so no holder gives one key to two tasks; where a history does, rows have the last.
               if (keys.filter((other) => other === key).length > 1) continue;
               const row = [...effects.values()].find((one) => one.key === key && one.task === task.id);
               expect(row).toMatchObject({ key, kind, status, requestDigest, responseDigest });
-              // Only what was never intended has no time-out, and no request.
+              // Only an effect that was never intended has no time-out and no request.
               const intention = row?.request == null ? undefined : entries[row.request.offset];
               const type = intention?.kind === 'event' ? intention.envelope.type : undefined;
               expect(type).toBe(timeoutMs === 0 ? undefined : 'EffectIntended');
@@ -256,7 +256,7 @@ describe('one batch', () => {
         payload: Buffer.from('{"output":1}'),
       } as LogEntry,
       opened('w2', 2),
-      // Late: its workflow is gone from the partition.
+      // Late: its workflow has left the partition.
       entryOf(holderEvent('CheckpointCommitted', token(3), {}, first)),
       claimed(second),
     ]);

@@ -1,6 +1,6 @@
 /**
- * Owns what rows follow from folding a stretch of the log: pure, so the same prefix gives the same rows on every adapter and
- * in any batching (I5). What records say stays in the log: rows have their places. Must not read or write anything.
+ * Owns the rows that follow from folding a stretch of the log. Pure, so the same prefix gives the same rows on every adapter and in any
+ * batching (I5). Payloads stay in the log; rows have their places. It reads and writes nothing.
  */
 
 import { historyClosed, payloadText, recordUnreadable, SEALED_VERSION } from '@tidemark/codec';
@@ -42,18 +42,18 @@ import { sha256Digest } from '../kernel/index.ts';
 import { ContextRows } from './context-rows.ts';
 import { acceptedEvent, type FoldedEvent } from './folded-event.ts';
 import { type LifecycleEvent, lifecycleEvent } from './lifecycle-metrics.ts';
-import { NOTHING_LEFT_OUT, type Omitted } from './omitted-history.ts';
+import { NOTHING_OMITTED, type Omitted } from './omitted-history.ts';
 import { type EffectEnvelope, effectOf } from './projected-effect.ts';
 import { streamRow, taskRow } from './stream-rows.ts';
 
-/** Whether it may: asked of every changed task, most of which wait for nothing. */
+/** A cheap check whether a task may wait for a timer, because it runs for every changed task, and most wait for nothing. */
 const waitsForTimer = (task: TaskState | undefined): boolean =>
   task !== undefined && (task.retry !== null || task.when.length > 0 || task.effects.length > 0);
 
-/** Ids may hold any character but this one. */
+/** NUL cannot occur in an id. */
 const rowKey = (workflow: WorkflowId, name: string): string => `${workflow}\0${name}`;
 
-/** The stream that the entry changed, where it did. */
+/** The stream that the entry changed, if any. */
 function changedStream(before: PartitionState, after: PartitionState, entry: LogEntry): StreamState | undefined {
   if (entry.kind === 'malformed') return undefined;
   const workflow = entry.kind === 'event' ? entry.envelope.workflow : entry.workflow;
@@ -95,29 +95,29 @@ export class ProjectionBuilder {
   readonly #context: ContextRows;
   readonly #passes: boolean;
   entryCount = 0;
-  /** Where accepted events are collected; undefined: nobody wants them. */
+  /** Collects accepted events when it is set. */
   accepted: FoldedEvent[] | undefined;
-  /** Likewise those that are counted. */
+  /** Collects events that metrics count when it is set. */
   lifecycle: LifecycleEvent[] | undefined;
 
-  /** `passes`: what stops a stream is passed over; for history that is past. */
+  /** `passes`: the fold skips what would stop a stream; for past history. */
   constructor(digest: Digest = sha256Digest, { passes = false } = {}) {
     this.#context = new ContextRows(digest);
     this.#passes = passes;
   }
 
   /**
-   * Folds entries that stand from `state.next` on; returns the state after them. Rows of history that are left out are not made. `inRows`: streams
-   * as rows have them, where that isn't as they are before.
+   * Folds entries that begin at `state.next`, and returns the state after them. It creates no rows of omitted history. `inRows`: the
+   * streams as rows have them, where that differs from the state before.
    */
   fold(
     before: PartitionState,
     entries: readonly LogEntry[],
-    omitted: Omitted = NOTHING_LEFT_OUT,
+    omitted: Omitted = NOTHING_OMITTED,
     inRows = before.streams,
   ): PartitionState {
     let state = before;
-    // The newest state of each stream that changed, also of one that closed and was followed by another here.
+    // The newest state of each changed stream, also of one that closed and was followed by another in the partition.
     const touched = new Map<WorkflowId, StreamState>();
     for (const entry of entries) {
       const earlier = state;
@@ -149,8 +149,8 @@ export class ProjectionBuilder {
   }
 
   /**
-   * Goes over a stretch that was deleted for good: its manifest says what it came to, and who was in it. Their ids stay taken; what
-   * they did, and what they remembered, is gone.
+   * Skips a stretch that was deleted for good: its manifest has the state after it and its workflows. Their ids stay taken; their history
+   * and memories are gone.
    */
   skip(before: PartitionState, after: PartitionState, workflows: readonly ArchivedWorkflow[]): void {
     const { partition } = after;
@@ -165,7 +165,7 @@ export class ProjectionBuilder {
     this.#partitions.push({ partition, from: before.next, to: after.next, generation: after.generation });
   }
 
-  /** An opening that can be read by now, of a stream that has its row already. */
+  /** Adds the rows of an opening that has become readable, for a stream that already has its own row. */
   readAtLast(stream: StreamState, entry: Opening, place: Place): void {
     this.#context.add(stream, entry, false);
     this.#first(entry, place);
@@ -192,7 +192,7 @@ export class ProjectionBuilder {
     };
   }
 
-  /** Rows of one stream's state, from the batch's start to its end: what came and went in between leaves no trace. */
+  /** Rows of one stream's state, from the batch's start to its end; what came and went in between has none. */
   #stream(before: StreamState | undefined, after: StreamState, partition: StreamRow['partition']): void {
     const { workflow } = after;
     this.#streams.push(streamRow(after, partition));
@@ -226,7 +226,7 @@ export class ProjectionBuilder {
     this.#timersPut.set(rowKey(workflow, timer), { workflow, timer, partition, dueAtMs: anchorMs + delayMs });
   }
 
-  /** A timer's row stands as long as a task waits for it, whatever ended the wait of these. */
+  /** Removes timers that no task waits for any more. A timer's row remains as long as some task waits for it. */
   #timersLeft(stream: StreamState, changed: readonly TaskState[]): void {
     const left = new Set(changed.flatMap((task) => timersOf(task).map(({ timer }) => timer)));
     for (const task of stream.frontier.tasks) for (const { timer } of timersOf(task)) left.delete(timer);
@@ -241,7 +241,7 @@ export class ProjectionBuilder {
     if (verdict.kind !== 'accepted' || entry.kind !== 'event') return;
     const { envelope } = entry;
     if (entry.problem !== undefined) {
-      // Nothing but an opening is accepted so: the stream stands there, and its content comes once it can be read.
+      // The fold accepts only an opening in this state: the stream stops there, and its content follows once it can be read.
       if (envelope.type !== 'WorkflowOpened') return;
       if (this.#passes) throw recordUnreadable(entry);
       this.#open(state, envelope);
@@ -261,7 +261,7 @@ export class ProjectionBuilder {
     if (!isOmitted) this.#history(before, state, entry, verdict.position);
   }
 
-  /** What stops a stream for a person to judge is kept as evidence, and counted, like what is rejected. */
+  /** A record that stops a stream until a person judges it is kept as evidence and counted, like a rejected one. */
   #stopped(state: PartitionState, entry: LogEntry, at: Offset): void {
     if (entry.kind !== 'event') return;
     const { offset, problem } = state.streams.get(entry.envelope.workflow)?.unreadable ?? {};
@@ -362,7 +362,7 @@ export class ProjectionBuilder {
     });
   }
 
-  /** `at`: the partition in which the effect that the event is about can be found. */
+  /** `at`: the state of the partition in which the event's effect is found. */
   #effect(at: PartitionState, envelope: EffectEnvelope, position: EffectRow['position'], payload: RecordPlace): void {
     const stream = at.streams.get(envelope.workflow);
     const found = stream === undefined ? undefined : effectOf(stream, envelope);
@@ -404,7 +404,7 @@ export class ProjectionBuilder {
 
 const EVIDENCE_MAX_CHARS = 2_000;
 
-/** `evidence` says what the record was, never what its payload held. */
+/** `evidence` describes the record, and never has any of its payload. */
 function rejectedRow(partition: Partition, entry: LogEntry, reason: string, offset: Offset): RejectedRow {
   if (entry.kind === 'malformed') {
     const evidence = entry.problem.slice(0, EVIDENCE_MAX_CHARS);

@@ -1,6 +1,6 @@
 /**
- * The projector: from the log to the rows whatever fails on the way; nothing that was hinted stays unread, nothing is written
- * on folds that were not (R1, R2), and what is wrong in one partition stops no other.
+ * The projector: from the log to the rows, whatever fails on the way. Nothing hinted stays unread, nothing is written on top of batches
+ * that were not (R1, R2), and damage in one partition stops no other.
  */
 
 import {
@@ -144,7 +144,7 @@ describe('a projector', () => {
     second.hint([P0]);
     await quiet();
     await add(P0, signal('a', 's2'));
-    // The first stands at 1, the rows at 2.
+    // The first is at 1, the rows are at 2.
     first.hint([P0]);
     await ports.clock.run(1_000);
     expect(next(P0)).toBe(3);
@@ -187,7 +187,7 @@ describe('a projector', () => {
     const projector = make();
     projector.hint([P0]);
     await quiet();
-    // Comes while the first is read, so it is prepared while the first is written.
+    // Arrives while the first is read, so it is prepared while the first is written.
     projector.hint([P1]);
     reading.resolve();
     await quiet();
@@ -259,7 +259,7 @@ describe('a projector', () => {
     });
     projector.hint([P0]);
     await quiet();
-    // Comes while the first is read, so it is prepared while the first is written.
+    // Arrives while the first is read, so it is prepared while the first is written.
     projector.hint([P1]);
     reading.resolve();
     await quiet();
@@ -287,7 +287,7 @@ describe('a projector', () => {
     projector.hint([P0]);
     await quiet();
     expect(next(P0)).toBe(0);
-    // Whoever gains a range is told, and looks at what came meanwhile.
+    // A coordinator that gains a range is told, and reads what came meanwhile.
     expect(projector.own(ALL)).toBe(true);
     projector.hint([P0]);
     await quiet();
@@ -347,7 +347,7 @@ describe('a projector', () => {
     projector.hint([P0]);
     await quiet();
     expect(errors).toMatchObject([{ code: 'log-trimmed' }]);
-    // Another process has made them anew.
+    // Another process has rebuilt them.
     ports.store.drop();
     await ports.store.addPartitions([{ partition: P0, start: 1 as Offset, rebuildTo: 2 as Offset }]);
     projector.hint([P0]);
@@ -406,7 +406,7 @@ describe('a projector', () => {
       [5, 'wrong-generation'],
       [6, 'wrong-generation'],
     ]);
-    // The stream stands where it could not be read, until a newer process goes on.
+    // The stream stops where it could not be read, until a newer process resumes it.
     expect(row('a')).toMatchObject({ position: 2, runnable: false });
     expect(row('b')).toMatchObject({ runnable: true });
     expect(ports.telemetry.counts.get('records_malformed_total')).toBe(4);
@@ -421,7 +421,7 @@ describe('a projector', () => {
     await quiet();
     expect(ports.store.rejectedRows).toHaveLength(1);
     expect(ports.telemetry.counts.get('records_malformed_total') ?? 0).toBe(0);
-    // The control: what comes after is counted.
+    // The control: later events are counted.
     isRebuilding = false;
     await add(P0, Buffer.from('not ours'));
     projectors[0]!.hint([P0]);

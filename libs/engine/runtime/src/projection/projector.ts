@@ -1,13 +1,12 @@
 /**
- * Owns the way from the log to the rows: reads hinted partitions, folds them, and writes rows and next offsets in one
- * transaction. A partition whose row stands elsewhere than the fold is forgotten and folded again from its rows. While one
- * batch is being written the next is read and folded; they are written in order.
+ * Owns the way from the log to the rows: it reads hinted partitions, folds them, and writes rows and next offsets in one transaction. If a
+ * partition's row is not where the fold expects it, the folded state is dropped and loaded from the rows again. While one batch is written
+ * the next is read and folded; batches are written in order.
  *
- * R1 Folded state is kept only as long as every batch that it rests on was written.
- * R2 A hint is dropped only after a read that found nothing more, or could not be made: of damaged history, and of archived history that
- *    has to be recalled. Whoever compares rows with the log hints those again.
- * R3 A batch is written to the making of the tables that its fold began with, and to no other: rows that were rebuilt don't rest on
- *    what was folded on the old ones.
+ * R1 Folded state is kept only while every batch that it rests on has been written.
+ * R2 A hint is dropped only after a read that found nothing more, or that was impossible: damaged history, or archived history that must be
+ *    recalled. The sweep that compares rows with the log hints those again.
+ * R3 A batch is written only to the tables, by store id, that its fold was loaded from: rebuilt rows never rest on a fold of the old ones.
  */
 
 import { entryOf } from '@tidemark/codec';
@@ -46,7 +45,7 @@ import {
   PROJECTION_PARTITIONS_MAX,
   PROJECTION_READ_MAX_BYTES,
 } from './limits.ts';
-import { NOTHING_LEFT_OUT, type Omitted, type OmittedHistory, type Stretch } from './omitted-history.ts';
+import { NOTHING_OMITTED, type Omitted, type OmittedHistory, type Stretch } from './omitted-history.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { judgedIn, resumedAfterUpgrade, stateOf, stoppedAt } from './resume-after-upgrade.ts';
 
@@ -55,21 +54,21 @@ export interface ProjectorOptions {
     readonly log: Pick<EventLog, 'read'>;
   };
   readonly lamport: LamportClock;
-  /** Absent: what comes is taken at once. */
+  /** Absent: events are taken at once. */
   readonly gathering?: GatheringLimits | undefined;
   /** Absent: all history gets rows. */
   readonly omitted?: OmittedHistory | undefined;
-  /** Called after rows were written, with the streams that changed and the partitions' next offsets. */
+  /** Called after rows are written, with the changed streams and the partitions' next offsets. */
   readonly onApplied: (streams: readonly StreamRow[], next: ReadonlyMap<Partition, Offset>) => void;
   readonly onError: (error: unknown) => void;
-  /** Handed every accepted event, once its rows were written. */
+  /** Receives every accepted event once its rows are written. */
   readonly traces?: Pick<TraceSink, 'accept'> | undefined;
-  /** Whether rows are being rebuilt: what is folded then was counted when it came. */
+  /** Whether rows are being rebuilt: metrics have already counted the events then. */
   readonly isRebuilding?: (() => boolean) | undefined;
 }
 
 interface Prepared {
-  /** Where a person judged a record. */
+  /** Partitions in which a person judged a record. */
   readonly judged: readonly Partition[];
   readonly batch: ProjectionBatch;
   readonly partitions: readonly Partition[];
@@ -81,19 +80,22 @@ interface Prepared {
 export class Projector {
   readonly #options: ProjectorOptions;
   #ranges: ReadonlySet<number> = new Set();
-  /** Partitions that may hold something new. */
+  /** Partitions that may have something new. */
   readonly #hinted = new Set<Partition>();
   /** Folded partitions, least recently used first. */
   readonly #states = new Map<Partition, PartitionState>();
-  /** Partitions that can't be folded (trimmed below their rows): reported once, left alone until rows are rebuilt. */
+  /**
+   * Partitions that can't be folded, for example because the log is trimmed below their rows: reported once, then left alone until rows are
+   * rebuilt.
+   */
   readonly #halted = new Set<Partition>();
-  /** One partition a batch, since one workflow was opened in two: the first that is written keeps it. */
+  /** One partition a batch, after a batch opened one workflow in two partitions: the first one written keeps it. */
   #alone = false;
-  /** Rows that stood behind the fold at the last sweep. */
+  /** Rows that were behind the fold at the last sweep. */
   #behind = new Map<Partition, Offset>();
-  /** Of the tables that folded state was loaded from (R3). */
+  /** The store id of the tables that folded state was loaded from (R3). */
   #storeId = '';
-  /** How often folded state was thrown away, so that work which rests on it can be told. */
+  /** Counts how often folded state was dropped, so that work which rests on it can be recognized. */
   #forgottenCount = 0;
   #writing: Promise<void> = Promise.resolve();
   #writeError: unknown;
@@ -125,7 +127,7 @@ export class Projector {
     return this.#loop?.state() ?? { unmovedMs: undefined, failingMs: undefined };
   }
 
-  /** From now on only partitions of these ranges are projected here. True when some of them are new. */
+  /** From now on, only partitions of these ranges are projected here. True when some of them are new. */
   own(ranges: readonly number[]): boolean {
     const owned = new Set(ranges);
     for (const partition of this.#states.keys())
@@ -147,8 +149,8 @@ export class Projector {
   }
 
   /**
-   * Compares the fold with the rows. Rows that stand behind it twice, unchanged, were taken back (a restored or crashed
-   * database): what was folded on them is forgotten, and they are hinted.
+   * Compares the fold with the rows. Rows that are behind the fold twice, unchanged, went back with a restored or crashed database: their
+   * folded state is dropped, and they are hinted.
    */
   reconcile(rows: ReadonlyMap<Partition, Offset>): void {
     const behind = new Map<Partition, Offset>();
@@ -163,7 +165,7 @@ export class Projector {
     this.#behind = behind;
   }
 
-  /** Rows were lost or rebuilt: everything folded here is worthless. */
+  /** Drops all folded state, because rows were lost or rebuilt. */
   forgetAll(): void {
     this.#forget();
     this.#halted.clear();
@@ -186,7 +188,7 @@ export class Projector {
       await this.#gathering.next(signal);
       const prepared = await this.#prepare(this.#take(), moved);
       this.#gathering.took(prepared?.entryCount ?? 0);
-      // At most one batch is being written while the next is prepared.
+      // One batch at a time is written while the next is prepared.
       await this.#writing;
       if (this.#writeError !== undefined) this.#rehint(prepared?.partitions ?? []);
       this.#throwWriteError();
@@ -250,13 +252,15 @@ export class Projector {
       if (state instanceof CorruptError) {
         this.#halted.add(folded.partition);
         this.#options.onError(state);
-      } else await this.#goOn(state, moved);
+      } else await this.#resume(state, moved);
     }
     await this.#options.omitted?.loaded(lacking.flatMap((partition) => this.#states.get(partition) ?? []));
   }
 
-  /** Keeps it with what an older release has passed over; its rows are written at once. Where that can't be read, others go on. */
-  async #goOn(state: PartitionState, moved: () => void): Promise<void> {
+  /**
+   * Keeps the state, after folding what an older release skipped and writing its rows. If that can't be read, only this partition stops.
+   */
+  async #resume(state: PartitionState, moved: () => void): Promise<void> {
     const { log, store } = this.#options.ports;
     const { partition, next } = state;
     const write = async (batch: ProjectionBatch): Promise<void> => {
@@ -279,7 +283,7 @@ export class Projector {
       return await this.#options.ports.log.read(reads, { maxBytes: PROJECTION_READ_MAX_BYTES });
     } catch (error) {
       if (isArchivedObject(error)) {
-        // Which partition lacks it shows when each is read alone.
+        // Single reads show which partition lacks its history.
         if (reads.length > 1) return this.#readEach(reads);
         await this.#recall(reads[0]!.partition, reads[0]!.from, error);
         return [];
@@ -290,7 +294,7 @@ export class Projector {
         await this.#skipOrRecall(partition);
         return this.#read(reads.filter((read) => read.partition !== partition));
       }
-      // One partition is wrong: it is left alone and told, the others go on.
+      // One partition is damaged: it is reported and left alone, and the others continue.
       const wrong = error.details.partition as Partition | undefined;
       if (wrong === undefined && reads.length > 1) return this.#readEach(reads);
       const halted = wrong ?? reads[0]!.partition;
@@ -301,7 +305,7 @@ export class Projector {
     }
   }
 
-  /** What the fold lacks is asked for, and it goes on when a later hint finds it there. */
+  /** Requests the missing history. The fold continues when a later hint finds it there. */
   async #recall(partition: Partition, from: Offset, error: unknown): Promise<void> {
     const { cold } = this.#options.ports;
     if (cold === undefined) throw error;
@@ -314,12 +318,12 @@ export class Projector {
       await this.#skip(partition);
     } catch (error) {
       if (!isArchivedObject(error)) throw error;
-      // States of an older version are folded again, from the partition's beginning.
+      // A state of an older version is folded again, from the partition's beginning.
       await this.#recall(partition, 0 as Offset, error);
     }
   }
 
-  /** Rows go over what was deleted for good, and the fold goes on behind it. */
+  /** Skips a stretch that was deleted for good, and continues after it. */
   async #skip(partition: Partition): Promise<void> {
     const { cold, store } = this.#options.ports;
     const before = this.#states.get(partition);
@@ -337,7 +341,7 @@ export class Projector {
     this.#hinted.add(partition);
   }
 
-  /** Which partition is damaged shows when each is read alone. */
+  /** Single reads show which partition is damaged. */
   async #readEach(reads: readonly { partition: Partition; from: Offset }[]): Promise<readonly ReadResult[]> {
     const results: ReadResult[] = [];
     for (const read of reads) results.push(...(await this.#read([read])));
@@ -349,7 +353,7 @@ export class Projector {
     let room = PROJECTION_ENTRIES_MAX;
     for (const { partition, records, end } of results) {
       const before = this.#states.get(partition);
-      // Given to another coordinator meanwhile.
+      // Another coordinator owns it now.
       if (before === undefined) continue;
       const taken = records.length <= room ? records : records.slice(0, room);
       room -= taken.length;
@@ -367,12 +371,12 @@ export class Projector {
     builder.lifecycle = lifecycle;
     const folded: Partition[] = [];
     for (const [at, { before, entries }] of stretches.entries()) {
-      // Given away while it was asked what is left out.
+      // Another coordinator took it over while the omitted history was being read.
       if (this.#states.get(before.partition) !== before) continue;
       for (const entry of entries) {
         if (entry.kind === 'event') lamport.witness(entry.envelope.lamport);
       }
-      const left = omitted[at] ?? NOTHING_LEFT_OUT;
+      const left = omitted[at] ?? NOTHING_OMITTED;
       const after = builder.fold(before, entries, left);
       this.#options.omitted?.folded(after, left);
       this.#keep(after);
@@ -398,7 +402,7 @@ export class Projector {
     try {
       await store.apply(prepared.batch);
     } catch (error) {
-      // R1: what was folded on top of this batch is worthless too; the next drain loads rows again.
+      // R1: a fold on top of this batch is worthless too; the next drain loads rows again.
       this.#forget();
       this.#rehint(prepared.partitions);
       this.#alone = error instanceof InvalidError && error.code === 'batch-two-homes';
@@ -415,13 +419,13 @@ export class Projector {
     const next = new Map(prepared.batch.partitions.map((advance) => [advance.partition, advance.to]));
     this.#options.onApplied(prepared.batch.streams, next);
     this.#options.traces?.accept(prepared.accepted, prepared.batch.partitions);
-    // Loaded again, a stream that was stopped goes on (resume-after-upgrade.ts).
+    // A stopped stream resumes when its partition is loaded again (resume-after-upgrade.ts).
     for (const partition of prepared.judged) this.#states.delete(partition);
     this.hint(prepared.judged);
   }
 }
 
-/** What is tried again, where another has written first. */
+/** An error that causes a retry, if another coordinator has written first. */
 function asRetry(error: unknown): unknown {
   if (!(error instanceof ConflictError)) return error;
   const message = 'Another coordinator projected the same partitions; rows are read again.';

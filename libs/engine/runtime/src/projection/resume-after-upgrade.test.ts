@@ -1,6 +1,6 @@
 /**
- * Two releases that project one log in turn: where the older one stops at something that it can't read, the newer one goes on, and its rows are as
- * if nobody had stopped (I5). What stops one workflow stops no other.
+ * Two releases project one log in turn: where the older one stops at an event that it can't read, the newer one resumes, and its rows are
+ * as if the stream had never stopped (I5). What stops one workflow stops no other.
  */
 
 import { CorruptError, type Partition, type WorkflowId, workflowId } from '@tidemark/core';
@@ -22,13 +22,13 @@ describe('what a release can not read', () => {
   let errors: unknown[];
   const projectors: Projector[] = [];
 
-  /** Where each read began, of partition 0, and how many records one answers. */
+  /** Where each read of partition 0 began, and how many records one returns. */
   let reads: number[];
   let pageRecords: number;
-  /** Offsets of partition 0 that can't be read any more. */
+  /** Offsets of partition 0 that can no longer be read. */
   let damaged: ReadonlySet<number>;
 
-  /** `unread`: what the release takes for something else. */
+  /** `unread`: an event type that the release does not know. */
   const project = async (on: SimulatedPorts, unread?: (header: string) => string): Promise<void> => {
     const read: EventLog['read'] = async (...asked) => {
       for (const { partition, from } of asked[0]) {
@@ -73,7 +73,7 @@ describe('what a release can not read', () => {
     return log.append(partition, [{ value, type: 'x' }]);
   };
   const row = (workflow: string) => ports.store.rows.get(workflow as WorkflowId)?.stream;
-  /** As one release makes them that can read everything. */
+  /** The rows by a release that can read everything. */
   const expected = async () => {
     const fresh = simulatedPorts(log, 2);
     await project(fresh);
@@ -105,7 +105,7 @@ describe('what a release can not read', () => {
     await project(ports, unread);
     expect(row('a')).toMatchObject({ position, runnable: false, reason: 'unreadable' });
     expect(row('b')).toMatchObject({ position: 2, reason: null });
-    // As little as before when the same release looks again.
+    // As little as before when the same release reads it again.
     await project(ports, unread);
     expect(row('a')).toMatchObject({ position, runnable: false });
     await project(ports);
@@ -123,7 +123,7 @@ describe('what a release can not read', () => {
     expect(errors).toMatchObject([{ code: 'log-damaged' }]);
     expect(row('a')).toMatchObject({ position: 1, reason: 'unreadable' });
     expect(row('b')).toMatchObject({ position: 3 });
-    // The control: it is the damage that stops it.
+    // The control: the damage is what stops it.
     damaged = new Set();
     await project(ports);
     expect(row('a')).toMatchObject({ position: 3, reason: null });
@@ -131,7 +131,7 @@ describe('what a release can not read', () => {
 
   describe('of many streams and much', () => {
     const SIGNALS = 30;
-    /** Stops all streams of partition 0 at different places, with much behind them. */
+    /** Stops all streams of partition 0 at different places, with much after them. */
     const stopAll = async (): Promise<readonly string[]> => {
       for (const id of ['c', 'd', 'e', 'f']) await open(id);
       await project(ports);
@@ -198,7 +198,7 @@ describe('what a release can not read', () => {
     await project(ports);
     expect(errors).toMatchObject([{ code: 'state-version' }]);
     expect([row('a')?.position, row('b')?.position]).toEqual([3, 3]);
-    // What it left alone is as it was: the release that wrote it goes on.
+    // It left the partition unchanged: the release that wrote it resumes.
     Object.assign(stored, { stream: { ...stored.stream, state: state.replace('99', '3') } });
     await project(ports);
     expect(row('a')?.position).toBe(4);

@@ -1,12 +1,13 @@
 /**
- * Owns streams that a release which couldn't read them has passed over: it stopped their fold at an event and went on in the partition. A release
- * that can read the event folds what came since, of these streams alone, all in one pass; rows follow from there as if nobody had stopped.
+ * Owns the resumption of streams at which an earlier release stopped: it could not read an event, and continued with the rest of the
+ * partition. A release that can read the event folds what has come since, of these streams alone and all in one pass; rows then follow as
+ * if the stream had never stopped.
  *
- * Page by page: each is written before the next is read, and says of a stream that isn't at the end of the stretch that it is stopped behind
- * that page. So memory holds a page, and whoever takes over goes on there.
+ * It works page by page. Each page is written before the next is read, and marks a stream that is not yet at the end as stopped after that
+ * page. So memory holds one page, and another process can take over there.
  *
- * Where a partition is shared, a stream that ended in that stretch may be noted as closed in another generation than a fold without a stop would
- * say: later events of it may be rejected for another reason, nothing else rests on it.
+ * In a shared partition, a stream that ended in the stretch may be recorded as closed in another generation than an uninterrupted fold
+ * would give. Later events of it may then be rejected for another reason; nothing else depends on it.
  */
 
 import { entryOf } from '@tidemark/codec';
@@ -31,15 +32,18 @@ import { Omitted, type Stretch } from './omitted-history.ts';
 import { ProjectionBuilder } from './projection.ts';
 import { streamRow } from './stream-rows.ts';
 
-export interface GoingOn {
+export interface ResumptionPorts {
   readonly log: Pick<EventLog, 'read'>;
-  /** Writes the rows of one page, by which the partition stays where it is. */
+  /** Writes the rows of one page, without moving the partition's offset. */
   write(batch: ProjectionBatch): Promise<void>;
   /** Called before each page. */
   moved(): void;
 }
 
-/** A newer release may have written rows that this one can't read (`state-version`): their partition is left to that one. */
+/**
+ * Reads folded rows. A newer release may have written rows that this one can't read (`state-version`): it leaves the partition to that
+ * release.
+ */
 export function stateOf({ partition, next, generation, streams }: FoldedPartition): PartitionState | CorruptError {
   try {
     const read = streams.map(({ state, tasks }) => streamFromJson(state, tasks));
@@ -50,7 +54,7 @@ export function stateOf({ partition, next, generation, streams }: FoldedPartitio
   }
 }
 
-/** What others wrote in the stretch has its rows. */
+/** Entries of other streams in the stretch already have their rows. */
 class Others extends Omitted {
   readonly #offsets: ReadonlySet<Offset>;
 
@@ -64,13 +68,13 @@ class Others extends Omitted {
   }
 }
 
-/** Where a person judged a record at which a stream stands. */
+/** Partitions in which a person judged a record that stopped a stream. */
 export const judgedIn = (stretches: readonly Stretch[]): readonly Partition[] =>
   stretches.flatMap(({ before, entries }) => (entries.some(isJudgement) ? [before.partition] : []));
 
 const isJudgement = (entry: LogEntry): boolean => entry.kind === 'event' && entry.envelope.type === 'RecordJudged';
 
-/** Where the first of its streams was stopped. */
+/** Where the first of its streams stopped. */
 export const stoppedAt = ({ streams, next }: PartitionState): Offset =>
   Array.from(streams.values()).reduce(
     (first, { unreadable }) => (unreadable !== null && unreadable.offset < first ? unreadable.offset : first),
@@ -80,17 +84,17 @@ export const stoppedAt = ({ streams, next }: PartitionState): Offset =>
 type Streams = ReadonlyMap<WorkflowId, StreamState>;
 type Stop = NonNullable<StreamState['unreadable']>;
 
-/** A stream that goes on in a page, as it is before it, and from where on its entries count. */
+/** A stream that resumes in a page: its state before the page, and the offset from which its entries count. */
 interface Begun {
   readonly stream: StreamState;
   readonly from: Offset;
-  /** Its opening, which could not be read before, and has no rows. */
+  /** Its opening, if that was unreadable before and has no rows. */
   readonly opening?: (Opening & LogEntry) | undefined;
 }
 
 type Opening = LogEntry & { readonly kind: 'event'; readonly envelope: Envelope<'WorkflowOpened'> };
 
-/** Entries of the partition from an offset on. */
+/** A range of the partition's entries. */
 interface Page {
   readonly from: Offset;
   readonly to: Offset;
@@ -98,14 +102,14 @@ interface Page {
 }
 
 /**
- * The state with what was passed over; the same one where no stream was that this release can read. Where the log shows less than the rows say
- * (a replica behind) the streams stay stopped there. Throws as the log and `write` do, and keeps what was written.
+ * The state with everything that was skipped; the same state if this release can read none of it. Where the log shows less than rows expect
+ * (a replica behind), the streams stay stopped. Throws what the log and `write` throw; pages that were written stay.
  */
-export async function resumedAfterUpgrade(state: PartitionState, going: GoingOn): Promise<PartitionState> {
+export async function resumedAfterUpgrade(state: PartitionState, ports: ResumptionPorts): Promise<PartitionState> {
   let after = state;
-  // What a pass stops at may have been judged further on in the stretch.
+  // A record that stops this pass may have been judged later in the stretch.
   for (let stopped = stoppedIn(after); stopped.size > 0; stopped = judgedSince(stopped, after)) {
-    after = await gonePast(after, stopped, going);
+    after = await passThrough(after, stopped, ports);
   }
   return after;
 }
@@ -113,7 +117,7 @@ export async function resumedAfterUpgrade(state: PartitionState, going: GoingOn)
 const stoppedIn = ({ streams }: PartitionState): Streams =>
   new Map([...streams].filter(([, { unreadable }]) => unreadable !== null));
 
-/** Those that are stopped further on than before, and judged there. */
+/** Streams that stopped later than before, at a record that has been judged. */
 function judgedSince(before: Streams, state: PartitionState): Streams {
   const stopped = [...stoppedIn(state)].filter(([workflow, { unreadable }]) => {
     const isFurther = unreadable!.offset > (before.get(workflow)?.unreadable?.offset ?? -1);
@@ -122,34 +126,34 @@ function judgedSince(before: Streams, state: PartitionState): Streams {
   return new Map(stopped);
 }
 
-async function gonePast(state: PartitionState, stopped: Streams, going: GoingOn): Promise<PartitionState> {
+async function passThrough(state: PartitionState, stopped: Streams, ports: ResumptionPorts): Promise<PartitionState> {
   const pass = new Pass(state, stopped);
   while (!pass.isOver) {
-    going.moved();
-    const page = await pageFrom(pass.at, state, going.log);
+    ports.moved();
+    const page = await pageFrom(pass.at, state, ports.log);
     if (page.entries.length === 0) break;
     const batch = pass.take(page);
-    if (batch !== undefined) await going.write(batch);
+    if (batch !== undefined) await ports.write(batch);
   }
   return pass.state;
 }
 
-async function pageFrom(from: Offset, { partition, next }: PartitionState, log: GoingOn['log']): Promise<Page> {
+async function pageFrom(from: Offset, { partition, next }: PartitionState, log: ResumptionPorts['log']): Promise<Page> {
   const [result] = await log.read([{ partition, from }], { maxBytes: PROJECTION_READ_MAX_BYTES });
   const found = (result?.records ?? []).slice(0, Math.min(next - from, PROJECTION_ENTRIES_MAX));
   const entries = found.map(entryOf);
   return { from, to: (from + entries.length) as Offset, entries };
 }
 
-/** One way through the stretch behind the streams that are stopped. */
+/** One pass through the stretch after the stopped streams. */
 class Pass {
-  /** As rows have it. */
+  /** The state that rows have. */
   state: PartitionState;
   /** Where the next page begins. */
   at: Offset;
-  /** Those ahead, and those that go on; each with where it was stopped. */
+  /** Streams that stopped further on, and streams that have resumed; each with where it stopped. */
   readonly #ahead: Map<WorkflowId, Stop>;
-  readonly #going = new Map<WorkflowId, Stop>();
+  readonly #resumed = new Map<WorkflowId, Stop>();
 
   constructor(state: PartitionState, stopped: Streams) {
     this.state = state;
@@ -159,10 +163,10 @@ class Pass {
   }
 
   get isOver(): boolean {
-    return this.at >= this.state.next || this.#ahead.size + this.#going.size === 0;
+    return this.at >= this.state.next || this.#ahead.size + this.#resumed.size === 0;
   }
 
-  /** Folds a page that begins at `at`; undefined: nothing changes by it. */
+  /** Folds a page that begins at `at`; undefined: it changes nothing. */
   take(page: Page): ProjectionBatch | undefined {
     const { partition, next, generation, streams } = this.state;
     const refused = new Map<WorkflowId, StreamState>();
@@ -181,17 +185,17 @@ class Pass {
     };
   }
 
-  /** Where no stream goes on, the entries up to the next stop are nobody's. */
+  /** While no stream has resumed, entries up to the next stop belong to none of them. */
   #skip(): void {
-    if (this.#going.size > 0) return;
+    if (this.#resumed.size > 0) return;
     const first = Math.min(...Array.from(this.#ahead.values(), ({ offset }) => offset));
     if (Number.isFinite(first)) this.at = first as Offset;
   }
 
-  /** `refused`: gets those that stay where they are though a person said otherwise: it is done with then. */
+  /** `refused` receives streams that stay stopped despite a person's judgement, which is then used up. */
   #begin({ from, to, entries }: Page, refused: Map<WorkflowId, StreamState>): ReadonlyMap<WorkflowId, Begun> {
     const begun = new Map<WorkflowId, Begun>();
-    for (const workflow of this.#going.keys()) {
+    for (const workflow of this.#resumed.keys()) {
       begun.set(workflow, { stream: { ...this.state.streams.get(workflow)!, unreadable: null }, from });
     }
     for (const [workflow, stop] of this.#ahead) {
@@ -199,10 +203,10 @@ class Pass {
       this.#ahead.delete(workflow);
       const stream = this.state.streams.get(workflow)!;
       const begins = beginning(this.state, stream, stop, entries[stop.offset - from]!);
-      const { judgement, ...going } = stop;
-      if (begins === undefined && judgement !== undefined) refused.set(workflow, { ...stream, unreadable: going });
+      const { judgement, ...unjudged } = stop;
+      if (begins === undefined && judgement !== undefined) refused.set(workflow, { ...stream, unreadable: unjudged });
       if (begins === undefined) continue;
-      this.#going.set(workflow, going);
+      this.#resumed.set(workflow, unjudged);
       begun.set(workflow, begins);
     }
     return begun;
@@ -227,13 +231,13 @@ class Pass {
     const isEnd = to >= this.state.next;
     const after = new Map(this.state.streams);
     for (const [workflow, stream] of folded.streams) {
-      // Stopped again, at something newer still; or ended.
+      // Stopped again by something even newer, or ended.
       const isDone = stream.unreadable !== null || isClosed(stream);
       after.set(
         workflow,
-        isDone || isEnd ? stream : { ...stream, unreadable: { ...this.#going.get(workflow)!, offset: to } },
+        isDone || isEnd ? stream : { ...stream, unreadable: { ...this.#resumed.get(workflow)!, offset: to } },
       );
-      if (isDone) this.#going.delete(workflow);
+      if (isDone) this.#resumed.delete(workflow);
     }
     this.state = { ...this.state, streams: after };
     const batch = rows.batch();
@@ -242,7 +246,7 @@ class Pass {
   }
 }
 
-/** The stream where it was stopped, and its first entry that is to be folded; undefined where this release stops there too. */
+/** The stream where it stopped, and its first entry to fold; undefined where this release also stops there. */
 function beginning(
   state: PartitionState,
   stream: StreamState,
@@ -251,7 +255,7 @@ function beginning(
 ): Begun | undefined {
   const resumed = { stream: { ...stream, unreadable: null }, from: offset };
   if (judgement === 'skip') return { ...resumed, from: (offset + 1) as Offset };
-  // Behind a page that was written, anybody's entry may be the first.
+  // After a page was written, the first entry may belong to any stream.
   if (workflowOf(first) !== stream.workflow) return resumed;
   if (first.kind !== 'event' || first.problem !== undefined) return undefined;
   if (first.seal === 'plain' && stream.sealed === true) return undefined;
@@ -267,7 +271,7 @@ const isOpening = (entry: LogEntry & { readonly kind: 'event' }): entry is Openi
 const workflowOf = (entry: LogEntry): WorkflowId | undefined =>
   entry.kind === 'event' ? entry.envelope.workflow : entry.kind === 'unknown' ? entry.workflow : undefined;
 
-/** An opening has its rows, and its state may lack what the other release didn't know. */
+/** Folds an opening again: it has its rows, but its state may lack what the older release didn't know. */
 function openedAgain(state: PartitionState, stream: StreamState, entry: LogEntry, from: Offset): StreamState {
   const generation = (stream.generation - 1) as Generation;
   const before: PartitionState = { ...state, next: from, generation, streams: new Map() };

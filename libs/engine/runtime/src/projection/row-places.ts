@@ -1,19 +1,19 @@
 /**
- * Owns which columns of rows have the place of a record for what it says, and which record that may be: whoever changed a row without keys
- * makes it name no other workflow's record, nor another one of the same. Pure: it is given what brings what records say.
+ * Owns which columns of rows have the place of a record, and which record a row may name. A changed row can name neither another workflow's
+ * record nor a different one of the same workflow, even to an attacker without keys. Pure: it receives the function that reads payloads.
  */
 
 import type { Envelope, WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, EffectRow, EventRow, JsonText, RecordPlace, StreamSnapshot } from '@tidemark/ports';
 
-/** Whether a record is the one that the row is about. */
+/** Whether a record is the one that the row describes. */
 export type Fits = (envelope: Envelope) => boolean;
-/** What the record at the place says. */
+/** The payload of the record at the place. */
 export type PayloadAt = (place: RecordPlace, fits: Fits) => JsonText;
 
 type Placed = { readonly payload: RecordPlace };
 
-/** `checkpoint`: where the row has it. */
+/** `checkpoint` is compared only where the row has it. */
 const isCheckpoint =
   ({ sequence, checkpoint }: Pick<CheckpointRow, 'sequence'> & Partial<CheckpointRow<unknown>>, of: WorkflowId): Fits =>
   ({ workflow, type, control }) => {
@@ -25,7 +25,7 @@ const isCheckpoint =
   };
 
 const ENDINGS: readonly Envelope['type'][] = ['EffectResolved', 'EffectConfirmed', 'ApprovalDecided'];
-/** Events that leave an effect so. A row that was changed may have any status. */
+/** Events that leave an effect in a status. A changed row may have any status. */
 const LEAVING: ReadonlyMap<EffectRow['status'], readonly Envelope['type'][]> = new Map([
   ['intended', ['EffectIntended']],
   ['pending', ['EffectPending']],
@@ -34,8 +34,8 @@ const LEAVING: ReadonlyMap<EffectRow['status'], readonly Envelope['type'][]> = n
 ]);
 
 /**
- * A confirmation names the receiver's token, and a decision no effect at all: of these the digest of the response tells which it is, where the
- * row has that.
+ * A confirmation names the receiver's token, and a decision names no effect at all: the digest of the response identifies these, where the
+ * row has one.
  */
 const isOfEffect =
   (

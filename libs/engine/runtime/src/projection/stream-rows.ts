@@ -1,4 +1,4 @@
-/** Owns a stream and its tasks as rows. Pure. */
+/** Owns the rows of a stream and its tasks. Pure. */
 
 import {
   type Dispatch,
@@ -18,7 +18,7 @@ import type { Job, RunnableStream, StreamRow, TaskRow, Telemetry } from '@tidema
 import { CANCELLING, PAUSED, queueSpan, traceParentOf, UNREADABLE } from '../kernel/index.ts';
 import { queuedAs } from '../lease/index.ts';
 
-/** A stream as a row; also what dispatch needs to know. */
+/** A stream as a row, which is also what dispatch needs. */
 export function streamRow(stream: StreamState, partition: StreamRow['partition']): StreamRow {
   return {
     workflow: stream.workflow,
@@ -28,7 +28,7 @@ export function streamRow(stream: StreamState, partition: StreamRow['partition']
     definition: stream.definition,
     version: stream.version,
     pinned: stream.pinned,
-    // What can't be read is for a person to judge, whatever the workflow was about.
+    // A person judges an unreadable record, whatever the workflow's own status.
     status: stream.unreadable?.problem === undefined ? stream.status : 'parked',
     reason: stream.unreadable?.problem ?? stream.reason ?? lifecycleReason(stream),
     position: stream.position,
@@ -55,14 +55,14 @@ export function streamRow(stream: StreamState, partition: StreamRow['partition']
   };
 }
 
-/** Of an open workflow: what keeps it from going on as it was. */
+/** Why an open workflow does not run as usual. */
 function lifecycleReason({ status, paused, ruling, unreadable }: StreamState): string | null {
   if (status !== 'open') return null;
   if (unreadable !== null) return UNREADABLE;
   return ruling === 'cancel' ? CANCELLING : paused === undefined ? null : PAUSED;
 }
 
-/** A worker has something to do here. */
+/** Whether a worker has something to do. */
 export const isRunnable = (stream: StreamState): boolean =>
   stream.status === 'open' &&
   stream.lease === null &&
@@ -81,7 +81,10 @@ export const taskRow = (workflow: WorkflowId, task: TaskState): TaskRow => ({
   state: taskToJson(task),
 });
 
-/** The hint at a stream that is runnable once the log is folded up to this offset. Its context is the queue span that the next claim ends. */
+/**
+ * The job for a stream that is runnable once the log is folded up to this offset. Its trace context is the queue span that the next claim
+ * ends.
+ */
 export function jobOf(
   stream: Omit<RunnableStream, 'next'>,
   offset: Offset,
@@ -98,7 +101,7 @@ export function jobOf(
   };
 }
 
-/** What was begun before counts against no rate again. */
+/** A workflow that was claimed before does not count against a rate again. */
 function dispatchOf({ dispatch, epoch }: Pick<RunnableStream, 'dispatch' | 'epoch'>): Dispatch | undefined {
   if (dispatch?.limits === undefined || epoch === 0) return dispatch;
   const limits = dispatch.limits.flatMap(({ rate: _, ...limit }) => (limit.concurrency === undefined ? [] : [limit]));

@@ -1,6 +1,6 @@
 /**
- * A record that can never be read stops its workflow and no other of its partition: whoever makes rows, whoever holds a lease and whoever
- * opens the log again agree on it (I5). What may change by waiting stops nobody. A person judges it, and what came meanwhile counts.
+ * A record that can never be read stops its workflow and no other of its partition: projectors, holders and new processes agree on it (I5).
+ * A record that may become readable stops nobody. A person judges it, and what came meanwhile counts.
  */
 
 import { sealedWith } from '@tidemark/codec';
@@ -44,7 +44,7 @@ let index: MemoryKeyIndex;
 let store: KeyStore;
 let keys: WorkflowKeys;
 let data: DataKeys;
-/** Of the provider. */
+/** Calls of the provider. */
 let unwrapCount: number;
 const projectors: Projector[] = [];
 
@@ -56,7 +56,7 @@ const counted: KeyProvider = {
   },
 };
 
-/** What a process has that was just started; `refusesPlain`: new workflows must be sealed. */
+/** The view of a new process; `refusesPlain`: new workflows must be sealed. */
 function process(refusesPlain = false): SealedLog {
   store = new ProjectedKeyStore(topic, index);
   data = new DataKeys({ provider: counted, store, prng: systemPrng, clock: new SimulatedClock() });
@@ -64,7 +64,7 @@ function process(refusesPlain = false): SealedLog {
   return new SealedLog(inner, keys, { refusesPlain });
 }
 
-/** A coordinator that was just started makes the rows. */
+/** A new coordinator builds the rows. */
 async function project(on: SimulatedPorts = ports, through: Pick<EventLog, 'read'> = log): Promise<void> {
   const projector = new Projector({
     ports: { ...on, log: through },
@@ -102,11 +102,11 @@ const judgement = (workflow: string, offset: number, judgement: 'skip' | 'take')
   );
 };
 const append = (workflow: string, value: Uint8Array) => log.append(P0, [{ value, type: 'x', owner: owner(workflow) }]);
-/** By somebody who may write to the topic, and has no keys. */
+/** By an attacker who can write to the topic, and has no keys. */
 const forge = (value: Uint8Array) => inner.append(P0, [{ value, type: 'x' }]);
 const stored = () => inner.poll([{ partition: P0, from: 0 as Offset }])[0]!.records.map(({ value }) => value);
 
-/** As a coordinator makes them that folds the log from its beginning. */
+/** The rows by a coordinator that folds the log from its beginning. */
 async function fromNothing() {
   const fresh = simulatedPorts(log, 1);
   await project(fresh);
@@ -130,7 +130,7 @@ afterEach(async () => {
 });
 
 describe('a record', () => {
-  /** A sealed record as somebody makes it of one who has no keys. */
+  /** A sealed record as an attacker without keys would make it. */
   const remade = (from: number, ...changes: readonly (readonly [RegExp, string])[]): Uint8Array => {
     const asSignal = [
       [/"id":"[^"]*"/, '"id":"forged"'],
@@ -185,7 +185,7 @@ describe('a record', () => {
     log = process();
     await project();
     expect(row('a')).toMatchObject({ position: 1, status: 'parked', reason: problem });
-    // Taken as it is it is what it was.
+    // Taken, it is what it was.
     await append('a', judgement('a', at, 'take').value);
     await project();
     expect(JSON.parse(row('a')!.state).unreadable).toMatchObject({ offset: at, problem });
@@ -256,7 +256,7 @@ describe('a record', () => {
     await project();
     expect(row('a')).toMatchObject({ position: 1, status: 'parked', reason: 'sealed-wrong' });
     expect(JSON.parse(row('a')!.state).unreadable).not.toHaveProperty('judgement');
-    // The control: a key that is there says who decided.
+    // The control: a present key shows who decided.
     await append('a', judgement('a', at, 'skip').value);
     await project();
     expect(row('a')).toMatchObject({ status: 'open', reason: null });
@@ -356,7 +356,7 @@ it('in a log of which no key was ever made, what says that it is sealed stops it
   await project();
   expect(row('a')).toMatchObject({ status: 'open' });
   expect(ports.store.rows).toEqual(await fromNothing());
-  // The control: where keys are only lacking, the read fails.
+  // The control: where keys are only unavailable, the read fails.
   await project(simulatedPorts(inner, 1), inner);
   expect(errors).toMatchObject([{ code: 'history-sealed' }]);
 });

@@ -1,4 +1,4 @@
-/** Owns one view of a log that ends no later than some offsets: what rows are compared with is what was in the log when they stood there. */
+/** Owns a view of a log that ends at given offsets, so that rows are compared with what the log had when they were at those offsets. */
 
 import type { Offset, Partition } from '@tidemark/core';
 import type { EventLog, PartitionBounds, ReadRequest, ReadResult } from '@tidemark/ports';

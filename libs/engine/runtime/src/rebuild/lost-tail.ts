@@ -1,22 +1,25 @@
-/** Owns finding out that the log lost what rows have folded: it was cut, replaced, or restored from an older copy. Reads only. */
+/**
+ * Owns the detection of a log that has lost records which rows have folded: it was truncated, replaced, or restored from an older copy. It
+ * only reads.
+ */
 
 import type { Offset, Partition } from '@tidemark/core';
 import type { EventLog, ProjectionStore } from '@tidemark/ports';
 
-/** A partition of which rows know more than the log has. */
+/** A partition of which rows have folded more than the log has. */
 export interface LostTail {
   readonly partition: Partition;
   readonly end: Offset;
-  /** Where its rows stand. */
+  /** The next offset by its rows. */
   readonly next: Offset;
 }
 
-/** The first such partition, which proves that the log lost something; undefined: there is none. */
+/** The first such partition, which proves that the log lost records; undefined: there is none. */
 export async function lostTail(
   log: Pick<EventLog, 'bounds'>,
   rows: Pick<ProjectionStore, 'positions'>,
 ): Promise<LostTail | undefined> {
-  // In this order: both may go on meanwhile.
+  // In this order, because both may advance meanwhile.
   const positions = await rows.positions();
   const bounds = await log.bounds();
   for (const [partition, next] of positions) {

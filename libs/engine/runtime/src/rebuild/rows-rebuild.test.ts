@@ -1,6 +1,7 @@
 /**
- * Making rows anew over simulated servers: it ends whatever answer is lost and whoever else writes, goes on where others were in the way,
- * refuses a log that lost something, asks once for history that must be recalled, and writes no rows of history that segments have. The switch itself is the store's.
+ * The rebuild of rows over simulated servers: it completes whatever answer is lost and whoever else writes, retries where others
+ * interfered, refuses a log that lost records, requests history that must be recalled once, and writes no rows of archived history. The
+ * switch itself is the store's.
  */
 
 import {
@@ -29,7 +30,7 @@ const P1 = 1 as Partition;
 
 type Live = SimulatedPorts['store'];
 
-/** The store's part: rows in use, new ones, and what the switch is to fail with. */
+/** The store's part: rows in use, new ones, and the failure of the switch. */
 class SimulatedTarget implements StoreRebuild {
   readonly store = new SimulatedStore();
   readonly #live: Live;
@@ -112,7 +113,7 @@ describe('rows rebuilt', () => {
       onError: (error) => errors.push(error as { readonly code?: string }),
       ...part,
     });
-  /** Time passes until it has ended. */
+  /** Lets time pass until the work has ended. */
   const ended = async (work: Promise<unknown>, maxMs = 60_000): Promise<unknown> => {
     let isOver = false;
     const over = work.finally(() => {
@@ -161,7 +162,7 @@ describe('rows rebuilt', () => {
     const { store } = target;
     const apply = store.apply.bind(store);
     store.apply = async (batch) => {
-      // The other's comes first, each time.
+      // The other's write comes first, each time.
       await apply(batch);
       return apply(batch);
     };
@@ -235,7 +236,7 @@ describe('rows rebuilt from archived history', () => {
   };
 
   type Reported = { readonly code?: string }[];
-  /** What was told; it is added to `told`, also where it fails. */
+  /** Returns the reports, which are added to `reported` even if it fails. */
   const made = async (target: SimulatedTarget, reported: Reported = []): Promise<Reported> => {
     let isOver = false;
     const rebuild = new RowsRebuild({
@@ -267,7 +268,7 @@ describe('rows rebuilt from archived history', () => {
     expect(new Set(written(target))).toEqual(new Set([three, workflowId('log')]));
     expect(await target.store.withoutRows([...ENDED, three])).toEqual(ENDED);
     expect((await target.store.segments({ limit: 10 })).map(({ rowsDropped }) => rowsDropped)).toEqual([true, true]);
-    // Control: one that knows of no segments writes all of it, and it is taken away afterwards.
+    // Control: a rebuild that knows no segments writes all of it, and it is dropped afterwards.
     const control = new SimulatedTarget(at.ports.store);
     control.store.endedInSegments = async () => [];
     expect(await made(control)).toEqual([]);
@@ -290,7 +291,7 @@ describe('rows rebuilt from archived history', () => {
     const each = [...ENDED, ...ENDED, ...ENDED];
     expect([...written(target)].sort()).toEqual([...each, memoryWorkflow(at.ports.digest, TENANT, 'ana')].sort());
     expect([...store.rows.values()].map(({ hasRows }) => hasRows).sort()).toEqual([false, false, true]);
-    // Control: what did not end is written at once.
+    // Control: workflows that did not end are written at once.
     const sound = new SimulatedTarget(at.ports.store);
     expect(await made(sound)).toEqual([]);
     expect(written(sound)).toHaveLength(1);
@@ -331,7 +332,7 @@ describe('rows rebuilt from archived history', () => {
     }
     expect(at.errors).toMatchObject([{ code: 'history-recalled', details: { objectCount: 2 } }]);
     expect(objects.calls.recall).toBe(2);
-    // It is not looked for all the time.
+    // It is not polled all the time.
     expect(objects.calls.read - reads).toBeLessThan(20);
     for (let poll = 0; poll < 60 && at.ports.store.partitions.get(P0)!.next < end; poll++) {
       at.projector.hint([P0]);

@@ -1,6 +1,6 @@
 /**
- * Owns making rows anew from nothing: folds log and archive into tables beside those in use, and puts them in their place, or holds the two
- * against each other. The fleet runs on meanwhile. What an earlier process has folded is gone on from. Must not write to the rows in use.
+ * Owns the rebuild of all rows: it folds log and archive into tables beside those in use, and then switches over to them, or compares the
+ * two. The fleet keeps running. It resumes from what an earlier process has folded. It never writes to the rows in use.
  */
 
 import {
@@ -47,36 +47,36 @@ import {
 } from './limits.ts';
 import { lostTail } from './lost-tail.ts';
 
-/** Rows of another release, or of another form of folded state, are not gone on from. */
+/** A rebuild does not resume from rows of another release, or of another form of folded state. */
 const FOLD_VERSION = `${release.version}, state ${STATE_VERSION}`;
 
 export interface RebuildProgress {
-  /** Log entries that the new rows hold, of those there are. */
+  /** Log entries that the new rows have, and the total. */
   readonly doneCount: number;
   readonly totalCount: number;
-  /** Those that this run has folded. */
+  /** Entries that this run has folded. */
   readonly foldedCount: number;
 }
 
 export interface RowsRebuildOptions {
   readonly target: StoreRebuild;
-  /** The target's store as the fleet sees its own: where that seals what it writes, this does too. */
+  /** The target's store as the fleet sees its own: where that seals its writes, this one does too. */
   readonly rows: ProjectionStore;
   /** All history, opened. */
   readonly log: EventLog;
   /** Absent: all history is in the log. */
   readonly archived?: { readonly hot: EventLog; readonly archive: Archive } | undefined;
   readonly clock: Clock;
-  /** Opens and compares texts that are sealed or in blobs; absent: only that they are there is compared. */
+  /** Opens and compares texts that are sealed or in blobs; absent: only their presence is compared. */
   readonly contents?: CompareContents | undefined;
   readonly onProgress?: (progress: RebuildProgress) => void;
-  /** Told of every failure that was outlived. */
+  /** Receives every failure that the rebuild survived. */
   readonly onError?: (error: unknown) => void;
 }
 
 type Positions = ReadonlyMap<Partition, Offset>;
 
-/** Of one fold: what wakes it, and what ends it. */
+/** One fold: what wakes it, and what ends it. */
 interface Folding {
   readonly upTo: Positions;
   wake: () => void;
@@ -89,17 +89,17 @@ export class RowsRebuild {
   readonly #options: RowsRebuildOptions;
   readonly #log: BoundedLog;
   #projector: Projector;
-  /** How far the new rows are. */
+  /** The next offset of each partition in the new rows. */
   #next = new Map<Partition, Offset>();
   #foldedCount = 0;
   #totalCount = 0;
   #folding: Folding | undefined;
-  /** Partitions whose history was recalled, and isn't there yet. */
-  readonly #away = new Map<Partition, RecalledHistory>();
-  /** Up to where the new rows know of segments, before what those hold is folded. */
+  /** Partitions whose history was recalled and is not readable yet. */
+  readonly #recalled = new Map<Partition, RecalledHistory>();
+  /** Where the segments end that the new rows know, before their content is folded. */
   readonly #archivedTo = new Map<Partition, Offset>();
-  /** Rows of archived history are left out, rather than written and taken away again. */
-  #leavesOut = true;
+  /** Rows of archived history are omitted, rather than written and dropped again. */
+  #omits = true;
 
   constructor(options: RowsRebuildOptions) {
     this.#options = options;
@@ -118,7 +118,7 @@ export class RowsRebuild {
         clock,
         cold: archived && new ColdReads({ archive: archived.archive, clock }),
       },
-      omitted: this.#leavesOut
+      omitted: this.#omits
         ? new OmittedHistory(rows, (partition) => this.#archivedTo.get(partition) ?? (0 as Offset))
         : undefined,
       lamport: new LamportClock(),
@@ -127,16 +127,16 @@ export class RowsRebuild {
     });
   }
 
-  /** What an earlier process left, which `switchOver` goes on from. */
+  /** What an earlier process left unfinished, from which `switchOver` resumes. */
   unfinished(): Promise<UnfinishedRebuild | undefined> {
     return this.#options.target.unfinished();
   }
 
   /**
-   * Folds everything and puts the new rows in the place of those in use. Throws `UnavailableError` (`store-busy`, `rebuild-behind`,
-   * `rebuild-misplaced`: run it again, it goes on where it was; `history-recalled`: run it again when that is there), `CorruptError`
-   * (`log-replaced`: the rows in use know more than the log; those of `StoreRebuild.switchOver`; as reading log and archive does),
-   * `ConfigError` (`store-older`; those of `StoreRebuild`). `isFromNothing`: what an earlier process folded is thrown away.
+   * Folds everything and switches to the new rows. Throws `UnavailableError` (`store-busy`, `rebuild-behind`, `rebuild-misplaced`: run it
+   * again, and it resumes; `history-recalled`: run it again once that is readable), `CorruptError` (`log-replaced`: the rows in use have
+   * more than the log; those of `StoreRebuild.switchOver`; those of reading log and archive), `ConfigError` (`store-older`; those of
+   * `StoreRebuild`). `isFromNothing` discards what an earlier process folded.
    */
   async switchOver({ isFromNothing = false }: { readonly isFromNothing?: boolean } = {}): Promise<void> {
     const { target } = this.#options;
@@ -149,8 +149,8 @@ export class RowsRebuild {
   }
 
   /**
-   * Folds what the rows in use hold, compares, and throws the new rows away. `limit`: differences that are named. Throws as `switchOver`,
-   * but for what would be lost by switching.
+   * Folds up to the rows in use, compares, and drops the new rows. `limit`: differences that are listed. Throws what `switchOver` throws,
+   * except for what a switch would lose.
    */
   async compare(limit: number): Promise<RowComparison> {
     const { target, contents } = this.#options;
@@ -172,7 +172,7 @@ export class RowsRebuild {
     }
   }
 
-  /** Rows that know more than the log prove that the log lost something: new ones would never come that far, and would know less. */
+  /** Rows with more than the log prove that the log lost records: new rows would never get that far, and would lack them. */
   async #refuseLostLog(): Promise<void> {
     const { target, log } = this.#options;
     const lost = await lostTail(log, target);
@@ -184,7 +184,7 @@ export class RowsRebuild {
     );
   }
 
-  /** Again where others were in the way, or workflows turned out to be elsewhere; not for ever. */
+  /** Repeats when other processes interfered, or when workflows turned out to be elsewhere; not for ever. */
   async #untilDone<T>(work: () => Promise<T>): Promise<T> {
     const { clock, target, onError } = this.#options;
     let placingCount = 0;
@@ -198,9 +198,9 @@ export class RowsRebuild {
           await target.restart();
           continue;
         }
-        if (code === 'archive-disagrees' && this.#leavesOut) {
+        if (code === 'archive-disagrees' && this.#omits) {
           onError?.(error);
-          this.#leavesOut = false;
+          this.#omits = false;
           await target.begin(FOLD_VERSION, true);
           continue;
         }
@@ -216,7 +216,7 @@ export class RowsRebuild {
     const { rows } = this.#options;
     await rows.ensure();
     this.#next = new Map(await rows.positions());
-    this.#away.clear();
+    this.#recalled.clear();
     this.#archivedTo.clear();
     this.#projector = this.#newProjector();
     this.#projector.own(ALL_RANGES);
@@ -228,7 +228,7 @@ export class RowsRebuild {
     }
   }
 
-  /** Of the partitions that have rows. Others are a coordinator's to add, which fences them first. */
+  /** The ends of partitions that have rows. Further partitions are added by a coordinator, which fences them first. */
   async #ends(): Promise<Positions> {
     const known = [...(await this.#options.target.positions()).keys()];
     if (known.length === 0) {
@@ -240,7 +240,7 @@ export class RowsRebuild {
     return new Map([...(await this.#log.bounds(known))].map(([partition, { end }]) => [partition, end]));
   }
 
-  /** Some partitions at a time, so that rows of archived history never pile up. */
+  /** Folds some partitions at a time, so that rows of archived history never pile up. */
   async #foldAll(upTo: Positions): Promise<void> {
     const { archived, rows } = this.#options;
     this.#totalCount = sum(upTo.values());
@@ -248,31 +248,31 @@ export class RowsRebuild {
     for (let at = 0; at < partitions.length; at += REBUILD_PARTITIONS_AT_ONCE) {
       const some = partitions.slice(at, at + REBUILD_PARTITIONS_AT_ONCE);
       const ends = new Map(some.map((partition) => [partition, upTo.get(partition)!]));
-      if (archived !== undefined && this.#leavesOut) {
+      if (archived !== undefined && this.#omits) {
         for (const [partition, start] of await indexArchived(archived, rows, ends))
           this.#archivedTo.set(partition, start);
       }
       await this.#fold(ends);
-      await this.#settle(some.filter((partition) => !this.#away.has(partition)));
+      await this.#settle(some.filter((partition) => !this.#recalled.has(partition)));
     }
-    this.#refuseAway();
+    this.#refuseRecalled();
     await rows.markReady();
   }
 
-  /** Once everything else is folded, and all that is lacking was asked for. */
-  #refuseAway(): void {
-    const away = [...this.#away.values()];
-    if (away.length === 0) return;
-    const expectedAtMs = latestOf(away.map((each) => each.expectedAtMs));
-    const objectCount = sum(away.map((each) => each.objectCount));
+  /** Throws once everything else is folded and all missing history was requested. */
+  #refuseRecalled(): void {
+    const recalled = [...this.#recalled.values()];
+    if (recalled.length === 0) return;
+    const expectedAtMs = latestOf(recalled.map((each) => each.expectedAtMs));
+    const objectCount = sum(recalled.map((each) => each.objectCount));
     throw new UnavailableError(
       'history-recalled',
-      `${objectCount} objects with history of ${away.length} partitions are in a storage class that is read only after a recall. They were asked for, and are expected ${expectedText(expectedAtMs)}: run it again then. Nothing was changed.`,
-      { objectCount, partitionCount: away.length, expectedAtMs },
+      `${objectCount} objects with history of ${recalled.length} partitions are in a storage class that is read only after a recall. They were requested, and are expected ${expectedText(expectedAtMs)}: run it again then. Nothing was changed.`,
+      { objectCount, partitionCount: recalled.length, expectedAtMs },
     );
   }
 
-  /** Resolves once the new rows stand there, but for partitions that are away. */
+  /** Resolves once the new rows have reached these offsets, except in partitions whose history is away. */
   async #fold(upTo: Positions, signal?: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const folding: Folding = { upTo, wake: () => {}, failure: undefined };
@@ -304,33 +304,33 @@ export class RowsRebuild {
 
   #behind(upTo: Positions): readonly Partition[] {
     const isBehind = ([partition, offset]: readonly [Partition, Offset]): boolean =>
-      this.#next.get(partition)! < offset && !this.#away.has(partition);
+      this.#next.get(partition)! < offset && !this.#recalled.has(partition);
     return [...upTo].filter(isBehind).map(([partition]) => partition);
   }
 
-  /** A batch may have been written whose answer was lost, or by another process: nobody told of those. */
+  /** Finds batches whose answer was lost, or that another process wrote. */
   async #poll(partitions: readonly Partition[]): Promise<void> {
     if (partitions.length === 0) return;
     try {
       this.#advance(await this.#options.rows.positions(partitions));
     } catch (error) {
-      if (!isOutlived(error)) throw error;
+      if (!isTransient(error)) throw error;
       this.#options.onError?.(error);
     }
   }
 
-  /** The index of segments, and no rows of what they have. */
+  /** Records the index of segments, and drops the rows of what they have. */
   async #settle(partitions: readonly Partition[]): Promise<void> {
     const { archived, rows } = this.#options;
     if (archived === undefined) return;
     for (const [partition, { start }] of await archived.hot.bounds(partitions)) {
       const next = this.#next.get(partition)!;
-      // A page of segments at a time. The log may have been trimmed further than what is compared.
+      // One page of segments at a time. The log may be trimmed further than what is compared.
       while (next >= start && !(await settleArchived(archived.archive, rows, partition, { start, next })));
     }
   }
 
-  /** While writers are held: what came last. */
+  /** Folds the latest events while writers are blocked. */
   async #meet(positions: Positions): Promise<void> {
     const { clock, rows } = this.#options;
     const met = new AbortController();
@@ -338,7 +338,7 @@ export class RowsRebuild {
       if (met.signal.aborted) return;
       throw new UnavailableError(
         'rebuild-behind',
-        `The new rows did not catch up with those in use within ${REBUILD_MEET_MAX_MS / 1_000} s, in which nobody could write. Nothing was changed; it goes on, or run it again at a quieter time.`,
+        `The new rows did not catch up with those in use within ${REBUILD_MEET_MAX_MS / 1_000} s, in which nobody could write. Nothing was changed; it tries again, or run it again at a quieter time.`,
       );
     });
     try {
@@ -346,7 +346,7 @@ export class RowsRebuild {
     } finally {
       met.abort();
     }
-    this.#refuseAway();
+    this.#refuseRecalled();
     if (!(await rows.markReady())) throw new UnavailableError('rebuild-behind', 'The new rows are not complete yet.');
   }
 
@@ -368,20 +368,20 @@ export class RowsRebuild {
 
   #failed(error: unknown): void {
     const recalled = recalledIn(error);
-    if (recalled !== undefined) this.#away.set(recalled.partition, recalled);
-    if (isOutlived(error)) this.#options.onError?.(error);
+    if (recalled !== undefined) this.#recalled.set(recalled.partition, recalled);
+    if (isTransient(error)) this.#options.onError?.(error);
     else if (this.#folding !== undefined) this.#folding.failure = { error };
     this.#folding?.wake();
   }
 }
 
-function isOutlived(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   const code = error instanceof TidemarkError ? error.code : '';
   return (
-    // The tables are gone: another process switched them, or threw them away.
+    // The tables are gone: another process switched or dropped them.
     (error instanceof UnavailableError && code !== 'store-missing') ||
     error instanceof ConflictError ||
-    // One workflow in two partitions: they are folded one by one then.
+    // One workflow is in two partitions: they are then folded one by one.
     code === 'batch-two-homes'
   );
 }

@@ -1,4 +1,4 @@
-/** Children that can't be opened wait ever longer between two tries, and keep nobody else's waiting. */
+/** Children that can't be opened wait ever longer between attempts, and hold up no others. */
 
 import { UnavailableError, type WorkflowId } from '@tidemark/core';
 import type { ChildDuty } from '@tidemark/ports';
@@ -22,7 +22,7 @@ describe('children that are owed', () => {
   let children: Children;
   let owed: ChildDuty[];
   let errorCount: number;
-  /** Parents in the order in which they were asked for: of `bad` none can be served. */
+  /** Parents in the order in which they were read: none of `bad` can be served. */
   let served: string[];
 
   beforeEach(() => {

@@ -1,9 +1,9 @@
 /**
- * Owns what is owed to parents and children: a child is started for each task that waits for one, its end is told to the task, and it is
- * ended with its parent where that was said. Derived from rows, and ids from their causes, so any number of coordinators may do the same,
- * as often as they like. Must not draw up an opening: whoever declared the child has.
+ * Owns the work between parents and children: it starts a child for each task that waits for one, reports the child's end to the task, and
+ * ends the child with its parent where the child was declared so. Work derives from rows and ids from their causes, so any number of
+ * coordinators may do the same, repeatedly. It does not build openings: the step that declared the child has.
  *
- * C1 For a fork that replays no child is started: its task is told how that of its base ended (see replayed-child.ts).
+ * C1 A fork that replays starts no child: its task gets the end of its base's child (see replayed-child.ts).
  */
 
 import { type ChildOpening, decodePayload, type Payloads } from '@tidemark/codec';
@@ -62,7 +62,7 @@ export class Children {
   async poll(): Promise<void> {
     const { store } = this.#options.ports;
     const due = await this.#due();
-    // Of one parent and one checkpoint there may be thousands.
+    // One parent or checkpoint may have thousands of children.
     const parents = new Map<WorkflowId, Promise<WorkflowSummary | undefined>>();
     const declared = new Map<string, Promise<Declared>>();
     const shared = {
@@ -73,7 +73,7 @@ export class Children {
     await this.#duties.serve(due, nameOf, (duty) => this.#serve(duty, shared));
   }
 
-  /** What was served waits for rows, and what failed for its time: both are passed over, however many they are. */
+  /** Skips children that were served and wait for rows, and failed ones that rest, however many there are. */
   async #due(): Promise<ChildDuty[]> {
     const { store } = this.#options.ports;
     const due: ChildDuty[] = [];
@@ -91,7 +91,7 @@ export class Children {
     this.#options.lamport.witness(parent.lamport);
     if (duty.kind === 'start') return this.#start(duty, parent, shared);
     const { store } = this.#options.ports;
-    // What is told is the end of the last that went on for it.
+    // A continued child ends with its last run.
     const child = await (duty.kind === 'tell' ? currentOf(store, duty.child) : store.workflow(duty.child));
     if (child === undefined) return;
     if (duty.kind === 'end') return this.#end(duty, child);
@@ -134,14 +134,14 @@ export class Children {
     else await this.#report(duty, parent, ended.last, drawn.name, ended.child);
   }
 
-  /** `WorkflowOpened` and `CheckpointCommitted` have their children in the same place. */
+  /** Both payloads have `children` in the same place. */
   async #declared(workflow: WorkflowId, sequence: Sequence): Promise<Declared> {
     const [row] = await this.#options.ports.store.checkpoints(workflow, { from: sequence, limit: 1 });
     if (row?.sequence !== sequence) return undefined;
     return decodePayload(sequence === 0 ? 'WorkflowOpened' : ('CheckpointCommitted' as never), row.payload);
   }
 
-  /** `row`: how it ended. `child`: by which id the task knows it. */
+  /** `row`: the run that ended. `child`: the id by which the task knows it. */
   async #report(
     duty: ChildDuty,
     parent: WorkflowSummary,
@@ -179,7 +179,7 @@ interface Shared {
   readonly declared: (id: WorkflowId, sequence: Sequence) => Promise<Declared>;
 }
 
-/** What the task is told: `workflow` is whose end it is. */
+/** The value that the task receives; `workflow` is the one that ended. */
 interface ChildEnd {
   readonly name: string | null;
   readonly workflow: WorkflowId;
@@ -196,7 +196,7 @@ function endOf({ status, reason, result }: WorkflowSummary): Omit<ChildEnd, 'nam
   return { outcome, output, reason, message: ended.error?.message ?? null };
 }
 
-/** The reason by which a task of a fork learns that its base had no such child. */
+/** The reason that a fork's task gets when its base had no such child. */
 const CHILD_NOT_RECORDED = 'child-not-recorded';
 
 function notRecorded(name: string, { child }: ChildDuty, { fork }: { readonly fork: Fork }): ChildEnd {

@@ -1,4 +1,7 @@
-/** Which checkpoints an undo has compensated: those of which everything was undone, at every moment of the undo, and however long it is. */
+/**
+ * The checkpoints that an undo has compensated: those of which everything was compensated, at every moment of the undo, and however long it
+ * is.
+ */
 
 import type { Sequence, WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, ProjectionStore } from '@tidemark/ports';
@@ -90,7 +93,7 @@ describe('checkpoints of a workflow that is compensated', () => {
     const look = booking('look', { kind: 'pure', compensate: undefined });
     await compensating(walk([flight, hotel, mail, look], [[0, 1], [2], [0, 2], [3], [3, 1], []]));
     await world.until(W, 'compensated');
-    // What stays done, and what only looked or did nothing, is committed as before.
+    // Checkpoints of effects that stay done, or that only read or did nothing, stay committed.
     expect(await compensated()).toEqual([1, 5]);
   });
 

@@ -1,9 +1,10 @@
 /**
- * Owns which checkpoints of a workflow its undo has compensated, read from the plans that the undo's chain holds, so that it is known of every
- * undo that ever ran. Must not undo anything, nor write.
+ * Owns which checkpoints of a workflow its undo has compensated, read from the plans in the undo's chain, so that it works for every undo
+ * that ever ran. It compensates nothing, and never writes.
  *
- * C1 A plan's tasks run one after the other, each a checkpoint: task `n` of plan `p` has committed once the chain has come to `p + 1 + n`.
- * C2 Plans go back from the newest thing: each covers positions from its `below` up to that of the plan before it.
+ * C1 A plan's tasks run one after the other, each as one checkpoint: task `n` of plan `p` is committed once the chain has reached `p + 1 +
+ *    n`.
+ * C2 Plans go back from the newest item: each covers the positions from its `below` up to that of the previous plan.
  */
 
 import { decodePayload } from '@tidemark/codec';
@@ -11,7 +12,7 @@ import type { EffectKey, Json, Sequence, WorkflowId } from '@tidemark/core';
 import type { CheckpointRow, EffectListing, ProjectionStore, WorkflowSummary } from '@tidemark/ports';
 import { isArchivedObject } from '../history/index.ts';
 import { undoId } from '../lease/index.ts';
-import { effectThing } from './compensation-items.ts';
+import { effectItem } from './compensation-items.ts';
 import { PLAN_STEP, type PlanInput, type UndoTask } from './undo-definition.ts';
 
 type Reads = Pick<ProjectionStore, 'workflow' | 'checkpoints'>;
@@ -19,7 +20,7 @@ type Checkpoint = Pick<CheckpointRow, 'sequence' | 'position' | 'task'>;
 
 interface Plan {
   readonly sequence: Sequence;
-  /** Positions before this one are for the next plan; 0: there is none. */
+  /** Earlier positions belong to the next plan; 0: there is none. */
   readonly below: number;
   readonly tasks: readonly UndoTask[];
 }
@@ -32,9 +33,9 @@ interface Undone {
 const NONE: ReadonlySet<Sequence> = new Set();
 
 /**
- * Sequences of those of the checkpoints of which something was undone, and every effect that there was to take back. `effects`: of
- * their tasks, at least. Undefined: it can't be known any more, since the undo's history was forgotten, or until it is restored.
- * Reads as many of the undo's plans as the checkpoints have pages of things, and finds the first of them in logarithmic time.
+ * Sequences of those checkpoints of which at least something was compensated, and every effect with something to compensate was. `effects`:
+ * at least those of their tasks. Undefined: unknown, because the undo's history was forgotten, or is archived until it is restored. It
+ * reads as many plans as the checkpoints' items span, and finds the first of them in logarithmic time.
  */
 export async function compensatedCheckpoints(
   rows: Reads,
@@ -46,19 +47,19 @@ export async function compensatedCheckpoints(
     return NONE;
   const undo = await rows.workflow(undoId(workflow));
   if (undo === undefined) return status === 'compensated' ? undefined : NONE;
-  const things = Map.groupBy(effects.flatMap(effectThing), ({ task }) => task);
-  const thingsOf = ({ task }: Checkpoint) => (task === null ? [] : (things.get(task) ?? []));
-  const positions = checkpoints.flatMap((one) => [one.position, ...thingsOf(one).map(({ position }) => position)]);
+  const items = Map.groupBy(effects.flatMap(effectItem), ({ task }) => task);
+  const itemsOf = ({ task }: Checkpoint) => (task === null ? [] : (items.get(task) ?? []));
+  const positions = checkpoints.flatMap((one) => [one.position, ...itemsOf(one).map(({ position }) => position)]);
   const undone = await undoneIn(rows, undo, Math.min(...positions), Math.max(...positions));
   if (undone === undefined) return undefined;
   const isCompensated = (one: Checkpoint): boolean => {
-    const own = thingsOf(one);
+    const own = itemsOf(one);
     return (own.length > 0 || undone.steps.has(one.sequence)) && own.every(({ key }) => undone.keys.has(key));
   };
   return new Set(checkpoints.filter(isCompensated).map(({ sequence }) => sequence));
 }
 
-/** What was undone of the positions `[from, to]`, at least. */
+/** What was compensated in the positions `[from, to]`, and maybe more. */
 async function undoneIn(rows: Reads, undo: WorkflowSummary, from: number, to: number): Promise<Undone | undefined> {
   const undone: Undone = { keys: new Set(), steps: new Set() };
   try {

@@ -1,6 +1,6 @@
 /**
- * Owns what there is to undo of a frozen workflow, read from its rows, newest first: effects that happened (or may have), and
- * committed steps that registered a compensation. Must not undo anything, nor write.
+ * Owns what there is to compensate in a frozen workflow, read from its rows, newest first: effects that happened or may have happened, and
+ * committed steps that registered a compensation. It compensates nothing, and never writes.
  */
 
 import { decodePayload, type Payloads } from '@tidemark/codec';
@@ -18,10 +18,10 @@ import type { CheckpointRow, EffectListing, ProjectionStore } from '@tidemark/po
 import { MODEL_OPERATION } from '../agent/index.ts';
 import { OUTPUTS_PAGE_COUNT } from '../history/index.ts';
 
-/** The reads that an undo makes of the workflow that it undoes. */
+/** The reads by an undo of the workflow that it compensates. */
 export type CompensationReads = Pick<ProjectionStore, 'workflow' | 'effects' | 'checkpoints'>;
 
-/** `position`: what stands later in the workflow is undone first; whatever is still open comes before all. */
+/** `position`: later positions are compensated first, and effects that are still open come before all. */
 export type CompensationItem = { readonly position: number } & (
   | {
       readonly kind: 'effect';
@@ -36,7 +36,7 @@ export type CompensationItem = { readonly position: number } & (
 /** After every position. */
 export const OPEN_POSITION = Number.MAX_SAFE_INTEGER;
 
-/** What stands before `below`, newest first, in rows that hold the workflow up to `since`. `steps`: those that registered a compensation. */
+/** Items before `below`, newest first, from rows that have the workflow up to `since`. `steps`: those that registered a compensation. */
 export async function compensationItems(
   rows: CompensationReads,
   workflow: WorkflowId,
@@ -44,16 +44,16 @@ export async function compensationItems(
   below: number | null,
   since: Position,
 ): Promise<readonly CompensationItem[]> {
-  const found: CompensationItem[] = (await rows.effects(workflow, { since })).flatMap(effectThing);
+  const found: CompensationItem[] = (await rows.effects(workflow, { since })).flatMap(effectItem);
   for (const step of steps) await addSteps(rows, workflow, step, since, found);
   const wanted = below === null ? found : found.filter(({ position }) => position < below);
   return wanted.sort((a, b) => b.position - a.position);
 }
 
-/** What there is to take back of an effect: itself, or nothing. */
-export function effectThing(effect: EffectListing): readonly (CompensationItem & { readonly kind: 'effect' })[] {
+/** The item for an effect, or none when there is nothing to compensate. */
+export function effectItem(effect: EffectListing): readonly (CompensationItem & { readonly kind: 'effect' })[] {
   const { task, key, operation, kind, status, position } = effect;
-  // What a model was asked has changed nothing, and there is nothing to take back.
+  // A model call has changed nothing outside.
   if (kind === 'pure' || status === 'failed' || operation === MODEL_OPERATION) return [];
   const isDone = status === 'done';
   const outcome = isDone ? 'done' : 'unknown';
@@ -75,7 +75,7 @@ async function addSteps(
   }
 }
 
-/** What the effect answered, or (while nobody knows whether it happened) what was asked. */
+/** The effect's response, or its request while its outcome is unknown. */
 export async function effectToUndo(
   rows: CompensationReads,
   workflow: WorkflowId,

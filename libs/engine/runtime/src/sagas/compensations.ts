@@ -1,6 +1,6 @@
 /**
- * Owns that every frozen workflow is undone and comes to its end: starts its undo, and tells it how the undo ended. Ids derive
- * from the workflow, so any number of coordinators may do the same. Must not decide what is undone (see undo-definition.ts).
+ * Owns the compensation of frozen workflows: it starts the undo of each, and reports the undo's end to it. Ids derive from the workflow, so
+ * any number of coordinators may do the same. It does not decide what is compensated (see undo-definition.ts).
  */
 
 import { eventId, isClosed, type StreamState, streamFromJson, TidemarkError, type WorkflowId } from '@tidemark/core';
@@ -15,13 +15,13 @@ export interface CompensationsOptions {
   readonly ports: Pick<Ports, 'store' | 'clock' | 'telemetry'>;
   readonly inbox: Inbox;
   readonly starter: Pick<Starter, 'start'>;
-  /** Told of each undo of an undo, and of workflows that could not be served. */
+  /** Receives each undo of an undo, and workflows that could not be served. */
   readonly onError: (error: unknown) => void;
 }
 
 export class Compensations {
   readonly #options: CompensationsOptions;
-  /** Frozen workflows whose undo was seen to be under way, and when it is looked at again (monotonic milliseconds). */
+  /** Frozen workflows with a running undo, and when to poll them again (monotonic milliseconds). */
   #seen = new Map<WorkflowId, number>();
   readonly #alerted = new Set<WorkflowId>();
 
@@ -29,7 +29,7 @@ export class Compensations {
     this.#options = options;
   }
 
-  /** Takes note of written rows; true when there is something to look at now. */
+  /** Records written rows; true when there is something to do now. */
   applied(streams: readonly StreamRow[]): boolean {
     let isWanted = false;
     for (const { workflow, status } of streams) {
@@ -43,24 +43,24 @@ export class Compensations {
     return isWanted;
   }
 
-  /** Starts what is to be started and ends what has ended. Throws the first of what went wrong, once all were served. */
+  /** Starts missing undos, and reports ended ones. Throws the first failure once all workflows were served. */
   async poll(): Promise<void> {
     const { ports, onError } = this.#options;
     const frozen = await ports.store.workflows({ status: 'compensating', limit: COMPENSATING_MAX_COUNT });
     this.#watch(frozen);
     const nowMs = ports.clock.monotonicMs();
-    // Each on its own: one whose undo can't be started must not keep the others waiting.
+    // One workflow whose undo can't be started must not keep the others waiting.
     const failures: unknown[] = [];
     for (const row of frozen) {
       if ((this.#seen.get(row.workflow) ?? 0) > nowMs) continue;
       await this.#serve(row).catch((error: unknown) => failures.push(error));
     }
     for (const failure of failures.slice(1)) onError(failure);
-    // Whoever runs the loop tells of it, and comes back sooner.
+    // The loop reports this one, and retries sooner.
     if (failures.length > 0) throw failures[0];
   }
 
-  /** How deep undos lie in one another is measured, and told from a depth on. */
+  /** Measures the depth of nested undos, and reports those from a certain depth on. */
   #watch(frozen: readonly WorkflowSummary[]): void {
     const { telemetry } = this.#options.ports;
     const live = new Set(frozen.map(({ workflow }) => workflow));
@@ -78,10 +78,14 @@ export class Compensations {
   #alert(workflow: WorkflowId, depth: number): void {
     this.#alerted.add(workflow);
     this.#options.onError(
-      new TidemarkError('compensation-deep', `An undo is itself undone: ${undoId(workflow)} lies at depth ${depth}.`, {
-        workflow,
-        depth,
-      }),
+      new TidemarkError(
+        'compensation-deep',
+        `An undo is itself compensated: ${undoId(workflow)} is at depth ${depth}.`,
+        {
+          workflow,
+          depth,
+        },
+      ),
     );
   }
 
@@ -93,11 +97,11 @@ export class Compensations {
     else this.#seen.set(row.workflow, clock.monotonicMs() + UNDO_POLL_PERIOD_MS);
   }
 
-  /** Only the opening is made here: what the workflow did, and how it is undone, is known to whoever runs it. */
+  /** Only the opening is built here: the workers that run the definition know what it did and how to compensate it. */
   async #start({ workflow, tenant, definition, version, pinned }: WorkflowSummary): Promise<void> {
     const { starter, ports } = this.#options;
     const [frozen] = await ports.store.loadStreams([workflow]);
-    // Who is forgotten is forgotten with all that was undone for them.
+    // The undo belongs to the same user, so that forgetting the user includes it.
     const user = frozen && streamFromJson(frozen.state, frozen.tasks).user;
     const opening = { name: definition, version, effects: [], steps: new Map(), upcasters: new Map() };
     await starter.start({

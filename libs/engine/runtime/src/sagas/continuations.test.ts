@@ -1,7 +1,4 @@
-/**
- * That a workflow which goes on with a fresh history does so once: whoever looks, whatever is lost, and whatever is said to it in the moment
- * in which it closes.
- */
+/** A workflow continues as new exactly once, whichever coordinators poll, whatever is lost, and whatever is sent to it while it closes. */
 
 import { decodeRecord } from '@tidemark/codec';
 import { LIFECYCLE_RULES_VERSION, type StreamState, type WorkflowId, workflowId } from '@tidemark/core';
@@ -34,7 +31,7 @@ beforeEach(() => {
 });
 afterEach(() => world.close());
 
-/** Goes on until its input is that number. */
+/** Continues until its input is that number. */
 const turnsTo = (last: number) =>
   definitionOf({
     steps: {
@@ -45,7 +42,7 @@ const turnsTo = (last: number) =>
     },
   });
 
-/** Workflows that the log has openings of, one for each that was accepted. */
+/** Workflows of which the log has openings, one for each accepted opening. */
 async function opened(): Promise<readonly string[]> {
   const found: string[] = [];
   for (let partition = 0; partition < PARTITIONS; partition++) {
@@ -60,7 +57,7 @@ async function opened(): Promise<readonly string[]> {
   return found.sort();
 }
 
-/** Before the log takes the first event of the type: what else comes first. */
+/** Runs before the log takes the first event of the type. */
 function beforeThe(
   type: string,
   first: (workflow: WorkflowId, append: SimulatedLog['append']) => Promise<unknown>,
@@ -95,7 +92,7 @@ describe('a workflow that goes on', () => {
     await world.coordinator.start();
     await world.worker([turnsTo(2)]);
     const { store, clock } = world.ports;
-    // The coordinator's own look is kept from it, so that others are the first.
+    // The coordinator's own poll is held back, so that others are first.
     let isKept = true;
     store.on('pendingContinuations', () => {
       if (isKept) throw new Error('kept');
@@ -129,7 +126,7 @@ describe('a workflow that goes on', () => {
   it('goes on as nothing that began by itself', async () => {
     await world.coordinator.start();
     await world.worker([turnsTo(2)]);
-    // Such ids were anybody's once.
+    // Anybody could once choose such ids.
     await openWorkflow(world.ports, turnsTo(2), 'w~2', { turn: 2 });
     await world.until(workflowId('w~2'), 'completed');
     await world.start(turnsTo(2), { turn: 1 });
@@ -137,7 +134,7 @@ describe('a workflow that goes on', () => {
       world.errors.some(({ error }) => (error as { code?: string }).code === 'continuation-taken');
     await world.ports.clock.runUntil(isReported, 10_000);
     expect(await opened()).toEqual(['w', 'w~2']);
-    // Nor is it heard in its place.
+    // Nor does it receive signals in its place.
     expect(await currentOf(world.ports.store, workflowId('w'))).toBeUndefined();
   });
 

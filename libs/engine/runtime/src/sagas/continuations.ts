@@ -1,6 +1,7 @@
 /**
- * Owns that a workflow which closed to go on with a fresh history goes on: the next one is opened, once. Derived from rows, and its id from
- * the id before, so any number of coordinators may do the same, as often as they like. Must not draw up what it begins with: the worker has.
+ * Owns the start of the next run of a workflow that closed to continue as new, once for each. Work derives from rows and the next id from
+ * the previous one, so any number of coordinators may do the same, repeatedly. It does not build the next opening's content: the worker
+ * has.
  */
 
 import { decodePayload } from '@tidemark/codec';
@@ -34,7 +35,7 @@ export interface ContinuationsOptions {
 
 export class Continuations {
   readonly #options: ContinuationsOptions;
-  /** Closed a moment ago: they come before what rows that were rebuilt owe again. */
+  /** Closed a moment ago: these come before work that rebuilt rows show again. */
   readonly #reported = new Set<WorkflowId>();
   readonly #duties: Reconcilers;
 
@@ -50,7 +51,7 @@ export class Continuations {
     });
   }
 
-  /** Whether any of the streams is to go on. */
+  /** Whether any of the streams must be continued. */
   applied(streams: readonly { readonly workflow: WorkflowId; readonly state: string }[]): boolean {
     for (const { workflow, state } of streams) if (state.includes('"continued":{')) this.#reported.add(workflow);
     return this.#reported.size > 0;
@@ -65,7 +66,7 @@ export class Continuations {
     if (begun.length > 0) await this.#options.ports.store.continuationsBegun(begun);
   }
 
-  /** What failed is passed over for its time, however many that are. */
+  /** Skips failed ones that rest, however many there are. */
   async #due(): Promise<WorkflowId[]> {
     const { store } = this.#options.ports;
     const owed = new Set(this.#reported);
@@ -79,7 +80,7 @@ export class Continuations {
     return [...owed].filter((workflow) => this.#duties.isDue(workflow));
   }
 
-  /** Whether nothing is owed any more. */
+  /** Whether the continuation is done, or will never be needed. */
   async #serve(workflow: WorkflowId): Promise<boolean> {
     const { ports, starter, lamport } = this.#options;
     const row = await ports.store.workflow(workflow);
@@ -88,7 +89,7 @@ export class Continuations {
     const as = continuationId(workflow);
     if ((await ports.store.workflow(as)) !== undefined) return this.#mustGoOnFor(workflow, as);
     const next = row.result === null ? undefined : decodePayload('WorkflowCompleted', row.result).next;
-    // Its key was destroyed before it could go on: whoever had it forgotten wanted just that.
+    // The workflow's key was destroyed before it could continue, so it must not continue.
     if (next === undefined) return true;
     const [rows] = await ports.store.loadStreams([workflow]);
     if (rows === undefined) return false;
@@ -108,7 +109,7 @@ export class Continuations {
     return true;
   }
 
-  /** Ids of that form could once be given by anybody: nothing goes on as what began by itself. What is archived is trusted. */
+  /** Anybody could once choose ids of that form: a workflow that began by itself is no continuation. An archived one is trusted. */
   async #mustGoOnFor(workflow: WorkflowId, as: WorkflowId): Promise<true> {
     const [found] = await this.#options.ports.store.loadStreams([as]);
     if (found === undefined || found.state === '') return true;
@@ -120,13 +121,13 @@ export class Continuations {
 const taken = (as: WorkflowId, workflow: WorkflowId): ConflictError =>
   new ConflictError(
     'continuation-taken',
-    `Workflow ${workflow} is to go on as ${as}, which is another workflow's id: that was started by itself, before such ids were kept. Start what is left of ${workflow} under another id.`,
+    `Workflow ${workflow} must continue as ${as}, but another workflow has that id: it was started before such ids were reserved. Start the rest of ${workflow} under another id.`,
     { workflow, as },
   );
 
 const archived = ({ workflow }: WorkflowSummary): CorruptError =>
   new CorruptError(
     'continuation-archived',
-    `Workflow ${workflow} was archived before it could go on: no coordinator could begin the next one meanwhile.`,
+    `Workflow ${workflow} was archived before it could continue: no coordinator could start its next run meanwhile.`,
     { workflow },
   );

@@ -1,28 +1,31 @@
-/** Owns every limit of the room: name, unit, default. Options that change one say so where they are read. */
+/** Owns every limit of the room: name, unit, default. Where an option overrides one, the code that reads the option says so. */
 
 /**
- * What is owed to parents and children: served in one look, and at once; when it is served again where rows still owe it, in milliseconds:
- * the first time, and at most, since it doubles for what fails; and pages that a look goes through at most for something that is due.
+ * Work between parents and children: how much one poll serves in all, and at once; first and longest delay before it is served again, in
+ * milliseconds, which doubles for failures; and most pages in which a poll searches for something due.
  */
 export const CHILD_DUTIES_COUNT = 2_000;
 export const CHILD_DUTIES_AT_ONCE = 32;
 export const CHILD_DUTY_RETRY_MS = 2_000;
 export const CHILD_DUTY_RETRY_MAX_MS = 60_000;
 export const CHILD_DUTY_PAGES_MAX = 10;
-/** Workflows that are to go on with a fresh history: read as one page, pages of one look at most, and served at once. */
+/** Workflows to continue: how many one page has, how many pages one poll reads, and how many are served at once. */
 export const CONTINUATIONS_PAGE_COUNT = 500;
 export const CONTINUATION_PAGES_MAX = 20;
 export const CONTINUATIONS_AT_ONCE = 16;
-/** When one that can't go on is tried again, in milliseconds: ever more seldom. */
+/** First and longest delay before a failed continuation is retried, in milliseconds. */
 export const CONTINUATION_RETRY_MS = 1_000;
 export const CONTINUATION_RETRY_MAX_MS = 60_000;
-/** Slow look for workflows that are to be undone, which catches what applied rows didn't tell; and how many it sees at once. */
+/**
+ * Period of the poll for workflows to compensate, in milliseconds, which finds those that applied rows didn't show; and how many one poll
+ * reads.
+ */
 export const COMPENSATION_PERIOD_MS = 5_000;
 export const COMPENSATING_MAX_COUNT = 10_000;
-/** An undo that was seen to be under way is looked at again after this many milliseconds, unless its end was told. */
+/** A running undo is polled again after this many milliseconds, unless rows show its end before. */
 export const UNDO_POLL_PERIOD_MS = 10_000;
-/** Tasks that one look back adds to an undo, and what it lists of the things that stay done. */
+/** Items that one plan adds to an undo; and uncompensated items that the undo lists. */
 export const UNDO_PAGE_COUNT = 200;
 export const UNDO_LEFT_MAX_COUNT = 1_000;
-/** Longest time that undoing a step may take, in milliseconds; effects have their own. */
+/** Longest time that compensating a step may take, in milliseconds; effects have their own limit. */
 export const STEP_UNDO_TIMEOUT_MS = 60_000;

@@ -1,6 +1,6 @@
 /**
- * Owns what a task of a fork that replays is told where it waits for a child: how the child of its base ended that waited at the same place
- * and was asked the same. Nothing is started for it. Must not write.
+ * Owns the answer to a replaying fork's task that waits for a child: the end of the base's child that waited at the same place with the
+ * same input. It starts nothing, and never writes.
  */
 
 import type { ChildOpening, Children } from '@tidemark/codec';
@@ -16,8 +16,8 @@ export interface ReplayedChildReads {
 }
 
 /**
- * The base's child and the last that went on for it, which has ended; `none`: the base had none there that was asked the same and ended;
- * `later`: it may come to one, or that runs still.
+ * The base's child, and the last run that continued it, which has ended. `none`: the base had no such child with the same input that ended.
+ * `later`: the base may still create it, or it is still running.
  */
 export type ReplayedChild = { readonly child: WorkflowId; readonly last: WorkflowSummary } | 'none' | 'later';
 
@@ -36,7 +36,7 @@ export async function replayedChild(
   const [sequence, index] = taskOrder(there);
   const asked = (await reads.childrenOf(base.workflow, sequence as Sequence))?.[index];
   if (asked === undefined || questionOf(asked) !== questionOf(wanted)) return 'none';
-  // A base that replayed itself was told of its own base's.
+  // A base that replays got the answer of its own base.
   if (isReplaying(base)) return replayedChild(reads, base, there, wanted);
   const child = childId(base.workflow, there);
   const last = await currentOf(store, child);
@@ -44,7 +44,7 @@ export async function replayedChild(
   return isClosed(base) ? 'none' : 'later';
 }
 
-/** Whether nothing may begin on its account. */
+/** Whether the workflow must start nothing outside itself. */
 export const isReplaying = <T extends Pick<WorkflowSummary, 'fork'>>(row: T): row is T & { readonly fork: Fork } =>
   row.fork?.effects === 'replay';
 

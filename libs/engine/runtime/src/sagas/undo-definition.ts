@@ -1,9 +1,9 @@
 /**
- * Owns the workflow that undoes another: `{definition}~undo`, with its own chain. Its plan reads what the frozen workflow did
- * and adds one task per thing to undo; they run one after the other, newest first, and the last completes it. No model calls.
+ * Owns the workflow that compensates another: `{definition}~undo`, with its own chain. Its plan reads what the frozen workflow did and adds
+ * one task for each item to compensate. They run one after the other, newest first, and a last task completes the undo. It calls no models.
  *
- * U1 What is undone follows from rows of the frozen workflow alone, so every attempt at a plan is the same plan.
- * U2 A compensation that keeps failing waits for a person, here and not in the workflow that is undone.
+ * U1 The plan follows from rows of the frozen workflow alone, so every attempt at a plan gives the same plan.
+ * U2 A compensation that keeps failing waits for a person, in the undo and not in the workflow that it compensates.
  */
 
 import {
@@ -23,13 +23,16 @@ import {
   errorCode,
   errorNote,
   FatalError,
+  OWN_DEFINITION,
+  ownStep,
   ParkError,
   type StepContext,
   type StepDefinition,
   type StepResult,
   type TaskRequest,
+  unchangedUpcasters,
 } from '../definition/index.ts';
-import { type RetryPolicy, UNDO_SUFFIX } from '../kernel/index.ts';
+import { DEFAULT_RETRY, type RetryPolicy, UNDO_SUFFIX } from '../kernel/index.ts';
 import {
   type CompensationItem,
   type CompensationReads,
@@ -40,19 +43,19 @@ import {
 import { UNDO_LEFT_MAX_COUNT, UNDO_PAGE_COUNT } from './limits.ts';
 import { missingUndo, stepUndoOperation, type UndoEffects, undoEffects, undoOperation } from './undo-effects.ts';
 
-/** What an undo workflow is started with. */
+/** Input of an undo workflow. */
 export interface UndoInput {
   readonly workflow: WorkflowId;
 }
 
-/** What stays done, since nobody registered how to undo it. */
+/** An effect that stays done because no compensation is registered for it. */
 export interface UncompensatedItem {
   readonly operation: string;
   readonly key: string;
   readonly outcome: 'done' | 'unknown';
 }
 
-/** What an undo workflow ends with: `left` lists the first of what stays done. */
+/** Output of an undo workflow: `left` lists the first of the uncompensated items. */
 export interface UndoOutput {
   readonly undone: number;
   readonly leftCount: number;
@@ -63,36 +66,23 @@ export type UndoTask =
   | Pick<CompensationItem & { kind: 'effect' }, 'kind' | 'task' | 'key' | 'operation' | 'outcome'>
   | Pick<CompensationItem & { kind: 'step' }, 'kind' | 'sequence' | 'step'>;
 
-/** Reads that fail are tried again for some minutes, then a person is asked. */
-const READ_RETRY: RetryPolicy = {
-  attempts: 15,
-  firstDelayMs: 100,
-  factor: 2,
-  maxDelayMs: 60_000,
-  jitter: 0.2,
-  nonRetryable: [],
-};
+/** Failing reads are retried for some minutes, then a person is asked. */
+const READ_RETRY: RetryPolicy = { ...DEFAULT_RETRY, attempts: 15, firstDelayMs: 100 };
 
-/** The undo of a definition, for whoever runs that definition. For an opening alone, effects and steps may be empty. */
+/** The undo of a definition, for processes that run the definition. To build an opening, effects and steps may be empty. */
 export function undoDefinition(of: CompensatedDefinition, rows: CompensationReads): Definition {
   const effects = undoEffects(of);
   const planning: Planning = { of, rows, effects };
   return {
+    ...OWN_DEFINITION,
     name: `${of.name}${UNDO_SUFFIX}`,
     version: of.version,
     hasSecrets: of.hasSecrets,
     onSecret: of.onSecret,
     undoing: (view) => undoDefinition(view(of), rows),
-    parallel: 1,
     placement: 'exclusive',
     effects: [...effects.values()],
-    onFailure: 'fail',
-    stepBudget: Number.MAX_SAFE_INTEGER,
-    // Belief and tasks of an undo are the same in every version.
-    upcasters: new Map([...of.upcasters.keys()].map((version) => [version, UNCHANGED])),
-    parseInput: asIs,
-    parseBelief: asIs,
-    parseOutput: asIs,
+    upcasters: unchangedUpcasters(of),
     begin: () => ({ belief: { undone: 0, leftCount: 0, left: [] }, next: [planTask(null)] }),
     steps: new Map([
       [
@@ -107,7 +97,7 @@ export function undoDefinition(of: CompensatedDefinition, rows: CompensationRead
   };
 }
 
-/** The definitions, and the undos of their workflows and of those undos: all that whoever runs them runs. */
+/** The definitions, the undos of their workflows, and the undos of those undos: everything that a process must run. */
 export function withUndos(definitions: readonly Definition[], rows: CompensationReads): readonly Definition[] {
   return definitions.flatMap((definition) => {
     const undoing = undoDefinition(definition, rows);
@@ -115,24 +105,18 @@ export function withUndos(definitions: readonly Definition[], rows: Compensation
   });
 }
 
-const asIs = (value: unknown): Json => (value ?? null) as Json;
-const UNCHANGED: Definition['upcasters'] extends ReadonlyMap<number, infer U> ? U : never = {
-  belief: (belief) => belief,
-  task: (name, input) => ({ step: name, input }),
-};
-
 interface Planning {
   readonly of: CompensatedDefinition;
   readonly rows: CompensationReads;
   readonly effects: UndoEffects;
 }
 
-/** Looks back from this position; null: from the end. */
+/** The plan covers items before this position; null: all. */
 export interface PlanInput {
   readonly below: number | null;
 }
 
-/** A step of the undo, which finds what is to be undone. */
+/** The step of the undo that finds the items to compensate. */
 export const PLAN_STEP = 'plan';
 
 const planTask = (below: number | null, after: TaskRequest['after'] = []): TaskRequest => ({
@@ -141,45 +125,38 @@ const planTask = (below: number | null, after: TaskRequest['after'] = []): TaskR
   after,
 });
 
-const step = (name: string, mayAdd: readonly string[], run: StepDefinition['run']): StepDefinition => ({
-  name,
-  mayAdd: new Set(mayAdd),
-  durability: 'durable',
-  retry: READ_RETRY,
-  parseInput: asIs,
-  parseOutput: asIs,
-  run: (ctx, input) => orPerson(ctx, async () => run(ctx, input)),
-});
+const step = (name: string, mayAdd: readonly string[], run: StepDefinition['run']): StepDefinition =>
+  ownStep(name, mayAdd, READ_RETRY, (ctx, input) => parkWhenStuck(ctx, async () => run(ctx, input)));
 
 const undoneOf = (ctx: StepContext): WorkflowId => (ctx.input as unknown as UndoInput).workflow;
 
-/** One task per thing, each after the one before it; then the next look back, or the end. */
+/** Adds one task for each item, each after the one before it, and then the next plan or the end. */
 async function plan(planning: Planning, ctx: StepContext, { below }: PlanInput): Promise<StepResult> {
   const { of, rows, effects } = planning;
   const workflow = undoneOf(ctx);
   const row = await rows.workflow(workflow);
   if (row?.status !== 'compensating') {
-    // Rows that are rebuilt may not be that far yet.
+    // Rows that are being rebuilt may not show it yet.
     throw new UnavailableError('not-frozen', `The rows don't show that ${workflow} is being compensated (yet).`, {
       workflow,
     });
   }
   const steps = [...of.steps.values()].filter(({ compensate }) => compensate !== undefined).map(({ name }) => name);
-  const things = await compensationItems(rows, workflow, steps, below, row.position);
-  const page = things.slice(0, UNDO_PAGE_COUNT);
-  const left = page.flatMap((thing) => (isLeft(thing, of, effects) ? [leftThing(thing)] : []));
+  const items = await compensationItems(rows, workflow, steps, below, row.position);
+  const page = items.slice(0, UNDO_PAGE_COUNT);
+  const left = page.flatMap((item) => (isLeft(item, of, effects) ? [uncompensated(item)] : []));
   for (const { operation, key, outcome } of left) ctx.log('left', { operation, key, outcome });
   const next: TaskRequest[] = [];
-  for (const thing of page) {
-    if (isLeft(thing, of, effects)) continue;
+  for (const item of page) {
+    if (isLeft(item, of, effects)) continue;
     const before = next.at(-1);
-    next.push({ step: 'undo', input: undoTask(thing), after: before === undefined ? [] : [before] });
+    next.push({ step: 'undo', input: undoTask(item), after: before === undefined ? [] : [before] });
   }
   const last = next.at(-1);
   const after = last === undefined ? [] : [last];
   const count = next.length;
   next.push(
-    things.length > page.length ? planTask(page.at(-1)!.position, after) : { step: 'finish', input: null, after },
+    items.length > page.length ? planTask(page.at(-1)!.position, after) : { step: 'finish', input: null, after },
   );
   return {
     next,
@@ -188,15 +165,15 @@ async function plan(planning: Planning, ctx: StepContext, { below }: PlanInput):
   };
 }
 
-type EffectThing = CompensationItem & { kind: 'effect' };
+type EffectItem = CompensationItem & { kind: 'effect' };
 
-/** Its effect is known, and has no compensation for this case. One that is unknown is a person's matter instead. */
-function isLeft(thing: CompensationItem, of: CompensatedDefinition, effects: UndoEffects): thing is EffectThing {
-  if (thing.kind === 'step' || effects.has(undoOperation(thing.operation, thing.outcome))) return false;
-  return of.effects.some(({ operation }) => operation === thing.operation);
+/** The effect is known, and has no compensation for this outcome. An unknown effect is left to a person instead. */
+function isLeft(item: CompensationItem, of: CompensatedDefinition, effects: UndoEffects): item is EffectItem {
+  if (item.kind === 'step' || effects.has(undoOperation(item.operation, item.outcome))) return false;
+  return of.effects.some(({ operation }) => operation === item.operation);
 }
 
-const leftThing = ({ operation, key, outcome }: EffectThing): UncompensatedItem => ({ operation, key, outcome });
+const uncompensated = ({ operation, key, outcome }: EffectItem): UncompensatedItem => ({ operation, key, outcome });
 
 const withLeft = (belief: UndoOutput, left: readonly UncompensatedItem[]): UndoOutput => ({
   ...belief,
@@ -204,15 +181,15 @@ const withLeft = (belief: UndoOutput, left: readonly UncompensatedItem[]): UndoO
   left: [...belief.left, ...left].slice(0, UNDO_LEFT_MAX_COUNT),
 });
 
-function undoTask(thing: CompensationItem): UndoTask {
-  if (thing.kind === 'step') return { kind: 'step', sequence: thing.sequence, step: thing.step };
-  const { kind, task, key, operation, outcome } = thing;
+function undoTask(item: CompensationItem): UndoTask {
+  if (item.kind === 'step') return { kind: 'step', sequence: item.sequence, step: item.step };
+  const { kind, task, key, operation, outcome } = item;
   return { kind, task, key, operation, outcome };
 }
 
 async function undo(planning: Planning, ctx: StepContext, task: UndoTask): Promise<StepResult> {
   const effect = undoEffectFor(planning, task);
-  await ctx.effect(effect, await givenTo(planning.rows, undoneOf(ctx), task));
+  await ctx.effect(effect, await argumentOf(planning.rows, undoneOf(ctx), task));
   return {
     belief: (belief) => ({ ...(belief as object), undone: (belief as unknown as UndoOutput).undone + 1 }),
     lastAction: `undid ${task.kind === 'effect' ? task.operation : `step ${task.step} of checkpoint #${task.sequence}`}`,
@@ -229,14 +206,14 @@ function undoEffectFor({ effects }: Planning, task: UndoTask): EffectDefinition 
 const operationOf = (task: UndoTask): string =>
   task.kind === 'effect' ? undoOperation(task.operation, task.outcome) : stepUndoOperation(task.step);
 
-async function givenTo(rows: CompensationReads, workflow: WorkflowId, task: UndoTask): Promise<Json> {
+async function argumentOf(rows: CompensationReads, workflow: WorkflowId, task: UndoTask): Promise<Json> {
   if (task.kind === 'effect') return effectToUndo(rows, workflow, task.task, task.key, task.outcome);
   const { input, output } = await stepToUndo(rows, workflow, task.sequence);
   return { input, output };
 }
 
-/** U2: what no further attempt can mend goes to a person, with the effect's key, so that it may be told to be done by hand. */
-async function orPerson<T>(ctx: StepContext, body: () => Promise<T>): Promise<T> {
+/** U2: a failure that no retry can repair goes to a person, with the effect's key, so that they may report it as done by hand. */
+async function parkWhenStuck<T>(ctx: StepContext, body: () => Promise<T>): Promise<T> {
   try {
     return await body();
   } catch (error) {
@@ -247,7 +224,7 @@ async function orPerson<T>(ctx: StepContext, body: () => Promise<T>): Promise<T>
     const key = isCall ? effectKey(ctx.workflow, ctx.task, String(error.details.operation), 0) : null;
     throw new ParkError(
       'compensation-stuck',
-      `Undoing ${undoneOf(ctx)} can't go on: ${errorNote(error).message}`,
+      `The compensation of ${undoneOf(ctx)} is stuck: ${errorNote(error).message}`,
       key,
       { undoes: undoneOf(ctx), attempts: ctx.attempt, lastError: errorNote(error).message },
     );

@@ -1,13 +1,13 @@
 /**
- * Owns how a definition's compensations are called: as idempotent effects of the undo workflow, journaled like any other, so
- * that each is made until it is known to be done. The request of such an effect is what the compensation is given.
+ * Owns how a definition's compensations are called: as idempotent effects of the undo workflow, journaled like any other, so each is called
+ * until it is known to be done. The effect's request is the compensation's argument.
  */
 
 import type { Json } from '@tidemark/core';
-import { type Definition, type EffectDefinition, FatalError, type StepDefinition } from '../definition/index.ts';
+import { asIs, type Definition, type EffectDefinition, FatalError, type StepDefinition } from '../definition/index.ts';
 import { STEP_UNDO_TIMEOUT_MS } from './limits.ts';
 
-/** Compensations for what happened, for what may have happened, and for steps, by the operation of the undo's effect. */
+/** Compensations of effects that happened, of effects that may have happened, and of steps, by operation of the undo's effect. */
 export type UndoEffects = ReadonlyMap<string, EffectDefinition>;
 
 export const undoOperation = (operation: string, outcome: 'done' | 'unknown'): string =>
@@ -37,7 +37,7 @@ function stepUndos({ name, retry, compensate }: StepDefinition): readonly Effect
   return [undoEffect(limits, stepUndoOperation(name), undo)];
 }
 
-/** The definition that did it isn't there: nobody can undo it but a person, or a build that has it. */
+/** For an effect that the definition does not list: only a person, or a build that lists it, can compensate it. */
 export const missingUndo = (operation: string, outcome: 'done' | 'unknown'): EffectDefinition =>
   undoEffect({ ...MISSING, timeoutMs: STEP_UNDO_TIMEOUT_MS }, undoOperation(operation, outcome), async () => {
     throw new FatalError(
@@ -48,8 +48,7 @@ export const missingUndo = (operation: string, outcome: 'done' | 'unknown'): Eff
 type Undo = (given: Json, context: Parameters<EffectDefinition['call']>[1]) => Promise<void>;
 type Limits = Pick<EffectDefinition, 'retry' | 'timeoutMs' | 'confirm' | 'heartbeatTimeoutMs'>;
 
-const asIs = (value: unknown): Json => (value ?? null) as Json;
-/** A compensation is done when it returns: none is confirmed later. */
+/** A compensation is done when it returns; none is confirmed later. */
 const NO_CONFIRMATION: EffectDefinition['confirm'] = {
   probeEveryMs: STEP_UNDO_TIMEOUT_MS,
   timeoutMs: STEP_UNDO_TIMEOUT_MS,

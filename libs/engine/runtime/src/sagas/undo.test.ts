@@ -1,4 +1,4 @@
-/** Undoing: everything that was done and can be undone is undone once, newest first; what can't go on waits for a person. */
+/** Undos: everything that was done and can be undone is compensated once, newest first; what is stuck waits for a person. */
 
 import {
   DEFAULT_TENANT,

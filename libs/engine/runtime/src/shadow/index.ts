@@ -1,4 +1,4 @@
-/** The door of the room: what other rooms of the engine use of it. */
+/** The entry point of the room: what other rooms of the engine may use. */
 export { ShadowRun } from './shadow-run.ts';
 export { type ShadowOptions, Shadows } from './shadows.ts';
 export { SystemStreams } from './system-stream.ts';

@@ -1,8 +1,8 @@
 /**
- * Owns a stream that is written from outside a worker: reported steps of an agent that runs elsewhere, and what must last as
- * a stream of its own. Claim, checkpoints and release go to the log together, so that no lease outlives a write: there is no
- * holder to beat for, and one that dies leaves nothing half done. What is too large for one append goes in several; a death
- * between those leaves a lease that coordinators revoke like any other. Must not know what the checkpoints mean.
+ * Owns a stream that is written from outside a worker: reported steps of an agent that runs elsewhere, and the system's own streams. Claim,
+ * checkpoints and release go to the log in one append, so no lease outlives a write: no heartbeats are needed, and a process that dies
+ * leaves nothing half done. What is too large for one append goes in several; a death between them leaves a lease that coordinators revoke
+ * like any other. It does not know what the checkpoints mean.
  */
 
 import type { LogEntry, StreamState } from '@tidemark/core';
@@ -29,11 +29,11 @@ export interface ReportedStreamOptions {
   readonly ports: Ports;
   readonly lamport: LamportClock;
   readonly holder: HolderId;
-  /** Told of every accepted event that was not written by this object. */
+  /** Receives every accepted event that this object did not write. */
   readonly onForeign?: (entry: LogEntry & { readonly kind: 'event' }) => void;
 }
 
-/** Adds events that stand or fall together. Rejects with `LimitError` when they are too large: then none was added. */
+/** Adds events that are accepted or rejected together. Rejects with `LimitError` when they are too large: then none is added. */
 export type Add = (drafts: readonly Draft[]) => Promise<void>;
 
 export class ReportedStream {
@@ -61,7 +61,7 @@ export class ReportedStream {
     });
   }
 
-  /** From rows, and from the log what they don't have yet; undefined while the rows know nothing of it. */
+  /** Loads the stream from rows, and from the log what rows don't have yet; undefined while rows don't know it. */
   static async load(workflow: WorkflowId, options: ReportedStreamOptions): Promise<ReportedStream | undefined> {
     const [snapshot] = await options.ports.store.loadStreams([workflow]);
     if (snapshot === undefined) return undefined;
@@ -70,7 +70,7 @@ export class ReportedStream {
     return loaded;
   }
 
-  /** Its state, with what is being written. */
+  /** Its state, including what is being written. */
   get state(): StreamState {
     return this.#stream.speculative;
   }
@@ -80,7 +80,7 @@ export class ReportedStream {
     return this.#stream.next;
   }
 
-  /** The checkpoint of a step without input, for the system's own definitions; undefined where none of that step is pending. */
+  /** The checkpoint of a step without input, for the system's own definitions; undefined if no task of that step is pending. */
   draftsOf(definition: Definition, stepName: string, result: StepResult): readonly Draft[] | undefined {
     const { clock, prng, digest } = this.#ports;
     const { state, content } = this;
@@ -109,9 +109,9 @@ export class ReportedStream {
   }
 
   /**
-   * Claims, takes what `compose` adds, lets go, and resolves when the log has accepted all of it. After any failure this
-   * object is worthless, and is loaded anew: `FencedError` when another wrote first, `UnavailableError` (`stream-leased`)
-   * while another's lease is live.
+   * Claims, writes what `compose` adds, releases, and resolves once the log has accepted all of it. After any failure this object must be
+   * dropped and loaded again: `FencedError` when another process wrote first, `UnavailableError` (`stream-leased`) while another process
+   * has a live lease.
    */
   async write(compose: (add: Add) => Promise<void>): Promise<void> {
     const stream = this.#stream;
@@ -141,7 +141,7 @@ export class ReportedStream {
   }
 }
 
-/** Nobody may wait for it once an earlier one has failed. */
+/** Handles the rejection, because nobody may await it once an earlier one has failed. */
 function stage(stream: LeasedStream, drafts: readonly Draft[]): Promise<void> {
   const accepted = stream.stage(drafts);
   accepted.catch(() => {});

@@ -1,6 +1,6 @@
 /**
- * The comparison rebuilds from the log alone and finds whatever is not what the agent said; a promotion needs its observation,
- * enough runs and no difference, and its state is the same for every process and after every restart.
+ * The comparison rebuilds from the log alone and finds every difference from the agent's reports; a promotion needs its observation, enough
+ * runs and no difference, and its state is the same for every process and after every restart.
  */
 
 import { decodePayload, decodeRecord, encodePayload, encodeRecord } from '@tidemark/codec';
@@ -63,7 +63,7 @@ describe('shadow mode', () => {
   describe('compares', () => {
     beforeEach(() => promote(100).then(() => {}));
 
-    /** What the comparison finds in one run that is reported in this way. */
+    /** The differences found in one run that is reported like this. */
     async function foundIn(
       report: (run: ReturnType<Client['shadow']>) => void,
       definition: ShadowDefinition = AGENT,
@@ -136,7 +136,7 @@ describe('shadow mode', () => {
           ['plan', { ...step, mayAdd: new Set(['act']) }],
           ['act', step],
         ]),
-        // A schema that knows one member leaves out the other.
+        // A schema that knows one member drops the other.
         parseBelief: (value) => ({ total: (value as { total: number }).total }),
         parseOutput: () => {
           throw new InvalidError('output-invalid', 'agent v1, output: total: expected a string');
@@ -172,7 +172,7 @@ describe('shadow mode', () => {
       expect((await account()).differences).toMatchObject([{ workflow: 'a', sequence: 3, path: 'belief.total' }]);
     });
 
-    /** The log's own bytes change: what nothing may ever do, and a comparison with memory would not see. */
+    /** Changes the log's own bytes: nothing may ever do that, and a comparison with memory would not see it. */
     function falsify(partition: Partition, belief: Json): void {
       const read = log.poll.bind(log);
       log.poll = (...given) =>
@@ -203,7 +203,7 @@ describe('shadow mode', () => {
       expect(await codes(50)).toEqual(['too-early']);
       world.ports.clock.jump(60_000);
       expect(await promote(50)).toMatchObject({ from: 10, to: 50, refusals: [], account: { agreedCount: 10 } });
-      // What was observed at the share before counts no more.
+      // Runs that were observed at the previous share no longer count.
       expect(await account()).toMatchObject({ rollout: { share: 50, by: 'ops' }, agreedCount: 0 });
       expect(await codes(100)).toEqual(['too-few', 'too-early']);
     });

@@ -1,7 +1,7 @@
 /**
- * Owns the comparison of a definition's observed runs and the promotion of its roll-out. A promotion to the next share needs
- * the whole observation period, enough runs that agree from beginning to end, and not one difference; it is refused with an
- * account of what is missing. Lowering a share, and beginning its observation anew, need nothing.
+ * Owns the comparison of a definition's observed runs, and the promotion of its roll-out. A promotion to the next share needs the whole
+ * observation period, enough runs that agree from beginning to end, and no difference at all; a refusal says what is missing. Lowering a
+ * share, or restarting its observation, needs nothing.
  */
 
 import { type Sequence, UnavailableError } from '@tidemark/core';
@@ -20,24 +20,24 @@ import { type RebuiltRun, type RunPlace, rebuildRuns, type ShadowDifference } fr
 import type { Rollouts, ShadowRollout } from './shadow-rollout.ts';
 import { type ShadowShare, shareAfter } from './shadow-share.ts';
 
-/** What the runs show that were opened since the share was set. */
+/** The result of comparing the runs that were opened since the share was set. */
 export interface ShadowAccount {
   readonly definition: string;
   /** Undefined: it was never begun. */
   readonly rollout: ShadowRollout | undefined;
-  /** Runs that ended and agree in everything. */
+  /** Runs that ended and agree completely. */
   readonly agreedCount: number;
   readonly differingCount: number;
-  /** Runs without a difference that have not ended. */
+  /** Runs without a difference that are still open. */
   readonly openCount: number;
-  /** Runs without a difference of which reports were lost. */
+  /** Runs without a difference, but with lost reports. */
   readonly incompleteCount: number;
-  /** Steps that were compared. */
+  /** Compared steps. */
   readonly stepCount: number;
   readonly differenceCount: number;
   /** The first 1,000, by workflow and sequence. */
   readonly differences: readonly ShadowDifference[];
-  /** Older runs exist that were not looked at. */
+  /** There are older runs that were not read. */
   readonly isCut: boolean;
 }
 
@@ -50,7 +50,7 @@ export interface ShadowRefusal {
 export interface ShadowPromotion {
   readonly from: ShadowShare;
   readonly to: ShadowShare;
-  /** Empty: it was made. */
+  /** Empty: the promotion was made. */
   readonly refusals: readonly ShadowRefusal[];
   readonly account: ShadowAccount;
 }
@@ -58,13 +58,13 @@ export interface ShadowPromotion {
 export interface PromoteOptions {
   readonly to: ShadowShare;
   readonly by: string;
-  /** Observation that is needed at the present share, in milliseconds; default 24 hours. */
+  /** Observation needed at the current share, in milliseconds; default 24 hours. */
   readonly observeMs?: number | undefined;
   /** Runs that must have agreed; default 10. */
   readonly workflowsMin?: number | undefined;
 }
 
-/** Rebuilds and compares. Waits until the rows name all that the log holds; throws `UnavailableError` when that takes too long. */
+/** Rebuilds and compares the runs. Waits until rows have everything in the log; throws `UnavailableError` when that takes too long. */
 export async function accountOf(
   ports: Ports,
   definition: string,
@@ -121,7 +121,7 @@ const byPartition = (places: readonly RunPlace[]): readonly (readonly RunPlace[]
   ...Map.groupBy(places, ({ partition }) => partition).values(),
 ];
 
-/** A run that the rows don't know yet must not be missed. */
+/** Waits for rows, so that no run is missed. */
 async function rowsCaughtUp(ports: Ports): Promise<void> {
   const applied = new Applied(ports);
   const late = new AbortController();
@@ -140,7 +140,7 @@ async function rowsCaughtUp(ports: Ports): Promise<void> {
   }
 }
 
-/** Sets the share where that may be done; says why not where it may not. Throws `ConflictError` when someone else did so meanwhile. */
+/** Sets the share if that is allowed, and returns the refusals if not. Throws `ConflictError` when somebody else changed it meanwhile. */
 export async function promote(
   ports: Ports,
   rollouts: Rollouts,
@@ -152,7 +152,7 @@ export async function promote(
   const account = await accountOf(ports, definition, before.state);
   const from = before.state?.share ?? 0;
   const nowMs = ports.clock.nowMs();
-  // Nothing is observed at 0: what comes after it is a beginning, and may be at any share.
+  // Nothing is observed at share 0, so the next share is a beginning and may be any.
   const isPromotion = from > 0 && to > from;
   const refusals = isPromotion ? refusalsOf(account, { from, to, observeMs, workflowsMin, nowMs }) : [];
   if (refusals.length === 0) {
@@ -190,7 +190,7 @@ function refusalsOf(
   if (observedMs < observeMs) {
     refuse('too-early', `observed for ${minutes(observedMs)} minutes of ${minutes(observeMs)}`);
   }
-  if (account.isCut) refuse('too-many', `only the newest ${SHADOW_RUNS_MAX} runs were looked at`);
+  if (account.isCut) refuse('too-many', `only the newest ${SHADOW_RUNS_MAX} runs were compared`);
   return refusals;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Owns what is kept of the agent's own word about a step: canonical digests, in the execution log of the checkpoint that was
- * written for it. A comparison later holds them against what the log rebuilds. Pure.
+ * Owns what is kept of the agent's own statement about a step: canonical digests, in the execution log of the step's checkpoint. A
+ * comparison later checks them against what the log rebuilds. Pure.
  */
 
 import type { LogNote } from '@tidemark/codec';
@@ -9,27 +9,27 @@ import type { Digest } from '@tidemark/ports';
 import { digestOf } from '../kernel/index.ts';
 import { SHADOW_MEMBER_DIGITS, SHADOW_MEMBERS_MAX } from './shadow-limits.ts';
 
-/** `action` of the note that holds an observation. */
+/** `action` of the note with an observation. */
 export const OBSERVED = 'shadow-observed';
-/** Name of the signal that tells of a second, different report of the same step. */
+/** Name of the signal that records a second, different report of the same step. */
 export const REPORTED_OTHERWISE = 'shadow-reported-otherwise';
 
-/** Of a value: its digest, and shorter ones of its members. */
+/** The digest of a value, and shorter ones of its members. */
 export interface Fingerprint {
   readonly digest: Sha256;
   readonly members?: { readonly [name: string]: string };
 }
 
-/** What the agent said; null: nothing. */
+/** The agent's statement; null: it made none. */
 export interface Observation {
   readonly key: string;
-  /** Of the whole report: the same key with another one is a contradiction. */
+  /** Digest of the whole report: another digest under the same key is a contradiction. */
   readonly report: Sha256;
   readonly belief: Fingerprint | null;
-  /** Names of the steps that it has pending, sorted. */
+  /** Names of the agent's pending steps, sorted. */
   readonly pending: readonly string[] | null;
   readonly output: Sha256 | null;
-  /** Where the report doesn't fit the definition: the code and what it said. */
+  /** Code and message if the report doesn't fit the definition. */
   readonly misfit: { readonly code: string; readonly message: string } | null;
   /** Reports of the same run that were lost before this one. */
   readonly lostCount: number;
@@ -45,7 +45,7 @@ export function fingerprint(value: Json, digest: Digest): Fingerprint {
   return { digest: whole, members: Object.fromEntries(names.map((name) => [name, short(name)])) };
 }
 
-/** Paths at which two values of these fingerprints differ; empty when they are the same. */
+/** Paths at which the values of two fingerprints differ; empty when they are the same. */
 export function differingPaths(seen: Fingerprint, rebuilt: Fingerprint, root: string): readonly string[] {
   if (seen.digest === rebuilt.digest) return [];
   const [theirs, ours] = [seen.members, rebuilt.members];

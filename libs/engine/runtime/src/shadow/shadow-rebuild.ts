@@ -1,7 +1,6 @@
 /**
- * Owns the shadow recovery: state and content of observed runs are rebuilt from the log alone, event by event, as a recovery
- * would have them, and held against what the agent said at each step. Rows tell only where in the log to begin. Writes
- * nothing.
+ * Owns the recovery of shadows: it rebuilds state and content of observed runs from the log alone, event by event, as a recovery would, and
+ * compares them with what the agent reported at each step. Rows only tell where in the log to begin. It writes nothing.
  */
 
 import { decodePayload, entryOf } from '@tidemark/codec';
@@ -27,10 +26,10 @@ import { digestOf, type Ports } from '../kernel/index.ts';
 import { SHADOW_READ_MAX_BYTES } from './shadow-limits.ts';
 import { differingPaths, fingerprint, type Observation, observationIn, REPORTED_OTHERWISE } from './shadow-observed.ts';
 
-/** Where what the log rebuilds is not what the agent said. */
+/** A difference between what the log rebuilds and what the agent reported. */
 export interface ShadowDifference {
   readonly workflow: WorkflowId;
-  /** Of the checkpoint; 0: the opening. */
+  /** Sequence of the checkpoint; 0: the opening. */
   readonly sequence: number;
   /** `belief.total`, `frontier`, `output`, `input`, `report`, `definition`, `log`. */
   readonly path: string;
@@ -42,9 +41,9 @@ export interface RebuiltRun {
   readonly workflow: WorkflowId;
   readonly state: StreamState;
   readonly belief: Json;
-  /** Null while it is open, or where it failed. */
+  /** Null while it is open, or if it failed. */
   readonly output: Json;
-  /** Checkpoints that were compared. */
+  /** Compared checkpoints. */
   readonly comparedCount: number;
   readonly lostCount: number;
   readonly differences: readonly ShadowDifference[];
@@ -58,7 +57,7 @@ export interface RunPlace {
   readonly offset: Offset;
 }
 
-/** Rebuilds the runs that lie in one partition, in one pass over it. Runs that are no shadows are left out. */
+/** Rebuilds the runs of one partition, in one pass over it. Skips runs that are no shadows. */
 export async function rebuildRuns(
   { log, digest }: Pick<Ports, 'log' | 'digest'>,
   places: readonly RunPlace[],
@@ -82,7 +81,7 @@ export async function rebuildRuns(
   return [...rebuilds.values()].flatMap((rebuild) => rebuild.result() ?? []);
 }
 
-/** The fold and the content of one run, and what is found on the way. */
+/** The fold and content of one run, and the differences found. */
 class Rebuild {
   readonly #place: RunPlace;
   readonly #digest: Digest;
@@ -91,7 +90,7 @@ class Rebuild {
   #state: StreamState | undefined;
   #output: Json = null;
   #ending: Observation | undefined;
-  /** Checkpoints by the keys of their reports, and keys that were reported again with another report. */
+  /** Checkpoints by the keys of their reports, and keys that were reported again differently. */
   readonly #sequences = new Map<string, number>();
   readonly #contradicted: string[] = [];
   #comparedCount = 0;
@@ -114,7 +113,7 @@ class Rebuild {
     }
   }
 
-  /** A newer process wrote what this one can't read. */
+  /** A newer process wrote an event that this one can't read. */
   stopAt(type: string): void {
     if (this.#state === undefined || this.#isStopped) return;
     this.#differ('log', `holds a ${type} that this version can't read`);
@@ -123,7 +122,7 @@ class Rebuild {
 
   result(): RebuiltRun | undefined {
     if (this.#state?.shadow !== true) return undefined;
-    // The second report may have been told before the first was accepted.
+    // Reported last, because the contradiction may have been recorded before the first report was accepted.
     for (const key of this.#contradicted.splice(0)) {
       this.#differ(
         'report',

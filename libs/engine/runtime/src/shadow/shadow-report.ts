@@ -1,7 +1,6 @@
 /**
- * Owns what an agent that runs elsewhere reports, and the checkpoint that follows from it. What doesn't fit the definition is
- * committed all the same, with a note of it: a shadow records what happened, and finds fault afterwards. Pure but for ids
- * and digests.
+ * Owns the reports of an agent that runs elsewhere, and the checkpoint that follows from each. A report that doesn't fit the definition is
+ * committed all the same, with a note: a shadow records what happened, and judges it afterwards. Pure except for ids and digests.
  */
 
 import { type ErrorNote, toJson } from '@tidemark/codec';
@@ -29,20 +28,20 @@ import type { Draft } from '../lease/index.ts';
 import { commitDrafts } from '../run/index.ts';
 import { fingerprint, noteOf, type Observation } from './shadow-observed.ts';
 
-/** One step of the agent, after it happened. Everything is JSON. */
+/** One step of the agent, after it happened. Every value is JSON. */
 export interface StepReport {
-  /** Names the step within its run, 1..200 characters: reporting it twice is harmless. */
+  /** Identifies the step within its run, 1..200 characters: reporting it twice is harmless. */
   readonly key: string;
   readonly step: string;
-  /** What it was given; absent: what the step that added it said. */
+  /** The step's input; absent: the input with which it was added. */
   readonly input?: unknown;
-  /** Tasks that it added to what the agent has to do. */
+  /** Tasks that it added. */
   readonly next?: readonly ShadowTask[] | undefined;
-  /** Members of the belief that it set. Absent: the checkpoint takes `belief`. */
+  /** Members of the belief that it set. Absent: the checkpoint uses `belief`. */
   readonly change?: { readonly [member: string]: unknown } | undefined;
-  /** All of the belief after it, as the agent has it. */
+  /** The agent's whole belief after the step. */
   readonly belief?: unknown;
-  /** Names of all steps that the agent has to do after it, as the agent has them. */
+  /** Names of all steps that the agent has pending after the step. */
   readonly pending?: readonly string[] | undefined;
   readonly output?: unknown;
   readonly lastAction?: string | undefined;
@@ -50,10 +49,10 @@ export interface StepReport {
   readonly costMicros?: number | undefined;
 }
 
-/** A report as it is written; the agent's end is a report of the step that is always pending. */
+/** A report in its written form; the agent's end is a report of the step that is always pending. */
 export interface Report extends StepReport {
   readonly ends?: 'done' | 'failed' | undefined;
-  /** Why, where it failed. */
+  /** The error if it failed. */
   readonly error?: ErrorNote | undefined;
 }
 
@@ -75,7 +74,7 @@ export interface ReportInput {
   readonly digest: Digest;
 }
 
-/** The events that a report becomes. Throws `InvalidError` for one that can't be recorded at all. */
+/** The events for a report. Throws `InvalidError` for a report that can't be recorded at all. */
 export function draftsOfReport(given: ReportInput): readonly Draft[] {
   try {
     return draftsBy(given, true, given.misfit);
@@ -122,14 +121,14 @@ const failed = (error: ErrorNote = UNREPORTED): Draft => ({
   payload: { error },
 });
 
-/** An older reporter beside newer ones goes on with their version. */
+/** An older reporter beside newer ones uses their version. */
 function definitionFor(shadow: ShadowDefinition, report: Report, state: StreamState, isStrict: boolean): Definition {
   const named = [report.step, ...(report.next ?? []).map(({ step }) => step)];
   const version = state.pinned ? state.version : Math.max(shadow.version, state.version);
   return definitionOfShadow({ ...shadow, version }, named, isStrict);
 }
 
-/** The pending task that was done: of this step and input, or of this step; else the one for what nobody announced. */
+/** The pending task that was done: of this step and input, or else of this step, or else the task for unannounced work. */
 function taskOf(report: Report, { frontier }: StreamState, content: StreamContent, digest: Digest): TaskState {
   const named = [...frontier.tasks].filter(({ step }) => step === report.step);
   const wanted = report.input === undefined ? undefined : digestOf(digest, toJson(report.input, 'input'));

@@ -1,7 +1,7 @@
 /**
- * Owns the state of shadow roll-outs: the share of each definition's workflows that is observed, since when and by whom. It
- * must last and be the same for all processes, so it is a stream: `~shadow/{definition}`, itself a shadow workflow, whose
- * belief is the state and whose checkpoints are the history. Of two who change it at once, the log takes one.
+ * Owns the state of shadow roll-outs: the observed share of each definition's workflows, since when and by whom. It must last and be the
+ * same for all processes, so it is a stream: `~shadow/{definition}`, itself a shadow workflow, whose belief is the state and whose
+ * checkpoints are the history. Of two concurrent changes, the log accepts one.
  */
 
 import {
@@ -26,7 +26,7 @@ import { ReportedStream } from './reported-stream.ts';
 import { SHADOW_ROWS_WAIT_MS } from './shadow-limits.ts';
 import type { ShadowShare } from './shadow-share.ts';
 
-/** Definition of the streams that hold roll-outs; no worker has it. */
+/** Definition of the streams of roll-outs; no worker runs it. */
 export const ROLLOUT_DEFINITION = 'tidemark.shadow';
 const SHARE_STEP = 'share';
 
@@ -34,10 +34,10 @@ export const rolloutId = (definition: string): WorkflowId => workflowId(`~shadow
 
 export interface ShadowRollout {
   readonly share: ShadowShare;
-  /** When the share was set: what was opened since then is what a promotion looks at. */
+  /** When the share was set: a promotion compares the runs that were opened since. */
   readonly sinceMs: number;
   readonly by: string;
-  /** The observation that was asked for before it, in milliseconds, and how many workflows; null where none was needed. */
+  /** The observation that was required before it, in milliseconds, and the number of workflows; null where none was. */
   readonly observeMs: number | null;
   readonly workflowsMin: number | null;
 }
@@ -49,10 +49,10 @@ export interface RolloutsOptions {
   readonly holder: HolderId;
 }
 
-/** One state of a roll-out, and what a change of it is built on. */
+/** A state of a roll-out, on which a change is based. */
 export interface ReadRollout {
   readonly state: ShadowRollout | undefined;
-  /** Number of changes before; 0: none. */
+  /** Number of earlier changes; 0: none. */
   readonly sequence: Sequence;
 }
 
@@ -63,14 +63,14 @@ export class Rollouts {
     this.#options = options;
   }
 
-  /** What the rows say; a moment behind the log, which is enough for those who only observe. */
+  /** The state by rows, slightly behind the log, which is enough for observers. */
   async read(definition: string): Promise<ShadowRollout | undefined> {
     const [snapshot] = await this.#options.ports.store.loadStreams([rolloutId(definition)]);
     if (snapshot === undefined) return undefined;
     return stateIn(StreamContent.from(snapshot, streamFromJson(snapshot.state, snapshot.tasks)).belief);
   }
 
-  /** What the log says. */
+  /** The state by the log. */
   async readExactly(definition: string): Promise<ReadRollout> {
     const stream = await this.#load(definition);
     if (stream === undefined) return { state: undefined, sequence: 0 as Sequence };
@@ -78,8 +78,8 @@ export class Rollouts {
   }
 
   /**
-   * Resolves when the rows have it, so that whoever asks from then on is told. Throws `ConflictError` (`rollout-changed`)
-   * when it isn't any more as it was read.
+   * Resolves once rows have the change, so that every later reader sees it. Throws `ConflictError` (`rollout-changed`) when the state
+   * differs from `before`.
    */
   async change(definition: string, before: ReadRollout, after: ShadowRollout): Promise<void> {
     if (before.state === undefined) await this.#open(definition);
@@ -99,7 +99,7 @@ export class Rollouts {
     const applied = new Applied(ports);
     const late = new AbortController();
     const waited = applied.wait(partition, next, late.signal).finally(() => late.abort());
-    // Rows that are late say it later: it is in the log.
+    // The change is in the log; late rows show it later.
     waited.catch(() => {});
     await ports.clock.sleep(SHADOW_ROWS_WAIT_MS, late.signal);
     late.abort();
@@ -153,6 +153,6 @@ const stateIn = (belief: Json): ShadowRollout | undefined =>
 const changed = (definition: string, cause?: unknown): ConflictError =>
   new ConflictError(
     'rollout-changed',
-    `The roll-out of ${definition} was changed by someone else meanwhile. Look at it again.`,
+    `The roll-out of ${definition} was changed by someone else meanwhile. Read it again.`,
     { definition, cause },
   );

@@ -1,6 +1,6 @@
 /**
- * Reporting: the log has what the agent said, once, whoever says it and however often; the agent is neither slowed nor broken;
- * no lease outlives a write, and nobody else ever claims an observed run.
+ * Reporting: the log has the agent's reports once, whoever sends them and however often; the agent is neither slowed nor broken; no lease
+ * outlives a write, and nobody else ever claims an observed run.
  */
 
 import { CorruptError, type Partition, UnavailableError, type WorkflowId } from '@tidemark/core';
@@ -92,7 +92,7 @@ describe('a shadow run', () => {
     await world.ports.clock.run(30_000);
     expect(world.ports.queue.enqueued).toHaveLength(1);
     expect(await streamOf('a')).toMatchObject({ status: 'open', epoch: 1, lease: null });
-    // The control: what is no shadow, it does claim.
+    // The control: it does claim a workflow that is no shadow.
     const own = await world.start(able, null, { id: 'own' });
     await world.until(own, 'completed');
   });
@@ -124,7 +124,7 @@ describe('a shadow run', () => {
     await inTime(other.flushed());
     expect(other.counts).toMatchObject({ repeated: 1, lost: 0 });
     expect((await typesFor('a')).filter((type) => type === 'SignalReceived')).toHaveLength(1);
-    // Another step's is another.
+    // Another step's report is different.
     other.step({ ...act!, output: 'otherwise' });
     await inTime(other.flushed());
     expect((await streamOf('a')).signals).toHaveLength(2);
@@ -144,7 +144,7 @@ describe('a shadow run', () => {
   });
 
   describe('whose reporter dies', () => {
-    /** The log takes what is appended until it has taken `count`; then the process that appends is gone. */
+    /** The log accepts `count` appends of this process; then the process dies. */
     const dieAfter = (count: number): Client => {
       let takenCount = 0;
       const dying = new Proxy(log, {
@@ -170,7 +170,7 @@ describe('a shadow run', () => {
 
     it('between two appends is revoked like any other, and another goes on', async () => {
       await share(100);
-      // The opening, and the claim with the first step: together with the second they are too large for one append.
+      // The opening, and the claim with the first step: with the second step they are too large for one append.
       const dying = dieAfter(2).shadow(AGENT, { id: 'a', ...wide('') });
       for (const report of reports) dying.step(report);
       await world.ports.clock.run(500);

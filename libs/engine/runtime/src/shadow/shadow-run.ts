@@ -1,7 +1,7 @@
 /**
- * Owns the reporting side of one run of an agent that runs elsewhere. It must never slow or break the agent: a report is
- * taken as JSON at once and written behind its back, what can't be written is counted and told, and nothing here throws,
- * rejects or waits unless it is asked to (`flushed`). What waits is bounded.
+ * Owns the reporting side of one run of an agent that runs elsewhere. It must never slow or break the agent: a report is serialized at once
+ * and written in the background, failures are counted and reported, and nothing here throws, rejects or waits unless the caller requests it
+ * (`flushed`). Waiting reports are bounded.
  */
 
 import { NAME_MAX_CHARS } from '@tidemark/codec';
@@ -22,16 +22,16 @@ import { ROWS_BEHIND, type ShadowWriter, type Waiting } from './shadow-writer.ts
 export interface ShadowCounts {
   readonly reported: number;
   readonly written: number;
-  /** Reported again, and in the log once. */
+  /** Reported again; the log has them once. */
   readonly repeated: number;
   /** Neither written nor waiting: there was no room, or they can't be recorded. */
   readonly lost: number;
-  /** Tries to write that failed; what they were to write may be written since. */
+  /** Failed attempts to write; their reports may have been written since. */
   readonly failures: number;
   readonly waiting: number;
 }
 
-/** Room for reports that wait, shared by the runs of a process. */
+/** Room for waiting reports, shared by the runs of a process. */
 export interface ShadowRoom {
   freeBytes: number;
 }
@@ -39,11 +39,11 @@ export interface ShadowRoom {
 export interface ShadowRunOptions {
   readonly workflow: WorkflowId;
   readonly clock: Clock;
-  /** Whether the run is observed; may fail while servers are away. */
+  /** Whether the run is observed; may fail while servers are unavailable. */
   readonly decide: () => Promise<boolean>;
   readonly writer: ShadowWriter;
   readonly room: ShadowRoom;
-  /** Told of every report that was lost, and of every try that failed. */
+  /** Receives every lost report, and every failed attempt. */
   readonly onProblem?: ((error: unknown) => void) | undefined;
   readonly stop: AbortSignal;
 }
@@ -53,7 +53,7 @@ export class ShadowRun {
   readonly #options: ShadowRunOptions;
   readonly #queue: Waiting[] = [];
   #isObserved: boolean | undefined;
-  /** Nothing more is recorded: the id is another's, or this process lets go. */
+  /** Nothing more is recorded: the id belongs to another workflow, or this process has closed. */
   #isOver = false;
   #draining: Promise<void> | undefined;
   #lostSince = 0;
@@ -64,7 +64,7 @@ export class ShadowRun {
     this.#options = options;
   }
 
-  /** Whether this run is in the share that is observed; undefined until that is known. */
+  /** Whether this run is in the observed share; undefined until that is known. */
   get observed(): boolean | undefined {
     return this.#isObserved;
   }
@@ -80,7 +80,7 @@ export class ShadowRun {
     } else this.#take(report);
   }
 
-  /** Reports the agent's end with its output, and all of its belief then. */
+  /** Reports the agent's end with its output, and its whole belief at that moment. */
   done(output: unknown, belief?: unknown): void {
     this.#take({ key: END_KEY, step: REPORT_STEP, ends: 'done', output: output ?? null, belief });
   }
@@ -90,7 +90,7 @@ export class ShadowRun {
     this.#take({ key: END_KEY, step: REPORT_STEP, ends: 'failed', error: errorNote(error), belief });
   }
 
-  /** Resolves when nothing waits any more: true; false when that took longer than `timeoutMs` (default 5 s). */
+  /** Resolves to true once nothing waits any more, or to false after `timeoutMs` (default 5 s). */
   async flushed(timeoutMs = SHADOW_FLUSH_TIMEOUT_MS): Promise<boolean> {
     const over = new AbortController();
     void this.#drained().then(() => over.abort());
@@ -115,7 +115,7 @@ export class ShadowRun {
   #enqueue(report: Report): void {
     const { room } = this.#options;
     checkNames(report);
-    // The agent may change its objects later.
+    // Serialized now, because the agent may change its objects later.
     const text = JSON.stringify(report);
     if (this.#isOver) throw new LimitError('shadow-over', `The record of ${this.id} takes no more reports.`);
     if (this.#queue.length >= SHADOW_BUFFER_MAX_COUNT || text.length > room.freeBytes) {
@@ -148,14 +148,14 @@ export class ShadowRun {
     try {
       this.#options.onProblem?.(error);
     } catch {
-      // The agent's own reporting must not break its record either.
+      // A failing listener of the agent must not break its record.
     }
   }
 
-  /** Writes what waits, in order, until nothing does. Never rejects. */
+  /** Writes waiting reports in order until none are left. Never rejects. */
   async #drain(): Promise<void> {
     const { clock, stop } = this.#options;
-    // Not in the agent's turn.
+    // Leaves the agent's current turn.
     await Promise.resolve();
     for (let failureCount = 0, awayCount = 0; this.#queue.length > 0 && !stop.aborted; ) {
       try {
@@ -178,7 +178,7 @@ export class ShadowRun {
           this.#lose(error);
           failureCount = 0;
         }
-        // Where another reporter was first, what it wrote is to be read.
+        // If another reporter was first, the next attempt reads what it wrote.
         await clock.sleep(backoffMs(failureCount + awayCount, BACKOFF_FIRST_MS, BACKOFF_MAX_MS), stop);
       }
     }
@@ -204,7 +204,7 @@ export class ShadowRun {
     for (const { text } of this.#queue.splice(0, count)) this.#options.room.freeBytes += text.length;
   }
 
-  /** Nothing more can be recorded: what waits is lost. */
+  /** Nothing more can be recorded: waiting reports are lost. */
   #end(): void {
     this.#isOver = true;
     const count = this.#queue.length;
@@ -214,7 +214,7 @@ export class ShadowRun {
   }
 }
 
-/** What no event could name is refused here, where the agent's code can be told. */
+/** Refuses names that no event could have, here where the agent's code can be told. */
 function checkNames({ key, step, next = [] }: Report): void {
   const names = [step, ...next.map((task) => task.step)];
   const isBad = (name: unknown, max: number): boolean => typeof name !== 'string' || name === '' || name.length > max;

@@ -1,13 +1,16 @@
-/** Owns which workflows a share takes in. Pure: the same id is in or out in every process, and a larger share keeps all that a smaller one had. */
+/**
+ * Owns which workflows a share includes. Pure: every process decides alike for an id, and a larger share includes all workflows of a
+ * smaller one.
+ */
 
 import { InvalidError, type WorkflowId } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
 import { SHADOW_SHARES } from './shadow-limits.ts';
 
-/** Percent of workflows that are observed. */
+/** Percentage of observed workflows. */
 export type ShadowShare = (typeof SHADOW_SHARES)[number];
 
-/** Where an id lies between 0 and 100; it is observed at every share above that. */
+/** The id's place between 0 and 100; it is observed at every share above that. */
 const placeOf = (workflow: WorkflowId, digest: Digest): number =>
   (Number.parseInt(digest.sha256(workflow).slice(0, 8), 16) / 2 ** 32) * 100;
 

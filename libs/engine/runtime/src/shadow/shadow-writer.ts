@@ -1,6 +1,6 @@
 /**
- * Owns the record of one observed run: opens it, goes on from the log where it or another process left it, writes each step
- * once. Must not decide whether the run is observed, nor how often a write is tried.
+ * Owns the record of one observed run: it opens the run, continues from the log where it or another process left it, and writes each step
+ * once. It decides neither whether the run is observed nor how often a write is retried.
  */
 
 import { decodePayload } from '@tidemark/codec';
@@ -27,7 +27,7 @@ import { SHADOW_KEYS_MAX } from './shadow-limits.ts';
 import { type Observation, observationIn, REPORTED_OTHERWISE } from './shadow-observed.ts';
 import { draftsOfReport, misfitOf, type Report } from './shadow-report.ts';
 
-/** Code of the error that says: opened, and not in the rows yet. Nothing is wrong then. */
+/** Code of the error for a run that is opened but not in rows yet, which is no fault. */
 export const ROWS_BEHIND = 'rows-behind';
 
 export interface ShadowWriterOptions {
@@ -41,13 +41,13 @@ export interface ShadowWriterOptions {
   readonly opening: ShadowOpening;
 }
 
-/** A report that waits: its JSON as it was given, and how many were lost before it. */
+/** A waiting report: its JSON, and how many reports were lost before it. */
 export interface Waiting {
   readonly text: string;
   readonly lostCount: number;
 }
 
-/** What became of a report: `repeated` was in the log before; `refused` can't be recorded, and why. */
+/** The outcome of a report: `repeated`: the log already had it; `refused`: it can't be recorded, with the reason. */
 export type Fate = { readonly kind: 'written' | 'repeated' } | { readonly kind: 'refused'; readonly error: unknown };
 
 export class ShadowWriter {
@@ -56,12 +56,12 @@ export class ShadowWriter {
   #stream: ReportedStream | undefined;
   /** Digests of the reports in the log, by key; oldest first. */
   #written = new Map<string, string>();
-  /** Keys of which this object has told that they were reported otherwise. */
+  /** Keys whose contradiction this object has recorded. */
   #contradicted = new Set<string>();
-  /** Of the opening, until a report has carried it. */
+  /** The misfit of the opening, until a report has recorded it. */
   #misfit: Observation['misfit'] = null;
   #isOpened = false;
-  /** Reports that were lost before the next one that is written. */
+  /** Reports lost since the last written one. */
   #lostCount = 0;
 
   constructor(options: ShadowWriterOptions) {
@@ -70,8 +70,8 @@ export class ShadowWriter {
   }
 
   /**
-   * Writes the reports in order; resolves, when the log has them, to what became of each. After a failure nothing is known of
-   * any, and writing them again is harmless. Throws `ConflictError` (`not-a-shadow`) when the id belongs to something else.
+   * Writes the reports in order; resolves, once the log has them, to the outcome of each. After a failure no outcome is known, and writing
+   * them again is harmless. Throws `ConflictError` (`not-a-shadow`) when the id belongs to another kind of workflow.
    */
   async write(reports: readonly Waiting[]): Promise<readonly Fate[]> {
     try {
@@ -90,12 +90,12 @@ export class ShadowWriter {
     this.#stream = await this.#load();
   }
 
-  /** Opens the workflow, or finds it there. An input or a beginning that doesn't fit the definition is told by the first report. */
+  /** Opens the workflow unless it exists. The first report records an input or a beginning that doesn't fit the definition. */
   async #start(): Promise<void> {
     const { starter, definition, opening, workflow, tenant } = this.#options;
     const start = async (isStrict: boolean): Promise<void> => {
       const named = isStrict ? firstSteps(definition, opening) : (opening.next ?? []).map(({ step }) => step);
-      // What the definition itself can't begin with begins with nothing.
+      // If the definition can't begin with it, the run begins with nothing.
       const from = isStrict ? definition : { name: definition.name, version: definition.version };
       const made = definitionOfShadow(from, named, isStrict, opening);
       await starter.start({ definition: made, input: opening.input, workflow, tenant, shadow: true });
@@ -206,7 +206,7 @@ export class ShadowWriter {
     return { kind: 'written' };
   }
 
-  /** Reported before: harmless when it says the same, and told to the comparison when it doesn't. */
+  /** A repeated report: harmless when it says the same, and recorded for the comparison when it doesn't. */
   async #known(waiting: Waiting): Promise<Fate> {
     const { key } = JSON.parse(waiting.text) as Report;
     const before = this.#written.get(key);
@@ -219,7 +219,7 @@ export class ShadowWriter {
     return { kind: 'repeated' };
   }
 
-  /** Once for each key: nothing consumes these signals, and the stream's state keeps them. */
+  /** Once for each key, because nothing consumes these signals and the stream's state keeps them. */
   async #contradict(key: string): Promise<void> {
     const { state, partition } = this.#stream!;
     const id = eventId(`${REPORTED_OTHERWISE}:${key}`);

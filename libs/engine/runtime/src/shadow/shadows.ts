@@ -1,6 +1,6 @@
 /**
- * Owns shadow mode in one process that reports: which runs are observed, and the runs that are. The share is read from the
- * roll-out's stream and believed for a while, so that no run waits for it.
+ * Owns shadow mode in one reporting process: which runs are observed, and those runs. It reads the share from the roll-out's stream and
+ * caches it for a while, so that no run waits for it.
  */
 
 import { toJson } from '@tidemark/codec';
@@ -17,14 +17,14 @@ import { isInShare, type ShadowShare } from './shadow-share.ts';
 import { ShadowWriter } from './shadow-writer.ts';
 
 export interface ShadowOptions {
-  /** The agent's own id of the run: the same in every process that reports of it. */
+  /** The agent's own id of the run: the same in every process that reports on it. */
   readonly id: string;
   readonly input?: unknown;
-  /** Belief and tasks that it begins with; absent: what the definition's `begin` says, or none. */
+  /** Belief and tasks that it begins with; absent: from the definition's `begin`, or none. */
   readonly belief?: unknown;
   readonly next?: readonly ShadowTask[] | undefined;
   readonly tenant?: TenantId | undefined;
-  /** Told of every report that was lost, and of every try to write that failed. */
+  /** Receives every lost report, and every failed attempt to write. */
   readonly onProblem?: ((error: unknown) => void) | undefined;
 }
 
@@ -59,8 +59,8 @@ export class Shadows {
   }
 
   /**
-   * A run to report of. It is there at once, and does nothing when its id is not in the share. Throws `InvalidError` for an
-   * id or a beginning that can't be stored: that is a mistake in the code that calls, not of a server.
+   * A run to report on. It is available at once, and does nothing when its id is not in the share. Throws `InvalidError` for an id or a
+   * beginning that can't be stored, which is a mistake of the calling code and not a server's failure.
    */
   shadow(definition: ShadowDefinition, options: ShadowOptions): ShadowRun {
     const { ports, lamport } = this.#options;
@@ -115,24 +115,24 @@ export class Shadows {
     }
   }
 
-  /** The definition's roll-out, from the log; undefined when it was never begun. */
+  /** The definition's roll-out, by the log; undefined when it was never begun. */
   async rollout(definition: string): Promise<ShadowRollout | undefined> {
     return (await this.#rollouts.readExactly(definition)).state;
   }
 
-  /** Rebuilds the runs that were opened since the share was set, and compares them with what their agents said. */
+  /** Rebuilds the runs that were opened since the share was set, and compares them with their agents' reports. */
   async account(definition: string): Promise<ShadowAccount> {
     return accountOf(this.#options.ports, definition, await this.rollout(definition));
   }
 
-  /** Sets the share where that may be done. Throws `ConflictError` (`rollout-changed`) when someone else did so meanwhile. */
+  /** Sets the share if that is allowed. Throws `ConflictError` (`rollout-changed`) when somebody else changed it meanwhile. */
   async promote(definition: string, options: PromoteOptions): Promise<ShadowPromotion> {
     const promotion = await promote(this.#options.ports, this.#rollouts, definition, options);
     this.#shares.delete(definition);
     return promotion;
   }
 
-  /** Writes nothing more; what waits is lost. */
+  /** Writes nothing more; waiting reports are lost. */
   close(): void {
     this.#stopping.abort(new InvalidError('client-closed', 'The client was closed.'));
   }

@@ -1,6 +1,6 @@
 /**
- * Owns streams of the system's own to which one process writes and that end: what it says is kept as the output of checkpoints, so that
- * they are archived and read like any history, and nobody claims them. Definitions of such begin with `tidemark.`. Must not know what is
+ * Owns streams of the system that one process writes and then closes. Each write is kept as the output of a checkpoint, so the streams are
+ * archived and read like any history, and no worker claims them. Their definitions begin with `tidemark.`. It does not know what is
  * written.
  */
 
@@ -46,7 +46,7 @@ export class SystemStreams {
     this.#holder = holderId(`system-${uuidv7(ports.clock.nowMs(), ports.prng.bytes(10))}`);
   }
 
-  /** A stream that begins, or one that another process has left open. Waits while servers are away, until `signal` aborts. */
+  /** Opens a new stream, or one that another process has left open. Waits while servers are unavailable, until `signal` aborts. */
   async open(name: SystemStreamName, signal: AbortSignal): Promise<SystemStream> {
     const { ports, lamport } = this.#options;
     const { definition, workflow, tenant } = name;
@@ -59,7 +59,7 @@ export class SystemStreams {
   }
 }
 
-/** After any failure it is worthless: what failed may be in the log, and is written again into another. */
+/** Must be dropped after any failure: the failed write may be in the log, and is repeated in another stream. */
 export class SystemStream {
   readonly #definition: string;
   readonly #stream: ReportedStream;
@@ -73,17 +73,20 @@ export class SystemStream {
     return isClosed(this.#stream.state);
   }
 
-  /** Writes that were made to it before. */
+  /** Writes made to it before. */
   get writeCount(): number {
     return this.#stream.state.head.sequence;
   }
 
-  /** Resolves when the log has taken it. `what`: in words, clear in rows and log. Throws as `ReportedStream.write` does. */
+  /**
+   * Resolves once the log has accepted it. `what` describes the write in words, in clear in rows and log. Throws what
+   * `ReportedStream.write` throws.
+   */
   async write(output: Json, what: string): Promise<void> {
     await this.#commit({ output, next: [{ step: STEP, input: null }], lastAction: what });
   }
 
-  /** Nothing is written to it any more. Harmless when repeated. */
+  /** Ends the stream. Harmless when repeated. */
   async close(): Promise<void> {
     if (!this.isClosed) await this.#commit({ done: null, lastAction: 'closed' });
   }

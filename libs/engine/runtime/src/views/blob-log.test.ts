@@ -1,6 +1,6 @@
 /**
- * The view that keeps large payloads in blobs: below it no record is larger than it should be, above it every record is as it was written,
- * byte for byte, in the order of the calls (L3), and no name is in the log whose blob isn't stored (B1).
+ * The view with large payloads in blobs: below it no record is larger than allowed, above it every record is as it was written, byte for
+ * byte, in the order of the calls (L3), and no reference is in the log whose blob isn't stored (B1).
  */
 
 import { decodePayload, decodeRecord, recordBlob } from '@tidemark/codec';
@@ -182,7 +182,7 @@ describe('what is appended', () => {
 });
 
 describe('a blob that was put long before its name goes to the log (B1)', () => {
-  /** The blob of a large record is taken away while the append waits; returns whether it can be read in the end. */
+  /** The blob of a large record is removed while the append waits; returns whether it can be read in the end. */
   async function takenWhileWaiting(waitedMs: number, when: 'before' | 'under way'): Promise<boolean> {
     const release = when === 'under way' ? inner.hold() : () => {};
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,9 +1,9 @@
 /**
- * Owns one view of a log whose large payloads are in blobs: a record that is larger than the log should hold goes there with the name of
- * the blob that has its payload, and is read as it was, byte for byte. The log, segments and whoever archives see names alone. Must not
- * know what payloads hold, nor take blobs away.
+ * Owns a view of a log with large payloads in blobs. A record that is too large for the log is appended with a reference to the blob that
+ * has its payload, and is read back byte for byte. The log, segments and archives see only references. It knows nothing of the payloads,
+ * and removes no blobs.
  *
- * B1 A name goes to the log only after its blob is stored, and not long after: otherwise the blob is put again (see blob-sweep.ts).
+ * B1 A reference goes to the log only after its blob is stored, and soon after; otherwise the blob is stored again (see blob-sweep.ts).
  */
 
 import {
@@ -34,7 +34,7 @@ import { type Prepared, TransformingLog } from './transforming-log.ts';
 export interface BlobLogOptions {
   readonly blobs: Blobs;
   readonly clock: Clock;
-  /** What the records of one append may come to in the log, in bytes; less where the log takes less in one record. */
+  /** Largest size of one append's records in the log, in bytes; the log's own limit applies where it is lower. */
   readonly inlineMaxBytes?: number | undefined;
 }
 
@@ -44,7 +44,7 @@ export class BlobLog extends TransformingLog {
   readonly #maxBytes: number;
   readonly #blobs: Blobs;
   readonly #clock: Clock;
-  /** Whose large payloads are read first: others would wait for ever behind one that goes on and on. */
+  /** The partition whose large payloads are read first: without turns, others would wait for ever behind a busy one. */
   #turn = 0;
 
   constructor(inner: EventLog, { blobs, clock, inlineMaxBytes = EVENT_MAX_BYTES }: BlobLogOptions) {
@@ -59,7 +59,7 @@ export class BlobLog extends TransformingLog {
     return bytesOf(records) <= this.#maxBytes ? records : undefined;
   }
 
-  /** Waits while the blob store is away, as an append waits for the log. */
+  /** Waits while the blob store is unavailable, as an append waits for the log. */
   protected override async prepare(
     records: readonly LogRecord[],
     options: AppendOptions | undefined,
@@ -84,7 +84,7 @@ export class BlobLog extends TransformingLog {
     return { records: records.map((record) => short.get(record) ?? record), confirm: again, stored: again };
   }
 
-  /** Tells how long ago it was made; the monotonic clock of a machine that was asleep has not gone on. */
+  /** Returns the time since its creation, by both clocks, because a machine's monotonic clock stands still while it sleeps. */
   #stopwatch(): () => number {
     const [wallMs, monotonicMs] = [this.#clock.nowMs(), this.#clock.monotonicMs()];
     return () => Math.max(this.#clock.nowMs() - wallMs, this.#clock.monotonicMs() - monotonicMs);
@@ -97,7 +97,7 @@ export class BlobLog extends TransformingLog {
     return whileUnavailable(this.#clock, until, attempt);
   }
 
-  /** The largest, until the others fit. */
+  /** Moves the largest payloads until the rest fits. */
   #moved(records: readonly LogRecord[]): ReadonlyMap<LogRecord, SplitRecord> {
     const moved = new Map<LogRecord, SplitRecord>();
     let overBytes = bytesOf(records) - this.#maxBytes;
@@ -113,8 +113,8 @@ export class BlobLog extends TransformingLog {
   }
 
   /**
-   * As the log's own, but that payloads in blobs count for `maxBytes` as well: partitions whose next record doesn't fit any more have no
-   * records in the answer, unless none has any.
+   * As the log's own read, but payloads in blobs count towards `maxBytes` too: a partition whose next record no longer fits gets no
+   * records, unless none would get any.
    */
   override async read(
     requests: readonly ReadRequest[],
@@ -165,7 +165,7 @@ export class BlobLog extends TransformingLog {
     return { ...result, records: await Promise.all(records) };
   }
 
-  /** One whose blob is lost or damaged is handed up as it is stored, for the fold to stop its stream and no other. */
+  /** A record whose blob is lost or damaged is returned as it is stored, so that the fold stops its stream and no other. */
   async #whole(record: StoredRecord, blob: BlobReference): Promise<StoredRecord> {
     try {
       return { offset: record.offset, value: withPayload(record.value, await this.#blobs.get(blob)) };

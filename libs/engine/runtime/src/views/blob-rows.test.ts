@@ -1,6 +1,4 @@
-/**
- * The view of rows that keeps large texts in blobs: rows hold names, readers get texts, and nobody names a blob by saying so (B2).
- */
+/** The view with large texts in blobs: rows have references, readers get texts, and nobody can forge a reference (B2). */
 
 import type { Generation, Offset, Sequence } from '@tidemark/core';
 import { blobReferenceOf, blobReferenceText, type ProjectionBatch, type RowStore } from '@tidemark/ports';

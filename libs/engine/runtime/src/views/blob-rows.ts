@@ -1,9 +1,9 @@
 /**
- * Owns one view of rows whose large texts are in blobs: the row has the name of the blob (see blob-store.ts of the ports), and whoever reads
- * gets the text. Must not decide which columns (see row-texts.ts), nor take blobs away.
+ * Owns a view of rows with large texts in blobs: the row has a reference to the blob (see blob-store.ts of the ports), and readers get the
+ * text. It does not decide which columns (see row-texts.ts), and removes no blobs.
  *
- * B2 A row names a blob only after that is stored. A text that looks like such a name goes into a blob itself, however short it is, so
- *    that nobody can name a blob by saying so.
+ * B2 A row references a blob only after the blob is stored. A text that looks like a reference goes into a blob itself, however short it
+ *    is, so that nobody can forge a reference.
  */
 
 import { CorruptError } from '@tidemark/core';
@@ -21,14 +21,14 @@ import { type ContentTransform, transformedStore } from './transformed-store.ts'
 
 export interface BlobRowsOptions {
   readonly blobs: Blobs;
-  /** Largest text that a row holds itself, in bytes. */
+  /** Largest text that the row itself keeps, in bytes. */
   readonly inlineMaxBytes?: number | undefined;
 }
 
 export const storeWithBlobs = <Said>(store: ProjectionStore<Said>, options: BlobRowsOptions): ProjectionStore<Said> =>
   transformedStore(store, new Blobbing(options));
 
-/** Bytes of UTF-8 for one unit of a string, at most. */
+/** Most bytes of UTF-8 for one unit of a string. */
 const UNIT_MAX_BYTES = 3;
 
 class Blobbing implements ContentTransform {

@@ -1,6 +1,6 @@
 /**
- * Owns one process's way to the blobs: what was put or read a moment ago is not put again, and what a sweep has put aside is still found.
- * Must not decide what goes into a blob, nor take any away (see blob-sweep.ts).
+ * Owns one process's access to blobs: a blob that was recently stored or read is not stored again, and one that a sweep has moved aside is
+ * still found. It does not decide what goes into a blob, and removes none (see blob-sweep.ts).
  */
 
 import { hash } from 'node:crypto';
@@ -10,7 +10,7 @@ import { BLOB_KNOWN_MS, BLOBS_AT_ONCE, BLOBS_KNOWN_MAX_COUNT } from './limits.ts
 
 export interface BlobStores {
   readonly live: BlobStore;
-  /** Where a sweep puts what nothing seems to refer to, until it is sure. */
+  /** Where a sweep keeps seemingly unreferenced blobs until it is sure. */
   readonly aside: BlobStore;
 }
 
@@ -18,7 +18,7 @@ export class Blobs {
   readonly stores: BlobStores;
   readonly #clock: Clock;
   readonly #turns = new Turns(BLOBS_AT_ONCE);
-  /** When each was last known to be there, by the monotonic clock, oldest first. */
+  /** When each blob was last known to be stored, on the monotonic clock, oldest first. */
   readonly #known = new Map<string, number>();
   readonly #closing = new AbortController();
 
@@ -27,19 +27,19 @@ export class Blobs {
     this.#clock = clock;
   }
 
-  /** Whoever waits for the stores to come back gives up. */
+  /** Aborts waits for the stores to become available. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** What is being written is finished. */
+  /** Completes running writes. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.stores.live.close();
     await this.stores.aside.close();
   }
 
-  /** Stores the bytes, unless they are known to be stored. Throws as `BlobStore.put` does. */
+  /** Stores the bytes, unless they are known to be stored. Throws what `BlobStore.put` throws. */
   async put(bytes: Uint8Array): Promise<BlobReference> {
     const digest = hash('sha256', bytes);
     const knownMs = this.#known.get(digest);
@@ -51,7 +51,7 @@ export class Blobs {
     return { digest, bytes: bytes.length };
   }
 
-  /** The bytes, verified. Throws as `BlobStore.get` does. */
+  /** The verified bytes. Throws what `BlobStore.get` throws. */
   get(reference: BlobReference): Promise<Uint8Array> {
     return this.#turns.run(() => this.#get(reference));
   }
@@ -59,7 +59,7 @@ export class Blobs {
   async #get({ digest, bytes }: BlobReference): Promise<Uint8Array> {
     const { live, aside } = this.stores;
     let wrong: CorruptError | undefined;
-    // A sweep may bring it back between the first two looks.
+    // A sweep may move it back between the first two reads.
     for (const store of [live, aside, live]) {
       try {
         const sinceMs = this.#clock.monotonicMs();

@@ -1,4 +1,4 @@
-/** The door of the room: what other rooms of the engine use of it. */
+/** The entry point of the room: what other rooms of the engine may use. */
 export { type BlobStores, Blobs } from './blobs.ts';
 export { EVENT_MAX_BYTES } from './limits.ts';
 export type { Turn } from './row-texts.ts';

@@ -1,4 +1,4 @@
-/** What sealed rows say is compared table by table, each text at the place that it is bound to; what can't be opened is never called equal. */
+/** Sealed rows are compared table by table, each text at the place that it is bound to; texts that can't be opened never count as equal. */
 
 import { sealText } from '@tidemark/codec';
 import type { WorkflowId } from '@tidemark/core';
@@ -27,7 +27,7 @@ beforeEach(async () => {
   compare = contentsThrough((rows) => sealedStore(rows, keys));
 });
 
-/** A row of each table as the projection seals it, with this in every text. */
+/** A row of each table as the projection seals it, with this text everywhere. */
 function sealed(said: string): readonly Pick<ClosedTexts, 'table' | 'key' | 'made'>[] {
   const batch = {
     closed: [{ workflow: W, result: said }],

@@ -1,6 +1,6 @@
 /**
- * Owns comparing what two rows say whose texts are sealed, or in blobs: each side is read through a view that opens it, as whoever reads
- * rows would. Must not know how texts are opened, nor tell what they say.
+ * Owns the comparison of rows whose texts are sealed or in blobs: each side is read through a view that opens it, as readers of rows would.
+ * It does not know how texts are opened, and never reveals them.
  */
 
 import { textSealedWith } from '@tidemark/codec';
@@ -17,20 +17,20 @@ import {
   type WorkflowSummary,
 } from '@tidemark/ports';
 
-/** A view of rows that opens what it is laid over. */
+/** A view of rows that opens the texts below it. */
 export type ViewOf = (rows: RowStore) => Pick<ProjectionStore, 'workflows' | 'scopes' | 'texts' | 'memories'>;
 
 type Texts = Readonly<Record<string, string | null>>;
 type Named = Pick<ClosedTexts, 'key'> & { readonly texts: Texts };
 
-/** The texts of each row, opened. */
+/** Returns the opened texts of each row. */
 type Opener = (viewOf: ViewOf, rows: readonly Named[]) => Promise<readonly Texts[]>;
 
-/** As many rows as are asked for. */
+/** No limit. */
 const ALL = { limit: Number.MAX_SAFE_INTEGER };
 const NOBODY = '' as WorkflowId;
 
-/** A store that has these rows, and answers this one question. */
+/** A store with these rows, which answers only this one query. */
 const having = (reads: Partial<RowStore>): RowStore => reads as RowStore;
 
 const workflowOf = ({ key }: Named): WorkflowId => key.workflow as WorkflowId;
@@ -50,7 +50,7 @@ const OPENERS: Readonly<Record<string, Opener>> = {
     return opened.map(({ change }) => ({ change }));
   },
   texts: async (viewOf, rows) => {
-    // Each is bound to the workflow that is asked for.
+    // Each text is bound to the workflow in the query.
     const opening = rows.map(async (row) => {
       const given = [{ digest: row.key.digest!, text: row.texts.text! }];
       const [opened] = await viewOf(having({ texts: async () => given })).texts(workflowOf(row), []);
@@ -69,7 +69,7 @@ const OPENERS: Readonly<Record<string, Opener>> = {
   },
 };
 
-/** Rows of one table. Throws `UnavailableError` where keys or blobs are out of reach. */
+/** Compares rows of one table. Throws `UnavailableError` where keys or blobs are unavailable. */
 export const contentsThrough =
   (viewOf: ViewOf): CompareContents =>
   async (rows) => {
@@ -87,7 +87,7 @@ export const contentsThrough =
       return rows.map((_, at) => differing(inUse[at]!, made[at]!));
     } catch (error) {
       if (!(error instanceof CorruptError)) throw error;
-      // Sealed for another place, cut, or a blob that is gone: which one shows when each is opened alone.
+      // A text was sealed for another place or truncated, or its blob is missing: opening each row alone shows which one.
       if (rows.length === 1) return [Object.keys(rows[0]!.inUse)];
       const each: (readonly string[] | undefined)[] = [];
       for (const row of rows) each.push(...(await contentsThrough(viewOf)([row])));

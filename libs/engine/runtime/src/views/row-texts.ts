@@ -1,7 +1,7 @@
 /**
- * Owns which columns of rows hold what workflows say, and the place of each, to which a sealed text is bound, so that it can't be moved to
- * another row. Pure: it is given what changes texts on their way in and out. What dispatch, queries and searches need is none of these
- * (see docs/encryption.md).
+ * Owns which columns of rows have workflow content, and the place of each text. A sealed text is bound to its place, so it can't be moved
+ * to another row. Pure: it receives the function that transforms texts on their way in and out. Columns for dispatch, queries and searches
+ * are not content (see docs/encryption.md).
  */
 
 import type { WorkflowId } from '@tidemark/core';
@@ -16,7 +16,7 @@ import type {
   WorkflowSummary,
 } from '@tidemark/ports';
 
-/** Changes one text at its place: seals it with its workflow's key, puts it into a blob, or brings it back. */
+/** Transforms one text at its place: seals it with its workflow's key, moves it into a blob, or reverses either. */
 export type Turn = (text: string, place: string, workflow: WorkflowId) => string;
 
 const inMemory = ({ tenant, subject, kind, key }: MemoryRow) =>
@@ -35,7 +35,7 @@ export const turnMemory = <R extends MemoryRow>(row: R, turn: Turn): R => ({
   value: turn(row.value, inMemory(row), row.workflow),
 });
 
-/** A text of the workflow that goes by its digest. */
+/** A text of the workflow with its digest as the name. */
 export const turnNamed =
   (workflow: WorkflowId) =>
   <R extends Pick<TextRow, 'digest' | 'text'>>(row: R, turn: Turn): R => ({

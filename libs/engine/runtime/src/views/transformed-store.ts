@@ -1,6 +1,6 @@
 /**
- * Owns what views of rows have in common that change texts on their way in and out: which operations write and read them. Must not know
- * how texts are changed, nor which columns hold them (see row-texts.ts).
+ * Owns what views of rows that transform texts have in common: which operations write and read texts. It knows neither how texts are
+ * transformed, nor which columns have them (see row-texts.ts).
  */
 
 import type { WorkflowId } from '@tidemark/core';
@@ -17,23 +17,26 @@ import * as rows from './row-texts.ts';
 
 export type Owners = ReadonlyMap<WorkflowId, RecordOwner>;
 
-/** Changes texts. The work may be done twice, first to see what it needs; what it returned last counts. */
+/** Transforms texts. The work may run twice, first to find out what it needs; its last result counts. */
 export interface ContentTransform {
-  /** On their way into rows. `owners`: tells whose workflows they are. */
+  /** Transforms texts on their way into rows. `owners` returns the owners of the workflows. */
   inward<T>(work: (turn: rows.Turn) => T, owners: () => Owners): Promise<T>;
-  /** On their way out. */
+  /** Transforms texts on their way out. */
   outward<T>(work: (turn: rows.Turn) => T): Promise<T>;
 }
 
-export function transformedStore<Said>(store: ProjectionStore<Said>, turning: ContentTransform): ProjectionStore<Said> {
+export function transformedStore<Said>(
+  store: ProjectionStore<Said>,
+  transform: ContentTransform,
+): ProjectionStore<Said> {
   const inward = (batch: ProjectionBatch): Promise<ProjectionBatch> =>
-    turning.inward(
+    transform.inward(
       (turn) => rows.turnBatch(batch, turn),
       () => ownersOf(batch),
     );
-  /** Rows of one kind. */
+  /** For rows of one kind. */
   const outward = <R>(found: readonly R[], turnRow: (row: R, turn: rows.Turn) => R): Promise<readonly R[]> =>
-    turning.outward((turn) => found.map((row) => turnRow(row, turn)));
+    transform.outward((turn) => found.map((row) => turnRow(row, turn)));
   return overridden<ProjectionStore<Said>>(store, {
     apply: async (batch) => store.apply(await inward(batch)),
     restoreRows: async (batch, ...rest) => store.restoreRows(await inward(batch), ...rest),
@@ -49,7 +52,7 @@ export function transformedStore<Said>(store: ProjectionStore<Said>, turning: Co
     },
     workflows: async (query) => outward(await store.workflows(query), rows.turnSummary),
     place: async (requests, rules) => {
-      const turned = turning.inward(
+      const turned = transform.inward(
         (turn) => requests.map((request) => rows.turnOpening(request, turn)),
         () => new Map(requests.map((request) => [request.workflow, ownerOf(request)])),
       );
@@ -67,7 +70,7 @@ function ownersOf({ streams, memories = [] }: ProjectionBatch): Owners {
   return owners;
 }
 
-/** Mostly there is a key, and nobody asks whose it is to be: the state isn't parsed before. */
+/** Mostly a key exists already and the user is not needed, so the state is parsed only on demand. */
 class StreamOwner implements RecordOwner {
   readonly tenant: RecordOwner['tenant'];
   readonly workflow: WorkflowId;
@@ -84,7 +87,7 @@ class StreamOwner implements RecordOwner {
   }
 }
 
-/** The key is made with the opening, and is the user's from then on. */
+/** The key is created with the opening, and belongs to the user from then on. */
 function ownerOf({ workflow, tenant, opening }: PlacementRequest): RecordOwner {
   const { control } = JSON.parse(opening) as { readonly control?: { readonly user?: string } };
   return { workflow, tenant, user: control?.user ?? null };

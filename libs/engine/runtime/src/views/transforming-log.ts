@@ -1,17 +1,17 @@
 /**
- * Owns what views of a log have in common that change records on their way: appends of one partition keep their order while something is
- * prepared for them (L3), and everything else is the log's own. Must not know what is changed.
+ * Owns what views of a log that transform records have in common: appends of one partition keep their order while something is prepared for
+ * them (L3), and everything else is passed to the log. It does not know what is transformed.
  */
 
 import type { Offset, Partition } from '@tidemark/core';
 import type { AppendOptions, EventLog, LogRecord, PartitionBounds, ReadRequest, ReadResult } from '@tidemark/ports';
 
-/** What an append has become. */
+/** An append in its transformed form. */
 export interface Prepared {
   readonly records: readonly LogRecord[];
-  /** Asked when its turn has come, before it goes to the log. */
+  /** Runs when the append's turn has come, before it goes to the log. */
   readonly confirm?: () => Promise<void>;
-  /** Asked once it is stored. */
+  /** Runs once it is stored. */
   readonly stored?: () => Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export abstract class TransformingLog implements EventLog {
     this.durability = inner.durability;
   }
 
-  /** What goes to the log, where nothing has to be waited for; undefined: it must be prepared. */
+  /** The records for the log if nothing must be awaited; undefined: they must be prepared. */
   protected abstract atOnce(records: readonly LogRecord[]): readonly LogRecord[] | undefined;
 
   protected abstract prepare(records: readonly LogRecord[], options: AppendOptions | undefined): Promise<Prepared>;
@@ -38,7 +38,7 @@ export abstract class TransformingLog implements EventLog {
     options?: { readonly maxBytes?: number },
   ): Promise<readonly ReadResult[]>;
 
-  /** What the log below has of it, without what nobody wants. */
+  /** The results of the log below, without records that the request does not want. */
   protected async readInner(
     requests: readonly ReadRequest[],
     options?: { readonly maxBytes?: number },
@@ -55,7 +55,7 @@ export abstract class TransformingLog implements EventLog {
     const ready = before === undefined ? this.atOnce(records) : undefined;
     if (ready !== undefined) return this.inner.append(partition, ready, options);
     const preparing = this.prepare(records, options);
-    // Handed on in the order of the calls; what can't be prepared fails alone.
+    // Passed on in the order of the calls; an append that can't be prepared fails alone.
     const handedOn = Promise.allSettled([before, preparing]).then(async () => {
       const prepared = await preparing;
       await prepared.confirm?.();

@@ -1,6 +1,6 @@
 /**
- * Owns a view of rows that keeps no words of memories, and so no vectors made from them: what is remembered lies sealed alone, and is found by
- * its name, kind and age, not by what it says.
+ * Owns a view of rows that keeps no words of memories, and so no vectors made from them: memories are stored only in sealed form, and are
+ * found by name, kind and age, not by content.
  */
 
 import { ConfigError } from '@tidemark/core';

@@ -1,6 +1,6 @@
 /**
- * Owns a holder's reads of its workflow's context from rows: rows that are being rebuilt, or that went back with a database that
- * crashed, hold less than there was, and are waited for.
+ * Owns a holder's reads of its workflow's context from rows. Rows that are being rebuilt, or that a database lost in a crash, lack some of
+ * it: the reads wait for them.
  */
 
 import type { ForkOrigin } from '@tidemark/codec';
@@ -30,15 +30,15 @@ interface Dependencies {
   readonly signal: AbortSignal;
 }
 
-/** `fork`: what the workflow goes on from, where it is one. */
+/** `fork`: the origin of a workflow that is a fork. */
 export function contextReads({ ports, stream, signal }: Dependencies, fork?: ForkOrigin): HolderReads {
   const { store, clock } = ports;
-  // Rows once held all that the claim was made on, and all that a fork shares.
+  // Rows once had everything that the claim is based on, and everything that a fork shares.
   const { workflow, head, position } = stream.confirmed;
-  const held = [{ workflow, upTo: head.sequence, position }, ...(fork?.shares ?? [])];
+  const needed = [{ workflow, upTo: head.sequence, position }, ...(fork?.shares ?? [])];
   const whole = <T>(read: () => Promise<T>): Promise<T> =>
     whileUnavailable(clock, signal, async () => {
-      for (const of of held) {
+      for (const of of needed) {
         await store.checkpoints(of.workflow, { from: of.upTo as Sequence, limit: 1, since: of.position });
       }
       return read();
@@ -58,7 +58,7 @@ export function contextReads({ ports, stream, signal }: Dependencies, fork?: For
   };
 }
 
-/** Long-term memory as steps read it, once what the workflow wrote is applied. */
+/** Reads of long-term memory by steps. They wait until rows have what the workflow wrote itself. */
 export const memoryReads = (
   dependencies: Dependencies,
   definition: Pick<Definition, 'context'>,
@@ -98,7 +98,7 @@ const entryOf = (row: MemoryRow): MemoryEntry => ({
   atMs: row.atMs,
 });
 
-/** What fits a step's question. Throws `InvalidError` (`recall-invalid`, naming the field; `recall-unavailable`). */
+/** The memories that fit a step's question. Throws `InvalidError` (`recall-invalid`, which names the field; `recall-unavailable`). */
 async function recallMemories(
   { ports, stream, signal }: Dependencies,
   { context }: Pick<Definition, 'context'>,

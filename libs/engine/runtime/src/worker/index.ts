@@ -1,2 +1,2 @@
-/** The door of the room: what other rooms of the engine use of it. */
+/** The entry point of the room: what other rooms of the engine may use. */
 export { MARKER_AGE_MS } from './limits.ts';

@@ -1,6 +1,6 @@
 /**
- * The worker: a job that hints at nothing is dropped, none that hints at something is lost; claims are settled by the log;
- * it goes within its time whatever is away, and hands over what it holds.
+ * The worker: a job with nothing to do is dropped, none with something to do is lost; the log settles claims; it stops in time whatever is
+ * unavailable, and hands over its workflows.
  */
 
 import {
@@ -150,7 +150,7 @@ describe('a worker', () => {
         },
       },
     });
-    // The release is stored, and its answer is late: the rows are runnable again before the run has ended here.
+    // The release is stored and its answer is late: the rows are runnable again before the run has ended here.
     const answer = Promise.withResolvers<void>();
     const append = log.append.bind(log);
     log.append = async (partition, records) => {
@@ -411,7 +411,7 @@ describe('a worker', () => {
       const resumed: unknown[] = [];
       await world.worker([two], { onResume: (at) => resumed.push(at) });
       const tookMs = await world.until(w, 'completed');
-      // Its closed connection tells, not a missing beat.
+      // Its closed connection shows it, not a missing heartbeat.
       expect(tookMs).toBeLessThan(LEASE_CHECK_PERIOD_MS / 2);
       expect(ran).toEqual(['a', 'b', 'b']);
       expect(resumed).toEqual([{ workflow: w, sequence: 1, epoch: 2 }]);
@@ -480,7 +480,7 @@ describe('a worker', () => {
     const broken = effectOf({
       operation: 'pay',
       call: async () => 'paid',
-      // No answer that a probe may give: nothing can be made of it.
+      // A probe may not return this: it has no meaning.
       probe: async () => undefined as never,
     });
     const definition = definitionOf({

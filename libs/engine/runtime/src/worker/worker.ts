@@ -1,6 +1,6 @@
 /**
- * Owns a worker: takes jobs, claims the workflows they hint at, runs them, lets them go; beats so that its death is noticed.
- * A job that hints at nothing is dropped. Ephemeral: it may vanish at any moment, and keeps nothing that isn't in the log.
+ * Owns a worker: it takes jobs, claims the workflows that they hint at, runs them and releases them, and sends heartbeats so that its death
+ * is noticed. It drops a job whose workflow is not runnable. A worker may vanish at any moment, and keeps nothing that isn't in the log.
  */
 
 import {
@@ -48,7 +48,7 @@ import { isRunnable, jobOf } from '../projection/index.ts';
 import { type RunEnd, releaseDraft, WorkflowRunner } from '../run/index.ts';
 import { withUndos } from '../sagas/index.ts';
 import { contextReads, memoryReads } from './context-reads.ts';
-import { HeldReads } from './held-reads.ts';
+import { LeasedReads } from './leased-reads.ts';
 import { BEAT_PERIOD_MS, BEAT_STALL_MS, BEAT_TTL_MS, CLAIM_BATCH_MAX, HAND_OVER_MAX_MS } from './limits.ts';
 
 export interface WorkerOptions {
@@ -56,67 +56,67 @@ export interface WorkerOptions {
   readonly lamport: LamportClock;
   readonly definitions: readonly Definition[];
   /**
-   * Names the code of the definitions, 1 to 128 printable characters of ASCII without spaces: other code has another name. Absent: nobody
-   * knows it, and nothing goes on by itself because of this worker.
+   * Identifies the code of the definitions, 1 to 128 printable characters of ASCII without spaces: other code must have another name.
+   * Absent: the build is unknown, and this worker makes no failed workflow resume.
    */
   readonly build?: string | undefined;
-  /** Workflows run at once, at most. */
+  /** Most workflows that run at once. */
   readonly concurrency: number;
-  /** What schedules of the definitions start runs with; absent: this worker runs no schedules. */
+  /** Starts the runs of the definitions' schedules; absent: this worker runs no schedules. */
   readonly schedules?: ScheduleHost | undefined;
-  /** What bulk jobs act through; absent: this worker runs none. */
+  /** The client through which bulk jobs act; absent: this worker runs none. */
   readonly bulk?: BulkHost | undefined;
-  /** Which queues are held; by default this worker looks itself. */
-  readonly held?: Pick<QueuePauses, 'known' | 'isHeld'> | undefined;
-  /** Told of each piece of a model's answer as it comes, and of how far steps are. */
+  /** The paused queues; by default this worker reads them itself. */
+  readonly pauses?: Pick<QueuePauses, 'known' | 'isHeld'> | undefined;
+  /** Receives each piece of a model's answer as it arrives, and the progress of steps. */
   readonly onDelta?: (reported: ModelChunk) => void;
-  /** Told of every claimed workflow, with the checkpoint that it goes on from. */
+  /** Receives each claimed workflow, with the checkpoint from which it resumes. */
   readonly onResume?: (resumed: Readonly<{ workflow: WorkflowId; sequence: Sequence; epoch: Epoch }>) => void;
   /** Makes effects' calls in place of `effect.call`; for tests. */
   readonly callEffect?: CallEffect;
-  /** Told of every failure that the worker outlived; for logs. */
+  /** Receives every failure that the worker survived; for logs. */
   readonly onError?: (where: string, error: unknown) => void;
 }
 
 export interface Uncheckpointed {
-  /** Workflows in its hands. */
+  /** Workflows that it leases. */
   readonly workflowCount: number;
-  /** For how long the steps under way have run, taken together. */
+  /** Total time that the running steps have taken so far. */
   readonly stepMs: number;
 }
 
 export class Worker {
   readonly #options: WorkerOptions;
-  /** What it can run, undos included. */
+  /** All definitions that it can run, undos included. */
   readonly #definitions: readonly Definition[];
-  /** Those of the system's own. */
+  /** The system's own definitions. */
   readonly #system: readonly Definition[];
   /** This incarnation's name; never reused. */
   readonly holder: HolderId;
   readonly #running = new Map<WorkflowId, Promise<void>>();
-  /** Jobs that came while their workflow was running here: what they hint at may be newer than what the run has seen. */
+  /** Jobs that arrived while their workflow was running here. They may hint at something newer than the run has seen. */
   readonly #again = new Map<WorkflowId, Job>();
-  readonly #held = new Map<WorkflowId, Epoch>();
+  readonly #leases = new Map<WorkflowId, Epoch>();
   readonly #runners = new Map<WorkflowId, WorkflowRunner>();
   readonly #queues: PausedRuns;
-  /** What it says of its code; undefined: nothing would go on because of it. */
+  /** What it announces of its code; undefined: nothing would resume because of it. */
   readonly #announced: Announcement | undefined;
   readonly #load: (workflow: WorkflowId) => Promise<StreamSnapshot | undefined>;
   readonly #applied: Applied;
   readonly #stopping = new AbortController();
   readonly #abandon = new AbortController();
   readonly #drain: Drain;
-  /** Ends the handling of each job under way: the worker waits for nothing any more. */
+  /** Ends the handling of each current job once the worker waits for nothing more. */
   readonly #leavers = new Set<() => void>();
   #consumer: Consumer | undefined;
   #beat: Loop | undefined;
-  /** Coordinators have heard of it. */
+  /** Whether coordinators have received a heartbeat. */
   #hasBeaten = false;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
     const { ports, definitions, schedules, bulk } = options;
-    this.#queues = new PausedRuns(ports, options.held);
+    this.#queues = new PausedRuns(ports, options.pauses);
     const own = schedules === undefined ? [] : definitions.map((each) => scheduleDefinition(each, schedules));
     this.#system = bulk === undefined ? [] : [bulkDefinition(bulk)];
     this.#definitions = [...withUndos([...definitions, ...own], ports.store), ...this.#system];
@@ -127,9 +127,9 @@ export class Worker {
     this.#load = loadedApart(batched(CLAIM_BATCH_MAX, (workflows) => loadAll(ports.store, workflows)));
   }
 
-  /** What would be done again, or handed over, if it vanished now. */
+  /** The work that would be repeated, or handed over, if the worker vanished now. */
   get uncheckpointed(): Uncheckpointed {
-    return { workflowCount: this.#held.size, stepMs: this.#drain.underWayMs };
+    return { workflowCount: this.#leases.size, stepMs: this.#drain.underWayMs };
   }
 
   /** Throws `ConfigError` (`secrets-unconfigured`), and what the ports throw. */
@@ -147,8 +147,8 @@ export class Worker {
   }
 
   /**
-   * Takes no further job; steps under way may finish within the budget, then they are abandoned and leases let go. A lease
-   * that can't be let go in time, since the log is away, is left to be revoked.
+   * Takes no further jobs. Running steps may finish within the budget; then they are aborted and the leases released. A lease that can't be
+   * released in time, because the log is unavailable, is left to be revoked.
    */
   async stop(drainMs: number): Promise<void> {
     const { clock, liveness } = this.#options.ports;
@@ -169,8 +169,8 @@ export class Worker {
   }
 
   /**
-   * Ready: coordinators have heard of it, and it takes jobs. Beats that are lost later don't count: it goes on committing, and neither another
-   * start nor keeping it from rollouts brings back what takes them (decision 0038).
+   * Ready: coordinators have received a heartbeat, and the worker takes jobs. Heartbeats that are lost later don't count: the worker still
+   * commits, and neither a restart nor exclusion from rollouts would help (decision 0038).
    */
   health(): Health {
     return {
@@ -182,7 +182,7 @@ export class Worker {
     };
   }
 
-  /** Vanishes as a killed process would: nothing is handed over, and nothing more is beaten. For tests. */
+  /** Vanishes like a killed process: it hands nothing over, and sends no more heartbeats. For tests. */
   async die(): Promise<void> {
     const { liveness } = this.#options.ports;
     this.#stopping.abort(new FencedError('died', 'The worker is dead.'));
@@ -195,14 +195,14 @@ export class Worker {
     try {
       this.#options.onError?.(where, error);
     } catch {
-      // Whoever can't take the news must not cost a workflow its place.
+      // A failing listener must not cost a workflow its place.
     }
   }
 
   async #beatOnce(): Promise<void> {
     for (const runner of this.#runners.values()) void runner.poll();
     void this.#queues.poll();
-    const leases = Array.from(this.#held, ([workflow, epoch]) => ({ workflow, epoch }));
+    const leases = Array.from(this.#leases, ([workflow, epoch]) => ({ workflow, epoch }));
     const { liveness } = this.#options.ports;
     const hasBeaten = await liveness.beat(this.holder, leases, BEAT_TTL_MS, BEAT_STALL_MS, this.#announced);
     if (hasBeaten) this.#hasBeaten = true;
@@ -211,7 +211,7 @@ export class Worker {
   async #handle(job: Job): Promise<void> {
     if (this.#stopping.signal.aborted) return;
     if (this.#running.has(job.workflow)) {
-      // The run may be ending, having looked before this came: then the hint would be lost until the sweep.
+      // The run may be ending, after its last check for work: then the hint would be lost until the sweep.
       this.#again.set(job.workflow, job);
       return;
     }
@@ -225,7 +225,7 @@ export class Worker {
     await promise;
   }
 
-  /** Runs the job, and what came for the same workflow meanwhile. Never rejects. */
+  /** Runs the job, and any job that arrives for the same workflow meanwhile. Never rejects. */
   async #runAll(first: Job): Promise<void> {
     const { workflow } = first;
     for (let job: Job | undefined = first; job !== undefined && !this.#stopping.signal.aborted; ) {
@@ -248,20 +248,20 @@ export class Worker {
     if (snapshot === undefined) return;
     const state = streamFromJson(snapshot.state, snapshot.tasks);
     const definition = definitionFor(this.#definitions, state);
-    // Rows that are older than the hint may not show yet what made it runnable.
+    // Rows older than the hint may not show yet what made the workflow runnable.
     if (definition === undefined || (!isRunnable(state) && job.offset <= snapshot.next)) return;
     if (await whileUnavailable(ports.clock, this.#stopping.signal, () => this.#queues.isHeld(state))) return;
     lamport.witness(state.lamport);
     try {
-      await this.#hold(definition, snapshot, state);
+      await this.#lease(definition, snapshot, state);
     } finally {
-      this.#held.delete(state.workflow);
+      this.#leases.delete(state.workflow);
       this.#queues.end(state.workflow);
     }
   }
 
-  /** Claims, runs, lets go. Throws `FencedError` when another was first, or the lease is lost. */
-  async #hold(known: Definition, snapshot: StreamSnapshot, state: StreamState): Promise<void> {
+  /** Claims, runs, releases. Throws `FencedError` when another worker was first, or when the lease is lost. */
+  async #lease(known: Definition, snapshot: StreamSnapshot, state: StreamState): Promise<void> {
     const { ports, lamport } = this.#options;
     const definition = await this.#withSecrets(known, state);
     const content = StreamContent.from(snapshot, state, ports.digest);
@@ -282,17 +282,17 @@ export class Worker {
     if (stream.fenced !== undefined) throw stream.fenced;
     if (!isRunnable(stream.confirmed)) return;
     if (await this.#passOn(stream, partition)) return;
-    // Listed before it lands, so that no coordinator takes the claim for a ghost.
-    this.#held.set(state.workflow, (stream.confirmed.epoch + 1) as Epoch);
+    // Listed before the claim lands, so that no coordinator takes it for the lease of a dead worker.
+    this.#leases.set(state.workflow, (stream.confirmed.epoch + 1) as Epoch);
     const claimed = stream.stage([{ type: 'LeaseClaimed', control: {}, payload: null }]);
     stream.flush();
     await claimed;
     const { head, epoch } = stream.confirmed;
     this.#options.onResume?.({ workflow: state.workflow, sequence: head.sequence, epoch });
-    const surroundings = { ports, stream, signal: this.#abandon.signal };
-    const reads = contextReads(surroundings, content.fork);
-    const held = new HeldReads({ ...surroundings, applied: this.#applied, partition, fork: content.fork });
-    const applied = (): Promise<void> => held.settled();
+    const dependencies = { ports, stream, signal: this.#abandon.signal };
+    const reads = contextReads(dependencies, content.fork);
+    const leased = new LeasedReads({ ...dependencies, applied: this.#applied, partition, fork: content.fork });
+    const applied = (): Promise<void> => leased.settled();
     const progressed = new ProgressGate();
     const report = (task: TaskId | null, delta: ModelChunk['delta']): void => {
       const reported = { workflow: state.workflow, task, delta };
@@ -311,8 +311,8 @@ export class Worker {
         const reported = progressed.take(task, progress, ports.clock.monotonicMs());
         if (reported !== undefined) report(task, reported);
       },
-      readOutputs: (step) => held.outputs(step),
-      ...memoryReads(surroundings, definition, applied),
+      readOutputs: (step) => leased.outputs(step),
+      ...memoryReads(dependencies, definition, applied),
       reads,
       witness: (other) => lamport.witness(other),
       models: new ModelCalls({
@@ -324,8 +324,8 @@ export class Worker {
         applied,
         onDelta: report,
       }),
-      readHead: () => held.head(),
-      replay: held.replay(content),
+      readHead: () => leased.head(),
+      replay: leased.replay(content),
       drain: this.#drain,
       callEffect: this.#options.callEffect ?? ((effect, request, context) => effect.call(request, context)),
     });
@@ -339,7 +339,7 @@ export class Worker {
     }
   }
 
-  /** Before the claim: who may not use the key leaves the workflow to others. */
+  /** Runs before the claim: a worker that may not use the key leaves the workflow to others. */
   async #withSecrets(definition: Definition, state: StreamState): Promise<Definition> {
     const { ports } = this.#options;
     return whileUnavailable(ports.clock, this.#stopping.signal, () =>
@@ -347,7 +347,10 @@ export class Worker {
     );
   }
 
-  /** A run that ends by an error of its own lets the lease go, and says so: it counts as a crash, so that it can't go on for ever. */
+  /**
+   * A run that fails by an error of its own releases the lease with the reason `fault`, which counts as a crash, so that it can't repeat
+   * for ever.
+   */
   async #orRelease(stream: LeasedStream, runner: WorkflowRunner): Promise<RunEnd> {
     const { workflow } = stream.confirmed;
     this.#runners.set(workflow, runner);
@@ -365,7 +368,7 @@ export class Worker {
     }
   }
 
-  /** What failed on this very build, and goes on because another one announced itself, is left to workers of that one. */
+  /** A workflow that failed on this build, and that resumes because another build was announced, is passed on to workers of that build. */
   async #passOn({ confirmed, next }: LeasedStream, partition: Partition): Promise<boolean> {
     const { failedOn, ruling } = confirmed;
     const { ports, build } = this.#options;
@@ -376,7 +379,7 @@ export class Worker {
     return true;
   }
 
-  /** Another worker learns at once that there is something to do, whether or not a coordinator is there to say so. */
+  /** Another worker learns of the work at once, even while no coordinator is there to dispatch it. */
   async #handOver({ confirmed, next }: LeasedStream, partition: Partition): Promise<void> {
     const { ports } = this.#options;
     if (!isRunnable(confirmed)) return;
@@ -400,7 +403,7 @@ function checkedBuild(build: string): string {
 
 type OfBuild = Pick<WorkerOptions, 'definitions' | 'build'>;
 
-/** Where what is to go on on this build comes. */
+/** Routes of the workflows that resume on this build. */
 function routesOfBuild({ definitions, build }: OfBuild): readonly Route[] {
   if (build === undefined) return [];
   const waiting = definitions.filter(({ onFailure }) => onFailure === 'retry-on-new-build');
@@ -416,7 +419,7 @@ function announcementOf(options: OfBuild): Announcement | undefined {
 
 type Loaded = StreamSnapshot | CorruptError | undefined;
 
-/** Rows of one workflow that can't be read cost the others of the batch nothing. */
+/** Unreadable rows of one workflow don't fail the others of the batch. */
 async function loadAll(store: Ports['store'], workflows: readonly WorkflowId[]): Promise<readonly Loaded[]> {
   const wanted = [...new Set(workflows)];
   try {

@@ -112,7 +112,7 @@ it('shows a session with its question, and hands it over', async () => {
   const another = ['run', 'greet', '--session', 's1', '--input', '{"name":"Di"}', '--workflows', AGENTS];
   expect((await call(...another)).err).toContain("session: s1 is another user's");
   const busy = await call(...another, '--user', 'ana');
-  expect(busy.err).toContain('Session s1 goes on in workflow t1');
+  expect(busy.err).toContain('Session s1 is open in workflow t1');
   // Each command opens the folder, with a Lamport clock of its own.
   await release();
   const greet = ['run', 'greet', '--session', 's2', '--input', '{"name":"Di"}', '--workflows', AGENTS];

@@ -1,4 +1,4 @@
-/** Looks take a part of the time alone, and what they found is never too old. */
+/** Polls take only a part of the time, and their results are never too old. */
 
 import { expect, it } from 'vitest';
 import { DEMAND_STALE_MS } from '../coordinator/limits.ts';

@@ -1,6 +1,6 @@
 /**
- * Owns a holder's reads of its own workflow from rows: they wait until rows hold all that the holder has folded. Checkpoints, outputs and
- * effects; its context is read in `context-reads.ts`.
+ * Owns a holder's reads of its own workflow from rows (checkpoints, outputs, effects), which wait until rows have everything that the
+ * holder has folded. `context-reads.ts` reads its context.
  */
 
 import type { ForkOrigin } from '@tidemark/codec';
@@ -10,35 +10,35 @@ import { type Ports, whileUnavailable } from '../kernel/index.ts';
 import type { LeasedStream } from '../lease/index.ts';
 import type { HeadCheckpoint } from '../run/index.ts';
 
-export interface HeldReadsOptions {
+export interface LeasedReadsOptions {
   readonly ports: Pick<Ports, 'store' | 'clock'>;
   readonly applied: Applied;
   readonly stream: LeasedStream;
   readonly partition: Partition;
-  /** What the workflow goes on from, where it is a fork. */
+  /** The fork origin of a workflow that is a fork. */
   readonly fork: ForkOrigin | undefined;
   /** Ends every wait. */
   readonly signal: AbortSignal;
 }
 
-export class HeldReads {
-  readonly #options: HeldReadsOptions;
+export class LeasedReads {
+  readonly #options: LeasedReadsOptions;
 
-  constructor(options: HeldReadsOptions) {
+  constructor(options: LeasedReadsOptions) {
     this.#options = options;
   }
 
-  /** Resolves once rows hold all that this holder has written. */
+  /** Resolves once rows have everything that this holder has written. */
   async settled(): Promise<void> {
     const { applied, stream, partition, signal } = this.#options;
-    // A read builds on checkpoints that may be staged still: rows hold only what the log has.
+    // A read needs checkpoints that may still be staged, and rows have only what the log has.
     stream.flush();
     await stream.settled();
     if (stream.fenced !== undefined) throw stream.fenced;
     await applied.wait(partition, stream.next, signal);
   }
 
-  /** The newest checkpoint, once rows hold it. */
+  /** The newest checkpoint, once rows have it. */
   async head(): Promise<HeadCheckpoint> {
     const { ports, applied, stream, partition, signal } = this.#options;
     const { workflow, head, position: since } = stream.confirmed;
@@ -50,14 +50,14 @@ export class HeldReads {
     });
   }
 
-  /** Committed outputs of a step, once rows hold all that this holder has folded. */
+  /** Committed outputs of a step, once rows have everything that this holder has folded. */
   async outputs(step: string): Promise<readonly Json[]> {
     const { stream, fork } = this.#options;
     await this.settled();
     return outputsOf(this.#pageOf(), stream.confirmed.workflow, fork, step);
   }
 
-  /** What answers the workflow's effects, where it is a fork that replays. */
+  /** Answers the effects of a fork that replays; undefined for any other workflow. */
   replay(content: StreamContent): Replay | undefined {
     const { ports, fork: origin } = this.#options;
     const { confirmed } = this.#options.stream;
@@ -77,12 +77,12 @@ export class HeldReads {
     });
   }
 
-  /** Reads checkpoints of the workflow, and of those whose history it shares. */
+  /** Reads checkpoints of the workflow and of the workflows whose history it shares. */
   #pageOf(): PageOf {
     const { ports, stream, fork } = this.#options;
     const { workflow, position } = stream.confirmed;
     return (of, options) => {
-      // Rows that were there when they were waited for may have gone back since, with a database that crashed.
+      // Rows that existed at the wait may be gone again after a crash of the database.
       const since = of === workflow ? position : fork?.shares.find((share) => share.workflow === of)?.position;
       return this.#whileUnavailable(() =>
         ports.store.checkpoints(of, { ...options, ...(since !== undefined && { since }) }),
