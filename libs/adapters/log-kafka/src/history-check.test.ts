@@ -1,7 +1,7 @@
 /** A checker is only worth something when it finds bad histories. */
 
 import { describe, expect, test } from 'vitest';
-import { type AppendedCall, historyFaults } from './history-check.ts';
+import { type AppendedCall, historyFaults } from './history-check-fixture.ts';
 
 const calls: readonly AppendedCall[] = [
   { names: ['a1', 'a2'], first: 0 },

@@ -7,7 +7,7 @@ import { CONCURRENCY_DEFAULT_COUNT } from './limits.ts';
 import { DEFAULT_FOLDER, folderTarget } from './place/folder.ts';
 import { holdFolder } from './place/held-folder.ts';
 import { runCli } from './program/program.ts';
-import { Said } from './said.ts';
+import { Said } from './said-fixture.ts';
 import { Terminal } from './terminal.ts';
 
 export interface Ended {

@@ -1,6 +1,6 @@
 /**
  * Owns the measurement of a projection store by itself: batches as the projector makes them, claims, placements. It is not part of the
- * library. Run: `node libs/adapters/store-postgres/src/store-bench.ts postgres://…` or `… pglite:FOLDER` or `… pglite:` (memory). The
+ * library. Run: `node libs/adapters/store-postgres/bench/measure.ts postgres://…` or `… pglite:FOLDER` or `… pglite:` (memory). The
  * database should be empty. Prints one line per figure.
  */
 
@@ -21,8 +21,8 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { CheckpointRow, ProjectionBatch, RecordPlace, RowStore, StreamRow, TaskRow } from '@tidemark/ports';
-import { openPgliteStore } from './pglite-store.ts';
-import { openPostgresStore } from './postgres-store.ts';
+import { openPgliteStore } from '../src/pglite-store.ts';
+import { openPostgresStore } from '../src/postgres-store.ts';
 
 const PAYLOAD_BYTES = 1024;
 const WORKFLOWS = 1000;
