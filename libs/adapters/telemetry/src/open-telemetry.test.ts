@@ -18,8 +18,7 @@ import { UnavailableError } from '@tidemark/core';
 import { type MetricName, noTelemetry } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
 import { INSTRUMENTS } from './instruments.ts';
-import { openTelemetry, tracing } from './open-telemetry.ts';
-import { formatTraceParent, parseTraceParent } from './trace-parent.ts';
+import { formatTraceParent, openTelemetry, parseTraceParent, tracing } from './open-telemetry.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const SPAN_ID = 'b7ad6b7169203331';

@@ -12,9 +12,11 @@ import {
   context,
   type Gauge,
   type Histogram,
+  isSpanContextValid,
   type Meter,
   metrics,
   ROOT_CONTEXT,
+  type SpanContext,
   SpanStatusCode,
   type Tracer,
   trace,
@@ -22,7 +24,6 @@ import {
 import { invariant, TidemarkError } from '@tidemark/core';
 import type { Attributes, MetricName, Span, Telemetry } from '@tidemark/ports';
 import { INSTRUMENTS, type InstrumentKind, SECONDS_BOUNDARIES } from './instruments.ts';
-import { formatTraceParent, parseTraceParent } from './trace-parent.ts';
 
 export interface TelemetryOptions {
   /** Default: the global tracer named `tidemark`. Register the SDK before opening. */
@@ -152,3 +153,22 @@ const framesOf = (stack: string): string =>
     .split('\n')
     .filter((line) => /^\s+at /.test(line))
     .join('\n');
+
+/** W3C `traceparent`: https://www.w3.org/TR/trace-context/#traceparent-header. An invalid one is no parent. */
+const TRACE_PARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+/** The remote span that the text names. A later version may have more fields; version ff is invalid (W3C, 3.2). */
+export function parseTraceParent(text: string): SpanContext | undefined {
+  const [, version, traceId, spanId, flags, more] = TRACE_PARENT.exec(text) ?? [];
+  if (!traceId || !spanId || !flags) return undefined;
+  if (version === 'ff' || (version === '00' && more !== undefined)) return undefined;
+  const parsed = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+  return isSpanContextValid(parsed) ? parsed : undefined;
+}
+
+/** Undefined for the context of a span that nothing records and that continues no trace. */
+export function formatTraceParent(context: SpanContext): string | undefined {
+  if (!isSpanContextValid(context)) return undefined;
+  const flags = (context.traceFlags & 0xff).toString(16).padStart(2, '0');
+  return `00-${context.traceId}-${context.spanId}-${flags}`;
+}

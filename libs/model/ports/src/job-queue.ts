@@ -1,6 +1,6 @@
 /**
- * Owns the contract of dispatch. A job is a hint that a workflow has something to do: safe to lose, to repeat and to
- * delay. Nothing may depend on a job's arrival for correctness.
+ * Owns the contracts of what may be lost: jobs, hints that something happened, and what those who watch a step are told. A job is a hint
+ * that a workflow has something to do: safe to lose, to repeat and to delay. Nothing may depend on an arrival for correctness.
  */
 
 import type { Dispatch, Lamport, Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
@@ -63,5 +63,24 @@ export interface JobQueue {
   consume(options: ConsumeOptions, handle: (job: Job) => Promise<void>): Promise<Consumer>;
   /** Jobs waiting, by definition, of all its versions; 0 for those without. For autoscaling and `doctor`. */
   depth(definitions: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  close(): Promise<void>;
+}
+
+/** `appended`: records were added to the log; `applied`: rows were written up to some offset. */
+export type HintTopic = 'appended' | 'applied';
+
+export interface HintBus {
+  /** Never throws, never waits; drops the hint when the server is away. */
+  publish(topic: HintTopic, partition: Partition): void;
+  /** Returns what ends the subscription. */
+  subscribe(topic: HintTopic, listener: (partitions: readonly Partition[]) => void): Promise<() => Promise<void>>;
+  close(): Promise<void>;
+}
+
+export interface WatchBus {
+  /** Never throws, never waits; drops the message when nobody watches, or the server is away. At most 64 KB of text. */
+  publish(workflow: WorkflowId, message: string): void;
+  /** Messages of one publisher come in order. Returns what ends the subscription. */
+  subscribe(workflow: WorkflowId, listener: (message: string) => void): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }

@@ -1,6 +1,5 @@
 /** The door of @tidemark/secrets. */
 
-export { withoutCredentials } from './address-credentials.ts';
 export { EchoMask } from './echo-mask.ts';
 export {
   type FoundSecret,
@@ -11,6 +10,7 @@ export {
   maskedValue,
   maskSecrets,
   secretPlaces,
+  withoutCredentials,
 } from './find-secrets.ts';
 export { ECHO_MIN_CHARS } from './limits.ts';
 export { PATTERNS } from './patterns.ts';

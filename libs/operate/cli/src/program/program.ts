@@ -32,7 +32,6 @@ import { addRetention } from './retention-program.ts';
 import { addSchedule } from './schedule-program.ts';
 import { addShadow } from './shadow-program.ts';
 import { jsonOption, places, stateOption } from './shared-options.ts';
-import { addTrace } from './trace-program.ts';
 
 const EXIT_CODES = `
 Exit codes:
@@ -211,4 +210,22 @@ export function makeProgram(does: Does, { terminal, env }: Session): Command {
     .action(does(() => import('../commands/du.ts'), 'du'));
   addAdmin(kit);
   return program;
+}
+
+const traceCommands = () => import('../commands/trace.ts');
+
+function addTrace({ command, does }: ProgramKit): void {
+  const parent = command('trace', "a run's trace, drawn from its history: show it, or export it").helpCommand(false);
+  const sub = (usage: string, what: string): Command =>
+    places(parent.command(usage).description(what).copyInheritedSettings(parent))
+      .argument('<workflow>', 'id of the run')
+      .option('--content', 'with requests and answers of models, tools and effects');
+  sub('show', 'show the trace as a tree, with times')
+    .option('--all', 'list every span, also those that are alike')
+    .action(does(traceCommands, 'traceShow'));
+  sub('export', 'export the trace by OTLP: the same ids and spans as the live export')
+    .option('--otlp <url>', 'to this collector, such as http://localhost:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT)')
+    .addOption(new Option('--file <file>', 'into this file, as OTLP JSON; - for standard output').conflicts('otlp'))
+    .option('--open', 'also spans that have not ended, up to the last event')
+    .action(does(traceCommands, 'traceExport'));
 }
