@@ -44,6 +44,9 @@ function refusal(from: PackageInfo, to: PackageInfo): Finding | undefined {
 
 function checkRelative(file: SourceFile, specifier: string): Finding | undefined {
   const target = path.posix.join(path.posix.dirname(file.file), specifier);
+  if (/-fixture\.ts$/.test(target) && !file.isTest && file.owner.folder !== testkitFolder) {
+    return { rule: 'testkit-in-product', message: `${specifier} is for tests alone` };
+  }
   const inside = file.owner.folder === '' ? !/^(libs|services|examples)\//.test(target) : isWithin(target, file);
   if (inside) return undefined;
   return { rule: 'door', message: `${specifier} reaches into another package: import it by its name` };

@@ -90,6 +90,6 @@ function ownerOf(rootFolder: string, folder: string): PackageInfo | undefined {
 
 function readSource(rootFolder: string, file: string, owner: PackageInfo): SourceFile {
   const source = readFileSync(path.join(rootFolder, file), 'utf8');
-  const isTest = /\.test(-d)?\.ts$/.test(file) || file.startsWith('test/');
+  const isTest = /(\.test(-d)?|-fixture)\.ts$/.test(file) || file.startsWith('test/');
   return { file, owner, isTest, source, parsed: parseSync(file, source) };
 }

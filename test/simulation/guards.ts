@@ -249,7 +249,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   },
   'claim-journals': {
     file: 'libs/testkit/src/engine/simulated-rows.ts',
-    edits: [['effects: [...effects.values()].filter(({ task }) => tasks.has(task)),', 'effects: [],']],
+    edits: [['effects: effectsOf(tasks, effects),', 'effects: [],']],
     seed: 21,
     faults: ['crash'],
     workloads: MONEY,

@@ -3,8 +3,19 @@
  * records. For unit tests and simulation; it survives nothing, and says so.
  */
 
-import { CorruptError, LimitError, type Offset, type Partition, UnavailableError } from '@tidemark/core';
-import type { EventLog, LogRecord, PartitionBounds, ReadRequest, ReadResult, StoredRecord } from '@tidemark/ports';
+import { CorruptError, InvalidError, LimitError, type Offset, type Partition, UnavailableError } from '@tidemark/core';
+import type {
+  AppendOptions,
+  EventLog,
+  LogRecord,
+  PartitionBounds,
+  ReadRequest,
+  ReadResult,
+  StoredRecord,
+} from '@tidemark/ports';
+
+/** So many of the largest records are one append at most. */
+const APPEND_MAX_RECORDS = 8;
 
 interface Stored {
   start: number;
@@ -14,7 +25,7 @@ interface Stored {
 export class SimulatedLog implements EventLog {
   readonly durability = 'process';
   readonly recordMaxBytes: number;
-  readonly #partitions: Stored[] = [];
+  readonly #partitions: Stored[];
   #before: ((partition: Partition) => readonly Uint8Array[]) | undefined;
   #copyNextCount = 0;
   #hold: Promise<void> | undefined;
@@ -23,9 +34,15 @@ export class SimulatedLog implements EventLog {
   readCount = 0;
   appendCount = 0;
 
-  constructor(partitionCount: number, recordMaxBytes = 1_048_576) {
+  constructor(partitionCount: number, recordMaxBytes = 1_048_576, partitions: Stored[] = []) {
     this.recordMaxBytes = recordMaxBytes;
-    for (let index = 0; index < partitionCount; index++) this.#partitions.push({ start: 0, values: [] });
+    this.#partitions = partitions;
+    while (partitions.length < partitionCount) partitions.push({ start: 0, values: [] });
+  }
+
+  /** The same records, as another process has them, or this one once it has opened the log again. */
+  again(): SimulatedLog {
+    return new SimulatedLog(0, this.recordMaxBytes, this.#partitions);
   }
 
   /** Someone else's records, stored just before the next append. */
@@ -57,11 +74,17 @@ export class SimulatedLog implements EventLog {
     return this.#partitions.length;
   }
 
-  async append(partition: Partition, records: readonly LogRecord[]): Promise<Offset> {
+  async append(partition: Partition, records: readonly LogRecord[], { signal }: AppendOptions = {}): Promise<Offset> {
+    this.#of(partition);
+    if (records.length === 0) throw new InvalidError('append-empty', 'An append has records.');
     const large = records.find((record) => record.value.length > this.recordMaxBytes);
     if (large !== undefined) throw new LimitError('record-too-large', `A record has ${large.value.length} bytes.`);
+    const bytes = records.reduce((sum, { value }) => sum + value.length, 0);
+    if (bytes > APPEND_MAX_RECORDS * this.recordMaxBytes)
+      throw new LimitError('append-too-large', `An append has ${bytes} bytes.`);
+    if (this.#closed) throw new UnavailableError('append-closed', 'The log was closed.');
+    if (signal?.aborted === true) throw new UnavailableError('append-aborted', 'Given up.', { cause: signal.reason });
     await this.#hold;
-    if (this.#closed) throw new UnavailableError('log-closed', 'The log was closed.');
     return this.store(partition, records);
   }
 
@@ -81,13 +104,27 @@ export class SimulatedLog implements EventLog {
     return base;
   }
 
-  async read(requests: readonly ReadRequest[]): Promise<readonly ReadResult[]> {
+  async read(
+    requests: readonly ReadRequest[],
+    { maxBytes = Number.POSITIVE_INFINITY }: { readonly maxBytes?: number } = {},
+  ): Promise<readonly ReadResult[]> {
     this.readCount++;
-    return this.poll(requests);
+    let leftBytes = maxBytes;
+    return this.poll(requests).map((result) => {
+      const count = result.records.findIndex(({ value }, index) => {
+        const isOver = index > 0 && value.length > leftBytes;
+        if (!isOver) leftBytes -= value.length;
+        return isOver;
+      });
+      return count < 0 ? result : { ...result, records: result.records.slice(0, count) };
+    });
   }
 
   /** The current answer of `read`; at most so many records of each partition. */
   poll(requests: readonly ReadRequest[], recordsMax = Number.POSITIVE_INFINITY): readonly ReadResult[] {
+    this.#mustBeOpen();
+    if (new Set(requests.map(({ partition }) => partition)).size < requests.length)
+      throw new InvalidError('read-repeated', 'A read names each partition once.');
     return requests.map(({ partition, from, to = Number.POSITIVE_INFINITY }) => {
       const stored = this.#of(partition);
       const end = (stored.start + stored.values.length) as Offset;
@@ -108,6 +145,7 @@ export class SimulatedLog implements EventLog {
   }
 
   async bounds(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, PartitionBounds>> {
+    this.#mustBeOpen();
     const wanted = partitions ?? this.#partitions.map((_, index) => index as Partition);
     return new Map(
       wanted.map((partition) => {
@@ -119,7 +157,9 @@ export class SimulatedLog implements EventLog {
 
   async trim(partition: Partition, before: Offset): Promise<void> {
     const stored = this.#of(partition);
-    const count = Math.min(before - stored.start, stored.values.length);
+    const count = before - stored.start;
+    if (count > stored.values.length)
+      throw new InvalidError('trim-past-end', `Partition ${partition} has no ${before}.`);
     if (count <= 0) return;
     stored.values.splice(0, count);
     stored.start += count;
@@ -137,7 +177,11 @@ export class SimulatedLog implements EventLog {
 
   #of(partition: Partition): Stored {
     const stored = this.#partitions[partition];
-    if (stored === undefined) throw new UnavailableError('partition-missing', `There is no partition ${partition}.`);
+    if (stored === undefined) throw new InvalidError('partition-unknown', `There is no partition ${partition}.`);
     return stored;
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closed) throw new UnavailableError('log-closed', 'The log was closed.');
   }
 }

@@ -10,7 +10,7 @@ import { describe, expect, test } from 'vitest';
 import { type AppendAnswer, answerOf, NO_ANSWER } from './answers.ts';
 import type { AppendClient, LaneKind, PartitionBatch } from './append-client.ts';
 import { Appender, type Leaders } from './appender.ts';
-import { type AppendedCall, historyFaults } from './history-check.ts';
+import { type AppendedCall, historyFaults } from './history-check-fixture.ts';
 import { defaultLimits } from './limits.ts';
 import type { BrokerNode } from './wire-partitions.ts';
 

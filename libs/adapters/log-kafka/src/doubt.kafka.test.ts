@@ -7,9 +7,9 @@ import { eventually } from '@tidemark/testkit/eventually';
 import { isUnavailable, type NativeServer, startServer } from '@tidemark/testkit/servers';
 import { describeServers, freshTopicName } from '@tidemark/testkit/suites';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type AppendedCall, historyFaults } from './history-check.ts';
+import { type AppendedCall, historyFaults } from './history-check-fixture.ts';
 import { openKafkaLog } from './index.ts';
-import { type LossyProxy, startLossyProxy } from './lossy-proxy.ts';
+import { type LossyProxy, startLossyProxy } from './lossy-proxy-fixture.ts';
 
 const [P0, P1] = [partition(0), partition(1)];
 

@@ -1,7 +1,7 @@
 /** Owns the tests of the checker on bad histories: a checker that finds nothing proves nothing. */
 
 import { describe, expect, test } from 'vitest';
-import { type AppendedCall, historyFaults } from './history-check.ts';
+import { type AppendedCall, historyFaults } from './history-check-fixture.ts';
 
 const calls: readonly AppendedCall[] = [
   { names: ['a1', 'a2'], first: 0 },

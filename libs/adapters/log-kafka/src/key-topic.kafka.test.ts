@@ -10,7 +10,7 @@ import type { Admin } from 'kafkajs';
 import { describe, expect, test } from 'vitest';
 import { openKafkaKeyTopic } from './index.ts';
 import { ConfigResourceTypes, Kafka, logLevel } from './kafkajs.ts';
-import { startLossyProxy } from './lossy-proxy.ts';
+import { startLossyProxy } from './lossy-proxy-fixture.ts';
 
 describeServers('keys on Kafka', ['kafka'], (servers) => {
   const kafka = new Kafka({ brokers: [servers.kafka], logLevel: logLevel.NOTHING });

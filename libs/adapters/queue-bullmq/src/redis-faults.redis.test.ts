@@ -9,6 +9,7 @@ import { inspect } from 'node:util';
 import { holderId, partition } from '@tidemark/core';
 import type { Job, JobQueue } from '@tidemark/ports';
 import { job, routesOf } from '@tidemark/testkit/contracts/job-queue-jobs';
+import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { eventually } from '@tidemark/testkit/eventually';
 import { isUnavailable, type NativeServer, startServer } from '@tidemark/testkit/servers';
 import { freshRedisPrefix } from '@tidemark/testkit/suites';
@@ -339,12 +340,12 @@ function defineFaults(server: NativeServer): void {
   });
 
   test('liveness: an absent or flushed Redis revokes nobody', async () => {
-    let nowMs = 0;
-    const liveness = openRedisLiveness({ url: server.address, prefix, clock: { monotonicMs: () => nowMs } });
+    const clock = new SimulatedClock();
+    const liveness = openRedisLiveness({ url: server.address, prefix, clock });
     closers.push(() => liveness.close());
     const holder = holderId('h');
     const poll = async (ms: number) => {
-      nowMs += ms;
+      clock.jump(ms);
       return liveness.view({ markerAgeMs: 1_000 });
     };
     await liveness.beat(holder, [], 60_000);
@@ -366,11 +367,11 @@ function defineFaults(server: NativeServer): void {
   });
 
   test('liveness: out of reach for a while with its data intact, nobody is revoked until all could beat again', async () => {
-    let nowMs = 0;
-    const liveness = openRedisLiveness({ url: server.address, prefix, clock: { monotonicMs: () => nowMs } });
+    const clock = new SimulatedClock();
+    const liveness = openRedisLiveness({ url: server.address, prefix, clock });
     closers.push(() => liveness.close());
     const poll = async (ms: number) => {
-      nowMs += ms;
+      clock.jump(ms);
       return (await liveness.view({ markerAgeMs: 1_000 })).trusted;
     };
     await poll(0);

@@ -2,6 +2,7 @@
 
 import { holderId } from '@tidemark/core';
 import { livenessContract } from '@tidemark/testkit/contracts/liveness';
+import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { eventually } from '@tidemark/testkit/eventually';
 import { describeServers, freshRedisPrefix } from '@tidemark/testkit/suites';
 import { Redis } from 'ioredis';
@@ -37,11 +38,11 @@ describeServers('redis liveness', ['redis'], ({ redis: url }) => {
 
   test('trusted only once the same marker has stood for markerAgeMs, and anew after it is lost', async () => {
     const prefix = freshRedisPrefix();
-    let nowMs = 0;
-    const liveness = openRedisLiveness({ url, prefix, clock: { monotonicMs: () => nowMs } });
+    const clock = new SimulatedClock();
+    const liveness = openRedisLiveness({ url, prefix, clock });
     const redis = new Redis(url);
     const trustedAt = async (ms: number): Promise<boolean> => {
-      nowMs = ms;
+      clock.jump(ms - clock.monotonicMs());
       return (await liveness.view({ markerAgeMs: AGE_MS })).trusted;
     };
     expect(await trustedAt(0)).toBe(false);
@@ -58,13 +59,13 @@ describeServers('redis liveness', ['redis'], ({ redis: url }) => {
 
   test('a marker of another run of the server, as a restored snapshot has it, does not count', async () => {
     const prefix = freshRedisPrefix();
-    let nowMs = 0;
-    const liveness = openRedisLiveness({ url, prefix, clock: { monotonicMs: () => nowMs } });
+    const clock = new SimulatedClock();
+    const liveness = openRedisLiveness({ url, prefix, clock });
     const redis = new Redis(url);
     await liveness.view({ markerAgeMs: AGE_MS });
     const stood = await redis.get(`${prefix}:live:marker`);
     await redis.set(`${prefix}:live:marker`, `${'0'.repeat(40)}.x`, 'PX', 60_000);
-    nowMs = AGE_MS;
+    clock.jump(AGE_MS);
     expect((await liveness.view({ markerAgeMs: AGE_MS })).trusted).toBe(false);
     const stands = await redis.get(`${prefix}:live:marker`);
     expect(stands?.slice(0, 40)).toBe(stood?.slice(0, 40));

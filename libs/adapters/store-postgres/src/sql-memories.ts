@@ -3,6 +3,7 @@
  * the one by meaning become one answer. Both forms of vectors give the same answer. Every read names the tenant (I9).
  */
 
+import { InvalidError } from '@tidemark/core';
 import {
   fuseRankings,
   type MemoryEmbedding,
@@ -17,12 +18,11 @@ import {
 } from '@tidemark/ports';
 import pg from 'pg';
 import { storable } from './binary-array.ts';
-import { RANKING_DEPTH } from './limits.ts';
+import { RANKING_DEPTH, VECTOR_DIMENSION_MAX } from './limits.ts';
 import * as embeddings from './sql/embeddings.ts';
 import { memoryNameOf, memoryOf, readMemories, readMemoriesById, readMemoriesWrittenBy } from './sql/read-memories.ts';
 import { WORDS_AT, wordSearch } from './sql/recall-words.ts';
 import { numberAt, type Row, type Rows, type SqlClient, textAt } from './sql-client.ts';
-import { unitVector } from './unit-vector.ts';
 import { readVectorForm } from './vector-form.ts';
 import { VectorSearch } from './vector-search.ts';
 
@@ -143,3 +143,15 @@ const hitOf = (row: Row, at: number): Hit => ({
 
 const rankedOf = (rows: Rows): readonly Ranked<Hit>[] =>
   rows.map((row) => ({ item: hitOf(row, 2), score: numberAt(row, 1) }));
+
+/** Scaled to length 1, as vectors are stored and compared. Throws `InvalidError` (`embedding-invalid`): empty, too long, or with numbers that aren't finite. All zeros stay zeros. */
+function unitVector(vector: Float32Array): Float32Array {
+  let squares = 0;
+  for (const value of vector) squares += value * value;
+  if (vector.length === 0 || vector.length > VECTOR_DIMENSION_MAX || !Number.isFinite(squares)) {
+    const message = `An embedding has 1 to ${VECTOR_DIMENSION_MAX} finite numbers, this one ${vector.length}`;
+    throw new InvalidError('embedding-invalid', message, { dimension: vector.length });
+  }
+  const norm = Math.sqrt(squares);
+  return norm === 0 ? vector : vector.map((value) => value / norm);
+}

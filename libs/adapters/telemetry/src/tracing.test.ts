@@ -4,8 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Context, type ContextManager, context, ROOT_CONTEXT, type SpanContext, trace } from '@opentelemetry/api';
 import { noTelemetry } from '@tidemark/ports';
 import { describe, expect, test } from 'vitest';
-import { parseTraceParent } from './trace-parent.ts';
-import { tracing } from './tracing.ts';
+import { parseTraceParent, tracing } from './tracing.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const SPAN_ID = 'b7ad6b7169203331';

@@ -3,7 +3,7 @@
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isCopy, mergeSides } from './candidates.ts';
-import { aState, START, testPlace } from './test-place.ts';
+import { aState, START, testPlace } from './place-fixture.ts';
 
 const LATER = '2026-03-01T15:00:00.000Z';
 

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { eventually } from '@tidemark/testkit/eventually';
 import { expect, it, onTestFinished } from 'vitest';
 import { runCheck } from './check.ts';
-import { testPlace } from './test-place.ts';
+import { testPlace } from './place-fixture.ts';
 
 /** The command that runs this script with Node. */
 const node = (script: string): string => `"${process.execPath}" -e "${script}"`;

@@ -9,7 +9,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { nodeFiles, type StateFiles } from './files.ts';
-import { aState, testPlace } from './test-place.ts';
+import { aState, testPlace } from './place-fixture.ts';
 
 const failure = (code: string): Error => Object.assign(new Error(`${code}: made by the test`), { code });
 

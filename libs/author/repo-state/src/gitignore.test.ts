@@ -5,7 +5,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { gitignoreFor } from './gitignore.ts';
-import { type TestPlace, testPlace } from './test-place.ts';
+import { type TestPlace, testPlace } from './place-fixture.ts';
 
 async function inGit({ folder }: TestPlace): Promise<() => readonly string[]> {
   await rm(path.join(folder, '.git'), { recursive: true });

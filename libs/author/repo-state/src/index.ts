@@ -4,10 +4,10 @@ export type { Beginning, Checkpoint, Migration, MigrationPlan, StagePlan } from 
 export { type CheckOptions, runCheck } from './check.ts';
 export type { FileKind, StateFiles } from './files.ts';
 export { CHECK_TIMEOUT_MS } from './limits.ts';
-export { listStates } from './list-states.ts';
 export { checkName, findRepository, STATE_FOLDER } from './place.ts';
 export {
   type CheckpointResult,
+  listStates,
   openRepoState,
   type RepoStateFile,
   type RepoStateOptions,

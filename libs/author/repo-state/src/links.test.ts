@@ -3,8 +3,8 @@
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { listStates } from './list-states.ts';
-import { aState, testPlace } from './test-place.ts';
+import { aState, testPlace } from './place-fixture.ts';
+import { listStates } from './repo-state.ts';
 
 it.each(['.workflow-state', '.workflow-state/archive', '.workflow-state/audit-state.json'])(
   'does not follow a link at %s',

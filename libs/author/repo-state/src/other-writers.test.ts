@@ -4,8 +4,8 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { testPlace } from './place-fixture.ts';
 import { openRepoState } from './repo-state.ts';
-import { testPlace } from './test-place.ts';
 
 const SAMPLE = await readFile(new URL('../fixtures/release-state.json', import.meta.url), 'utf8');
 const FILE = 'release-state.json';

@@ -3,9 +3,9 @@
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { listStates } from './list-states.ts';
 import { findRepository } from './place.ts';
-import { aState, START, testPlace } from './test-place.ts';
+import { aState, START, testPlace } from './place-fixture.ts';
+import { listStates } from './repo-state.ts';
 
 describe('the life of a state', () => {
   it('begins, goes from stage to stage, and is put away', async (context) => {

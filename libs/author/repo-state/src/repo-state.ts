@@ -4,6 +4,7 @@
  * a parameter; only here the wall clock decides what is newer.
  */
 
+import { execFile } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
 import { ConfigError, ConflictError, InvalidError, isoTime, type Json } from '@tidemark/core';
@@ -22,8 +23,7 @@ import {
   withStagesOf,
 } from './changes.ts';
 import { runCheck } from './check.ts';
-import { nodeFiles, type StateFiles } from './files.ts';
-import { isIgnored } from './gitignored.ts';
+import { linkError, nodeFiles, type StateFiles } from './files.ts';
 import { CHECK_TIMEOUT_MS, LOCK_WAIT_MS } from './limits.ts';
 import type { withLock } from './lock.ts';
 import { checkName, placeIn, shown, temporaryPlace } from './place.ts';
@@ -342,4 +342,19 @@ function existsError({ workflow, stages }: RepoState): ConflictError {
     'state-exists',
     `There is a state of '${workflow}' already, with ${done} of ${stages.length} stages done. Go on with tidemark state resume ${workflow}, or put it away with tidemark state complete ${workflow}.`,
   );
+}
+
+/** Whether git ignores the file, by any rule. False also without git or a repository: then nothing is ignored. */
+const isIgnored = (folder: string, file: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    execFile('git', ['check-ignore', '--quiet', '--', file], { cwd: folder }, (error) => resolve(error === null));
+  });
+
+/** Lists the states of a folder, and reads none. Names, sorted; empty where there is no folder of states. `folder`: as for `openRepoState`. Throws `InvalidError` (`state-link`). */
+export async function listStates(folder: string | undefined): Promise<readonly string[]> {
+  const { folder: states } =
+    folder === undefined ? placeIn('outside', os.tmpdir(), '') : placeIn('own', path.resolve(folder), '');
+  if ((await nodeFiles.stat(states)).kind === 'link') throw linkError(states);
+  const names = await nodeFiles.list(states);
+  return names.flatMap((file) => /^([A-Za-z0-9][A-Za-z0-9._-]*)-state\.json$/.exec(file)?.[1] ?? []);
 }

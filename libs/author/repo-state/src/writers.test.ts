@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { testPlace } from './test-place.ts';
+import { testPlace } from './place-fixture.ts';
 
 const WRITER = path.join(import.meta.dirname, '../fixtures/writer.ts');
 const TIMEOUT_MS = 300_000;

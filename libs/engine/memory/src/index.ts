@@ -3,7 +3,6 @@
 export { type AiSdkEmbeddingModel, aiSdkEmbedder } from './ai-sdk-embedder.ts';
 export { buildContinuationContext } from './continuation-context.ts';
 export type { Embedder } from './embedder.ts';
-export { rankFacts } from './fact-ranking.ts';
 export { type Fact, type Facts, factOf, factsAbout } from './facts.ts';
 export { type Indexer, type IndexerOptions, type IndexReport, memoryIndexer } from './indexer.ts';
 export { type InstallOptions, installEmbedder, installedModel } from './install-embedder.ts';
@@ -17,6 +16,7 @@ export {
   type Recalled,
   type RecallOptions,
   type RecallQuery,
+  rankFacts,
   recall,
   subjectsOf,
   tenantSubject,

@@ -9,11 +9,10 @@ import type { MemoryRow } from '@tidemark/ports';
 import { SimulatedStore } from '@tidemark/testkit/engine/simulated-store';
 import { describe, expect, test } from 'vitest';
 import type { Embedder } from './embedder.ts';
-import { rankFacts } from './fact-ranking.ts';
 import { factsAbout } from './facts.ts';
 import { memoryIndexer } from './indexer.ts';
 import type { MemoryWrite, MemoryWriter } from './memory-writer.ts';
-import { domainSubject, type RecallOptions, recall, tenantSubject, userSubject } from './recall.ts';
+import { domainSubject, type RecallOptions, rankFacts, recall, tenantSubject, userSubject } from './recall.ts';
 import { userState } from './user-state.ts';
 
 const tenant = 'acme' as TenantId;

@@ -1,14 +1,20 @@
 /**
  * Owns recall: the entries about a user, a domain or a tenant that match a query, by words and meaning where there is an embedder, and by
- * words alone where there is none or it fails; the answer says which. Reads only the subjects that are named (I9).
+ * words alone where there is none or it fails; the answer says which. Reads only the subjects that are named (I9). Also owns the order of
+ * facts when there is no room for all.
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { TenantId } from '@tidemark/core';
-import { ConfigError, messageOf } from '@tidemark/core';
-import { compareWrites, type MemoryKind, type MemoryStore, type RecalledMemory } from '@tidemark/ports';
+import { ConfigError, messageOf, type TenantId } from '@tidemark/core';
+import { compareWrites, type MemoryKind, type MemoryRow, type MemoryStore, type RecalledMemory } from '@tidemark/ports';
 import type { Embedder } from './embedder.ts';
-import { QUERY_MAX_CHARS, RECALL_EMBED_TIMEOUT_MS, RECALL_LIMIT } from './limits.ts';
+import {
+  FACT_AGE_WEIGHT,
+  FACT_HALF_LIFE_MS,
+  QUERY_MAX_CHARS,
+  RECALL_EMBED_TIMEOUT_MS,
+  RECALL_LIMIT,
+} from './limits.ts';
 
 /** A query, and where to search. */
 export interface RecallQuery {
@@ -137,4 +143,24 @@ async function embed(
   } finally {
     ended.abort();
   }
+}
+
+/**
+ * Orders facts by how well they match the task, and by age, which is relative to the newest fact, so no clock is read. Each fact once, the
+ * most useful first. `newest` adds facts that match no word. Pure.
+ */
+export function rankFacts(fitting: readonly RecalledMemory[], newest: readonly MemoryRow[]): readonly MemoryRow[] {
+  const scores = new Map<string, number>();
+  const rows = new Map<string, MemoryRow>();
+  const idOf = ({ subject, key }: MemoryRow): string => JSON.stringify([subject, key]);
+  for (const row of [...newest, ...fitting.map(({ memory }) => memory)]) rows.set(idOf(row), row);
+  for (const { memory, score } of fitting) scores.set(idOf(memory), score);
+  // The score of the best match depends more on the length of the question than on the facts.
+  const best = Math.max(0, ...scores.values()) || 1;
+  const latestMs = Math.max(...[...rows.values()].map(({ atMs }) => atMs));
+  const rankOf = (row: MemoryRow): number => {
+    const freshness = 0.5 ** ((latestMs - row.atMs) / FACT_HALF_LIFE_MS);
+    return (scores.get(idOf(row)) ?? 0) / best + FACT_AGE_WEIGHT * freshness;
+  };
+  return [...rows.values()].sort((a, b) => rankOf(b) - rankOf(a) || compareWrites(b, a));
 }

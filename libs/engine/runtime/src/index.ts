@@ -221,5 +221,5 @@ export { BlobLog, type BlobLogOptions } from './views/blob-log.ts';
 export { type BlobRowsOptions, storeWithBlobs } from './views/blob-rows.ts';
 export { type BlobStores, Blobs } from './views/blobs.ts';
 export { contentsThrough, type ViewOf } from './views/row-contents.ts';
-export { wordlessStore } from './views/wordless-store.ts';
+export { wordlessStore } from './views/transformed-store.ts';
 export { type Uncheckpointed, Worker, type WorkerOptions } from './worker/worker.ts';

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { InvalidError } from '@tidemark/core';
 import { expect, it } from 'vitest';
 import { CHAIN_START, chainOver } from './chain.ts';
-import { sampleRecords } from './sample-records.ts';
+import { sampleRecords } from './sample-records-fixture.ts';
 
 const records = sampleRecords();
 const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();

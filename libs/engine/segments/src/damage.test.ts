@@ -11,7 +11,7 @@ import { CHAIN_START } from './chain.ts';
 import { decodeSegment } from './decode-segment.ts';
 import { encodeSegment } from './encode-segment.ts';
 import { footerOf } from './footer.ts';
-import { sampleRecords } from './sample-records.ts';
+import { sampleRecords } from './sample-records-fixture.ts';
 import { textKeys } from './schema.ts';
 import { NO_DIGEST, seal } from './seal.ts';
 

@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHAIN_START } from './chain.ts';
 import { encodeSegment, type SegmentRecord } from './encode-segment.ts';
 import { segmentName } from './names.ts';
-import { recordsOf, sampleRecords } from './sample-records.ts';
+import { recordsOf, sampleRecords } from './sample-records-fixture.ts';
 
 const documentation = fileURLToPath(new URL('../../../../docs/retention.md', import.meta.url));
 

@@ -9,7 +9,7 @@ import { expect, it } from 'vitest';
 import { CHAIN_START, chainOver } from './chain.ts';
 import { decodeSegment } from './decode-segment.ts';
 import type { SegmentRecord } from './encode-segment.ts';
-import { recordsOf, sampleRecords } from './sample-records.ts';
+import { recordsOf, sampleRecords } from './sample-records-fixture.ts';
 
 const HEADER = {
   ...{ v: 1, id: 'é1', tenant: 'acme', workflow: 'w1', generation: 3, lamport: 4, epoch: 5, holder: 'h', ordinal: 6 },

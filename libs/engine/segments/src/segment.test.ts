@@ -16,7 +16,7 @@ import { decodeSegment } from './decode-segment.ts';
 import { encodeSegment, encodeSegmentAside, type SegmentRecord } from './encode-segment.ts';
 import { readFooter } from './footer.ts';
 import { ROW_GROUP_RECORDS_MAX, SEGMENT_RAW_MAX_BYTES } from './limits.ts';
-import { recordsOf, sampleRecords } from './sample-records.ts';
+import { recordsOf, sampleRecords } from './sample-records-fixture.ts';
 import { segmentColumns } from './schema.ts';
 
 const PARTITION = 12 as Partition;

@@ -79,3 +79,11 @@ export const ZERO = { sequence: 0 as Sequence, epoch: 0 as Epoch, ordinal: 0 as 
 
 /** The `holder` of inbox events. */
 export const NO_HOLDER = '' as HolderId;
+
+/** Names with it are the system's own: no user's definition has one, and no list shows one. */
+export const SYSTEM_PREFIX = 'tidemark.';
+
+export const isSystemDefinition = (definition: string): boolean => definition.startsWith(SYSTEM_PREFIX);
+
+/** The tenant of records that belong to no tenant: access rights, paused queues, jobs over all tenants. No caller belongs to it. */
+export const SYSTEM_TENANT: TenantId = tenantId('~tidemark');

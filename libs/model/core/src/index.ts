@@ -130,6 +130,7 @@ export {
   generation,
   type HolderId,
   holderId,
+  isSystemDefinition,
   type Lamport,
   lamport,
   NO_HOLDER,
@@ -142,6 +143,8 @@ export {
   partition,
   position,
   type Sequence,
+  SYSTEM_PREFIX,
+  SYSTEM_TENANT,
   sequence,
   type TaskId,
   type TenantId,
@@ -207,8 +210,6 @@ export {
   type StreamStatus,
   type TaskState,
 } from './state.ts';
-export { isSystemDefinition, SYSTEM_PREFIX, SYSTEM_TENANT } from './system-names.ts';
 export { type Keyed, TASKS_PER_CHECKPOINT_MAX, TaskList, taskRank } from './task-list.ts';
-export { DURATION_MAX_COUNT, isoDay, isoTime, parseDuration, parseTime } from './time.ts';
-export { uuidv7 } from './uuid.ts';
+export { DURATION_MAX_COUNT, isoDay, isoTime, parseDuration, parseTime, uuidv7 } from './time.ts';
 export { type RejectReason, rejected, type Verdict } from './verdict.ts';

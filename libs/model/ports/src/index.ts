@@ -50,7 +50,6 @@ export type {
   RecordOwner,
   StoredRecord,
 } from './event-log.ts';
-export type { HintBus, HintTopic, WatchBus } from './hints.ts';
 export type {
   Correction,
   EffectListing,
@@ -60,6 +59,7 @@ export type {
   RejectedPlace,
   TaskCommit,
 } from './history-store.ts';
+export type { HintBus, HintTopic, WatchBus } from './job-queue.ts';
 export { type ConsumeOptions, type Consumer, type Job, type JobQueue, type Route, routeKey } from './job-queue.ts';
 export type {
   AppliedBatch,
@@ -168,7 +168,7 @@ export {
 } from './sweep-rows.ts';
 export type { Clock, Digest, Prng } from './system.ts';
 export { type Attributes, type MetricName, noTelemetry, type Telemetry } from './telemetry.ts';
-export { TenantSlots } from './tenant-slots.ts';
+export { TenantSlots, Turns } from './tenant-slots.ts';
 export type {
   PartitionFloor,
   SegmentQuery,
@@ -180,4 +180,3 @@ export type {
   TierStore,
 } from './tier-store.ts';
 export type { TraceStore } from './trace-store.ts';
-export { Turns } from './turns.ts';

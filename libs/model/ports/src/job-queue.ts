@@ -1,6 +1,6 @@
 /**
- * Owns the contract of dispatch. A job is a hint that a workflow has something to do: it may be lost, repeated or delayed. Correctness must
- * not depend on its arrival.
+ * Owns the contracts of messages that may be lost: jobs, hints that something happened, and live messages to the watchers of a step. A job
+ * is a hint that a workflow has something to do: it may be lost, repeated or delayed. Correctness must not depend on any arrival.
  */
 
 import type { Dispatch, Lamport, Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
@@ -64,5 +64,24 @@ export interface JobQueue {
   consume(options: ConsumeOptions, handle: (job: Job) => Promise<void>): Promise<Consumer>;
   /** Number of waiting jobs by definition, over all its versions; 0 for those without. For autoscaling and `doctor`. */
   depth(definitions: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  close(): Promise<void>;
+}
+
+/** `appended`: records were added to the log; `applied`: rows were written up to some offset. */
+export type HintTopic = 'appended' | 'applied';
+
+export interface HintBus {
+  /** Never throws, never waits; drops the hint when the server is unreachable. */
+  publish(topic: HintTopic, partition: Partition): void;
+  /** Returns a function that ends the subscription. */
+  subscribe(topic: HintTopic, listener: (partitions: readonly Partition[]) => void): Promise<() => Promise<void>>;
+  close(): Promise<void>;
+}
+
+export interface WatchBus {
+  /** Never throws, never waits; drops the message when nobody watches, or the server is unreachable. At most 64 KB of text. */
+  publish(workflow: WorkflowId, message: string): void;
+  /** Messages of one publisher arrive in order. Returns a function that ends the subscription. */
+  subscribe(workflow: WorkflowId, listener: (message: string) => void): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }

@@ -123,3 +123,25 @@ export class TenantSlots {
 }
 
 const missingOf = ({ running, peak, formerPeak }: Tenant): number => Math.max(peak, formerPeak) - running;
+
+/** Runs so many pieces of work at once; the rest waits its turn, first come, first served. */
+export class Turns {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(atOnce: number) {
+    this.#free = atOnce;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free += 1;
+    }
+  }
+}

@@ -295,3 +295,11 @@ function endOfKey(text: string, start: number): number {
   const end = /-----END [A-Z0-9 ]{1,60}-----/.exec(text.slice(start));
   return end === null ? text.length : start + end.index + end[0].length;
 }
+
+const AUTHORITY = /(\b[a-z][a-z0-9+.-]{0,30}:\/\/)[^\s"'<>?#]{0,500}@/gi;
+
+/**
+ * Takes credentials out of addresses, wherever they stand in a text: everything before the last `@` in front of a path, since passwords are
+ * often written as they are, `@` among their characters. `postgres://ana:secret@db/x` becomes `postgres://[redacted]@db/x`.
+ */
+export const withoutCredentials = (text: string): string => text.replace(AUTHORITY, '$1[redacted]@');

@@ -1,6 +1,5 @@
 /** The entry point of @tidemark/secrets. */
 
-export { withoutCredentials } from './address-credentials.ts';
 export { EchoMask } from './echo-mask.ts';
 export {
   type FoundSecret,
@@ -11,5 +10,6 @@ export {
   maskedValue,
   maskSecrets,
   secretPlaces,
+  withoutCredentials,
 } from './find-secrets.ts';
 export { PATTERNS } from './patterns.ts';

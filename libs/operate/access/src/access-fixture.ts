@@ -1,37 +1,7 @@
-/** Owns what this library's tests share: records in memory, and time that only the test moves. Must not be used outside tests. */
+/** Owns what this library's tests share: records in memory. Must not be used outside tests. */
 
-import type { Clock } from '@tidemark/ports';
 import type { HashedKey, StoredTenant } from './access-records.ts';
 import { hashOfSecret, parseApiKey } from './api-key.ts';
-
-export class MovedClock implements Clock {
-  ms = 1_800_000_000_000;
-  readonly #waking = new Map<() => void, number>();
-
-  nowMs(): number {
-    return this.ms;
-  }
-
-  monotonicMs(): number {
-    return this.ms;
-  }
-
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      this.#waking.set(resolve, ms);
-      signal?.addEventListener('abort', () => resolve(), { once: true });
-    });
-  }
-
-  /** Wakes every sleeper whose time is up. */
-  wakeAll(maxMs = Number.POSITIVE_INFINITY): void {
-    for (const [wake, ms] of this.#waking) {
-      if (ms > maxMs) continue;
-      this.#waking.delete(wake);
-      wake();
-    }
-  }
-}
 
 /** Records that a test sets; counts the reads. */
 export class RecordsInMemory {

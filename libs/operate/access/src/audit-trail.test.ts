@@ -3,14 +3,15 @@
 import { FencedError, InvalidError, LimitError, type TenantId, UnavailableError } from '@tidemark/core';
 import type { AuditEntry } from '@tidemark/ports';
 import { sha256Digest, systemPrng } from '@tidemark/runtime';
+import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { MovedClock } from './access-fixture.ts';
 import type { AuditRecord } from './audit-record.ts';
 import { WrittenTrail } from './audit-trail.ts';
 import {
   AUDIT_BATCH_MAX_COUNT,
   AUDIT_BEHIND_MAX_MS,
   AUDIT_GATHER_MS,
+  AUDIT_RETRY_MS,
   AUDIT_STREAM_IDLE_MS,
   AUDIT_STREAM_MAX_MS,
   AUDIT_STREAM_MAX_WRITES,
@@ -86,12 +87,12 @@ class Streams {
 }
 
 describe('an audit trail', () => {
-  let clock: MovedClock;
+  let clock: SimulatedClock;
   let world: Streams;
   let trail: WrittenTrail;
   let errors: unknown[];
   beforeEach(() => {
-    clock = new MovedClock();
+    clock = new SimulatedClock();
     world = new Streams();
     errors = [];
     trail = new WrittenTrail({
@@ -147,8 +148,7 @@ describe('an audit trail', () => {
     trail.record(entry({ target: 'quiet' }));
     await turns();
     expect(reported).toHaveLength(1_001);
-    clock.ms += AUDIT_GATHER_MS;
-    clock.wakeAll(AUDIT_GATHER_MS);
+    clock.jump(AUDIT_GATHER_MS);
     await last;
     // What nobody waits for goes with it.
     expect(recorded()).toHaveLength(1);
@@ -160,12 +160,12 @@ describe('an audit trail', () => {
     world.isAway = true;
     const asked = trail.write(entry());
     await turns();
-    clock.wakeAll();
+    clock.jump(AUDIT_BEHIND_MAX_MS);
     await expect(asked).rejects.toMatchObject({ code: 'audit-behind' });
     expect(world.records).toEqual([]);
     world.isAway = false;
     await turns();
-    clock.wakeAll();
+    clock.jump(AUDIT_RETRY_MS);
     await trail.flushed();
     expect(world.records).toHaveLength(1);
   });
@@ -201,13 +201,13 @@ describe('an audit trail', () => {
     void trail.flushed();
     await turns();
     expect(errors.length).toBeGreaterThan(0);
-    clock.ms += AUDIT_BEHIND_MAX_MS;
+    clock.jump(AUDIT_BEHIND_MAX_MS);
     trail.admit(ACME);
     trail.record(entry());
-    clock.ms += 1;
+    clock.jump(1);
     expect(() => trail.admit(ACME)).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
     world.isAway = false;
-    clock.wakeAll();
+    clock.jump(AUDIT_RETRY_MS);
     await trail.flushed();
     expect(world.records).toHaveLength(2);
     trail.admit(ACME);
@@ -223,7 +223,7 @@ describe('an audit trail', () => {
   it('refuses the tenant alone whose entries the log does not take', async () => {
     world.stuckTenant = 'globex';
     trail.record(entry({ tenant: GLOBEX }));
-    clock.ms += AUDIT_BEHIND_MAX_MS + 1;
+    clock.jump(AUDIT_BEHIND_MAX_MS + 1);
     trail.admit(ACME);
     trail.admit(null);
     expect(() => trail.admit(GLOBEX)).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
@@ -248,8 +248,7 @@ describe('an audit trail', () => {
     });
     while (!isOver) {
       await turns();
-      clock.ms += AUDIT_GATHER_MS;
-      clock.wakeAll(AUDIT_GATHER_MS);
+      clock.jump(AUDIT_GATHER_MS);
     }
     const fates = await answered;
     const refused = fates.flatMap((fate, count) => (fate === 'written' ? [] : [[`w${count}`, fate]]));
@@ -274,7 +273,7 @@ describe('an audit trail', () => {
     await trail.flushed();
     expect(errors).toMatchObject([{ code: 'audit-unwritable', cause: { code: 'value-too-large' } }]);
     expect(world.records.map(({ target }) => target)).toEqual(['good']);
-    clock.ms += AUDIT_BEHIND_MAX_MS + 1;
+    clock.jump(AUDIT_BEHIND_MAX_MS + 1);
     trail.admit(ACME);
   });
 
@@ -291,9 +290,9 @@ describe('an audit trail', () => {
     trail.record(entry({ target: 'bad' }));
     void trail.flushed();
     await turns();
-    clock.wakeAll();
+    clock.jump(AUDIT_RETRY_MS);
     await turns();
-    clock.ms += AUDIT_BEHIND_MAX_MS + 1;
+    clock.jump(AUDIT_BEHIND_MAX_MS + 1);
     expect(() => trail.admit(ACME)).toThrowError(expect.objectContaining({ code: 'audit-behind' }));
     expect(errors.map((error) => (error as { code: string }).code)).not.toContain('audit-unwritable');
   });
@@ -306,7 +305,7 @@ describe('an audit trail', () => {
     trail.record(entry({ target: 'after' }));
     void trail.flushed();
     await turns();
-    clock.wakeAll();
+    clock.jump(AUDIT_RETRY_MS);
     await trail.flushed();
     expect(world.records.map(({ target }) => target)).toEqual(['before', 'after']);
     expect(errors).toMatchObject([{ code: 'lease-lost' }]);
@@ -322,7 +321,7 @@ describe('an audit trail', () => {
     await trail.write(entry({ tenant: GLOBEX }));
     world.refused.clear();
     await turns();
-    clock.wakeAll();
+    clock.jump(AUDIT_RETRY_MS);
     await trail.flushed();
     expect(world.records.map(({ target }) => target)).toEqual(['w', 'done']);
   });
@@ -332,7 +331,7 @@ describe('an audit trail', () => {
     trail.record(entry());
     void trail.flushed();
     await turns();
-    clock.wakeAll();
+    clock.jump(AUDIT_RETRY_MS);
     await trail.flushed();
     expect(world.opened).toHaveLength(2);
     expect(world.records).toHaveLength(2);
@@ -349,8 +348,8 @@ describe('an audit trail', () => {
     trail.record(entry());
     await trail.flushed();
     expect(world.opened.map(({ stream }) => stream.isClosed)).toEqual([true, false]);
-    clock.ms += AUDIT_STREAM_IDLE_MS;
-    const long = clock.ms - 2 * AUDIT_STREAM_MAX_MS;
+    clock.jump(AUDIT_STREAM_IDLE_MS);
+    const long = clock.nowMs() - 2 * AUDIT_STREAM_MAX_MS;
     world.abandoned = [
       { workflow: 'left', tenant: 'acme', openedAtMs: long - 1 },
       { workflow: 'young', tenant: 'acme', openedAtMs: long },

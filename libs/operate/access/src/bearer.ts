@@ -1,7 +1,10 @@
-/** Owns reading a caller's credentials from a request: one `Authorization: Bearer` header, and nowhere else. */
+/**
+ * Owns reading a caller's credentials from a request: one `Authorization: Bearer` header, and nowhere else. Of several authenticators it
+ * chooses the one that they fit.
+ */
 
 import { InvalidError } from '@tidemark/core';
-import type { Credentials } from '@tidemark/ports';
+import type { AccessChanged, Authenticator, Credentials, Principal } from '@tidemark/ports';
 import { parseApiKey } from './api-key.ts';
 import { AUTHORIZATION_MAX_CHARS } from './limits.ts';
 import { credentialsInvalid, credentialsMissing } from './refusals.ts';
@@ -38,3 +41,27 @@ export function refuseCredentialsInQuery(query: Iterable<readonly [string, strin
 }
 
 const printable = (name: string): string => (/^[\w-]{1,40}$/.test(name) ? name : '(name)');
+
+export interface Taking extends Authenticator {
+  /** Whether the credentials are meant for it; the one that claims them judges them alone. */
+  takes(credentials: Credentials): boolean;
+}
+
+export class Authenticators implements Authenticator {
+  readonly #all: readonly Taking[];
+
+  constructor(all: readonly Taking[]) {
+    this.#all = all;
+  }
+
+  async authenticate(credentials: Credentials): Promise<Principal> {
+    if (credentials.authorization === undefined || credentials.authorization === '') throw credentialsMissing();
+    const one = this.#all.find((authenticator) => authenticator.takes(credentials));
+    if (one === undefined) throw credentialsInvalid('no way of this kind is configured');
+    return one.authenticate(credentials);
+  }
+
+  forget(changed: AccessChanged): void {
+    for (const one of this.#all) one.forget?.(changed);
+  }
+}

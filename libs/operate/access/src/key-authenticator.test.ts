@@ -1,21 +1,22 @@
 /** API keys as callers show them: what is let in, what is refused and how it is told, how soon a change counts, what it costs. */
 
 import { type TidemarkError, UnavailableError } from '@tidemark/core';
+import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { MovedClock, RecordsInMemory } from './access-fixture.ts';
+import { RecordsInMemory } from './access-fixture.ts';
 import { apiKeyText, isSameHash, newApiKey, parseApiKey } from './api-key.ts';
 import { refuseCredentialsInQuery } from './bearer.ts';
 import { KeyAuthenticator } from './key-authenticator.ts';
-import { KEY_AGE_MAX_MS } from './limits.ts';
+import { KEY_AGE_MAX_MS, KEY_USED_PERIOD_MS } from './limits.ts';
 import { StandingTenants } from './standing-tenants.ts';
 
 describe('an API key', () => {
-  let clock: MovedClock;
+  let clock: SimulatedClock;
   let records: RecordsInMemory;
   let keys: KeyAuthenticator;
   let text: string;
   beforeEach(() => {
-    clock = new MovedClock();
+    clock = new SimulatedClock();
     records = new RecordsInMemory();
     keys = new KeyAuthenticator({ records, clock, tenants: new StandingTenants({ records, clock }) });
     text = apiKeyText(newApiKey());
@@ -89,9 +90,9 @@ describe('an API key', () => {
   });
 
   it('that has expired is told apart only to who has its secret', async () => {
-    const { id } = records.set(text, { expiresMs: clock.ms + 1_000 });
+    const { id } = records.set(text, { expiresMs: clock.nowMs() + 1_000 });
     await bearer(text);
-    clock.ms += 1_000;
+    clock.jump(1_000);
     await expect(bearer(text)).rejects.toMatchObject({ code: 'credentials-expired' });
     await expect(bearer(apiKeyText({ id, secret: newApiKey().secret }))).rejects.toMatchObject(refused);
   });
@@ -100,10 +101,10 @@ describe('an API key', () => {
     const key = records.set(text);
     await Promise.all(Array.from({ length: 20 }, () => bearer(text)));
     expect(records.pollCount).toBe(1);
-    records.all.set(key.id, { ...key, revoked: { by: 'ana', why: 'lost', atMs: clock.ms } });
-    clock.ms += KEY_AGE_MAX_MS - 1;
+    records.all.set(key.id, { ...key, revoked: { by: 'ana', why: 'lost', atMs: clock.nowMs() } });
+    clock.jump(KEY_AGE_MAX_MS - 1);
     await bearer(text);
-    clock.ms += 1;
+    clock.jump(1);
     await expect(bearer(text)).rejects.toMatchObject(refused);
     expect(records.pollCount).toBe(2);
   });
@@ -114,7 +115,7 @@ describe('an API key', () => {
     records.tenants.set('acme', { tenant: 'acme' as never, createdMs: 0, by: 'ana', suspended });
     await expect(bearer(text)).rejects.toMatchObject(refused);
     records.tenants.set('acme', { tenant: 'acme' as never, createdMs: 0, by: 'ana', suspended: null });
-    clock.ms += KEY_AGE_MAX_MS;
+    clock.jump(KEY_AGE_MAX_MS);
     expect(await bearer(text)).toMatchObject({ tenant: 'acme' });
   });
 
@@ -130,7 +131,7 @@ describe('an API key', () => {
   it('is neither wrong nor let in by what was known long ago while it can’t be looked up (K3)', async () => {
     records.set(text);
     await bearer(text);
-    clock.ms += KEY_AGE_MAX_MS;
+    clock.jump(KEY_AGE_MAX_MS);
     records.failure = new UnavailableError('store-unavailable', 'gone');
     await expect(bearer(text)).rejects.toMatchObject({ code: 'store-unavailable' });
     // Not remembered: it is there again.
@@ -138,7 +139,7 @@ describe('an API key', () => {
     expect(await bearer(text)).toMatchObject({ tenant: 'acme' });
     records.all.clear();
     records.isKnown = false;
-    clock.ms += KEY_AGE_MAX_MS;
+    clock.jump(KEY_AGE_MAX_MS);
     await expect(bearer(text)).rejects.toMatchObject({ name: 'UnavailableError', code: 'keys-unknown' });
     // The control: with rows that know of keys it is wrong.
     records.isKnown = true;
@@ -159,13 +160,13 @@ describe('an API key', () => {
     for (let count = 0; count < 5; count++) await bearer(text);
     expect(records.used).toEqual([]);
     records.failure = new UnavailableError('log-unavailable', 'gone');
-    clock.wakeAll();
+    clock.jump(KEY_USED_PERIOD_MS);
     await new Promise(setImmediate);
     records.failure = undefined;
-    clock.ms += 7;
+    clock.jump(7);
     await bearer(text);
     await keys.close();
-    expect(records.used).toEqual([[id, clock.ms]]);
+    expect(records.used).toEqual([[id, clock.nowMs()]]);
   });
 
   it('is nowhere in what is told of a refusal', async () => {

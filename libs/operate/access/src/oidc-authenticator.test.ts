@@ -4,10 +4,11 @@ import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TenantId } from '@tidemark/core';
+import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { AUDIENCE, TokenIssuer } from '@tidemark/testkit/token-issuer';
 import { generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { MovedClock, RecordsInMemory } from './access-fixture.ts';
+import { RecordsInMemory } from './access-fixture.ts';
 import { assigneeNames, isAskedFor } from './assignees.ts';
 import {
   CLOCK_TOLERANCE_S,
@@ -27,13 +28,12 @@ beforeAll(async () => {
 });
 afterAll(() => issuer.stop());
 
-let clock: MovedClock;
+let clock: SimulatedClock;
 let records: RecordsInMemory;
 let tokens: OidcAuthenticator;
 beforeEach(async () => {
   await issuer.startAgain();
-  clock = new MovedClock();
-  clock.ms = Date.now();
+  clock = new SimulatedClock({ beganAtMs: Date.now() });
   records = new RecordsInMemory();
   tokens = authenticator();
 });
@@ -49,7 +49,7 @@ const authenticator = (more: Partial<OidcAuthenticatorOptions> = {}) =>
     ...more,
   });
 const show = (token: string, by = tokens) => by.authenticate({ authorization: `Bearer ${token}` });
-const nowS = () => Math.floor(clock.ms / 1_000);
+const nowS = () => Math.floor(clock.nowMs() / 1_000);
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 describe('a token of the issuer', () => {
@@ -104,9 +104,9 @@ describe('a token of the issuer', () => {
   it('expires, with the tolerance that is named and no more', async () => {
     const token = await issuer.signed({ exp: nowS() + 10 });
     await show(token);
-    clock.ms += (10 + CLOCK_TOLERANCE_S - 1) * 1_000;
+    clock.jump((10 + CLOCK_TOLERANCE_S - 1) * 1_000);
     await show(token);
-    clock.ms += 1_000;
+    clock.jump(1_000);
     await expect(show(token)).rejects.toMatchObject({ code: 'credentials-expired' });
   });
 
@@ -237,7 +237,7 @@ describe('the issuer', () => {
     const before = issuer.keysAskedCount;
     await Promise.all(Array.from({ length: 20 }, () => show(token)));
     expect(issuer.keysAskedCount - before).toBe(1);
-    clock.ms += ISSUER_KEYS_FRESH_MS;
+    clock.jump(ISSUER_KEYS_FRESH_MS);
     await show(token);
     expect(issuer.keysAskedCount - before).toBe(2);
   });
@@ -246,7 +246,7 @@ describe('the issuer', () => {
     const old = await issuer.signed({ exp: nowS() + 86_400 });
     await show(old);
     await issuer.rotate();
-    clock.ms += ISSUER_ASKED_AGAIN_MS;
+    clock.jump(ISSUER_ASKED_AGAIN_MS);
     await show(await issuer.signed({ exp: nowS() + 86_400 }));
     await expect(show(old)).rejects.toMatchObject(INVALID);
   });
@@ -287,7 +287,7 @@ describe('the issuer', () => {
     for (let count = 0; count < 50; count++) {
       const token = new SignJWT({ exp: nowS() + 60 }).setProtectedHeader({ alg: 'ES256', kid: `k${count}` });
       await expect(show(await token.sign(privateKey))).rejects.toMatchObject(INVALID);
-      if (count % 10 === 0) clock.ms += ISSUER_ASKED_AGAIN_MS / 5;
+      if (count % 10 === 0) clock.jump(ISSUER_ASKED_AGAIN_MS / 5);
     }
     expect(issuer.keysAskedCount - before).toBeLessThanOrEqual(1);
   });
@@ -299,9 +299,9 @@ describe('the issuer', () => {
     await issuer.stop();
     await expect(show(token, cold)).rejects.toMatchObject({ name: 'UnavailableError', code: 'issuer-unavailable' });
     await show(token);
-    clock.ms += ISSUER_KEYS_FRESH_MS;
+    clock.jump(ISSUER_KEYS_FRESH_MS);
     await show(token);
-    clock.ms += ISSUER_KEYS_STALE_MAX_MS;
+    clock.jump(ISSUER_KEYS_STALE_MAX_MS);
     await expect(show(token)).rejects.toMatchObject({ code: 'issuer-unavailable' });
     await issuer.startAgain();
     await show(token);

@@ -10,7 +10,7 @@ import { freePort } from '@tidemark/testkit/servers';
 import { describeServers, freshTopicName } from '@tidemark/testkit/suites';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { callCli } from './called-cli.ts';
+import { callCli } from './called-cli-fixture.ts';
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 

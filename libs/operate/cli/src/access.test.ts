@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { callCli, hold } from './called-cli.ts';
+import { callCli, hold } from './called-cli-fixture.ts';
 
 it('makes, lists and revokes keys, and tells a secret once', async (context) => {
   const cwd = await mkdtemp(path.join(tmpdir(), 'tidemark-access-'));

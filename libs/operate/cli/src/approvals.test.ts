@@ -2,7 +2,7 @@
 
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { cliFolder } from './spawned-cli.ts';
+import { cliFolder } from './spawned-cli-fixture.ts';
 
 const MODULE = path.resolve(import.meta.dirname, '../fixtures/asking.ts');
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { callCli, hold } from './called-cli.ts';
+import { callCli, hold } from './called-cli-fixture.ts';
 
 const MODULE = path.resolve(import.meta.dirname, '../../../../examples/patterns/src/fan-out.ts');
 let cwd: string;

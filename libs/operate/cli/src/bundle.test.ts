@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { callCli, hold } from './called-cli.ts';
+import { callCli, hold } from './called-cli-fixture.ts';
 
 const THINKERS = path.resolve(import.meta.dirname, '../fixtures/thinkers.ts');
 const PATIENCE = { timeout: 60_000, interval: 50 };

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { defineEffect, defineWorkflow, task } from '@tidemark/sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { callCli } from './called-cli.ts';
+import { callCli } from './called-cli-fixture.ts';
 import { type HeldFolder, holdFolder } from './place/held-folder.ts';
 
 const book = defineEffect({

@@ -8,7 +8,7 @@ import { type Listening, listenApi, localAuthenticator } from '@tidemark/api';
 import { configFromEnv, type Host, loadDefinitions, openCluster } from '@tidemark/host';
 import { describeServers, freshTopicName } from '@tidemark/testkit/suites';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { callCli } from './called-cli.ts';
+import { callCli } from './called-cli-fixture.ts';
 
 const CWD = path.resolve(import.meta.dirname, '../fixtures');
 const TIMEOUT_MS = 300_000;

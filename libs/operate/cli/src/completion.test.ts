@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { callCli } from './called-cli.ts';
+import { callCli } from './called-cli-fixture.ts';
 
 const run = promisify(execFile);
 

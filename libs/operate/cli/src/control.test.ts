@@ -7,7 +7,7 @@ import { defineWorkflow, signal, task } from '@tidemark/sdk';
 import { eventually } from '@tidemark/testkit/eventually';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { callCli } from './called-cli.ts';
+import { callCli } from './called-cli-fixture.ts';
 import { type HeldFolder, holdFolder } from './place/held-folder.ts';
 import { runCli } from './program/program.ts';
 import { Terminal } from './terminal.ts';

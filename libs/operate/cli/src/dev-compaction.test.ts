@@ -9,8 +9,8 @@ import { openEmbedded } from '@tidemark/host';
 import { defineWorkflow, task } from '@tidemark/sdk';
 import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { CalledCli, callCli } from './called-cli.ts';
-import { AGENTS } from './spawned-cli.ts';
+import { CalledCli, callCli } from './called-cli-fixture.ts';
+import { AGENTS } from './spawned-cli-fixture.ts';
 
 /** Starting PGlite takes seconds, on a busy machine many. */
 vi.setConfig({ testTimeout: 180_000 });

@@ -5,8 +5,8 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import type { Ended } from './called-cli.ts';
-import { AGENTS, cliFolder } from './spawned-cli.ts';
+import type { Ended } from './called-cli-fixture.ts';
+import { AGENTS, cliFolder } from './spawned-cli-fixture.ts';
 
 const lines = (text: string): Record<string, unknown>[] =>
   text

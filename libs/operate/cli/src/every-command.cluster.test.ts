@@ -20,8 +20,8 @@ import {
 import type { Role } from '@tidemark/ports';
 import { describeServers, freshTopicName } from '@tidemark/testkit/suites';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Ended } from './called-cli.ts';
-import { callCli, hold } from './called-cli.ts';
+import type { Ended } from './called-cli-fixture.ts';
+import { callCli, hold } from './called-cli-fixture.ts';
 import { makeProgram } from './program/program.ts';
 import { Terminal } from './terminal.ts';
 

@@ -4,8 +4,8 @@ import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promise
 import path from 'node:path';
 import { eventually } from '@tidemark/testkit/eventually';
 import { expect, it } from 'vitest';
-import { callCli } from './called-cli.ts';
-import { cliFolder } from './spawned-cli.ts';
+import { callCli } from './called-cli-fixture.ts';
+import { cliFolder } from './spawned-cli-fixture.ts';
 
 const WAIT = { timeoutMs: 60_000 };
 

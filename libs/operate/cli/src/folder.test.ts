@@ -11,7 +11,7 @@ import { FOLDER_WAIT_MS, SOCKET_PATH_MAX_BYTES } from './limits.ts';
 import { failIfHolderGone } from './place/gone.ts';
 import { holdFolder } from './place/held-folder.ts';
 import { holderPlace } from './place/place.ts';
-import { AGENTS, cliFolder } from './spawned-cli.ts';
+import { AGENTS, cliFolder } from './spawned-cli-fixture.ts';
 
 let root: string;
 beforeAll(async () => {

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CalledCli, callCli } from './called-cli.ts';
-import { AGENTS } from './spawned-cli.ts';
+import { CalledCli, callCli } from './called-cli-fixture.ts';
+import { AGENTS } from './spawned-cli-fixture.ts';
 
 let cwd: string;
 let env: Record<string, string>;

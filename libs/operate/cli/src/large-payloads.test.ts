@@ -7,7 +7,7 @@ import { openEmbedded } from '@tidemark/host';
 import { defineWorkflow, task } from '@tidemark/sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { callCli } from './called-cli.ts';
+import { callCli } from './called-cli-fixture.ts';
 
 const SAID = 'much '.repeat(20_000);
 

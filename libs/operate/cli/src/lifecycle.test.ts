@@ -2,8 +2,8 @@
 
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { hold } from './called-cli.ts';
-import { cliFolder } from './spawned-cli.ts';
+import { hold } from './called-cli-fixture.ts';
+import { cliFolder } from './spawned-cli-fixture.ts';
 
 const MODULE = path.resolve(import.meta.dirname, '../fixtures/versions-old.ts');
 

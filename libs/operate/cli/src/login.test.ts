@@ -14,7 +14,7 @@ import { type Host, openEmbedded } from '@tidemark/host';
 import type { Authenticator, Principal } from '@tidemark/ports';
 import { DEVICE_CLIENT, TokenIssuer } from '@tidemark/testkit/token-issuer';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { CalledCli, callCli } from './called-cli.ts';
+import { CalledCli, callCli } from './called-cli-fixture.ts';
 import { tokenOf } from './place/oidc.ts';
 
 const KEY = 'tk_operator_secret';

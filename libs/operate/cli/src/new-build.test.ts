@@ -3,7 +3,7 @@
 import { symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { cliFolder } from './spawned-cli.ts';
+import { cliFolder } from './spawned-cli-fixture.ts';
 
 const PACKAGES = path.resolve(import.meta.dirname, '../../../../node_modules');
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { callCli } from './called-cli.ts';
+import { callCli } from './called-cli-fixture.ts';
 import { openRebuild } from './place/admin-place.ts';
 
 const MODULE = path.resolve(import.meta.dirname, '../../../../examples/patterns/src/fan-out.ts');

@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { EXIT } from '@tidemark/host';
 import { expect, it } from 'vitest';
-import { hold } from './called-cli.ts';
-import { commandsIn, unsaid, wordsOf } from './documented-commands.ts';
-import { AGENTS, cliFolder } from './spawned-cli.ts';
+import { hold } from './called-cli-fixture.ts';
+import { commandsIn, unsaid, wordsOf } from './documented-commands-fixture.ts';
+import { AGENTS, cliFolder } from './spawned-cli-fixture.ts';
 
 const TIMEOUT_MS = 300_000;
 /** Commands that want the folder for themselves; the others share it, which is quicker. */

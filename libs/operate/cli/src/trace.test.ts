@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { jsonSpans, type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '@tidemark/testkit/otlp-receiver';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { CalledCli, callCli, hold } from './called-cli.ts';
-import { AGENTS, SpawnedCli } from './spawned-cli.ts';
+import { CalledCli, callCli, hold } from './called-cli-fixture.ts';
+import { AGENTS, SpawnedCli } from './spawned-cli-fixture.ts';
 
 let cwd: string;
 let receiver: OtlpReceiver;

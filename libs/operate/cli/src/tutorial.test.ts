@@ -3,7 +3,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { commandsIn, Reader, unsaid } from './documented-commands.ts';
+import { commandsIn, Reader, unsaid } from './documented-commands-fixture.ts';
 
 const TIMEOUT_MS = 300_000;
 const ROOT = path.resolve(import.meta.dirname, '../../../..');

@@ -3,8 +3,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hold } from './called-cli.ts';
-import { AGENTS, cliFolder } from './spawned-cli.ts';
+import { hold } from './called-cli-fixture.ts';
+import { AGENTS, cliFolder } from './spawned-cli-fixture.ts';
 
 const WHO = ['--by', 'Ada', '--why', 'rang the office'];
 const STATE = 'my state';

@@ -8,8 +8,8 @@ import { pathToFileURL } from 'node:url';
 import type { Offset, Partition } from '@tidemark/core';
 import { openEmbedded } from '@tidemark/host';
 import { expect, it } from 'vitest';
-import { hold } from './called-cli.ts';
-import { AGENTS, cliFolder } from './spawned-cli.ts';
+import { hold } from './called-cli-fixture.ts';
+import { AGENTS, cliFolder } from './spawned-cli-fixture.ts';
 
 const PARTITIONS = Array.from({ length: 16 }, (_, partition) => partition as Partition);
 

@@ -13,7 +13,13 @@ import {
   systemClock,
   systemPrng,
 } from '@tidemark/runtime';
-import { openPostgresRebuild, openPostgresStore, type RebuildPurpose } from '@tidemark/store-postgres';
+import {
+  type MigrationReport,
+  migratePostgres,
+  openPostgresRebuild,
+  openPostgresStore,
+  type RebuildPurpose,
+} from '@tidemark/store-postgres';
 import type { ClusterConfig } from './config.ts';
 import { Host } from './host.ts';
 import { type OpenedKeyStore, openKeys } from './keys.ts';
@@ -163,3 +169,9 @@ async function* keysOf(topic: KeyTopic): AsyncGenerator<StoredKey> {
   }
   yield* keys.values();
 }
+
+/** Brings the tables to this release by command; processes add what is missing by themselves, and never contract. Throws as `migratePostgres` does. */
+export const migrateCluster = (
+  { postgresUrl, tls }: Pick<ClusterConfig, 'postgresUrl' | 'tls'>,
+  options: { readonly mayContract: boolean; readonly isDryRun: boolean },
+): Promise<MigrationReport> => migratePostgres({ url: postgresUrl, tls: tls.postgres, ...options });

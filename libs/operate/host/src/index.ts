@@ -1,7 +1,8 @@
 export { rotateFileKeys } from '@tidemark/keys-file';
+export type { MigrationReport, NamedMigration } from '@tidemark/store-postgres';
 export { type Access, accessRecords, auditTrail, openAccess } from './access.ts';
 export { type AccessConfig, type ApiConfig, apiConfigFromEnv } from './access-config.ts';
-export { type OpenOptions, openCluster, openClusterRebuild } from './cluster.ts';
+export { migrateCluster, type OpenOptions, openCluster, openClusterRebuild } from './cluster.ts';
 export {
   type ClusterConfig,
   configFromEnv,
@@ -18,12 +19,10 @@ export { COMPACTOR_BYTES_PER_S, type CompactorRole, Host, type HostOptions, type
 export { type FolderKeys, folderKeysFromEnv, type Keys } from './keys.ts';
 export { leaveWhenIdle } from './leave-idle.ts';
 export { type HostRole, liveTraces } from './live-traces.ts';
-export { loadDefinitions } from './load-definitions.ts';
+export { loadDefinitions, loadPools } from './load-definitions.ts';
 export { failureReporter, type LogLevel, logLine, warningLine } from './log.ts';
 export { embedderFolderIn, embedderIn, installedEmbedder } from './memory-index.ts';
-export { type MigrationReport, migrateCluster, type NamedMigration } from './migrate.ts';
 export { inClusterApi, keepDeletionCost } from './pod-deletion-cost.ts';
-export { loadPools } from './pools.ts';
 export { type Rebuild, type RebuildRole, unfinishedClusterRebuild } from './rebuild.ts';
 export { runService, SERVICE_NODE_FLAGS, type Service, type ServiceLife, STOP_MARGIN_MS } from './service.ts';
 export { noSpotNotice, type SpotNoticeOptions, watchSpotNotice } from './spot-notice.ts';

@@ -5,7 +5,8 @@ import { setSourceMapsSupport } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ConfigError, messageOf } from '@tidemark/core';
-import type { Definition } from '@tidemark/runtime';
+import type { Definition, Pool } from '@tidemark/runtime';
+import type { PoolConfig } from './config.ts';
 
 const modulesOf = new WeakMap<Definition, string>();
 
@@ -89,4 +90,21 @@ function isDefinition(value: unknown): value is Definition {
   if (typeof value !== 'object' || value === null) return false;
   const candidate = value as Partial<Definition>;
   return typeof candidate.name === 'string' && candidate.steps instanceof Map && typeof candidate.begin === 'function';
+}
+
+/** Which work each pool of workers takes: that of the definitions which its modules export. Undefined: no pools are named. Throws `ConfigError` (`pool-twice`, and as `loadDefinitions` does). */
+export async function loadPools(configs: readonly PoolConfig[], cwd: string): Promise<readonly Pool[] | undefined> {
+  if (configs.length === 0) return undefined;
+  const pools: Pool[] = [];
+  for (const { name, modules } of configs) {
+    if (pools.some((pool) => pool.name === name)) {
+      throw new ConfigError(
+        'pool-twice',
+        `TIDEMARK_POOLS: the pool '${name}' is named twice; name its modules together.`,
+      );
+    }
+    const definitions = await loadDefinitions(modules, cwd);
+    pools.push({ name, definitions: new Set(definitions.map((definition) => definition.name)) });
+  }
+  return pools;
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { ConfigError } from '@tidemark/core';
 import { expect, test } from 'vitest';
 import { configFromEnv } from './config.ts';
-import { loadPools } from './pools.ts';
+import { loadPools } from './load-definitions.ts';
 
 const poolsIn = (text: string) =>
   configFromEnv({

@@ -3,6 +3,7 @@
  * an orderly end. By default only this machine reaches it.
  */
 
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { ambiguityOf, type HttpGuard, isLoopback, LOOPBACK_HOSTS, refusalOf } from '@tidemark/access/http-guard';
@@ -17,7 +18,6 @@ import {
   TOKEN_MIN_CHARS,
 } from './limits.ts';
 import type { McpOptions } from './server.ts';
-import { isShown } from './shown-token.ts';
 
 export interface HttpOptions extends McpOptions {
   /** 0: a free one. */
@@ -171,3 +171,11 @@ function refuse(response: ServerResponse, status: number, message: string, code 
   response.writeHead(status, { 'Content-Type': 'application/json', Connection: 'close' });
   response.end(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }));
 }
+
+/** Whether a client shows the server's token. In constant time: digests have one length, whatever was shown. */
+function isShown(token: string, authorization: string | undefined): boolean {
+  const [, shown = ''] = /^bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
+  return timingSafeEqual(digest(shown), digest(token));
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

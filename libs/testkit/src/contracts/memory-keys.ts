@@ -1,13 +1,15 @@
 /**
- * Owns the two halves of a cluster's key store in memory, for tests: a topic with one partition, which can be compacted, and an index.
- * Tests can make both fail. They keep to the contracts of KeyTopic and KeyIndex, which they run too.
+ * Owns keys in memory, for tests: a provider, and the two halves of a cluster's key store, a topic with one partition, which can be
+ * compacted, and an index. Tests can make each fail. They keep to the contracts of KeyProvider, KeyTopic and KeyIndex, which they run too.
  */
 
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { type Offset, type Partition, partition, UnavailableError } from '@tidemark/core';
 import {
   type AppliedBatch,
   type KeyBatch,
   type KeyChange,
+  type KeyContext,
   type KeyFilter,
   type KeyIndex,
   type KeyOffsets,
@@ -16,6 +18,7 @@ import {
   type KeyTopic,
   keyWrong,
   type StoredKey,
+  type WrappedKey,
 } from '@tidemark/ports';
 
 const P0 = partition(0);
@@ -184,14 +187,78 @@ export class MemoryKeyIndex implements KeyIndex {
   }
 }
 
-/** Hides nothing, and refuses keys of another provider, as all providers do. */
-export const plainKeyProvider: KeyProvider = {
-  name: 'plain',
-  current: async () => 'plain',
-  wrap: async (key) => ({ provider: 'plain', wrappedBy: 'plain', wrapped: Buffer.from(key).toString('base64') }),
-  async unwrap(key, context) {
-    if (key.provider !== 'plain') throw keyWrong(key, context, 'is not for this provider');
-    return new Uint8Array(Buffer.from(key.wrapped, 'base64'));
-  },
-  close: async () => {},
-};
+/** Wraps with keys that are nowhere else. */
+export class MemoryKeyProvider implements KeyProvider {
+  readonly name = 'memory';
+  /** Of the key that wraps from now on. */
+  version = 1;
+  /** The operations, in the order in which they were called. */
+  calls: string[] = [];
+  /** Called before each operation; may wait, or throw. */
+  onCall: ((operation: string) => Promise<void> | void) | undefined;
+  /** Wrapped texts that can't be unwrapped. */
+  readonly wrong = new Set<string>();
+  readonly #keys: Map<string, Buffer>;
+
+  constructor(keys = new Map<string, Buffer>()) {
+    this.#keys = keys;
+  }
+
+  /** The same keys, as another process has them. */
+  again(): MemoryKeyProvider {
+    const other = new MemoryKeyProvider(this.#keys);
+    other.version = this.version;
+    return other;
+  }
+
+  count(operation: string): number {
+    return this.calls.filter((call) => call === operation).length;
+  }
+
+  async current(): Promise<string> {
+    await this.#called('current');
+    return this.#current();
+  }
+
+  async wrap(dataKey: Uint8Array, context: KeyContext): Promise<WrappedKey> {
+    await this.#called('wrap');
+    const wrappedBy = this.#current();
+    const key = this.#keys.get(wrappedBy) ?? randomBytes(32);
+    this.#keys.set(wrappedBy, key);
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(aboutOf(context));
+    const sealed = [nonce, cipher.update(dataKey), cipher.final(), cipher.getAuthTag()];
+    return { provider: this.name, wrappedBy, wrapped: Buffer.concat(sealed).toString('base64') };
+  }
+
+  async unwrap(wrapped: WrappedKey, context: KeyContext): Promise<Uint8Array> {
+    await this.#called('unwrap');
+    const key = this.#keys.get(wrapped.wrappedBy);
+    if (wrapped.provider !== this.name || key === undefined)
+      throw keyWrong(wrapped, context, 'is not for this provider');
+    const bytes = Buffer.from(wrapped.wrapped, 'base64');
+    try {
+      if (this.wrong.has(wrapped.wrapped)) throw new Error('named as wrong');
+      const [nonce, tag] = [bytes.subarray(0, NONCE_BYTES), bytes.subarray(-TAG_BYTES)];
+      const decipher = createDecipheriv('aes-256-gcm', key, nonce).setAAD(aboutOf(context)).setAuthTag(tag);
+      return new Uint8Array([...decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), ...decipher.final()]);
+    } catch {
+      throw keyWrong(wrapped, context, 'was changed, or belongs to something else');
+    }
+  }
+
+  async close(): Promise<void> {}
+
+  #current(): string {
+    return `memory v${this.version}`;
+  }
+
+  async #called(operation: string): Promise<void> {
+    this.calls.push(operation);
+    await this.onCall?.(operation);
+  }
+}
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const aboutOf = ({ tenant, workflow }: KeyContext): Buffer => Buffer.from(JSON.stringify([tenant, workflow]));

@@ -30,9 +30,9 @@ export function approvalsIn(
 }
 
 function parkedQuestion({ workflow, tenant, definition }: StreamRow, { task, step, state }: TaskRow): readonly Asked[] {
-  const { when, after, barrierCount } = JSON.parse(state) as TaskState;
-  const asking = when.find((one): one is Extract<Condition, { kind: 'approval' }> => one.kind === 'approval');
-  if (asking === undefined || after.length > 0 || barrierCount > 0) return [];
+  const { when, after, barrierCount } = JSON.parse(state) as Partial<TaskState>;
+  const asking = when?.find((one): one is Extract<Condition, { kind: 'approval' }> => one.kind === 'approval');
+  if (asking === undefined || after!.length > 0 || barrierCount! > 0) return [];
   const { askedAtMs, assignee } = asking;
   return [{ row: { workflow, tenant, definition, task, step, state, askedAtMs }, assignee }];
 }

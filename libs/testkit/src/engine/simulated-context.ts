@@ -88,6 +88,11 @@ export abstract class SimulatedContext implements ContextStore {
     for (const key of this.#texts.keys()) if (key.startsWith(`${workflow}\0`)) this.#texts.delete(key);
   }
 
+  /** The texts of fragments of one workflow. */
+  protected seenTextsOf(workflow: WorkflowId): readonly string[] {
+    return [...this.#texts].flatMap(([key, text]) => (key.startsWith(`${workflow}\0`) ? [text] : []));
+  }
+
   /** All texts of what model calls saw. */
   protected seenTexts(): readonly string[] {
     return [...this.#texts.values(), ...this.#scopes.map(({ change }) => change)];

@@ -24,6 +24,7 @@ import type {
   TaskCommit,
   TaskRow,
 } from '@tidemark/ports';
+import { byRank } from './simulated-rows.ts';
 import { SimulatedSearch } from './simulated-search.ts';
 
 export abstract class SimulatedHistory extends SimulatedSearch implements HistoryStore<RecordPlace> {
@@ -36,9 +37,8 @@ export abstract class SimulatedHistory extends SimulatedSearch implements Histor
 
   async tasks(workflow: WorkflowId, limit: number, after: TaskId | null = null): Promise<readonly TaskRow[]> {
     await this.enter('tasks');
-    return [...(this.rows.get(workflow)?.tasks.values() ?? [])]
+    return byRank(this.rows.get(workflow)?.tasks ?? new Map())
       .filter(({ task }) => after === null || compareTasks(task, after) > 0)
-      .sort((a, b) => a.rank - b.rank)
       .slice(0, limit);
   }
 
@@ -56,6 +56,7 @@ export abstract class SimulatedHistory extends SimulatedSearch implements Histor
     this.#mustHold(workflow, since);
     return (this.rows.get(workflow)?.checkpoints ?? [])
       .filter((row) => row.sequence >= from && (step === undefined || row.step === step))
+      .sort((a, b) => a.sequence - b.sequence)
       .slice(0, limit);
   }
 
@@ -126,6 +127,7 @@ export abstract class SimulatedHistory extends SimulatedSearch implements Histor
       .filter((row) => event === undefined || row.event === event)
       .filter((row) => position === undefined || row.position === position)
       .filter((row) => before === undefined || row.position < before)
+      .sort((a, b) => a.position - b.position)
       .slice(-limit);
   }
 

@@ -1,9 +1,9 @@
 /**
- * Owns memory in memory for the runtime's own tests: it keeps M1 to M3 as the contract has them. Words are compared as they
- * stand, without stems or rarity. Must not be used outside tests.
+ * Owns memory in memory for the runtime's own tests: it keeps M1 to M3 as the contract has them. Words lose common endings, count by
+ * their rarity, and twice in the first line. Must not be used outside tests.
  */
 
-import type { Lamport, TenantId } from '@tidemark/core';
+import { InvalidError, type Lamport, type TenantId } from '@tidemark/core';
 import {
   compareWrites,
   fuseRankings,
@@ -86,11 +86,7 @@ export class SimulatedMemories implements MemoryStore {
 
   async recall(query: RecallQuery): Promise<readonly RecalledMemory[]> {
     const entries = this.#of(query).filter(({ row }) => query.kinds.includes(row.kind));
-    const wanted = wordsIn(query.words);
-    const words = ranked(
-      entries,
-      ({ row }) => [...wordsIn(row.words)].filter((word) => wanted.has(word)).length / wanted.size,
-    );
+    const words = rankedByWords(entries, query.words);
     const { embedding, model } = query;
     const meaning =
       embedding === null || model === null
@@ -104,7 +100,7 @@ export class SimulatedMemories implements MemoryStore {
       words,
       meaning,
       ({ id }) => id,
-      (a, b) => compareWrites(b.row, a.row),
+      (a, b) => b.row.lamport - a.row.lamport || byKey(a.row, b.row),
     );
     return best.slice(0, query.limit).map(({ item, ...rest }) => ({ memory: item.row, ...rest }));
   }
@@ -119,6 +115,10 @@ export class SimulatedMemories implements MemoryStore {
   }
 
   async putEmbeddings(rows: readonly MemoryEmbedding[]): Promise<void> {
+    for (const { vector } of rows) {
+      if (vector.length === 0 || !vector.every(Number.isFinite))
+        throw new InvalidError('embedding-invalid', 'An embedding has finite numbers, at least one.');
+    }
     const marks = new Map([...this.#entries.values()].map(({ id, mark }) => [id, mark]));
     for (const row of rows) if (marks.get(row.id) === row.mark) this.#embeddings.set(`${row.id} ${row.model}`, row);
   }
@@ -139,7 +139,31 @@ function byName(a: MemoryName, b: MemoryName): number {
   return byKey(a, b);
 }
 
-const wordsIn = (text: string): Set<string> => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu));
+const wordsIn = (text: string): readonly string[] =>
+  (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => word.replace(/(?<=..)(?:ions?|ing|ed|s)$/, ''));
+
+/** The share of the query's words that each entry has, weighed by their rarity; those of the first line count twice. */
+function rankedByWords(entries: readonly Entry[], query: string): readonly Ranked<Entry>[] {
+  const wanted = [...new Set(wordsIn(query))];
+  const texts = new Map(
+    entries.map((entry) => {
+      const [first = '', ...body] = entry.row.words.split('\n');
+      return [entry, { first: wordsIn(first), body: wordsIn(body.join('\n')) }];
+    }),
+  );
+  const weights = wanted.map((word) => {
+    const found = [...texts.values()].filter(({ first, body }) => first.includes(word) || body.includes(word)).length;
+    return { word, weight: Math.log(1 + (entries.length - found + 0.5) / (found + 0.5)) };
+  });
+  const sum = weights.reduce((total, { weight }) => total + weight, 0);
+  return ranked(entries, (entry) => {
+    const { first, body } = texts.get(entry)!;
+    const scores = weights.map(
+      ({ word, weight }) => weight * (first.includes(word) ? 1 : body.includes(word) ? 0.5 : 0),
+    );
+    return scores.reduce((total, score) => total + score, 0) / sum;
+  });
+}
 
 function ranked(entries: readonly Entry[], scoreOf: (entry: Entry) => number): Ranked<Entry>[] {
   const scored = entries.map((item) => ({ item, score: scoreOf(item) })).filter(({ score }) => score > 0);

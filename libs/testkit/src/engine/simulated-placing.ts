@@ -23,7 +23,7 @@ export function refusalOf(
   return isOver(live.length, openMax) ? 'openMax' : undefined;
 }
 
-/** The first free partition that the tenant may take, or one of its own where it may share. */
+/** The first free partition that the tenant may take, or its own with the fewest live workflows where it may share. */
 export function partitionFor(
   { mode, tenant }: PlacementRequest,
   rules: PlacementRules,
@@ -31,10 +31,22 @@ export function partitionFor(
   placements: Known,
 ): Partition | undefined {
   const tenants = new Map<Partition, TenantId>();
-  for (const { partition, tenant: owner, live } of placements) if (live) tenants.set(partition, owner);
+  const liveCounts = new Map<Partition, number>();
+  for (const { partition, tenant: owner, live } of placements) {
+    if (!live) continue;
+    tenants.set(partition, owner);
+    liveCounts.set(partition, (liveCounts.get(partition) ?? 0) + 1);
+  }
   const free = all.filter((partition) => !tenants.has(partition));
   const ownCount = [...tenants.values()].filter((owner) => owner === tenant).length;
   const [first] = mayTakeFree(ownCount, free.length, rules) ? free : [];
   if (first !== undefined || mode === 'exclusive') return first;
-  return all.find((partition) => tenants.get(partition) === tenant);
+  const own = all.filter((partition) => tenants.get(partition) === tenant);
+  return own.sort((a, b) => liveCounts.get(a)! - liveCounts.get(b)! || a - b)[0];
 }
+
+/** What a caller is told of a placement. */
+export const placementOf = (row: Omit<Placement, 'created'>, created: boolean): Placement => {
+  const { workflow, tenant, partition, generation, mode, opening, appended } = row;
+  return { workflow, tenant, partition, generation, mode, opening, created, appended };
+};

@@ -22,12 +22,13 @@ import {
   type Prng,
   type RecordPlace,
   type ReportedLease,
-  routeKey,
   type Telemetry,
 } from '@tidemark/ports';
+import { createMemoryHints, createMemoryQueue } from '@tidemark/queue-memory';
 import type { Ports } from '@tidemark/runtime';
 import { sha256Digest } from '@tidemark/runtime';
 import { loggedReads, type Reads } from '@tidemark/runtime/internals';
+import { Scheduler } from '../simulation/scheduler.ts';
 import { SimulatedStore } from './simulated-store.ts';
 
 /** Turns of the event loop after which everything that waits for nothing but promises has happened. */
@@ -38,59 +39,76 @@ export async function quiet(turns = QUIET_TURNS): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-interface Sleeper {
-  readonly untilMs: number;
-  readonly wake: () => void;
+export interface ClockOptions {
+  /** Shared by clocks that move together. */
+  readonly time?: Scheduler;
+  /** What the wall clock shows at the beginning of time, in milliseconds since the Unix epoch. */
+  readonly beganAtMs?: number;
+  /** When the monotonic clock began, in milliseconds of virtual time. */
+  readonly bornMs?: number;
 }
 
-/** Stands still until it is moved. The two clocks move together unless the test skews one. */
+/** Stands still until it is moved. The wall clock and the monotonic one move together unless the test skews the first. */
 export class SimulatedClock implements Clock {
-  #wallMs = 1_000_000;
-  #monotonicMs = 0;
-  readonly #sleepers = new Set<Sleeper>();
+  readonly #time: Scheduler;
+  readonly #beganAtMs: number;
+  readonly #bornMs: number;
+  /** Error of the wall clock, in milliseconds. */
+  skewMs = 0;
+
+  constructor({ time = new Scheduler(), beganAtMs = 1_000_000, bornMs = 0 }: ClockOptions = {}) {
+    this.#time = time;
+    this.#beganAtMs = beganAtMs;
+    this.#bornMs = bornMs;
+  }
 
   nowMs(): number {
-    return this.#wallMs;
+    return Math.floor(this.#beganAtMs + this.#time.nowMs + this.skewMs);
   }
 
   monotonicMs(): number {
-    return this.#monotonicMs;
+    return this.#time.nowMs - this.#bornMs;
   }
 
   get sleeperCount(): number {
-    return this.#sleepers.size;
+    return this.#time.waitingCount;
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted === true || ms <= 0) return Promise.resolve();
     return new Promise((resolve) => {
+      const event = this.#time.after(ms, () => this.deliver(wake));
       const wake = (): void => {
-        this.#sleepers.delete(sleeper);
-        signal?.removeEventListener('abort', wake);
+        signal?.removeEventListener('abort', abort);
         resolve();
       };
-      const sleeper: Sleeper = { untilMs: this.#monotonicMs + ms, wake };
-      this.#sleepers.add(sleeper);
-      signal?.addEventListener('abort', wake, { once: true });
+      const abort = (): void => {
+        this.#time.cancel(event);
+        resolve();
+      };
+      signal?.addEventListener('abort', abort, { once: true });
     });
+  }
+
+  /** Everything from outside the process enters here. */
+  deliver(run: () => void): 'quiet' | undefined {
+    run();
+    return undefined;
   }
 
   /** Time passes at once, as for a process that was stopped: sleepers that were due meanwhile wake now. */
   jump(ms: number): void {
-    this.#wallMs += ms;
-    this.#monotonicMs += ms;
-    for (const sleeper of [...this.#sleepers].sort((a, b) => a.untilMs - b.untilMs)) {
-      if (sleeper.untilMs <= this.#monotonicMs) sleeper.wake();
-    }
+    this.#time.jump(ms);
   }
 
   /** Time passes, sleeper by sleeper, each with what follows from its waking. */
   async run(ms: number): Promise<void> {
-    const untilMs = this.#monotonicMs + ms;
+    const time = this.#time;
+    const untilMs = time.nowMs + ms;
     for (;;) {
       await quiet();
-      const nextMs = Math.min(...[...this.#sleepers].map((sleeper) => sleeper.untilMs), untilMs);
-      this.jump(nextMs - this.#monotonicMs);
+      const nextMs = Math.min(time.nextAtMs, untilMs);
+      time.jump(nextMs - time.nowMs);
       if (nextMs >= untilMs) break;
     }
     await quiet();
@@ -98,16 +116,16 @@ export class SimulatedClock implements Clock {
 
   /** Runs until the condition holds; returns how many milliseconds that took. Throws after `maxMs`. */
   async runUntil(condition: () => boolean, maxMs: number): Promise<number> {
-    const startedMs = this.#monotonicMs;
+    const time = this.#time;
+    const startedMs = time.nowMs;
     for (;;) {
       await quiet();
-      const elapsedMs = this.#monotonicMs - startedMs;
+      const elapsedMs = time.nowMs - startedMs;
       if (condition()) return elapsedMs;
       if (elapsedMs > maxMs) throw new Error(`not within ${maxMs} ms: ${condition.toString()}`);
-      const nextMs = Math.min(...[...this.#sleepers].map((sleeper) => sleeper.untilMs));
-      if (nextMs === Number.POSITIVE_INFINITY)
+      if (time.nextAtMs === Number.POSITIVE_INFINITY)
         throw new Error(`nobody sleeps, and it doesn't hold: ${condition.toString()}`);
-      this.jump(nextMs - this.#monotonicMs);
+      time.jump(time.nextAtMs - time.nowMs);
     }
   }
 }
@@ -124,92 +142,66 @@ export class SimulatedPrng implements Prng {
   }
 }
 
+/** The bus of one process, which can be away; it knows its listeners. */
 export class SimulatedHints implements HintBus {
   readonly listeners: Record<HintTopic, Set<(partitions: readonly Partition[]) => void>> = {
     appended: new Set(),
     applied: new Set(),
   };
+  readonly #bus = createMemoryHints();
   /** True: hints are dropped, as while Redis is away. */
   isAway = false;
 
   publish(topic: HintTopic, partition: Partition): void {
-    if (this.isAway) return;
-    setImmediate(() => {
-      for (const listener of [...this.listeners[topic]]) listener([partition]);
-    });
+    if (!this.isAway) this.#bus.publish(topic, partition);
   }
 
   async subscribe(
     topic: HintTopic,
     listener: (partitions: readonly Partition[]) => void,
   ): Promise<() => Promise<void>> {
+    const end = await this.#bus.subscribe(topic, listener);
     this.listeners[topic].add(listener);
     return async () => {
       this.listeners[topic].delete(listener);
+      await end();
     };
   }
 
-  async close(): Promise<void> {}
+  close(): Promise<void> {
+    return this.#bus.close();
+  }
 }
 
-/** Hands the jobs of a definition to its consumers in turn; keeps jobs without a consumer. */
+/** The queue of one process, which can refuse jobs; it knows those that it was given and those under way. */
 export class SimulatedQueue implements JobQueue {
   readonly enqueued: Job[] = [];
-  #waiting: Job[] = [];
-  #consumers: { readonly routes: ReadonlySet<string>; readonly handle: (job: Job) => Promise<void> }[] = [];
-  #under = new Set<Promise<void>>();
-  #turn = 0;
+  readonly #queue = createMemoryQueue();
   /** Thrown by `enqueue`. */
   failure: Error | undefined;
+  /** Jobs whose handler hasn't ended. */
+  underWayCount = 0;
 
   async enqueue(jobs: readonly Job[]): Promise<void> {
     if (this.failure !== undefined) throw this.failure;
     this.enqueued.push(...jobs);
-    this.#waiting.push(...jobs);
-    this.#serve();
+    await this.#queue.enqueue(jobs);
   }
 
-  async consume({ routes }: ConsumeOptions, handle: (job: Job) => Promise<void>): Promise<Consumer> {
-    const own = { routes: new Set(routes.map(routeKey)), handle };
-    this.#consumers.push(own);
-    this.#serve();
-    const pause = async (): Promise<void> => {
-      this.#consumers = this.#consumers.filter((other) => other !== own);
-    };
-    return {
-      pause,
-      close: async () => {
-        await pause();
-        await Promise.all(this.#under);
-      },
-    };
+  consume(options: ConsumeOptions, handle: (job: Job) => Promise<void>): Promise<Consumer> {
+    return this.#queue.consume(options, async (job) => {
+      this.underWayCount++;
+      await handle(job).finally(() => this.underWayCount--);
+    });
   }
 
-  #serve(): void {
-    for (const job of this.#waiting.splice(0)) {
-      const takers = this.#consumers.filter(({ routes }) => routes.has(routeKey(job)));
-      if (takers.length === 0) {
-        this.#waiting.push(job);
-        continue;
-      }
-      const { handle } = takers[this.#turn++ % takers.length]!;
-      const handled = Promise.resolve()
-        .then(() => handle(job))
-        .finally(() => this.#under.delete(handled));
-      this.#under.add(handled);
-    }
+  depth(definitions: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return this.#queue.depth(definitions);
   }
 
-  /** Jobs whose handler hasn't ended. */
-  get underWayCount(): number {
-    return this.#under.size;
+  close(): Promise<void> {
+    return this.#queue.close();
   }
-
-  async depth(): Promise<ReadonlyMap<string, number>> {
-    return new Map();
-  }
-
-  async close(): Promise<void> {}
 }
 
 export class SimulatedLiveness implements Liveness {
@@ -302,14 +294,19 @@ export const simulatedPorts = (
   log: EventLog,
   partitionCount = 1,
   history: Pick<EventLog, 'read'> = log,
-): SimulatedPorts => ({
-  log,
-  store: logged(new SimulatedStore(partitionCount), history),
-  queue: new SimulatedQueue(),
-  hints: new SimulatedHints(),
-  liveness: new SimulatedLiveness(),
-  telemetry: new SimulatedTelemetry(),
-  clock: new SimulatedClock(),
-  prng: new SimulatedPrng(),
-  digest: sha256Digest,
-});
+): SimulatedPorts => {
+  const clock = new SimulatedClock();
+  const store = new SimulatedStore(partitionCount);
+  store.clock = () => clock.nowMs();
+  return {
+    log,
+    store: logged(store, history),
+    queue: new SimulatedQueue(),
+    hints: new SimulatedHints(),
+    liveness: new SimulatedLiveness(),
+    telemetry: new SimulatedTelemetry(),
+    clock,
+    prng: new SimulatedPrng(),
+    digest: sha256Digest,
+  };
+};

@@ -52,7 +52,7 @@ export function snapshotOf(
   { stream, tasks, checkpoints, effects, events }: Rows,
   next: Offset,
 ): StreamSnapshot<RecordPlace> {
-  const pending = [...tasks.values()];
+  const pending = byRank(tasks);
   const creators = new Set(pending.map(({ task }) => taskOrder(task)[0]));
   const { signals = [] } = JSON.parse(stream.state || '{}') as {
     readonly signals?: readonly { readonly event: string }[];
@@ -67,14 +67,27 @@ export function snapshotOf(
     next,
     state: stream.state,
     tasks: pending.map((task) => task.state),
-    checkpoints: checkpoints.filter(
-      ({ sequence, belief }) =>
-        sequence === 0 || creators.has(sequence) || (sequence >= stream.beliefSequence && belief !== 'none'),
-    ),
-    effects: [...effects.values()].filter(({ task }) => tasks.has(task)),
-    causes: events.filter(({ event }) => causes.has(event)),
+    checkpoints: checkpoints
+      .filter(
+        ({ sequence, belief }) =>
+          sequence === 0 || creators.has(sequence) || (sequence >= stream.beliefSequence && belief !== 'none'),
+      )
+      .map(({ sequence, stepVersion, payload }) => ({ sequence, stepVersion, payload }))
+      .sort((a, b) => a.sequence - b.sequence),
+    effects: effectsOf(tasks, effects),
+    causes: events.filter(({ event }) => causes.has(event)).map(({ event, payload }) => ({ event, payload })),
   };
 }
+
+const effectsOf = (tasks: Rows['tasks'], effects: Rows['effects']): StreamSnapshot<RecordPlace>['effects'] =>
+  [...effects.values()]
+    .filter(({ task }) => tasks.has(task))
+    .sort((a, b) => a.position - b.position)
+    .map(({ key, status, payload }) => ({ key, status, payload }));
+
+/** In the order of creation. */
+export const byRank = (tasks: ReadonlyMap<string, TaskRow>): TaskRow[] =>
+  [...tasks.values()].sort((a, b) => a.rank - b.rank);
 
 export function refuseTwoHomes(batch: ProjectionBatch): void {
   if (batch.opened.length === 0) return;
@@ -134,8 +147,10 @@ export interface PartitionRow {
   rebuildTo: Offset;
 }
 
-export interface PlacedRow extends Placement {
+export interface PlacedRow extends Omit<Placement, 'created' | 'generation' | 'appended'> {
   readonly session: string | null;
+  readonly placedAtMs: number;
+  generation: Generation;
   live: boolean;
   appended: boolean;
 }

@@ -139,6 +139,7 @@ function searched(rows: readonly WorkflowSummary[], query: WorkflowSearch): read
     tags.every((tag) => row.tags?.includes(tag)) &&
     row.openedAtMs >= openedFromMs &&
     row.openedAtMs < openedToMs &&
+    (text === undefined || words.length > 0) &&
     words.every((word) => wordsOf(row).some((own) => own.startsWith(word))) &&
     (after === undefined || newestFirst(after, row) < 0);
   return rows.filter(isFound).sort(newestFirst).slice(0, query.limit);

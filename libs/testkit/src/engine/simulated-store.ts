@@ -12,47 +12,64 @@ import {
   UnavailableError,
   type WorkflowId,
 } from '@tidemark/core';
-import {
-  type ApprovalQuery,
-  type ApprovalRow,
-  type DueTimer,
-  type FoldedPartition,
-  type KnownDispatches,
-  type LeaseRow,
-  type NewPartition,
-  type Placed,
-  type PlacedWorkflow,
-  type Placement,
-  type PlacementRequest,
-  type PlacementRules,
-  type ProjectionBatch,
-  RANGE_COUNT,
-  type RecordPlace,
-  type RowStore,
-  type RunnableStream,
-  type StoreCounts,
-  type StreamRow,
-  type StreamSnapshot,
-  type WorkflowQuery,
-  type WorkflowSummary,
+import type {
+  ApprovalQuery,
+  ApprovalRow,
+  DueTimer,
+  FoldedPartition,
+  KnownDispatches,
+  LeaseRow,
+  NewPartition,
+  Placed,
+  PlacedWorkflow,
+  Placement,
+  PlacementRequest,
+  PlacementRules,
+  ProjectionBatch,
+  RangeRole,
+  RecordPlace,
+  RowStore,
+  RunnableStream,
+  StoreCounts,
+  StreamRow,
+  StreamSnapshot,
+  WorkflowQuery,
+  WorkflowSummary,
 } from '@tidemark/ports';
 import { SCHEDULE_SUFFIX } from '@tidemark/runtime/internals';
 import { approvalsIn } from './simulated-approvals.ts';
 import { SimulatedHistory } from './simulated-history.ts';
-import { partitionFor, refusalOf } from './simulated-placing.ts';
-import { byDue, putRows, refuseTwoHomes, snapshotOf, summaryOf, withoutStrays } from './simulated-rows.ts';
+import { partitionFor, placementOf, refusalOf } from './simulated-placing.ts';
+import { SimulatedRanges } from './simulated-ranges.ts';
+import {
+  byDue,
+  byRank,
+  type PlacedRow,
+  putRows,
+  refuseTwoHomes,
+  snapshotOf,
+  summaryOf,
+  withoutStrays,
+} from './simulated-rows.ts';
 import { newestFirst } from './simulated-search.ts';
 
 type Operation = Exclude<keyof RowStore, 'kind'>;
 type Hook = () => unknown;
+
+/** As the stores of servers keep it. */
+const EVIDENCE_MAX_CHARS = 2_000;
 
 export class SimulatedStore extends SimulatedHistory implements RowStore {
   readonly kind = 'pglite';
   readonly batches: ProjectionBatch[] = [];
   /** Calls of each operation. */
   readonly calls = new Map<Operation, number>();
-  /** Ranges that every caller is given. */
-  ranges: readonly number[] = Array.from({ length: RANGE_COUNT }, (_, index) => index);
+  /** Given to every caller instead of a share. */
+  ranges: readonly number[] | undefined;
+  readonly #ranges: Record<RangeRole, SimulatedRanges> = {
+    project: new SimulatedRanges(),
+    compact: new SimulatedRanges(),
+  };
   #ready = false;
   #lostCount = 0;
   readonly #hooks = new Map<Operation, Hook>();
@@ -97,6 +114,7 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
     this.loseContext();
     this.loseTiers();
     this.begun.clear();
+    for (const ranges of Object.values(this.#ranges)) ranges.clear();
     this.#ready = false;
     this.#lostCount++;
   }
@@ -137,13 +155,14 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
     return this.partitions.size > 0 && [...this.partitions.values()].every((row) => row.next >= row.rebuildTo);
   }
 
-  async shareRanges(): Promise<readonly number[]> {
+  async shareRanges(owner: string, ttlMs: number, role: RangeRole = 'project'): Promise<readonly number[]> {
     await this.#enter('shareRanges');
-    return this.ranges;
+    return this.ranges ?? this.#ranges[role].share(owner, ttlMs, this.clock());
   }
 
-  async releaseRanges(): Promise<void> {
+  async releaseRanges(owner: string): Promise<void> {
     await this.#enter('releaseRanges');
+    for (const ranges of Object.values(this.#ranges)) ranges.release(owner);
   }
 
   async positions(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, Offset>> {
@@ -159,13 +178,14 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
 
   async loadPartitions(partitions: readonly Partition[]): Promise<readonly FoldedPartition[]> {
     await this.#enter('loadPartitions');
-    return partitions.flatMap((partition) => {
+    const sorted = [...partitions].sort((a, b) => a - b);
+    return sorted.flatMap((partition) => {
       const row = this.partitions.get(partition);
       if (row === undefined) return [];
       const streams = [...this.rows.values()]
         .filter(({ stream }) => stream.partition === partition)
         .filter(({ stream }) => stream.closedInGeneration === null || stream.closedInGeneration === row.generation)
-        .map(({ stream, tasks }) => ({ state: stream.state, tasks: [...tasks.values()].map((task) => task.state) }));
+        .map(({ stream, tasks }) => ({ state: stream.state, tasks: byRank(tasks).map((task) => task.state) }));
       return [{ partition, next: row.next, generation: row.generation, streams }];
     });
   }
@@ -189,9 +209,18 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
     this.#open(own);
     putRows(this.rows, own);
     this.#close(own);
-    this.rejectedRows.push(...batch.rejected);
+    this.#reject(own);
     this.memory.put(own.memories ?? []);
     if (own.context !== undefined) this.applyContext(own.context);
+  }
+
+  #reject({ rejected }: ProjectionBatch): void {
+    for (const row of rejected) {
+      if (this.rejectedRows.some(({ partition, offset }) => partition === row.partition && offset === row.offset))
+        continue;
+      const [workflow, evidence] = [row.workflow, row.evidence].map((text) => text?.replaceAll('\0', '\ufffd') ?? null);
+      this.rejectedRows.push({ ...row, workflow: workflow!, evidence: evidence!.slice(0, EVIDENCE_MAX_CHARS) });
+    }
   }
 
   #open(batch: ProjectionBatch): void {
@@ -202,7 +231,7 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
       } else {
         const mode = 'exclusive' as const;
         const live = true;
-        this.placements.set(opened.workflow, { ...opened, mode, opening: '', created: false, appended: true, live });
+        this.placements.set(opened.workflow, { ...opened, mode, opening: '', placedAtMs: 0, appended: true, live });
       }
     }
   }
@@ -222,7 +251,7 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
   async loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot<RecordPlace>[]> {
     await this.#enter('loadStreams');
     this.mustBeReady();
-    return workflows.flatMap((workflow) => {
+    return [...new Set(workflows)].flatMap((workflow) => {
       const rows = this.rows.get(workflow);
       if (rows === undefined) return [];
       return [snapshotOf(rows, this.partitions.get(rows.stream.partition)!.next)];
@@ -239,7 +268,7 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
     const distinct = new Map(requests.toReversed().map((request) => [request.workflow, request]));
     return [...distinct.values()].toReversed().flatMap((request): Placed[] => {
       const known = this.placements.get(request.workflow);
-      if (known !== undefined) return [{ ...known, created: false }];
+      if (known !== undefined) return [placementOf(known, false)];
       const takenBy = this.#liveOf(request);
       if (takenBy !== undefined) return [{ workflow: request.workflow, takenBy }];
       const refusedBy = refusalOf(request, rules, this.placements.values());
@@ -249,9 +278,9 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
       const row = this.partitions.get(partition)!;
       row.placedGeneration = Math.max(row.placedGeneration, row.generation) + 1;
       const generation = row.placedGeneration as Generation;
-      const placed = { ...request, partition, generation, created: true, appended: false };
-      this.placements.set(request.workflow, { ...placed, live: true });
-      return [placed];
+      const placed = { ...request, partition, generation, appended: false, live: true, placedAtMs: this.clock() };
+      this.placements.set(request.workflow, placed);
+      return [placementOf(placed, true)];
     });
   }
 
@@ -263,9 +292,23 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
 
   readonly placed = async (workflow: WorkflowId): Promise<PlacedWorkflow | undefined> => this.placements.get(workflow);
 
-  async unappended(_ageMs: number, limit: number): Promise<readonly Placement[]> {
+  async unappended(ageMs: number, limit: number): Promise<readonly Placement[]> {
     await this.#enter('unappended');
-    return [...this.placements.values()].filter((placement) => !placement.appended).slice(0, limit);
+    const dueMs = this.clock() - ageMs;
+    const old = [...this.placements.values()].filter(({ appended, placedAtMs }) => !appended && placedAtMs <= dueMs);
+    for (const placement of old) this.#renewPlacement(placement);
+    return old
+      .sort((a, b) => a.generation - b.generation || a.partition - b.partition)
+      .slice(0, limit)
+      .map((placement) => placementOf(placement, false));
+  }
+
+  /** An opening whose generation the fold has passed would be rejected permanently. */
+  #renewPlacement(placement: PlacedRow): void {
+    const row = this.partitions.get(placement.partition);
+    if (row === undefined || row.generation < placement.generation) return;
+    row.placedGeneration = Math.max(row.placedGeneration, row.generation) + 1;
+    placement.generation = row.placedGeneration as Generation;
   }
 
   async runnable(after: WorkflowId | null, limit: number, known?: KnownDispatches): Promise<readonly RunnableStream[]> {
@@ -274,8 +317,11 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
       .filter((stream) => stream.runnable && stream.workflow > (after ?? ''))
       .slice(0, limit)
       .map((stream) => {
-        const { dispatch } = known?.get(stream.workflow) ?? stream;
-        return { ...stream, dispatch, next: this.partitions.get(stream.partition)!.next };
+        const { workflow, tenant, definition, version, pinned, partition, lamport, epoch } = stream;
+        const { dispatch } = known?.get(workflow) ?? (JSON.parse(stream.state) as Pick<RunnableStream, 'dispatch'>);
+        const { next } = this.partitions.get(partition)!;
+        const row = { workflow, tenant, definition, version, pinned, partition, next, lamport, epoch };
+        return dispatch === undefined ? row : { ...row, dispatch };
       });
   }
 
@@ -289,7 +335,9 @@ export class SimulatedStore extends SimulatedHistory implements RowStore {
 
   async leases(): Promise<readonly LeaseRow[]> {
     await this.#enter('leases');
-    return this.#streams().flatMap((stream) => (stream.holder === null ? [] : [{ ...stream, holder: stream.holder }]));
+    return this.#streams().flatMap(({ workflow, tenant, definition, partition, generation, epoch, holder }) =>
+      holder === null ? [] : [{ workflow, tenant, definition, partition, generation, epoch, holder }],
+    );
   }
 
   async dueTimers(nowMs: number, limit: number, after?: DueTimer): Promise<readonly DueTimer[]> {

@@ -236,9 +236,44 @@ export abstract class SimulatedTiers extends SimulatedContext implements TierSto
     return [...new Set(named)].sort().slice(0, limit);
   }
 
-  /** For people; nothing here calls it. */
-  async storage(): Promise<readonly StorageUse[]> {
-    return [];
+  async storage(
+    by: 'tenant' | 'workflow',
+    limit: number,
+    tenant: TenantId | null = null,
+  ): Promise<readonly StorageUse[]> {
+    await this.enter('storage');
+    const own = [...this.rows.values()].filter(({ stream }) => tenant === null || stream.tenant === tenant);
+    const uses = [...Map.groupBy(own, ({ stream }) => stream[by])].map(([name, of]): StorageUse => {
+      const forkOf = by === 'workflow' ? of[0]!.stream.fork?.workflow : undefined;
+      const parts = of.flatMap(({ stream }) => this.#archivedOf(stream.workflow));
+      return {
+        name,
+        workflowCount: of.length,
+        hotBytes: sum(of.map((rows) => this.#hotBytes(rows))),
+        archivedEventCount: sum(parts.map(({ part }) => part.eventCount)),
+        archivedRawBytes: sum(parts.map(({ part }) => part.rawBytes)),
+        archivedBytes: Math.round(sum(parts.map(({ part, row }) => (row.bytes * part.rawBytes) / row.rawBytes))),
+        ...(forkOf !== undefined && { forkOf }),
+      };
+    });
+    const totalOf = (use: StorageUse): number => use.hotBytes + use.archivedBytes;
+    return uses.sort((a, b) => totalOf(b) - totalOf(a) || (a.name < b.name ? -1 : 1)).slice(0, limit);
+  }
+
+  #archivedOf(workflow: WorkflowId) {
+    const kept = [...this.segmentRows.values()].filter(({ tier }) => tier !== 'deleted');
+    return kept.flatMap((row) => {
+      const part = row.workflows.find((each) => each.workflow === workflow);
+      return part === undefined ? [] : [{ row, part }];
+    });
+  }
+
+  #hotBytes({ stream, checkpoints, effects, events }: Rows): number {
+    const payloads = [...checkpoints, ...effects.values(), ...events].map(({ payload }) => payload.bytes);
+    const texts = this.seenTextsOf(stream.workflow).map(
+      (text) => blobReferenceOf(text)?.bytes ?? Buffer.byteLength(text),
+    );
+    return sum([...payloads, ...texts]);
   }
 
   protected loseTiers(): void {
@@ -246,4 +281,5 @@ export abstract class SimulatedTiers extends SimulatedContext implements TierSto
   }
 }
 
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 const keyOf = ({ partition, from }: Pick<SegmentRow, 'partition' | 'from'>): string => `${partition}:${from}`;

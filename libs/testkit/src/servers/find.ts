@@ -1,19 +1,25 @@
 /**
  * Owns the order in which a server is searched for: an address in the environment, Docker, native. A given address that does not answer is
  * never replaced by another server: the person meant that one. Must not print; an unavailable server is a value with reason and remedy,
- * without credentials.
+ * without credentials. It starts the three of a cluster together as well, and native ones that use nothing but TLS.
  */
-import { messageOf } from '@tidemark/core';
+
+import { messageOf, UnavailableError } from '@tidemark/core';
 import { pingBao, startNativeBao } from './bao.ts';
 import { startInDocker } from './docker.ts';
-import { pingKafka, startNativeKafka } from './kafka.ts';
+import { pingKafka, startKafkaSecured, startNativeKafka } from './kafka.ts';
 import { pingKms, startNativeKms } from './kms.ts';
 import { pingPostgres, startNativePostgres } from './postgres.ts';
 import { pingRedis, startNativeRedis } from './redis.ts';
 import { pingS3, startNativeS3 } from './s3.ts';
+import type { SecuredBy } from './securing.ts';
 import {
   addressVariable,
+  type ClusterKind,
+  clusterKinds,
   type DataIn,
+  isUnavailable,
+  type NativeServer,
   type ServerKind,
   type ServerOptions,
   type ServerSource,
@@ -101,3 +107,27 @@ function remedyFor(kind: ServerKind): string {
 function withoutCredentials(address: string): string {
   return address.replace(/\/\/[^/]*@/, '//').replace(/^[^/]*@/, '');
 }
+
+export type ClusterServers = Readonly<Record<ClusterKind, StartedServer>> & { stop(): Promise<void> };
+
+/** Starts all three at once. When one is unavailable, rejects with every reason and remedy, and leaves none running. */
+export async function startClusterServers(options: ServerOptions = {}): Promise<ClusterServers> {
+  const found = await Promise.all(clusterKinds.map((kind) => startServer(kind, options)));
+  const started = found.filter((server): server is StartedServer => !isUnavailable(server));
+  const stop = async (): Promise<void> => {
+    await Promise.all(started.map((server) => server.stop()));
+  };
+  const missing = found.filter(isUnavailable);
+  if (missing.length > 0) {
+    await stop();
+    const text = missing.map((server) => `${server.kind}: ${server.unavailable}. Remedy: ${server.remedy}.`);
+    throw new UnavailableError('test-servers-unavailable', text.join('\n'), { kinds: missing.map(({ kind }) => kind) });
+  }
+  const byKind = Object.fromEntries(started.map((server) => [server.kind, server]));
+  return { ...(byKind as Record<ClusterKind, StartedServer>), stop };
+}
+
+const START = { kafka: startKafkaSecured, redis: startNativeRedis, postgres: startNativePostgres };
+
+/** Shows a certificate and requires one of its clients. For tests of how connections are secured; other tests have plain servers. */
+export const startSecured = (kind: ClusterKind, by: SecuredBy): Promise<NativeServer> => START[kind]('memory', by);

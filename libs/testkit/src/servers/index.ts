@@ -4,8 +4,7 @@
  */
 
 export { cached, runInstaller } from './cache-folder.ts';
-export { type ClusterServers, startClusterServers } from './cluster.ts';
-export { startServer } from './find.ts';
+export { type ClusterServers, startClusterServers, startSecured, startServer } from './find.ts';
 export { freePort } from './free-port.ts';
 export { type FreshDatabase, freshDatabase, freshRedisPrefix, freshTopicName } from './fresh.ts';
 export { type KafkaBehindProxies, startKafkaBehindProxies } from './kafka.ts';
@@ -18,7 +17,6 @@ export {
 } from './native-process.ts';
 export { requireProgram } from './programs.ts';
 export { installedPackages } from './python.ts';
-export { startSecured } from './secured.ts';
 export type { SecuredBy } from './securing.ts';
 export { sentenceModel } from './sentence-model.ts';
 export {

@@ -77,7 +77,7 @@ export class SimulatedRedis {
 
   enqueue(jobs: readonly Job[]): void {
     for (const job of jobs) {
-      if (this.#waiting.some((other) => other.workflow === job.workflow && other.offset === job.offset)) continue;
+      if (this.#waiting.some((other) => other.workflow === job.workflow && other.lamport === job.lamport)) continue;
       for (let copies = this.#copies(); copies > 0; copies--) this.#waiting.push(job);
     }
     this.#serve();

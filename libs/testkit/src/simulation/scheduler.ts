@@ -1,6 +1,6 @@
 /**
- * Owns virtual time: events by their moment, those of one moment in an order drawn from the seed. Between two events that run
- * a process's code every promise that can settle has settled. Must not know what events mean.
+ * Owns virtual time: events by their moment, those of one moment in the order in which they came, or in one drawn from a seed. When it
+ * runs, every promise that can settle has settled between two events that run a process's code. Must not know what events mean.
  */
 
 import type { SeededRandom } from './random.ts';
@@ -16,14 +16,15 @@ export interface Event {
 const EVENTS_MAX = 200_000;
 
 export class Scheduler {
-  readonly #random: SeededRandom;
+  readonly #tie: () => number;
   /** A binary heap, the earliest first. */
   readonly #heap: Event[] = [];
   #nowMs = 0;
   eventCount = 0;
 
-  constructor(random: SeededRandom) {
-    this.#random = random;
+  constructor(random?: SeededRandom) {
+    let count = 0;
+    this.#tie = random === undefined ? () => count++ : () => random.unit();
   }
 
   /** Virtual milliseconds since the beginning. */
@@ -32,9 +33,25 @@ export class Scheduler {
   }
 
   after(delayMs: number, run: () => unknown): Event {
-    const event: Event = { atMs: this.#nowMs + Math.max(delayMs, 0), tie: this.#random.unit(), run };
+    const event: Event = { atMs: this.#nowMs + Math.max(delayMs, 0), tie: this.#tie(), run };
     this.#push(event);
     return event;
+  }
+
+  /** When the next event comes; infinite when there is none. */
+  get nextAtMs(): number {
+    while (this.#heap[0]?.run === undefined && this.#heap.length > 0) this.#pop();
+    return this.#heap[0]?.atMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  get waitingCount(): number {
+    return this.#heap.filter(({ run }) => run !== undefined).length;
+  }
+
+  /** Time passes at once, as for a process that was stopped: events that were due meanwhile come now. */
+  jump(ms: number): void {
+    this.#nowMs += ms;
+    while (this.nextAtMs <= this.#nowMs) this.#pop()!.run!();
   }
 
   /** The event stays in the heap and does nothing. */

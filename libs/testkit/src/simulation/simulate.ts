@@ -5,6 +5,7 @@
 
 import { type Envelope, nthOf } from '@tidemark/core';
 import { Archive, Restorer, TieredLog } from '@tidemark/runtime';
+import { SimulatedClock } from '../engine/simulated-ports.ts';
 import { FAULT_KINDS, type FaultKind, Faults } from './faults.ts';
 import { Fleet, type Start } from './fleet.ts';
 import { checkDurability, checkEndings, checkHistory, checkLedger, checkRows, endingsOf } from './judge.ts';
@@ -199,7 +200,7 @@ function hasRows({ store, witness }: Fleet): boolean {
 /** Restores the rows of archived workflows, so that all rows can be compared with those of the whole history. */
 async function restoreRows({ store, objects, options, witness }: Fleet): Promise<string[]> {
   if (options.archive === undefined) return [];
-  const clock = { nowMs: () => 0, monotonicMs: () => 0, sleep: async () => {} };
+  const clock = new SimulatedClock();
   const archive = new Archive({ warm: objects });
   const restorer = new Restorer({ log: new TieredLog(witness.log, archive), store, clock }, archive);
   try {

@@ -9,6 +9,7 @@ import {
   type WorkflowId,
 } from '@tidemark/core';
 import type { LeaseRow, RunnableStream, StreamRow } from '@tidemark/ports';
+import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PausedQueues } from '../control/paused-queues.ts';
 import { Demand, type DemandPoll } from './demand.ts';
@@ -18,11 +19,12 @@ const TENANT = 'acme' as TenantId;
 const NOTHING_HELD = new PausedQueues([]);
 
 describe('demand', () => {
-  let nowMs: number;
+  let clock: SimulatedClock;
+  const at = (ms: number): void => clock.jump(ms - clock.monotonicMs());
   let demand: Demand;
   beforeEach(() => {
-    nowMs = 0;
-    demand = new Demand({ monotonicMs: () => nowMs });
+    clock = new SimulatedClock();
+    demand = new Demand(clock);
   });
 
   /** A row: leased with a holder, otherwise runnable unless it is said to be idle. */
@@ -54,9 +56,9 @@ describe('demand', () => {
     expect(() => demand.snapshot()).toThrow(expect.objectContaining({ code: 'demand-unknown' }));
     leased([]);
     expect(counts()).toEqual([0, 0, 0]);
-    nowMs = DEMAND_STALE_MS;
+    at(DEMAND_STALE_MS);
     expect(counts()).toEqual([0, 0, 0]);
-    nowMs += 1;
+    clock.jump(1);
     expect(() => demand.snapshot()).toThrow(UnavailableError);
     // One kind of poll alone is not enough.
     ready();
@@ -153,22 +155,22 @@ describe('demand', () => {
       const oldest = () => demand.oldestAgesMs().get('default');
       expect(oldest()).toBe(0);
       demand.applied([row('a', 0, null)]);
-      nowMs = 10;
+      at(10);
       demand.applied([row('a', 0, null), row('b', 1, 'w1')]);
-      nowMs = 50;
+      at(50);
       // A leased workflow does not wait, however long it takes.
       expect(oldest()).toBe(50);
       demand.applied([row('a', 1, 'w1')]);
       expect(oldest()).toBe(0);
-      nowMs = 60;
+      at(60);
       leased([], row('b', 1, 'w1'), row('a', 1, 'w2'));
-      nowMs = 75;
+      at(75);
       demand.applied([row('b', 1, null)]);
-      nowMs = 80;
+      at(80);
       expect(oldest()).toBe(20);
       // Claimed and released between two polls: its wait starts again.
       demand.applied([row('a', 2, 'w3'), row('b', 2, null)]);
-      nowMs = 81;
+      at(81);
       expect(oldest()).toBe(1);
     });
 
@@ -179,7 +181,7 @@ describe('demand', () => {
         new PausedQueues([{ definition: 'd', tenant: TENANT, by: 'ana', why: 'down', sinceMs: 0 }]),
       );
       poll.end();
-      nowMs = 50;
+      at(50);
       expect(demand.oldestAgesMs().get('default')).toBe(0);
     });
 
@@ -232,7 +234,7 @@ describe('demand', () => {
         expect(reported()).toMatchObject({ backlogCount: 3, limitedCount: 2 });
         demand.applied([row('w0', 1, 'w', rate), row('w1', 1, 'w', rate)]);
         expect(reported()).toMatchObject({ inFlightCount: 2, backlogCount: 1, limitedCount: 2 });
-        nowMs += 1_000;
+        clock.jump(1_000);
         expect(reported()).toMatchObject({ backlogCount: 3, limitedCount: 0 });
         demand.applied([row('w0', 1, null, rate), row('w1', 1, null, rate)]);
         expect(reported()).toMatchObject({ backlogCount: 5, limitedCount: 0 });
@@ -276,7 +278,7 @@ describe('demand', () => {
       { name: 'crawl', definitions: new Set(['crawl', 'both']) },
       { name: 'other', definitions: new Set(['both']) },
     ];
-    demand = new Demand({ monotonicMs: () => nowMs }, pools);
+    demand = new Demand(clock, pools);
     ready();
     leased([]);
     const names = ['refund', 'refund~undo', 'crawl~schedule', 'both', 'elsewhere', 'tidemark.bulk'];
@@ -288,7 +290,7 @@ describe('demand', () => {
     ]);
     expect(demand.snapshot().unassignedCount).toBe(1);
     expect(() => demand.of('none')).toThrow(expect.objectContaining({ code: 'pool-unknown' }));
-    const twice = () => new Demand({ monotonicMs: () => 0 }, [pools[0]!, pools[0]!]);
+    const twice = () => new Demand(clock, [pools[0]!, pools[0]!]);
     expect(twice).toThrow(expect.objectContaining({ code: 'pool-twice' }));
   });
 });

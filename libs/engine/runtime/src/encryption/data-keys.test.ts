@@ -3,10 +3,11 @@
 import type { KeyObject } from 'node:crypto';
 import { inspect } from 'node:util';
 import { type ErrorDetails, InvalidError, tenantId, UnavailableError, workflowId } from '@tidemark/core';
-import { DATA_KEY_BYTES, type KeyContext, type KeyProvider, keyWrong, type WrappedKey } from '@tidemark/ports';
+import { DATA_KEY_BYTES } from '@tidemark/ports';
 import { spellings } from '@tidemark/testkit/contracts/key-provider';
 import { listed, storedKey } from '@tidemark/testkit/contracts/key-store';
-import { MemoryKeyIndex, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
+import { MemoryKeyIndex, MemoryKeyProvider, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
+import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemPrng } from '../kernel/system.ts';
 import { DataKeys, type DataKeysOptions, type RewrapProgress } from './data-keys.ts';
@@ -15,60 +16,19 @@ import { ProjectedKeyStore } from './projected-keys.ts';
 
 const context = { tenant: tenantId('harbour'), workflow: workflowId('unload'), user: null };
 
-class HandProvider implements KeyProvider {
-  readonly name = 'hand';
-  version = 1;
-  calls: string[] = [];
-  /** Called before each wrapping and unwrapping; may throw. */
-  onCall: (() => Promise<void> | void) | undefined;
-  /** Ids of wrapped keys that can't be unwrapped. */
-  readonly wrong = new Set<string>();
-
-  async current(): Promise<string> {
-    await this.#called('current');
-    return `hand v${this.version}`;
-  }
-
-  async wrap(dataKey: Uint8Array, { tenant, workflow }: KeyContext): Promise<WrappedKey> {
-    await this.#called('wrap');
-    const wrapped = JSON.stringify([tenant, workflow, this.calls.length, Buffer.from(dataKey).toString('base64')]);
-    return { provider: this.name, wrappedBy: `hand v${this.version}`, wrapped };
-  }
-
-  async unwrap(key: WrappedKey, about: KeyContext): Promise<Uint8Array> {
-    await this.#called('unwrap');
-    if (this.wrong.has(key.wrapped)) throw keyWrong(key, about, 'was changed');
-    const [tenant, workflow, , bytes] = JSON.parse(key.wrapped) as [string, string, number, string];
-    if (tenant !== about.tenant || workflow !== about.workflow) throw keyWrong(key, about, 'belongs to something else');
-    return new Uint8Array(Buffer.from(bytes, 'base64'));
-  }
-
-  async close(): Promise<void> {}
-
-  count(what: string): number {
-    return this.calls.filter((call) => call === what).length;
-  }
-
-  async #called(what: string): Promise<void> {
-    this.calls.push(what);
-    await this.onCall?.();
-  }
-}
-
-let provider: HandProvider;
+let provider: MemoryKeyProvider;
 let topic: MemoryKeyTopic;
 let index: MemoryKeyIndex;
 let store: ProjectedKeyStore;
-let nowMs: number;
+let clock: SimulatedClock;
 beforeEach(() => {
-  provider = new HandProvider();
+  provider = new MemoryKeyProvider();
   topic = new MemoryKeyTopic();
   index = new MemoryKeyIndex();
   store = new ProjectedKeyStore(topic, index);
-  nowMs = 1_000;
+  clock = new SimulatedClock();
 });
 
-const clock = { nowMs: () => 1_700_000_000_000 + nowMs, monotonicMs: () => nowMs, sleep: async () => {} };
 const open = (more: Partial<DataKeysOptions> = {}): DataKeys =>
   new DataKeys({ provider, store, prng: systemPrng, clock, maxAgeMs: 100, absentMs: 10, ...more });
 const hex = (key: KeyObject | null | undefined): string | null | undefined =>
@@ -92,7 +52,7 @@ describe('a new key', () => {
 
   test('is durable, and the same for another process', async () => {
     const { id, key } = await open().create({ ...context, user: 'ann' });
-    expect(await listed(store, { user: 'ann' })).toMatchObject([{ id, ...context, user: 'ann', provider: 'hand' }]);
+    expect(await listed(store, { user: 'ann' })).toMatchObject([{ id, ...context, user: 'ann', provider: 'memory' }]);
     expect(hex(await open().key(id))).toBe(hex(key));
   });
 
@@ -156,13 +116,13 @@ describe('a key', () => {
     };
     await expect(keys.key(id)).rejects.toMatchObject(missing);
     const asked = topic.readCount;
-    nowMs += 9;
+    clock.jump(9);
     await expect(keys.key(id, context.workflow)).rejects.toMatchObject({
       ...missing,
       details: { key: id, workflow: context.workflow },
     });
     expect(topic.readCount).toBe(asked);
-    nowMs += 1;
+    clock.jump(1);
     await expect(keys.key(id)).rejects.toMatchObject(missing);
     expect(topic.readCount).toBeGreaterThan(asked);
   });
@@ -175,7 +135,7 @@ describe('a key', () => {
     const keys = open();
     await expect(keys.key(id)).rejects.toMatchObject({ code: 'key-missing' });
     await store.put(copy);
-    nowMs += 10;
+    clock.jump(10);
     expect(hex(await keys.key(id))).toBe(hex(key));
   });
 
@@ -212,9 +172,9 @@ describe('limits', () => {
   test('one that is old is asked for again, and not peeked at', async () => {
     const keys = open();
     const { id, key } = await keys.create(context);
-    nowMs += 99;
+    clock.jump(99);
     expect(keys.peek(id)).toBeDefined();
-    nowMs += 1;
+    clock.jump(1);
     expect(keys.peek(id)).toBeUndefined();
     expect(hex(await keys.key(id))).toBe(hex(key));
     expect(provider.count('unwrap')).toBe(1);
@@ -224,13 +184,13 @@ describe('limits', () => {
     const { id } = await open().create(context);
     const keys = open();
     provider.onCall = () => {
-      nowMs += 60;
+      clock.jump(60);
     };
     await keys.key(id);
     provider.onCall = undefined;
-    nowMs += 39;
+    clock.jump(39);
     expect(keys.peek(id)).toBeDefined();
-    nowMs += 1;
+    clock.jump(1);
     expect(keys.peek(id)).toBeUndefined();
   });
 });
@@ -253,9 +213,9 @@ describe('destroyed', () => {
     const keys = open();
     const { id } = await keys.create(context);
     await open().destroy({ tenant: context.tenant });
-    nowMs += 99;
+    clock.jump(99);
     expect(await keys.key(id)).toBeDefined();
-    nowMs += 1;
+    clock.jump(1);
     expect(keys.peek(id)).toBeUndefined();
     expect(await keys.key(id)).toBeNull();
   });
@@ -296,7 +256,7 @@ describe('destroyed', () => {
     await expect(keys.destroy({ tenant: context.tenant })).rejects.toMatchObject({ code: 'keys-unavailable' });
     topic.failing = undefined;
     await keys.destroy({ tenant: context.tenant });
-    nowMs += 100;
+    clock.jump(100);
     expect(await keys.key(id)).toBeNull();
   });
 });
@@ -344,7 +304,7 @@ describe('faults of the provider', () => {
       throw throttled();
     };
     const isThrottled = { name: 'UnavailableError', code: 'keys-unavailable', details: { isThrottled: true } };
-    for (nowMs += 50; nowMs < 1_100; nowMs += 10) {
+    for (clock.jump(50); clock.monotonicMs() < 100; clock.jump(10)) {
       expect(hex(await keys.key(made.id))).toBe(hex(made.key));
       await expect(keys.key(other.id)).rejects.toMatchObject(isThrottled);
       await expect(keys.create(context)).rejects.toMatchObject(isThrottled);
@@ -363,7 +323,7 @@ describe('faults of the provider', () => {
     index.lose();
     await expect(keys.key(lost.id)).rejects.toMatchObject({ code: 'key-missing' });
     expect(hex(await keys.key(held.id))).toBe(hex(held.key));
-    nowMs += 100;
+    clock.jump(100);
     await expect(keys.key(held.id)).rejects.toMatchObject({ code: 'key-missing' });
     const later = await keys.create(context);
     expect(hex(await open().key(later.id))).toBe(hex(later.key));
@@ -395,7 +355,7 @@ describe('rotation', () => {
     const progress = await open().rewrapAll({}, (one) => reported.push(one));
     expect(progress).toEqual({ seenCount: 231, rewrappedCount: 230, wrongCount: 0, wrongIds: [] });
     expect(reported.map(({ rewrappedCount }) => rewrappedCount)).toEqual([100, 200, 230]);
-    expect((await listed(store)).every(({ wrappedBy }) => wrappedBy === 'hand v2')).toBe(true);
+    expect((await listed(store)).every(({ wrappedBy }) => wrappedBy === 'memory v2')).toBe(true);
     const keys = open();
     for (const { id, key } of before) expect(hex(await keys.key(id))).toBe(hex(key));
   });
@@ -414,7 +374,7 @@ describe('rotation', () => {
     const other = await open().create({ ...context, tenant: tenantId('shipyard') });
     provider.version = 2;
     await open().rewrapAll({ tenant: tenantId('shipyard') });
-    const anew = (await listed(store)).filter(({ wrappedBy }) => wrappedBy === 'hand v2');
+    const anew = (await listed(store)).filter(({ wrappedBy }) => wrappedBy === 'memory v2');
     expect(anew.map(({ id }) => id)).toEqual([other.id]);
   });
 
@@ -426,7 +386,7 @@ describe('rotation', () => {
       if (provider.calls.length > 320) throw throttled();
     };
     await expect(open().rewrapAll({})).rejects.toMatchObject({ code: 'keys-unavailable' });
-    const done = (await listed(store)).filter(({ wrappedBy }) => wrappedBy === 'hand v2').length;
+    const done = (await listed(store)).filter(({ wrappedBy }) => wrappedBy === 'memory v2').length;
     expect(done).toBeGreaterThan(REWRAP_BATCH_COUNT);
     expect(done).toBeLessThan(250);
     provider.onCall = undefined;
@@ -458,6 +418,6 @@ describe('rotation', () => {
       await store.destroy([first!.id]);
     };
     await open().rewrapAll({});
-    expect((await listed(store)).map(({ id, wrappedBy }) => [id, wrappedBy])).toEqual([[second!.id, 'hand v2']]);
+    expect((await listed(store)).map(({ id, wrappedBy }) => [id, wrappedBy])).toEqual([[second!.id, 'memory v2']]);
   });
 });

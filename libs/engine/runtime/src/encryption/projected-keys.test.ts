@@ -3,9 +3,10 @@
 import { UnavailableError } from '@tidemark/core';
 import type { StoredKey } from '@tidemark/ports';
 import { keyIndexContract } from '@tidemark/testkit/contracts/key-index';
+import { keyProviderContract } from '@tidemark/testkit/contracts/key-provider';
 import { keyStoreContract, listed, storedKey } from '@tidemark/testkit/contracts/key-store';
 import { keyTopicContract } from '@tidemark/testkit/contracts/key-topic';
-import { MemoryKeyIndex, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
+import { MemoryKeyIndex, MemoryKeyProvider, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ProjectedKeyStore } from './projected-keys.ts';
 
@@ -14,6 +15,28 @@ keyTopicContract('in memory', async () => {
   return { topic, again: async () => topic.again(), close: () => topic.close() };
 });
 keyIndexContract('in memory', async () => ({ index: new MemoryKeyIndex(), close: async () => {} }));
+keyProviderContract('in memory', async () => {
+  const keys = new MemoryKeyProvider();
+  return {
+    keys,
+    again: async () => keys.again(),
+    async rotate() {
+      keys.version++;
+      return keys.again();
+    },
+    foreign: (dataKey, context) => new MemoryKeyProvider().wrap(dataKey, context),
+    damaged: (key) => ({ ...key, wrapped: `${key.wrapped[0] === 'A' ? 'B' : 'A'}${key.wrapped.slice(1)}` }),
+    async away() {
+      const away = keys.again();
+      away.onCall = () => {
+        throw new UnavailableError('keys-unavailable', 'The provider is away.');
+      };
+      return away;
+    },
+    secrets: () => [],
+    close: () => keys.close(),
+  };
+});
 
 describe.each(['is kept', 'is lost whenever another process comes'])('the index %s', (what) => {
   keyStoreContract('topic and index in memory', async () => {

@@ -5,8 +5,8 @@
 
 import { decodeRecord, entryOf, sealedWith } from '@tidemark/codec';
 import { type Offset, type Partition, UnavailableError, type WorkflowId } from '@tidemark/core';
-import type { KeyProvider, KeyStore, LogRecord, WrappedKey } from '@tidemark/ports';
-import { MemoryKeyIndex, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
+import type { KeyStore, LogRecord } from '@tidemark/ports';
+import { MemoryKeyIndex, MemoryKeyProvider, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
 import { P0, TENANT } from '@tidemark/testkit/engine/simulated-definition';
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
@@ -36,43 +36,16 @@ const signal = (workflow: string, value: unknown): LogRecord =>
     { value } as never,
   );
 
-/** Hides nothing; it can be made unavailable. */
-class FakeProvider implements KeyProvider {
-  readonly name = 'fake';
-  wraps = 0;
-  /** Called by every unwrapping. */
-  onUnwrap: (() => void) | undefined;
-  #failing = 0;
-
-  failNext(count: number): void {
-    this.#failing = count;
-  }
-
-  async current(): Promise<string> {
-    return 'fake';
-  }
-
-  async wrap(key: Uint8Array): Promise<WrappedKey> {
-    this.#enter();
-    this.wraps++;
-    return { provider: this.name, wrappedBy: 'fake', wrapped: Buffer.from(key).toString('base64') };
-  }
-
-  async unwrap({ wrapped }: WrappedKey): Promise<Uint8Array> {
-    this.#enter();
-    this.onUnwrap?.();
-    return new Uint8Array(Buffer.from(wrapped, 'base64'));
-  }
-
-  #enter(): void {
-    if (this.#failing-- > 0) throw new UnavailableError('keys-unavailable', 'The provider is away.');
-  }
-
-  async close(): Promise<void> {}
+/** The next so many unwrappings and wrappings fail. */
+function failNext(count: number): void {
+  let left = count;
+  provider.onCall = () => {
+    if (left-- > 0) throw new UnavailableError('keys-unavailable', 'The provider is away.');
+  };
 }
 
 let inner: SimulatedLog;
-let provider: FakeProvider;
+let provider: MemoryKeyProvider;
 let topic: MemoryKeyTopic;
 let index: MemoryKeyIndex;
 let store: KeyStore;
@@ -88,7 +61,7 @@ function other(more: Partial<DataKeysOptions> = {}): SealedLog {
 
 beforeEach(() => {
   inner = new SimulatedLog(2);
-  provider = new FakeProvider();
+  provider = new MemoryKeyProvider();
   topic = new MemoryKeyTopic();
   index = new MemoryKeyIndex();
   store = new ProjectedKeyStore(topic, index);
@@ -142,7 +115,7 @@ describe('what is appended', () => {
     const empty = { ...signal('w1', 1), value: Buffer.from('{"v":1,"payload":"json"}\nnull') };
     await log.append(P0, [fence, empty]);
     expect(stored()).toEqual([fence.value, empty.value]);
-    expect(provider.wraps).toBe(0);
+    expect(provider.count('wrap')).toBe(0);
   });
 
   it('lands in the order of the calls while keys are looked up', async () => {
@@ -156,7 +129,7 @@ describe('what is appended', () => {
 
   it('whose key can’t be had fails alone; what comes after it lands', async () => {
     await log.append(P0, [signal('w1', 1)]);
-    provider.failNext(1);
+    failNext(1);
     const [bad, good] = [log.append(P0, [signal('w2', 2)]), log.append(P0, [signal('w1', 3)])];
     await expect(bad).rejects.toMatchObject({ code: 'keys-unavailable' });
     expect(await good).toBe(1);
@@ -197,7 +170,7 @@ describe('what is read', () => {
     await log.append(P0, [signal('w1', 'one'), signal('w2', 'two'), signal('w1', 'three')]);
     const view = other();
     let keys = 0;
-    provider.onUnwrap = () => {
+    provider.onCall = () => {
       keys++;
     };
     const wanted = new Set([0, 2] as Offset[]);
@@ -217,7 +190,7 @@ describe('what is read', () => {
     for (const _ of records) expect(await readBy(view)).toEqual(records.map(({ value }) => Buffer.from(value)));
     const young = other({ maxAgeMs: 100 });
     await young.append(P0, [signal('w1', 'again')]);
-    provider.onUnwrap = () => clock.jump(1_000);
+    provider.onCall = () => clock.jump(1_000);
     expect((await readBy(young)).map(String).filter((text) => text.endsWith('\n{}'))).toEqual([]);
   });
 
@@ -275,7 +248,7 @@ describe('what is read', () => {
   it('waits for a provider that is away, and comes once it is back', async () => {
     await log.append(P0, [signal('w1', 'one')]);
     const view = other();
-    provider.failNext(1);
+    failNext(1);
     await expect(readBy(view)).rejects.toMatchObject({ code: 'keys-unavailable' });
     expect((await readBy(view))[0]!.toString()).toContain('one');
   });

@@ -6,7 +6,7 @@
 import { sealText, textSealedWith } from '@tidemark/codec';
 import type { WorkflowId } from '@tidemark/core';
 import type { ProjectionBatch, ProjectionStore, ScopeRow } from '@tidemark/ports';
-import { MemoryKeyIndex, MemoryKeyTopic, plainKeyProvider } from '@tidemark/testkit/contracts/memory-keys';
+import { MemoryKeyIndex, MemoryKeyProvider, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
 import { TENANT } from '@tidemark/testkit/engine/simulated-definition';
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -20,6 +20,7 @@ import { WorkflowKeys } from './workflow-keys.ts';
 const WORKFLOWS = ['w1', 'w2', 'w3'] as unknown as readonly WorkflowId[];
 const said = (workflow: WorkflowId): string => JSON.stringify({ value: `said by ${workflow}` });
 
+const provider = new MemoryKeyProvider();
 let topic: MemoryKeyTopic;
 let index: MemoryKeyIndex;
 let rows: readonly ScopeRow[];
@@ -28,7 +29,7 @@ let maker: DataKeys;
 function keysOf(more: Partial<DataKeysOptions> = {}): WorkflowKeys {
   const store = new ProjectedKeyStore(topic, index);
   const data = new DataKeys({
-    provider: plainKeyProvider,
+    provider,
     store,
     prng: systemPrng,
     clock: new SimulatedClock(),

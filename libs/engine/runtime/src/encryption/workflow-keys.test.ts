@@ -3,7 +3,7 @@
 import type { TenantId, WorkflowId } from '@tidemark/core';
 import type { KeyFilter } from '@tidemark/ports';
 import { listed, storedKey } from '@tidemark/testkit/contracts/key-store';
-import { MemoryKeyIndex, MemoryKeyTopic, plainKeyProvider } from '@tidemark/testkit/contracts/memory-keys';
+import { MemoryKeyIndex, MemoryKeyProvider, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
 import { TENANT } from '@tidemark/testkit/engine/simulated-definition';
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, expect, it } from 'vitest';
@@ -23,7 +23,7 @@ beforeEach(() => {
   topic = new MemoryKeyTopic();
   index = new MemoryKeyIndex();
   store = new ProjectedKeyStore(topic, index);
-  data = new DataKeys({ provider: plainKeyProvider, store, prng: systemPrng, clock: new SimulatedClock() });
+  data = new DataKeys({ provider: new MemoryKeyProvider(), store, prng: systemPrng, clock: new SimulatedClock() });
   asked = [];
 });
 

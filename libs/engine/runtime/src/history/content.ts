@@ -18,15 +18,15 @@ import {
   type Sequence,
   type StreamState,
   snapshotDue,
+  streamFromJson,
   type TaskId,
   type TaskState,
   taskId,
   taskOrder,
   ZERO,
 } from '@tidemark/core';
-import type { Digest, StreamSnapshot } from '@tidemark/ports';
-import type { Definition } from '../definition/index.ts';
-import { ParkError } from '../definition/index.ts';
+import type { Digest, ProjectionStore, StreamSnapshot, WorkflowSummary } from '@tidemark/ports';
+import { type Definition, ParkError } from '../definition/index.ts';
 import { isForgotten, sha256Digest } from '../kernel/index.ts';
 import { type Draft, parkDraft } from '../lease/index.ts';
 import { answerText } from './context-shapes.ts';
@@ -342,4 +342,23 @@ export function contentDraft(
     if (!(error instanceof ParkError)) throw error;
     return parkDraft(effects.hideSecrets('upcast', error) as ParkError, null);
   }
+}
+
+export interface WorkflowContents {
+  readonly row: WorkflowSummary;
+  readonly content: StreamContent;
+}
+
+/** What listed workflows hold, such as schedules. In the rows' order; without those that rows lost in between. */
+export async function withContents(
+  store: Pick<ProjectionStore, 'loadStreams'>,
+  rows: readonly WorkflowSummary[],
+): Promise<readonly WorkflowContents[]> {
+  const snapshots = await store.loadStreams(rows.map(({ workflow }) => workflow));
+  const found = new Map(snapshots.map((snapshot) => [snapshot.workflow, snapshot]));
+  return rows.flatMap((row) => {
+    const snapshot = found.get(row.workflow);
+    if (snapshot === undefined) return [];
+    return [{ row, content: StreamContent.from(snapshot, streamFromJson(snapshot.state, snapshot.tasks)) }];
+  });
 }

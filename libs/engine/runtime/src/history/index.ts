@@ -1,7 +1,7 @@
 /** The entry point of the room: what other rooms of the engine may use. */
 export { Applied } from './applied.ts';
 export { continuedAs, currentOf, isContinued, lastOf } from './chain.ts';
-export { contentDraft, StreamContent } from './content.ts';
+export { contentDraft, StreamContent, type WorkflowContents, withContents } from './content.ts';
 export { answerText, fragmentsIn, isRange, MEMORY_KINDS, memoriesIn, scopeIn, textsIn } from './context-shapes.ts';
 export { ForkTaskMap } from './fork-task-map.ts';
 export { HISTORY_READ_MAX_BYTES, OUTPUTS_PAGE_COUNT, SHARED_TEXT_MIN_CHARS } from './limits.ts';
@@ -18,7 +18,6 @@ export {
   upcastInput,
 } from './versions.ts';
 export { type PastWorkflow, workflowAt } from './workflow-at.ts';
-export { type WorkflowContents, withContents } from './workflow-contents.ts';
 export { type ContextReads, fragmentIn, WorkflowContext } from './workflow-context.ts';
 export {
   type AcceptedEvent,

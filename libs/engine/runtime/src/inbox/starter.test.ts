@@ -4,6 +4,7 @@
 
 import { ConflictError, type EventId, LimitError, type Partition, type TenantId, workflowId } from '@tidemark/core';
 import { definitionOf, entriesOf, foldLog, P0, TENANT, typesOf } from '@tidemark/testkit/engine/simulated-definition';
+import { placementOf } from '@tidemark/testkit/engine/simulated-placing';
 import { quiet, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { newRows } from '@tidemark/testkit/engine/simulated-rows';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
@@ -182,7 +183,7 @@ describe('a start', () => {
         )
       )
         break;
-    const placement = ports.store.placements.get(workflowId('w'))!;
+    const placement = placementOf(ports.store.placements.get(workflowId('w'))!, false);
     await starter.append({ ...placement, partition: P0, generation: 123_456_789 as never });
   });
 
@@ -212,7 +213,7 @@ describe('a start', () => {
 
   it('whose opening is appended again gives one workflow', async () => {
     await start('w');
-    const placement = ports.store.placements.get(workflowId('w'))!;
+    const placement = placementOf(ports.store.placements.get(workflowId('w'))!, false);
     await starter.append(placement);
     await starter.append({ ...placement });
     const { state, rejected } = await foldLog(log);

@@ -1,38 +1,26 @@
-import type { Clock } from '@tidemark/ports';
+import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { describe, expect, it } from 'vitest';
 import { Gathering } from './gathering.ts';
-
-/** A clock that jumps to where a sleep ends. */
-class JumpingClock implements Clock {
-  atMs = 5_000;
-  nowMs(): number {
-    return this.atMs;
-  }
-  monotonicMs(): number {
-    return this.atMs;
-  }
-  async sleep(ms: number): Promise<void> {
-    this.atMs += ms;
-  }
-}
 
 /** Takes batches of what arrives at a steady rate, for this long, and returns their times. */
 async function takes(
   ratePerS: number,
   forMs: number,
 ): Promise<readonly { readonly atMs: number; readonly count: number }[]> {
-  const clock = new JumpingClock();
+  const clock = new SimulatedClock();
   const gathering = new Gathering(clock, { msPerEntry: 2, maxMs: 20 });
   const batches: { atMs: number; count: number }[] = [];
-  const startMs = clock.atMs;
-  for (let taken = 0; clock.atMs - startMs < forMs; ) {
+  const startMs = clock.monotonicMs();
+  for (let taken = 0; clock.monotonicMs() - startMs < forMs; ) {
     // The earliest time at which the next one arrives.
-    clock.atMs = Math.max(clock.atMs, startMs + ((taken + 1) * 1_000) / ratePerS);
-    await gathering.next();
-    const count = Math.floor(((clock.atMs - startMs) * ratePerS) / 1_000 + 1e-9) - taken;
+    clock.jump(Math.max(0, startMs + ((taken + 1) * 1_000) / ratePerS - clock.monotonicMs()));
+    const next = gathering.next();
+    if (clock.sleeperCount > 0) await clock.runUntil(() => clock.sleeperCount === 0, 1_000);
+    await next;
+    const count = Math.floor(((clock.monotonicMs() - startMs) * ratePerS) / 1_000 + 1e-9) - taken;
     gathering.took(count);
     taken += count;
-    batches.push({ atMs: clock.atMs - startMs, count });
+    batches.push({ atMs: clock.monotonicMs() - startMs, count });
   }
   return batches;
 }

@@ -338,9 +338,9 @@ describe('a held stream', () => {
     const stream = hold('h1');
     await write(stream, claim);
     await log.close();
-    await expect(write(stream, commit(stream, '0.0'))).rejects.toMatchObject({ code: 'log-closed' });
+    await expect(write(stream, commit(stream, '0.0'))).rejects.toMatchObject({ code: 'append-closed' });
     await stream.settled();
-    await expect(stream.stage([commit(stream, '0.0')])).rejects.toMatchObject({ code: 'log-closed' });
+    await expect(stream.stage([commit(stream, '0.0')])).rejects.toMatchObject({ code: 'append-closed' });
   });
 
   it('sends what is staged together in one append, and in several what is too much for one', async () => {

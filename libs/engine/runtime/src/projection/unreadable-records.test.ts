@@ -12,8 +12,8 @@ import {
   type WorkflowId,
   workflowId,
 } from '@tidemark/core';
-import { type EventLog, forSecrets, type KeyProvider, type KeyStore, RANGE_COUNT } from '@tidemark/ports';
-import { MemoryKeyIndex, MemoryKeyTopic, plainKeyProvider } from '@tidemark/testkit/contracts/memory-keys';
+import { type EventLog, forSecrets, type KeyStore, RANGE_COUNT } from '@tidemark/ports';
+import { MemoryKeyIndex, MemoryKeyProvider, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
 import { definitionOf, inboxRecord, TENANT } from '@tidemark/testkit/engine/simulated-definition';
 import { quiet, SimulatedClock, type SimulatedPorts, simulatedPorts } from '@tidemark/testkit/engine/simulated-ports';
 import { SimulatedLog } from '@tidemark/testkit/simulated-log';
@@ -44,22 +44,13 @@ let index: MemoryKeyIndex;
 let store: KeyStore;
 let keys: WorkflowKeys;
 let data: DataKeys;
-/** Calls of the provider. */
-let unwrapCount: number;
+let provider: MemoryKeyProvider;
 const projectors: Projector[] = [];
-
-const counted: KeyProvider = {
-  ...plainKeyProvider,
-  unwrap(...of) {
-    unwrapCount++;
-    return plainKeyProvider.unwrap(...of);
-  },
-};
 
 /** The view of a new process; `refusesPlain`: new workflows must be sealed. */
 function process(refusesPlain = false): SealedLog {
   store = new ProjectedKeyStore(topic, index);
-  data = new DataKeys({ provider: counted, store, prng: systemPrng, clock: new SimulatedClock() });
+  data = new DataKeys({ provider, store, prng: systemPrng, clock: new SimulatedClock() });
   keys = new WorkflowKeys(data, store);
   return new SealedLog(inner, keys, { refusesPlain });
 }
@@ -117,10 +108,10 @@ beforeEach(async () => {
   inner = new SimulatedLog(1);
   topic = new MemoryKeyTopic();
   index = new MemoryKeyIndex();
+  provider = new MemoryKeyProvider();
   log = process();
   ports = simulatedPorts(log, 1);
   errors = [];
-  unwrapCount = 0;
   await open('a');
   await open('b');
   await project();
@@ -145,8 +136,8 @@ describe('a record', () => {
   const unknownKey = () => naming(boundKeyId(UUID, 'a' as WorkflowId, 'sealing'));
   const keyOfAnother = async () => naming((await keys.find(owner('b'))).id);
   const secretsKey = async () => {
-    const provider = forSecrets(plainKeyProvider);
-    const secrets = new DataKeys({ provider, store, prng: systemPrng, clock: new SimulatedClock() });
+    const secret = forSecrets(provider.again());
+    const secrets = new DataKeys({ provider: secret, store, prng: systemPrng, clock: new SimulatedClock() });
     return naming((await secrets.create(owner('a'))).id);
   };
   const destroyedKey = (id: string) => async () => {
@@ -205,11 +196,11 @@ describe('a record', () => {
     await forge(await keyOfAnother());
     await forge(await secretsKey());
     log = process();
-    unwrapCount = 0;
+    provider.calls = [];
     await log.read([{ partition: P0, from: 2 as Offset }]);
-    expect(unwrapCount).toBe(0);
+    expect(provider.count('unwrap')).toBe(0);
     await log.read([{ partition: P0, from: 0 as Offset }]);
-    expect(unwrapCount).toBe(2); // the control
+    expect(provider.count('unwrap')).toBe(2); // the control
   });
 
   it('whose own key the provider can’t unwrap is waited for', async () => {

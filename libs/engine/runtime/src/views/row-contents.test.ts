@@ -3,7 +3,7 @@
 import { sealText } from '@tidemark/codec';
 import type { WorkflowId } from '@tidemark/core';
 import type { ClosedTexts, ProjectionBatch } from '@tidemark/ports';
-import { MemoryKeyIndex, MemoryKeyTopic, plainKeyProvider } from '@tidemark/testkit/contracts/memory-keys';
+import { MemoryKeyIndex, MemoryKeyProvider, MemoryKeyTopic } from '@tidemark/testkit/contracts/memory-keys';
 import { TENANT } from '@tidemark/testkit/engine/simulated-definition';
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { beforeEach, expect, it } from 'vitest';
@@ -20,7 +20,12 @@ let seal: Turn;
 let compare: ReturnType<typeof contentsThrough>;
 beforeEach(async () => {
   const store = new ProjectedKeyStore(new MemoryKeyTopic(), new MemoryKeyIndex());
-  const data = new DataKeys({ provider: plainKeyProvider, store, prng: systemPrng, clock: new SimulatedClock() });
+  const data = new DataKeys({
+    provider: new MemoryKeyProvider(),
+    store,
+    prng: systemPrng,
+    clock: new SimulatedClock(),
+  });
   const keys = new WorkflowKeys(data, store);
   const key = await keys.find({ workflow: W, tenant: TENANT, user: null });
   seal = (text, place) => sealText(text, place, key);

@@ -3,7 +3,7 @@
  * transformed, nor which columns have them (see row-texts.ts).
  */
 
-import type { WorkflowId } from '@tidemark/core';
+import { ConfigError, type WorkflowId } from '@tidemark/core';
 import type {
   Placement,
   PlacementRequest,
@@ -92,3 +92,18 @@ function ownerOf({ workflow, tenant, opening }: PlacementRequest): RecordOwner {
   const { control } = JSON.parse(opening) as { readonly control?: { readonly user?: string } };
   return { workflow, tenant, user: control?.user ?? null };
 }
+
+/**
+ * A view of rows that keeps no words of memories, and so no vectors made from them: what is remembered lies sealed alone, and is found by
+ * its name, kind and age, not by what it says.
+ */
+export const wordlessStore = <Said>(store: ProjectionStore<Said>): ProjectionStore<Said> =>
+  overridden<ProjectionStore<Said>>(store, {
+    apply: (batch) => store.apply({ ...batch, memories: batch.memories?.map((row) => ({ ...row, words: '' })) }),
+    recall: async () => {
+      throw new ConfigError(
+        'memory-words-off',
+        'Nothing is found by what it says: TIDEMARK_MEMORY_WORDS is off, so rows have no words of memories. List them by kind, or name one.',
+      );
+    },
+  });

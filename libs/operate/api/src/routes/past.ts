@@ -2,7 +2,14 @@
 
 import { AccessError, diffBundles, InvalidError, isoTime, type Sequence, workflowId } from '@tidemark/core';
 import { mayDo } from '@tidemark/ports';
-import { type CallRange, compareWorkflows, MODEL_OPERATION, type RebuiltCalls, rebuildCalls } from '@tidemark/runtime';
+import {
+  type CallRange,
+  compareWorkflows,
+  MODEL_OPERATION,
+  type RebuiltCall,
+  type RebuiltCalls,
+  rebuildCalls,
+} from '@tidemark/runtime';
 import { z } from 'zod';
 import type { Backend } from '../backend.ts';
 import { BY_EFFECT } from '../cursor.ts';
@@ -29,10 +36,18 @@ import {
   taskSchema,
   workingMemorySchema,
 } from '../schemas/workflow.ts';
-import { callJson } from '../shapes/call.ts';
 import { checkpointPoints } from '../shapes/checkpoints.ts';
 import { comparisonJson } from '../shapes/comparison.ts';
 import { pastJson, pastOf } from '../shapes/past.ts';
+
+/** What the call saw, rebuilt, and what was kept and trimmed. */
+const callJson = (call: RebuiltCall) => ({
+  ...call,
+  identical: call.sent === call.rebuilt,
+  bundle: call.bundle && { ...call.bundle.bundle, hash: call.bundle.hash },
+  manifest: call.bundle?.manifest ?? null,
+  messages: call.bundle?.messages ?? null,
+});
 
 const CHAPTER = 'The past';
 

@@ -1,7 +1,7 @@
 /** Owns the routes of schedules: set one, list them, trigger a run now. Pausing and ending one works as for any workflow. */
 
-import { DEFAULT_TENANT, InvalidError, type Json } from '@tidemark/core';
-import { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS, OVERLAPS } from '@tidemark/runtime';
+import { DEFAULT_TENANT, InvalidError, isoTime, type Json } from '@tidemark/core';
+import { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS, OVERLAPS, type ScheduleState } from '@tidemark/runtime';
 import { z } from 'zod';
 import { definitionNamed, tenantFor, tenantToChange } from '../backend.ts';
 import { BY_OPENING } from '../cursor.ts';
@@ -21,7 +21,26 @@ import {
   workflowIdSchema,
 } from '../schemas/common.ts';
 import { statusSchema } from '../schemas/workflow.ts';
-import { scheduleJson } from '../shapes/schedule.ts';
+
+const scheduleJson = (schedule: ScheduleState) => ({
+  schedule: schedule.id,
+  tenant: schedule.tenant,
+  definition: schedule.definition,
+  status: schedule.status,
+  reason: schedule.reason,
+  cron: schedule.spec.cron,
+  time_zone: schedule.spec.timeZone,
+  overlap: schedule.spec.overlap,
+  catch_up: schedule.spec.catchUp,
+  input: schedule.spec.input,
+  last_run: schedule.run?.id ?? null,
+  waiting_slot: schedule.heldMs === null ? null : isoTime(schedule.heldMs),
+  started_count: schedule.startedCount,
+  skipped_count: schedule.skippedCount,
+  taken_count: schedule.takenCount,
+  missed_count: schedule.missedCount,
+  next: schedule.next.map(isoTime),
+});
 
 const CHAPTER = 'Schedules';
 const params = z.object({ schedule: workflowIdSchema });

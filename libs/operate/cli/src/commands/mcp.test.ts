@@ -9,7 +9,7 @@ import { openEmbedded } from '@tidemark/host';
 import type { Role } from '@tidemark/ports';
 import { type McpTestClient, mcpPipes } from '@tidemark/testkit/mcp-client';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { callCli, hold } from '../called-cli.ts';
+import { callCli, hold } from '../called-cli-fixture.ts';
 import { Terminal } from '../terminal.ts';
 import { type McpCommandOptions, serveMcp } from './mcp.ts';
 

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callCli, hold } from '../called-cli.ts';
-import { AGENTS } from '../spawned-cli.ts';
+import { callCli, hold } from '../called-cli-fixture.ts';
+import { AGENTS } from '../spawned-cli-fixture.ts';
 import { microsOf } from './budget.ts';
 
 let cwd: string;

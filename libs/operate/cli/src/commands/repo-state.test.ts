@@ -5,9 +5,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { callCli } from '../called-cli.ts';
+import { callCli } from '../called-cli-fixture.ts';
 import { runCli } from '../program/program.ts';
-import { SpawnedCli } from '../spawned-cli.ts';
+import { SpawnedCli } from '../spawned-cli-fixture.ts';
 import { Terminal } from '../terminal.ts';
 
 async function repository() {

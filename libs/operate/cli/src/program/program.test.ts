@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type CallOptions, callCli } from '../called-cli.ts';
+import { type CallOptions, callCli } from '../called-cli-fixture.ts';
 
 let cwd: string;
 beforeAll(async () => {

@@ -2,7 +2,7 @@
 
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { followFleet } from '../shell/follow-fleet.ts';
+import { api, noteRefusal } from '../shell/client.ts';
 
 /** Pause between two reads while changes come, in milliseconds. */
 const READ_PERIOD_MS = 700;
@@ -25,4 +25,20 @@ export function useFleetChanges(): void {
       window.clearTimeout(timer);
     };
   }, [queries]);
+}
+
+/** Pause between two connections, in milliseconds. */
+const AGAIN_MS = 2_000;
+
+/** Follows changes of any workflow, over as many connections as it takes. Ends with the signal. */
+async function followFleet(changed: () => void, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      for await (const _ of api.changes({ signal, onLost: changed })) changed();
+    } catch (error) {
+      noteRefusal(error);
+    }
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    if (!signal.aborted) changed();
+  }
 }

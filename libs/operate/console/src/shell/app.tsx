@@ -1,12 +1,11 @@
 /** Owns the frame around every page: the navigation, its keys, light and dark, and the signed-in user. */
 
 import { QueryClientProvider } from '@tanstack/react-query';
-import { lazy, Suspense, useEffect, useState } from 'react';
-import { Loading } from '../parts/answers.tsx';
+import { Component, lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { Failure, Loading } from '../parts/answers.tsx';
 import { Key } from '../parts/words.tsx';
 import { plain, short } from '../text/format.ts';
 import { hasKey, queries, signOut, useLost, useSignedOut } from './client.ts';
-import { Guarded } from './guarded.tsx';
 import { INBOX_COUNTED_MAX, useInboxCount } from './inbox-count.ts';
 import { Link } from './link.tsx';
 import { type Right, useMay } from './rights.ts';
@@ -15,6 +14,24 @@ import { ShortcutHelp } from './shortcut-help.tsx';
 import { useShortcuts } from './shortcuts.ts';
 import { SignIn } from './sign-in.tsx';
 import { chooseTheme, useOtherTheme } from './theme.ts';
+
+/** Contains the failure of a page, so that the others keep working. */
+class Guarded extends Component<{ readonly children: ReactNode }, { readonly error: unknown }> {
+  override state = { error: null as unknown };
+
+  static getDerivedStateFromError(error: unknown): { readonly error: unknown } {
+    return { error };
+  }
+
+  override render(): ReactNode {
+    const { error } = this.state;
+    return error === null ? (
+      this.props.children
+    ) : (
+      <Failure error={error} again={() => this.setState({ error: null })} />
+    );
+  }
+}
 
 const Fleet = lazy(() => import('../pages/fleet.tsx').then(({ FleetPage }) => ({ default: FleetPage })));
 const List = lazy(() => import('../pages/workflows.tsx').then(({ WorkflowsPage }) => ({ default: WorkflowsPage })));

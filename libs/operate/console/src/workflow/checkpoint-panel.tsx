@@ -14,7 +14,6 @@ import type { CheckpointRow } from '../timeline/rows.ts';
 import { Frontier } from './frontier.tsx';
 import { hasPhases, Memory } from './memory.tsx';
 import { Part } from './part.tsx';
-import { usePast } from './past.ts';
 import type { WorkflowView } from './workflow-view.ts';
 
 export function CheckpointPanel({ view, row }: { readonly view: WorkflowView; readonly row: CheckpointRow }) {
@@ -162,3 +161,12 @@ function Left({ view, sequence }: { readonly view: WorkflowView; readonly sequen
     </Answer>
   );
 }
+
+/** The state after a checkpoint never changes, so it is read once. */
+const usePast = (workflow: string, sequence: number) =>
+  useQuery({
+    queryKey: ['past', workflow, sequence],
+    queryFn: ({ signal }) =>
+      api.ask('GET /v1/workflows/{workflow}/at/{sequence}', { params: { workflow, sequence } }, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });

@@ -1,7 +1,6 @@
 /** Owns the picture of a definition's flow: steps in columns by how far they are from the start, and who may add whom. */
 
 import { plain } from '../text/format.ts';
-import { columnsOf } from './flow-columns.ts';
 
 const [WIDE, HIGH, ACROSS, DOWN] = [132, 28, 178, 42];
 
@@ -60,4 +59,23 @@ function edge([ax, ay]: Place, [bx, by]: Place): string {
   const [from, to] = [ax + WIDE / 2 + 18, bx + WIDE / 2 - 18];
   const top = Math.min(ay, by) - 14;
   return `M${from} ${ay}C${from} ${top} ${to} ${top} ${to} ${by}`;
+}
+
+/** The column of each step: the length of the shortest way from the start. Steps that no start leads to stand in the last one. */
+export function columnsOf(
+  starts: readonly string[],
+  steps: Readonly<Record<string, readonly string[]>>,
+): readonly (readonly string[])[] {
+  const known = new Set(Object.keys(steps));
+  const seen = new Set<string>();
+  const columns: string[][] = [];
+  for (let front = starts.filter((name) => known.has(name)); front.length > 0; ) {
+    for (const name of front) seen.add(name);
+    columns.push([...new Set(front)]);
+    front = [...new Set(front.flatMap((name) => steps[name] ?? []))].filter(
+      (name) => known.has(name) && !seen.has(name),
+    );
+  }
+  const rest = [...known].filter((name) => !seen.has(name));
+  return rest.length === 0 ? columns : [...columns, rest];
 }

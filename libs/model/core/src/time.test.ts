@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { uuidv7 } from './uuid.ts';
+import { uuidv7 } from './time.ts';
 
 const random = fc.uint8Array({ minLength: 10, maxLength: 10 });
 const timeMs = fc.nat(2 ** 48 - 1);

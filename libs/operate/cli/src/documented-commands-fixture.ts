@@ -6,8 +6,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Ended } from './called-cli.ts';
-import { type CallOptions, callCli } from './called-cli.ts';
+import type { Ended } from './called-cli-fixture.ts';
+import { type CallOptions, callCli } from './called-cli-fixture.ts';
 
 /** The commands of a checkout: `tidemark`, and the Node that the tests run on. */
 const PROGRAMS = [path.resolve(import.meta.dirname, '../../../../node_modules/.bin'), path.dirname(process.execPath)];

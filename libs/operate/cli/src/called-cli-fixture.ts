@@ -6,7 +6,7 @@ import { readDefinitions } from './definitions.ts';
 import { DEFAULT_FOLDER, folderTarget } from './place/folder.ts';
 import { holdFolder } from './place/held-folder.ts';
 import { runCli } from './program/program.ts';
-import { Said } from './said.ts';
+import { Said } from './said-fixture.ts';
 import { Terminal } from './terminal.ts';
 
 export interface Ended {

@@ -4,12 +4,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { CalledCli, callCli, type Ended } from './called-cli.ts';
-import { Said } from './said.ts';
+import { QUICK_WASM } from '@tidemark/testkit/node-flags';
+import { CalledCli, callCli, type Ended } from './called-cli-fixture.ts';
+import { Said } from './said-fixture.ts';
 
 const MAIN = path.resolve(import.meta.dirname, 'main.ts');
-/** See testkit's node-flags.ts. */
-const QUICK_WASM = '--liftoff-only';
 export const AGENTS = path.resolve(import.meta.dirname, '../fixtures/agents.ts');
 
 /** The part of a test that clean-up needs. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { columnsOf } from './flow-columns.ts';
+import { columnsOf } from './flow.tsx';
 
 describe('where steps stand', () => {
   it('puts each as far from the start as the shortest way there, whatever leads back', () => {
