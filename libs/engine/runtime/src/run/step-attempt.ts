@@ -93,7 +93,7 @@ export async function attemptStep(
       drained?.progress(progress);
       onProgress?.(task.id, { ...progress, step: step.name });
     };
-    attempt = new Attempt(task, ends, journal, memory, report, dependencies);
+    attempt = new Attempt(step.name, task, ends, journal, memory, report, dependencies);
     const context = attempt;
     const run = (): ReturnType<typeof step.run> => step.run(context, input);
     const { within } = ports.telemetry;
@@ -138,7 +138,9 @@ class Attempt implements StepContext {
   #stop: ParkError | undefined;
   #isOver = false;
 
+  /** `step`: its name in this version of the definition, which may not be the task's. */
   constructor(
+    step: string,
     task: TaskState,
     ends: AttemptEnds,
     journal: EffectJournal,
@@ -152,7 +154,7 @@ class Attempt implements StepContext {
     this.session = session;
     this.user = user;
     this.task = task.id;
-    this.step = task.step;
+    this.step = step;
     this.attempt = task.failureCount + 1;
     this.input = content.input;
     this.belief = content.belief;
