@@ -25,10 +25,8 @@ it('is begun once for its id, done, and tells how far it is', async () => {
   expect(await start({ id: 'freeze' })).toEqual({ job: 'freeze', created: true });
   expect(await start({ id: 'freeze' })).toEqual({ job: 'freeze', created: false });
   const get = () => client().ask('GET /v1/jobs/{job}', { params: { job: 'freeze' } });
-  await eventually(async () => {
-    const job = await get().catch(() => undefined);
-    return job?.status === 'completed';
-  });
+  // At once: it is waited for until rows have it.
+  await eventually(async () => (await get()).status === 'completed');
   expect(await get()).toMatchObject({ act: 'pause', why: 'a test', done_count: 3, refused_count: 0, refused: [] });
   expect(await client().run('two').get()).toMatchObject({ reason: 'paused' });
   const stop = (job: string, token?: string) =>

@@ -86,7 +86,7 @@ export class Backend {
    * `UnavailableError` (`workflow-starting`): it was started, and rows don't show it in time.
    */
   async find(principal: Principal, id: string): Promise<WorkflowSummary> {
-    const row = (await this.reads.workflow(workflowId(id))) ?? (await this.#starting(principal, workflowId(id)));
+    const row = (await this.reads.workflow(workflowId(id))) ?? (await this.starting(principal, workflowId(id)));
     if (row === undefined || !maySee(principal, row.tenant) || isSystemDefinition(row.definition))
       throw unknownWorkflow(id);
     this.#tenants.set(id, row.tenant);
@@ -97,7 +97,7 @@ export class Backend {
   readonly tenantOf = (id: string): TenantId | undefined => this.#tenants.get(id);
 
   /** Waits for a workflow that is placed, wherever it was started, and not in rows yet. One that was never placed costs only this read. */
-  async #starting(principal: Principal, id: WorkflowId): Promise<WorkflowSummary | undefined> {
+  async starting(principal: Principal, id: WorkflowId): Promise<WorkflowSummary | undefined> {
     const { clock, store } = this.ports;
     const placed = await store.placed(id);
     if (placed === undefined || !maySee(principal, placed.tenant)) return undefined;

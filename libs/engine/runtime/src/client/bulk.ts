@@ -122,7 +122,7 @@ export class Bulk {
     const tenant = owner ?? input.filter.tenant ?? DEFAULT_TENANT;
     if ((await this.#older(id, tenant)) !== undefined) return { id, created: false };
     const definition = bulkDefinition(bulkHost(this.#client, this.#store, []));
-    const run = await this.#client.start(definition, asked, { id: this.#workflowOf(id, tenant), tenant });
+    const run = await this.#client.start(definition, asked, { id: this.workflowOf(id, tenant), tenant });
     return { id, created: run.created };
   }
 
@@ -170,13 +170,13 @@ export class Bulk {
     return { jobs: await this.#jobs(rows), next };
   }
 
-  /** Tenants may use the same ids for their jobs. */
-  #workflowOf(id: string, tenant: TenantId): WorkflowId {
+  /** The workflow that runs the job. Tenants may use the same ids for their jobs. */
+  workflowOf(id: string, tenant: TenantId): WorkflowId {
     return workflowId(`${JOB_PREFIX}${this.#digest.sha256(tenant).slice(0, TENANT_DIGITS)}:${id}`);
   }
 
   async #row(id: string, tenant: TenantId | null): Promise<WorkflowSummary | undefined> {
-    const own = await this.#store.workflow(this.#workflowOf(id, tenant ?? SYSTEM_TENANT));
+    const own = await this.#store.workflow(this.workflowOf(id, tenant ?? SYSTEM_TENANT));
     const known = own ?? (await this.#older(id, tenant));
     if (known !== undefined || tenant !== null) return known;
     const [one, other] = await this.#named(id);
@@ -196,7 +196,7 @@ export class Bulk {
     for (let after: WorkflowListing | undefined; found.length < 2; ) {
       const query = { definition: BULK_DEFINITION, text: id, limit: BULK_PAGE_COUNT };
       const page = await this.#store.search({ ...query, ...(after !== undefined && { after }) });
-      found.push(...page.filter(({ workflow, tenant }) => workflow === this.#workflowOf(id, tenant)));
+      found.push(...page.filter(({ workflow, tenant }) => workflow === this.workflowOf(id, tenant)));
       after = page.at(-1);
       if (page.length < BULK_PAGE_COUNT) break;
     }
@@ -204,7 +204,7 @@ export class Bulk {
   }
 
   #idOf({ workflow, tenant }: WorkflowSummary): string {
-    const own = this.#workflowOf('', tenant);
+    const own = this.workflowOf('', tenant);
     return workflow.slice(workflow.startsWith(own) ? own.length : JOB_PREFIX.length);
   }
 

@@ -173,8 +173,13 @@ export const cancelJob = route({
   },
 });
 
-async function jobOf({ client }: Backend, principal: Principal, id: string, named?: string): Promise<BulkJob> {
-  const job = await client.bulk.get(id, tenantFor(principal, named, undefined) ?? null);
+/** Also of one that has just been started, and that rows don't have yet. */
+async function jobOf(backend: Backend, principal: Principal, id: string, named?: string): Promise<BulkJob> {
+  const { bulk } = backend.client;
+  const tenant = tenantFor(principal, named, undefined) ?? null;
+  const known = await bulk.get(id, tenant);
+  const started = known ?? (await backend.starting(principal, bulk.workflowOf(id, tenant ?? SYSTEM_TENANT)));
+  const job = known ?? (started && (await bulk.get(id, tenant)));
   if (job === undefined || !maySee(principal, job.tenant)) {
     throw new InvalidError('job-unknown', `No job has the id '${id}'.`);
   }
