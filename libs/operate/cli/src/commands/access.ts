@@ -3,11 +3,10 @@
 import { Option } from '@commander-js/extra-typings';
 import type { Answer, Client } from '@tidemark/client';
 import { InvalidError, isoTime } from '@tidemark/core';
-import type { Role } from '@tidemark/ports';
 import { duration, tenantName, wholeNumber } from '../arguments.ts';
 import { UsageError } from '../failures.ts';
 import { ACCESS_LIST_MAX_COUNT, AUDIT_SHOWN_COUNT, AUDIT_SHOWN_MAX_COUNT } from '../limits.ts';
-import { keyOptions } from '../program/key-options.ts';
+import { type KeyOptions, keyOptions } from '../program/key-options.ts';
 import { group, list, type ProgramKit } from '../program/program-kit.ts';
 import { by, places, why } from '../program/shared-options.ts';
 import type { Session } from '../session.ts';
@@ -66,18 +65,9 @@ const KEYS: Columns<Key> = [
   ['LAST USED', ({ last_used_at: at }) => (at === null ? '–' : timeOf(at))],
 ];
 
-export interface NewKey {
-  readonly name: string;
-  readonly role: readonly Role[];
-  readonly tenant?: string | undefined;
-  readonly allTenants?: boolean | undefined;
-  /** Null: never. */
-  readonly expires?: number | null | undefined;
-}
-
 type Made = Answer<'POST /v1/keys'>;
 
-export function askKey(client: Client, { name, role, tenant, allTenants = false, expires }: NewKey): Promise<Made> {
+export function askKey(client: Client, { name, role, tenant, allTenants = false, expires }: KeyOptions): Promise<Made> {
   if (allTenants && tenant !== undefined) throw new UsageError('give --tenant or --all-tenants, not both');
   const body = {
     ...{ name, roles: role, tenant },

@@ -4,11 +4,12 @@ import { DEFAULT_TENANT, tenantId } from '@tidemark/core';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { type AdminOptions, atHost } from '../place/admin-place.ts';
 import { hostPlace, ownName, within } from '../place/place.ts';
+import type { KeyOptions } from '../program/key-options.ts';
 import type { Session } from '../session.ts';
-import { askKey, type NewKey, reportKey } from './access.ts';
+import { askKey, reportKey } from './access.ts';
 
 /** Before anybody can log in: on the servers themselves, or in a folder. */
-export async function createFirstKey(session: Session, options: NewKey & AdminOptions): Promise<number> {
+export async function createFirstKey(session: Session, options: KeyOptions & AdminOptions): Promise<number> {
   const tenant = options.allTenants === true ? undefined : tenantId(options.tenant ?? DEFAULT_TENANT);
   const changed = { action: 'createKey', target: options.name, tenant };
   const made = await atHost(

@@ -14,7 +14,8 @@ export const STATUSES = [
   'failed',
 ] as const satisfies readonly StreamStatus[];
 
-export interface FilterOptions {
+/** The compiler writes no type as long as what it infers of `withFilters`. */
+export type FilterOptions = {
   readonly text?: string | undefined;
   readonly status?: StreamStatus | undefined;
   readonly definition?: string | undefined;
@@ -25,9 +26,11 @@ export interface FilterOptions {
   readonly reason?: string | undefined;
   readonly openedFrom?: number | undefined;
   readonly openedTo?: number | undefined;
-}
+};
 
-export const withFilters = <A extends unknown[], O extends OptionValues>(command: Command<A, O>) =>
+export const withFilters = <A extends unknown[], O extends OptionValues>(
+  command: Command<A, O>,
+): Command<A, O & FilterOptions> =>
   command
     .option(
       '--text <words>',
@@ -42,7 +45,7 @@ export const withFilters = <A extends unknown[], O extends OptionValues>(command
     .option('--tag <name>', 'runs with this tag; several: with all of them', nameTexts)
     .option('--reason <code>', 'why it is in that status, such as paused or budget_exceeded', nameText)
     .option('--opened-from <time>', 'opened then or later: 2026-11-23, or 2026-11-23T09:00:00Z', moment)
-    .option('--opened-to <time>', 'opened before then', moment);
+    .option('--opened-to <time>', 'opened before then', moment) as unknown as Command<A, O & FilterOptions>;
 
 /** The same as a query of the API. */
 export function queryOf(options: FilterOptions) {
