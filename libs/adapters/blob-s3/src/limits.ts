@@ -2,7 +2,7 @@
 
 /** Blobs above this go up in parts of this size, in bytes; S3 wants at least 5 MiB a part. */
 export const PART_BYTES = 8 * 1024 * 1024;
-/** Parts of one blob or object under way at once. */
+/** Parts of one blob under way at once. */
 export const PARTS_AT_ONCE = 4;
 /** Requests under way at once, an upload in parts counted as one; more wait their turn. */
 export const REQUESTS_AT_ONCE = 64;

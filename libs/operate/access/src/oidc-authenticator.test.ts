@@ -188,12 +188,6 @@ describe('a forged token', () => {
     }
   });
 
-  it('signed by an algorithm that the configuration does not list is refused', async () => {
-    const token = await issuer.signed({ exp: nowS() + 60, roles: ['viewer'] });
-    await show(token);
-    await expect(show(token, authenticator({ algorithms: ['PS512'] }))).rejects.toMatchObject(INVALID);
-  });
-
   it('whose secret is the public key is refused', async () => {
     const front = `${part({ alg: 'HS256', kid: 'key-1' })}.${part(claims())}`;
     const signature = createHmac('sha256', JSON.stringify(issuer.publicKey)).update(front).digest('base64url');
@@ -339,12 +333,6 @@ describe('the issuer', () => {
     (address) => {
       expect(() => authenticator({ issuer: address })).toThrowError(
         expect.objectContaining({ code: 'issuer-invalid' }),
-      );
-      expect(() => authenticator({ algorithms: ['none' as never] })).toThrowError(
-        expect.objectContaining({ code: 'algorithms-invalid' }),
-      );
-      expect(() => authenticator({ algorithms: ['HS256' as never] })).toThrowError(
-        expect.objectContaining({ code: 'algorithms-invalid' }),
       );
     },
   );

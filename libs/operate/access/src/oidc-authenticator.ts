@@ -2,8 +2,7 @@
  * Owns who a caller with a token of an OpenID Connect issuer is: a JSON Web Token that the issuer signed, for this service, within its
  * time.
  *
- * O1 Only signatures with the issuer's own public keys count, by the listed algorithms. `none` and those with a shared secret can't be
- *    listed.
+ * O1 Only signatures with the issuer's own public keys count, by asymmetric algorithms: never `none`, nor one with a shared secret.
  * O2 A token of another type (a logout token, an event) is refused.
  */
 
@@ -33,8 +32,7 @@ const TOKEN_ALGORITHMS = [
   'ES512',
   'EdDSA',
   'Ed25519',
-] as const;
-type TokenAlgorithm = (typeof TOKEN_ALGORITHMS)[number];
+];
 
 /** RFC 9068 for access tokens; issuers use the others for tokens of APIs. */
 const TYPES: readonly (string | undefined)[] = [undefined, 'jwt', 'at+jwt', 'application/at+jwt'];
@@ -44,8 +42,6 @@ export interface OidcOptions extends ClaimMapping {
   /** Audience that tokens for this service name. */
   readonly audience: string;
   readonly jwksUrl?: string | undefined;
-  /** Default: all. */
-  readonly algorithms?: readonly TokenAlgorithm[] | undefined;
 }
 
 export interface OidcAuthenticatorOptions extends OidcOptions {
@@ -56,17 +52,11 @@ export interface OidcAuthenticatorOptions extends OidcOptions {
 export class OidcAuthenticator implements Authenticator {
   readonly #options: OidcAuthenticatorOptions;
   readonly #keys: IssuerKeys;
-  readonly #algorithms: TokenAlgorithm[];
 
-  /** Throws `ConfigError` (`issuer-invalid`, `algorithms-invalid`, `audience-missing`). */
+  /** Throws `ConfigError` (`issuer-invalid`, `audience-missing`). */
   constructor(options: OidcAuthenticatorOptions) {
     this.#options = options;
     this.#keys = new IssuerKeys(options);
-    this.#algorithms = [...(options.algorithms ?? TOKEN_ALGORITHMS)];
-    const listed: readonly string[] = TOKEN_ALGORITHMS;
-    if (this.#algorithms.length === 0 || this.#algorithms.some((name) => !listed.includes(name))) {
-      throw new ConfigError('algorithms-invalid', `Tokens can be signed by ${TOKEN_ALGORITHMS.join(', ')}; list some.`);
-    }
     if (options.audience === '') {
       throw new ConfigError('audience-missing', 'Name the audience: without it, tokens for other services would do.');
     }
@@ -131,7 +121,7 @@ export class OidcAuthenticator implements Authenticator {
     return jwtVerify(token, find, {
       issuer,
       audience,
-      algorithms: this.#algorithms,
+      algorithms: TOKEN_ALGORITHMS,
       clockTolerance: CLOCK_TOLERANCE_S,
       currentDate: new Date(clock.nowMs()),
       requiredClaims: ['exp', 'sub'],

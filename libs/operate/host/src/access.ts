@@ -31,7 +31,7 @@ export interface Access {
   close(): Promise<void>;
 }
 
-/** Throws `ConfigError` (`issuer-invalid`, `algorithms-invalid`). An unreachable issuer does not prevent the start. */
+/** Throws `ConfigError` (`issuer-invalid`). An unreachable issuer does not prevent the start. */
 export function openAccess(host: Host, config: AccessConfig, role: HostRole = {}): Access {
   const { clock } = host.ports;
   const records = accessRecords(host);

@@ -289,7 +289,7 @@ export class Client {
     return this.#lifecycle.ask(workflow, 'cancel', ask);
   }
 
-  /** Ends a workflow at once, whoever leases it: it has failed (`terminated`), and nothing is compensated. Throws what `cancel` throws. */
+  /** Ends a workflow at once, also one that is leased: it has failed (`terminated`), and nothing is compensated. Throws what `cancel` throws. */
   terminate(workflow: string, ask: LifecycleAsk): Promise<LifecycleDone> {
     return this.#lifecycle.ask(workflow, 'terminate', ask);
   }

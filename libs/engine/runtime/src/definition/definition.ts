@@ -219,7 +219,7 @@ export interface PhaseMemory {
   get(key: string): Json;
 }
 
-/** What a step receives. */
+/** What a step receives. Its methods are called on it: one that is taken off it, or a copy of it, does not work. */
 export interface StepContext {
   /** The session that the workflow belongs to, and its user. */
   readonly session: string | undefined;
@@ -307,7 +307,7 @@ export interface Budget {
 export interface ContextDefinition {
   /** By bundle type. */
   readonly bundles: ReadonlyMap<string, BundlePolicy>;
-  /** The system text: fixed for the workflow's life, and by this version of the definition. */
+  /** The system text. It depends on the workflow's input alone, so it stays the same for the workflow's life. */
   readonly system: ((input: Json) => string) | undefined;
   readonly phases: ReadonlyMap<string, PhaseDefinition>;
   /** The phase that workflows begin in; undefined: there are none. */

@@ -1,6 +1,6 @@
 /**
  * Owns what definitions of the system's own workflows share: undos, schedules, bulk jobs, streams. Their values are the system's own, so
- * nothing checks them, and they are the same in every version.
+ * no schema checks them, and they are the same in every version.
  */
 
 import type { Json } from '@tidemark/core';

@@ -1,6 +1,6 @@
 /**
- * Owns the attempts of one run that are under way: how each is ended, and how all are told that their workflow is cancelled. Being told
- * is no end: a step may finish, within the grace. Must not judge what an attempt came to.
+ * Owns the attempts of one run that are under way: how each is ended, and how all learn that their workflow is cancelled. That
+ * ends none of them: a step may finish within the grace. Must not judge what an attempt came to.
  *
  * A1 A step whose call to the outside is open is not abandoned for a cancel: its outcome would be unknown.
  */

@@ -1,6 +1,6 @@
 /**
  * Owns how long the outside may take to answer: the time-out of the whole, the longest silence between heartbeats, and the
- * caller's own signal. Whoever ignores the signal must not hold the step beyond it. Must not know what is asked.
+ * caller's own signal. A call that ignores the signal must not delay the step beyond it. Must not know what is asked.
  */
 
 import { invariant, UnavailableError } from '@tidemark/core';

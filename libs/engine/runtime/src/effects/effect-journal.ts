@@ -192,7 +192,7 @@ export class EffectJournal {
     throw new SuspendedError(key);
   }
 
-  /** What a receiver has confirmed as not done is a failed attempt, of which the step is told once; then it may call again. */
+  /** A call that its receiver confirmed as not done is a failed attempt. The step gets its error once; then it may call again. */
   #reportFailure(effect: EffectDefinition, { key, isUntold }: EffectState): void {
     if (!isUntold) return;
     const entry = this.#run.parts.content.journalOf(key);

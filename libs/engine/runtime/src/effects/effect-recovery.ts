@@ -2,7 +2,7 @@
  * Owns what is done about an effect that was begun before: by a holder that is gone, or by an attempt that failed. Asks the
  * outside, and follows the recovery table (core/recovery.ts); nothing else decides.
  *
- * E1 That an irreversible call was not made, or can't be found, counts only once a call of whoever intended it can't arrive any more.
+ * E1 An irreversible call counts as not made only once a late call of the holder that intended it can't arrive any more.
  */
 
 import {

@@ -1,5 +1,5 @@
 /**
- * Owns what the effects of one run share: the stream that they are written to, what is known of them, and the observers of their calls.
+ * Owns what the effects of one run share: the stream that they are written to, what is known of them, and the receiver of their progress.
  * Must not call anything, nor decide what a call's outcome means.
  */
 
@@ -34,7 +34,7 @@ export interface EffectRunParts {
   readonly replay?: Replay | undefined;
   readonly guard: SecretGuard;
   readonly newCheckpoint: () => CheckpointId;
-  /** Told how a call is getting on. */
+  /** Receives the progress of a call. */
   readonly onProgress: (progress: Progress) => void;
 }
 
@@ -85,7 +85,7 @@ export class EffectRun {
     return mayCompensate(this.parts.stream.speculative, this.parts.definition.effects, effect, outcome);
   }
 
-  /** What is recorded of an error of the outside: without the secrets that it says. */
+  /** The error of a call as it is recorded: secrets in it are masked, where the policy says so. */
   hideSecrets(of: string, error: unknown): unknown {
     return this.parts.guard.error(`error of ${of}`, error);
   }

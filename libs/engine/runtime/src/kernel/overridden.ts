@@ -1,6 +1,6 @@
-/** Owns the layering of operations over a store. */
+/** Owns the layering of members over an object: a store, a context, a model. */
 
-/** The store with these operations in place of its own. Assigning to the result replaces further ones, and never changes the store. */
+/** The object with these members in place of its own. Assigning to the result replaces further ones, and never changes the object. */
 export function overridden<S extends object>(store: S, operations: Partial<S>): S;
 export function overridden<S extends object, O extends object>(store: S, operations: O): Omit<S, keyof O> & O;
 export function overridden(store: object, operations: object): object {

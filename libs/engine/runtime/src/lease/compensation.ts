@@ -9,7 +9,7 @@ import { SCHEDULE_SUFFIX, UNDO_SUFFIX } from '../kernel/index.ts';
 import type { Draft } from './leased-stream.ts';
 import { COMPENSATION_DEPTH_MAX } from './limits.ts';
 
-/** The workflow that undoes this one: derived, so that whoever starts it starts the same. */
+/** The workflow that undoes this one: its id is derived, so that all who start it start the same one. */
 export const undoId = (workflow: WorkflowId): WorkflowId => workflowId(`${workflow}${UNDO_SUFFIX}`);
 
 /** The workflow that this one undoes; undefined: it is no undo. */
@@ -22,7 +22,7 @@ export function depthOf(workflow: WorkflowId): number {
   return undone === undefined ? 0 : depthOf(undone) + 1;
 }
 
-/** The definition under which jobs of this one are queued: whoever runs a definition runs its undos and its schedules. */
+/** The definition under which jobs of this one are queued: workers of a definition also run its undos and its schedules. */
 export function queuedAs(definition: string): string {
   const suffix = [UNDO_SUFFIX, SCHEDULE_SUFFIX].find((each) => definition.endsWith(each));
   return suffix === undefined ? definition : queuedAs(definition.slice(0, -suffix.length));

@@ -1,5 +1,5 @@
 /**
- * Owns what is checked of a decision, a confirmation or a signal before it is written, so that whoever gives it learns which
+ * Owns what is checked of a decision, a confirmation or a signal before it is written, so that its author learns which
  * field is wrong. Must not write, nor rely on being right: the fold judges what was written.
  */
 

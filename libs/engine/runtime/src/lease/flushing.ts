@@ -14,7 +14,7 @@ const FLUSHED = 'flushed';
 export class Flushing {
   readonly #stream: LeasedStream;
   readonly #ports: Pick<Ports, 'clock' | 'telemetry'>;
-  /** Told of a staged checkpoint that was not accepted. */
+  /** Receives the error of a staged checkpoint that was not accepted. */
   readonly #onLost: (error: unknown) => void;
   readonly #maxCount: number;
   readonly #delayMs: number;

@@ -1,5 +1,5 @@
 /**
- * Owns the writing of inbox events: what a coordinator, or whoever is authorised, adds to a stream that someone else holds.
+ * Owns the writing of inbox events: what a coordinator or an authorised caller adds to a stream that another process has leased.
  * Ids derive from their cause, so two coordinators that see the same cause write the same event, and the fold takes one.
  */
 

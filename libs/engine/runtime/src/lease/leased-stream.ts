@@ -220,7 +220,7 @@ export class LeasedStream {
     return this.#traced.parent;
   }
 
-  /** Sends what is staged. Acceptance is told by the promises of `stage`. */
+  /** Sends what is staged. The promises of `stage` report its acceptance. */
   flush(): void {
     if (this.#unsentCount === 0 || this.#fenced !== undefined) return;
     const unsent = this.#unsettled.slice(-this.#unsentCount);
@@ -372,7 +372,7 @@ export class LeasedStream {
     own.settle();
   }
 
-  /** Someone else's event came between: own unsettled events now follow it. Their verdicts are told as they are folded. */
+  /** Another writer's event came between: own unsettled events now follow it. Their verdicts are reported as they are folded. */
   #rebase(read: EventEntry | undefined): void {
     let state = this.#confirmed;
     for (const entry of this.#unsettled) {
@@ -409,6 +409,6 @@ const leaseLost = (
 ): FencedError =>
   new FencedError(
     'lease-lost',
-    `The lease of epoch ${epoch} on workflow ${workflow} is lost: ${why}. Another worker goes on.`,
+    `The lease of epoch ${epoch} on workflow ${workflow} is lost: ${why}. Another worker continues.`,
     { workflow, epoch, reason },
   );

@@ -271,7 +271,7 @@ const isOpening = (entry: LogEntry & { readonly kind: 'event' }): entry is Openi
 const workflowOf = (entry: LogEntry): WorkflowId | undefined =>
   entry.kind === 'event' ? entry.envelope.workflow : entry.kind === 'unknown' ? entry.workflow : undefined;
 
-/** Folds an opening again: it has its rows, but its state may lack what the older release didn't know. */
+/** Folds an opening again: its state may lack what the older release didn't know. */
 function openedAgain(state: PartitionState, stream: StreamState, entry: LogEntry, from: Offset): StreamState {
   const generation = (stream.generation - 1) as Generation;
   const before: PartitionState = { ...state, next: from, generation, streams: new Map() };

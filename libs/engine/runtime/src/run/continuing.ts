@@ -1,6 +1,6 @@
 /**
- * Owns the opening of a workflow that goes on for another: drawn up by the worker whose step says so, with what that workflow is, and
- * completed by whoever opens it, with what was left when it closed. Must not write.
+ * Owns the opening of a workflow that continues another as new: drawn up by the worker whose step asked for it, and completed by the process
+ * that opens it, with what was left when the other closed. Must not write.
  */
 
 import { decodePayload, type NextOpening } from '@tidemark/codec';

@@ -1,5 +1,5 @@
 /**
- * Owns what a workflow's opening says, drawn up from its definition and input: by whoever starts it, or by the worker whose task waits for it.
+ * Owns what a workflow's opening says, drawn up from its definition and input: by the process that starts it, or by the worker whose task waits for it.
  * Runs the definition's `begin`, and nothing else of a user's. Must not write.
  */
 
@@ -44,7 +44,7 @@ export interface StartRequest {
   readonly user?: string | undefined;
   /** By which people find it. */
   readonly tags?: readonly string[] | undefined;
-  /** W3C `traceparent` of whoever starts it: its trace links there. */
+  /** W3C `traceparent` of the caller that starts it: its trace links there. */
   readonly trace?: string | undefined;
   /** In place of its definition's. */
   readonly priority?: Priority | undefined;
@@ -111,7 +111,7 @@ export function drawUpOpening(
   };
 }
 
-/** The id of the child that a task waits for: it follows from the task, so that whoever starts it starts the same. Throws `InvalidError` (`children-too-deep`). */
+/** The id of the child that a task waits for: derived from the task, so that all who start it start the same one. Throws `InvalidError` (`children-too-deep`). */
 export function childId(parent: WorkflowId, task: TaskId): WorkflowId {
   const id = `${parent}~${task}`;
   if (id.length <= WORKFLOW_ID_MAX_CHARS) return workflowId(id);

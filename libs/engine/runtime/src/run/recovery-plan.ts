@@ -87,7 +87,7 @@ export type PlannedNext =
   | { readonly kind: 'will-park'; readonly code: string }
   /** Nothing can run now: all pending tasks are blocked. */
   | { readonly kind: 'blocked' }
-  /** Goes on with this task; `alone`: without any other beside it, since its holder died. */
+  /** Continues with this task; `alone`: without any other beside it, since its holder died. */
   | { readonly kind: 'runs'; readonly task: TaskId; readonly step: string; readonly alone: boolean };
 
 export interface RecoveryPlan {

@@ -1,4 +1,4 @@
-/** Owns what a caller is told of a workflow's end. Pure. */
+/** Owns what a caller learns of a workflow's end. Pure. */
 
 import { decodePayload } from '@tidemark/codec';
 import { CONTINUED, type Json, TidemarkError, type WorkflowId } from '@tidemark/core';
@@ -10,7 +10,7 @@ export class WorkflowFailedError extends TidemarkError {
   override readonly name = 'WorkflowFailedError';
 }
 
-/** Whoever waits for the result of any other looks at the one that goes on for it. */
+/** Callers that wait for the result of any other workflow follow it to the one that continues it. */
 const replayEnded = (workflow: WorkflowId): WorkflowFailedError =>
   new WorkflowFailedError(
     'workflow-continued',

@@ -49,7 +49,7 @@ export interface AttemptDependencies {
   readonly definition: Definition;
   readonly stream: LeasedStream;
   readonly content: StreamContent;
-  /** Told of every attempt, and may abandon it alone once the worker is to go. */
+  /** Learns of every attempt, and may abandon one once the worker must go. */
   readonly drain?: Pick<Drain, 'begin'> | undefined;
   readonly onProgress?: ((task: TaskId | null, progress: Progress & { readonly step: string }) => void) | undefined;
   /** Outputs of committed tasks of a step, once this offset is projected. */
@@ -114,7 +114,7 @@ export async function attemptStep(
   }
 }
 
-/** What the step is given. */
+/** The step's context. */
 class Attempt implements StepContext {
   readonly notes: LogNote[] = [];
   readonly workflow: StepContext['workflow'];

@@ -57,10 +57,10 @@ export interface RunnerOptions extends AttemptDependencies {
   readonly build?: string | undefined;
   /** Aborted when the worker is to go: no further task is started. */
   readonly stop: Pick<AbortSignal, 'aborted'>;
-  /** Aborts when it must go now: steps under way are told, and count as never made. */
+  /** Aborts when the worker must go now: steps under way see it on their signal, and count as never made. */
   readonly abandon: AbortSignal;
   readonly reads: ContextReads & Pick<MemoryStore, 'lamportOf'>;
-  /** Told of the Lamport time of what others have written. */
+  /** Receives the Lamport times of events that others have written. */
   readonly witness: (lamport: Lamport) => void;
   /** Effects of the newest checkpoint, once it is projected. */
   readonly readHead: TakeOver['readHead'];
@@ -141,7 +141,7 @@ export class WorkflowRunner {
     return canRun(definition, stream.confirmed) ? cancelDraft(stream.confirmed, definition) : undefined;
   }
 
-  /** Others have written to the workflow: steps under way are told when it was cancelled. */
+  /** Others have written to the workflow: if it was cancelled, steps under way see it on their signal. */
   heed(): void {
     const { workflow, ruling, cancel } = this.#options.stream.confirmed;
     if (ruling !== 'cancel') return;
@@ -360,7 +360,7 @@ export class WorkflowRunner {
     if (this.#abort.signal.aborted || thrown instanceof StepAbandonedError) return;
     if (thrown instanceof FencedError) throw thrown;
     if (isSuspended(stream.speculative, task.id)) return;
-    // A broken invariant of ours is no failure of the step's: the run ends, is reported, and another goes on.
+    // A broken invariant of ours is no failure of the step: the run ends and is reported, and another worker continues.
     if (thrown instanceof TidemarkError && thrown.code === 'invariant-broken') throw thrown;
     // Cancelled: whatever the attempt came to, the end is at hand, and what is open shows in the state.
     if (stream.speculative.ruling === 'cancel') return;
