@@ -120,12 +120,6 @@ export const EDGE_MUTATIONS: Mutations = {
     caughtBy: OIDC_AUTHENTICATOR_TEST,
     breaks: 'An id token is no access token.',
   },
-  'unlisted-algorithm': {
-    file: OIDC_AUTHENTICATOR,
-    edits: [['algorithms: this.#algorithms,', 'algorithms: undefined as never,']],
-    caughtBy: OIDC_AUTHENTICATOR_TEST,
-    breaks: 'A token is signed by an algorithm that the configuration lists.',
-  },
   'floods-are-not-limited': {
     file: 'libs/operate/api/src/admission.ts',
     edits: [['if (isOver(asked)) throw tooMany(asked);\n      if (!mayDo', 'if (!mayDo']],
