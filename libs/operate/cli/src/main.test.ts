@@ -1,4 +1,4 @@
-/** How the process of a command ends where no command can say it: its output is full, or a user's module never finishes loading. */
+/** How a command ends where it can't say why itself: its output is full, or a user's module never finishes loading. */
 
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 
-const MAIN = path.resolve(import.meta.dirname, 'main.ts');
+const MAIN = path.resolve(import.meta.dirname, '../bin/tidemark.js');
 
 it('a module that waits for ever at its top level is an error, not an end without a word', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'tidemark-main-'));
