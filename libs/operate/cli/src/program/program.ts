@@ -151,7 +151,7 @@ function addRunning(kit: ProgramKit): void {
     .action(does(() => import('../commands/watch.ts'), 'watch'));
 }
 
-export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal, env }: Session): Command {
+export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal, env, cwd, stdin }: Session): Command {
   const program = new Command('tidemark')
     .description('Event-sourced state for fleets of long-lived AI agents.')
     .exitOverride()
@@ -169,7 +169,7 @@ export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal,
     .addHelpText('after', EXIT_CODES);
   const command = (usage: string, description: string) =>
     program.command(usage).description(description).copyInheritedSettings(program);
-  const kit = { ...work, command, env };
+  const kit = { ...work, command, env, cwd, stdin };
 
   addRunning(kit);
   addRecover(kit);
