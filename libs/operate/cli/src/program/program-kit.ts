@@ -96,7 +96,7 @@ export async function list<Name extends string, T>(
 
 /** Adds a command that has commands of its own, each of which asks operations at a place. */
 export function group({ command }: ProgramKit, name: string, description: string) {
-  const parent = command(name, description).helpCommand(false);
+  const parent = command(name, description);
   return (usage: string, what: string, isDefault = false) =>
     places(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent));
 }

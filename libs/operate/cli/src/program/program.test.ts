@@ -96,6 +96,14 @@ describe('wrong input in an empty folder', () => {
   });
 });
 
+it.each(['files', 'shadow', 'memory', 'trace', 'admin', 'state'])(
+  '%s shows its help with --help alone',
+  async (name) => {
+    expect((await call([name, '--help'])).out).not.toMatch(/^ {2}help\b/m);
+    expect((await call([name, 'help'])).code).toBe(64);
+  },
+);
+
 it('prints its version', async () => {
   const { code, out } = await call(['--version']);
   expect([code, out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);

@@ -168,7 +168,7 @@ export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal,
     .enablePositionalOptions()
     .addHelpText('after', EXIT_CODES);
   const command = (usage: string, description: string) =>
-    program.command(usage).description(description).copyInheritedSettings(program);
+    program.command(usage).description(description).copyInheritedSettings(program).helpCommand(false);
   const kit = { ...work, command, env, cwd, stdin };
 
   addRunning(kit);
@@ -207,7 +207,7 @@ export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal,
 const traceCommands = () => import('../commands/trace.ts');
 
 function addTrace({ command, does }: ProgramKit): void {
-  const parent = command('trace', "a run's trace, drawn from its history: show it, or export it").helpCommand(false);
+  const parent = command('trace', "a run's trace, drawn from its history: show it, or export it");
   const sub = (usage: string, what: string) =>
     places(parent.command(usage).description(what).copyInheritedSettings(parent))
       .argument('<workflow>', 'id of the run')
