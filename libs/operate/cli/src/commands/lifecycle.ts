@@ -52,7 +52,7 @@ function words(act: Act, changed: boolean, place: Place): string {
     case 'pause':
       return changed ? 'is paused: steps under way finish, and nothing further starts.' : 'is paused already.';
     case 'resume':
-      return changed ? 'goes on.' : "isn't paused.";
+      return changed ? 'is resumed.' : "isn't paused.";
   }
 }
 
