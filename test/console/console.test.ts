@@ -219,7 +219,7 @@ describeBrowser('the console in a browser', () => {
     await job.locator('.fact', { hasText: 'Done' }).locator('dd', { hasText: '3' }).waitFor();
   });
 
-  it('pauses and resumes', async () => {
+  it('pauses and resumes, and names the version that a pin keeps', async () => {
     await page.goto(`${api.url}/workflows/survey-2026~1.7`);
     for (const [verb, told] of [
       ['Pause', 'Paused'],
@@ -231,6 +231,8 @@ describeBrowser('the console in a browser', () => {
       await dialog.getByRole('button', { name: verb, exact: true }).click();
       await page.getByRole('listbox', { name: 'Timeline' }).getByText(told).waitFor();
     }
+    await page.getByRole('button', { name: 'Pin', exact: true }).click();
+    await page.getByRole('dialog').getByText('Keep it to version 2?').waitFor();
   });
 
   it('shows hostile names as text, in lists, titles and links', async () => {

@@ -20,6 +20,16 @@ export const AROUND_MUTATIONS: Mutations = {
     caughtBy: 'libs/operate/cli/src/text/width.test.ts',
     breaks: 'No stored text can steer a terminal.',
   },
+  'place-opened-before-the-check': {
+    file: 'libs/operate/cli/src/program/program-kit.ts',
+    edits: [
+      ['  const work = await prepare(...given);\n', ''],
+      ['(place) =>\n    work({', 'async (place) =>\n    (await prepare(...given))({'],
+    ],
+    caughtBy: 'libs/operate/cli/src/program/program.test.ts',
+    test: 'creates nothing: budget set',
+    breaks: 'Wrong input is refused before a folder is opened, and creates nothing.',
+  },
   'no-authentication-for-all': {
     file: 'libs/operate/host/src/access-config.ts',
     edits: [['if (access === null && !isLoopback(host)) {', "if (access === null && host === '0.0.0.0') {"]],

@@ -21,7 +21,7 @@ it('is done to a run that another process holds, and to a folder that nobody doe
   await dev.says(/paused by ada: an audit/);
   await dev.kill();
 
-  expect((await here('resume', 'o1', '--by', 'ada', '--why', 'it is over')).out).toBe('o1 goes on.\n');
+  expect((await here('resume', 'o1', '--by', 'ada', '--why', 'it is over')).out).toBe('o1 is resumed.\n');
   expect((await here('cancel', 'o1', '--by', 'ada', '--why', 'withdrawn')).out).toMatch(/the next tidemark dev or run/);
   const release = await hold({ cwd: folder });
   expect((await here('show', 'o1', '--events')).out).toMatch(/Is being cancelled\n {2}cancelled by ada: withdrawn/);

@@ -1,7 +1,7 @@
 /** Owns `tidemark access` and `tidemark audit`: who is let in over HTTP, and what they did. */
 
 import { Option } from '@commander-js/extra-typings';
-import type { Answer, Client } from '@tidemark/client';
+import type { Answer } from '@tidemark/client';
 import { InvalidError, isoTime } from '@tidemark/core';
 import { duration, tenantName, wholeNumber } from '../arguments.ts';
 import { UsageError } from '../failures.ts';
@@ -25,19 +25,22 @@ export function addAccess(kit: ProgramKit): void {
 
 function addKeys({ asks }: ProgramKit, sub: ReturnType<typeof group>): void {
   keyOptions(by(sub('create-key', 'create an API key, and print it this once'))).action(
-    asks('write', async ({ client, place, session }, options) => {
-      reportKey(session, await askKey(client, options));
-      if (place.kind === 'server') return;
-      session.terminal.note(
-        'The server of a folder lets everybody on this machine in as admin, and asks for no key; keys count on a cluster with TIDEMARK_AUTH=on.',
-      );
+    asks('write', (options) => {
+      const body = keyBody(options);
+      return async ({ client, place, session }) => {
+        reportKey(session, await client.ask(CREATE_KEY, { body }));
+        if (place.kind === 'server') return;
+        session.terminal.note(
+          'The server of a folder lets everybody on this machine in as admin, and asks for no key; keys count on a cluster with TIDEMARK_AUTH=on.',
+        );
+      };
     }),
   );
   sub('list-keys', 'the keys, without their secrets')
     .option('--tenant <name>', 'of this tenant alone (default: all that you may see)', tenantName)
     .option('--all', 'revoked ones as well')
     .action(
-      asks('read', async (asked, { tenant, all }) => {
+      asks('read', ({ tenant, all }) => async (asked) => {
         const query = { tenant, revoked: all === true ? ('true' as const) : ('false' as const) };
         const ask = (page: object) => asked.client.ask('GET /v1/keys', { query: { ...page, ...query } });
         await list(asked, 'keys', ACCESS_LIST_MAX_COUNT, ask, { columns: KEYS, none: 'No keys.' });
@@ -46,12 +49,14 @@ function addKeys({ asks }: ProgramKit, sub: ReturnType<typeof group>): void {
   why(sub('revoke-key', 'let nobody in by this key any more'), 'it')
     .argument('<id>', 'id of the key')
     .action(
-      asks('read', async ({ client, report }, id, { why }) => {
+      asks('read', (id, { why }) => {
         const input = { params: { key: bareId(id) }, body: { why } };
-        const key = await client.ask('POST /v1/keys/{key}/revoke', input, { isRepeatable: true });
-        const { by, at } = key.revoked!;
-        const said = `Key ${key.key} was revoked by ${printable(by)} at ${timeOf(at)}. Within seconds nobody is let in by it.`;
-        report(key, said);
+        return async ({ client, report }) => {
+          const key = await client.ask('POST /v1/keys/{key}/revoke', input, { isRepeatable: true });
+          const { by, at } = key.revoked!;
+          const said = `Key ${key.key} was revoked by ${printable(by)} at ${timeOf(at)}. Within seconds nobody is let in by it.`;
+          report(key, said);
+        };
       }),
     );
 }
@@ -65,16 +70,17 @@ const KEYS: Columns<Key> = [
   ['LAST USED', ({ last_used_at: at }) => (at === null ? '–' : timeOf(at))],
 ];
 
-type Made = Answer<'POST /v1/keys'>;
+export const CREATE_KEY = 'POST /v1/keys';
+type Made = Answer<typeof CREATE_KEY>;
 
-export function askKey(client: Client, { name, role, tenant, allTenants = false, expires }: KeyOptions): Promise<Made> {
+/** Throws `UsageError`. */
+export function keyBody({ name, role, tenant, allTenants = false, expires }: KeyOptions) {
   if (allTenants && tenant !== undefined) throw new UsageError('give --tenant or --all-tenants, not both');
-  const body = {
+  return {
     ...{ name, roles: role, tenant },
     all_tenants: allTenants ? (true as const) : undefined,
     expires_at: typeof expires === 'number' ? isoTime(Date.now() + expires) : expires,
   };
-  return client.ask('POST /v1/keys', { body });
 }
 
 export function reportKey({ terminal }: Session, made: Made): void {
@@ -98,7 +104,7 @@ function bareId(id: string): string {
 
 function addTenants({ asks }: ProgramKit, sub: ReturnType<typeof group>): void {
   sub('tenants', 'the tenants that were created or suspended').action(
-    asks('read', async (asked) => {
+    asks('read', () => async (asked) => {
       const ask = (query: object) => asked.client.ask('GET /v1/tenants', { query });
       const none = 'No tenant was created; any name may be used.';
       await list(asked, 'tenants', ACCESS_LIST_MAX_COUNT, ask, { columns: TENANTS, none });
@@ -107,7 +113,7 @@ function addTenants({ asks }: ProgramKit, sub: ReturnType<typeof group>): void {
   by(sub('create-tenant', 'write a tenant down'))
     .argument('<name>', 'its name')
     .action(
-      asks('write', async ({ client, report }, tenant) => {
+      asks('write', (tenant) => async ({ client, report }) => {
         const done = await client.ask('PUT /v1/tenants/{tenant}', { params: { tenant } }, { isRepeatable: true });
         report(done, `Tenant ${printable(tenant)} is there since ${timeOf(done.created_at)}.`);
       }),
@@ -120,7 +126,7 @@ function addTenants({ asks }: ProgramKit, sub: ReturnType<typeof group>): void {
     why(sub(`${act}-tenant`, what), 'it')
       .argument('<name>', 'its name')
       .action(
-        asks('write', async ({ client, report }, tenant, { why }) => {
+        asks('write', (tenant, { why }) => async ({ client, report }) => {
           const input = { params: { tenant }, body: { why } };
           const done = await client.ask(`POST /v1/tenants/{tenant}/${act}`, input, { isRepeatable: true });
           const name = printable(tenant);
@@ -148,7 +154,7 @@ function addAudit({ command, asks }: ProgramKit): void {
     .option('--since <time>', 'not longer ago: 24h', duration)
     .option('--limit <count>', 'at most this many', wholeNumber(1, AUDIT_SHOWN_MAX_COUNT), AUDIT_SHOWN_COUNT)
     .action(
-      asks('read', async (asked, { subject, action, target, outcome, since, limit, tenant }) => {
+      asks('read', ({ subject, action, target, outcome, since, limit, tenant }) => async (asked) => {
         const from = since === undefined ? undefined : isoTime(Date.now() - since);
         const filters = { tenant, subject, action, target, outcome, from };
         const ask = (page: object) => asked.client.ask('GET /v1/audit', { query: { ...filters, ...page } });

@@ -24,7 +24,7 @@ export function addApprovals({ command, asks }: ProgramKit): void {
     .option('--mine', 'those that ask for you')
     .option('--tenant <name>', 'those of this tenant only', tenantName);
   limited(places(approvals)).action(
-    asks('read', async ({ client, terminal, report }, { assignee, tenant, mine, limit, ...at }) => {
+    asks('read', ({ assignee, tenant, mine, limit, ...at }) => async ({ client, terminal, report }) => {
       const query = { assignee, tenant, mine: mine && ('true' as const) };
       const { items, next_cursor } = await firstOf(
         limit,

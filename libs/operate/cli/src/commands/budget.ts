@@ -28,7 +28,7 @@ export function addBudget(kit: ProgramKit): void {
   shared('show', 'show budgets and what is spent of them')
     .argument('[workflow]', 'id of a run: what it has spent as well')
     .action(
-      asks('read', async ({ client, report }, id, options) => {
+      asks('read', (id, options) => async ({ client, report }) => {
         const own = id === undefined ? null : await client.ask(OWN, { params: { workflow: id } });
         // A workflow's limits include those of its tenant and its user.
         const tenant = own?.tenant ?? options.tenant;
@@ -46,25 +46,32 @@ export function addBudget(kit: ProgramKit): void {
     .addOption(new Option('--period <time>', 'within what time').choices(['hour', 'day', 'month', 'total']))
     .addOption(new Option('--none', 'take the budget away').conflicts(['tokens', 'usd', 'period']))
     .action(
-      asks('write', async ({ client, report }, { user, tenant, ...wanted }) => {
+      asks('write', ({ user, tenant, ...wanted }) => {
         const body = budgetFrom(wanted);
-        const done = await client.ask('PUT /v1/budgets', { query: { tenant, user }, body }, { isRepeatable: true });
-        const of = printable(done.user === null ? `tenant ${done.tenant}` : `user ${done.user}`);
-        const { tokens, cost_micros: micros, period } = body;
-        const parts = [tokens === undefined ? [] : counted(tokens, 'token'), micros === undefined ? [] : cost(micros)];
-        const may = `${of} may spend ${parts.flat().join(' and ')}`;
-        report(done, period === undefined ? `${of} has no budget any more.` : `${may} ${PERIOD_WORDS[period]}.`);
+        return async ({ client, report }) => {
+          const done = await client.ask('PUT /v1/budgets', { query: { tenant, user }, body }, { isRepeatable: true });
+          const of = printable(done.user === null ? `tenant ${done.tenant}` : `user ${done.user}`);
+          const { tokens, cost_micros: micros, period } = body;
+          const parts = [
+            tokens === undefined ? [] : counted(tokens, 'token'),
+            micros === undefined ? [] : cost(micros),
+          ];
+          const may = `${of} may spend ${parts.flat().join(' and ')}`;
+          report(done, period === undefined ? `${of} has no budget any more.` : `${may} ${PERIOD_WORDS[period]}.`);
+        };
       }),
     );
   const raise = ofOwner(sub('raise', 'let a workflow spend more; one that is paused for lack of budget resumes'));
   why(spends(raise).argument('<workflow>', 'id of the run')).action(
-    asks('read', async ({ client, place, report }, workflow, { tokens = 0, usd = '0', why }) => {
+    asks('read', (workflow, { tokens = 0, usd = '0', why }) => {
       const cost_micros = microsOf(usd);
       const parts = amounts(tokens, cost_micros).join(' and ');
       if (parts === '') throw new InvalidError('budget-invalid', 'Give --tokens, --usd or both, above 0.');
       const input = { params: { workflow }, body: { tokens, cost_micros, why } };
-      const done = await client.ask('POST /v1/workflows/{workflow}/budget', input);
-      report(done, `${printable(done.workflow)} may spend ${parts} more. ${continuesWith(place)}`);
+      return async ({ client, place, report }) => {
+        const done = await client.ask('POST /v1/workflows/{workflow}/budget', input);
+        report(done, `${printable(done.workflow)} may spend ${parts} more. ${continuesWith(place)}`);
+      };
     }),
   );
 }

@@ -23,7 +23,7 @@ export function addBundle(kit: ProgramKit): void {
     .option('--messages', 'print the messages')
     .option('--items', 'print what was kept and what was not, and why')
     .action(
-      asks('read', async ({ client, terminal, report }, workflow, options) => {
+      asks('read', (workflow, options) => async ({ client, terminal, report }) => {
         const { bundleLines, callsLines } = await views();
         if (options.at === undefined) {
           const { items: calls, next_cursor } = await firstOf(
@@ -46,13 +46,20 @@ export function addBundle(kit: ProgramKit): void {
     .option('--to-call <n>', 'the n-th model call of the second step (default: 1)', number)
     .option('--other <workflow>', 'the run of the second, where it is another')
     .action(
-      asks('read', async ({ client, terminal, report }, workflow, { at: sequence, to, call = 1, toCall, other }) => {
-        const input = { params: { workflow, sequence, call }, query: { to, to_call: toCall, other } };
-        const compared = await client.ask('GET /v1/workflows/{workflow}/at/{sequence}/calls/{call}/comparison', input);
-        if (!compared.identical) throw differs('one of the two calls');
-        const { diffLines } = await views();
-        report(compared, ...diffLines(compared.difference as unknown as BundleDiff, terminal));
-      }),
+      asks(
+        'read',
+        (workflow, { at: sequence, to, call = 1, toCall, other }) =>
+          async ({ client, terminal, report }) => {
+            const input = { params: { workflow, sequence, call }, query: { to, to_call: toCall, other } };
+            const compared = await client.ask(
+              'GET /v1/workflows/{workflow}/at/{sequence}/calls/{call}/comparison',
+              input,
+            );
+            if (!compared.identical) throw differs('one of the two calls');
+            const { diffLines } = await views();
+            report(compared, ...diffLines(compared.difference as unknown as BundleDiff, terminal));
+          },
+      ),
     );
 }
 

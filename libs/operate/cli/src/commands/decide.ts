@@ -9,7 +9,7 @@ import { InvalidError, type Json, type Resolution } from '@tidemark/core';
 import { readJson } from '../input.ts';
 import { continuesWith } from '../place/next-holder.ts';
 import type { Place } from '../place/place.ts';
-import type { Asked, ProgramKit } from '../program/program-kit.ts';
+import type { ProgramKit, Work } from '../program/program-kit.ts';
 import { modules, places, why } from '../program/shared-options.ts';
 import type { Terminal } from '../terminal.ts';
 import { printable } from '../text/width.ts';
@@ -37,42 +37,45 @@ export function addDecisions(kit: ProgramKit): void {
     .option('--response <json>', 'what the effect in question answered: JSON, @file, or - for standard input')
     .option('--value <json>', 'with --task: what its form asks for: JSON, @file, or - for standard input')
     .action(
-      asks('read', async (asked, id, options) => {
+      asks('read', async (id, options) => {
         const { as, response, task, value } = options;
         if ((task === undefined) !== (value === undefined) || (task !== undefined && (as ?? response) !== undefined)) {
           const message = 'Give --task and --value to answer an approval; --as and --response to answer a question.';
           throw new InvalidError('answer-invalid', message);
         }
         const read = (name: string, given: string | undefined) =>
-          given === undefined ? undefined : readJson(name, given, asked.session);
-        if (task !== undefined) return answerTask(asked, id, { ...options, task }, await read('--value', value));
+          given === undefined ? undefined : readJson(name, given, kit);
+        if (task !== undefined) return answerTask(id, { ...options, task }, await read('--value', value));
         // A response implies that the call happened.
         const given = await read('--response', response);
-        await answer(asked, id, options, as ?? (given === undefined ? 'retry' : 'done'), given);
+        return answer(id, options, as ?? (given === undefined ? 'retry' : 'done'), given);
       }),
     );
   answering('reject', 'answer the question of a workflow that waits for a person: it fails').action(
-    asks('read', async (asked, id, options) => {
+    asks('read', (id, options) => {
       const { task } = options;
-      if (task === undefined) await answer(asked, id, options, 'fail', undefined);
-      else await answerTask(asked, id, { ...options, task }, undefined);
+      return task === undefined
+        ? answer(id, options, 'fail', undefined)
+        : answerTask(id, { ...options, task }, undefined);
     }),
   );
   sub('confirm', 'say what became of an effect that was accepted outside')
     .argument('<token>', 'what its receiver gave for it')
     .option('--response <json>', 'it is done, and answered this: JSON, @file, or - for standard input')
     .option('--failed <text>', 'it certainly was not done, and why')
-    .action(asks('read', confirm));
+    .action(asks('read', (id, token, options) => confirm(kit, id, token, options)));
   sub('signal', 'send a workflow a signal, which a task of its waits for or will wait for')
     .argument('<name>', 'name of the signal')
     .option('--value <json>', 'what comes with it: JSON, @file, or - for standard input (default: null)')
     .option('--key <name>', 'with the same key it counts once, however often it is sent')
     .action(
-      asks('read', async ({ client, session, place, report }, id, name, { value, key = randomUUID() }) => {
-        const given = value === undefined ? null : await readJson('--value', value, session);
-        const { workflow } = await client.run(id).signal(name, given, { key });
-        const said = `${printable(workflow)}: it has the signal '${printable(name)}'. ${continuesWith(place)}`;
-        report({ workflow, signal: name, key }, said);
+      asks('read', async (id, name, { value, key = randomUUID() }) => {
+        const given = value === undefined ? null : await readJson('--value', value, kit);
+        return async ({ client, place, report }) => {
+          const { workflow } = await client.run(id).signal(name, given, { key });
+          const said = `${printable(workflow)}: it has the signal '${printable(name)}'. ${continuesWith(place)}`;
+          report({ workflow, signal: name, key }, said);
+        };
       }),
     );
 }
@@ -83,51 +86,50 @@ interface TaskAnswer {
 }
 
 /** Without a value it is rejected. */
-async function answerTask(
-  { client, place, report }: Asked,
-  workflow: string,
-  { task, why }: TaskAnswer,
-  value: Json | undefined,
-): Promise<undefined> {
+function answerTask(workflow: string, { task, why }: TaskAnswer, value: Json | undefined): Work {
   const input = { params: { workflow, task }, body: { approved: value !== undefined, why, value } };
-  const done = await client.ask('POST /v1/workflows/{workflow}/approvals/{task}', input, { isRepeatable: true });
-  const what = value === undefined ? 'rejected' : 'approved';
-  const said = done.changed
-    ? `task ${printable(task)} is ${what}. ${continuesWith(place)}`
-    : `task ${printable(task)} was ${what} so before. Nothing changed.`;
-  report(done, `${printable(done.workflow)}: ${said}`);
+  return async ({ client, place, report }) => {
+    const done = await client.ask('POST /v1/workflows/{workflow}/approvals/{task}', input, { isRepeatable: true });
+    const what = value === undefined ? 'rejected' : 'approved';
+    const said = done.changed
+      ? `task ${printable(task)} is ${what}. ${continuesWith(place)}`
+      : `task ${printable(task)} was ${what} so before. Nothing changed.`;
+    report(done, `${printable(done.workflow)}: ${said}`);
+  };
 }
 
-async function answer(
-  { client, place, terminal, report }: Asked,
+function answer(
   id: string,
   { why, question }: { readonly why: string; readonly question?: string },
   resolution: Resolution,
   response: Json | undefined,
-): Promise<void> {
-  const decided = await client.run(id).decide({ resolution, why, question, response });
-  report(decided, `${printable(decided.workflow)}: '${resolution}' is decided. ${nextWords(resolution, place)}`);
-  warnUnchecked(terminal, decided.unchecked);
+): Work {
+  return async ({ client, place, terminal, report }) => {
+    const decided = await client.run(id).decide({ resolution, why, question, response });
+    report(decided, `${printable(decided.workflow)}: '${resolution}' is decided. ${nextWords(resolution, place)}`);
+    warnUnchecked(terminal, decided.unchecked);
+  };
 }
 
 async function confirm(
-  { client, place, session, terminal, report }: Asked,
+  kit: ProgramKit,
   id: string,
   token: string,
   { response, failed }: { readonly response?: string; readonly failed?: string },
-): Promise<undefined> {
+): Promise<Work> {
   if ((response === undefined) === (failed === undefined)) {
     throw new InvalidError(
       'confirmation-invalid',
       'Give either --response with what it answered, or --failed with why not.',
     );
   }
-  const said =
-    failed === undefined ? { response: await readJson('--response', response!, session) } : { error: failed };
-  const done = await client.run(id).confirm(token, said);
-  const outcome = failed === undefined ? 'done' : 'failed';
-  report(done, `${printable(done.workflow)}: '${printable(token)}' is ${outcome}. ${continuesWith(place)}`);
-  warnUnchecked(terminal, done.unchecked);
+  const said = failed === undefined ? { response: await readJson('--response', response!, kit) } : { error: failed };
+  return async ({ client, place, terminal, report }) => {
+    const done = await client.run(id).confirm(token, said);
+    const outcome = failed === undefined ? 'done' : 'failed';
+    report(done, `${printable(done.workflow)}: '${printable(token)}' is ${outcome}. ${continuesWith(place)}`);
+    warnUnchecked(terminal, done.unchecked);
+  };
 }
 
 /** The workflow itself checks a response that it reads, and fails permanently where it doesn't fit. */

@@ -18,21 +18,22 @@ export function addDu({ command, asks }: ProgramKit): void {
     .action(
       asks(
         'read',
-        async ({ client, report, terminal }, { by, limit }) => {
-          const answer = await client.ask('GET /v1/storage', { query: { by, limit } });
-          const columns: Columns<Use> = [
-            [by.toUpperCase(), ({ name }) => name, 12],
-            ['WORKFLOWS', (use) => count(use.workflow_count), 'right'],
-            ['ROWS', (use) => bytes(use.hot_bytes), 'right'],
-            ['ARCHIVED EVENTS', (use) => count(use.archived_event_count), 'right'],
-            ['AS LOG', (use) => bytes(use.archived_raw_bytes), 'right'],
-            ['ARCHIVED', (use) => bytes(use.archived_bytes), 'right'],
-            ['SMALLER', savedBy, 'right'],
-            ...(answer.storage.some((use) => use.fork_of !== undefined) ? [FORK_OF] : []),
-          ];
-          const log = answer.log_bytes === null ? [] : [`Log: ${bytes(answer.log_bytes)}.`];
-          report(answer, ...log, ...tableOf(columns, answer.storage, terminal.width));
-        },
+        ({ by, limit }) =>
+          async ({ client, report, terminal }) => {
+            const answer = await client.ask('GET /v1/storage', { query: { by, limit } });
+            const columns: Columns<Use> = [
+              [by.toUpperCase(), ({ name }) => name, 12],
+              ['WORKFLOWS', (use) => count(use.workflow_count), 'right'],
+              ['ROWS', (use) => bytes(use.hot_bytes), 'right'],
+              ['ARCHIVED EVENTS', (use) => count(use.archived_event_count), 'right'],
+              ['AS LOG', (use) => bytes(use.archived_raw_bytes), 'right'],
+              ['ARCHIVED', (use) => bytes(use.archived_bytes), 'right'],
+              ['SMALLER', savedBy, 'right'],
+              ...(answer.storage.some((use) => use.fork_of !== undefined) ? [FORK_OF] : []),
+            ];
+            const log = answer.log_bytes === null ? [] : [`Log: ${bytes(answer.log_bytes)}.`];
+            report(answer, ...log, ...tableOf(columns, answer.storage, terminal.width));
+          },
         'own-by',
       ),
     );

@@ -6,11 +6,12 @@ import { type AdminOptions, atHost } from '../place/admin-place.ts';
 import { hostPlace, ownName, within } from '../place/place.ts';
 import type { KeyOptions } from '../program/key-options.ts';
 import type { Session } from '../session.ts';
-import { askKey, reportKey } from './access.ts';
+import { CREATE_KEY, keyBody, reportKey } from './access.ts';
 
 /** Before anybody can log in: on the servers themselves, or in a folder. */
 export async function createFirstKey(session: Session, options: KeyOptions & AdminOptions): Promise<number> {
   const tenant = options.allTenants === true ? undefined : tenantId(options.tenant ?? DEFAULT_TENANT);
+  const body = keyBody(options);
   const changed = { action: 'createKey', target: options.name, tenant };
   const made = await atHost(
     session,
@@ -19,7 +20,7 @@ export async function createFirstKey(session: Session, options: KeyOptions & Adm
       const how = { name: `admin ${ownName(session.env)}`, shown: 'here', isIdle: false, definitions: [] };
       const place = await hostPlace(host, how);
       try {
-        return await within(place, () => askKey(place.client, options));
+        return await within(place, () => place.client.ask(CREATE_KEY, { body }));
       } finally {
         await place.close();
       }

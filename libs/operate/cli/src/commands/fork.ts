@@ -8,7 +8,6 @@ import { readJson } from '../input.ts';
 import type { Place } from '../place/place.ts';
 import type { ProgramKit } from '../program/program-kit.ts';
 import { modules, places } from '../program/shared-options.ts';
-import type { Session } from '../session.ts';
 import { type At, atWords, commandLine, shellWord } from '../text/shell.ts';
 import { printable } from '../text/width.ts';
 import { forkWords } from '../views/fork.ts';
@@ -36,25 +35,27 @@ export function addFork(kit: ProgramKit): void {
     .option('--id <id>', 'id of the fork; the same id is the same fork (default: a new one)')
     .option('--by <name>', 'who makes it, where state is a folder (default: your name here; a server knows you)');
   places(modules(kit, forking)).action(
-    asks('read', async ({ client, place, session, terminal, report }, workflow, options) => {
+    asks('read', async (workflow, options) => {
       const { at, effects, version, id } = options;
-      const belief = options.with === undefined ? undefined : await readBelief(options.with, session);
+      const belief = options.with === undefined ? undefined : await readBelief(options.with, kit);
       const input = { params: { workflow }, body: { at, effects, id, belief, version } };
-      const forked = await client.ask(FORK, input, { isRepeatable: id !== undefined });
-      // A later command should see it; a longer wait is not worth a message.
-      await client
-        .run(forked.workflow)
-        .get({ content: false })
-        .catch(() => {});
-      report(forked, forked.workflow);
-      for (const line of notesOn(forked, place, options)) terminal.note(terminal.paintNote('dim', line));
+      return async ({ client, place, terminal, report }) => {
+        const forked = await client.ask(FORK, input, { isRepeatable: id !== undefined });
+        // A later command should see it; a longer wait is not worth a message.
+        await client
+          .run(forked.workflow)
+          .get({ content: false })
+          .catch(() => {});
+        report(forked, forked.workflow);
+        for (const line of notesOn(forked, place, options)) terminal.note(terminal.paintNote('dim', line));
+      };
     }),
   );
   places(command('compare', 'show how two runs differ: outcome, first checkpoint that differs, tokens, cost'))
     .argument('<id>', 'id of a run')
     .argument('<other>', 'id of the other')
     .action(
-      asks('read', async ({ client, terminal, report }, workflow, other) => {
+      asks('read', (workflow, other) => async ({ client, terminal, report }) => {
         // Other commands must not wait for it.
         const { comparisonLines } = await import('../views/comparison.ts');
         const params = { workflow, other };
@@ -65,9 +66,9 @@ export function addFork(kit: ProgramKit): void {
 }
 
 /** JSON itself, `-`, or a file, with or without `@`. */
-function readBelief(given: string, session: Session): Promise<Json> {
+function readBelief(given: string, kit: ProgramKit): Promise<Json> {
   const isJson = /^\s*[[{"@]|^-$|^(null|true|false|-?\d+(\.\d+)?)$/.test(given);
-  return readJson('--with', isJson ? given : `@${given}`, session);
+  return readJson('--with', isJson ? given : `@${given}`, kit);
 }
 
 /** Says what it is, what starts anew in it, and how to follow it. */

@@ -10,9 +10,9 @@ import { readJson } from '../input.ts';
 import { JOB_POLL_MS, RETRY_PAUSE_MS, UNKNOWN_GRACE_MS } from '../limits.ts';
 import { continuesWith } from '../place/next-holder.ts';
 import { type FilterOptions, queryOf, withFilters } from '../program/filter-options.ts';
-import { type Asked, group, list, type ProgramKit } from '../program/program-kit.ts';
+import { type Asked, group, list, type ProgramKit, type Work } from '../program/program-kit.ts';
 import { limited, ofTenant, why } from '../program/shared-options.ts';
-import { type Session, takeInterrupts } from '../session.ts';
+import { takeInterrupts } from '../session.ts';
 import type { Columns } from '../text/table.ts';
 import { ago, count, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
@@ -24,7 +24,7 @@ export function addJobs(kit: ProgramKit): void {
   const { asks } = kit;
   const sub = group(kit, 'jobs', 'do one thing to many workflows, durably, with progress');
   limited(ofTenant(sub('list', 'jobs, newest first', true))).action(
-    asks('read', async (asked, { tenant, limit }) => {
+    asks('read', ({ tenant, limit }) => async (asked) => {
       const ask = (page: object) => asked.client.ask('GET /v1/jobs', { query: { ...page, tenant } });
       await list(asked, 'jobs', limit, ask, { columns: JOBS, none: 'No jobs.' });
     }),
@@ -39,19 +39,24 @@ export function addJobs(kit: ProgramKit): void {
     .option('--by <name>', 'who asks, where state is a folder (default: your name here; a server knows you)')
     .option('--why <text>', 'the reason, kept with each event')
     .option('--watch', 'print its progress until it has ended')
-    .action(asks('read', startJob));
+    .action(asks('read', (act, options) => startJob(kit, act, options)));
   const one = (usage: string, what: string) => ofTenant(sub(usage, what)).argument('<id>', 'id of the job');
   one('show', 'how far a job is, and what refused').action(
-    asks('read', async ({ client, report }, job, { tenant }) => {
+    asks('read', (job, { tenant }) => async ({ client, report }) => {
       const found = await client.ask('GET /v1/jobs/{job}', { params: { job }, query: { tenant } });
       report(found, ...jobLines(found));
     }),
   );
   one('watch', 'the same, until it has ended').action(
-    asks('read', (asked, id, { tenant }) => follow(asked, id, tenant)),
+    asks(
+      'read',
+      (id, { tenant }) =>
+        (asked) =>
+          follow(asked, id, tenant),
+    ),
   );
   why(one('cancel', 'stop a job; what it has done stays done')).action(
-    asks('read', async ({ client, report }, job, { why, tenant }) => {
+    asks('read', (job, { why, tenant }) => async ({ client, report }) => {
       const input = { params: { job }, query: { tenant }, body: { why } };
       const done = await client.ask('POST /v1/jobs/{job}/cancel', input, { isRepeatable: true });
       const then = done.changed ? 'stops; what it has done stays done.' : 'was cancelled before.';
@@ -81,33 +86,36 @@ interface StartOptions extends FilterOptions {
   readonly watch?: true;
 }
 
-async function startJob(asked: Asked, act: BulkAct, options: StartOptions): Promise<number | undefined> {
-  const { client, session, report, place } = asked;
+async function startJob(kit: ProgramKit, act: BulkAct, options: StartOptions): Promise<Work> {
   const { tag: tags, ...fields } = queryOf(options);
   const filter = { ...fields, tags };
   const { everything, why, id = crypto.randomUUID() } = options;
   checkMeant({ ...fields, tags, tenant: undefined }, everything);
   if (options.dryRun === true) {
-    const found = await client.ask('POST /v1/jobs/count', { body: { filter } }, { isRepeatable: true });
-    report({ act, dry_run: true, acted_count: actedCount(act, found), ...found }, foundLine(act, found));
-    return;
+    return async ({ client, report }) => {
+      const found = await client.ask('POST /v1/jobs/count', { body: { filter } }, { isRepeatable: true });
+      report({ act, dry_run: true, acted_count: actedCount(act, found), ...found }, foundLine(act, found));
+    };
   }
   if (why === undefined) {
     throw new InvalidError('why-invalid', '--why: say why it is done; --dry-run alone needs no reason.');
   }
-  const body = { id, act, filter, why, everything, signal: await signalOf(session, act, options) };
-  const done = await client.ask('POST /v1/jobs', { body }, { isRepeatable: true });
-  if (options.watch === true) return follow(asked, id, fields.tenant);
-  const then = done.created ? continuesWith(place) : 'It was begun before.';
-  report(done, `Job ${printable(id)} is to ${act} what it finds. ${then}`);
+  const body = { id, act, filter, why, everything, signal: await signalOf(kit, act, options) };
+  return async (asked) => {
+    const { client, report, place } = asked;
+    const done = await client.ask('POST /v1/jobs', { body }, { isRepeatable: true });
+    if (options.watch === true) return follow(asked, id, fields.tenant);
+    const then = done.created ? continuesWith(place) : 'It was begun before.';
+    report(done, `Job ${printable(id)} is to ${act} what it finds. ${then}`);
+  };
 }
 
-async function signalOf(session: Session, act: BulkAct, { signal, value }: StartOptions) {
+async function signalOf(kit: ProgramKit, act: BulkAct, { signal, value }: StartOptions) {
   if ((act === 'signal') !== (signal !== undefined)) {
     throw new InvalidError('signal-invalid', "--signal: name it for the act 'signal', and for that one only.");
   }
   if (signal === undefined) return undefined;
-  return { name: signal, value: value === undefined ? null : await readJson('--value', value, session) };
+  return { name: signal, value: value === undefined ? null : await readJson('--value', value, kit) };
 }
 
 /** Only open ones of those found: these actions refuse closed workflows. */

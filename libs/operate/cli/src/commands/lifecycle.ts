@@ -26,7 +26,7 @@ export function addLifecycle(kit: ProgramKit): void {
     steering(kit, act, description)
       .argument('<id>', 'id of the run')
       .action(
-        kit.asks('read', async ({ client, place, terminal, report }, id, { why }) => {
+        kit.asks('read', (id, { why }) => async ({ client, place, terminal, report }) => {
           const done = await client.run(id)[act](why);
           report(done, `${printable(done.workflow)} ${words(act, done.changed, place)}`);
           const { open_effects: effects = [] } = done as Partial<Answer<'POST /v1/workflows/{workflow}/terminate'>>;
@@ -52,7 +52,7 @@ function words(act: Act, changed: boolean, place: Place): string {
     case 'pause':
       return changed ? 'is paused: steps under way finish, and nothing further starts.' : 'is paused already.';
     case 'resume':
-      return changed ? 'goes on.' : "isn't paused.";
+      return changed ? 'is resumed.' : "isn't paused.";
   }
 }
 
@@ -69,7 +69,7 @@ function addJudging(kit: ProgramKit): void {
     steering(kit, judgement, description)
       .argument('<ids...>', 'ids of the runs')
       .action(
-        kit.asks('read', async ({ client, terminal }, ids, { why }) => {
+        kit.asks('read', (ids, { why }) => async ({ client, terminal }) => {
           const judged: Answer<'POST /v1/workflows/{workflow}/judgements'>[] = [];
           try {
             for (const workflow of ids) {
@@ -98,7 +98,7 @@ export function addPinning(kit: ProgramKit): void {
     steering(kit, name, description)
       .argument('<id>', 'id of the run')
       .action(
-        kit.asks('read', async ({ client, report }, id, { why }) => {
+        kit.asks('read', (id, { why }) => async ({ client, report }) => {
           const done = await client.run(id).pin(name === 'pin', why);
           const version = `${printable(done.definition)} v${done.definition_version}`;
           report(done, `${printable(done.workflow)} ${what} ${version}.`);

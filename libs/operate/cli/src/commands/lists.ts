@@ -13,7 +13,7 @@ const QUESTIONS_PAGE_COUNT = 100;
 export function addLists(kit: ProgramKit): void {
   const { command, asks } = kit;
   ofTenant(places(command('fleet', 'what all workflows are at: counts, workers, queues, lag, cost'))).action(
-    asks('read', async ({ client, terminal, report }, { tenant }) => {
+    asks('read', ({ tenant }) => async ({ client, terminal, report }) => {
       const { fleetLines, readFleet } = await import('../live/fleet-frame.ts');
       const found = await readFleet(client, tenant);
       const frame = { width: terminal.width ?? 100, paint: terminal.paint, known: new Set<string>() };
@@ -23,7 +23,7 @@ export function addLists(kit: ProgramKit): void {
   limited(places(command('children', 'workflows that the tasks of one have started')))
     .argument('<id>', 'id of the run')
     .action(
-      asks('read', async (asked, workflow, { limit }) => {
+      asks('read', (workflow, { limit }) => async (asked) => {
         const ask = (query: object) =>
           asked.client.ask('GET /v1/workflows/{workflow}/children', { params: { workflow }, query });
         const none = `${printable(workflow)} has started no children.`;
@@ -31,7 +31,7 @@ export function addLists(kit: ProgramKit): void {
       }),
     );
   limited(ofTenant(places(command('questions', 'workflows that wait for a person, newest first')))).action(
-    asks('read', async (asked, { tenant, limit }) => {
+    asks('read', ({ tenant, limit }) => async (asked) => {
       const ask = ({ limit: wanted, cursor }: { readonly limit: number; readonly cursor?: string }) => {
         const query = { cursor, limit: Math.min(wanted, QUESTIONS_PAGE_COUNT), tenant };
         return asked.client.ask('GET /v1/questions', { query });
@@ -42,14 +42,14 @@ export function addLists(kit: ProgramKit): void {
     }),
   );
   limited(places(command('rejected', 'events that changed nothing, and why, newest first'))).action(
-    asks('read', async (asked, { limit }) => {
+    asks('read', ({ limit }) => async (asked) => {
       const ask = (query: object) => asked.client.ask('GET /v1/rejected', { query });
       const found = await list(asked, 'rejected', limit, ask, { columns: REJECTED, none: 'Nothing was rejected.' });
       if (found > 0) asked.terminal.note('They changed nothing and are kept for audit; most follow from take-overs.');
     }),
   );
   modules(kit, places(command('definitions', 'workflows that can be started here'))).action(
-    asks('write', async ({ client, terminal, report }) => {
+    asks('write', () => async ({ client, terminal, report }) => {
       const answer = await client.ask('GET /v1/definitions', {});
       const { definitions } = answer;
       const none = 'No definitions are known here: name modules with --workflows.';

@@ -38,51 +38,57 @@ export function addMemory(kit: ProgramKit): void {
     .option('--limit <count>', 'at most this many', wholeNumber(1, RECALL_MAX_COUNT), 3)
     .addOption(new Option('--kind <kind>', 'only these (default: both)').choices(['summary', 'fact']))
     .action(
-      asks('read', async ({ client, terminal, report }, query, { limit, kind, tenant, ...of }) => {
+      asks('read', (query, { limit, kind, tenant, ...of }) => {
         const body = { query, limit, kinds: kind === undefined ? (['summary', 'fact'] as const) : [kind] };
         const input = { params: { about: subjectOf(of) }, query: { tenant }, body };
-        const answer = await client.ask(RECALL, input, { isRepeatable: true });
-        const { by, warning, entries, continuation = '' } = answer;
-        if (warning !== null) terminal.warn(printable(warning));
-        const how = by === 'words' ? 'by words alone' : 'by words and meaning';
-        const found = entries.length === 0 ? 'Nothing fits' : counted(entries.length, 'entry', 'entries');
-        terminal.note(entries.length === 0 ? `${found} (${how}).` : `${found}, ${how}.`);
-        const facts = entries.filter(({ kind: of }) => of === 'fact').map(factLine);
-        report(answer, ...facts, ...(continuation === '' ? [] : printableLines(continuation)));
+        return async ({ client, terminal, report }) => {
+          const answer = await client.ask(RECALL, input, { isRepeatable: true });
+          const { by, warning, entries, continuation = '' } = answer;
+          if (warning !== null) terminal.warn(printable(warning));
+          const how = by === 'words' ? 'by words alone' : 'by words and meaning';
+          const found = entries.length === 0 ? 'Nothing fits' : counted(entries.length, 'entry', 'entries');
+          terminal.note(entries.length === 0 ? `${found} (${how}).` : `${found}, ${how}.`);
+          const facts = entries.filter(({ kind: of }) => of === 'fact').map(factLine);
+          report(answer, ...facts, ...(continuation === '' ? [] : printableLines(continuation)));
+        };
       }),
     );
   about(sub('remember', 'remember a fact; the same text is the same fact'))
     .argument('<text>', 'the fact, a sentence')
     .option('--source <text>', 'where it is from (default: who you are)')
     .action(
-      asks('write', async ({ client, report }, text, { source, tenant, ...of }) => {
+      asks('write', (text, { source, tenant, ...of }) => {
         const about = subjectOf(of);
         const input = { params: { about }, query: { tenant }, body: { text, source } };
-        const done = await client.ask('POST /v1/memory/{about}/facts', input, { isRepeatable: true });
-        report(done, `Remembered of ${printable(about)}, as ${done.key}.`);
+        return async ({ client, report }) => {
+          const done = await client.ask('POST /v1/memory/{about}/facts', input, { isRepeatable: true });
+          report(done, `Remembered of ${printable(about)}, as ${done.key}.`);
+        };
       }),
     );
   about(sub('list', 'list facts, newest first'))
     .option('--limit <count>', 'at most this many', wholeNumber(1, FACTS_MAX_COUNT), 50)
     .action(
-      asks('read', async ({ client, terminal, report }, { limit, tenant, ...of }) => {
+      asks('read', ({ limit, tenant, ...of }) => {
         const about = subjectOf(of);
-        const answer = await client.ask('GET /v1/memory/{about}/facts', {
-          params: { about },
-          query: { tenant, limit },
-        });
-        const none = `No facts are known about ${printable(about)}.`;
-        report(answer, ...(answer.facts.length === 0 ? [none] : tableOf(FACTS, answer.facts, terminal.width)));
+        const input = { params: { about }, query: { tenant, limit } };
+        return async ({ client, terminal, report }) => {
+          const answer = await client.ask('GET /v1/memory/{about}/facts', input);
+          const none = `No facts are known about ${printable(about)}.`;
+          report(answer, ...(answer.facts.length === 0 ? [none] : tableOf(FACTS, answer.facts, terminal.width)));
+        };
       }),
     );
   about(sub('forget', 'forget a fact'))
     .argument('<key>', 'its key, as list prints it')
     .action(
-      asks('read', async ({ client, report }, key, { tenant, ...of }) => {
+      asks('read', (key, { tenant, ...of }) => {
         const about = subjectOf(of);
         const input = { params: { about, key }, query: { tenant } };
-        const done = await client.ask('DELETE /v1/memory/{about}/facts/{key}', input);
-        report(done, `Forgot ${printable(key)} of ${printable(about)}.`);
+        return async ({ client, report }) => {
+          const done = await client.ask('DELETE /v1/memory/{about}/facts/{key}', input);
+          report(done, `Forgot ${printable(key)} of ${printable(about)}.`);
+        };
       }),
     );
 }
@@ -107,7 +113,7 @@ export function addUser(kit: ProgramKit): void {
   sub('get', 'print a preference as JSON')
     .argument('<key>', 'its name')
     .action(
-      asks('read', async ({ client, report }, key, { user, tenant }) => {
+      asks('read', (key, { user, tenant }) => async ({ client, report }) => {
         const input = { params: { user, key }, query: { tenant } };
         const found = await client.ask('GET /v1/users/{user}/preferences/{key}', input);
         report(found, jsonText(found.value ?? null));
@@ -118,17 +124,19 @@ export function addUser(kit: ProgramKit): void {
     .argument('<value>', 'text, JSON, @file, or - for standard input')
     .option('--source <text>', 'who says so (default: who you are)')
     .action(
-      asks('write', async ({ client, session, report }, key, given, { user, tenant, source }) => {
-        const value = isText(given) ? given : await readJson('VALUE', given, session);
+      asks('write', async (key, given, { user, tenant, source }) => {
+        const value = isText(given) ? given : await readJson('VALUE', given, kit);
         const input = { params: { user, key }, query: { tenant }, body: { value, source } };
-        const done = await client.ask('PUT /v1/users/{user}/preferences/{key}', input, { isRepeatable: true });
-        report(done, `${printable(key)} of ${printable(user)} is ${printable(JSON.stringify(value))} now.`);
+        return async ({ client, report }) => {
+          const done = await client.ask('PUT /v1/users/{user}/preferences/{key}', input, { isRepeatable: true });
+          report(done, `${printable(key)} of ${printable(user)} is ${printable(JSON.stringify(value))} now.`);
+        };
       }),
     );
   sub('list', 'list the preferences')
     .argument('[prefix]', 'only keys that begin so')
     .action(
-      asks('read', async ({ client, terminal, report }, prefix, { user, tenant }) => {
+      asks('read', (prefix, { user, tenant }) => async ({ client, terminal, report }) => {
         const query = { tenant, prefix: prefix === '' ? undefined : prefix };
         const answer = await client.ask('GET /v1/users/{user}/preferences', { params: { user }, query });
         const { preferences } = answer;
@@ -139,7 +147,7 @@ export function addUser(kit: ProgramKit): void {
   sub('forget', 'forget a preference')
     .argument('<key>', 'its name')
     .action(
-      asks('read', async ({ client, report }, key, { user, tenant }) => {
+      asks('read', (key, { user, tenant }) => async ({ client, report }) => {
         const input = { params: { user, key }, query: { tenant } };
         const done = await client.ask('DELETE /v1/users/{user}/preferences/{key}', input);
         report(done, `Forgot ${printable(key)} of ${printable(user)}.`);

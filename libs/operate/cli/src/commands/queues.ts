@@ -15,7 +15,7 @@ export function addQueues(kit: ProgramKit): void {
   const inGroup = group(kit, 'queues', 'work that waits, by workflow; pause and resume all of one');
   const sub = (usage: string, what: string, isDefault = false) => ofTenant(inGroup(usage, what, isDefault));
   sub('list', 'what is ready, running and paused', true).action(
-    asks('read', async ({ client, terminal, report }, { tenant }) => {
+    asks('read', ({ tenant }) => async ({ client, terminal, report }) => {
       const answer = await client.ask('GET /v1/queues', { query: { tenant } });
       const none = 'Nothing waits for a worker, and nothing is paused.';
       report(answer, ...(answer.queues.length === 0 ? [none] : tableOf(QUEUES, answer.queues, terminal.width)));
@@ -26,7 +26,7 @@ export function addQueues(kit: ProgramKit): void {
   steer('pause', 'claim nothing of a workflow until it is resumed; steps under way finish, starts wait')
     .option('--future', 'also of one that nothing is known of yet')
     .action(
-      asks('write', async ({ client, report }, queue, { tenant, why, future }) => {
+      asks('write', (queue, { tenant, why, future }) => async ({ client, report }) => {
         const input = { params: { queue }, body: { why, tenant, future } };
         const done = await client.ask('POST /v1/queues/{queue}/pause', input, { isRepeatable: true });
         const state = done.changed ? 'paused: nothing of it is claimed, steps under way finish.' : 'paused already.';
@@ -34,7 +34,7 @@ export function addQueues(kit: ProgramKit): void {
       }),
     );
   steer('resume', 'resume a paused queue').action(
-    asks('write', async ({ client, report }, queue, { tenant, why }) => {
+    asks('write', (queue, { tenant, why }) => async ({ client, report }) => {
       const input = { params: { queue }, body: { why, tenant } };
       const done = await client.ask('POST /v1/queues/{queue}/resume', input, { isRepeatable: true });
       const then = done.changed ? 'is resumed.' : "isn't paused.";

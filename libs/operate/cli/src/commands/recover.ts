@@ -20,9 +20,9 @@ export function addRecover(kit: ProgramKit): void {
     .option('--dry-run', 'print step by step what the next holder would do, and change nothing')
     .option('--probe', 'with --dry-run: ask the probes of its effects now')
     .action(
-      asks('read', async (asked, id, { dryRun = false, probe = false, ...at }) => {
-        if (dryRun) return reportPlan(asked, id, probe, at);
-        if (!probe) return takeLease(asked, id, at);
+      asks('read', (id, { dryRun = false, probe = false, ...at }) => {
+        if (dryRun) return (asked) => reportPlan(asked, id, probe, at);
+        if (!probe) return (asked) => takeLease(asked, id, at);
         throw new InvalidError(
           'probe-unfit',
           '--probe asks for a plan: use it with --dry-run. A worker asks its probes by itself.',

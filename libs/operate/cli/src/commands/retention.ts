@@ -19,7 +19,7 @@ export function addRetention(kit: ProgramKit): void {
   const inGroup = group(kit, 'retention', 'how long a tenant’s archived history is kept, and what is held');
   const sub = (usage: string, what: string, isDefault = false) => ofOwner(inGroup(usage, what, isDefault));
   sub('show', 'the tenant’s policy and its holds', true).action(
-    asks('read', async ({ client, terminal, report }, { tenant }) => {
+    asks('read', ({ tenant }) => async ({ client, terminal, report }) => {
       const answer = await client.ask('GET /v1/retention', { query: { tenant } });
       const { holds } = answer;
       const held = holds.length === 0 ? [] : ['', ...tableOf(HOLDS, holds, terminal.width)];
@@ -35,21 +35,23 @@ export function addRetention(kit: ProgramKit): void {
     )
     .option('--default', 'that of the compactors again')
     .action(
-      asks('write', async ({ client, report }, { tenant, warm, keep, default: isDefault = false }) => {
+      asks('write', ({ tenant, warm, keep, default: isDefault = false }) => {
         if (isDefault ? warm !== undefined || keep !== undefined : warm === undefined || keep === undefined) {
           throw new UsageError('give --warm and --keep, or --default alone');
         }
         const policy = isDefault ? null : { warm_ms: warm!, keep_ms: keep! };
         const input = { query: { tenant }, body: { policy } };
-        const done = await client.ask('PUT /v1/retention', input, { isRepeatable: true });
-        report(done, 'Compactors keep to it from their next pass on.');
+        return async ({ client, report }) => {
+          const done = await client.ask('PUT /v1/retention', input, { isRepeatable: true });
+          report(done, 'Compactors keep to it from their next pass on.');
+        };
       }),
     );
   const hold = sub('hold', 'keep a run, or all of the tenant’s, whatever its policy says')
     .argument('<id>', 'name of the hold')
     .option('--workflow <id>', 'the run; without it all of the tenant’s');
   why(hold, 'the hold').action(
-    asks('read', async ({ client, report }, hold, { tenant, workflow, why }) => {
+    asks('read', (hold, { tenant, workflow, why }) => async ({ client, report }) => {
       const input = { query: { tenant }, body: { hold, workflow, why } };
       const done = await client.ask('POST /v1/retention/holds', input, { isRepeatable: true });
       const what = done.workflow === null ? 'Nothing of the tenant' : `Nothing of ${printable(done.workflow)}`;
@@ -60,7 +62,7 @@ export function addRetention(kit: ProgramKit): void {
   sub('release', 'let the policy decide again')
     .argument('<id>', 'name of the hold')
     .action(
-      asks('read', async ({ client, report }, hold, { tenant }) => {
+      asks('read', (hold, { tenant }) => async ({ client, report }) => {
         const done = await client.ask('DELETE /v1/retention/holds/{hold}', { params: { hold }, query: { tenant } });
         report(done, `Hold ${printable(hold)} is released.`);
       }),

@@ -16,7 +16,7 @@ export function addSchedule(kit: ProgramKit): void {
   const { asks } = kit;
   const sub = group(kit, 'schedule', 'start runs of a workflow at the times of a cron pattern');
   limited(ofTenant(sub('list', 'schedules, newest first, with their next slots', true))).action(
-    asks('read', async ({ client, terminal, report }, { tenant, limit }) => {
+    asks('read', ({ tenant, limit }) => async ({ client, terminal, report }) => {
       const { items, next_cursor } = await firstOf(
         limit,
         (page) => client.ask('GET /v1/schedules', { query: { ...page, tenant } }),
@@ -43,22 +43,24 @@ export function addSchedule(kit: ProgramKit): void {
     .option('--tenant <name>', 'whose runs they are (default: default)', tenantName)
     .option('--user <name>', 'the user they are for')
     .action(
-      asks('write', async ({ client, session, report }, schedule, definition, options) => {
+      asks('write', async (schedule, definition, options) => {
         const { cron, overlap, tenant, user, timeZone, catchUp, slotField } = options;
         const body = {
-          ...{ definition, cron, overlap, tenant, user, input: await readInput(options.input, session) },
+          ...{ definition, cron, overlap, tenant, user, input: await readInput(options.input, kit) },
           ...{ time_zone: timeZone, catch_up: catchUp, slot_field: slotField },
         };
         const input = { params: { schedule }, body };
-        const done = await client.ask('PUT /v1/schedules/{schedule}', input, { isRepeatable: true });
-        const what = done.created ? 'made' : 'changed';
-        report(done, `${printable(schedule)} is ${what}; tidemark schedule tells when it comes.`);
+        return async ({ client, report }) => {
+          const done = await client.ask('PUT /v1/schedules/{schedule}', input, { isRepeatable: true });
+          const what = done.created ? 'made' : 'changed';
+          report(done, `${printable(schedule)} is ${what}; tidemark schedule tells when it comes.`);
+        };
       }),
     );
   sub('fire', 'have a schedule begin a run now, by its overlap policy')
     .argument('<id>', 'id of the schedule')
     .action(
-      asks('read', async ({ client, report }, schedule) => {
+      asks('read', (schedule) => async ({ client, report }) => {
         const input = { params: { schedule }, body: { key: crypto.randomUUID() } };
         const done = await client.ask('POST /v1/schedules/{schedule}/fire', input, { isRepeatable: true });
         report(done, `${printable(schedule)} begins a run, unless its overlap policy says otherwise.`);

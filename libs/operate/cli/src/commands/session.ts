@@ -17,7 +17,7 @@ export function addSession(kit: ProgramKit): void {
     'show',
     'print everything that is needed to continue: status, what it waits for, belief, notes, hand-overs',
   ).action(
-    asks('read', async ({ client, terminal, report }, session, { tenant }) => {
+    asks('read', (session, { tenant }) => async ({ client, terminal, report }) => {
       const found = await client.ask('GET /v1/sessions/{session}', { params: { session }, query: { tenant } });
       report(found, ...(await sessionLines(terminal, found)));
     }),
@@ -26,20 +26,22 @@ export function addSession(kit: ProgramKit): void {
     .option('--definition <name>', 'start this one (default: that of the newest workflow of the session)')
     .option('--input <json>', 'start it with this: JSON, @file or - (default: the input of the newest workflow)')
     .action(
-      asks('read', async ({ client, place, session: caller, terminal, report }, session, options) => {
+      asks('read', async (session, options) => {
         const { definition, tenant } = options;
-        const input = options.input === undefined ? undefined : await readJson('--input', options.input, caller);
+        const input = options.input === undefined ? undefined : await readJson('--input', options.input, kit);
         const request = { params: { session }, query: { tenant }, body: { definition, input } };
-        const resumed = await client.ask('POST /v1/sessions/{session}/resume', request);
-        const { workflow, created } = resumed;
-        report(resumed, workflow, ...(await sessionLines(terminal, resumed.session)));
-        if (!created && (definition !== undefined || input !== undefined)) {
-          terminal.warn(`${workflow} was started before; --definition and --input are not used`);
-        }
-        const then = place.isIdle
-          ? `Nothing runs workflows on ${place.shown}: it advances with the next tidemark dev or run there.`
-          : `${commandLine('tidemark', 'watch', workflow, ...atWords(options))} follows it.`;
-        terminal.note(terminal.paintNote('dim', then));
+        return async ({ client, place, terminal, report }) => {
+          const resumed = await client.ask('POST /v1/sessions/{session}/resume', request);
+          const { workflow, created } = resumed;
+          report(resumed, workflow, ...(await sessionLines(terminal, resumed.session)));
+          if (!created && (definition !== undefined || input !== undefined)) {
+            terminal.warn(`${workflow} was started before; --definition and --input are not used`);
+          }
+          const then = place.isIdle
+            ? `Nothing runs workflows on ${place.shown}: it advances with the next tidemark dev or run there.`
+            : `${commandLine('tidemark', 'watch', workflow, ...atWords(options))} follows it.`;
+          terminal.note(terminal.paintNote('dim', then));
+        };
       }),
     );
   sub('handover', 'hand a session over, with what the next one needs to know')
@@ -48,7 +50,7 @@ export function addSession(kit: ProgramKit): void {
     .requiredOption('--message <text>', 'what they need to know')
     .option('--artifact <name>', 'something they need, such as a path; may be repeated', repeated)
     .action(
-      asks('write', async ({ client, terminal, report }, session, { from, to, message, tenant, artifact = [] }) => {
+      asks('write', (session, { from, to, message, tenant, artifact = [] }) => async ({ client, terminal, report }) => {
         const body = { from, to, message, artifacts: artifact };
         const input = { params: { session }, query: { tenant }, body };
         const done = await client.ask('POST /v1/sessions/{session}/handovers', input);

@@ -24,14 +24,14 @@ export function addShadow(kit: ProgramKit): void {
   const sub = (name: string, what: string) =>
     inGroup(name, what).argument('<definition>', 'name of the agent, as it reports');
   sub('status', 'the share that is observed, since when, and how the runs compare in numbers').action(
-    asks('read', async ({ client, report }, definition) => {
+    asks('read', (definition) => async ({ client, report }) => {
       const shadow = await client.ask(SHADOW, { params: { definition } });
       report(shadow, ...rolloutLines(shadow, Date.now()), ...countLines(shadow));
     }),
   );
   // A difference ends it with 1, as does a refused share.
   sub('report', 'rebuild the observed runs from the log and list where they are not what the agent said').action(
-    asks('read', async ({ client, report }, definition) => {
+    asks('read', (definition) => async ({ client, report }) => {
       const shadow = await client.ask(SHADOW, { params: { definition }, query: { differences: 'true' } });
       report(shadow, ...countLines(shadow), ...differenceLines(shadow));
       return shadow.difference_count === 0 ? EXIT.ok : EXIT.failed;
@@ -47,7 +47,7 @@ export function addShadow(kit: ProgramKit): void {
     )
     .option('--runs <count>', 'runs that must have agreed before', wholeNumber(0, 999_999), SHADOW_WORKFLOWS_MIN)
     .action(
-      asks('read', async ({ client, report }, definition, { to, observe, runs }) => {
+      asks('read', (definition, { to, observe, runs }) => async ({ client, report }) => {
         const input = { params: { definition }, body: { to, observe_ms: observe, runs } };
         const done = await client.ask('POST /v1/shadows/{definition}/promotions', input);
         const { promoted, from, refusals, shadow } = done;

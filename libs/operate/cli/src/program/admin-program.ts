@@ -18,9 +18,10 @@ their credentials: whoever has those is an administrator. Or on a folder that no
 
 export function addAdmin(kit: ProgramKit): void {
   const { command, does } = kit;
-  const admin = command('admin', 'what must work when no coordinator does: with the credentials of the servers')
-    .helpCommand(false)
-    .addHelpText('after', WHERE);
+  const admin = command(
+    'admin',
+    'what must work when no coordinator does: with the credentials of the servers',
+  ).addHelpText('after', WHERE);
   const sub = (usage: string, what: string) =>
     common(admin.command(usage).description(what).copyInheritedSettings(admin));
 

@@ -21,7 +21,7 @@ export function addLogin({ command, does }: ProgramKit): void {
     .addOption(jsonOption())
     .action(does(loginCommands, 'logout'));
   places(command('whoami', 'who you are there, and what you may do')).action(does(loginCommands, 'whoami'));
-  const parent = command('contexts', 'the servers that are known here, and which of them is used').helpCommand(false);
+  const parent = command('contexts', 'the servers that are known here, and which of them is used');
   const sub = (usage: string, what: string, isDefault = false) =>
     parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent).addOption(jsonOption());
   sub('list', 'all of them', true).action(does(loginCommands, 'listContexts'));

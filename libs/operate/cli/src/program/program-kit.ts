@@ -9,12 +9,11 @@ import type { Session } from '../session.ts';
 import { type Columns, tableOf } from '../text/table.ts';
 import { places } from './shared-options.ts';
 
-export interface ProgramKit {
+export interface ProgramKit extends Pick<Session, 'env' | 'cwd' | 'stdin'> {
   /** A command of the program. */
   readonly command: (usage: string, description: string) => Command;
   readonly does: Does;
   readonly asks: Asks;
-  readonly env: Session['env'];
 }
 
 /** The action of a command from its module, which is loaded when the command is called, so that others do not wait for it. */
@@ -37,15 +36,16 @@ export interface Asked {
 }
 
 /** Resolves to the exit code; without one all went well. */
-type Work<Given extends unknown[]> = (asked: Asked, ...given: Given) => Promise<number | undefined>;
+export type Work = (asked: Asked) => Promise<number | undefined>;
 
 /**
- * The action of a command that asks operations where its options say. `read` refuses a folder in which nothing is kept. `ownBy`: its option
- * `--by` does not name who decides.
+ * The action of a command that asks operations where its options say. `prepare` checks the arguments, and reads what they name, before the
+ * place is opened: wrong input creates nothing, and no folder is held while standard input is awaited. It returns what is done there.
+ * `read` refuses a folder in which nothing is kept. `ownBy`: its option `--by` does not name who decides.
  */
 export type Asks = <Given extends unknown[]>(
   how: AtPlaceOptions['how'],
-  work: Work<Given>,
+  prepare: (...given: Given) => Work | Promise<Work>,
   ownBy?: 'own-by',
 ) => (...given: Given) => Promise<void>;
 
@@ -56,12 +56,13 @@ interface AskOptions extends Omit<AtPlaceOptions, 'how' | 'definitions'> {
 /** Does the work of an `asks` command. `given`: its arguments, its options, and commander's command. */
 export async function askThere<Given extends unknown[]>(
   session: Session,
-  [how, work, ownBy]: Parameters<Asks>,
+  [how, prepare, ownBy]: Parameters<Asks>,
   given: Given,
 ): Promise<number> {
   const { state, context, workflows = [], ...options } = given.at(-2) as AskOptions;
   const by = ownBy === undefined ? options.by : undefined;
   const { terminal, cwd } = session;
+  const work = await prepare(...given);
   // Help must not wait for any of it.
   const { atPlace } = await import('../place/place.ts');
   const definitions = async () =>
@@ -71,7 +72,7 @@ export async function askThere<Given extends unknown[]>(
     terminal.lines(lines);
   };
   const code = await atPlace(session, { state, context, by, how, definitions }, (place) =>
-    (work as Work<Given>)({ client: place.client, place, session, terminal, report }, ...given),
+    work({ client: place.client, place, session, terminal, report }),
   );
   return code ?? EXIT.ok;
 }
@@ -95,7 +96,7 @@ export async function list<Name extends string, T>(
 
 /** Adds a command that has commands of its own, each of which asks operations at a place. */
 export function group({ command }: ProgramKit, name: string, description: string) {
-  const parent = command(name, description).helpCommand(false);
+  const parent = command(name, description);
   return (usage: string, what: string, isDefault = false) =>
     places(parent.command(usage, { isDefault }).description(what).copyInheritedSettings(parent));
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -51,6 +51,58 @@ describe('usage', () => {
     for (const text of ['dev', 'run', 'ls', 'show', 'watch', 'admin', '78', '130']) expect(out).toContain(text);
   });
 });
+
+describe('wrong input in an empty folder', () => {
+  const wrong: readonly (readonly [code: number, line: string])[] = [
+    [65, 'budget set'],
+    [65, 'budget set --tokens 5'],
+    [65, 'budget raise w --why y'],
+    [65, 'budget raise w --usd 0.0000001 --why y'],
+    [64, 'retention set --warm 3d'],
+    [64, 'memory remember hi'],
+    [64, 'memory recall hi --user u --about tenant'],
+    [64, 'memory list'],
+    [64, 'memory forget k'],
+    [65, 'user set --user u k [bad'],
+    [65, 'user set --user u k -'],
+    [65, 'schedule set s w --cron * --input {bad'],
+    [65, 'schedule set s w --cron * --input -'],
+    [65, 'session resume s --input {bad'],
+    [65, 'fork w --at 0 --with nowhere.json'],
+    [65, 'approve w --task t --why y'],
+    [65, 'approve w --response {bad --why y'],
+    [65, 'approve w --response - --why y'],
+    [65, 'approve w --task t --value - --why y'],
+    [65, 'confirm w t'],
+    [65, 'confirm w t --response -'],
+    [65, 'signal w s --value -'],
+    [65, 'recover w --probe'],
+    [65, 'jobs start pause --why y'],
+    [65, 'jobs start pause --everything'],
+    [65, 'jobs start signal --everything --why y'],
+    [65, 'jobs start signal --everything --why y --signal s --value {bad'],
+    [64, 'access create-key --name n --role viewer --tenant t --all-tenants'],
+    [64, 'admin access create-key --name n --role viewer --tenant t --all-tenants'],
+    [65, 'access revoke-key tmk_abc_s3cr3t --why y'],
+    [65, 'run greet --input {bad'],
+  ];
+
+  it.each(wrong)('ends with %i, and creates nothing: %s', async (code, line) => {
+    const empty = await mkdtemp(path.join(cwd, 'empty-'));
+    const ended = await callCli(line.split(' '), { cwd: empty, stdin: '{bad' });
+    expect([ended.code, ended.out]).toEqual([code, '']);
+    expect(ended.err).not.toContain('s3cr3t');
+    expect(await readdir(empty)).toEqual([]);
+  });
+});
+
+it.each(['files', 'shadow', 'memory', 'trace', 'admin', 'state'])(
+  '%s shows its help with --help alone',
+  async (name) => {
+    expect((await call([name, '--help'])).out).not.toMatch(/^ {2}help\b/m);
+    expect((await call([name, 'help'])).code).toBe(64);
+  },
+);
 
 it('prints its version', async () => {
   const { code, out } = await call(['--version']);

@@ -151,7 +151,7 @@ function addRunning(kit: ProgramKit): void {
     .action(does(() => import('../commands/watch.ts'), 'watch'));
 }
 
-export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal, env }: Session): Command {
+export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal, env, cwd, stdin }: Session): Command {
   const program = new Command('tidemark')
     .description('Event-sourced state for fleets of long-lived AI agents.')
     .exitOverride()
@@ -168,8 +168,8 @@ export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal,
     .enablePositionalOptions()
     .addHelpText('after', EXIT_CODES);
   const command = (usage: string, description: string) =>
-    program.command(usage).description(description).copyInheritedSettings(program);
-  const kit = { ...work, command, env };
+    program.command(usage).description(description).copyInheritedSettings(program).helpCommand(false);
+  const kit = { ...work, command, env, cwd, stdin };
 
   addRunning(kit);
   addRecover(kit);
@@ -207,7 +207,7 @@ export function makeProgram(work: Pick<ProgramKit, 'does' | 'asks'>, { terminal,
 const traceCommands = () => import('../commands/trace.ts');
 
 function addTrace({ command, does }: ProgramKit): void {
-  const parent = command('trace', "a run's trace, drawn from its history: show it, or export it").helpCommand(false);
+  const parent = command('trace', "a run's trace, drawn from its history: show it, or export it");
   const sub = (usage: string, what: string) =>
     places(parent.command(usage).description(what).copyInheritedSettings(parent))
       .argument('<workflow>', 'id of the run')

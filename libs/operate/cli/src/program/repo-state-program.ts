@@ -13,7 +13,7 @@ nothing is lost. Secrets are refused. A check is a command; its stage is done on
 
 function stateCommands({ command: add }: ProgramKit) {
   const state = add('state', 'keep the state of a workflow in a file of the repository, without a server');
-  state.helpCommand(false).addHelpText('after', AFTER);
+  state.addHelpText('after', AFTER);
   const command = (name: string, description: string) =>
     state
       .command(name)

@@ -19,7 +19,7 @@ interface Said {
   readonly isReasoned: boolean;
 }
 
-const SAID: Readonly<Record<Action, Said>> = {
+const saidOf = ({ definition_version: version }: WorkflowView): Readonly<Record<Action, Said>> => ({
   pause: {
     ...{ title: 'Pause it?', verb: 'Pause', isReasoned: true },
     follows: 'Steps under way finish, and nothing further starts until it is resumed.',
@@ -36,14 +36,14 @@ const SAID: Readonly<Record<Action, Said>> = {
     ...{ title: 'Terminate it?', verb: 'Terminate', isReasoned: true, danger: true },
     follows: 'It ends at once, whoever holds it, and nothing is compensated.',
   },
-  pin: { title: 'Keep it to its version?', verb: 'Pin', isReasoned: true },
+  pin: { title: `Keep it to version ${version}?`, verb: 'Pin', isReasoned: true },
   unpin: { title: 'Let it go on with newer versions?', verb: 'Unpin', isReasoned: true },
   revoke: {
     ...{ title: 'Take its lease?', verb: 'Take it', isReasoned: false, danger: true },
     follows:
       'Another worker goes on from the last checkpoint. The one that has it now can do nothing more that counts.',
   },
-};
+});
 
 export function Actions({ view }: { readonly view: WorkflowView }) {
   const [asked, setAsked] = useState<Action | 'signal' | null>(null);
@@ -51,6 +51,7 @@ export function Actions({ view }: { readonly view: WorkflowView }) {
   const isOpen = may('operate') && ['open', 'parked'].includes(view.status);
   useShortcuts('Actions', isOpen ? [{ keys: 's', what: 'Send a signal', run: () => setAsked('signal') }] : []);
   if (!isOpen) return null;
+  const said = saidOf(view);
   const acts: readonly Action[] = [
     ...([view.reason === 'paused' ? 'resume' : 'pause', 'cancel', 'terminate'] as const),
     view.pinned ? 'unpin' : 'pin',
@@ -68,7 +69,7 @@ export function Actions({ view }: { readonly view: WorkflowView }) {
           className={act === 'terminate' ? 'danger' : undefined}
           onClick={() => setAsked(act)}
         >
-          {act === 'revoke' ? 'Take its lease' : SAID[act].verb}
+          {act === 'revoke' ? 'Take its lease' : said[act].verb}
         </button>
       ))}
       {asked === null ? null : asked === 'signal' ? (
@@ -150,7 +151,7 @@ function useSignals({ definition, definition_version }: WorkflowView) {
 
 function ActDialog({ view, act, onClose }: Props & { readonly act: Action }) {
   const done = useDone(view.workflow);
-  const { title, verb, follows, danger, isReasoned } = SAID[act];
+  const { title, verb, follows, danger, isReasoned } = saidOf(view)[act];
   const perform = async (why: string): Promise<void> => {
     const run = api.run(view.workflow);
     if (act === 'revoke') await run.revoke();
