@@ -3,6 +3,8 @@
 /** Workflows that `ls` shows by default, and at most. */
 export const LIST_DEFAULT_COUNT = 20;
 export const LIST_MAX_COUNT = 10_000;
+/** Approvals of one request to the API, which refuses more. */
+export const APPROVALS_PAGE_COUNT = 100;
 /** Things in one page of a list that is read page by page. */
 export const PAGE_COUNT = 200;
 /** Hand-overs between phases in one answer: the API returns no more. */

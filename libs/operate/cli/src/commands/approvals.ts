@@ -3,6 +3,7 @@
 import type { Answer } from '@tidemark/client';
 import { DEFAULT_TENANT, type Json } from '@tidemark/core';
 import { tenantName } from '../arguments.ts';
+import { APPROVALS_PAGE_COUNT } from '../limits.ts';
 import { firstOf } from '../place/pages.ts';
 import type { ProgramKit } from '../program/program-kit.ts';
 import { limited, places } from '../program/shared-options.ts';
@@ -28,7 +29,10 @@ export function addApprovals({ command, asks }: ProgramKit): void {
       const query = { assignee, tenant, mine: mine && ('true' as const) };
       const { items, next_cursor } = await firstOf(
         limit,
-        (page) => client.ask('GET /v1/approvals', { query: { ...query, ...page } }),
+        ({ limit, ...page }) =>
+          client.ask('GET /v1/approvals', {
+            query: { ...query, ...page, limit: Math.min(limit, APPROVALS_PAGE_COUNT) },
+          }),
         (page) => page.approvals,
       );
       const lines = items.flatMap((one) => approvalLines(one, at, terminal));

@@ -47,8 +47,11 @@ export function addRetention(kit: ProgramKit): void {
         };
       }),
     );
-  const hold = sub('hold', 'keep a run, or all of the tenant’s, whatever its policy says')
-    .argument('<id>', 'name of the hold')
+  const hold = sub(
+    'hold',
+    'keep the history of a run (--workflow), or else all of the tenant’s, whatever its policy says',
+  )
+    .argument('<name>', 'name of the hold')
     .option('--workflow <id>', 'the run; without it all of the tenant’s');
   why(hold, 'the hold').action(
     asks('read', (hold, { tenant, workflow, why }) => async ({ client, report }) => {
@@ -60,7 +63,7 @@ export function addRetention(kit: ProgramKit): void {
     }),
   );
   sub('release', 'let the policy decide again')
-    .argument('<id>', 'name of the hold')
+    .argument('<name>', 'name of the hold')
     .action(
       asks('read', (hold, { tenant }) => async ({ client, report }) => {
         const done = await client.ask('DELETE /v1/retention/holds/{hold}', { params: { hold }, query: { tenant } });

@@ -1,7 +1,7 @@
 /** Owns the commands' names, arguments and options, and their help. Must hold no logic of a command. */
 
 import { readFileSync } from 'node:fs';
-import { Argument, Command, CommanderError, Option } from '@commander-js/extra-typings';
+import { Argument, Command, CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { EXIT } from '@tidemark/host/exit-codes';
 import { nameTexts, tenantName, wholeNumber } from '../arguments.ts';
 import { addAccess } from '../commands/access.ts';
@@ -77,16 +77,32 @@ export async function runCli(args: readonly string[], session: Session): Promise
     if (!(error instanceof CommanderError)) return reportFailure(error, session.terminal, session.env);
     if (error.exitCode === 0) return EXIT.ok;
     const message = error.message.replace(/^error: /, '').replace(/\n/g, ' ');
-    return reportFailure(new UsageError(usageMessage(message, error.code)), session.terminal, session.env);
+    return reportFailure(
+      new UsageError(usageMessage(message, error.code, commandOf(program, args))),
+      session.terminal,
+      session.env,
+    );
   }
 }
 
-function usageMessage(message: string, code: string): string {
+/** `tidemark retention set`: the arguments that name a command. */
+function commandOf(program: CommandUnknownOpts, args: readonly string[]): string {
+  const words = ['tidemark'];
+  let at: CommandUnknownOpts | undefined = program;
+  for (const arg of args) {
+    at = at.commands.find((each) => each.name() === arg || each.aliases().includes(arg));
+    if (at === undefined) break;
+    words.push(arg);
+  }
+  return words.join(' ');
+}
+
+function usageMessage(message: string, code: string, command: string): string {
   // Without any command, commander shows the help and throws with a text of its own.
-  if (code === 'commander.help') return 'name a command; tidemark --help lists them';
+  if (code === 'commander.help') return `name a command; ${command} --help lists them`;
   const hint =
     /'workflow'/.test(message) && code === 'commander.missingArgument' ? ' (name it before --workflows)' : '';
-  return `${message.replace(/\.$/, '')}${hint}; tidemark --help shows how`;
+  return `${message.replace(/\.$/, '')}${hint}; ${command} --help shows how`;
 }
 
 /** The most used commands: to run, and to see what runs. */
