@@ -60,7 +60,7 @@ describeServers('killed compactors', ['kafka', 'redis', 'postgres'], ({ kafka, r
   it('lose events where they trim beyond their segments (the control)', { timeout: TIMEOUT_MS }, async (context) => {
     const result = await run(context, {
       killsMax: 1,
-      segmentsMin: 8,
+      segmentsMin: 4,
       liveMax: 8,
       without: 'trim-to-segment',
       finishMaxMs: 1_000,

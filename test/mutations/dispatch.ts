@@ -125,7 +125,8 @@ export const DISPATCH_MUTATIONS: Mutations = {
     file: 'libs/engine/runtime/src/worker/worker.ts',
     edits: [['    if (!failedOn.builds.includes(build)) return false;\n', '    return false;\n']],
     caughtBy: NEW_BUILDS_TEST,
-    breaks: 'A task that goes on on a new build is passed on by workers of the old one.',
+    failsWith: 'not within',
+    breaks: 'A task that is resumed on a new build is passed on by workers of the old one.',
   },
   'forgets-failed-builds': {
     file: 'libs/model/core/src/fold-holder.ts',
