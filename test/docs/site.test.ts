@@ -3,9 +3,15 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { MADE, pages, ROOT } from './markdown.ts';
 
 const OF_ROOT = ['contributing', 'security'];
+
+it('the front page can be read', () => {
+  const home = parse(readFileSync(path.join(ROOT, 'docs/site/home.yaml'), 'utf8'));
+  expect(home.hero.tagline).toMatch(/\.$/);
+});
 
 it('the navigation has every page', () => {
   const config = readFileSync(path.join(ROOT, 'docs/site/.vitepress/config.ts'), 'utf8');
