@@ -3,10 +3,10 @@
 /** Workflows that `ls` shows by default, and at most. */
 export const LIST_DEFAULT_COUNT = 20;
 export const LIST_MAX_COUNT = 10_000;
-/** Approvals of one request to the API, which refuses more. */
-export const APPROVALS_PAGE_COUNT = 100;
 /** Things in one page of a list that is read page by page. */
 export const PAGE_COUNT = 200;
+/** The same of approvals and of questions, of which the API answers no more. */
+export const WAITING_PAGE_COUNT = 100;
 /** Hand-overs between phases in one answer: the API returns no more. */
 export const HANDOVERS_PAGE_COUNT = 100;
 /** Pending tasks that `show` lists without `--tasks`, and reads at most. */
@@ -36,9 +36,6 @@ export const HOLDER_POLL_MS = 250;
 export const CROWD_MIN_COUNT = 25;
 /** Waiting workflows that `dev` names at its start. */
 export const PARKED_SHOWN_COUNT = 10;
-
-/** How long, in milliseconds, a workflow that has just started is waited for, since rows may not have it yet. */
-export const UNKNOWN_GRACE_MS = 2_000;
 
 /** Workflows that `dev` and `run` run at once. */
 export const CONCURRENCY_COUNT = 100;

@@ -177,9 +177,9 @@ export const cancelJob = route({
 async function jobOf(backend: Backend, principal: Principal, id: string, named?: string): Promise<BulkJob> {
   const { bulk } = backend.client;
   const tenant = tenantFor(principal, named, undefined) ?? null;
-  const known = await bulk.get(id, tenant);
-  const started = known ?? (await backend.starting(principal, bulk.workflowOf(id, tenant ?? SYSTEM_TENANT)));
-  const job = known ?? (started && (await bulk.get(id, tenant)));
+  const get = () => bulk.get(id, tenant);
+  const started = () => backend.starting(principal, bulk.workflowOf(id, tenant ?? SYSTEM_TENANT));
+  const job = (await get()) ?? ((await started()) && (await get()));
   if (job === undefined || !maySee(principal, job.tenant)) {
     throw new InvalidError('job-unknown', `No job has the id '${id}'.`);
   }

@@ -3,7 +3,7 @@
 import type { Answer } from '@tidemark/client';
 import { DEFAULT_TENANT, type Json } from '@tidemark/core';
 import { tenantName } from '../arguments.ts';
-import { APPROVALS_PAGE_COUNT } from '../limits.ts';
+import { WAITING_PAGE_COUNT } from '../limits.ts';
 import { firstOf } from '../place/pages.ts';
 import type { ProgramKit } from '../program/program-kit.ts';
 import { limited, places } from '../program/shared-options.ts';
@@ -29,11 +29,9 @@ export function addApprovals({ command, asks }: ProgramKit): void {
       const query = { assignee, tenant, mine: mine && ('true' as const) };
       const { items, next_cursor } = await firstOf(
         limit,
-        ({ limit, ...page }) =>
-          client.ask('GET /v1/approvals', {
-            query: { ...query, ...page, limit: Math.min(limit, APPROVALS_PAGE_COUNT) },
-          }),
+        (page) => client.ask('GET /v1/approvals', { query: { ...query, ...page } }),
         (page) => page.approvals,
+        WAITING_PAGE_COUNT,
       );
       const lines = items.flatMap((one) => approvalLines(one, at, terminal));
       report({ approvals: items, next_cursor }, ...(lines.length === 0 ? ['Nobody is asked for an approval.'] : lines));

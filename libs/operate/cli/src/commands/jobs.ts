@@ -7,7 +7,7 @@ import { EXIT } from '@tidemark/host/exit-codes';
 import { BULK_ACTS, type BulkAct, checkMeant } from '@tidemark/runtime/names';
 import { nameText } from '../arguments.ts';
 import { readJson } from '../input.ts';
-import { JOB_POLL_MS, RETRY_PAUSE_MS, UNKNOWN_GRACE_MS } from '../limits.ts';
+import { JOB_POLL_MS } from '../limits.ts';
 import { continuesWith } from '../place/next-holder.ts';
 import { type FilterOptions, queryOf, withFilters } from '../program/filter-options.ts';
 import { type Asked, group, list, type ProgramKit, type Work } from '../program/program-kit.ts';
@@ -144,26 +144,15 @@ function foundLine(act: BulkAct, reported: JobCount): string {
 /** Follows it until it has ended. */
 async function follow({ session, client }: Asked, job: string, tenant: string | undefined): Promise<number> {
   // Other commands must not wait for it.
-  const [{ TidemarkApiError }, { patiently }] = await Promise.all([
-    import('@tidemark/client'),
-    import('../follow/follower.ts'),
-  ]);
+  const { patiently } = await import('../follow/follower.ts');
   const { terminal } = session;
   const { signal, release } = takeInterrupts(session);
   const ask = () => client.ask('GET /v1/jobs/{job}', { params: { job }, query: { tenant } });
   try {
     let reported = '';
-    const knownByMs = performance.now() + UNKNOWN_GRACE_MS;
     while (!signal.aborted) {
-      // A job that has just begun may not be in the rows yet.
-      const found = await patiently(signal, undefined, ask).catch((error: unknown) => {
-        const isUnknown = error instanceof TidemarkApiError && error.code === 'job-unknown';
-        if (!isUnknown || performance.now() >= knownByMs) throw error;
-      });
-      if (found === undefined) {
-        await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
-        continue;
-      }
+      const found = await patiently(signal, undefined, ask);
+      if (found === undefined) break;
       const now = JSON.stringify([found.status, found.done_count, found.refused_count]);
       if (now !== reported) {
         terminal.record(found);

@@ -6,7 +6,7 @@ import { EXIT } from '@tidemark/host/exit-codes';
 import { type ForgetCertificate, forget } from '@tidemark/runtime';
 import { type AdminOptions, atHost } from '../place/admin-place.ts';
 import type { Session } from '../session.ts';
-import { type Columns, tableOf } from '../text/table.ts';
+import { type Columns, tableOr } from '../text/table.ts';
 import { count, counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
@@ -31,7 +31,7 @@ export async function keysShow(session: Session, options: KeysOptions): Promise<
       data_keys: use.count,
     })),
   });
-  terminal.lines(uses.length === 0 ? ['No data keys yet.'] : tableOf(USES, uses, terminal.width));
+  terminal.lines(tableOr('No data keys yet.', USES, uses, terminal.width));
   return EXIT.ok;
 }
 

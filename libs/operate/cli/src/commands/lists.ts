@@ -1,14 +1,12 @@
 /** Owns `tidemark fleet`, and the commands that list children, questions, rejected events and definitions. */
 
 import type { Answer } from '@tidemark/client';
+import { WAITING_PAGE_COUNT } from '../limits.ts';
 import { type Asked, list, type ProgramKit } from '../program/program-kit.ts';
 import { limited, modules, ofTenant, places } from '../program/shared-options.ts';
-import { type Columns, tableOf } from '../text/table.ts';
+import { type Columns, tableOr } from '../text/table.ts';
 import { ago, count, dateTime } from '../text/units.ts';
 import { printable } from '../text/width.ts';
-
-/** As many as a page of questions has. */
-const QUESTIONS_PAGE_COUNT = 100;
 
 export function addLists(kit: ProgramKit): void {
   const { command, asks } = kit;
@@ -32,12 +30,9 @@ export function addLists(kit: ProgramKit): void {
     );
   limited(ofTenant(places(command('questions', 'workflows that wait for a person, newest first')))).action(
     asks('read', ({ tenant, limit }) => async (asked) => {
-      const ask = ({ limit: wanted, cursor }: { readonly limit: number; readonly cursor?: string }) => {
-        const query = { cursor, limit: Math.min(wanted, QUESTIONS_PAGE_COUNT), tenant };
-        return asked.client.ask('GET /v1/questions', { query });
-      };
-      const none = 'No workflow waits for a person.';
-      const found = await list(asked, 'questions', limit, ask, { columns: QUESTIONS, none });
+      const ask = (page: object) => asked.client.ask('GET /v1/questions', { query: { ...page, tenant } });
+      const how = { columns: QUESTIONS, none: 'No workflow waits for a person.', pageMax: WAITING_PAGE_COUNT };
+      const found = await list(asked, 'questions', limit, ask, how);
       if (found > 0) dim(asked, 'tidemark show ID shows the evidence, and the commands that answer it.');
     }),
   );
@@ -53,7 +48,7 @@ export function addLists(kit: ProgramKit): void {
       const answer = await client.ask('GET /v1/definitions', {});
       const { definitions } = answer;
       const none = 'No definitions are known here: name modules with --workflows.';
-      report(answer, ...(definitions.length === 0 ? [none] : tableOf(DEFINITIONS, definitions, terminal.width)));
+      report(answer, ...tableOr(none, DEFINITIONS, definitions, terminal.width));
     }),
   );
 }

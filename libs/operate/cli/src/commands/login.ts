@@ -17,7 +17,7 @@ import type { ContextsFile, Credential } from '../place/contexts-file.ts';
 import { deviceLogin } from '../place/oidc.ts';
 import { atPlace, checkedUrl, type PlaceOptions } from '../place/place.ts';
 import { type Session, takeInterrupts } from '../session.ts';
-import { type Columns, tableOf } from '../text/table.ts';
+import { type Columns, tableOr } from '../text/table.ts';
 import { printable } from '../text/width.ts';
 
 export interface LoginOptions {
@@ -173,7 +173,7 @@ export async function listContexts({ terminal, env }: Session): Promise<number> 
   }));
   terminal.answer({ contexts: all });
   const none = 'No contexts: tidemark login URL makes one.';
-  terminal.lines(all.length === 0 ? [none] : tableOf(CONTEXTS, all, terminal.width));
+  terminal.lines(tableOr(none, CONTEXTS, all, terminal.width));
   return EXIT.ok;
 }
 

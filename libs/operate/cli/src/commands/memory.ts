@@ -8,7 +8,7 @@ import { readJson } from '../input.ts';
 import { group, type ProgramKit } from '../program/program-kit.ts';
 import { ofOwner } from '../program/shared-options.ts';
 import { jsonText } from '../text/json.ts';
-import { type Columns, tableOf } from '../text/table.ts';
+import { type Columns, tableOr } from '../text/table.ts';
 import { ago, counted } from '../text/units.ts';
 import { printable, printableLines } from '../text/width.ts';
 
@@ -75,7 +75,7 @@ export function addMemory(kit: ProgramKit): void {
         return async ({ client, terminal, report }) => {
           const answer = await client.ask('GET /v1/memory/{about}/facts', input);
           const none = `No facts are known about ${printable(about)}.`;
-          report(answer, ...(answer.facts.length === 0 ? [none] : tableOf(FACTS, answer.facts, terminal.width)));
+          report(answer, ...tableOr(none, FACTS, answer.facts, terminal.width));
         };
       }),
     );
@@ -141,7 +141,7 @@ export function addUser(kit: ProgramKit): void {
         const answer = await client.ask('GET /v1/users/{user}/preferences', { params: { user }, query });
         const { preferences } = answer;
         const none = `${printable(user)} has no preferences.`;
-        report(answer, ...(preferences.length === 0 ? [none] : tableOf(PREFERENCES, preferences, terminal.width)));
+        report(answer, ...tableOr(none, PREFERENCES, preferences, terminal.width));
       }),
     );
   sub('forget', 'forget a preference')

@@ -4,7 +4,7 @@ import type { Answer } from '@tidemark/client';
 import { nameText } from '../arguments.ts';
 import { group, type ProgramKit } from '../program/program-kit.ts';
 import { ofTenant, why } from '../program/shared-options.ts';
-import { type Columns, tableOf } from '../text/table.ts';
+import { type Columns, tableOr } from '../text/table.ts';
 import { ago, count } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
@@ -18,7 +18,7 @@ export function addQueues(kit: ProgramKit): void {
     asks('read', ({ tenant }) => async ({ client, terminal, report }) => {
       const answer = await client.ask('GET /v1/queues', { query: { tenant } });
       const none = 'Nothing waits for a worker, and nothing is paused.';
-      report(answer, ...(answer.queues.length === 0 ? [none] : tableOf(QUEUES, answer.queues, terminal.width)));
+      report(answer, ...tableOr(none, QUEUES, answer.queues, terminal.width));
     }),
   );
   const steer = (name: string, what: string) =>

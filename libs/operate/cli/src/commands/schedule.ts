@@ -8,7 +8,7 @@ import { readInput } from '../input.ts';
 import { firstOf } from '../place/pages.ts';
 import { group, type ProgramKit } from '../program/program-kit.ts';
 import { limited, modules, ofTenant } from '../program/shared-options.ts';
-import { type Columns, tableOf } from '../text/table.ts';
+import { type Columns, tableOr } from '../text/table.ts';
 import { counted } from '../text/units.ts';
 import { printable } from '../text/width.ts';
 
@@ -23,7 +23,7 @@ export function addSchedule(kit: ProgramKit): void {
         (page) => page.schedules,
       );
       const none = 'No schedules. tidemark schedule set makes one.';
-      const lines = items.length === 0 ? [none] : tableOf(SCHEDULES, items, terminal.width);
+      const lines = tableOr(none, SCHEDULES, items, terminal.width);
       const taken = items.filter((one) => one.taken_count > 0).map(takenLine);
       report({ schedules: items, next_cursor }, ...lines, ...taken);
     }),

@@ -19,15 +19,17 @@ export interface Listed<T> {
   readonly next_cursor: string | null;
 }
 
+/** `pageMax`: of one request. */
 export async function firstOf<P extends Page, T>(
   limit: number,
   ask: (query: PageQuery) => Promise<P>,
   itemsOf: (page: P) => readonly T[],
+  pageMax = PAGE_COUNT,
 ): Promise<Listed<T>> {
   const items: T[] = [];
   let cursor: string | null = null;
   do {
-    const wanted = Math.min(PAGE_COUNT, limit - items.length);
+    const wanted = Math.min(pageMax, limit - items.length);
     const page: P = await ask({ limit: wanted, ...(cursor !== null && { cursor }) });
     items.push(...itemsOf(page));
     cursor = page.next_cursor;

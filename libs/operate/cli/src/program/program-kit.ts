@@ -6,7 +6,7 @@ import { EXIT } from '@tidemark/host/exit-codes';
 import { firstOf, type Page, type PageQuery } from '../place/pages.ts';
 import type { AtPlaceOptions, Place } from '../place/place.ts';
 import type { Session } from '../session.ts';
-import { type Columns, tableOf } from '../text/table.ts';
+import { type Columns, tableOr } from '../text/table.ts';
 import { places } from './shared-options.ts';
 
 export interface ProgramKit extends Pick<Session, 'env' | 'cwd' | 'stdin'> {
@@ -83,14 +83,15 @@ export async function list<Name extends string, T>(
   name: Name,
   limit: number,
   ask: (page: PageQuery) => Promise<Page & { readonly [Each in Name]: readonly T[] }>,
-  { columns, none }: { readonly columns: Columns<T>; readonly none: string },
+  { columns, none, pageMax }: { readonly columns: Columns<T>; readonly none: string; readonly pageMax?: number },
 ): Promise<number> {
   const { items, next_cursor } = await firstOf<Page & { readonly [Each in Name]: readonly T[] }, T>(
     limit,
     ask,
     (page) => page[name],
+    pageMax,
   );
-  report({ [name]: items, next_cursor }, ...(items.length === 0 ? [none] : tableOf(columns, items, terminal.width)));
+  report({ [name]: items, next_cursor }, ...tableOr(none, columns, items, terminal.width));
   return items.length;
 }
 

@@ -48,6 +48,14 @@ export const tableOf = <T>(
     { width, ...(title && { title }) },
   );
 
+/** The same, or what is said where there is nothing in it. */
+export const tableOr = <T>(
+  none: string,
+  columns: Columns<T>,
+  items: readonly T[],
+  width: number | undefined,
+): readonly string[] => (items.length === 0 ? [none] : tableOf(columns, items, width));
+
 const GAP = '  ';
 
 const cellOf = (cell: string | Cell): Cell => (typeof cell === 'string' ? { text: cell } : cell);
