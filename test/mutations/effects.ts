@@ -27,8 +27,8 @@ export const EFFECTS_MUTATIONS: Mutations = {
     file: EFFECT_JOURNAL,
     edits: [
       [
-        '    await this.#run.parts.flushing.write(this.#run.reserving(this.#task, intend));\n',
-        '    void this.#run.parts.flushing.write(this.#run.reserving(this.#task, intend));\n',
+        '    await this.#parts.flushing.write(this.#run.reserving(this.#task, intend));\n',
+        '    void this.#parts.flushing.write(this.#run.reserving(this.#task, intend));\n',
       ],
     ],
     caughtBy: EFFECT_JOURNAL_TEST,
@@ -54,10 +54,7 @@ export const EFFECTS_MUTATIONS: Mutations = {
   'outcome-is-not-awaited': {
     file: EFFECT_JOURNAL,
     edits: [
-      [
-        '    await this.#run.parts.flushing.write([resolvedDraft(',
-        '    void this.#run.parts.flushing.write([resolvedDraft(',
-      ],
+      ['    await this.#parts.flushing.write([resolvedDraft(', '    void this.#parts.flushing.write([resolvedDraft('],
     ],
     caughtBy: EFFECT_JOURNAL_TEST,
     breaks: 'An outcome counts once it is durable.',

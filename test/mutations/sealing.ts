@@ -160,12 +160,7 @@ export const SEALING_MUTATIONS: Mutations = {
   },
   'calls-are-given-the-mask': {
     file: 'libs/engine/runtime/src/effects/effect-journal.ts',
-    edits: [
-      [
-        'this.#run.parts.callEffect(effect, effect.asked ?? request, {',
-        'this.#run.parts.callEffect(effect, request, {',
-      ],
-    ],
+    edits: [['this.#parts.callEffect(effect, effect.asked ?? request, {', 'this.#parts.callEffect(effect, request, {']],
     caughtBy: 'libs/testkit/src/secret-policy.test.ts',
     breaks: 'A call whose request is recorded masked is given what was asked.',
   },

@@ -12,7 +12,7 @@ import { job, routesOf } from '@tidemark/testkit/contracts/job-queue-jobs';
 import { SimulatedClock } from '@tidemark/testkit/engine/simulated-ports';
 import { eventually } from '@tidemark/testkit/eventually';
 import { isUnavailable, type NativeServer, startServer } from '@tidemark/testkit/servers';
-import { freshRedisPrefix } from '@tidemark/testkit/suites';
+import { freshRedisPrefix, missingServers } from '@tidemark/testkit/suites';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openBullmqQueue } from './bullmq-queue.ts';
@@ -28,14 +28,8 @@ const started = await startServer('redis', { sources: ['native'] });
 
 describe('Redis fails', () => {
   if (!isUnavailable(started) && started.source === 'native') defineFaults(started);
-  else missing(isUnavailable(started) ? `${started.unavailable}; ${started.remedy}` : 'it may not be killed');
+  else missingServers([isUnavailable(started) ? `${started.unavailable}; ${started.remedy}` : 'it may not be killed']);
 });
-
-function missing(reason: string): void {
-  const name = `needs a redis of its own: ${reason}`;
-  if (process.env.CI !== 'true') test.skip(name, () => undefined);
-  else test(name, () => expect.unreachable(reason));
-}
 
 function defineFaults(server: NativeServer): void {
   let admin: Redis;

@@ -54,7 +54,8 @@ function notForeseen(kind: ServerKind): ProvidedServer {
   return { unavailable: 'not started for this file', remedy: `name the file *.${kind}.test.ts or *.cluster.test.ts` };
 }
 
-function missingServers(missing: readonly string[]): void {
+/** A test in place of those that need these servers: skipped, or failing with CI=true. */
+export function missingServers(missing: readonly string[]): void {
   const text = missing.join(' ');
   if (process.env.CI === 'true') {
     test('needs a server', () => {

@@ -32,7 +32,7 @@ import { answerInTime } from './effect-call.ts';
 import { type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './effect-drafts.ts';
 import { checkedToken, firstWait, overdue, pendingDraft, type Wait } from './effect-pending.ts';
 import { arrived, fitting, type Recovered, recoverEffect, refuseOther } from './effect-recovery.ts';
-import type { EffectRun } from './effect-run.ts';
+import type { EffectRun, EffectRunParts } from './effect-run.ts';
 import { EffectUses } from './effect-uses.ts';
 import { CALL_WINDOW_MS } from './limits.ts';
 import { answerTooLarge, responseTooLarge } from './outcome-too-large.ts';
@@ -40,6 +40,7 @@ import { replayedEffect } from './replayed-effect.ts';
 
 export class EffectJournal {
   readonly #run: EffectRun;
+  readonly #parts: EffectRunParts;
   readonly #task: TaskId;
   readonly #ends: Pick<AttemptEnds, 'over'>;
   /** Made when first used: most steps call nothing. */
@@ -47,6 +48,7 @@ export class EffectJournal {
 
   constructor(run: EffectRun, task: TaskId, ends: Pick<AttemptEnds, 'over'>) {
     this.#run = run;
+    this.#parts = run.parts;
     this.#task = task;
     this.#ends = ends;
   }
@@ -63,7 +65,7 @@ export class EffectJournal {
   /** The key of the next use of the operation: counted, or by the given name. */
   #key(operation: string, name: string | undefined): EffectKey {
     const key = effectKey(
-      this.#run.parts.stream.confirmed.workflow,
+      this.#parts.stream.confirmed.workflow,
       this.#task,
       operation,
       name ?? this.#uses.ordinal(operation),
@@ -90,16 +92,16 @@ export class EffectJournal {
     return this.#uses.inTurn(key, async () => {
       const known = this.#recorded(key);
       if (known !== undefined) return known;
-      const replayed = await this.#run.parts.replay?.closure(this.#task, key);
-      const startedAtMs = this.#run.ports.clock.nowMs();
+      const replayed = await this.#parts.replay?.closure(this.#task, key);
+      const startedAtMs = this.#parts.ports.clock.nowMs();
       const value = replayed === undefined ? await body(this.#signal) : replayed.response;
       this.#signal.throwIfAborted();
       const response = toJson(value ?? null, `result of ctx.run('${name}')`);
       const call = { task: this.#task, key, operation, kind: 'pure', request: null } as const;
-      await this.#run.parts.flushing.writeStaged([
-        resolvedDraft(this.#run.ports.digest, call, response, undefined, startedAtMs),
+      await this.#parts.flushing.writeStaged([
+        resolvedDraft(this.#parts.ports.digest, call, response, undefined, startedAtMs),
       ]);
-      this.#run.parts.content.journaled(key, { status: 'done', response });
+      this.#parts.content.journaled(key, { status: 'done', response });
       return response;
     });
   }
@@ -108,14 +110,12 @@ export class EffectJournal {
     this.#signal.throwIfAborted();
     const request = effect.parseRequest(input);
     const key = this.#key(effect.operation, options.name);
-    return this.#run.parts.gate.pass(this.#signal, () =>
-      this.#uses.inTurn(key, () => this.#effect(effect, key, request)),
-    );
+    return this.#parts.gate.pass(this.#signal, () => this.#uses.inTurn(key, () => this.#effect(effect, key, request)));
   }
 
   async #effect(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
-    refuseOther(this.#stateOf(key), key, request, this.#run.ports.digest);
-    const { replay } = this.#run.parts;
+    refuseOther(this.#stateOf(key), key, request, this.#parts.ports.digest);
+    const { replay } = this.#parts;
     const place = { task: this.#task, signal: this.#signal };
     if (replay !== undefined) return replayedEffect(this.#run, replay, place, effect, key, request);
     let isClear = true;
@@ -187,15 +187,15 @@ export class EffectJournal {
 
   async #suspend(effect: EffectDefinition, key: EffectKey, wait: Wait): Promise<never> {
     // First, since its confirmation may stand right behind it, and be folded in the same turn.
-    this.#run.parts.content.awaits(key, wait.token);
-    await this.#run.parts.flushing.write([pendingDraft(this.#run, this.#task, effect, key, wait)]);
+    this.#parts.content.awaits(key, wait.token);
+    await this.#parts.flushing.write([pendingDraft(this.#run, this.#task, effect, key, wait)]);
     throw new SuspendedError(key);
   }
 
   /** A call that its receiver confirmed as not done is a failed attempt. The step gets its error once; then it may call again. */
   #reportFailure(effect: EffectDefinition, { key, isUntold }: EffectState): void {
     if (!isUntold) return;
-    const entry = this.#run.parts.content.journalOf(key);
+    const entry = this.#parts.content.journalOf(key);
     const why = entry?.status === 'failed' ? entry.error.message : 'it was not done';
     throw new EffectError(effect.operation, effect.retry, new NotDoneError(why, { confirmed: true }));
   }
@@ -210,12 +210,12 @@ export class EffectJournal {
   }
 
   #recorded(key: EffectKey): Json | undefined {
-    const entry = this.#run.parts.content.journalOf(key);
+    const entry = this.#parts.content.journalOf(key);
     return entry?.status === 'done' ? entry.response : undefined;
   }
 
   async #pure(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json> {
-    const startedAtMs = this.#run.ports.clock.nowMs();
+    const startedAtMs = this.#parts.ports.clock.nowMs();
     const response = await this.#attempt(effect, key, request);
     if (response instanceof PendingResult) {
       throw new InvalidError(
@@ -224,16 +224,16 @@ export class EffectJournal {
       );
     }
     const call = this.#asked(effect, key, request);
-    await this.#run.parts.flushing.writeStaged([
-      resolvedDraft(this.#run.ports.digest, call, response, undefined, startedAtMs),
+    await this.#parts.flushing.writeStaged([
+      resolvedDraft(this.#parts.ports.digest, call, response, undefined, startedAtMs),
     ]);
-    this.#run.parts.content.journaled(key, { status: 'done', response });
+    this.#parts.content.journaled(key, { status: 'done', response });
     return response;
   }
 
   /** Intends, calls within the window of acceptance, resolves. `isClear`: no earlier call of the key can have been made. */
   async #call(effect: EffectDefinition, key: EffectKey, request: Json, isClear: boolean): Promise<Json> {
-    const { clock } = this.#run.ports;
+    const { clock } = this.#parts.ports;
     for (;;) {
       const prepared = await this.#prepare(effect, key);
       // The log accepts the intention after this moment: a process that was stopped meanwhile must not call late.
@@ -296,7 +296,7 @@ export class EffectJournal {
   /** What it was sent before it is sent again, with the same origin. */
   async #prepare(effect: EffectDefinition, key: EffectKey): Promise<PreparedCall | undefined> {
     if (effect.prepare === undefined) return undefined;
-    const entry = this.#run.parts.content.journalOf(key);
+    const entry = this.#parts.content.journalOf(key);
     const prepared = await effect.prepare(key, entry?.status === 'intended' ? entry.bundle : undefined);
     this.#signal.throwIfAborted();
     return prepared;
@@ -308,24 +308,24 @@ export class EffectJournal {
     request: Json,
     prepared: PreparedCall | undefined,
   ): Promise<void> {
-    const { digest } = this.#run.ports;
+    const { digest } = this.#parts.ports;
     const intend = intendedDraft(digest, this.#asked(effect, key, request), effect.timeoutMs, prepared);
-    await this.#run.parts.flushing.write(this.#run.reserving(this.#task, intend));
+    await this.#parts.flushing.write(this.#run.reserving(this.#task, intend));
     this.#run.wasIntended(key);
     const bundle = prepared?.payload.bundle;
-    this.#run.parts.content.journaled(key, { status: 'intended', request, ...(bundle && { bundle }) });
+    this.#parts.content.journaled(key, { status: 'intended', request, ...(bundle && { bundle }) });
   }
 
   async #attempt(effect: EffectDefinition, key: EffectKey, request: Json): Promise<Json | PendingResult> {
     const { timeoutMs, heartbeatTimeoutMs, operation } = effect;
     const limits = { what: `The call of ${operation}`, timeoutMs, heartbeatTimeoutMs };
-    const answer = await answerInTime(this.#run.ports.clock, this.#signal, limits, ({ signal, heartbeat }) =>
-      this.#run.parts.callEffect(effect, effect.asked ?? request, {
+    const answer = await answerInTime(this.#parts.ports.clock, this.#signal, limits, ({ signal, heartbeat }) =>
+      this.#parts.callEffect(effect, effect.asked ?? request, {
         key,
         signal,
         heartbeat: (progress) => {
           heartbeat();
-          if (progress !== undefined) this.#run.parts.onProgress(progress);
+          if (progress !== undefined) this.#parts.onProgress(progress);
         },
       }),
     );
@@ -356,8 +356,8 @@ export class EffectJournal {
     spent = effect.lostOf?.(error),
   ): Promise<void> {
     const [note, call] = [errorNote(error), this.#asked(effect, key, request)];
-    await this.#run.parts.flushing.write([notDoneDraft(this.#run.ports.digest, call, note, spent)]);
-    this.#run.parts.content.journaled(key, { status: 'failed', error: note });
+    await this.#parts.flushing.write([notDoneDraft(this.#parts.ports.digest, call, note, spent)]);
+    this.#parts.content.journaled(key, { status: 'failed', error: note });
   }
 
   #asked({ operation, kind }: EffectDefinition, key: EffectKey, request: Json): EffectCall {
@@ -368,13 +368,13 @@ export class EffectJournal {
   async #resolve(effect: EffectDefinition, key: EffectKey, request: Json, response: Json): Promise<void> {
     const call = this.#asked(effect, key, request);
     try {
-      await this.#run.parts.flushing.write([resolvedDraft(this.#run.ports.digest, call, response, effect.spentOf)]);
+      await this.#parts.flushing.write([resolvedDraft(this.#parts.ports.digest, call, response, effect.spentOf)]);
     } catch (error) {
       if (error instanceof LimitError) throw await this.#tooLarge(effect, key, request, response, error);
       if (this.#signal.aborted || error instanceof FencedError) throw error;
       throw new EffectError(effect.operation, effect.retry, error);
     }
-    this.#run.parts.content.journaled(key, { status: 'done', response }, effect.spentOf !== undefined);
+    this.#parts.content.journaled(key, { status: 'done', response }, effect.spentOf !== undefined);
   }
 
   /** It was done, and the log can't take what it answered: a model's cost is recorded, and a person is asked about any other. */
