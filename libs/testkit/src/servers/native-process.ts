@@ -221,10 +221,11 @@ export async function waitUntilReady(
 /** Where a server in this folder writes its output. */
 export const logFileOf = (folder: string): string => path.join(folder, 'server.log');
 
+/** Without the stacks that a Go program prints after its reason to end: they are longer than what is quoted. */
 function logTail(folder: string): string {
   try {
-    const text = readFileSync(logFileOf(folder), 'utf8').trimEnd();
-    return text.split('\n').slice(-logTailLines).join('\n');
+    const [said = ''] = readFileSync(logFileOf(folder), 'utf8').split(/^goroutine \d/m);
+    return said.trimEnd().split('\n').slice(-logTailLines).join('\n');
   } catch {
     return '';
   }
