@@ -81,7 +81,7 @@ export const ADAPTERS_MUTATIONS: Mutations = {
   },
   'doubt-is-forgotten': {
     file: APPENDER,
-    edits: [['        batch.isDoubtful = true;\n', '']],
+    edits: [['        batch.doubt = answer.why;\n', '']],
     caughtBy: APPENDER_TEST,
     breaks: 'A batch in doubt is sent again as it was.',
   },

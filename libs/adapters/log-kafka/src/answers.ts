@@ -14,6 +14,8 @@ export type AppendAnswer =
       readonly kind: 'unknown';
       /** Another broker may lead the partition now. */
       readonly isStale: boolean;
+      /** A clause for people. */
+      readonly why: string;
     };
 
 export const OFFSET_OUT_OF_RANGE = 1;
@@ -88,8 +90,8 @@ export function answerOf(topic: string, partition: number, kafkaCode: number, ba
   if (kafkaCode === 0) return { kind: 'stored', baseOffset };
   const error = refusal(topic, partition, kafkaCode);
   if (error !== undefined) return { kind: 'refused', error };
-  return { kind: 'unknown', isStale: isStaleCode(kafkaCode) };
+  return { kind: 'unknown', isStale: isStaleCode(kafkaCode), why: `Kafka answered with code ${kafkaCode}` };
 }
 
 /** The outcome is unknown after the connection was lost or the answer did not come. */
-export const NO_ANSWER: AppendAnswer = { kind: 'unknown', isStale: true };
+export const noAnswer = (why: string): AppendAnswer => ({ kind: 'unknown', isStale: true, why });

@@ -7,7 +7,7 @@ import { type Offset, partition } from '@tidemark/core';
 import type { LogRecord } from '@tidemark/ports';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type AppendAnswer, answerOf, NO_ANSWER } from './answers.ts';
+import { type AppendAnswer, answerOf, noAnswer } from './answers.ts';
 import type { AppendClient, LaneKind, PartitionBatch } from './append-client.ts';
 import { Appender, type Leaders } from './appender.ts';
 import { type AppendedCall, historyFaults } from './history-check-fixture.ts';
@@ -81,15 +81,15 @@ class UnluckyBrokers implements AppendClient, Leaders {
         return { kind: 'stored', baseOffset };
       case 'answer lost':
         target.push(...names);
-        return NO_ANSWER;
+        return noAnswer('the connection was lost');
       case 'without enough replicas':
         target.push(...names);
         return answerOf('t', batch.partition, 20, -1);
       case 'stored late':
         this.#late.push({ partition: batch.partition, names });
-        return NO_ANSWER;
+        return noAnswer('the connection was lost');
       case 'request lost':
-        return NO_ANSWER;
+        return noAnswer('the connection was lost');
       case 'not the leader':
         return answerOf('t', batch.partition, 6, -1);
     }

@@ -4,7 +4,7 @@ import { type Offset, partition } from '@tidemark/core';
 import type { LogRecord } from '@tidemark/ports';
 import { eventually } from '@tidemark/testkit/eventually';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type AppendAnswer, answerOf, NO_ANSWER } from './answers.ts';
+import { type AppendAnswer, answerOf, noAnswer } from './answers.ts';
 import type { AppendClient, LaneKind, PartitionBatch } from './append-client.ts';
 import { Appender, type Leaders } from './appender.ts';
 import { defaultLimits, type KafkaLogLimits } from './limits.ts';
@@ -162,7 +162,7 @@ describe('doubt', () => {
     const fine = append(1, 'b');
     const first = await client.sent(0);
     const behind = append(0, 'behind');
-    first.answer(NO_ANSWER, stored(0));
+    first.answer(noAnswer('the connection was lost'), stored(0));
     expect(await fine).toBe(0);
     const again = await client.sent(1);
     expect(again.lane).toBe('resend');
@@ -290,7 +290,7 @@ describe('giving up', () => {
     const first = await client.sent(0);
     abort.abort();
     await expect(given).rejects.toMatchObject({ code: 'append-aborted' });
-    first.answer(NO_ANSWER, stored(0));
+    first.answer(noAnswer('the connection was lost'), stored(0));
     await next;
     const behind = append(0, 'behind');
     const second = await client.sent(1);
@@ -307,7 +307,7 @@ describe('giving up', () => {
     const first = await client.sent(0);
     abort.abort();
     await expect(given).rejects.toMatchObject({ code: 'append-aborted' });
-    first.answer(NO_ANSWER);
+    first.answer(noAnswer('the connection was lost'));
     const again = await client.sent(1);
     expect(names(again.batches[0])).toEqual(['given up', 'kept']);
     again.answer(stored(4));
@@ -331,9 +331,10 @@ describe('giving up', () => {
     const given = append(0, 'a');
     const behind = append(0, 'b');
     const results = Promise.allSettled([given, behind]);
-    (await client.sent(0)).answer(NO_ANSWER);
+    (await client.sent(0)).answer(noAnswer('the connection was lost'));
     await client.sent(1);
     await appender.close();
-    for (const result of await results) expect(result).toMatchObject({ reason: { code: 'append-closed' } });
+    const message = expect.stringContaining('The last attempt: the connection was lost.');
+    for (const result of await results) expect(result).toMatchObject({ reason: { code: 'append-closed', message } });
   });
 });

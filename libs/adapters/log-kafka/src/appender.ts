@@ -72,7 +72,7 @@ export class Appender {
   append(partition: number, records: readonly LogRecord[], signal?: AbortSignal): Promise<Offset> {
     return new Promise((resolve, reject) => {
       const bytes = this.#checkedBytes(partition, records);
-      if (signal?.aborted) throw givenUp(partition, 'aborted', signal.reason);
+      if (signal?.aborted) throw givenUp(partition, 'aborted', undefined, signal.reason);
       const append: Pending = { records, bytes, resolve, reject, release: undefined, isSettled: false };
       if (signal !== undefined) this.#listen(append, partition, signal);
       this.#pendingBytes += bytes;
@@ -90,7 +90,8 @@ export class Appender {
     this.#abandoned = true;
     for (const timer of this.#timers) clearTimeout(timer);
     for (const queue of this.#queues.values()) {
-      for (const append of queue.drain()) this.#reject(append, givenUp(queue.partition, 'closed'));
+      const error = givenUp(queue.partition, 'closed', queue.batch?.doubt);
+      for (const append of queue.drain()) this.#reject(append, error);
     }
     this.#queues.clear();
     await this.#options.client.close();
@@ -148,7 +149,9 @@ export class Appender {
   }
 
   #listen(append: Pending, partition: number, signal: AbortSignal): void {
-    const onAbort = (): void => this.#reject(append, givenUp(partition, 'aborted', signal.reason));
+    const onAbort = (): void => {
+      this.#reject(append, givenUp(partition, 'aborted', this.#queues.get(partition)?.batch?.doubt, signal.reason));
+    };
     signal.addEventListener('abort', onAbort, { once: true });
     append.release = () => signal.removeEventListener('abort', onAbort);
   }
@@ -170,7 +173,7 @@ export class Appender {
       this.#later([queue], true);
       return;
     }
-    const lane = this.#lane(leader, queue.batch?.isDoubtful ? 'resend' : 'append');
+    const lane = this.#lane(leader, queue.batch?.doubt !== undefined ? 'resend' : 'append');
     lane.ready.push(queue);
     this.#schedule(lane);
   }
@@ -258,7 +261,7 @@ export class Appender {
       if (answer.kind === 'stored') this.#stored(queue, batch, answer.baseOffset);
       else if (answer.kind === 'refused') this.#refused(queue, batch, answer.error);
       else {
-        batch.isDoubtful = true;
+        batch.doubt = answer.why;
         isStale ||= answer.isStale;
         doubtful.push(queue);
       }
@@ -339,7 +342,13 @@ export class Appender {
   }
 }
 
-function givenUp(partition: number, why: 'aborted' | 'closed', cause?: unknown): UnavailableError {
-  const message = `The append to partition ${partition} was given up (${why}); whether it is stored is not known.`;
+function givenUp(
+  partition: number,
+  why: 'aborted' | 'closed',
+  doubt?: string,
+  cause?: unknown,
+): UnavailableError {
+  const last = doubt === undefined ? '' : ` The last attempt: ${doubt}.`;
+  const message = `The append to partition ${partition} was given up (${why}); whether it is stored is not known.${last}`;
   return new UnavailableError(`append-${why}`, message, { partition, cause });
 }

@@ -3,7 +3,8 @@
  * buffer, whatever its number of records. Each leader and lane has a connection.
  */
 
-import { type AppendAnswer, answerOf, NO_ANSWER } from './answers.ts';
+import { messageOf } from '@tidemark/core';
+import { type AppendAnswer, answerOf, noAnswer } from './answers.ts';
 import type { AppendClient, LaneKind, PartitionBatch } from './append-client.ts';
 import { Channel, type ChannelOptions } from './channel.ts';
 import { groupBytes, writeGroup } from './record-batch.ts';
@@ -53,11 +54,12 @@ export class LeaderAppendClient implements AppendClient {
       const answers = produceAnswers(await this.#channel(leader, lane).request(PRODUCE, request));
       return batches.map(({ partition }) => {
         const answer = answers.get(partition);
-        if (answer === undefined) return NO_ANSWER;
+        if (answer === undefined) return noAnswer('the answer does not name the partition');
         return answerOf(topic, partition, answer.errorCode, answer.baseOffset);
       });
-    } catch {
-      return batches.map(() => NO_ANSWER);
+    } catch (error) {
+      const unknown = noAnswer(messageOf(error));
+      return batches.map(() => unknown);
     }
   }
 

@@ -23,8 +23,8 @@ export interface Pending {
 export interface SentBatch extends PartitionBatch {
   readonly appends: readonly Pending[];
   readonly bytes: number;
-  /** It was in a request that ended without a clear answer. */
-  isDoubtful: boolean;
+  /** Why the last request that held it ended without a clear answer. */
+  doubt: string | undefined;
 }
 
 export interface BatchLimits {
@@ -98,5 +98,5 @@ export class PartitionQueue {
 
 function newBatch(partition: number, appends: readonly Pending[], bytes: number, timestampMs: number): SentBatch {
   const records = appends.length === 1 ? appends[0]!.records : appends.flatMap((append) => append.records);
-  return { partition, records, timestampMs, encoded: undefined, appends, bytes, isDoubtful: false };
+  return { partition, records, timestampMs, encoded: undefined, appends, bytes, doubt: undefined };
 }
