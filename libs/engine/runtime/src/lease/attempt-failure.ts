@@ -1,8 +1,9 @@
 /**
- * Owns what a failed attempt at a task means: another attempt by a durable timer, the end of the workflow, or a person. Must
- * not write anything.
+ * Owns what follows from a failed attempt at a task: a retry by a durable timer, the end of the workflow, or a question to a person. It
+ * appends nothing.
  *
- * A failure that the definition does not name as final is taken for a bug: a person mends it and retries, and nothing is lost.
+ * Unless the definition chooses otherwise (`onFailure`), a failure that it does not name as final counts as a bug: the workflow is parked,
+ * a person repairs the code and retries, and nothing is lost.
  */
 
 import {
@@ -33,20 +34,23 @@ import type { Draft } from './leased-stream.ts';
 import { FAILED_INPUT_MAX_CHARS, RETRY_AFTER_MAX_MS, SAME_FAILURES_MAX, STACK_LINES_MAX_COUNT } from './limits.ts';
 
 export interface FailedAttempt extends Pick<Definition, 'onFailure'> {
-  /** The build of the worker's code; undefined: nobody knows. */
+  /** Build of the worker's code; undefined if it is unknown. */
   readonly build: string | undefined;
-  /** As it is stored. */
+  /** Returns the task's input in its stored form. */
   readonly input: () => Json;
-  /** Undefined: the definition has no such step. */
+  /** Undefined if the task could not be resolved to a step of the definition. */
   readonly step: StepDefinition | undefined;
-  /** As it stands now. */
+  /** The task's current state, which includes own staged events. */
   readonly task: TaskState;
   readonly error: unknown;
   readonly timerName: string;
   readonly startedAtMs: number;
 }
 
-/** The events that follow from it; more than one: the lease ends with them. */
+/**
+ * The events to append: `StepFailed`, alone if the step is retried, and otherwise followed by the event that parks or fails the workflow,
+ * with which the lease ends.
+ */
 export function failureDrafts(
   failedAttempt: FailedAttempt,
   { clock, prng, telemetry }: Pick<Ports, 'clock' | 'prng' | 'telemetry'>,
@@ -58,7 +62,7 @@ export function failureDrafts(
   const sameCount = task.failureCode === code ? task.sameFailureCount + 1 : 1;
   const isPoison = sameCount >= SAME_FAILURES_MAX;
   const again = policy !== undefined && attempt < policy.attempts && !isFatal(error, policy) && !isPoison;
-  // Never one that has fired before, however often a person has had the attempts counted anew.
+  // The name is unique in the stream, so the timer is never one that has fired, even after a person reset the count of attempts.
   const timer = `retry:${timerName}`;
   const retry = again
     ? { timer, anchorMs: clock.nowMs(), delayMs: delayMs(policy, attempt, prng.bytes(1)[0]! / 256, error) }
@@ -73,7 +77,7 @@ export function failureDrafts(
   if (isPoison) return [failed, parkDraft(poisonStep(task, code, sameCount, error), task.id, build)];
   if (error instanceof ProbeError) return [failed, parkDraft(probeFailed(error), task.id)];
   const open = task.effects.find(isOpenForGood);
-  // It may have happened: the workflow must not end as if it had not.
+  // The call may have happened, so the workflow must not end as if it had not.
   if (open !== undefined) return [failed, parkDraft(openEffect({ task: task.id, key: open.key }, error), task.id)];
   if (mayPark(onFailure) && !isNamedFinal(error, policy)) {
     return [failed, parkDraft(stepFailed(failedAttempt, attempt), task.id, build)];
@@ -81,7 +85,10 @@ export function failureDrafts(
   return [failed, { type: 'WorkflowFailed', control: { code, task: task.id }, payload: { error: errorNote(error) } }];
 }
 
-/** By the policy; no sooner than the receiver asked for (`retryAfterMs` in the error's details), within a day. */
+/**
+ * The policy's delay in milliseconds, or the longer one that the receiver asked for (`retryAfterMs` in the error's details), of which at
+ * most a day counts.
+ */
 function delayMs(policy: RetryPolicy, attempt: number, random: number, error: unknown): number {
   const byPolicy = retryDelayMs(policy, attempt, random);
   const cause = error instanceof EffectError ? error.cause : error;
@@ -92,7 +99,7 @@ function delayMs(policy: RetryPolicy, attempt: number, random: number, error: un
 const mayPark = (onFailure: Definition['onFailure']): boolean =>
   onFailure === 'park' || onFailure === 'retry-on-new-build';
 
-/** `build`: of a task that failed for good, on which it did. */
+/** `build`: the build on which the task failed for good; absent if no task did. */
 export const parkDraft = (error: ParkError, task: TaskId | null, build?: string): Draft => ({
   type: 'WorkflowParked',
   control: { code: error.code, task: error.task ?? task, key: error.key, ...(build !== undefined && { build }) },
@@ -104,14 +111,14 @@ export interface OpenCall {
   readonly key: EffectKey;
 }
 
-/** Calls whose outcome is open, by task. */
+/** The calls of all pending tasks whose outcome is open, in the order of the tasks. `isWanted` selects other effects instead. */
 export const openCalls = (
   frontier: Frontier,
   isWanted: (effect: EffectState) => boolean = isOpen,
 ): readonly OpenCall[] =>
   [...frontier.tasks].flatMap(({ id, effects }) => effects.filter(isWanted).map(({ key }) => ({ task: id, key })));
 
-/** Whether nobody but the outside knows if it happened, and a repetition may harm. */
+/** Whether the call is in doubt and irreversible, so that repeating it may do harm. */
 export const isOpenForGood = (effect: EffectState): boolean => isOpen(effect) && effect.kind === 'irreversible';
 
 export function openEffect({ task, key }: OpenCall, error: unknown): ParkError {
@@ -129,9 +136,9 @@ function probeFailed(error: ProbeError): ParkError {
   return new ParkError('probe-failed', message, error.key, { lastError: errorNote(error).message });
 }
 
-/** As many attempts as there are have failed, or none can mend it. */
+/** The error that parks the workflow after the last attempt, or after a failure that no further attempt can repair. */
 function stepFailed({ task, error, build, input, onFailure }: FailedAttempt, attempt: number): ParkError {
-  // The stack is the user's own; the message names the effect's operation, where it was one.
+  // Stack and code are those of the cause, in the user's code. The message names the effect's operation if an effect failed.
   const { message } = errorNote(error);
   const { code = null, stack = '' } = errorNote(causeOf(error));
   const times = attempt === 1 ? '' : ` at attempt ${attempt}`;
@@ -148,19 +155,22 @@ function stepFailed({ task, error, build, input, onFailure }: FailedAttempt, att
   );
 }
 
-/** The first ones: those of the user's own code. */
+/** The first lines of a stack, which are those of the user's code. */
 const linesOf = (stack: string): readonly string[] => stack.split('\n').slice(0, STACK_LINES_MAX_COUNT);
 
 const causeOf = (error: unknown): unknown => (error instanceof EffectError ? error.cause : error);
 
-/** What no further attempt can mend: the user said so, or the values themselves are wrong. */
+/**
+ * Whether no further attempt can help: the definition names the error as final, or values are invalid or too large. `effect-open` is the
+ * exception, because the next attempt decides the open effect first.
+ */
 function isFatal(error: unknown, policy: RetryPolicy): boolean {
   const cause = causeOf(error);
   if (isNamedFinal(error, policy) || cause instanceof LimitError) return true;
   return cause instanceof InvalidError && cause.code !== 'effect-open';
 }
 
-/** The definition says of it that it ends the workflow. */
+/** Whether the step threw `FatalError`, or the policy's `nonRetryable` lists the error's code or name. */
 function isNamedFinal(error: unknown, policy: RetryPolicy | undefined): boolean {
   const cause = causeOf(error);
   if (cause instanceof FatalError) return true;

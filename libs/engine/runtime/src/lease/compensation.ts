@@ -1,6 +1,6 @@
 /**
- * Owns when a workflow is undone and by which other workflow: the name of the undo, how deep undos may lie in one another, and
- * the event that freezes the workflow for it. Must not run anything (see undo-definition.ts), nor start it (compensations.ts).
+ * Owns whether a workflow may be compensated and by which other workflow (its undo): the undo's id, how deeply undos may nest, and the
+ * event that freezes the workflow. It neither runs the undo (undo-definition.ts) nor starts it (compensations.ts).
  */
 
 import type { ErrorNote } from '@tidemark/codec';
@@ -9,14 +9,14 @@ import { SCHEDULE_SUFFIX, UNDO_SUFFIX } from '../kernel/index.ts';
 import type { Draft } from './leased-stream.ts';
 import { COMPENSATION_DEPTH_MAX } from './limits.ts';
 
-/** The workflow that undoes this one: its id is derived, so that all who start it start the same one. */
+/** The id of the workflow that compensates this one. It is derived, so every process that starts the undo starts the same one. */
 export const undoId = (workflow: WorkflowId): WorkflowId => workflowId(`${workflow}${UNDO_SUFFIX}`);
 
-/** The workflow that this one undoes; undefined: it is no undo. */
+/** The id of the workflow that this undo compensates; undefined if the id is not that of an undo. */
 export const undoneBy = (undo: WorkflowId): WorkflowId | undefined =>
   undo.endsWith(UNDO_SUFFIX) ? workflowId(undo.slice(0, -UNDO_SUFFIX.length)) : undefined;
 
-/** How many undos lie in one another to make this id: 0 for that of an ordinary workflow. */
+/** The number of nested undos in the id: 0 for an ordinary workflow. */
 export function depthOf(workflow: WorkflowId): number {
   const undone = undoneBy(workflow);
   return undone === undefined ? 0 : depthOf(undone) + 1;
@@ -28,23 +28,26 @@ export function queuedAs(definition: string): string {
   return suffix === undefined ? definition : queuedAs(definition.slice(0, -suffix.length));
 }
 
-/** How deep the undo of this workflow lies: 1 for that of an ordinary one. */
+/** The depth of the workflow's undo: 1 for an ordinary workflow. */
 export const undoDepth = ({ compensates }: Pick<StreamState, 'compensates'>): number => (compensates?.depth ?? 0) + 1;
 
-/** Whether it may be undone: never before, and not too deep; else a person is asked. What a fork replays is not its own to undo. */
+/**
+ * Whether the workflow may be compensated: at most once, and up to `COMPENSATION_DEPTH_MAX`. A fork that replays may not, since it made
+ * none of the calls that it recorded.
+ */
 export const mayUndo = (state: Pick<StreamState, 'compensates' | 'undo' | 'fork'>): boolean =>
   state.undo === null && undoDepth(state) <= COMPENSATION_DEPTH_MAX && !isReplay(state);
 
 export interface CompensationCause {
-  /** Why, as a code. */
+  /** The reason, as a code. */
   readonly code: string;
-  /** The effect whose outcome led here; only that one may be open. */
+  /** The effect whose outcome is the cause; null if none is. No other effect may be open. */
   readonly key: EffectKey | null;
   readonly error: ErrorNote;
   readonly evidence: Json;
 }
 
-/** The last event of a holder whose workflow is to be undone; undefined when it may not be. */
+/** The event with which a holder freezes the workflow for its undo and ends the lease; undefined if the workflow may not be compensated. */
 export function compensationDraft(
   state: StreamState,
   { code, key, error, evidence }: CompensationCause,

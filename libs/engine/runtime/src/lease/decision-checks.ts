@@ -1,6 +1,6 @@
 /**
- * Owns what is checked of a decision, a confirmation or a signal before it is written, so that its author learns which
- * field is wrong. Must not write, nor rely on being right: the fold judges what was written.
+ * Owns the checks of a decision, a confirmation or a signal before it is appended, so that the caller learns which field is wrong. It
+ * appends nothing, and a value that passes may still be rejected: the fold judges the event.
  */
 
 import { type ErrorNote, NAME_MAX_CHARS, toJson } from '@tidemark/codec';
@@ -25,37 +25,40 @@ export const RESOLUTIONS: readonly Resolution[] = ['retry', 'done', 'not-done', 
 
 export interface Decision {
   readonly resolution: Resolution;
-  /** Who decides. */
+  /** Name of the person or program that decides. */
   readonly by: string;
   readonly why: string;
-  /** What the effect in question answered; for `done`, and only for it. */
+  /** The response of the effect in question: required for `done`, refused for every other resolution. */
   readonly response?: unknown;
-  /** The question that is answered; the open one when absent. */
+  /** Id of the question that the decision answers; absent: the open one. */
   readonly question?: string | undefined;
-  /** Without `question`: the one that was open at this moment (milliseconds since the Unix epoch), and none that was asked later. */
+  /**
+   * Without `question`: the decision answers the question that was open at this time (milliseconds since the Unix epoch), and none that was
+   * asked later.
+   */
   readonly openAtMs?: number | undefined;
 }
 
 export type Confirmation = { readonly response: unknown } | { readonly error: string };
 
-/** The effect that the question is about. */
+/** The effect that the question is about; undefined if it is about none. */
 function effectInQuestion(state: StreamState, { task, key }: Question): EffectState | undefined {
   const asking: TaskState | undefined = task === null ? undefined : state.frontier.tasks.get(task);
   return asking?.effects.find((effect) => effect.key === key);
 }
 
-/** Whether a person may say that it was done: its outcome is open, or what is recorded of it may be set right. */
+/** Whether a person may resolve the effect as done: its outcome is open, or its recorded response may be corrected. */
 const mayBeDone = (effect: EffectState | undefined): boolean =>
   effect !== undefined && (isOpen(effect) || effect.status === 'done');
 
-/** The resolutions that the question can be answered with. */
+/** The resolutions that can answer the question, in the order of `RESOLUTIONS`. */
 export const fittingResolutions = (state: StreamState, question: Question): readonly Resolution[] =>
   RESOLUTIONS.filter((resolution) => {
     const effect = effectInQuestion(state, question);
-    // Of what a fork replays, nothing was called that could have been done or not.
+    // A fork that replays calls nothing, so none of its effects can be not done.
     if (resolution === 'not-done') return effect !== undefined && isOpen(effect) && !isReplay(state);
     if (resolution === 'done') return mayBeDone(effect);
-    // A person may not have an undo undone: what it undid has no undo of its own, so nothing would be.
+    // A person can't have an undo compensated: its effects have no compensation of their own, so nothing would happen.
     return resolution !== 'compensate' || (state.compensates === null && mayUndo(state));
   });
 
@@ -88,7 +91,7 @@ export function responseFor(
   return parserOf(effectInQuestion(state, question)!, effects)(response);
 }
 
-/** The effect's own schema, where its definition is at hand; else any JSON. */
+/** Parses with the effect's own schema if its definition is known here; otherwise it accepts any JSON. */
 export const parserOf = (effect: EffectState, effects: readonly EffectDefinition[]): ((value: unknown) => Json) =>
   effects.find(({ operation }) => operation === effect.operation)?.parseResponse ??
   ((value) => toJson(value, 'response'));
@@ -115,7 +118,7 @@ export function checkDecision({ resolution, by, why, response }: Decision): void
   }
 }
 
-/** Something to be seen: neither space nor what is drawn as nothing (U+2800 is a Braille cell without dots). */
+/** Matches a visible character: neither white space nor one that is drawn as nothing (U+2800 is a Braille cell without dots). */
 export const VISIBLE = /[^\s\p{Z}\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 export function checkName(field: string, value: unknown, maxChars = NAME_MAX_CHARS): string {
@@ -135,7 +138,10 @@ export function checkText(field: string, value: unknown): void {
   throw new InvalidError(`${field}-invalid`, message, { field });
 }
 
-/** Milliseconds, at least one, of what people write as a duration. Throws `InvalidError` (`duration-invalid`) that names the field. */
+/**
+ * Converts a duration as people write it, or a number of milliseconds, into milliseconds from 1 to `TIMER_MAX_MS`. Throws `InvalidError`
+ * (`duration-invalid`) that names the field.
+ */
 export function checkedDuration(field: string, value: string | number): number {
   const ms = typeof value === 'string' ? parseDuration(value) : value;
   if (Number.isSafeInteger(ms) && ms! >= 1 && ms! <= TIMER_MAX_MS) return ms!;

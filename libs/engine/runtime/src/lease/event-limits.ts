@@ -1,6 +1,6 @@
 /**
- * Owns how large events may be in a log, and which of them go in one append. Where the log keeps large payloads elsewhere, an event may be
- * as large as those may, and what must be in the log itself is its header. Pure.
+ * Owns how large events may be in a log, and which of them go into one append. If the log keeps large payloads elsewhere, an event may be
+ * as large as they may, and only its header must fit into the log itself. Pure.
  */
 
 import { HEADER_MAX_BYTES } from '@tidemark/codec';
@@ -9,11 +9,11 @@ import { BLOB_REFERENCE_MAX_BYTES, type EventLog, type LogRecord } from '@tidema
 import { EVENT_MAX_BYTES } from '../views/index.ts';
 
 export interface EventLimits {
-  /** Of one event, and of events that stand or fall together. */
+  /** Largest event, and largest total of a group. */
   readonly maxBytes: number;
-  /** Of their headers. */
+  /** Largest header of an event. */
   readonly headMaxBytes: number;
-  /** Of what goes in one append, unless less can't be told apart. */
+  /** Most bytes in one append, except that a larger group goes into an append of its own. */
   readonly appendMaxBytes: number;
 }
 
@@ -32,18 +32,21 @@ const LINE_END_BYTES = 1;
 
 interface Staged {
   readonly record: LogRecord;
-  /** Events staged together stand or fall together: one of them begins each such group. */
+  /** True for the first event of each group. A group goes into one append, so that all of its events or none are in the log. */
   beginsGroup: boolean;
 }
 
-/** What of a record must be in the log itself, wherever its payload is. */
+/** The bytes of a record that the log itself must hold: all of it, or the header and a reference if the payload is elsewhere. */
 const leastBytes = ({ value }: LogRecord): number =>
   Math.min(value.length, value.indexOf(LINE_FEED) + LINE_END_BYTES + BLOB_REFERENCE_MAX_BYTES);
 
 const sum = (staged: readonly Staged[], bytesOf: (record: LogRecord) => number): number =>
   staged.reduce((bytes, { record }) => bytes + bytesOf(record), 0);
 
-/** Makes one group of them. Throws `LimitError` (`value-too-large`): a crash between two appends would leave a part of it. */
+/**
+ * Makes one group of the events. Throws `LimitError` (`value-too-large`) if they don't fit into one append: a crash between two appends
+ * would leave a part of the group.
+ */
 export function groupTogether(
   staged: readonly Staged[],
   { maxBytes, appendMaxBytes }: EventLimits,
@@ -60,7 +63,7 @@ export function groupTogether(
   );
 }
 
-/** Parts that the log takes in one append; a group is never split. */
+/** Divides the events, in their order, into the batches of one append each; it never splits a group. */
 export function appendable<T extends Staged>(entries: readonly T[], appendMaxBytes: number): readonly (readonly T[])[] {
   const batches: T[][] = [];
   let bytes = Number.POSITIVE_INFINITY;

@@ -1,6 +1,6 @@
 /**
- * Owns when a holder's staged events are flushed and who waits for it: durable writes at once and until they are known to be
- * accepted, staged ones within the limits of requirement C4. Must not know what the events mean.
+ * Owns when a holder's staged events are flushed, and who waits for their acceptance. Durable writes are flushed at once and wait until
+ * they are accepted; staged ones are flushed within the limits of requirement C4. It does not know what the events mean.
  */
 
 import type { Definition } from '../definition/index.ts';
@@ -8,7 +8,7 @@ import { STAGED_DELAY_DEFAULT_MS, STAGED_STEPS_DEFAULT_COUNT } from '../definiti
 import type { Ports } from '../kernel/index.ts';
 import type { Draft, LeasedStream } from './leased-stream.ts';
 
-/** A reason that is at hand: by default each abort would make an error with a stack. */
+/** A constant reason, because an abort without one creates an error with a stack. */
 const FLUSHED = 'flushed';
 
 export class Flushing {
@@ -19,11 +19,11 @@ export class Flushing {
   readonly #maxCount: number;
   readonly #delayMs: number;
   #unflushedCount = 0;
-  /** Acceptance of the last staged checkpoint that was not flushed yet. */
+  /** Acceptance of the newest staged checkpoint since the last flush. */
   #lastStaged: Promise<void> | undefined;
-  /** Set while a flush is due; aborted when another came first. */
+  /** Set while a delayed flush is scheduled, and aborted when another flush comes first. */
   #due: AbortController | undefined;
-  /** Durable writes that wait for their acceptance. */
+  /** Number of durable writes that wait for their acceptance. */
   durableInFlightCount = 0;
 
   constructor(
@@ -43,7 +43,10 @@ export class Flushing {
     await this.durable(this.#stream.stage(drafts));
   }
 
-  /** Goes out with the next flush, or within the staging delay. Rejects when nothing was added: an event is too large, or the lease is lost. */
+  /**
+   * Stages events that the next flush sends, at the latest after the staging delay, and does not wait for their acceptance. Rejects when
+   * nothing was staged, because an event is too large or the lease is lost.
+   */
   async writeStaged(drafts: readonly Draft[]): Promise<void> {
     const before = this.#stream.speculative;
     const accepted = this.#stream.stage(drafts);
@@ -53,7 +56,7 @@ export class Flushing {
     this.soon();
   }
 
-  /** Durable: waits for acceptance. */
+  /** Flushes at once, and waits for the acceptance of a durable write. */
   async durable(accepted: Promise<void>): Promise<void> {
     this.durableInFlightCount++;
     try {
@@ -64,7 +67,10 @@ export class Flushing {
     }
   }
 
-  /** Staged: waits only when too much is unflushed. */
+  /**
+   * Lets a staged checkpoint wait for a later flush. Once as many as the definition's staging allows are not accepted yet, it flushes and
+   * waits.
+   */
   async staged(accepted: Promise<void>): Promise<void> {
     this.#unflushedCount++;
     this.#lastStaged = accepted;
@@ -86,7 +92,7 @@ export class Flushing {
     this.#lastStaged = undefined;
   }
 
-  /** How long it takes until all that was staged is known to be in the log. */
+  /** Measures the time from the flush until the newest staged checkpoint is accepted. */
   #timed(accepted: Promise<void>): void {
     const { clock, telemetry } = this.#ports;
     const startedMs = clock.monotonicMs();
@@ -106,7 +112,7 @@ export class Flushing {
     });
   }
 
-  /** Flushes nothing more by itself. */
+  /** Cancels the scheduled flush. */
   stop(): void {
     this.#due?.abort(FLUSHED);
     this.#due = undefined;

@@ -1,6 +1,6 @@
 /**
- * Owns the writing of inbox events: what a coordinator or an authorised caller adds to a stream that another process has leased.
- * Ids derive from their cause, so two coordinators that see the same cause write the same event, and the fold takes one.
+ * Owns the writing of inbox events, which a coordinator or an authorised caller appends to a stream that another process may have leased.
+ * Callers derive an event's id from its cause, so two coordinators that see the same cause write the same event, and the fold accepts one.
  */
 
 import { encodePayload, encodeRecord, type Payloads } from '@tidemark/codec';
@@ -33,7 +33,7 @@ type InboxEvent<T extends InboxEventType> = Pick<
   'id' | 'tenant' | 'workflow' | 'generation' | 'lamport' | 'atMs' | 'type' | 'control'
 >;
 
-/** The record of an event that no holder writes. Throws `LimitError` when it is too large. */
+/** Encodes an event that no holder writes. Throws `LimitError` when it is too large. */
 export function inboxRecord<T extends InboxEventType>(
   log: Pick<EventLog, 'recordMaxBytes' | 'inlineMaxBytes'>,
   { id, tenant, workflow, generation, lamport, atMs, type, control }: InboxEvent<T>,
@@ -57,7 +57,7 @@ export class Inbox {
     this.#lamport = lamport;
   }
 
-  /** Resolves with its offset when the event is in the log; whether it is accepted, the fold says. */
+  /** Appends the event, and resolves with its offset once it is in the log. The fold decides whether it is accepted. */
   async write<T extends Exclude<InboxEventType, 'WorkflowOpened'>>(
     target: InboxTarget,
     id: EventId,

@@ -1,4 +1,4 @@
-/** The door of the room: what other rooms of the engine use of it. */
+/** The entry point of the room: what other rooms of the engine may use. */
 export { failureDrafts, isOpenForGood, openCalls, openEffect, parkDraft } from './attempt-failure.ts';
 export { compensationDraft, depthOf, mayUndo, queuedAs, undoId, undoneBy } from './compensation.ts';
 export {

@@ -1,10 +1,10 @@
 /**
- * Owns one held lease's view of its stream: writes holder events, learns from offsets alone whether they were accepted, and
- * folds whatever came between. Must not run user code, nor know what payloads mean.
+ * Owns the holder's view of a stream that it has leased. It appends holder events, learns from offsets alone whether they were accepted,
+ * and folds what other writers appended in between. It does not run user code or know what payloads mean.
  *
- * Two states are kept. `confirmed` is the fold of the log up to `next`. `speculative` is `confirmed` plus own events whose
- * acceptance is not known yet; it is what new events are built on. After any rejection both are worthless: the holder is
- * fenced, and every later write fails with the same error.
+ * It keeps two states. `confirmed` is the fold of the log up to `next`. `speculative` is `confirmed` plus own events whose acceptance is
+ * not known yet; new events build on it. After a rejection both are worthless: the holder is fenced, and every later write fails with the
+ * same error.
  *
  * H1 Events go to the log in the order of their ordinals; an event is settled only by its verdict in the fold (I3).
  * H2 `next` never passes an offset whose record was not folded here.
@@ -44,7 +44,7 @@ import {
 import { appendable, type EventLimits, eventLimits, groupTogether } from './event-limits.ts';
 import { GAP_EMPTY_READS_MAX, TAIL_READ_MAX_BYTES } from './limits.ts';
 
-/** An event to be written; token, ordinal, time and id are stamped here. */
+/** An event to append. `stage` adds its id, time, fencing token and ordinal. */
 export type Draft = {
   readonly [T in HolderEventType]: {
     readonly type: T;
@@ -57,12 +57,12 @@ type EventEntry = LogEntry & { readonly kind: 'event' };
 
 interface Unsettled {
   readonly envelope: Envelope<HolderEventType>;
-  /** As it will stand in the log. */
+  /** The event as a reader of the log will decode it. */
   readonly entry: EventEntry;
   readonly record: LogRecord;
-  /** Events staged together stand or fall together: one of them begins each such group. */
+  /** True for the first event of each group, which goes into one append (event-limits.ts). */
   beginsGroup: boolean;
-  /** Speculative state once this event is folded. */
+  /** The speculative state after this event. */
   after: StreamState;
   readonly settle: (error?: Error) => void;
 }
@@ -84,10 +84,13 @@ export class LeasedStream {
   #confirmed: StreamState;
   #speculative: StreamState;
   #next: Offset;
-  /** Own events whose verdict is open, by ordinal; those not sent yet are the last `#unsentCount`. */
+  /** Own events whose verdict is not known yet, by ordinal. The last `#unsentCount` of them were not sent yet. */
   #unsettled: Unsettled[] = [];
   #unsentCount = 0;
-  /** True while `confirmed` has folded something that the `after` states don't know. */
+  /**
+   * Set when another writer's event was folded before own unsettled events, until all of these are settled. Meanwhile each own event is
+   * judged by a fold of its own, since its `after` takes for granted that it is accepted.
+   */
   #diverged = false;
   #settling: Promise<void> = Promise.resolve();
   #fenced: Error | undefined;
@@ -103,27 +106,30 @@ export class LeasedStream {
     this.#lookedMs = options.ports.clock.monotonicMs();
   }
 
-  /** The fold of the log as far as it was read. */
+  /** The fold of the log as far as this holder has read it. */
   get confirmed(): StreamState {
     return this.#confirmed;
   }
 
-  /** `confirmed` and own events that are under way. */
+  /** `confirmed` plus own events whose acceptance is not known yet. */
   get speculative(): StreamState {
     return this.#speculative;
   }
 
-  /** First offset that was not folded here. */
+  /** The first offset that was not folded here. */
   get next(): Offset {
     return this.#next;
   }
 
-  /** When an append or a read of ours was sent that was answered since (monotonic milliseconds): what others wrote before that is folded. */
+  /**
+   * When the newest answered append or read to the end of this holder was sent (monotonic milliseconds): everything that others had written
+   * by then is folded. Before the first answer, it is the time at which this view was created.
+   */
   get lookedMs(): number {
     return this.#lookedMs;
   }
 
-  /** The lease is this holder's, as far as the log was read: not let go, nor taken by another since. */
+  /** Whether this holder has the lease, as far as the log was read: it has neither released nor lost it. */
   get isHeld(): boolean {
     return this.#confirmed.lease?.holder === this.#options.holder;
   }
@@ -132,7 +138,7 @@ export class LeasedStream {
     return this.#fenced;
   }
 
-  /** The time to stamp on a checkpoint: never before its parent's, whatever the own clock says; skew is counted. */
+  /** The time to stamp on an event. It is never before the newest checkpoint's, even if the own clock is behind; such skew is counted. */
   #atMs(): number {
     const { clock, telemetry } = this.#options.ports;
     const now = clock.nowMs();
@@ -143,8 +149,9 @@ export class LeasedStream {
   }
 
   /**
-   * Adds events to the end of the stream, next to each other and in one append. Returns a promise of their acceptance; they
-   * leave with the next `flush`. Rejects with `LimitError` when one, or all together, are too large: then none was added.
+   * Stages events as one group at the end of the stream: they go into one append, and leave with the next `flush`. The promise resolves
+   * once all are accepted, and rejects with the error that fenced the holder. It rejects with `LimitError` when an event, or the group, is
+   * too large; then nothing was staged.
    */
   stage(drafts: readonly Draft[]): Promise<void> {
     if (this.#fenced !== undefined) return Promise.reject(this.#fenced);
@@ -152,7 +159,7 @@ export class LeasedStream {
     const staged: Unsettled[] = [];
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let openCount = drafts.length;
-    // What goes with texts in one append is packed with them (LogRecord.packsWell).
+    // Every event of an append that holds texts has the hint that it packs well (LogRecord.packsWell).
     const packsWell = drafts.some(({ control }) => 'hasContext' in control && control.hasContext);
     const settle = (error?: Error): void => {
       if (error !== undefined) reject(error);
@@ -204,12 +211,12 @@ export class LeasedStream {
     return { envelope, entry, record, beginsGroup: true, after: stream, settle };
   }
 
-  /** `traceparent` of the lease that is held, where traces are on. */
+  /** `traceparent` of the current lease's span; undefined if traces are off. */
   get trace(): string | undefined {
     return this.#trace(this.#confirmed.epoch);
   }
 
-  /** Of the lease under which it is written: travels as a header, where traces are on. */
+  /** `traceparent` of the span of the lease under which an event is written, which travels as a header; undefined if traces are off. */
   #trace(epoch: Epoch): string | undefined {
     const { traceRatio } = this.#options.ports.telemetry;
     if (traceRatio === undefined) return undefined;
@@ -220,7 +227,7 @@ export class LeasedStream {
     return this.#traced.parent;
   }
 
-  /** Sends what is staged. The promises of `stage` report its acceptance. */
+  /** Sends all staged events. The promises of `stage` report their acceptance. */
   flush(): void {
     if (this.#unsentCount === 0 || this.#fenced !== undefined) return;
     const unsent = this.#unsettled.slice(-this.#unsentCount);
@@ -239,7 +246,7 @@ export class LeasedStream {
       () => hints.publish('appended', this.#options.partition),
       () => {},
     );
-    // Settling is chained, since verdicts follow from folding in offset order.
+    // Batches are settled one after the other, since verdicts follow from folding in offset order.
     this.#settling = this.#settling
       .then(async () => this.#settle(batch, await appended, sentMs))
       .catch((error: unknown) => this.#fence(error));
@@ -262,7 +269,7 @@ export class LeasedStream {
     );
   }
 
-  /** Folds what others, or an ambiguous append of our own, put between `next` and `until`. */
+  /** Folds the records in `[next, until)`, which others, or an ambiguous append of our own, put there. */
   async #foldGap(until: Offset): Promise<void> {
     const { clock } = this.#options.ports;
     for (let emptyCount = 0; this.#next < until && this.#fenced === undefined; ) {
@@ -272,7 +279,7 @@ export class LeasedStream {
       });
       this.#foldRecords(result?.records ?? [], until);
       if (this.#next > before) continue;
-      // What was acknowledged must be there; a replica that lags may not show it yet.
+      // The log acknowledged these records, so they are there; a replica that lags may not show them yet.
       if (++emptyCount === GAP_EMPTY_READS_MAX) {
         throw new UnavailableError(
           'log-gap',
@@ -299,8 +306,8 @@ export class LeasedStream {
   }
 
   /**
-   * Folds what others have added meanwhile, without an append of our own. A log that is away now is looked at another time.
-   * Resolves when it is folded; a lost lease shows as `fenced`.
+   * Reads the log once, and folds what others have appended, without an append of our own. Never rejects: it reads nothing while the log is
+   * unavailable, and a lost lease shows as `fenced`.
    */
   catchUp(): Promise<void> {
     this.#settling = this.#settling
@@ -315,7 +322,7 @@ export class LeasedStream {
         );
         if (result === undefined) return;
         this.#foldRecords(result.records, result.end);
-        // One that ended at its limit of bytes has not seen all of it.
+        // A read that ended at its limit of bytes has not reached the end.
         if (this.#next >= result.end) this.#lookedMs = Math.max(this.#lookedMs, sentMs);
       })
       .catch((error: unknown) => {
@@ -324,7 +331,7 @@ export class LeasedStream {
     return this.#settling;
   }
 
-  /** Folds the event at `next`. `isRead`: it was read from the log, and not only written to it. */
+  /** Folds the event at `next`. `isRead`: it was read from the log, and is not known merely because we appended it. */
   #foldAt(entry: EventEntry, isRead: boolean): void {
     const { envelope } = entry;
     const at = this.#next;
@@ -346,7 +353,7 @@ export class LeasedStream {
     if (own !== undefined) this.#judge(own, verdict);
     else if (verdict.kind === 'accepted') {
       this.#rebase(isRead ? entry : undefined);
-      // Whatever is under way will be rejected; known now, nothing more is built on a lease that is gone.
+      // Own events that are under way will be rejected. Fencing now keeps further ones from building on a lease that is lost.
       if (envelope.type === 'LeaseRevoked' && wasHeld)
         this.#fence(leaseLost(stream, `it was revoked: ${envelope.control.reason}`));
       if (envelope.type === 'WorkflowTerminated' && wasHeld)
@@ -372,7 +379,7 @@ export class LeasedStream {
     own.settle();
   }
 
-  /** Another writer's event came between: own unsettled events now follow it. Their verdicts are reported as they are folded. */
+  /** Folds own unsettled events again, since they now follow another writer's event. Their verdicts are reported when each is reached. */
   #rebase(read: EventEntry | undefined): void {
     let state = this.#confirmed;
     for (const entry of this.#unsettled) {

@@ -1,17 +1,17 @@
-/** Owns every limit of the room: name, unit, default. Options that change one say so where they are read. */
+/** Owns every limit of the room: name, unit, default. Where an option overrides one, the code that reads the option says so. */
 
-/** Longest wait that a receiver can ask for with its refusal, in milliseconds. */
+/** Longest retry delay that a receiver can ask for when it refuses a call, in milliseconds. */
 export const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
-/** Bytes asked for in one read of a gap or tail. */
+/** Most bytes that one read of a gap or of the tail asks for. */
 export const TAIL_READ_MAX_BYTES = 4_194_304;
-/** Undos that may lie in one another: the second is an alert, and instead of a third a person is asked. */
+/** Depth to which undos may nest, beyond which a person decides; and the depth from which on each undo raises an alert. */
 export const COMPENSATION_DEPTH_MAX = 2;
 export const COMPENSATION_ALERT_DEPTH = 2;
-/** Failures in a row with the same code after which a step counts as poison and a person is asked. */
+/** Failures in a row with the same code after which a step counts as poison, and the workflow is parked. */
 export const SAME_FAILURES_MAX = 20;
-/** Lines of the stack of a failure that a person is shown. */
+/** Lines of a failure's stack in the question to a person. */
 export const STACK_LINES_MAX_COUNT = 12;
-/** Longest text of its task's input that a person is shown with it, in characters. */
+/** Characters of the failed task's input in the question to a person. */
 export const FAILED_INPUT_MAX_CHARS = 8_000;
-/** Reads in a row that may show nothing of what the log acknowledged; then the holder gives up. */
+/** Reads in a row that return nothing of what the log acknowledged, after which the holder gives up. */
 export const GAP_EMPTY_READS_MAX = 10;

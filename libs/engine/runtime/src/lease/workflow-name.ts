@@ -1,20 +1,20 @@
-/** Owns which ids a caller may give a workflow. */
+/** Owns which ids and tags a caller may give a workflow. */
 
 import { InvalidError, isContinuationId, isSystemDefinition, type WorkflowId, workflowId } from '@tidemark/core';
 import { MEMORY_PREFIX } from '../kernel/index.ts';
 import { VISIBLE } from './decision-checks.ts';
 
-/** With what ids of jobs begin. */
+/** Begins the ids of bulk jobs. */
 export const JOB_PREFIX = 'job:';
 
 /** Longest id of a workflow, in characters. */
 export const WORKFLOW_ID_MAX_CHARS = 200;
 
-/** Tags of one workflow, at most, and characters of each. */
+/** Most tags of one workflow, and most characters of each. */
 export const TAGS_MAX_COUNT = 16;
 export const TAG_MAX_CHARS = 100;
 
-/** Each once. Throws `InvalidError` (`tags-invalid`). */
+/** Returns each tag once, in the order given. Throws `InvalidError` (`tags-invalid`). */
 export function checkedTags(tags: readonly string[]): readonly string[] {
   const isTag = (tag: string): boolean =>
     tag.trim() === tag && tag !== '' && tag.length <= TAG_MAX_CHARS && !/\p{Cc}|\p{Cs}/u.test(tag);
@@ -27,7 +27,10 @@ export function checkedTags(tags: readonly string[]): readonly string[] {
   return [...new Set(tags)];
 }
 
-/** Of a run of that definition. Throws `InvalidError` (`workflow-id-reserved`, `workflow-id-invalid`). */
+/**
+ * Checks the id of a workflow of this definition: only the system's definitions may use ids of bulk jobs. Throws `InvalidError`
+ * (`workflow-id-reserved`, `workflow-id-invalid`).
+ */
 export function checkedWorkflowId(id: string, definition = ''): WorkflowId {
   if (id.startsWith(JOB_PREFIX) && !isSystemDefinition(definition)) {
     throw new InvalidError(
@@ -59,7 +62,7 @@ export function checkedWorkflowId(id: string, definition = ''): WorkflowId {
       `id: give 1 to ${WORKFLOW_ID_MAX_CHARS} characters, one of them visible, without control characters.`,
     );
   }
-  // A browser takes them for steps within the path, so that nobody would reach them there.
+  // A browser resolves these as steps within the path, so nobody could reach the workflow's address.
   if (id === '.' || id === '..') {
     throw new InvalidError('workflow-id-invalid', `id: '${id}' can't stand in an address. Choose another.`);
   }
