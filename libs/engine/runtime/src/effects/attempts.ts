@@ -1,8 +1,8 @@
 /**
- * Owns the attempts of one run that are under way: how each is ended, and how all learn that their workflow is cancelled. That
- * ends none of them: a step may finish within the grace. Must not judge what an attempt came to.
+ * Owns the running attempts of one run: how each is discarded, and how all of them learn that their workflow is cancelled. A cancellation
+ * alone discards none, since a step may finish within the grace. It does not judge what an attempt returned.
  *
- * A1 A step whose call to the outside is open is not abandoned for a cancel: its outcome would be unknown.
+ * A1 A cancellation does not abandon a step whose call to the outside is open: its outcome would be unknown.
  */
 
 import { type TaskId, TidemarkError, type WorkflowId } from '@tidemark/core';
@@ -22,18 +22,21 @@ export class WorkflowCancelledError extends TidemarkError {
   }
 }
 
-/** One attempt at a step. */
+/** How one attempt at a step can be ended before the step returns. */
 export interface AttemptEnds {
-  /** Aborts when it counts as never made. */
+  /** Aborts when the attempt is discarded. */
   readonly over: AbortSignal;
-  /** What the step sees: also aborts when the workflow is cancelled. */
+  /** The signal that the step sees. It aborts when the attempt is discarded, and when the workflow is cancelled. */
   readonly stepSignal: AbortSignal;
   abort(reason: unknown): void;
-  /** Settles as the work does, or rejects once it counts as never made: a step that doesn't heed its signal holds nothing. Of one work. */
+  /**
+   * Settles as the work does, but rejects as soon as the attempt is discarded, so that a step that ignores its signal holds nothing. Call
+   * it for one work only: an abort rejects the last one alone.
+   */
   unlessOver<T>(work: Promise<T>): Promise<T>;
 }
 
-/** A signal that is made when it is first asked for: most steps never ask, and it is the dearest thing that they would be given. */
+/** Creates its signal on first use: most steps never ask for it, and it would cost more than anything else that a step is given. */
 class LazyAbortSignal {
   #controller: AbortController | undefined;
   #ended: { readonly reason: unknown } | undefined;
@@ -116,7 +119,7 @@ export class Attempts {
     return ends;
   }
 
-  /** The attempt is over. Harmless when repeated. */
+  /** Forgets an attempt that has ended. A second call does nothing. */
   end(ends: Ends): void {
     this.#underWay.delete(ends);
   }
@@ -125,7 +128,10 @@ export class Attempts {
     for (const ends of this.#underWay) ends.abort(reason);
   }
 
-  /** Tells all of them, once; those that outlast the grace are abandoned. Resolves when none is left, or the run is over. */
+  /**
+   * Aborts the signals that steps see, and after the grace abandons the attempts that are still running (except A1). Resolves when none is
+   * left, or when the run is over. A second call does nothing.
+   */
   async cancel(reason: WorkflowCancelledError, over: AbortSignal): Promise<void> {
     if (this.#cancelled !== undefined) return;
     this.#cancelled = reason;

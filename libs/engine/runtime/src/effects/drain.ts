@@ -1,7 +1,7 @@
 /**
- * Owns which steps under way a stopping worker lets end: those that end within its budget, as far as their own progress and
- * past attempts at the same step tell. The others are abandoned at once, so that the next holder starts sooner. Nothing
- * rests on the estimates but how much is repeated.
+ * Owns which running steps a draining worker lets finish: those that will end within its budget, judged by their own progress and by past
+ * attempts at the same step. It abandons the others at once, so that the next holder starts sooner. A wrong estimate only changes how much
+ * work is repeated.
  *
  * D1 A step whose call to the outside is open is not abandoned before the budget ends: its outcome would be unknown.
  * D2 A step of which nothing is known has the whole budget.
@@ -12,24 +12,24 @@ import type { Clock } from '@tidemark/ports';
 import type { Progress } from '../definition/index.ts';
 import { DRAIN_POLL_PERIOD_MS, STEP_DURATION_WEIGHT, STEP_DURATIONS_MAX } from './limits.ts';
 
-/** Ends one attempt and nothing else of its workflow: it counts as never made. */
+/** Discards one attempt, and ends nothing else of its workflow. */
 export class StepAbandonedError extends FencedError {
   constructor() {
     super('abandoned', 'The worker is stopping, and the step would not end in time.');
   }
 }
 
-/** What can be done to an attempt while it runs. */
+/** What the drain may do with a running attempt. */
 export interface AttemptControl {
   abandon(reason: StepAbandonedError): void;
   /** Whether a call to the outside is intended and not resolved. */
   isCalling(): boolean;
 }
 
-/** An attempt at a step, from its start to its end. */
+/** Reports one attempt at a step to the drain, from its start to its end. */
 export interface Attempt {
   progress(progress: Progress): void;
-  /** `isWhole`: it came to its result, so its duration tells of the next one's. */
+  /** `isWhole`: the step returned a result, so the attempt's duration counts for later estimates. */
   end(isWhole: boolean): void;
 }
 
@@ -37,7 +37,7 @@ interface Running {
   readonly name: string;
   readonly control: AttemptControl;
   readonly startedMs: number;
-  /** Share done, 0..1, and when that was said; undefined: the step doesn't tell. */
+  /** Share done, above 0 and up to 1, and when it was reported; undefined if the step reports no progress. */
   reported: { readonly share: number; readonly atMs: number } | undefined;
 }
 
@@ -67,7 +67,7 @@ export class Drain {
     };
   }
 
-  /** For how long the attempts under way have run, taken together; milliseconds. It is what would be done again if none ended. */
+  /** Total time that the running attempts have taken so far, in milliseconds: the work that is repeated if none of them finishes. */
   get underWayMs(): number {
     const nowMs = this.#clock.monotonicMs();
     let sumMs = 0;
@@ -75,7 +75,10 @@ export class Drain {
     return sumMs;
   }
 
-  /** Abandons what won't end by then, now or when it shows; until the signal aborts or the budget has run out. */
+  /**
+   * Abandons each attempt as soon as it is not expected to finish within the budget. Resolves when the signal aborts, or when the budget
+   * has run out.
+   */
   async watch(budgetMs: number, ended: AbortSignal): Promise<void> {
     const untilMs = this.#clock.monotonicMs() + budgetMs;
     for (;;) {
@@ -90,7 +93,7 @@ export class Drain {
     }
   }
 
-  /** Estimate of the time to the attempt's end; 0 when nothing is known, or when it is overdue by what is known. */
+  /** Estimated time until the attempt finishes, in milliseconds; 0 if nothing is known (D2), or if it has run longer than estimated. */
   #remainingMs({ name, startedMs, reported }: Running): number {
     const nowMs = this.#clock.monotonicMs();
     if (reported !== undefined) {

@@ -1,30 +1,33 @@
 /**
- * Owns how long the outside may take to answer: the time-out of the whole, the longest silence between heartbeats, and the
- * caller's own signal. A call that ignores the signal must not delay the step beyond it. Must not know what is asked.
+ * Owns how long a call to the outside may take: its time-out, the longest silence between heartbeats, and the caller's signal. A call that
+ * ignores its signal does not delay the step beyond these. It does not know what is called.
  */
 
 import { invariant, UnavailableError } from '@tidemark/core';
 import type { Clock } from '@tidemark/ports';
 
 export interface TimeLimits {
-  /** Named in the error. */
+  /** Name of the call in the errors' messages. */
   readonly what: string;
   readonly timeoutMs: number;
   /** Longest time between two heartbeats, from the start on; undefined: none are expected. */
   readonly heartbeatTimeoutMs?: number | undefined;
 }
 
-/** What the asked one is given. */
+/** What the call receives. */
 export interface Asked {
-  /** Aborts with the caller's signal, and when the time is up. */
+  /** Aborts with the caller's signal, and when the call has exceeded a time limit. */
   readonly signal: AbortSignal;
   readonly heartbeat: () => void;
 }
 
-/** A reason that is at hand: by default each abort would make an error with a stack. */
+/** A constant reason, because an abort without one creates an error with a stack. */
 const ANSWERED = 'answered';
 
-/** What `ask` answers in time. Throws the signal's reason, or `UnavailableError` (`effect-timeout`, `effect-silent`). */
+/**
+ * Settles as `ask` does, if that is within the limits. Otherwise it rejects with the outer signal's reason, or with `UnavailableError`
+ * (`effect-timeout`, `effect-silent`).
+ */
 export async function answerInTime<T>(
   clock: Clock,
   outer: AbortSignal,

@@ -1,4 +1,4 @@
-/** Owns the events that an effect's call becomes: intended, resolved, known not to be done. Must not write them. */
+/** Owns the events of an effect's call: intended, resolved as done, and resolved as not done. It does not append them. */
 
 import type { ErrorNote } from '@tidemark/codec';
 import type { EffectKey, EffectKind, Json, Spend, TaskId } from '@tidemark/core';
@@ -13,7 +13,7 @@ export interface EffectCall {
   readonly key: EffectKey;
   readonly operation: string;
   readonly kind: EffectKind;
-  /** Null for a closure, which asks nothing. */
+  /** Null for a closure of `ctx.run`, which has no request. */
   readonly request: Json;
 }
 
@@ -52,7 +52,7 @@ export function resolvedDraft(
   };
 }
 
-/** `spent`: what it cost all the same; the rest of what was reserved is free again. */
+/** `spent`: what the call cost although it failed; the rest of its reserved budget is released. */
 export const notDoneDraft = (
   digest: Digest,
   { request, ...call }: EffectCall,

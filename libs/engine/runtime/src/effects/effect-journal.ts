@@ -1,7 +1,8 @@
 /**
- * Owns a step's dealings with the outside: `run` and `effect`, journaled by key. An effect that leaves the process is
- * intended before and resolved after, each known to be in the log; a recorded outcome is never repeated (I4). What a dead
- * holder left open is decided by the recovery table alone: probe, same key, or a person.
+ * Owns the calls of one attempt to the outside: `run` and `effect`, journaled by key. An effect that leaves the process is intended before
+ * its call and resolved after it, and the log has accepted each event before the next action; a recorded outcome is never repeated (I4).
+ * The recovery table alone decides about a call that a dead holder left open: probe it, call it again with the same key, or let a person
+ * decide.
  */
 
 import { canonicalJson, NAME_MAX_CHARS, toJson } from '@tidemark/codec';
@@ -43,7 +44,7 @@ export class EffectJournal {
   readonly #parts: EffectRunParts;
   readonly #task: TaskId;
   readonly #ends: Pick<AttemptEnds, 'over'>;
-  /** Made when first used: most steps call nothing. */
+  /** Created on first use, since most steps call nothing. */
   #made: EffectUses | undefined;
 
   constructor(run: EffectRun, task: TaskId, ends: Pick<AttemptEnds, 'over'>) {
@@ -62,7 +63,10 @@ export class EffectJournal {
     return this.#made;
   }
 
-  /** The key of the next use of the operation: counted, or by the given name. */
+  /**
+   * The key of the operation's next use, which ends with the given name or with a count of the uses. Throws `InvalidError`
+   * (`effect-key-too-long`).
+   */
   #key(operation: string, name: string | undefined): EffectKey {
     const key = effectKey(
       this.#parts.stream.confirmed.workflow,
@@ -78,8 +82,8 @@ export class EffectJournal {
   }
 
   /**
-   * The step has ended: resolves once no intention stands whose call was neither made nor known not to be, and no call is
-   * under way of which the step didn't wait for the outcome. Undefined: it called nothing.
+   * Must be called when the step has ended. Resolves once it is known for each intention whether its call is made, and no call is running
+   * that the step did not await. Undefined if the step called nothing.
    */
   close(): Promise<void> | undefined {
     return this.#made?.settled();
@@ -140,8 +144,9 @@ export class EffectJournal {
   }
 
   /**
-   * Decides what was begun before. Without a response: go on by what is known; `isClear`: nothing of it was
-   * done. Undefined: it was decided otherwise while the outside was asked, by a confirmation or a timer, and counts so.
+   * Recovers an effect that was begun before. Returns its response if it is done. Otherwise the caller continues with what is recorded, or
+   * calls; `isClear`: no earlier call of the key was done. Undefined if a confirmation or a timer changed the effect during the probe: the
+   * caller then starts from the new state.
    */
   async #recover(
     effect: EffectDefinition,
@@ -172,7 +177,7 @@ export class EffectJournal {
     }
   }
 
-  /** Waits further for a confirmation; overdue, a person is asked. */
+  /** Continues to wait for a confirmation. Throws `ParkError` when that is overdue. */
   #waitOn(
     effect: EffectDefinition,
     key: EffectKey,
@@ -186,13 +191,13 @@ export class EffectJournal {
   }
 
   async #suspend(effect: EffectDefinition, key: EffectKey, wait: Wait): Promise<never> {
-    // First, since its confirmation may stand right behind it, and be folded in the same turn.
+    // The content must know this before the write: a confirmation may directly follow the event in the log, and be folded in the same turn.
     this.#parts.content.awaits(key, wait.token);
     await this.#parts.flushing.write([pendingDraft(this.#run, this.#task, effect, key, wait)]);
     throw new SuspendedError(key);
   }
 
-  /** A call that its receiver confirmed as not done is a failed attempt. The step gets its error once; then it may call again. */
+  /** Throws if the receiver confirmed that the call was not done. This fails one attempt of the step, which may then call again. */
   #reportFailure(effect: EffectDefinition, { key, isUntold }: EffectState): void {
     if (!isUntold) return;
     const entry = this.#parts.content.journalOf(key);
@@ -204,7 +209,9 @@ export class EffectJournal {
     return this.#run.effectsOf(this.#task).find((other) => other.key === key);
   }
 
-  /** What others have written meanwhile goes before what was found out on the state of then. */
+  /**
+   * Whether others have changed the effect since then. Their events take precedence over what recovery found out about the earlier state.
+   */
   #hasChanged(left: EffectState): boolean {
     return canonicalJson(this.#stateOf(left.key) as unknown as Json) !== canonicalJson(left as unknown as Json);
   }
@@ -231,15 +238,18 @@ export class EffectJournal {
     return response;
   }
 
-  /** Intends, calls within the window of acceptance, resolves. `isClear`: no earlier call of the key can have been made. */
+  /**
+   * Intends the effect, calls it within the window that the intention opens, and resolves it. `isClear`: no earlier call of the key can
+   * have been made.
+   */
   async #call(effect: EffectDefinition, key: EffectKey, request: Json, isClear: boolean): Promise<Json> {
     const { clock } = this.#parts.ports;
     for (;;) {
       const prepared = await this.#prepare(effect, key);
-      // The log accepts the intention after this moment: a process that was stopped meanwhile must not call late.
+      // The window counts from before the log accepts the intention: a process that is suspended in between must not call late.
       const sentMs = clock.monotonicMs();
       const mayCall = await this.#intend(effect, key, request, prepared);
-      // Checked as the last thing before sending.
+      // This check is the last step before the call.
       if (mayCall && clock.monotonicMs() - sentMs <= CALL_WINDOW_MS) break;
     }
     const answer = await this.#answered(effect, key, request, isClear);
@@ -258,7 +268,10 @@ export class EffectJournal {
     }
   }
 
-  /** Whether the call may be made now; false: it is to be intended again. Rejects when it must not be made any more. */
+  /**
+   * Appends the intention. Resolves with true if the call may be made now, and with false if it must be intended again, because other calls
+   * have reserved the budget. Rejects if the call must not be made any more.
+   */
   async #intend(
     effect: EffectDefinition,
     key: EffectKey,
@@ -276,7 +289,7 @@ export class EffectJournal {
         return false;
       }
       if (!this.#signal.aborted) return true;
-      // It was not called, and the next holder should know.
+      // The call was not made, and the record tells the next holder so.
       await this.#recordNotDone(effect, key, request, new NotDoneError('The worker had to go before the call.'));
       throw this.#signal.reason;
     } finally {
@@ -284,7 +297,7 @@ export class EffectJournal {
     }
   }
 
-  /** Why the call must not be made after all, if it must not. */
+  /** The reason why the call must not be made after all; undefined if it may be. */
   async #confirm(prepared: PreparedCall | undefined): Promise<unknown> {
     if (this.#signal.aborted) return undefined;
     return prepared?.confirm?.().then(
@@ -293,7 +306,7 @@ export class EffectJournal {
     );
   }
 
-  /** What it was sent before it is sent again, with the same origin. */
+  /** Prepares the call. A call that was intended before is prepared from its recorded origin, so that it sends the same again. */
   async #prepare(effect: EffectDefinition, key: EffectKey): Promise<PreparedCall | undefined> {
     if (effect.prepare === undefined) return undefined;
     const entry = this.#parts.content.journalOf(key);
@@ -332,7 +345,10 @@ export class EffectJournal {
     return answer instanceof PendingResult ? checkedToken(operation, answer) : arrived(effect, answer);
   }
 
-  /** Records what is certain; an unknown outcome stays intended, for the next attempt to decide by the table. */
+  /**
+   * Records a failure that is certain, and returns the error for the step. A call in doubt stays intended, and the next attempt decides it
+   * by the recovery table.
+   */
   async #failed(
     effect: EffectDefinition,
     key: EffectKey,
@@ -342,7 +358,7 @@ export class EffectJournal {
   ): Promise<unknown> {
     if (this.#signal.aborted || thrown instanceof FencedError) return thrown;
     const error = this.#run.hideSecrets(effect.operation, thrown);
-    // A model that failed has changed nothing: the step may do without it.
+    // A failed model call has changed nothing outside, so the step may continue without it.
     const isCertain = (error instanceof NotDoneError && isClear) || effect.lostOf !== undefined;
     if (isCertain) await this.#recordNotDone(effect, key, request, error);
     return new EffectError(effect.operation, effect.retry, error);
@@ -364,7 +380,7 @@ export class EffectJournal {
     return { task: this.#task, key, operation, kind, request };
   }
 
-  /** Recorded here only once the log has it: what could not be written was not resolved. */
+  /** Appends the response, and then journals it here: an effect whose outcome could not be appended is not resolved. */
   async #resolve(effect: EffectDefinition, key: EffectKey, request: Json, response: Json): Promise<void> {
     const call = this.#asked(effect, key, request);
     try {
@@ -377,7 +393,9 @@ export class EffectJournal {
     this.#parts.content.journaled(key, { status: 'done', response }, effect.spentOf !== undefined);
   }
 
-  /** It was done, and the log can't take what it answered: a model's cost is recorded, and a person is asked about any other. */
+  /**
+   * The call was made, but its answer is too large for the log. Records the cost of a model call; for any other effect a person decides.
+   */
   async #tooLarge(
     effect: EffectDefinition,
     key: EffectKey,

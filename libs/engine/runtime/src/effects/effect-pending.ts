@@ -1,6 +1,6 @@
 /**
- * Owns what is written while an effect that was accepted outside waits for its confirmation: its timers, and what a person is
- * told when none has come. Must not wait, nor ask anybody.
+ * Owns what is written while an effect that was accepted outside waits for its confirmation: its timers, and the question to a person when
+ * no confirmation came in time. It neither waits nor calls.
  */
 
 import { NAME_MAX_CHARS, toJson } from '@tidemark/codec';
@@ -15,7 +15,7 @@ export interface Wait {
   readonly detail: Json;
 }
 
-/** The wait that a call's answer begins. */
+/** The wait that begins when a call answers with `pending`. */
 export const firstWait = (
   run: EffectRun,
   { operation, confirm }: EffectDefinition,
@@ -26,7 +26,7 @@ export const firstWait = (
   detail: toJson(detail, `detail of pending ${operation}`),
 });
 
-/** It is outstanding, until a confirmation, the next probe or the deadline. */
+/** The event that makes the effect wait for a confirmation, its next probe or its deadline, whichever comes first. */
 export function pendingDraft(
   run: EffectRun,
   task: TaskId,

@@ -1,6 +1,6 @@
 /**
- * Owns what is done about an effect that was begun before: by a holder that is gone, or by an attempt that failed. Asks the
- * outside, and follows the recovery table (core/recovery.ts); nothing else decides.
+ * Owns the recovery of an effect that was begun before, by a holder that is gone or by an attempt that failed. It probes the outside and
+ * follows the recovery table (core/recovery.ts); nothing else decides.
  *
  * E1 An irreversible call counts as not made only once a late call of the holder that intended it can't arrive any more.
  */
@@ -36,10 +36,10 @@ export interface RecoveredEffect {
 }
 
 /**
- * - `done`: it happened, and answered this.
- * - `valid`: what the log has of it holds.
- * - `call`: it is to be called, again with the same key; `isClear`: nothing of it was done before.
- * - `wait`: its confirmation is still outstanding.
+ * - `done`: the call happened, and this is its response.
+ * - `valid`: what the log recorded still holds.
+ * - `call`: the call is to be made, with the same key; `isClear`: no earlier call was done.
+ * - `wait`: the confirmation is still outstanding.
  */
 export type Recovered =
   | { readonly kind: 'done'; readonly response: Json }
@@ -47,7 +47,10 @@ export type Recovered =
   | { readonly kind: 'call'; readonly isClear: boolean }
   | { readonly kind: 'wait'; readonly answer: ProbeAnswer };
 
-/** Follows the table. Throws `CompensateError` or `ParkError` where it leads there, `ProbeError` when nobody answers. */
+/**
+ * Probes the effect and follows the recovery table. Throws `CompensateError` or `ParkError` if the table leads there, and `ProbeError` if
+ * the probe fails.
+ */
 export async function recoverEffect(run: EffectRun, signal: AbortSignal, found: RecoveredEffect): Promise<Recovered> {
   const { effect } = found;
   const answer = await finalAnswer(run, signal, found);
@@ -82,13 +85,16 @@ const METRIC_OF = {
 
 type Answer = ProbeResult<unknown> | { readonly status: 'none' };
 
-/** What the outside says, once it can't change by itself any more where something irreversible would follow from it (E1). */
+/**
+ * The probe's answer. If the call is irreversible and the table would repeat or compensate it, this waits until no late call can arrive any
+ * more, and probes again (E1).
+ */
 async function finalAnswer(run: EffectRun, signal: AbortSignal, found: RecoveredEffect): Promise<Answer> {
   const { effect, key, left } = found;
   const answer = await ask(run, signal, found);
   if (left.status !== 'intended' || left.kind !== 'irreversible' || answer.status === 'done') return answer;
   const isFenced = answer.status === 'not-done' && effect.probeFences === true;
-  // A person takes longer than any call.
+  // A person's decision takes longer than any late call.
   if (isFenced || actionOf(run, found, answer.status) === 'ask-person') return answer;
   const waitMs = CALL_WINDOW_MS + Math.max(left.timeoutMs, effect.timeoutMs);
   run.onWait(`waits ${Math.ceil(waitMs / 1_000)} s until no call of ${key} can arrive any more`);
@@ -136,13 +142,16 @@ function undecided(
     : new ParkError(code, `${what} A person must decide.`, key, evidence);
 }
 
-/** An answer of a call or a probe, as it is to be recorded. */
+/** Parses the answer of a call or a probe, and converts it into what is recorded. */
 export function arrived(effect: EffectDefinition, answer: unknown): Json {
   const response = effect.parseResponse(answer);
   return effect.recorded === undefined ? response : effect.recorded(response);
 }
 
-/** What is recorded may come from a person, a web hook or an older version: one that doesn't fit can still be set right. */
+/**
+ * Parses a recorded response, which may come from a person, a web hook or an older version. Throws `ParkError` (`response-unfit`) if it
+ * doesn't fit, so that a person can correct it.
+ */
 export function fitting(effect: EffectDefinition, key: EffectKey, known: Json): Json {
   try {
     return effect.parseResponse(known);
@@ -152,7 +161,7 @@ export function fitting(effect: EffectDefinition, key: EffectKey, known: Json): 
   }
 }
 
-/** The same key with another request is never answered from the journal. */
+/** Throws `ParkError` (`request-changed`) if the key was recorded with another request: the journal never answers a different request. */
 export function refuseOther(known: EffectState | undefined, key: EffectKey, request: Json, digest: Digest): void {
   if (known === undefined || known.requestDigest === digestOf(digest, request)) return;
   throw new ParkError(

@@ -1,6 +1,6 @@
 /**
- * Owns what the effects of one run share: the stream that they are written to, what is known of them, and the receiver of their progress.
- * Must not call anything, nor decide what a call's outcome means.
+ * Owns what the effects of one run share: the stream to which they are written, what is known of them, and the receiver of their progress.
+ * It calls nothing, and does not decide what a call's outcome means.
  */
 
 import {
@@ -18,7 +18,7 @@ import type { Replay, StreamContent } from '../history/index.ts';
 import { effectSpan, type Ports, type RunGate, type SecretGuard, traceParentOf } from '../kernel/index.ts';
 import { type Draft, type Flushing, type LeasedStream, mayUndo } from '../lease/index.ts';
 
-/** How an effect's call is made; tests put another in its place. */
+/** Makes the call of an effect; tests replace it. */
 export type CallEffect = (effect: EffectDefinition, request: Json, context: EffectContext) => Promise<unknown>;
 
 export interface EffectRunParts {
@@ -28,9 +28,9 @@ export interface EffectRunParts {
   readonly flushing: Flushing;
   readonly content: StreamContent;
   readonly callEffect: CallEffect;
-  /** Effects begin while it is open. */
+  /** Effects begin only while this gate is open. */
   readonly gate: RunGate;
-  /** Answers all effects, where the workflow is a fork that replays. */
+  /** Answers every effect of a fork that replays; absent for any other workflow. */
   readonly replay?: Replay | undefined;
   readonly guard: SecretGuard;
   readonly newCheckpoint: () => CheckpointId;
@@ -40,9 +40,9 @@ export interface EffectRunParts {
 
 export class EffectRun {
   readonly parts: EffectRunParts;
-  /** Effects that a dead holder resolved, and that have not been held against the outside since (D1). */
+  /** Effects that a dead holder resolved, and that were not probed since (requirement D1). */
   readonly unvalidated: Set<EffectKey>;
-  /** Each intention of a key under one lease is a span of its own. */
+  /** Number of intentions of each key under this lease; each has a trace span of its own. */
   readonly #intentions = new Map<EffectKey, number>();
   #timerCount = 0;
 
@@ -55,12 +55,12 @@ export class EffectRun {
     return this.parts.ports;
   }
 
-  /** The task's journal as folded, own events included. */
+  /** The task's effects in the speculative state, which includes own unsettled events. */
   effectsOf(task: TaskId): readonly EffectState[] {
     return effectsOf(this.parts.stream.speculative, task);
   }
 
-  /** The events with the checkpoint that must be reserved before the task's first effect. */
+  /** The drafts, preceded by the reservation of the task's checkpoint if it has none yet: that must come before the task's first effect. */
   reserving(task: TaskId, ...drafts: readonly Draft[]): readonly Draft[] {
     if (this.parts.stream.speculative.frontier.tasks.get(task)?.reserved != null) return drafts;
     const control = { checkpoint: this.parts.newCheckpoint(), task };
@@ -71,7 +71,7 @@ export class EffectRun {
     this.#intentions.set(key, (this.#intentions.get(key) ?? 0) + 1);
   }
 
-  /** Does the work within the span of the key's last intention. */
+  /** Does the work inside the trace span of the key's last intention. */
   withinCall<T>(key: EffectKey, work: () => T): T {
     const { within, traceRatio } = this.ports.telemetry;
     if (within === undefined) return work();
@@ -80,12 +80,12 @@ export class EffectRun {
     return within(() => traceParentOf(workflow, span(), traceRatio), work);
   }
 
-  /** Whether an effect of this outcome may lead to the workflow's undoing. */
+  /** Whether an effect with this outcome may lead to the compensation of the workflow. */
   mayCompensate(effect: Pick<EffectDefinition, 'operation'>, outcome: 'done' | 'unknown'): boolean {
     return mayCompensate(this.parts.stream.speculative, this.parts.definition.effects, effect, outcome);
   }
 
-  /** The error of a call as it is recorded: secrets in it are masked, where the policy says so. */
+  /** The error in the form in which it is recorded: its secrets are masked if the policy says so. */
   hideSecrets(of: string, error: unknown): unknown {
     return this.parts.guard.error(`error of ${of}`, error);
   }
@@ -95,13 +95,13 @@ export class EffectRun {
     this.parts.onProgress({ done: 0, total: 1, text });
   }
 
-  /** Names timers that this run sets: no two are alike in the stream. */
+  /** A name for a timer of this run that is unique in the stream. */
   timerName(): string {
     return `${this.parts.stream.confirmed.epoch}:${this.#timerCount++}`;
   }
 }
 
-/** It is registered for that, and the workflow has not been undone. */
+/** Whether the effect registers a compensation for this outcome, and the workflow may still be compensated. */
 export function mayCompensate(
   state: StreamState,
   listed: readonly EffectDefinition[],
@@ -122,5 +122,5 @@ const suspects = ({ frontier }: StreamState): Set<EffectKey> =>
 /** Whether the task's attempt must end without a result: one of its effects waits for its confirmation. */
 export const isSuspended = (state: StreamState, task: TaskId): boolean => effectsOf(state, task).some(isAwaited);
 
-/** Whether the outcome of one of its calls is yet to be known. */
+/** Whether the outcome of one of the task's calls is still open. */
 export const hasOpen = (state: StreamState, task: TaskId): boolean => effectsOf(state, task).some(isOpen);

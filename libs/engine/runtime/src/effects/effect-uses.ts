@@ -1,22 +1,25 @@
-/** Owns the order in which one attempt uses effects: the ordinals of their keys, uses of one key one after the other, and what is still under way. */
+/**
+ * Owns the order in which one attempt uses effects: the ordinals of their keys, the turns of uses of the same key, and which uses are still
+ * running.
+ */
 
 import type { EffectKey, Json } from '@tidemark/core';
 
 export class EffectUses {
   readonly #counts = new Map<string, number>();
-  /** The last use of each key: the same key twice at once would call twice. */
+  /** The latest use of each key, for which the next one waits: two uses at once would call twice. */
   readonly #last = new Map<EffectKey, Promise<unknown>>();
-  /** Intentions whose call is not decided yet. */
+  /** Intentions for which it is not decided yet whether the call is made. */
   readonly #deciding = new Set<Promise<void>>();
 
-  /** Counts the uses of an operation that have no name. */
+  /** The ordinal of the operation's next use that has no name, from 0. */
   ordinal(operation: string): number {
     const ordinal = this.#counts.get(operation) ?? 0;
     this.#counts.set(operation, ordinal + 1);
     return ordinal;
   }
 
-  /** A key that is used twice at once is one effect: the second use waits for the first, and finds what it recorded. */
+  /** Runs one use of the key after the other. Two uses of a key are one effect: the second finds what the first recorded. */
   async inTurn(key: EffectKey, use: () => Promise<Json>): Promise<Json> {
     const before = this.#last.get(key);
     const using = before === undefined ? use() : before.then(use, use);
@@ -28,7 +31,7 @@ export class EffectUses {
     }
   }
 
-  /** Returns what to call once the intention's call is decided. */
+  /** Registers an intention; the returned function must be called once it is decided whether the call is made. */
   intending(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#deciding.add(promise);
@@ -38,7 +41,7 @@ export class EffectUses {
     };
   }
 
-  /** Resolves once no intention is undecided and no use under way. */
+  /** Resolves once every intention is decided and no use is running. */
   async settled(): Promise<void> {
     await Promise.all(this.#deciding);
     await Promise.allSettled(this.#last.values());

@@ -1,4 +1,4 @@
-/** The door of the room: what other rooms of the engine use of it. */
+/** The entry point of the room: what other rooms of the engine may use. */
 export { type AttemptEnds, Attempts, WorkflowCancelledError } from './attempts.ts';
 export { Drain, StepAbandonedError } from './drain.ts';
 export { EffectJournal } from './effect-journal.ts';

@@ -1,13 +1,16 @@
-/** Owns every limit of the room: name, unit, default. Options that change one say so where they are read. */
+/** Owns every limit of the room: name, unit, default. Where an option overrides one, the code that reads the option says so. */
 
-/** An effect's call may start within this many milliseconds of its intention's acceptance (monotonic clock). */
+/** An effect's call may start within this many milliseconds after its intention was sent to the log (monotonic clock). */
 export const CALL_WINDOW_MS = 5_000;
-/** Time, in milliseconds, that steps under way have to finish once their workflow is cancelled. */
+/** Time that running steps have to finish once their workflow is cancelled, in milliseconds. */
 export const CANCEL_GRACE_MS = 10_000;
-/** Period of a stopping worker's look at the steps that still run, in milliseconds. */
+/** Period at which a draining worker, and a cancelled run, poll the steps that still run, in milliseconds. */
 export const DRAIN_POLL_PERIOD_MS = 50;
-/** Weight of the newest attempt in the mean duration of a step, 0..1, and how many steps' durations are remembered. */
+/** Weight of the newest attempt in the mean duration of a step, 0..1; and the number of steps of which a mean is kept. */
 export const STEP_DURATION_WEIGHT = 0.2;
 export const STEP_DURATIONS_MAX = 10_000;
-/** Characters of a response that the log can't take, as JSON, which a person is shown: they fit into a question's evidence, however they are escaped. */
+/**
+ * Characters of a response that is too large for the log, as JSON, in the question to a person. They fit into the question's evidence,
+ * however they are escaped.
+ */
 export const BEGINNING_MAX_CHARS = 10_000;

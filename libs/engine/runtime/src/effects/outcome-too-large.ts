@@ -1,6 +1,6 @@
 /**
- * Owns what is said of a call that was answered with more than an event may hold: that it was done, how large its answer is, how much would
- * fit, and what can be done now. Must not write.
+ * Owns the errors for a call whose answer is larger than an event may be. They say that the call was made, how large its answer is, how
+ * much fits, and what can be done. It appends nothing.
  */
 
 import { type EffectKey, type Json, LimitError } from '@tidemark/core';
@@ -10,7 +10,7 @@ import { BEGINNING_MAX_CHARS } from './limits.ts';
 
 const CODE = 'outcome-too-large';
 
-/** A model's: what it cost is recorded, and the answer is not. `cause` names size and limit. */
+/** The error for a model call, whose cost is recorded without the answer. `cause` names size and limit. */
 export const answerTooLarge = ({ operation }: EffectDefinition, cause: LimitError): LimitError =>
   new LimitError(
     CODE,
@@ -18,7 +18,10 @@ export const answerTooLarge = ({ operation }: EffectDefinition, cause: LimitErro
     { ...cause.details, cause },
   );
 
-/** Any other effect's: it stays open, with the beginning of its response as evidence, until a person has given one that fits. */
+/**
+ * The error that parks the workflow for any other effect: its outcome stays open until a person gives a response that fits. The evidence
+ * has the beginning of the response.
+ */
 export function responseTooLarge(
   { operation, kind }: EffectDefinition,
   key: EffectKey,
@@ -38,7 +41,7 @@ export function responseTooLarge(
 const said = (operation: string, { message }: LimitError): string =>
   `${operation} was called and has answered, and its answer can't be recorded: ${message}`;
 
-/** Where large payloads have a place, more than that fits. */
+/** The advice to configure a place for large payloads; empty if the log has one already. */
 const place = ({ details: { maxBytes } }: LimitError): string =>
   typeof maxBytes === 'number' && maxBytes <= EVENT_MAX_BYTES
     ? 'Give large payloads a place (TIDEMARK_ARCHIVE_URL), and 64 MiB fit. '

@@ -1,7 +1,7 @@
 /**
- * Owns an effect of a fork that replays: intended and resolved in one append, with the outcome that its base recorded, and never called,
- * probed or recovered outside (I4 holds since nothing starts at all). What the base did not record stops the workflow for a person, who
- * may give the answer. Must not choose among records (see replay.ts).
+ * Owns the effects of a fork that replays. It intends and resolves each in one append, with the outcome that the fork's base recorded, and
+ * never calls, probes or recovers anything outside (I4 holds since no call starts). If the base recorded no outcome, the workflow is parked
+ * for a person, who may give one. It does not choose among records (see replay.ts).
  */
 
 import type { ErrorNote } from '@tidemark/codec';
@@ -15,7 +15,7 @@ import { type EffectCall, intendedDraft, notDoneDraft, resolvedDraft } from './e
 import { fitting } from './effect-recovery.ts';
 import type { EffectRun } from './effect-run.ts';
 
-/** A failure as it was recorded; what is to be done after it is decided by the same name and code. */
+/** A recorded failure, with the name and code by which its policy decides about a retry. */
 class RecordedError extends TidemarkError {
   override readonly name: string;
 
@@ -25,7 +25,10 @@ class RecordedError extends TidemarkError {
   }
 }
 
-/** Throws `EffectError` where the base recorded a failure, `ParkError` (`effect-not-recorded`, `response-unfit`). */
+/**
+ * Returns the recorded response. Throws `EffectError` if the base recorded a failure, and `ParkError` (`effect-not-recorded`,
+ * `response-unfit`).
+ */
 export async function replayedEffect(
   run: EffectRun,
   replay: Replay,
@@ -64,7 +67,7 @@ export async function replayedEffect(
 const naming = ({ key }: Recorded, intended: Draft): Draft =>
   ({ ...intended, payload: { ...(intended.payload as object), replays: key } }) as Draft;
 
-/** What was paid for a failure is not known from its record; nothing is paid for it here. */
+/** A failure's record does not say what it cost, so nothing is charged for it here. */
 const resolution = (digest: Digest, call: EffectCall, effect: EffectDefinition, { outcome }: Recorded): Draft =>
   outcome.status === 'done'
     ? resolvedDraft(digest, call, outcome.response, effect.spentOf)
