@@ -1,6 +1,6 @@
 /**
- * Owns turning a step's result into its checkpoint: declared control flow is enforced, values are validated, belief becomes
- * a delta or a snapshot. Pure but for the ids and digests that are handed in.
+ * Owns turning a step's result into the drafts of its checkpoint. It enforces the declared control flow, validates values, and writes
+ * belief as a delta or a snapshot. Pure, but for user code (schemas and the belief update) and the ids and digests that it is given.
  */
 
 import { type LogNote, type Payloads, toJson } from '@tidemark/codec';
@@ -34,26 +34,29 @@ export interface CommitInput {
   readonly result: StepResult;
   readonly notes: readonly LogNote[];
   readonly content: StreamContent;
-  /** Whose checkpoint it is; absent: its tasks wait for no children. */
+  /** The id of the workflow; absent only if no task waits for a child. */
   readonly workflow?: WorkflowId | undefined;
   readonly user?: string | undefined;
-  /** As it stands; absent: it can't go on with a fresh history. */
+  /** The current state of the workflow; absent: it can't continue as new. */
   readonly state?: StreamState | undefined;
-  /** No other task is pending. */
+  /** Whether no other task is pending. */
   readonly isLast: boolean;
   readonly checkpoint: CheckpointId;
   readonly sequence: Sequence;
   readonly parent: CheckpointId | null;
   readonly digest: Digest;
-  /** What timers count from, by the holder's clock. */
+  /** The time from which timers count, by the holder's clock. */
   readonly nowMs: number;
-  /** When the attempt began, by the same. */
+  /** When the attempt began, by the same clock. */
   readonly startedAtMs?: number | undefined;
-  /** Absent: it brings none. */
+  /** The context that the checkpoint adds; absent: none. */
   readonly context?: CommitContext | undefined;
 }
 
-/** The checkpoint's event, and the workflow's completion after it where the step says so. Changes `content` last of all. */
+/**
+ * Returns the checkpoint's event, followed by the workflow's completion if the step ends it or continues it as new. It does not change
+ * `content` (see `followStaged`). Throws `InvalidError` for a result that can't be committed, and what the definition's schemas throw.
+ */
 export function commitDrafts(given: CommitInput): readonly Draft[] {
   const { definition, step, task, result, content, sequence, digest, context = NO_CONTEXT } = given;
   const { spent } = context;
@@ -120,7 +123,7 @@ export function commitDrafts(given: CommitInput): readonly Draft[] {
   return [committed, completed];
 }
 
-/** Cancelled meanwhile, it doesn't go on: it is ended as any other, once the checkpoint is made. */
+/** A workflow that was cancelled meanwhile does not continue as new: its cancellation ends it after this checkpoint. */
 function nextOf({ definition, result, state, digest }: CommitInput, clock: Clock): Next | undefined {
   if (result.continueAsNew === undefined || state === undefined || state.ruling === 'cancel') return undefined;
   return drawUpNext(definition, result.continueAsNew, state, { clock, digest });
@@ -141,7 +144,7 @@ const contextPayload = ({ fragments, scope, memories }: CommitContext) => ({
   ...(memories.length > 0 && { memories }),
 });
 
-/** Content follows what was staged; if it is rejected, the whole run's content is thrown away. */
+/** Applies the staged checkpoint to `content` before it is accepted. If it is rejected, the run ends and its content is discarded. */
 export function followStaged(content: StreamContent, drafts: readonly Draft[], task: TaskState): void {
   for (const draft of drafts) {
     if (draft.type !== 'CheckpointCommitted') continue;
@@ -151,7 +154,7 @@ export function followStaged(content: StreamContent, drafts: readonly Draft[], t
   }
 }
 
-/** A correction names a checkpoint that is there. */
+/** The checkpoint that this one corrects, or null. Throws `InvalidError` (`supersedes-invalid`) if there is no such checkpoint. */
 function supersededBy({ supersedes }: StepResult, step: StepDefinition, sequence: Sequence): Sequence | null {
   if (supersedes === undefined) return null;
   if (Number.isInteger(supersedes) && supersedes >= 1 && supersedes < sequence) return supersedes;
@@ -176,13 +179,13 @@ interface Believed {
   readonly payload: Pick<Payloads['CheckpointCommitted'], 'delta' | 'snapshot'>;
 }
 
-/** The update is applied to the belief of now, not of when the step began, so that parallel steps compose. */
+/** Applies the update to the current belief, not to that of the step's beginning, so that parallel steps compose. */
 function believe(definition: Definition, step: StepDefinition, result: StepResult, content: StreamContent): Believed {
   if (result.belief === undefined) return { kind: 'none', payload: {} };
   const before = content.belief;
   const returned = result.belief(before);
   if (returned instanceof Promise) {
-    // Nobody waits for it, so its failure must not end the process.
+    // Nobody awaits this promise, and its rejection must not end the process.
     returned.catch(() => {});
     throw new InvalidError(
       'step-result-invalid',
@@ -197,7 +200,7 @@ function believe(definition: Definition, step: StepDefinition, result: StepResul
     : { kind: 'delta', payload: { delta } };
 }
 
-/** What comes before a checkpoint that only later rules can read. */
+/** The event that must precede drafts which only newer rules can fold; empty if the stream's rules are enough. */
 export function rulesRaised(rules: number, drafts: readonly Draft[]): readonly Draft[] {
   const isNewer = drafts.some(
     (draft) =>

@@ -1,6 +1,6 @@
 /**
- * Owns the opening of a workflow that continues another as new: drawn up by the worker whose step asked for it, and completed by the process
- * that opens it, with what was left when the other closed. Must not write.
+ * Owns the opening of a run that continues a workflow as new. The worker whose step asked for it builds the opening (`drawUpNext`), and the
+ * process that opens the run completes it with what was left when the previous run closed (`completed`). It appends nothing.
  */
 
 import { decodePayload, type NextOpening } from '@tidemark/codec';
@@ -26,8 +26,8 @@ export interface Next {
 }
 
 /**
- * The version that the input was written for begins it, as it does a child. Throws what the definition does, and `InvalidError`
- * (`continue-secret`, `continue-id-too-long`).
+ * The next run begins with the version of the definition for which the input was written, as a child does. Throws what the definition
+ * throws, and `InvalidError` (`continue-secret`, `continue-id-too-long`).
  */
 export function drawUpNext(
   definition: Definition,
@@ -45,13 +45,13 @@ export function drawUpNext(
     },
     ports,
   );
-  // Its time counts from the first opening: see `leftAfter`.
+  // The time limit counts from the opening of the first run, so `completed` sets what is left of it.
   const { timeoutMs: _, ...untimed } = control;
   const opened = { ...untimed, rules: LIFECYCLE_RULES_VERSION };
   return { as, opening: { mode: definition.placement, control: opened as unknown as Json, ...payload } as NextOpening };
 }
 
-/** The whole opening, from how the workflow before it stood when it closed. `rows`: that one's. */
+/** The complete opening. `state` and `rows` are those of the run before it, as it closed; `atMs`: the time of the opening. */
 export function completed(
   { mode: _, control, ...payload }: NextOpening,
   state: StreamState,
@@ -84,7 +84,10 @@ function leftOf({ workflow, signals, inbox, paused, continued, raised }: StreamS
   };
 }
 
-/** What the signals say that nobody has looked at: they came to this one, or with its own opening. */
+/**
+ * The values of the signals that no task consumed, by event. They came to this run, or with its opening. Throws `CorruptError`
+ * (`rows-incomplete`) if the rows lack one.
+ */
 function valuesOf(
   { workflow, signals }: StreamState,
   { checkpoints, causes }: Pick<StreamSnapshot, 'checkpoints' | 'causes'>,

@@ -1,6 +1,6 @@
 /**
- * Owns how the tasks that a step asks for become declarations of a checkpoint: control flow that was declared is enforced, and what tasks wait
- * for is given its names. Pure.
+ * Owns how the tasks that a step requests become declarations of a checkpoint. It enforces the declared control flow, and names what the
+ * tasks wait for. Pure.
  */
 
 import { type ApprovalAsk, type Asks, toJson } from '@tidemark/codec';
@@ -23,9 +23,9 @@ import { checkName, checkText } from '../lease/index.ts';
 export interface DeclaredTasks {
   readonly tasks: readonly TaskDeclaration[];
   readonly inputs: readonly Json[];
-  /** What people are asked; absent: nothing. */
+  /** The questions of the tasks' approvals, by the tasks' index; absent: none. */
   readonly asks?: Asks | undefined;
-  /** Workflows that tasks wait for, by the tasks' index; their ids follow from the tasks'. Absent: none. */
+  /** The children that tasks wait for, by the tasks' index; their ids derive from the tasks' ids. Absent: none. */
   readonly children?: Readonly<Record<string, ChildRequest>> | undefined;
 }
 
@@ -37,9 +37,9 @@ export interface ChildRequest {
 }
 
 /**
- * Task requests as the checkpoint of this sequence declares them. Throws `InvalidError` (`task-unknown`,
- * `task-not-declared`, `task-after-invalid`, `task-when-invalid`) that names the step, the task's place in the list and what to do. `nowMs`:
- * what timers count from.
+ * The task requests as the checkpoint of this sequence declares them. `by`: the step that returned them, null for `begin`; `nowMs`: the
+ * time from which timers count. Throws `InvalidError` (`task-unknown`, `task-not-declared`, `task-after-invalid`, `task-when-invalid`) that
+ * names the step, the task's place in the list and what to do.
  */
 export function declareTasks(
   definition: Definition,
@@ -88,7 +88,10 @@ export function declareTasks(
   };
 }
 
-/** Timers are named after the task and their place in its list, so that no two of a workflow share a name. */
+/**
+ * The conditions of the task. A timer is named after the task and its place in the task's list, so that no two timers of a workflow share a
+ * name.
+ */
 function conditions({ when }: TaskRequest, task: TaskId, nowMs: number, where: string): readonly Condition[] {
   const waits = when?.anyOf ?? [];
   const refuse = (problem: string): never => {
@@ -97,7 +100,7 @@ function conditions({ when }: TaskRequest, task: TaskId, nowMs: number, where: s
   if (waits.length > WAITS_PER_TASK_MAX) refuse(`'when' has ${waits.length} waits; at most ${WAITS_PER_TASK_MAX}`);
   return waits.map((wait, at) => {
     if (wait.kind === 'signal') return { kind: 'signal', name: checkName('signal', wait.name) };
-    // Its id follows from the workflow's, which is not known here: see withChildren.
+    // The child's id derives from the workflow's, which is not known here: see withChildren.
     if (wait.kind === 'child') return { kind: 'child', child: NO_CHILD, ...(wait.isVital && { isVital: true }) };
     if (wait.kind === 'approval') {
       const { name, assignee } = wait;
@@ -112,10 +115,10 @@ function conditions({ when }: TaskRequest, task: TaskId, nowMs: number, where: s
   });
 }
 
-/** In place of a child's id, until the workflow's is known. */
+/** Stands for a child's id until the workflow's id is known. */
 export const NO_CHILD = workflowId('~');
 
-/** One at most, whose id is the task's. */
+/** The child that the task waits for: at most one, since its id derives from the task's. */
 function childOf(definition: Definition, waits: readonly WaitRequest[], where: string): ChildRequest | undefined {
   const [wait, other] = waits.filter((each) => each.kind === 'child');
   if (wait === undefined) return undefined;
@@ -126,7 +129,7 @@ function childOf(definition: Definition, waits: readonly WaitRequest[], where: s
   throw new InvalidError('task-when-invalid', `${where}: 'when' ${problem}.`, { child: wait.name });
 }
 
-/** What a person is asked before the task may run: by one approval at most, so that an answer to the task is one to that. */
+/** The approval that a person must give before the task may run: at most one, so that an answer to the task answers that one. */
 function askOf(definition: Definition, waits: readonly WaitRequest[], where: string): ApprovalAsk | undefined {
   const [wait, other] = waits.filter((each) => each.kind === 'approval');
   if (wait === undefined) return undefined;
@@ -159,7 +162,7 @@ function after(
   if (request.after === 'all') return 'all';
   return (request.after ?? []).map((other) => {
     if (typeof other === 'string') {
-      // Written as it is, anything else would make a checkpoint that its writer takes and no reader does.
+      // The id is stored as it is: an invalid one would make a checkpoint that its writer accepts and no reader does.
       if (TASK_ID.test(other) && taskOrder(other)[0] < sequence) return other;
       throw new InvalidError(
         'task-after-invalid',
@@ -179,6 +182,6 @@ function after(
   });
 }
 
-/** Whether a stream with such a task needs the rules of a lifecycle. */
+/** Whether a stream with such tasks needs the rules of the lifecycle. */
 export const needsLifecycle = (tasks: readonly TaskDeclaration[]): boolean =>
   tasks.some(({ when }) => when.some(({ kind }) => kind === 'approval' || kind === 'child'));

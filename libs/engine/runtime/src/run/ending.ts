@@ -1,6 +1,6 @@
 /**
- * Owns the events with which a holder ends its run: the lease is let go, the workflow is undone, or a person is asked. Must not
- * write anything.
+ * Owns the events with which a holder ends its run: it releases the lease, has the workflow compensated, fails it, or parks it for a
+ * person. It appends nothing.
  */
 
 import { type Controls, type EffectState, isOpen, isReplay, type StreamState, type TaskId } from '@tidemark/core';
@@ -24,8 +24,9 @@ export const releaseDraft = (reason: Controls['LeaseReleased']['reason']): Draft
 });
 
 /**
- * The workflow is to be undone. What else is open must be decided first, since nobody could say what is to be undone of it;
- * what may not be undone (again, or that deep) goes to a person. A fork that replays has done nothing, and just fails.
+ * The event that has the workflow compensated. A person decides first about any other effect that is open, since nobody could say what
+ * there is to undo of it; and about a workflow that may not be compensated (again, or that deep). A fork that replays has done nothing, so
+ * it just fails.
  */
 export function undoDraft(state: StreamState, task: TaskId | null, error: CompensateError): Draft {
   const { code, key, evidence } = error;
@@ -40,7 +41,10 @@ export function undoDraft(state: StreamState, task: TaskId | null, error: Compen
   return parkDraft(new ParkError(code, message, key, evidence), task);
 }
 
-/** A workflow that wants it so is undone before it counts as failed: what follows then from the end that was to be written. */
+/**
+ * The drafts with compensation in place of the failure, if the definition wants a failed workflow compensated and it may be; otherwise the
+ * drafts as they are.
+ */
 export function undoneFirst(
   state: StreamState,
   { onFailure }: Pick<Definition, 'onFailure'>,
@@ -53,15 +57,16 @@ export function undoneFirst(
   return [...drafts.slice(0, -1), undoDraft(state, task, error)];
 }
 
-/** A person decided that the workflow is undone: whatever one effect is still open counts as unknown. */
+/** The event that carries out a person's decision to compensate. One effect may still be open: its outcome then counts as unknown. */
 export function ruledUndo(state: StreamState): Draft {
   const key = openCalls(state.frontier)[0]?.key ?? null;
   return undoDraft(state, null, new CompensateError('asked', 'A person decided to compensate the workflow.', key, {}));
 }
 
 /**
- * The end of a cancelled workflow. Undone first where something could be; what became of an effect that is still open is a person's to
- * say before, but for one that has an undo for just that. With nothing to undo, they are asked only of what may have happened for good.
+ * The event that ends a cancelled workflow. If something can be undone, the workflow is compensated. A person decides first about effects
+ * that are still open, except for one that is pure or has a compensation for an unknown outcome. If nothing can be undone, the workflow
+ * fails, and a person decides first about irreversible calls alone.
  */
 export function cancelDraft(state: StreamState, definition: Pick<Definition, 'effects' | 'steps'>): Draft {
   const { code = 'cancelled', by = '' } = state.cancel ?? {};
@@ -81,19 +86,25 @@ export function cancelDraft(state: StreamState, definition: Pick<Definition, 'ef
   return { type: 'WorkflowFailed', control: { code, task: null }, payload: { error: errorNote(error) } };
 }
 
-/** Whether anything may have come of it: a workflow that nobody has begun yet has nothing to undo. */
+/** Whether the workflow may have done anything: one without a checkpoint and without an effect has nothing to undo. */
 const hasDone = ({ head, frontier }: StreamState): boolean =>
   head.sequence > 0 || frontier.tasks.find(({ effects }) => effects.length > 0) !== undefined;
 
-/** The workflow may end. Throws `ParkError` when an irreversible call of another task was left open: nobody would ever know of it. */
+/**
+ * Checks that the workflow may end. Throws `ParkError` if another task has left an irreversible call open: after the end nobody would learn
+ * its outcome.
+ */
 export function mustBeDecided(state: StreamState, definition: Definition, task: TaskId): void {
-  // Pinned to another version meanwhile: that version's worker ends it.
+  // The workflow was pinned to another version meanwhile, and that version's worker ends it.
   if (!canRun(definition, state)) return;
   const open = openCalls(state.frontier, isOpenForGood).find((call) => call.task !== task);
   if (open !== undefined) throw openEffect(open, new Error('the workflow was about to end'));
 }
 
-/** What ends the workflow; what parks it instead, when another's call stays open. */
+/**
+ * The drafts that end the workflow. It is compensated instead of failed if the definition wants that, and parked if another task has left
+ * an irreversible call open.
+ */
 export function onceDecided(
   state: StreamState,
   definition: Definition,

@@ -1,4 +1,4 @@
-/** The door of the room: what other rooms of the engine use of it. */
+/** The entry point of the room: what other rooms of the engine may use. */
 export { commitDrafts } from './commit.ts';
 export { completed } from './continuing.ts';
 export { needsLifecycle } from './declare-tasks.ts';

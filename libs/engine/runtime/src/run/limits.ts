@@ -1,8 +1,11 @@
-/** Owns every limit of the room: name, unit, default. Options that change one say so where they are read. */
+/** Owns every limit of the room: name, unit, default. Where an option overrides one, the code that reads the option says so. */
 
-/** While a task waits for a timer or a signal and others run: period of the holder's look at the log, in milliseconds. */
+/** Period at which a holder polls the log while a task waits for a timer or a signal and others run, in milliseconds. */
 export const INBOX_POLL_PERIOD_MS = 250;
-/** A run that has appended nothing for so long looks whether its workflow was cancelled or paused, in milliseconds. */
+/**
+ * A run whose steps are running polls the log for a cancellation or a pause after it has neither appended nor polled for so long, in
+ * milliseconds.
+ */
 export const CONTROL_POLL_PERIOD_MS = 1_000;
-/** Entries of the execution log that one step may add. */
+/** Most entries that one step may add to the execution log. */
 export const LOG_NOTES_MAX = 1_000;

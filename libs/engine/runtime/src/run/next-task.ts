@@ -1,4 +1,4 @@
-/** Owns which task of a held workflow starts next. Must not start it. */
+/** Owns which task of a leased workflow starts next. It does not start it. */
 
 import { firstUnblocked, isUnblocked, type StreamState, type TaskId, type TaskState } from '@tidemark/core';
 import type { Definition } from '../definition/index.ts';
@@ -7,8 +7,8 @@ import type { LeasedStream } from '../lease/index.ts';
 import { isOverBudget } from './takeover.ts';
 
 /**
- * W1: while a durable write is under way, only what the log has confirmed may start. What is done or ended by an event
- * on its way doesn't start either: the confirmed state doesn't know of it yet.
+ * The task that may start next; undefined if none may. W1: while a durable write is under way, only what the log has confirmed may start.
+ * What an own event on its way finishes or blocks does not start either, although the confirmed state doesn't know of that event yet.
  */
 export function nextTask(
   { confirmed, speculative }: Pick<LeasedStream, 'confirmed' | 'speculative'>,
@@ -27,6 +27,6 @@ export function nextTask(
   return undefined;
 }
 
-/** Whether any task may start: the workflow isn't paused, and nothing else is to be done with it first. */
+/** Whether any task may start: the workflow is open and not paused, and no decision about it waits to be carried out. */
 const mayBegin = ({ status, paused, ruling }: StreamState): boolean =>
   status === 'open' && paused === undefined && ruling === null;

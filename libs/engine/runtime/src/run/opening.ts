@@ -1,6 +1,6 @@
 /**
- * Owns what a workflow's opening says, drawn up from its definition and input: by the process that starts it, or by the worker whose task waits for it.
- * Runs the definition's `begin`, and nothing else of a user's. Must not write.
+ * Owns what a workflow's opening says. It is built from the definition and the input, by the process that starts the workflow or by the
+ * worker whose task waits for it. Of user code it runs `begin`, `dispatch` and the schemas of the definition alone. It appends nothing.
  */
 
 import { type ChildOpening, type Children, type Payloads, toJson } from '@tidemark/codec';
@@ -35,28 +35,28 @@ export interface StartRequest {
   readonly input: unknown;
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
-  /** Runs with exactly this version of its definition; false when absent. */
+  /** Whether the workflow runs with exactly this version of its definition; false when absent. */
   readonly pinned?: boolean | undefined;
-  /** Observed only: its agent runs elsewhere, and no worker claims it; false when absent. */
+  /** Whether the workflow is only observed: its agent runs elsewhere, and no worker claims it; false when absent. */
   readonly shadow?: boolean | undefined;
-  /** The session that it is a part of, and whose it is. */
+  /** The session that the workflow belongs to, and its user. */
   readonly session?: string | undefined;
   readonly user?: string | undefined;
-  /** By which people find it. */
+  /** Tags by which people find the workflow. */
   readonly tags?: readonly string[] | undefined;
-  /** W3C `traceparent` of the caller that starts it: its trace links there. */
+  /** W3C `traceparent` of the caller that starts the workflow, to which its trace links. */
   readonly trace?: string | undefined;
-  /** In place of its definition's. */
+  /** Overrides the priority that the definition derives from the input. */
   readonly priority?: Priority | undefined;
-  /** Admission counts for it; absent: it doesn't. */
+  /** Whether the limits of admission apply; false when absent. */
   readonly isLimited?: boolean | undefined;
-  /** Time from now, in milliseconds, after which it is cancelled; the definition's when absent. */
+  /** Time from now, in milliseconds, after which the workflow is cancelled; the definition's when absent. */
   readonly timeoutMs?: number | undefined;
-  /** Set for an undo. */
+  /** The workflow that this one compensates; set for an undo. */
   readonly compensates?: Compensates | undefined;
 }
 
-/** What the placement row holds: the opening without its place. */
+/** The opening as the placement row holds it: without partition and placement. */
 export interface Opening {
   readonly lamport: Lamport;
   readonly atMs: number;
@@ -111,7 +111,10 @@ export function drawUpOpening(
   };
 }
 
-/** The id of the child that a task waits for: derived from the task, so that all who start it start the same one. Throws `InvalidError` (`children-too-deep`). */
+/**
+ * The id of the child that a task waits for. It derives from the task, so every process that starts the child starts the same one. Throws
+ * `InvalidError` (`children-too-deep`).
+ */
 export function childId(parent: WorkflowId, task: TaskId): WorkflowId {
   const id = `${parent}~${task}`;
   if (id.length <= WORKFLOW_ID_MAX_CHARS) return workflowId(id);
@@ -122,7 +125,7 @@ export function childId(parent: WorkflowId, task: TaskId): WorkflowId {
   );
 }
 
-/** Tasks that wait for children, with the children's ids. */
+/** The tasks, with the ids of the children that they wait for. */
 export const withChildren = (
   tasks: DeclaredTasks['tasks'],
   parent: WorkflowId,
@@ -134,7 +137,10 @@ export const withChildren = (
     return { ...task, when: task.when.map((wait) => (wait.kind === 'child' ? { ...wait, child } : wait)) };
   });
 
-/** Throws what their definitions do, and `InvalidError` (`child-secret`, `children-too-deep`). */
+/**
+ * The openings of the declared children, by the tasks' index; undefined: none. Throws what their definitions throw, and `InvalidError`
+ * (`child-secret`, `children-too-deep`).
+ */
 export function childrenOf(
   { children = {} }: DeclaredTasks,
   sequence: Sequence,
@@ -167,7 +173,7 @@ const childSecret = ({ name }: Definition): InvalidError =>
     },
   );
 
-/** What the workflow's trace is drawn with; nothing where there is nothing to say. */
+/** The attributes with which the workflow's trace is drawn; empty if there are none. */
 export function traceHints(
   { agent, steps }: Pick<Definition, 'agent' | 'steps'>,
   parent: string | undefined,

@@ -1,7 +1,7 @@
 /**
- * Owns what the next holder would do with a workflow, told before anybody does it: from the folded state, the effects' rows and
- * the definition alone. Pure; asks nobody and changes nothing. What follows from an effect is the recovery table's word
- * (core/recovery.ts), for each answer that the outside could give.
+ * Owns the prediction of what the next holder would do with a workflow, from the folded state, the effects' rows and the definition alone.
+ * Pure: it probes nothing and changes nothing. For each answer that the outside could give about an effect, the recovery table
+ * (core/recovery.ts) says what follows.
  */
 
 import {
@@ -36,14 +36,14 @@ export interface RecoveryFacts {
   readonly state: StreamState;
   /** Effects of the newest checkpoint's task. */
   readonly headEffects: readonly EffectRow[];
-  /** Undefined: this process doesn't know it. */
+  /** Undefined if this process doesn't know it. */
   readonly definition: Definition | undefined;
-  /** What probes have said just now, where they were asked. */
+  /** The answers of those probes that were called for this plan. */
   readonly answers: ReadonlyMap<EffectKey, ProbeAnswer>;
   readonly nowMs: number;
 }
 
-/** What the outside could say (or said), and what follows. */
+/** An answer that the probe gave or could give, and what follows from it. */
 export interface PlannedOutcome {
   readonly answer: ProbeAnswer;
   readonly action: RecoveryAction;
@@ -56,45 +56,45 @@ export interface PlannedEffect {
   readonly kind: EffectKind;
   readonly status: EffectState['status'];
   readonly of: 'newest-checkpoint' | 'pending-task';
-  /** `unknown`: the definition isn't at hand, or doesn't list the effect (then only its step knows its probe). */
+  /** `unknown`: the definition isn't known here, or doesn't list the effect (then only its step knows its probe). */
   readonly probe: 'registered' | 'none' | 'unknown';
   /**
-   * Whether the outside has a say in it: not about what is known not to be done, and about what is done only after a holder's
-   * death (or when the probe was asked just now).
+   * Whether the outside's answer matters. It does for an open effect, for one whose probe was called for this plan, and after a holder's
+   * death for one that is done.
    */
   readonly external: boolean;
-  /** What the probe said, where it was asked. */
+  /** The answer of the probe; null if it was not called. */
   readonly said: ProbeAnswer | null;
-  /** One where the answer is known, else one for each possible answer. */
+  /** One outcome if the answer is known, otherwise one for each possible answer. */
   readonly outcomes: readonly PlannedOutcome[];
-  /** Before a `not-done` counts, a late call's time must have passed: this many milliseconds; 0: at once. */
+  /** How long recovery waits before a `not-done` counts, so that no late call can arrive, in milliseconds; 0: not at all. */
   readonly waitMs: number;
 }
 
-/** What comes after the effects of the newest checkpoint, in the end. */
+/** What the next holder does once it has checked the effects of the newest checkpoint. */
 export type PlannedNext =
   | { readonly kind: 'ended' }
   | { readonly kind: 'shadow' }
   | { readonly kind: 'unreadable'; readonly type: string; readonly v: number }
-  /** A record that can't be read: a person judges it. */
+  /** A record can't be read, and a person decides about it. */
   | { readonly kind: 'stopped'; readonly type: string; readonly offset: Offset; readonly problem: string }
   | { readonly kind: 'compensating'; readonly undo: WorkflowId }
   | { readonly kind: 'needs-person'; readonly question: Question; readonly resolutions: readonly Resolution[] }
-  /** A person has decided; the next holder does it. */
+  /** The next holder carries out what a person decided. */
   | { readonly kind: 'ruled'; readonly ruling: NonNullable<StreamState['ruling']> }
   | { readonly kind: 'paused'; readonly by: string }
-  /** The next holder asks a person instead of running anything. */
+  /** The next holder parks the workflow instead of running anything. */
   | { readonly kind: 'will-park'; readonly code: string }
   /** Nothing can run now: all pending tasks are blocked. */
   | { readonly kind: 'blocked' }
-  /** Continues with this task; `alone`: without any other beside it, since its holder died. */
+  /** The next holder resumes with this task; `alone`: no other task runs beside it, since its holder died. */
   | { readonly kind: 'runs'; readonly task: TaskId; readonly step: string; readonly alone: boolean };
 
 export interface RecoveryPlan {
   readonly workflow: WorkflowId;
   readonly status: StreamState['status'];
   readonly lease: Pick<Lease, 'epoch' | 'holder'> | null;
-  /** Deaths of holders since the newest checkpoint, and how many more the hour takes before a person is asked. */
+  /** Crashes of holders since the newest checkpoint, and how many more within the hour the workflow survives without being parked. */
   readonly crashes: {
     readonly count: number;
     readonly lastHourCount: number;
@@ -106,7 +106,7 @@ export interface RecoveryPlan {
   readonly next: PlannedNext;
 }
 
-/** Probes that a plan could ask, of the effects that it tells of. */
+/** The effects of the plan whose probe could be called. A fork that replays has none. */
 export function askable(state: StreamState, headEffects: readonly EffectRow[], definition: Definition | undefined) {
   if (isReplay(state)) return [];
   const probed = new Map((definition?.effects ?? []).map((effect) => [effect.operation, effect]));
@@ -119,7 +119,7 @@ export function askable(state: StreamState, headEffects: readonly EffectRow[], d
 export function recoveryPlan(facts: RecoveryFacts): RecoveryPlan {
   const { state, nowMs } = facts;
   const lastHourCount = state.crashTimesMs.filter((atMs) => nowMs - atMs <= RECOVERY_WINDOW_MS).length;
-  // Nobody looks at effects then; those of a fork that replays are answered by what its base recorded.
+  // In these cases no holder checks effects. Those of a fork that replays are answered by what its base recorded.
   const stands = isClosed(state) || state.status === 'compensating' || state.shadow || state.ruling !== null;
   const isOver = stands || isReplay(state);
   return {
@@ -143,7 +143,10 @@ type Found = Pick<PlannedEffect, 'key' | 'operation' | 'task' | 'kind' | 'status
   readonly isSuspect: boolean;
 };
 
-/** Those that left the process; of pending tasks in the order in which they would come up again. */
+/**
+ * The effects that left the process: first those of the newest checkpoint, then those of pending tasks in the order in which they would
+ * come up again.
+ */
 function foundEffects({ frontier, isUnsettled }: StreamState, headEffects: readonly EffectRow[]): readonly Found[] {
   const ofHead = headEffects.map(
     (row): Found => ({ ...row, of: 'newest-checkpoint', timeoutMs: 0, isSuspect: isUnsettled }),
@@ -176,7 +179,7 @@ function planned(found: Found, { state, headEffects, definition, answers }: Reco
   const possible = external && !isUnprobed ? POSSIBLE[probe] : (['none'] as const);
   const outcomes = (said === null ? possible : [said]).map((answer) => ({
     answer,
-    // What was committed is held against the outside only where there is a probe; a person looks for what is irreversible.
+    // A committed effect is checked only if it has a probe; a person decides about an irreversible one without.
     action: isUnprobed
       ? 'ask-person'
       : status === 'done' && answer === 'none' && (isHead || !external)

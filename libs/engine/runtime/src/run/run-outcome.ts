@@ -1,16 +1,18 @@
-/** Owns what a caller learns of a workflow's end. Pure. */
+/** Owns the output or error that a caller receives for a workflow's end. Pure. */
 
 import { decodePayload } from '@tidemark/codec';
 import { CONTINUED, type Json, TidemarkError, type WorkflowId } from '@tidemark/core';
 import type { WorkflowSummary } from '@tidemark/ports';
 import { historyForgotten, isEndForgotten } from '../kernel/index.ts';
 
-/** The workflow ended with an error. */
+/** The workflow has no output: it failed, was compensated, is parked, or replays a workflow that continued as new. */
 export class WorkflowFailedError extends TidemarkError {
   override readonly name = 'WorkflowFailedError';
 }
 
-/** Callers that wait for the result of any other workflow follow it to the one that continues it. */
+/**
+ * The error for a fork that replays a workflow which continued as new. Callers that wait for any other workflow follow it to its next run.
+ */
 const replayEnded = (workflow: WorkflowId): WorkflowFailedError =>
   new WorkflowFailedError(
     'workflow-continued',
@@ -19,8 +21,8 @@ const replayEnded = (workflow: WorkflowId): WorkflowFailedError =>
   );
 
 /**
- * Undefined while it has not ended. `question`: what a person is asked, where it is parked. Throws `WorkflowFailedError`, `InvalidError`
- * (`history-forgotten`).
+ * The output of a completed workflow; undefined while the workflow has not ended. `question`: what a parked workflow asks a person. Throws
+ * `WorkflowFailedError` if the workflow failed, was compensated or is parked, and `InvalidError` (`history-forgotten`).
  */
 export function outcomeOf(summary: WorkflowSummary, question?: string): { readonly output: Json } | undefined {
   const { workflow, status, reason, result } = summary;
@@ -31,7 +33,7 @@ export function outcomeOf(summary: WorkflowSummary, question?: string): { readon
       return result === null ? undefined : decodePayload('WorkflowCompleted', result);
     case 'failed': {
       if (result === null) return undefined;
-      // Of `WorkflowFailed`, or of a `CompensationFinished` that says why the undo failed.
+      // The result is that of `WorkflowFailed`, or of a `CompensationFinished` that says why the undo failed.
       const { error } = decodePayload('CompensationFinished', result);
       const message = `Workflow ${workflow} failed (${reason}): ${error?.message ?? 'it says no more'}`;
       throw new WorkflowFailedError('workflow-failed', message, { workflow, reason, error });

@@ -1,6 +1,6 @@
 /**
- * Owns one attempt at a step: what the step sees and may do while it runs, and what it returned. What a step returns is all that it
- * changes. Must not commit anything, nor judge its failure: the runner does.
+ * Owns one attempt at a step: what the step sees and may do while it runs, and what it returned, which is all that a step changes. It
+ * neither commits the result nor judges a failure: the runner does.
  *
  * S1 Nothing begins once the attempt has ended, and no step that catches all errors gets past a stop.
  */
@@ -49,29 +49,32 @@ export interface AttemptDependencies {
   readonly definition: Definition;
   readonly stream: LeasedStream;
   readonly content: StreamContent;
-  /** Learns of every attempt, and may abandon one once the worker must go. */
+  /** Receives every attempt, and may abandon one while the worker drains. */
   readonly drain?: Pick<Drain, 'begin'> | undefined;
   readonly onProgress?: ((task: TaskId | null, progress: Progress & { readonly step: string }) => void) | undefined;
-  /** Outputs of committed tasks of a step, once this offset is projected. */
+  /** Reads the outputs of a step's committed tasks, once rows have everything that the holder has written. */
   readonly readOutputs: StepContext['outputs'];
-  /** Long-term memory, likewise. */
+  /** Reads long-term memory, likewise. */
   readonly readMemories: StepContext['memories'];
   readonly recall: (question: string, options: RecallOptions, signal: AbortSignal) => Promise<RecalledMemories>;
   readonly reads: ContextReads;
   readonly models: ModelCalls;
 }
 
-/** What an attempt came to. */
+/** What an attempt returned. */
 export interface PerformedStep {
   readonly result: StepResult;
   readonly notes: readonly LogNote[];
   readonly phase: string | undefined;
 }
 
-/** Pauses for want of budget or of a record, and stops of run-away agents. */
+/** Codes that stop a step even if it catches the error: its budget is spent, its agent runs in circles, or a replay lacks a record. */
 const STOPS: readonly string[] = [BUDGET_EXCEEDED, RUN_AWAY_LOOP, EFFECT_NOT_RECORDED];
 
-/** `ends` ends this attempt alone. */
+/**
+ * Runs the step once, and resolves with what it returned. `ends` discards this attempt alone. Rejects with the step's error, with the stop
+ * that it met, or with the reason for which the attempt was discarded.
+ */
 export async function attemptStep(
   { step, input }: ResolvedTask,
   task: TaskState,
@@ -114,7 +117,7 @@ export async function attemptStep(
   }
 }
 
-/** The step's context. */
+/** The context that the step receives. */
 class Attempt implements StepContext {
   readonly notes: LogNote[] = [];
   readonly workflow: StepContext['workflow'];
@@ -138,7 +141,7 @@ class Attempt implements StepContext {
   #stop: ParkError | undefined;
   #isOver = false;
 
-  /** `step`: its name in this version of the definition, which may not be the task's. */
+  /** `step`: the step's name in this version of the definition, which may differ from the task's. */
   constructor(
     step: string,
     task: TaskState,
@@ -169,7 +172,7 @@ class Attempt implements StepContext {
     this.#epoch = epoch;
   }
 
-  /** Worked out only where it is asked for. */
+  /** Computed when it is read, since most steps never ask for it. */
   get traceparent(): string {
     const span = stepSpan(this.workflow, this.task, this.#epoch, this.attempt);
     return traceParentOf(this.workflow, span, this.#dependencies.ports.telemetry.traceRatio);
@@ -221,7 +224,10 @@ class Attempt implements StepContext {
     if (this.#stop !== undefined) throw this.#stop;
   }
 
-  /** Does the work, and remembers a stop. Rejects with `InvalidError` (`step-ended`) after the end, when only a closure that kept its context can ask. */
+  /**
+   * Does the work, and remembers a stop (S1). Rejects with `InvalidError` (`step-ended`) after the end, when only code that kept the
+   * context can call.
+   */
   async #pass<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isOver) throw stepEnded(this.step);
     try {
@@ -240,7 +246,7 @@ const stepEnded = (step: string): InvalidError =>
     { step },
   );
 
-/** Its author reads it in the step's history: no program can know before which effects a step will call. */
+/** The warning that the author reads in the step's history: nothing can know beforehand which effects a step will call. */
 const irreversibleTogether = (step: string) => ({
   code: 'irreversible-together',
   result: `Step ${step} calls several irreversible effects. One that fails leaves those before it done, with no checkpoint between them: give each a step of its own.`,
@@ -254,7 +260,7 @@ const NO_PHASES: PhaseMemory = {
   },
 };
 
-/** Working memory as it is when the step begins. */
+/** The working memory at the beginning of the step. */
 async function phaseMemory(step: string, dependencies: AttemptDependencies): Promise<PhaseMemory> {
   const { definition, stream, content, reads, ports } = dependencies;
   const firstPhase = definition.context?.firstPhase;

@@ -1,7 +1,7 @@
 /**
- * Owns what a new holder does before it runs anything: carries out what a person decided, asks a person about a workflow that
- * keeps dying or has used up its budget, and, after a crash, holds the newest checkpoint against the outside. Must not run
- * tasks; effects of pending ones are recovered when their step comes to them again.
+ * Owns what a new holder does before it runs anything. It carries out what a person decided, parks a workflow whose holders keep dying or
+ * whose budget is used up, and after a crash checks the effects of the newest checkpoint against the outside. It runs no tasks: the effects
+ * of pending ones are recovered when their step calls them again.
  */
 
 import { decodePayload } from '@tidemark/codec';
@@ -33,7 +33,7 @@ import { cancelDraft, ruledUndo, undoDraft } from './ending.ts';
 
 /** The newest checkpoint: the step that committed it, and that step's effects. */
 export interface HeadCheckpoint {
-  /** Null: the opening. */
+  /** Null for the opening. */
   readonly step: string | null;
   readonly effects: readonly EffectRow[];
 }
@@ -43,11 +43,11 @@ export interface TakeOver {
   readonly content: Pick<StreamContent, 'isForgotten'>;
   readonly effects: EffectRun;
   readonly signal: AbortSignal;
-  /** The newest checkpoint, from rows that hold it. */
+  /** Reads the newest checkpoint, once rows have it. */
   readonly readHead: () => Promise<HeadCheckpoint>;
 }
 
-/** The event that ends the run before it begins; undefined: go on. The state is that right after the claim. */
+/** The event that ends the run before it begins; undefined if the run may begin. `state`: the workflow's right after the claim. */
 export async function takeOver(state: StreamState, given: TakeOver): Promise<Draft | undefined> {
   if (state.ruling === 'fail') return rejectedDraft();
   if (state.ruling === 'compensate') return ruledUndo(state);
@@ -61,7 +61,7 @@ function rejectedDraft(): Draft {
   return { type: 'WorkflowFailed', control: { code: 'rejected', task: null }, payload: { error: errorNote(error) } };
 }
 
-/** Its key was destroyed while it was open. Only a person can tell what it was about, and end it. */
+/** Parks a workflow whose key was destroyed while it was open: only a person may know what it was about, and can end it. */
 function forgottenDraft({ workflow }: StreamState): Draft {
   const { code, message } = historyForgotten(workflow);
   return parkDraft(
@@ -70,7 +70,10 @@ function forgottenDraft({ workflow }: StreamState): Draft {
   );
 }
 
-/** A workflow that keeps losing its holders without getting on is a person's (D5), with what ran alone at the last. */
+/**
+ * Parks a workflow whose holders keep dying before it reaches a checkpoint (requirement D5). The evidence names the step that ran alone
+ * last.
+ */
 function crashDraft(state: StreamState): Draft | undefined {
   const code = crashVerdict(state);
   if (code === null) return undefined;
@@ -92,7 +95,7 @@ function crashDraft(state: StreamState): Draft | undefined {
   );
 }
 
-/** True once it has committed as many checkpoints as it may without a person's word. */
+/** Whether the workflow has committed as many checkpoints as its budget allows before a person decides. */
 export const isOverBudget = (state: StreamState, { stepBudget }: Definition): boolean =>
   state.head.sequence - state.budgetFrom >= stepBudget;
 
@@ -102,9 +105,12 @@ export function budgetDraft(state: StreamState, definition: Definition): Draft |
   return parkDraft(new ParkError('step-budget', message, null, { sequence: state.head.sequence }), null);
 }
 
-/** After a crash: a committed checkpoint whose effect never arrived, found by the probes that there are, or that none can find (D1-D3). */
+/**
+ * After a crash, finds a committed checkpoint whose effect never arrived, or whose irreversible effect no probe can check (requirements
+ * D1-D3).
+ */
 async function phantomDraft(state: StreamState, given: TakeOver): Promise<Draft | undefined> {
-  // What a fork replays never left this process: nobody outside knows of it.
+  // The effects of a fork that replays never left this process, so nobody outside knows of them.
   if (!state.isUnsettled || state.head.sequence === 0 || isReplay(state)) return undefined;
   const { definition } = given;
   const head = await given.readHead();
@@ -122,8 +128,8 @@ async function phantomDraft(state: StreamState, given: TakeOver): Promise<Draft 
 }
 
 /**
- * The irreversible effects of a checkpoint for which the definition lists no probe: after a crash nothing can tell whether they hold. One
- * that can be asked says nothing of the others: their receivers are not the same.
+ * The irreversible effects of a checkpoint for which the definition lists no probe: after a crash nothing can tell whether they took place.
+ * The probe of one effect says nothing of another, since their receivers differ.
  */
 export function unprobed<Row extends Pick<EffectRow, 'operation' | 'status' | 'kind'>>(
   { effects }: Pick<Definition, 'effects'>,
@@ -135,7 +141,10 @@ export function unprobed<Row extends Pick<EffectRow, 'operation' | 'status' | 'k
   return done.filter((row) => !hasProbe(row));
 }
 
-/** By the table it is as one that is invalid; it is compensated only when a person says so, who can look whether it is there. */
+/**
+ * The error of the park for such an effect, which the table treats as invalid. It is compensated only when a person decides so, who can
+ * look whether it took place.
+ */
 function unprobedDraft(
   { head }: StreamState,
   { name, version, effects }: Definition,
@@ -149,7 +158,10 @@ function unprobedDraft(
   return parkDraft(new ParkError('validator-missing', message, key, evidence), null);
 }
 
-/** Asks as often as the effect's policy says; what is wrong, or can't be found out, ends the run. */
+/**
+ * Probes the effect as often as its retry policy allows. Returns the event that ends the run if the effect is invalid, or if its probe
+ * keeps failing; undefined if it is valid.
+ */
 async function validated(
   state: StreamState,
   { effects, signal }: TakeOver,

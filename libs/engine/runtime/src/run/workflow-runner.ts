@@ -1,9 +1,9 @@
 /**
- * Owns one claimed workflow: starts unblocked tasks up to the definition's limit, commits each as it finishes, and lets the
- * lease go when nothing is left to do. Must not decide what the fold decides; a rejection ends the run at once.
+ * Owns the run of one claimed workflow. It starts unblocked tasks up to the definition's limit, commits each as it finishes, and releases
+ * the lease when nothing is left to do. It does not decide what the fold decides: a rejection ends the run at once.
  *
  * W1 A task of a durable step counts as done, and its successors start, only when its checkpoint is known to be accepted.
- * W2 Nothing irreversible starts while staged checkpoints before it are unflushed: the flush goes first, in order (I4).
+ * W2 Nothing irreversible starts while staged checkpoints before it are unflushed: the flush comes first, in order (I4).
  */
 
 import type { MemoryWrite } from '@tidemark/codec';
@@ -53,25 +53,28 @@ import { budgetDraft, type TakeOver, takeOver } from './takeover.ts';
 
 export interface RunnerOptions extends AttemptDependencies {
   readonly ports: Pick<Ports, 'clock' | 'digest' | 'prng' | 'telemetry' | 'secretPolicy'>;
-  /** Of the worker's code; absent: it is not known. */
+  /** The build of the worker's code; absent if it is unknown. */
   readonly build?: string | undefined;
-  /** Aborted when the worker is to go: no further task is started. */
+  /** Aborted when the worker drains, or when the workflow's queue is paused: no further task starts. */
   readonly stop: Pick<AbortSignal, 'aborted'>;
-  /** Aborts when the worker must go now: steps under way see it on their signal, and count as never made. */
+  /** Aborts when the worker's drain is over: running steps see it on their signal, and their attempts are discarded. */
   readonly abandon: AbortSignal;
   readonly reads: ContextReads & Pick<MemoryStore, 'lamportOf'>;
   /** Receives the Lamport times of events that others have written. */
   readonly witness: (lamport: Lamport) => void;
-  /** Effects of the newest checkpoint, once it is projected. */
+  /** Reads the newest checkpoint and its effects, once rows have it. */
   readonly readHead: TakeOver['readHead'];
   readonly callEffect: CallEffect;
   readonly replay?: EffectRunParts['replay'];
 }
 
-/** Reasons that are at hand: by default each abort would make an error with a stack. */
+/** A constant reason, because an abort without one creates an error with a stack. */
 const WOKEN = 'woken';
 
-/** Why a run ended: the workflow ended or was parked, has nothing to do now, or the worker must go. */
+/**
+ * Why a run ended. `closed`: the workflow is no longer open, or no longer leased by this holder. `idle`: nothing can run now. `stopped`:
+ * the worker drains, or the queue is paused.
+ */
 export type RunEnd = 'closed' | 'idle' | 'stopped';
 
 export class WorkflowRunner {
@@ -82,10 +85,10 @@ export class WorkflowRunner {
   readonly #flushing: Flushing;
   #failure: unknown;
   #hasReleased = false;
-  /** When this run last looked by itself, whatever it saw (monotonic milliseconds). */
+  /** When this run last polled the log for others' events, whether or not the log answered (monotonic milliseconds). */
   #askedMs = Number.NEGATIVE_INFINITY;
   readonly #gate = new RunGate();
-  /** Ends the run's wait for a task's end. */
+  /** Ends the run's wait for the end of a task. */
   #wake: (() => void) | undefined;
   readonly #attempts: Attempts;
   readonly #onAbandon = (): void => this.cancel(this.#options.abandon.reason);
@@ -107,7 +110,10 @@ export class WorkflowRunner {
     });
   }
 
-  /** Runs until there is nothing to do. Throws `FencedError` when the lease is lost. The caller releases nothing. */
+  /**
+   * Runs until there is nothing to do, and then releases the lease. Throws `FencedError` when the lease is lost; after any other error the
+   * caller releases it.
+   */
   async run(): Promise<RunEnd> {
     const { stream } = this.#options;
     try {
@@ -134,14 +140,14 @@ export class WorkflowRunner {
     }
   }
 
-  /** What is to be written once nothing is under way any more, where the workflow doesn't go on. */
+  /** The event to append once nothing is running any more, if the workflow is cancelled or has used up its budget. */
   #lastDraft(): Draft | undefined {
     const { stream, definition } = this.#options;
     if (stream.confirmed.ruling !== 'cancel') return budgetDraft(stream.confirmed, definition);
     return canRun(definition, stream.confirmed) ? cancelDraft(stream.confirmed, definition) : undefined;
   }
 
-  /** Others have written to the workflow: if it was cancelled, steps under way see it on their signal. */
+  /** Must be called when others have written to the workflow: if it was cancelled, running steps see it on their signal. */
   heed(): void {
     const { workflow, ruling, cancel } = this.#options.stream.confirmed;
     if (ruling !== 'cancel') return;
@@ -149,7 +155,9 @@ export class WorkflowRunner {
     void this.#attempts.cancel(reason, this.#abort.signal);
   }
 
-  /** Steps that run for long append nothing, by which they would learn what others have written. */
+  /**
+   * Polls the log while steps run for long: the run appends nothing meanwhile, so it would not learn what others have written otherwise.
+   */
   async poll(): Promise<void> {
     const { stream, ports } = this.#options;
     const nowMs = ports.clock.monotonicMs();
@@ -158,7 +166,10 @@ export class WorkflowRunner {
     await stream.catchUp();
   }
 
-  /** The event that ends the run before it begins. A stream that others have led on to a newer version is let go untouched. */
+  /**
+   * The event that ends the run before it begins, if any. A workflow that others moved to a version which this definition can't run is not
+   * taken over.
+   */
   async #takeOver(): Promise<Draft | undefined> {
     const { stream, definition, content } = this.#options;
     if (!canRun(definition, stream.confirmed)) return undefined;
@@ -170,7 +181,9 @@ export class WorkflowRunner {
     return first ?? contentDraft(definition, content, this.#effects);
   }
 
-  /** Waits for a task's end; while another waits for a timer or a signal, no longer than until the next look for it. */
+  /**
+   * Waits until a task ends. While another task waits for a timer or a signal, it waits one poll period at most, and then polls the log.
+   */
   async #taskEnds(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
@@ -181,19 +194,24 @@ export class WorkflowRunner {
     if (!ended.signal.aborted) await this.#options.stream.catchUp();
   }
 
-  /** Something that others write could start another task now; no append of our own may come for a long time. */
+  /**
+   * Whether an event of others could start another task now. A run that appends nothing for a long time would not learn of it otherwise.
+   */
   #awaitsInbox(): boolean {
     if (this.#running.size >= this.#options.definition.parallel || this.#options.stop.aborted) return false;
     return awaitsInbox(this.#options.stream.speculative.frontier);
   }
 
-  /** Tells running steps to stop, waits for none of them, and takes no further one. */
+  /** Discards all running attempts without waiting for them. No further task starts. */
   cancel(reason: unknown): void {
     this.#abort.abort(reason);
     this.#attempts.abort(reason);
   }
 
-  /** Without the lease it was parked here, and its question has been answered before the answer to that write came. */
+  /**
+   * Whether the workflow is open and still leased here. It may be open without the lease: this run parked it, and a person answered before
+   * the run learned that.
+   */
   #mayGoOn(): boolean {
     const { stream } = this.#options;
     return stream.confirmed.status === 'open' && stream.isHeld;
@@ -209,7 +227,7 @@ export class WorkflowRunner {
 
   #startTasks(): void {
     const { definition, stop, stream } = this.#options;
-    // After a crash one task runs at a time, so that the next one tells which task it is that kills its workers.
+    // After a crash one task runs at a time, so that a further crash shows which task kills its workers.
     const parallel = stream.speculative.crashCount > 0 ? 1 : definition.parallel;
     while (!stop.aborted && !this.#abort.signal.aborted && this.#running.size < parallel) {
       const task = this.#nextTask();
@@ -262,13 +280,14 @@ export class WorkflowRunner {
   ): Promise<void> {
     const { stream, content, definition, ports } = this.#options;
     if (this.#isVoid(task.id)) return;
-    // A task with an open call of its own can't end anything; waiting, it might wait for one that waits for it.
+    // A task with an open call of its own can't end anything: its commit is refused. Waiting here, it might wait for a call that waits for
+    // it.
     if (endsHistory(result) && !hasOpen(stream.speculative, task.id)) {
       await this.#gate.quiet(this.#abort.signal, () => mustBeDecided(stream.speculative, definition, task.id));
     }
-    // With nothing to read, nothing else may come in between.
+    // If the result brings no context, nothing is awaited from here to `stage`, so that nothing else can come in between.
     let context: CommitContext = { ...NO_CONTEXT, spent: spentByTask(stream.speculative, task.id) };
-    // Drawn up on the working memory of now: another task may have committed while rows were read.
+    // The context builds on the current working memory: it is computed again if another task committed while rows were read.
     for (let at = -1; bringsContext(result) && at !== stream.speculative.head.sequence; ) {
       at = stream.speculative.head.sequence;
       const { reads, witness } = this.#options;
@@ -308,7 +327,7 @@ export class WorkflowRunner {
     });
     const startedMs = ports.clock.monotonicMs();
     const accepted = stream.stage([...rulesRaised(state.rules, drafts), ...drafts]);
-    // Nothing was added, since an event is too large: then nothing may follow from it.
+    // Nothing was staged, because an event is too large or the lease is lost, so nothing may follow from it.
     if (stream.speculative === state) await accepted;
     followStaged(content, drafts, current);
     this.#releaseIfLast();
@@ -321,7 +340,10 @@ export class WorkflowRunner {
     telemetry.count('steps_total', 1, { step: step.name }, stream.trace);
   }
 
-  /** When the worker must go, the lease goes in one append with the last checkpoint. A rejection surfaces with that one's. */
+  /**
+   * Releases the lease together with the last checkpoint once the run must stop. If that checkpoint is rejected, its own promise reports
+   * it.
+   */
   #releaseIfLast(): void {
     const { stop, stream } = this.#options;
     if (!stop.aborted || this.#running.size > 1 || stream.speculative.status !== 'open') return;
@@ -329,7 +351,7 @@ export class WorkflowRunner {
     stream.stage([releaseDraft('drain')]).catch(() => {});
   }
 
-  /** Waiting for a confirmation, or pinned to another version meanwhile: the attempt counts as never made. */
+  /** Whether the attempt must be discarded: the task waits for a confirmation, or the workflow was pinned to another version meanwhile. */
   #isVoid(task: TaskId): boolean {
     const { definition, stream } = this.#options;
     return !canRun(definition, stream.speculative) || isSuspended(stream.speculative, task);
@@ -347,7 +369,10 @@ export class WorkflowRunner {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Decides what a failed attempt means: nothing (the lease is lost), a person, the end, or another attempt. */
+  /**
+   * Decides what follows from a failed attempt: nothing (it is discarded), a question to a person, the end of the workflow, or another
+   * attempt.
+   */
   async #failed(
     step: StepDefinition | undefined,
     task: TaskState,
@@ -356,13 +381,13 @@ export class WorkflowRunner {
   ): Promise<void> {
     const { stream } = this.#options;
     if (stream.fenced !== undefined) throw stream.fenced;
-    // The worker must go, or the workflow has ended: this attempt counts as never made.
+    // The run has ended, or the step was abandoned: the attempt is discarded.
     if (this.#abort.signal.aborted || thrown instanceof StepAbandonedError) return;
     if (thrown instanceof FencedError) throw thrown;
     if (isSuspended(stream.speculative, task.id)) return;
-    // A broken invariant of ours is no failure of the step: the run ends and is reported, and another worker continues.
+    // A broken invariant of the engine is no failure of the step: it ends the run and is reported, and another worker continues.
     if (thrown instanceof TidemarkError && thrown.code === 'invariant-broken') throw thrown;
-    // Cancelled: whatever the attempt came to, the end is at hand, and what is open shows in the state.
+    // The cancelled workflow is about to end, whatever the attempt came to; the state shows which calls are open.
     if (stream.speculative.ruling === 'cancel') return;
     const error = this.#effects.hideSecrets(`step ${task.step}`, thrown);
     if (error instanceof ParkError) return this.#endRun(() => [parkDraft(error, task.id)]);
@@ -378,7 +403,9 @@ export class WorkflowRunner {
     return this.#endRun(() => onceDecided(stream.speculative, definition, task.id, drafts));
   }
 
-  /** Ends the run with what is drawn up once nothing is under way any more; counts as never made where another end came first. */
+  /**
+   * Ends the run with the drafts that `drawUp` returns once no effect is running. It does nothing if the run has ended otherwise by then.
+   */
   async #endRun(drawUp: () => readonly Draft[]): Promise<void> {
     const { signal } = this.#abort;
     const ending = this.#gate.quiet(signal, async () => {
@@ -390,7 +417,7 @@ export class WorkflowRunner {
     });
   }
 
-  /** The lease ends with it, so whatever else is under way counts as never made. */
+  /** Appends the drafts that end the lease, and discards every other running attempt. */
   async #writeLast(drafts: readonly Draft[], summary?: MemoryWrite): Promise<void> {
     const accepted = this.#options.stream.stage(withFailureSummary(drafts, summary));
     this.cancel(new FencedError('closed', 'The workflow has ended, or waits for a person.'));
