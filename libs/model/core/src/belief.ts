@@ -87,7 +87,8 @@ export const SNAPSHOT_MIN_BYTES = 16_384;
 
 /**
  * Whether the next checkpoint should hold all of belief, because the deltas since the last snapshot would outweigh it. This keeps the bytes
- * written within a constant factor of what changed, and the bytes that a claim reads within the last snapshot, as much again (16 KiB at the least), and one delta.
+ * written within a constant factor of what changed, and the bytes that a claim reads within the last snapshot, as much again (16 KiB at the
+ * least), and one delta.
  */
 export const snapshotDue = (deltaBytesSinceSnapshot: number, snapshotBytes: number): boolean =>
   deltaBytesSinceSnapshot > Math.max(SNAPSHOT_MIN_BYTES, snapshotBytes);

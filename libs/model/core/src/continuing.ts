@@ -56,7 +56,7 @@ export function continued(
   };
 }
 
-/** In the order in which tasks would have received them. */
+/** The signals that no step consumed, in the order in which tasks would have received them. */
 function leftOf({ frontier, signals }: StreamState): readonly UnconsumedSignal[] {
   const dropped: UnconsumedSignal[] = [];
   for (const { cause } of frontier.tasks)

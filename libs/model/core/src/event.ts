@@ -264,7 +264,7 @@ export interface Controls {
     readonly token: string;
     /** When to probe; null: never. */
     readonly probe: Retry | null;
-    /** When the confirmation is overdue, and a person is asked. */
+    /** When the confirmation is overdue, so that a person decides. */
     readonly deadline: Retry;
   };
   readonly EffectResolved: {
@@ -326,7 +326,7 @@ export interface Controls {
     /** Set when a task failed for good: the build that ran it. */
     readonly build?: string | undefined;
   };
-  /** The workflow `undo` compensates this one, which is frozen meanwhile. At most once per workflow. */
+  /** The workflow `undo` compensates this one, which is frozen meanwhile. This happens at most once per workflow. */
   readonly CompensationStarted: {
     readonly undo: WorkflowId;
     readonly depth: number;

@@ -34,7 +34,7 @@ export function foldHolder(stream: StreamState, envelope: Envelope<HolderEventTy
   return { ...outcome, lease: { ...outcome.lease, ordinal: envelope.ordinal, lamport: envelope.lamport } };
 }
 
-/** Accepted only while no lease is live; the first in offset order wins. Never rejected for a clock. */
+/** A claim is accepted only while no lease is live, and the first one in offset order wins. No clock decides about it. */
 function claim(stream: StreamState, envelope: Envelope<'LeaseClaimed'>): StreamState | RejectReason {
   const { epoch, holder, ordinal, lamport } = envelope;
   if (epoch <= stream.epoch) {
@@ -120,8 +120,8 @@ const completed = (stream: StreamState): StreamState => ({ ...released(stream), 
 const released = (stream: StreamState): StreamState => ({ ...stream, lease: null });
 
 /**
- * At most once per workflow, since a workflow under compensation never opens again; and only when no effect is open, except the one whose
- * outcome is the cause.
+ * Compensation starts at most once per workflow, since a workflow under compensation never opens again; and only when no effect is open,
+ * except the one whose outcome is the cause.
  */
 function startCompensation(
   stream: StreamState,

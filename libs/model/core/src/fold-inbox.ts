@@ -119,7 +119,7 @@ function approve(stream: StreamState, { id, control }: Envelope<'ApprovalGiven'>
   return { ...stream, frontier: updateTask(stream.frontier, given(task, { kind: 'approval', name, event: id })) };
 }
 
-/** The task may run. When the child was vital and didn't complete, the workflow is cancelled instead. */
+/** Unblocks the task that awaits the child. If the child was vital and didn't complete, the workflow is cancelled. */
 function childClosed(stream: StreamState, { id, control }: Envelope<'ChildClosed'>): StreamState | RejectReason {
   const { child, outcome } = control;
   const task = stream.frontier.tasks.get(control.task);
@@ -203,7 +203,7 @@ const decided = (stream: StreamState, task: TaskState, effect: EffectState): Str
 
 const OPENED = { status: 'open', reason: null, question: null } as const;
 
-/** The workflow is open again; the next holder reads from its state what to do. */
+/** Opens the workflow again; the next holder reads from its state what to do. */
 function decide(stream: StreamState, control: Envelope<'ApprovalDecided'>['control']): StreamState | RejectReason {
   const { question } = stream;
   if (question === null || question.id !== control.question) return 'not-asked';

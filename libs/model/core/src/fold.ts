@@ -271,7 +271,7 @@ export function foldPassing(state: PartitionState, entry: LogEntry): FoldStep {
 
 export interface FoldBatch {
   readonly state: PartitionState;
-  /** One for each entry, in order. */
+  /** The verdicts, one for each entry, in order. */
   readonly verdicts: readonly Verdict[];
 }
 

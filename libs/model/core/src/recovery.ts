@@ -54,13 +54,13 @@ export function recoveryAction({ status, kind, answer, mayCompensate }: FoundEff
   }
 }
 
-/** Recovery attempts without a new checkpoint, within an hour, after which a person is asked (requirement D5). */
+/** Recovery attempts without a new checkpoint, within an hour, after which a person decides (requirement D5). */
 export const RECOVERY_ATTEMPTS_MAX = 3;
 export const RECOVERY_WINDOW_MS = 3_600_000;
-/** Deaths of holders without a new checkpoint, however long ago, after which a task that ran alone counts as poison. */
+/** Crashes of holders without a new checkpoint, however long ago, after which a task that ran alone counts as poison. */
 export const POISON_CRASHES_MAX = 6;
 
-/** Why the stream's crashes need a person: too many within the hour, or too many at all; null: they don't yet. */
+/** Why a person must decide about the stream's crashes: there are too many within the hour, or too many at all. Null: not yet. */
 export function crashVerdict(stream: {
   readonly crashCount: number;
   readonly crashTimesMs: readonly number[];

@@ -71,7 +71,7 @@ export interface PendingConfirmation {
   readonly token: string;
   /** The timer of the next probe; null: there is none, or it has fired. */
   readonly probe: Retry | null;
-  /** The timer after which a person is asked; null once it has fired. */
+  /** The timer after which the confirmation is overdue, and a person decides; null once it has fired. */
   readonly deadline: Retry | null;
   /** A timer has fired: the task may run, to probe. */
   readonly isDue: boolean;
@@ -180,7 +180,7 @@ export interface StreamState {
   readonly version: number;
   readonly rules: number;
   readonly status: StreamStatus;
-  /** Why the status is what it is; null for `open` and `completed`. */
+  /** The reason of the status, as a code; null for `open`, and for `completed` unless the workflow continued as new. */
   readonly reason: string | null;
   /** Set while the status is `parked`. */
   readonly question: Question | null;
@@ -194,7 +194,7 @@ export interface StreamState {
   readonly paused?: (Asking & { readonly atMs: number }) | undefined;
   /** The task of the parent that awaits it; absent: it has no parent. */
   readonly parent?: Parent | undefined;
-  /** It has started children. */
+  /** Set once the workflow has declared children. */
   readonly hasChildren?: true | undefined;
   /** The run that this one continues; absent: none. */
   readonly continues?: WorkflowId | undefined;
@@ -204,9 +204,9 @@ export interface StreamState {
   readonly continued?: { readonly as: WorkflowId; readonly spent: Spend } | undefined;
   /** The timer that cancels it. */
   readonly deadline?: Retry | undefined;
-  /** Runs with exactly its version. */
+  /** Whether the workflow runs with exactly its version. */
   readonly pinned: boolean;
-  /** Its agent runs elsewhere: no worker claims it. */
+  /** Whether the workflow is only observed: its agent runs elsewhere, and no worker claims it. */
   readonly shadow: boolean;
   readonly compensates: Compensates | null;
   readonly session?: string | undefined;
@@ -236,7 +236,7 @@ export interface StreamState {
   readonly lease: Lease | null;
   /** A lease was revoked since the newest checkpoint: recovery has not checked the effects yet. */
   readonly isUnsettled: boolean;
-  /** Deaths of holders since the newest checkpoint, and when the last of them were noticed (oldest first). */
+  /** Crashes of holders since the newest checkpoint, and when the last of them were noticed (oldest first). */
   readonly crashCount: number;
   readonly crashTimesMs: readonly number[];
   /** The checkpoint from which the budget of steps counts. */

@@ -26,7 +26,8 @@ export function parseDuration(text: string): number | undefined {
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /**
- * A UUIDv7 (RFC 9562, section 5.7). For people; never for order. `atMs`: milliseconds since the Unix epoch; `random`: at least 10 bytes, of which 74 bits are used.
+ * A UUIDv7 (RFC 9562, section 5.7). For people; never for order. `atMs`: milliseconds since the Unix epoch; `random`: at least 10 bytes, of
+ * which 74 bits are used.
  */
 export function uuidv7(atMs: number, random: Uint8Array): string {
   const time = Math.max(0, Math.floor(atMs)).toString(16).padStart(12, '0');

@@ -83,7 +83,7 @@ export interface Ports {
   readonly queue: JobQueue;
   readonly hints: HintBus;
   readonly liveness: Liveness;
-  /** Absent: nobody elsewhere can watch running steps. */
+  /** Absent: running steps can't be watched from other processes. */
   readonly watch?: WatchBus | undefined;
   readonly telemetry: Telemetry;
   readonly clock: Clock;

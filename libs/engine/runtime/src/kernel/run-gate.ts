@@ -11,7 +11,7 @@ export class RunGate {
   /** Resolves when the latest work of `quiet` is done; the next such work waits for it. */
   #ending: Promise<unknown> = Promise.resolve();
 
-  /** Somebody is about to end the run. */
+  /** Whether code is about to end the run, so that no effect may begin. */
   get isClosed(): boolean {
     return this.#closedCount > 0;
   }

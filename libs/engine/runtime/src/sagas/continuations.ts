@@ -109,7 +109,10 @@ export class Continuations {
     return true;
   }
 
-  /** Anybody could once choose ids of that form: a workflow that began by itself is no continuation. An archived one is trusted. */
+  /**
+   * Checks that the workflow with the next id continues this one. Callers could once choose such ids, so it may have been started by
+   * itself. An archived one is trusted. Throws `ConflictError` (`continuation-taken`).
+   */
   async #mustGoOnFor(workflow: WorkflowId, as: WorkflowId): Promise<true> {
     const [found] = await this.#options.ports.store.loadStreams([as]);
     if (found === undefined || found.state === '') return true;

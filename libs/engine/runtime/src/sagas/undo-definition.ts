@@ -66,7 +66,7 @@ export type UndoTask =
   | Pick<CompensationItem & { kind: 'effect' }, 'kind' | 'task' | 'key' | 'operation' | 'outcome'>
   | Pick<CompensationItem & { kind: 'step' }, 'kind' | 'sequence' | 'step'>;
 
-/** Failing reads are retried for some minutes, then a person is asked. */
+/** Failing reads are retried for some minutes; then the undo is parked for a person. */
 const READ_RETRY: RetryPolicy = { ...DEFAULT_RETRY, attempts: 15, firstDelayMs: 100 };
 
 /** The undo of a definition, for processes that run the definition. To build an opening, effects and steps may be empty. */

@@ -57,7 +57,7 @@ export interface WorkerOptions {
   readonly definitions: readonly Definition[];
   /**
    * Identifies the code of the definitions, 1 to 128 printable characters of ASCII without spaces: other code must have another name.
-   * Absent: the build is unknown, and this worker makes no failed workflow resume.
+   * Absent: the build is unknown, and no failed workflow resumes because of this worker.
    */
   readonly build?: string | undefined;
   /** Most workflows that run at once. */
