@@ -15,7 +15,7 @@ import { DRAIN_POLL_PERIOD_MS, STEP_DURATION_WEIGHT, STEP_DURATIONS_MAX } from '
 /** Discards one attempt, and ends nothing else of its workflow. */
 export class StepAbandonedError extends FencedError {
   constructor() {
-    super('abandoned', 'The worker is stopping, and the step would not end in time.');
+    super('abandoned', 'The worker is stopping, or the workflow is cancelled, and the step would not end in time.');
   }
 }
 
