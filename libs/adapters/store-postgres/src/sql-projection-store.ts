@@ -223,7 +223,7 @@ export class SqlProjectionStore extends SqlMemories implements RowStore {
   }
 
   async advanceTraced(to: ReadonlyMap<Partition, Offset>): Promise<void> {
-    if (to.size > 0) await this.read(traced.advanceTraced(to));
+    if (to.size > 0) await this.read(traced.advanceTraced([...to]));
   }
 
   async close(): Promise<void> {
