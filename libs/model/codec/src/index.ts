@@ -8,6 +8,7 @@ export {
   withPayload,
 } from './blob-records.ts';
 export { toJson } from './canonical.ts';
+export { ObjectBlobs } from './object-blobs.ts';
 export { PACKING_BASE_MAX_BYTES, type Packed, type Packing, pack, UNPACKED_MAX_BYTES, unpack } from './packing.ts';
 export type {
   ApprovalAsk,

@@ -1,6 +1,6 @@
 /**
- * Owns the contract of the content-addressed store of large payloads, and what all its adapters share: the largest blob, the path of a
- * blob, writing each digest once, and the text that names a blob.
+ * Owns the contract of the content-addressed store of large payloads, and what its users share: the largest blob, the path of a
+ * blob, and the text that names a blob.
  */
 
 import { InvalidError, LimitError } from '@tidemark/core';
@@ -66,23 +66,4 @@ export function blobPath(digest: string): string {
 export function digestAt(path: string): string | undefined {
   const digest = path.slice(path.lastIndexOf('/') + 1);
   return DIGEST.test(digest) && blobPath(digest) === path ? digest : undefined;
-}
-
-/** Writes in progress. A digest is written once, however many callers store it at the same time. */
-export class BlobWrites {
-  readonly #underWay = new Map<string, Promise<void>>();
-
-  once(digest: string, write: () => Promise<void>): Promise<void> {
-    let writing = this.#underWay.get(digest);
-    if (writing === undefined) {
-      writing = write().finally(() => this.#underWay.delete(digest));
-      this.#underWay.set(digest, writing);
-    }
-    return writing;
-  }
-
-  /** Resolves when all writes in progress have ended, successfully or not. */
-  async settled(): Promise<void> {
-    await Promise.allSettled(this.#underWay.values());
-  }
 }

@@ -17,7 +17,6 @@ export {
   BLOB_REFERENCE_MAX_BYTES,
   type BlobReference,
   type BlobStore,
-  BlobWrites,
   blobPath,
   blobReferenceOf,
   blobReferenceText,
