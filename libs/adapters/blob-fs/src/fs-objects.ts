@@ -29,8 +29,6 @@ export interface FsObjectsOptions {
 }
 
 const WRITING = '.writing';
-const OBJECTS: FolderUse = { of: 'objects', invalid: 'object-folder-invalid', unavailable: 'objects-unavailable' };
-const BLOBS: FolderUse = { of: 'blobs', invalid: 'blob-folder-invalid', unavailable: 'blobs-unavailable' };
 /** The path is missing, or is a folder of other objects, or has an object where a folder would be. */
 const ABSENT = ['ENOENT', 'ENOTDIR', 'EISDIR'];
 
@@ -38,11 +36,11 @@ const ABSENT = ['ENOENT', 'ENOTDIR', 'EISDIR'];
  * Opens the folder and removes what dead processes left half written. Throws `ConfigError` (`object-folder-invalid`) when the path is no
  * folder, `UnavailableError` when it can't be created. A read-only folder serves reads.
  */
-export const openFsObjects = (options: FsObjectsOptions): Promise<ObjectStore> => open(options, OBJECTS);
+export const openFsObjects = (options: FsObjectsOptions): Promise<ObjectStore> => open(options, 'object');
 
 /** Blobs as files `ab/cd/abcd…`. Throws as `openFsObjects` does (`blob-folder-invalid`). */
 export const openFsBlobs = async (options: FsObjectsOptions): Promise<BlobStore> =>
-  new ObjectBlobs(await open(options, BLOBS));
+  new ObjectBlobs(await open(options, 'blob'));
 
 async function open(options: FsObjectsOptions, use: FolderUse): Promise<ObjectStore> {
   const folder = new GuardedFolder(options.folder, use);

@@ -57,9 +57,13 @@ export type WriteOptions = Pick<PutObjectCommandInput, 'IfNoneMatch' | 'StorageC
 export async function openS3Bucket(options: S3BucketOptions, use: BucketUse): Promise<S3Bucket> {
   const { prefix = '' } = options;
   if (prefix !== '' && (!prefix.endsWith('/') || prefix.startsWith('/'))) {
-    throw new InvalidError(use.prefixInvalid, `prefix: '${prefix}' must end with a slash and not begin with one.`, {
-      field: 'prefix',
-    });
+    throw new InvalidError(
+      `${use}-prefix-invalid`,
+      `prefix: '${prefix}' must end with a slash and not begin with one.`,
+      {
+        field: 'prefix',
+      },
+    );
   }
   const bucket = new S3Bucket(options, use);
   try {

@@ -40,22 +40,6 @@ export interface S3ObjectsOptions extends S3BucketOptions {
   readonly storageClass?: StorageClass;
 }
 
-const OBJECTS: BucketUse = {
-  of: 'objects',
-  one: 'object',
-  prefixInvalid: 'object-prefix-invalid',
-  bucketInvalid: 'object-bucket-invalid',
-  unavailable: 'objects-unavailable',
-  archived: 'object-archived',
-};
-const BLOBS: BucketUse = {
-  of: 'blobs',
-  one: 'blob',
-  prefixInvalid: 'blob-prefix-invalid',
-  bucketInvalid: 'blob-bucket-invalid',
-  unavailable: 'blobs-unavailable',
-  archived: 'blob-archived',
-};
 /** Metadata that names the `create` which wrote the object. */
 const MARK = 'tidemark-created-by';
 
@@ -64,14 +48,14 @@ const MARK = 'tidemark-created-by';
  * missing, or the credentials don't fit; `objects-unconditional`: see s3-conditions.ts), `UnavailableError` (`objects-unavailable`).
  */
 export const openS3Objects = ({ storageClass, ...options }: S3ObjectsOptions): Promise<ObjectStore> =>
-  open(options, OBJECTS, storageClass);
+  open(options, 'object', storageClass);
 
 /**
  * Blobs as objects `ab/cd/abcd…`, in the bucket's own class. Throws as `openS3Objects` does (`blob-prefix-invalid`, `blob-bucket-invalid`,
  * `blobs-unavailable`).
  */
 export const openS3Blobs = async (options: S3BucketOptions): Promise<BlobStore> =>
-  new ObjectBlobs(await open(options, BLOBS));
+  new ObjectBlobs(await open(options, 'blob'));
 
 async function open(options: S3BucketOptions, use: BucketUse, storageClass?: StorageClass): Promise<ObjectStore> {
   const bucket = await openS3Bucket(options, use);

@@ -12,7 +12,6 @@ import {
   type Lamport,
   LIFECYCLE_RULES_VERSION,
   type Parent,
-  type Priority,
   RULES_VERSION,
   type Sequence,
   type StreamState,
@@ -25,29 +24,19 @@ import {
 } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
 import { checkedFragments } from '../agent/index.ts';
-import { checkedDispatch, type Definition } from '../definition/index.ts';
+import { checkedDispatch, type Definition, type StartOptions } from '../definition/index.ts';
 import { digestOf, type Ports } from '../kernel/index.ts';
 import { WORKFLOW_ID_MAX_CHARS } from '../lease/index.ts';
 import { type DeclaredTasks, declareTasks, needsLifecycle } from './declare-tasks.ts';
 
-export interface StartRequest {
+export interface StartRequest
+  extends Pick<StartOptions, 'pinned' | 'session' | 'user' | 'tags' | 'trace' | 'priority'> {
   readonly definition: Definition;
   readonly input: unknown;
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
-  /** Runs with exactly this version of its definition; false when absent. */
-  readonly pinned?: boolean | undefined;
   /** Observed only: its agent runs elsewhere, and no worker claims it; false when absent. */
   readonly shadow?: boolean | undefined;
-  /** The session that it is a part of, and whose it is. */
-  readonly session?: string | undefined;
-  readonly user?: string | undefined;
-  /** By which people find it. */
-  readonly tags?: readonly string[] | undefined;
-  /** W3C `traceparent` of the caller that starts it: its trace links there. */
-  readonly trace?: string | undefined;
-  /** In place of its definition's. */
-  readonly priority?: Priority | undefined;
   /** Admission counts for it; absent: it doesn't. */
   readonly isLimited?: boolean | undefined;
   /** Time from now, in milliseconds, after which it is cancelled; the definition's when absent. */
