@@ -24,7 +24,7 @@ const TITLES: Readonly<Record<string, string>> = {
   traces: 'Traces',
 };
 
-/** Exported constants of a file that are a number, and members of those that hold the defaults of an interface of limits; with comments. */
+/** Exported constants of a file that are a number, and members of those that hold several limits; with comments. */
 async function limitsIn(root: URL, file: string): Promise<readonly string[]> {
   const source = await sourceOf(root, file);
   const commentAt = (start: number): string => commentBefore(source, start).replace(/\s+/g, ' ').replaceAll('|', '\\|');
@@ -35,27 +35,17 @@ async function limitsIn(root: URL, file: string): Promise<readonly string[]> {
       ? [{ start: statement.start, declaration: statement.declaration }]
       : [],
   );
-  /** Where each member of the file's interfaces stands. */
-  const members = new Map(
-    declarations.flatMap(({ declaration }) =>
-      declaration.type === 'TSInterfaceDeclaration'
-        ? declaration.body.body.flatMap((member) =>
-            member.type === 'TSPropertySignature' ? [[textOf(member.key), member.start] as const] : [],
-          )
-        : [],
-    ),
-  );
   return declarations.flatMap(({ start, declaration }) => {
     if (declaration.type !== 'VariableDeclaration') return [];
     return declaration.declarations.flatMap(({ id, init }) => {
       if (id.type !== 'Identifier' || init === null) return [];
       if (/^[\d_.\s*+()-]+$/.test(textOf(init))) return [row(id.name, textOf(init), commentAt(start))];
-      if (init.type !== 'ObjectExpression') return [];
-      return init.properties.flatMap((property) => {
-        const at = property.type === 'Property' ? members.get(textOf(property.key)) : undefined;
-        if (property.type !== 'Property' || at === undefined) return [];
-        return [row(textOf(property.key), textOf(property.value), commentAt(at))];
-      });
+      if (init.type !== 'ObjectExpression' || !/limits$/i.test(id.name)) return [];
+      return init.properties.flatMap((property) =>
+        property.type === 'Property'
+          ? [row(textOf(property.key), textOf(property.value), commentAt(property.start))]
+          : [],
+      );
     });
   });
 }

@@ -3,7 +3,8 @@
 import type { Mutations } from './mutation.ts';
 
 const FS_BLOBS_TEST = 'libs/adapters/blob-fs/src/fs-blobs.test.ts';
-const FS_BLOBS = 'libs/adapters/blob-fs/src/fs-blobs.ts';
+const OBJECT_BLOBS = 'libs/model/codec/src/object-blobs.ts';
+const FS_OBJECTS = 'libs/adapters/blob-fs/src/fs-objects.ts';
 const FOLDER_ROOT_TEST = 'libs/adapters/blob-fs/src/folder-root.test.ts';
 const FOLDER_ROOT = 'libs/adapters/blob-fs/src/folder-root.ts';
 const APPENDER_TEST = 'libs/adapters/log-kafka/src/appender.test.ts';
@@ -39,37 +40,42 @@ export const ADAPTERS_MUTATIONS: Mutations = {
     breaks: "Of a folder of states only a writer's own temporary files are removed.",
   },
   'blob-digest-is-not-checked': {
-    file: FS_BLOBS,
-    edits: [["if (hash('sha256', bytes) !== digest) {", 'if (bytes.length < 0) {']],
+    file: OBJECT_BLOBS,
+    edits: [["if (hash('sha256', bytes) === digest) return bytes;", 'if (bytes.length >= 0) return bytes;']],
     caughtBy: FS_BLOBS_TEST,
     breaks: 'A damaged blob is never given to a reader.',
   },
   'damaged-blob-is-kept': {
-    file: FS_BLOBS,
-    edits: [['existing !== undefined && Buffer.compare(existing, bytes) === 0', 'existing !== undefined']],
+    file: OBJECT_BLOBS,
+    edits: [
+      [
+        "if (existing !== undefined && hash('sha256', existing) === digest) return;",
+        'if (existing !== undefined) return;',
+      ],
+    ],
     caughtBy: FS_BLOBS_TEST,
     failsWith: 'The blob ',
     breaks: 'Writing a damaged blob again mends it.',
   },
   'blob-name-is-not-durable': {
-    file: FS_BLOBS,
+    file: FS_OBJECTS,
     edits: [
       [
-        '      await rename(temporary, file);\n      await this.#nameDurably(shard);',
-        '      await rename(temporary, file);',
+        '      const isOurs = await this.#name(temporary, file);\n      await this.#makeDurable(file);',
+        '      const isOurs = await this.#name(temporary, file);',
       ],
     ],
     caughtBy: FS_BLOBS_TEST,
     breaks: 'A blob is durable once its write has ended.',
   },
   'missing-folder-is-a-missing-blob': {
-    file: FS_BLOBS,
-    edits: [['    if (bytes === undefined) {\n      await this.#guard.check();', '    if (bytes === undefined) {']],
+    file: FS_OBJECTS,
+    edits: [['    if (bytes === undefined) await this.#guard.check();\n', '']],
     caughtBy: FS_BLOBS_TEST,
     breaks: 'A folder that is away is not taken for lost history.',
   },
   'existing-object-counts-as-new': {
-    file: 'libs/adapters/blob-fs/src/fs-objects.ts',
+    file: FS_OBJECTS,
     edits: [
       [
         '      await this.#makeDurable(file);\n      return false;',

@@ -6,7 +6,7 @@ import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { blobStoreContract } from '@tidemark/testkit/contracts/blob-store';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { openFsBlobs } from './fs-blobs.ts';
+import { openFsBlobs } from './fs-objects.ts';
 import { FOREIGN_TEMPORARY_MAX_MS } from './limits.ts';
 import { temporaryName } from './temporary-files.ts';
 
@@ -61,7 +61,7 @@ test.each([
       name: 'UnavailableError',
       message: expect.stringMatching(said),
     });
-    expect(await readdir(path.join(folder, 'writing'))).toEqual([]);
+    expect(await readdir(path.join(folder, '.writing'))).toEqual([]);
     for await (const digest of blobs.list()) expect.unreachable(digest);
     const digest = await blobs.put(bytes('x'));
     expect(Buffer.from(await blobs.get(digest)).toString()).toBe('x');
@@ -120,7 +120,7 @@ test('folders that were removed under us are made again', async () => {
   const blobs = await openFsBlobs({ folder });
   const digest = await blobs.put(bytes('x'));
   await rm(path.join(folder, digest.slice(0, 2)), { recursive: true });
-  await rm(path.join(folder, 'writing'), { recursive: true });
+  await rm(path.join(folder, '.writing'), { recursive: true });
   expect(await blobs.put(bytes('x'))).toBe(digest);
   expect(await blobs.has(digest)).toBe(true);
 });
@@ -151,7 +151,7 @@ test('foreign files in the folder are not listed', async () => {
 });
 
 test('opening removes what dead processes left half written, and nothing else', async () => {
-  const writing = path.join(folder, 'writing');
+  const writing = path.join(folder, '.writing');
   await mkdir(writing);
   const machine = Buffer.from(hostname()).toString('hex');
   const deadPid = spawnSync(process.execPath, ['--version']).pid;

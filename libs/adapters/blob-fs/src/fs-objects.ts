@@ -8,7 +8,16 @@
 
 import { link, mkdir, readdir, readFile, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { checkObjectName, checkObjectSize, isObjectName, type ObjectStore, type Recall, Turns } from '@tidemark/ports';
+import { ObjectBlobs } from '@tidemark/codec';
+import {
+  type BlobStore,
+  checkObjectName,
+  checkObjectSize,
+  isObjectName,
+  type ObjectStore,
+  type Recall,
+  Turns,
+} from '@tidemark/ports';
 import { codeOf, makeFolder, syncFolder, writeDurably } from './durable-files.ts';
 import { type FolderUse, GuardedFolder } from './guarded-folder.ts';
 import { FILES_OPEN_MAX, FOLDERS_KNOWN_MAX } from './limits.ts';
@@ -20,7 +29,6 @@ export interface FsObjectsOptions {
 }
 
 const WRITING = '.writing';
-const USE: FolderUse = { of: 'objects', invalid: 'object-folder-invalid', unavailable: 'objects-unavailable' };
 /** The path is missing, or is a folder of other objects, or has an object where a folder would be. */
 const ABSENT = ['ENOENT', 'ENOTDIR', 'EISDIR'];
 
@@ -28,8 +36,14 @@ const ABSENT = ['ENOENT', 'ENOTDIR', 'EISDIR'];
  * Opens the folder and removes what dead processes left half written. Throws `ConfigError` (`object-folder-invalid`) when the path is no
  * folder, `UnavailableError` when it can't be created. A read-only folder serves reads.
  */
-export async function openFsObjects(options: FsObjectsOptions): Promise<ObjectStore> {
-  const folder = new GuardedFolder(options.folder, USE);
+export const openFsObjects = (options: FsObjectsOptions): Promise<ObjectStore> => open(options, 'object');
+
+/** Blobs as files `ab/cd/abcd…`. Throws as `openFsObjects` does (`blob-folder-invalid`). */
+export const openFsBlobs = async (options: FsObjectsOptions): Promise<BlobStore> =>
+  new ObjectBlobs(await open(options, 'blob'));
+
+async function open(options: FsObjectsOptions, use: FolderUse): Promise<ObjectStore> {
+  const folder = new GuardedFolder(options.folder, use);
   await folder.make();
   await removeLeftBehind(path.join(folder.path, WRITING), Date.now());
   return new FsObjects(folder);

@@ -5,13 +5,8 @@ import path from 'node:path';
 import { ConfigError, messageOf, UnavailableError } from '@tidemark/core';
 import { codeOf, syncFolder } from './durable-files.ts';
 
-/** What lies in the folder, and the codes of its errors. */
-export interface FolderUse {
-  /** As in `The folder of blobs`. */
-  readonly of: string;
-  readonly invalid: string;
-  readonly unavailable: string;
-}
+/** What lies in the folder: names it in messages, and begins the codes of its errors. */
+export type FolderUse = 'object' | 'blob';
 
 export class GuardedFolder {
   /** Absolute. */
@@ -32,7 +27,7 @@ export class GuardedFolder {
     } catch (error) {
       const code = codeOf(error);
       if (code === 'EEXIST' || code === 'ENOTDIR') {
-        throw new ConfigError(this.#use.invalid, `${this.path} is not a folder`, { folder: this.path });
+        throw new ConfigError(`${this.#use}-folder-invalid`, `${this.path} is not a folder`, { folder: this.path });
       }
       throw this.unavailable(error);
     }
@@ -54,11 +49,10 @@ export class GuardedFolder {
   }
 
   unavailable(error: unknown): UnavailableError {
-    const { of, unavailable } = this.#use;
     const folder = this.path;
     const reason = codeOf(error);
     const said = reasonOf(error) ?? messageOf(error);
-    return new UnavailableError(unavailable, `The folder of ${of} ${folder}: ${said}`, {
+    return new UnavailableError(`${this.#use}s-unavailable`, `The folder of ${this.#use}s ${folder}: ${said}`, {
       folder,
       reason,
       cause: error,

@@ -1,4 +1,3 @@
 /** Entry point of @tidemark/blob-fs. */
 
-export { type FsBlobsOptions, openFsBlobs } from './fs-blobs.ts';
-export { type FsObjectsOptions, openFsObjects } from './fs-objects.ts';
+export { type FsObjectsOptions, openFsBlobs, openFsObjects } from './fs-objects.ts';

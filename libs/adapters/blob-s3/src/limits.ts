@@ -1,13 +1,11 @@
 /** Owns the limits of the buckets of blobs and of objects: name, unit, default and why. */
 
-/** Blobs above this go up in parts of this size, in bytes; S3 wants at least 5 MiB a part. */
-export const PART_BYTES = 8 * 1024 * 1024;
-/** Parts of one blob under way at once. */
-export const PARTS_AT_ONCE = 4;
-/** Requests under way at once, an upload in parts counted as one; more wait their turn. */
+/** Before an object of more bytes is sent, the server is asked whether it has it. */
+export const ASKED_FIRST_BYTES = 8 * 1024 * 1024;
+/** Requests under way at once; more wait their turn. */
 export const REQUESTS_AT_ONCE = 64;
 /** Connections to the server. There must be enough: the SDK takes the wait for a free one for a server that doesn't answer. */
-export const CONNECTIONS_MAX = REQUESTS_AT_ONCE * PARTS_AT_ONCE;
+export const CONNECTIONS_MAX = 4 * REQUESTS_AT_ONCE;
 /** Attempts of one request, the first included; the pauses between them grow. */
 export const ATTEMPTS_MAX = 4;
 /** How long a connection may take to open, in milliseconds. */

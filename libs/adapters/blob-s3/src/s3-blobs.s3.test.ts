@@ -3,18 +3,14 @@
 import { hash, randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, createServer as createRelay, type Socket } from 'node:net';
-import {
-  CreateBucketCommand,
-  ListMultipartUploadsCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-  S3Client,
-} from '@aws-sdk/client-s3';
+import { CreateBucketCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { blobStoreContract } from '@tidemark/testkit/contracts/blob-store';
 import { describeServers } from '@tidemark/testkit/suites';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { PART_BYTES } from './limits.ts';
-import { openS3Blobs, type S3BlobsOptions } from './s3-blobs.ts';
+import { ASKED_FIRST_BYTES } from './limits.ts';
+import type { S3BucketOptions } from './s3-bucket.ts';
+import { PROBE_NAME } from './s3-conditions.ts';
+import { openS3Blobs } from './s3-objects.ts';
 
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 
@@ -29,7 +25,7 @@ describeServers('blobs on S3', ['s3'], ({ s3 }) => {
   afterAll(() => client.destroy());
 
   let bucket: string;
-  async function freshBucket(): Promise<S3BlobsOptions> {
+  async function freshBucket(): Promise<S3BucketOptions> {
     bucket = `blobs-${randomBytes(6).toString('hex')}`;
     await client.send(new CreateBucketCommand({ Bucket: bucket }));
     return { ...place, bucket, prefix: 'tidemark/blobs/' };
@@ -49,17 +45,16 @@ describeServers('blobs on S3', ['s3'], ({ s3 }) => {
     };
   });
 
-  test('a large blob goes up in parts, is seen when it is whole, and once only', async () => {
+  test('a large blob is seen when it is whole, and once only', async () => {
     const blobs = await openS3Blobs(await freshBucket());
-    const large = randomBytes(2 * PART_BYTES + 12_345);
+    const large = randomBytes(2 * ASKED_FIRST_BYTES + 12_345);
     const [digest, again] = await Promise.all([blobs.put(large), blobs.put(large)]);
     expect([digest, again]).toEqual([hash('sha256', large), digest]);
     expect(Buffer.compare(await blobs.get(digest), large)).toBe(0);
     await blobs.put(large);
     const { Contents } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
-    expect(Contents!.map(({ Key, Size }) => [Key, Size])).toEqual([[keyOf(digest), large.length]]);
-    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
-    expect(Uploads).toEqual([]);
+    const stored = Contents!.filter(({ Key }) => !Key!.endsWith(PROBE_NAME));
+    expect(stored.map(({ Key, Size }) => [Key, Size])).toEqual([[keyOf(digest), large.length]]);
     await client.send(new PutObjectCommand({ Bucket: bucket, Key: keyOf(digest), Body: 'cut' }));
     await expect(blobs.get(digest)).rejects.toMatchObject({ code: 'blob-damaged', details: { digest, bytes: 3 } });
     await blobs.put(large);
@@ -186,7 +181,8 @@ test.each([
 test('a server that lies is found out, and one that hangs is not waited for', async () => {
   answer = (request, response) => {
     request.resume();
-    response.writeHead(200).end(request.method === 'GET' ? 'other bytes' : undefined);
+    if (request.method === 'PUT') response.writeHead(412).end();
+    else response.writeHead(200).end(request.method === 'GET' ? 'other bytes' : undefined);
   };
   const blobs = await openS3Blobs({ endpoint, credentials, bucket: 'b', attemptsMax: 1, requestTimeoutMs: 300 });
   await expect(blobs.get(hash('sha256', 'x'))).rejects.toMatchObject({ name: 'CorruptError', code: 'blob-damaged' });
@@ -198,13 +194,14 @@ test('a server that lies is found out, and one that hangs is not waited for', as
 test('a request that is refused for a moment is made again', async () => {
   let refused = 0;
   answer = (request, response) => {
-    if (request.method === 'PUT' && refused < 2) {
+    const isProbe = request.url!.includes(PROBE_NAME);
+    if (request.method === 'PUT' && !isProbe && refused < 2) {
       refused += 1;
       refusal(503, 'SlowDown')!(request, response);
       return;
     }
     request.resume();
-    response.writeHead(200).end();
+    response.writeHead(isProbe ? 412 : 200).end();
   };
   const blobs = await openS3Blobs({ endpoint, credentials, bucket: 'b' });
   expect(await blobs.put(text('x'))).toBe(hash('sha256', 'x'));

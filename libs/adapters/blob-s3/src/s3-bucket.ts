@@ -19,7 +19,6 @@ import {
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
-import { Upload } from '@aws-sdk/lib-storage';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { InvalidError } from '@tidemark/core';
 import { Turns } from '@tidemark/ports';
@@ -27,8 +26,6 @@ import {
   ATTEMPTS_MAX,
   CONNECT_TIMEOUT_MS,
   CONNECTIONS_MAX,
-  PART_BYTES,
-  PARTS_AT_ONCE,
   REQUEST_TIMEOUT_MS,
   REQUESTS_AT_ONCE,
   SLOWEST_UPLOAD_BYTES_PER_S,
@@ -50,10 +47,8 @@ export interface S3BucketOptions {
   readonly attemptsMax?: number;
 }
 
-/** Options of a write: what S3 learns about the object, and above which size it goes up in parts. */
-export interface WriteOptions extends Pick<PutObjectCommandInput, 'IfNoneMatch' | 'StorageClass' | 'Metadata'> {
-  readonly partsAboveBytes: number;
-}
+/** What S3 learns about a written object. */
+export type WriteOptions = Pick<PutObjectCommandInput, 'IfNoneMatch' | 'StorageClass' | 'Metadata'>;
 
 /**
  * Opens the bucket with one request. Throws `InvalidError` (the prefix), `ConfigError` (the bucket is missing, or the credentials don't
@@ -62,9 +57,13 @@ export interface WriteOptions extends Pick<PutObjectCommandInput, 'IfNoneMatch' 
 export async function openS3Bucket(options: S3BucketOptions, use: BucketUse): Promise<S3Bucket> {
   const { prefix = '' } = options;
   if (prefix !== '' && (!prefix.endsWith('/') || prefix.startsWith('/'))) {
-    throw new InvalidError(use.prefixInvalid, `prefix: '${prefix}' must end with a slash and not begin with one.`, {
-      field: 'prefix',
-    });
+    throw new InvalidError(
+      `${use}-prefix-invalid`,
+      `prefix: '${prefix}' must end with a slash and not begin with one.`,
+      {
+        field: 'prefix',
+      },
+    );
   }
   const bucket = new S3Bucket(options, use);
   try {
@@ -126,26 +125,15 @@ export class S3Bucket {
     });
   }
 
-  /** The server checks the SHA-256 of the bytes, and shows nothing of them before their end. Throws what the SDK throws. */
-  write(name: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
-    return this.#turns.run(() => this.#write(name, bytes, options));
-  }
-
-  async #write(name: string, bytes: Uint8Array, { partsAboveBytes, ...reported }: WriteOptions): Promise<void> {
-    const params = { ...this.#at(name), Body: bytes, ...reported };
-    if (bytes.length <= partsAboveBytes) {
-      const ChecksumSHA256 = hash('sha256', bytes, 'base64');
-      const requestTimeout = this.#requestTimeoutMs + (bytes.length / SLOWEST_UPLOAD_BYTES_PER_S) * 1_000;
-      await this.#client.send(new PutObjectCommand({ ...params, ChecksumSHA256 }), { requestTimeout });
-      return;
-    }
-    // A failure removes the parts that went up.
-    await new Upload({
-      client: this.#client,
-      params: { ...params, ChecksumAlgorithm: 'SHA256' },
-      partSize: PART_BYTES,
-      queueSize: PARTS_AT_ONCE,
-    }).done();
+  /**
+   * The server checks the SHA-256 of the bytes, and shows nothing of them before their end. They go up in one request, whose condition every
+   * server decides once: SeaweedFS 4.48 lets several win the end of an upload in parts. Throws what the SDK throws.
+   */
+  async write(name: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
+    const ChecksumSHA256 = hash('sha256', bytes, 'base64');
+    const put = new PutObjectCommand({ ...this.#at(name), Body: bytes, ...options, ChecksumSHA256 });
+    const requestTimeout = this.#requestTimeoutMs + (bytes.length / SLOWEST_UPLOAD_BYTES_PER_S) * 1_000;
+    await this.#turns.run(() => this.#client.send(put, { requestTimeout }));
   }
 
   /** Undefined: it is missing. Throws what the SDK throws. */

@@ -36,7 +36,7 @@ export async function requireConditions(bucket: S3Bucket): Promise<void> {
 function create(bucket: S3Bucket): Promise<Outcome> {
   return bucket.guarded(async () => {
     try {
-      await bucket.write(PROBE_NAME, PROBE, { IfNoneMatch: '*', partsAboveBytes: PROBE.length });
+      await bucket.write(PROBE_NAME, PROBE, { IfNoneMatch: '*' });
       return 'created';
     } catch (error) {
       if (isThere(error)) return 'refused';

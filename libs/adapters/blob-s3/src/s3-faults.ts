@@ -2,17 +2,8 @@
 
 import { ConfigError, type TidemarkError, UnavailableError } from '@tidemark/core';
 
-/** What the bucket stores, and the codes of its errors. */
-export interface BucketUse {
-  /** As in `The bucket of blobs`. */
-  readonly of: string;
-  /** One of them. */
-  readonly one: string;
-  readonly prefixInvalid: string;
-  readonly bucketInvalid: string;
-  readonly unavailable: string;
-  readonly archived: string;
-}
+/** What the bucket stores: names it in messages, and begins the codes of its errors. */
+export type BucketUse = 'object' | 'blob';
 
 /** The parts of the SDK's errors that say something; any of them may be missing. */
 interface Fault {
@@ -82,11 +73,11 @@ function reasonOf(error: unknown): string {
 export function faultOf(use: BucketUse, where: string, error: unknown, name?: string): TidemarkError {
   const about = name === undefined ? {} : { name };
   const details = { bucket: where, ...about, reason: nameOf(error), status: statusOf(error) ?? null, cause: error };
-  const message = `The bucket of ${use.of} ${where}: ${reasonOf(error)}`;
-  if (SETTINGS.includes(nameOf(error))) return new ConfigError(use.bucketInvalid, message, details);
+  const message = `The bucket of ${use}s ${where}: ${reasonOf(error)}`;
+  if (SETTINGS.includes(nameOf(error))) return new ConfigError(`${use}-bucket-invalid`, message, details);
   if (nameOf(error) === 'InvalidObjectState') {
-    const archived = `The bucket of ${use.of} ${where}: ${name ?? `the ${use.one}`} is in an archive class and has to be restored first`;
-    return new UnavailableError(use.archived, archived, details);
+    const archived = `The bucket of ${use}s ${where}: ${name ?? `the ${use}`} is in an archive class and has to be restored first`;
+    return new UnavailableError(`${use}-archived`, archived, details);
   }
-  return new UnavailableError(use.unavailable, message, details);
+  return new UnavailableError(`${use}s-unavailable`, message, details);
 }

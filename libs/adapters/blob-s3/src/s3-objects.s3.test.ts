@@ -11,7 +11,7 @@ import { objectStoreContract } from '@tidemark/testkit/contracts/object-store';
 import { giveOn, headersWithout, type Relayed, startHttpRelay } from '@tidemark/testkit/http-relay';
 import { describeServers } from '@tidemark/testkit/suites';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { PART_BYTES, REQUESTS_AT_ONCE } from './limits.ts';
+import { ASKED_FIRST_BYTES, REQUESTS_AT_ONCE } from './limits.ts';
 import { PROBE_NAME } from './s3-conditions.ts';
 import { openS3Objects, type S3ObjectsOptions } from './s3-objects.ts';
 
@@ -72,7 +72,7 @@ describeServers('objects on S3', ['s3'], ({ s3 }) => {
       const objects = await openS3Objects(options);
       return { objects, again: () => openS3Objects(options), close: () => objects.close() };
     },
-    { largeBytes: PART_BYTES + 1_000_000 },
+    { largeBytes: ASKED_FIRST_BYTES + 1_000_000 },
   );
 
   test('more than a page is listed in order, and foreign objects are not', async () => {
@@ -99,7 +99,7 @@ describeServers('objects on S3', ['s3'], ({ s3 }) => {
     const objects = await opened({ ...options, storageClass: 'STANDARD_IA' });
     const names = ['small', 'large'];
     await objects.create('small', text('x'));
-    await objects.create('large', new Uint8Array(PART_BYTES + 1));
+    await objects.create('large', new Uint8Array(ASKED_FIRST_BYTES + 1));
     for (const name of names) {
       const head = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: `${options.prefix}${name}` }));
       expect([name, head.StorageClass]).toEqual([name, 'STANDARD_IA']);

@@ -13,17 +13,24 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { StorageClass } from '@aws-sdk/client-s3';
+import { ObjectBlobs } from '@tidemark/codec';
 import { ConfigError, LimitError } from '@tidemark/core';
 import {
+  type BlobStore,
   checkObjectName,
   checkObjectSize,
   isObjectName,
-  OBJECT_MAX_BYTES,
   type ObjectStore,
   type Recall,
 } from '@tidemark/ports';
 import { type ArchiveClass, archiveClassOf, RESTORE_LONGEST_MS, restoreOf, restoreRequest } from './archive-classes.ts';
-import { CREATE_PAUSE_MS, CREATE_ROUNDS_MAX, LISTED_NAMES_MAX, PART_BYTES, RECALLS_KNOWN_MAX } from './limits.ts';
+import {
+  ASKED_FIRST_BYTES,
+  CREATE_PAUSE_MS,
+  CREATE_ROUNDS_MAX,
+  LISTED_NAMES_MAX,
+  RECALLS_KNOWN_MAX,
+} from './limits.ts';
 import { openS3Bucket, type S3Bucket, type S3BucketOptions } from './s3-bucket.ts';
 import { requireConditions } from './s3-conditions.ts';
 import { type BucketUse, isThere, nameOf, renamed, statusOf } from './s3-faults.ts';
@@ -33,14 +40,6 @@ export interface S3ObjectsOptions extends S3BucketOptions {
   readonly storageClass?: StorageClass;
 }
 
-const USE: BucketUse = {
-  of: 'objects',
-  one: 'object',
-  prefixInvalid: 'object-prefix-invalid',
-  bucketInvalid: 'object-bucket-invalid',
-  unavailable: 'objects-unavailable',
-  archived: 'object-archived',
-};
 /** Metadata that names the `create` which wrote the object. */
 const MARK = 'tidemark-created-by';
 
@@ -48,9 +47,19 @@ const MARK = 'tidemark-created-by';
  * Opens the bucket with one request. Throws `InvalidError` (`object-prefix-invalid`), `ConfigError` (`object-bucket-invalid`: it is
  * missing, or the credentials don't fit; `objects-unconditional`: see s3-conditions.ts), `UnavailableError` (`objects-unavailable`).
  */
-export async function openS3Objects(options: S3ObjectsOptions): Promise<ObjectStore> {
-  const bucket = await openS3Bucket(options, USE);
-  const objects = new S3Objects(bucket, options);
+export const openS3Objects = ({ storageClass, ...options }: S3ObjectsOptions): Promise<ObjectStore> =>
+  open(options, 'object', storageClass);
+
+/**
+ * Blobs as objects `ab/cd/abcd…`, in the bucket's own class. Throws as `openS3Objects` does (`blob-prefix-invalid`, `blob-bucket-invalid`,
+ * `blobs-unavailable`).
+ */
+export const openS3Blobs = async (options: S3BucketOptions): Promise<BlobStore> =>
+  new ObjectBlobs(await open(options, 'blob'));
+
+async function open(options: S3BucketOptions, use: BucketUse, storageClass?: StorageClass): Promise<ObjectStore> {
+  const bucket = await openS3Bucket(options, use);
+  const objects = new S3Objects(bucket, storageClass);
   try {
     await objects.prove();
   } catch (error) {
@@ -65,16 +74,16 @@ export async function openS3Objects(options: S3ObjectsOptions): Promise<ObjectSt
 class S3Objects implements ObjectStore {
   readonly place: string;
   readonly #bucket: S3Bucket;
-  readonly #options: S3ObjectsOptions;
+  readonly #storageClass: StorageClass | undefined;
   #proof: Promise<void> | undefined;
   readonly #creating = new Set<Promise<unknown>>();
   /** When this process requested a recall, by name, in milliseconds since the Unix epoch; the oldest first. */
   readonly #askedAtMs = new Map<string, number>();
 
-  constructor(bucket: S3Bucket, options: S3ObjectsOptions) {
+  constructor(bucket: S3Bucket, storageClass: StorageClass | undefined) {
     this.place = bucket.where;
     this.#bucket = bucket;
-    this.#options = options;
+    this.#storageClass = storageClass;
   }
 
   /** Set once the server has proved that it honours conditions. */
@@ -133,11 +142,13 @@ class S3Objects implements ObjectStore {
 
   async #create(name: string, bytes: Uint8Array): Promise<boolean> {
     const mark = randomUUID();
+    const StorageClass = this.#storageClass;
+    const how = { IfNoneMatch: '*', Metadata: { [MARK]: mark }, ...(StorageClass !== undefined && { StorageClass }) };
     // Otherwise all its bytes would go up before the server says that the object exists.
-    if (bytes.length > PART_BYTES && (await this.#bucket.head(name)) !== undefined) return false;
+    if (bytes.length > ASKED_FIRST_BYTES && (await this.#bucket.head(name)) !== undefined) return false;
     for (let round = 1; ; round++) {
       try {
-        await this.#write(name, bytes, mark);
+        await this.#bucket.write(name, bytes, how);
         return true;
       } catch (error) {
         if (!isThere(error)) throw error;
@@ -148,17 +159,6 @@ class S3Objects implements ObjectStore {
         await pause(CREATE_PAUSE_MS * 2 ** (round - 1));
       }
     }
-  }
-
-  async #write(name: string, bytes: Uint8Array, mark: string): Promise<void> {
-    const { storageClass } = this.#options;
-    await this.#bucket.write(name, bytes, {
-      IfNoneMatch: '*',
-      Metadata: { [MARK]: mark },
-      ...(storageClass !== undefined && { StorageClass: storageClass }),
-      // In one request, whose condition every server decides once: SeaweedFS 4.48 lets several win the end of an upload in parts.
-      partsAboveBytes: OBJECT_MAX_BYTES,
-    });
   }
 
   async #recall(name: string): Promise<Recall> {

@@ -19,7 +19,7 @@ export interface TopicRules {
 /** Required of every topic: a replica that lacks acknowledged records must never lead. */
 export const NO_UNCLEAN_LEADER = { 'unclean.leader.election.enable': 'false' } as const;
 
-const logRules: TopicRules = {
+export const LOG_RULES: TopicRules = {
   kept: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1', ...NO_UNCLEAN_LEADER },
 };
 
@@ -28,8 +28,7 @@ const REPLICAS_FOR_TWO_IN_SYNC = 3;
 
 export interface AdministrationOptions {
   readonly topic: string;
-  /** Default: the log's settings. */
-  readonly rules?: TopicRules;
+  readonly rules: TopicRules;
   readonly brokers: readonly string[];
   readonly security: KafkaSecurity;
   readonly connectTimeoutMs: number;
@@ -63,7 +62,7 @@ export class Administration {
 
   /** Creates the topic; harmless when it exists. */
   async create({ partitions, replicationFactor, batchMaxBytes }: NewTopic): Promise<void> {
-    const { kept, made } = this.#options.rules ?? logRules;
+    const { kept, made } = this.#options.rules;
     const twoInSync = replicationFactor >= REPLICAS_FOR_TWO_IN_SYNC ? { 'min.insync.replicas': '2' } : {};
     const configEntries = Object.entries({
       ...kept,
@@ -93,7 +92,7 @@ export class Administration {
 
   /** Reads the settings that matter. Throws `ConfigError` with code `log-topic-unsafe` when they would lose records. */
   async settings(): Promise<TopicSettings> {
-    const { topic, rules = logRules } = this.#options;
+    const { topic, rules } = this.#options;
     const values = await this.#with('reading the settings of', async (admin) => {
       const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic }];
       const described = await admin.describeConfigs({ includeSynonyms: false, resources });

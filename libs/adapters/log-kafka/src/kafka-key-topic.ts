@@ -4,107 +4,60 @@
  */
 
 import { crc32 } from 'node:zlib';
-import { type Offset, type Partition, UnavailableError } from '@tidemark/core';
-import type { KeyOffsets, KeyPage, KeyTopic, LogRecord, StoredKey } from '@tidemark/ports';
-import { parseAddresses, showAddress } from './address.ts';
-import { Administration, NO_UNCLEAN_LEADER, type TopicRules } from './administration.ts';
-import type { AppendClient, LaneKind, PartitionBatch } from './append-client.ts';
+import { CorruptError, type Offset, type Partition, UnavailableError } from '@tidemark/core';
+import type { KeyOffsets, KeyPage, KeyTopic, LogRecord, PartitionBounds, StoredKey } from '@tidemark/ports';
+import { NO_UNCLEAN_LEADER } from './administration.ts';
 import { Appender } from './appender.ts';
-import type { ChannelOptions } from './channel.ts';
-import { KeyReader } from './key-reader.ts';
-import { destroyRecords, encodeKeyed, putRecord } from './key-records.ts';
+import { decodeChanges, destroyRecords, encodeKeyed, putRecord } from './key-records.ts';
 import { LeaderAppendClient } from './leader-append-client.ts';
-import {
-  defaultLimits,
-  type KafkaLogLimits,
-  KEY_APPEND_TIMEOUT_MS,
-  KEY_COMPACTION_LAG_MS,
-  KEYS_DESTROYED_AT_ONCE,
-} from './limits.ts';
-import { warnOfLoss } from './loss-warnings.ts';
-import type { KafkaKeyTopicOptions } from './open-key-topic.ts';
-import { Reader } from './reader.ts';
-import { platformaticSecurity } from './security.ts';
-import { createTopic, reach, type TopicParts } from './topic.ts';
-import { Topology } from './topology.ts';
-import type { BrokerNode } from './wire-partitions.ts';
+import { KEY_APPEND_TIMEOUT_MS, KEY_COMPACTION_LAG_MS, KEYS_DESTROYED_AT_ONCE } from './limits.ts';
+import type { KafkaKeyTopicOptions } from './open.ts';
+import { type OpenedTopic, openTopic, type TopicUse } from './open-topic.ts';
+import type { Reader } from './reader.ts';
+import type { Topology } from './topology.ts';
 
-/** The topic is compacted and nothing else: with `delete` too, Kafka would delete keys that nobody destroyed. */
-const RULES: TopicRules = {
-  kept: { 'cleanup.policy': 'compact', ...NO_UNCLEAN_LEADER },
-  made: { 'max.compaction.lag.ms': String(KEY_COMPACTION_LAG_MS) },
+const USE: TopicUse = {
+  rules: {
+    // Compacted and nothing else: with `delete` too, Kafka would delete keys that nobody destroyed.
+    kept: { 'cleanup.policy': 'compact', ...NO_UNCLEAN_LEADER },
+    made: { 'max.compaction.lag.ms': String(KEY_COMPACTION_LAG_MS) },
+  },
+  holds: 'the keys, and with them all that they have sealed',
+  partitions: 1,
+  readsInFlightMax: 1,
 };
 
-/** What is lost with the topic. */
-const CONTENT = 'the keys, and with them all that they have sealed';
-
-/** See `openKafkaKeyTopic`. */
-export async function openTopic(options: KafkaKeyTopicOptions): Promise<KeyTopic> {
-  const { topic, partitions = 1, replicationFactor = -1 } = options;
-  const limits = { ...defaultLimits, ...options.limits };
-  const { connectTimeoutMs, reconnectMs, administrationTimeoutMs: timeoutMs } = limits;
-  const seeds = parseAddresses(options.brokers);
-  const brokers = seeds.map(showAddress);
-  const security = platformaticSecurity(options);
-  const requestTimeoutMs = limits.readTimeoutMs;
-  const channel = { connectTimeoutMs, reconnectMs, requestTimeoutMs, inFlightMax: 1, security };
-  const topology = new Topology({ topic, seeds, channel });
-  const reader = new Reader({ topic, limits, channel, topology });
-  const administration = new Administration({
-    topic,
-    rules: RULES,
-    brokers,
-    security: options,
-    connectTimeoutMs,
-    timeoutMs,
-  });
-  try {
-    const parts: TopicParts = { limits, topology, reader, administration };
-    await reach(parts);
-    if (topology.partitionCount === 0) await createTopic(parts, partitions, replicationFactor);
-    // A topic that someone else created may take less than this library would have set.
-    const { batchMaxBytes, minInSyncReplicas } = await administration.settings();
-    const { replicationFactor: replicas } = topology;
-    if (options.onWarning) {
-      warnOfLoss({ topic, holds: CONTENT, replicationFactor: replicas, minInSyncReplicas }, options.onWarning);
-    }
-    const fitting = { ...limits, batchMaxBytes: Math.min(limits.batchMaxBytes, batchMaxBytes) };
-    return new KafkaKeyTopic(options, fitting, { topology, reader, channel });
-  } catch (error) {
-    reader.close();
-    topology.close();
-    throw error;
-  }
-}
-
-interface Connections {
-  readonly topology: Topology;
-  readonly reader: Reader;
-  readonly channel: ChannelOptions;
-}
-
-class KafkaKeyTopic implements KeyTopic {
+export class KafkaKeyTopic implements KeyTopic {
   readonly place: string;
   readonly #topology: Topology;
   readonly #reader: Reader;
-  readonly #keyReader: KeyReader;
   readonly #appender: Appender;
   readonly #partitionCount: number;
+  readonly #fetchMaxBytes: number;
   readonly #appendTimeoutMs: number;
   #closing: Promise<void> | undefined;
 
-  constructor(options: KafkaKeyTopicOptions, limits: KafkaLogLimits, { topology, reader, channel }: Connections) {
-    const { topic } = options;
-    const { appendTimeoutMs, appendGraceMs } = limits;
-    const requestTimeoutMs = appendTimeoutMs + appendGraceMs;
-    const client = new KeyedAppendClient({ topic, channel: { ...channel, requestTimeoutMs }, appendTimeoutMs });
+  /** See `openKafkaKeyTopic`. */
+  static async open(options: KafkaKeyTopicOptions): Promise<KafkaKeyTopic> {
+    return new KafkaKeyTopic(await openTopic(options, USE), options.appendTimeoutMs);
+  }
+
+  private constructor(
+    { limits, topology, reader, client: { topic, ...client } }: OpenedTopic,
+    appendTimeoutMs = KEY_APPEND_TIMEOUT_MS,
+  ) {
     this.place = `the Kafka topic "${topic}"`;
     this.#topology = topology;
     this.#reader = reader;
-    this.#keyReader = new KeyReader({ topic, limits, channel, topology, reader });
-    this.#appender = new Appender({ topic, limits, client, topology });
+    this.#fetchMaxBytes = limits.batchMaxBytes;
+    this.#appender = new Appender({
+      topic,
+      limits,
+      client: new LeaderAppendClient({ topic, ...client, encode: encodeKeyed }),
+      topology,
+    });
     this.#partitionCount = topology.partitionCount;
-    this.#appendTimeoutMs = options.appendTimeoutMs ?? KEY_APPEND_TIMEOUT_MS;
+    this.#appendTimeoutMs = appendTimeoutMs;
   }
 
   async append(keys: readonly StoredKey[]): Promise<void> {
@@ -119,19 +72,43 @@ class KafkaKeyTopic implements KeyTopic {
 
   async *readAll(from: KeyOffsets = new Map<Partition, Offset>()): AsyncIterable<KeyPage> {
     if (this.#closing !== undefined) throw new UnavailableError('keys-unavailable', 'The topic of keys is closed.');
-    const pages = this.#keyReader.read(from)[Symbol.asyncIterator]();
-    for (;;) {
-      const page = await pages.next().catch((error: unknown) => {
-        throw unavailable(error);
+    const all = Array.from({ length: this.#topology.partitionCount }, (_, index) => index);
+    try {
+      for (const [partition, bounds] of await this.#reader.bounds(all)) {
+        yield* this.#pages(partition, from.get(partition) ?? bounds.start, bounds);
+      }
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  /** Throws `CorruptError` (`log-damaged`, `log-trimmed`, `log-past-end`). Unlike the log's, the offsets have gaps where compaction has cleared records. */
+  async *#pages(partition: Partition, from: Offset, { start, end }: PartitionBounds): AsyncIterable<KeyPage> {
+    const details = { partition, from, start, end };
+    if (from < start) {
+      const message = `Partition ${partition} of the keys starts at ${start}; ${from} was deleted, and keys with it.`;
+      throw new CorruptError('log-trimmed', message, details);
+    }
+    if (from > end) {
+      const message = `Partition ${partition} of the keys ends at ${end}, before ${from}: the topic was replaced.`;
+      throw new CorruptError('log-past-end', message, details);
+    }
+    for (let at: number = from; at < end; ) {
+      const { changes, next } = await this.#reader.fetched(partition, at, this.#fetchMaxBytes, (answer) => {
+        // A new leader may lag behind the one that reported the end.
+        if (answer.highWatermark < end) throw notNow('its leader lags behind');
+        const decoded = decodeChanges(answer.records, at);
+        if (decoded.next === undefined && answer.records.length > 0) throw notNow('a batch came cut short');
+        return decoded;
       });
-      if (page.done === true) return;
-      yield page.value;
+      // No batch means that nothing is left up to the end.
+      at = next ?? end;
+      yield { changes, next: new Map([[partition, at as Offset]]) };
     }
   }
 
   close(): Promise<void> {
     this.#closing ??= this.#appender.close().then(() => {
-      this.#keyReader.close();
       this.#reader.close();
       this.#topology.close();
     });
@@ -155,23 +132,7 @@ class KafkaKeyTopic implements KeyTopic {
   }
 }
 
-/** Sends batches of this topic's own bytes over the log's client, which sends an encoded batch as it is. */
-class KeyedAppendClient implements AppendClient {
-  readonly #client: LeaderAppendClient;
-
-  constructor(options: ConstructorParameters<typeof LeaderAppendClient>[0]) {
-    this.#client = new LeaderAppendClient(options);
-  }
-
-  append(leader: BrokerNode, lane: LaneKind, batches: readonly PartitionBatch[]) {
-    for (const batch of batches) if (batch.encoded === undefined) encodeKeyed(batch);
-    return this.#client.append(leader, lane, batches);
-  }
-
-  close(): Promise<void> {
-    return this.#client.close();
-  }
-}
+const notNow = (reason: string): UnavailableError => new UnavailableError('log-unavailable', reason);
 
 /** Translates the appender's errors to what the port promises; others stay as they are. */
 function unavailable(error: unknown): unknown {

@@ -1,87 +1,22 @@
 /**
- * Owns the EventLog on a Kafka topic: opens topology, administration, appender and reader in the right order, and checks
- * partition numbers. Must not encode, send or retry by itself.
+ * Owns the EventLog on a Kafka topic: checks partition numbers, and passes the work to appender and reader. Must not encode, send or retry
+ * by itself.
  */
 
 import { InvalidError, type Offset, type Partition, UnavailableError } from '@tidemark/core';
 import type { AppendOptions, EventLog, LogRecord, PartitionBounds, ReadRequest, ReadResult } from '@tidemark/ports';
-import { type Address, parseAddresses, showAddress } from './address.ts';
-import { Administration, type TopicSettings } from './administration.ts';
-import type { AppendClient } from './append-client.ts';
+import { LOG_RULES } from './administration.ts';
 import { Appender } from './appender.ts';
-import type { ChannelOptions } from './channel.ts';
 import { LeaderAppendClient } from './leader-append-client.ts';
-import { defaultLimits, type KafkaLogLimits } from './limits.ts';
-import { warnOfLoss } from './loss-warnings.ts';
-import type { KafkaLogOptions } from './open-kafka-log.ts';
-import { Reader } from './reader.ts';
-import { platformaticSecurity } from './security.ts';
-import { createTopic, growTopic, reach, type TopicParts } from './topic.ts';
-import { Topology } from './topology.ts';
+import type { KafkaTopicOptions } from './open.ts';
+import { type OpenedTopic, openTopic, type TopicUse } from './open-topic.ts';
+import type { Reader } from './reader.ts';
+import { growTopic, type TopicParts } from './topic.ts';
+import type { Topology } from './topology.ts';
 
-const DEFAULT_PARTITIONS = 64;
-/** Pipelined fetches on one connection; the broker answers them in order. */
-const READS_IN_FLIGHT_MAX = 64;
+const USE: TopicUse = { rules: LOG_RULES, holds: 'the log', partitions: 64, readsInFlightMax: 64 };
 
-/** What the options come to. */
-interface Settings {
-  readonly options: KafkaLogOptions;
-  readonly seeds: readonly Address[];
-  readonly brokers: readonly string[];
-  readonly limits: KafkaLogLimits;
-}
-
-/** See `openKafkaLog`. */
-export async function openLog(options: KafkaLogOptions): Promise<EventLog> {
-  const seeds = parseAddresses(options.brokers);
-  const limits = { ...defaultLimits, ...options.limits };
-  const brokers = seeds.map(showAddress);
-  const settings: Settings = { options, seeds, brokers, limits };
-  const { topic } = options;
-  const channel = channelOptions(settings, 1, limits.readTimeoutMs);
-  const topology = new Topology({ topic, seeds, channel });
-  const reader = new Reader({ topic, limits, channel: { ...channel, inFlightMax: READS_IN_FLIGHT_MAX }, topology });
-  const parts: TopicParts = { limits, topology, reader, administration: newAdministration(settings) };
-  try {
-    await reach(parts);
-    if (topology.partitionCount === 0) {
-      await createTopic(parts, options.partitions ?? DEFAULT_PARTITIONS, options.replicationFactor ?? -1);
-    }
-    const found = await parts.administration.settings();
-    const { replicationFactor } = topology;
-    if (options.onWarning) warnOfLoss({ topic, holds: 'the log', replicationFactor, ...found }, options.onWarning);
-    return new KafkaLog(settings, parts, found);
-  } catch (error) {
-    reader.close();
-    topology.close();
-    throw error;
-  }
-}
-
-function channelOptions({ options, limits }: Settings, inFlightMax: number, requestTimeoutMs: number): ChannelOptions {
-  const { connectTimeoutMs, reconnectMs } = limits;
-  const security = platformaticSecurity(options);
-  return { connectTimeoutMs, reconnectMs, requestTimeoutMs, inFlightMax, security };
-}
-
-function newAdministration({ options, brokers, limits }: Settings): Administration {
-  const { connectTimeoutMs, administrationTimeoutMs: timeoutMs } = limits;
-  return new Administration({
-    topic: options.topic,
-    brokers,
-    security: options,
-    connectTimeoutMs,
-    timeoutMs,
-  });
-}
-
-function newAppendClient(settings: Settings): AppendClient {
-  const { appendTimeoutMs, appendGraceMs } = settings.limits;
-  const channel = channelOptions(settings, 1, appendTimeoutMs + appendGraceMs);
-  return new LeaderAppendClient({ topic: settings.options.topic, channel, appendTimeoutMs });
-}
-
-class KafkaLog implements EventLog {
+export class KafkaLog implements EventLog {
   readonly durability: 'power' | 'process';
   readonly recordMaxBytes: number;
   readonly #parts: TopicParts;
@@ -90,24 +25,22 @@ class KafkaLog implements EventLog {
   readonly #reader: Reader;
   #closing: Promise<void> | undefined;
 
-  constructor(settings: Settings, parts: TopicParts, topic: TopicSettings) {
+  /** See `openKafkaLog`. */
+  static async open(options: KafkaTopicOptions): Promise<KafkaLog> {
+    return new KafkaLog(await openTopic(options, USE));
+  }
+
+  private constructor({ settings, client, ...parts }: OpenedTopic) {
     const { topology, reader } = parts;
-    // A topic that someone else created may take less than this library would have set.
-    const batchMaxBytes = Math.min(settings.limits.batchMaxBytes, topic.batchMaxBytes);
-    const recordMaxBytes = Math.min(settings.limits.recordMaxBytes, Math.floor(batchMaxBytes * 0.75));
-    const limits = { ...settings.limits, batchMaxBytes, recordMaxBytes };
+    const recordMaxBytes = Math.min(parts.limits.recordMaxBytes, Math.floor(parts.limits.batchMaxBytes * 0.75));
+    const limits = { ...parts.limits, recordMaxBytes };
     // A power loss of one machine loses nothing when another holds the acknowledged records.
-    this.durability = topology.replicationFactor > 1 && topic.minInSyncReplicas > 1 ? 'power' : 'process';
+    this.durability = topology.replicationFactor > 1 && settings.minInSyncReplicas > 1 ? 'power' : 'process';
     this.recordMaxBytes = recordMaxBytes;
     this.#parts = parts;
     this.#topology = topology;
     this.#reader = reader;
-    this.#appender = new Appender({
-      topic: settings.options.topic,
-      limits,
-      client: newAppendClient(settings),
-      topology,
-    });
+    this.#appender = new Appender({ topic: client.topic, limits, client: new LeaderAppendClient(client), topology });
   }
 
   async partitionCount(): Promise<number> {

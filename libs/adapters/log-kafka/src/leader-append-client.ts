@@ -12,11 +12,13 @@ import { PRODUCE } from './wire.ts';
 import type { BrokerNode } from './wire-partitions.ts';
 import { produceAnswers, produceRequest } from './wire-records.ts';
 
-export interface AppendOptions {
+export interface LeaderAppendClientOptions {
   readonly topic: string;
   readonly channel: ChannelOptions;
   /** Longest time that the broker may wait for its replicas. */
   readonly appendTimeoutMs: number;
+  /** Encodes a batch of other bytes than the log's. */
+  readonly encode?: (batch: PartitionBatch) => void;
 }
 
 /** Returns the batches one after another, each encoded when it is first sent; all new ones share one buffer. */
@@ -36,10 +38,10 @@ function encoded(batches: readonly PartitionBatch[]): readonly Buffer[] {
 }
 
 export class LeaderAppendClient implements AppendClient {
-  readonly #options: AppendOptions;
+  readonly #options: LeaderAppendClientOptions;
   readonly #channels = new Map<string, Channel>();
 
-  constructor(options: AppendOptions) {
+  constructor(options: LeaderAppendClientOptions) {
     this.#options = options;
   }
 
@@ -48,7 +50,8 @@ export class LeaderAppendClient implements AppendClient {
     lane: LaneKind,
     batches: readonly PartitionBatch[],
   ): Promise<readonly AppendAnswer[]> {
-    const { topic, appendTimeoutMs } = this.#options;
+    const { topic, appendTimeoutMs, encode } = this.#options;
+    if (encode !== undefined) for (const batch of batches) if (batch.encoded === undefined) encode(batch);
     const request = produceRequest(topic, batches.length, encoded(batches), appendTimeoutMs);
     try {
       const answers = produceAnswers(await this.#channel(leader, lane).request(PRODUCE, request));

@@ -90,6 +90,19 @@ export class Reader {
     }));
   }
 
+  /** One fetch of a partition from the offset; its answer is what `take` makes of it, and fetched again while that throws `UnavailableError`. */
+  async fetched<T>(partition: number, from: number, maxBytes: number, take: (answer: FetchAnswer) => T): Promise<T> {
+    const taken: T[] = [];
+    await this.#eachLeader([partition], 'read', async (leader) => {
+      const [answer] = await this.#fetch(leader, [{ partition, from }], maxBytes, this.#options.limits.readMaxBytes);
+      if (answer === undefined) return [{ partition, errorCode: -1 }];
+      if (answer.errorCode === 0) taken.push(take(answer));
+      else this.#throwIfForGood(answer.errorCode);
+      return answer.errorCode === 0 ? [] : [answer];
+    });
+    return taken[0]!;
+  }
+
   /** Returns start and end of the partitions, with one pair of requests per leader. */
   async bounds(partitions: readonly number[]): Promise<ReadonlyMap<Partition, PartitionBounds>> {
     const [starts, ends] = await Promise.all([this.#offsets(partitions, EARLIEST), this.#offsets(partitions, LATEST)]);
@@ -162,7 +175,7 @@ export class Reader {
 
   async #fetch(
     leader: BrokerNode,
-    wants: readonly Wanted[],
+    wants: readonly Pick<Wanted, 'partition' | 'from'>[],
     partitionMaxBytes: number,
     maxBytes: number,
   ): Promise<FetchAnswer[]> {

@@ -1,45 +1,33 @@
 /** Owns every limit of log-sqlite, with its unit and its default. Must not hold anything that is not a number. */
 
-export interface SqliteLogLimits {
-  /** Largest value of one record. Larger things are blobs, which an event names. */
-  readonly recordMaxBytes: number;
-  /** Largest single `append`. */
-  readonly appendMaxBytes: number;
-  /** Bytes, and records, at which a transaction is closed (one append always fits). */
-  readonly transactionMaxBytes: number;
-  readonly transactionMaxRecords: number;
-  /** Appends waiting for their transaction, in bytes; more are refused with `append-queue-full`. */
-  readonly pendingMaxBytes: number;
-  /** Values returned by one `read` that names no `maxBytes`. */
-  readonly readMaxBytes: number;
-  /** Records that `trim` deletes in one go, so that a long trim blocks nobody. */
-  readonly trimSliceRecords: number;
-  /** Pages in the write-ahead log at which SQLite moves them into the database file. */
-  readonly checkpointPages: number;
-  /** Page cache. */
-  readonly cacheMaxBytes: number;
-  /** Files up to this size are checked whole when they are opened; larger ones only in their structure. */
-  readonly checkMaxBytes: number;
-  /** Largest database file; appends beyond are refused with `log-full`, as when the disk is full. */
-  readonly fileMaxBytes: number;
-}
-
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-export const defaultLimits: SqliteLogLimits = {
+export const defaultLimits = {
+  /** Largest value of one record. Larger things are blobs, which an event names. */
   recordMaxBytes: 4 * MIB,
+  /** Largest single `append`. */
   appendMaxBytes: 8 * MIB,
+  /** Bytes, and records, at which a transaction is closed (one append always fits). */
   transactionMaxBytes: 16 * MIB,
   transactionMaxRecords: 2_000,
+  /** Appends waiting for their transaction, in bytes; more are refused with `append-queue-full`. */
   pendingMaxBytes: 256 * MIB,
+  /** Values returned by one `read` that names no `maxBytes`. */
   readMaxBytes: 4 * MIB,
+  /** Records that `trim` deletes in one go, so that a long trim blocks nobody. */
   trimSliceRecords: 1_000,
+  /** Pages in the write-ahead log at which SQLite moves them into the database file. */
   checkpointPages: 2_000,
+  /** Page cache. */
   cacheMaxBytes: 32 * MIB,
+  /** Files up to this size are checked whole when they are opened; larger ones only in their structure. */
   checkMaxBytes: 64 * MIB,
+  /** Largest database file; appends beyond are refused with `log-full`, as when the disk is full. */
   fileMaxBytes: 1024 * 1024 * MIB,
 };
+
+export type SqliteLogLimits = Readonly<typeof defaultLimits>;
 
 /** Most records of a base with which others are packed (see packed-records.ts): two turns with a model. */
 export const BASE_MAX_RECORDS = 8;

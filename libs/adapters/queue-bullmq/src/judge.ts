@@ -15,6 +15,7 @@ import type { Epoch, HolderId, WorkflowId } from '@tidemark/core';
 import type { Announcement, ReportedLease } from '@tidemark/ports';
 import { PRESENCE_SLACK_MS } from './limits.ts';
 import type { PresenceAdvert } from './presence-client.ts';
+import { parsed } from './route-queue.ts';
 
 export interface Beat {
   readonly ageMs: number;
@@ -61,10 +62,10 @@ export function parseWords(texts: readonly string[], nowMs: number): Words {
     const text = texts[index + 1]!;
     const end = text.indexOf(' ');
     const sinceMs = Math.max(0, nowMs - Number(text.slice(0, end)));
-    const parsed = parse(text.slice(end + 1));
+    const value = parsed(text.slice(end + 1));
     const closed = new Map<HolderId, number>();
-    for (let at = 0; Array.isArray(parsed) && at + 1 < parsed.length; at += 2) {
-      closed.set(parsed[at] as HolderId, Number(parsed[at + 1]) + sinceMs);
+    for (let at = 0; Array.isArray(value) && at + 1 < value.length; at += 2) {
+      closed.set(value[at] as HolderId, Number(value[at + 1]) + sinceMs);
     }
     words.set(texts[index]!, closed);
   }
@@ -102,11 +103,11 @@ export const packLeases = (leases: readonly ReportedLease[], announced?: Announc
 export function unpackLeases(packed: string): Said {
   const leases = new Map<WorkflowId, Epoch>();
   let announced: Announcement | undefined;
-  const parsed = parse(packed);
-  if (!Array.isArray(parsed)) return { leases, announced };
-  for (let index = 0; index + 1 < parsed.length; index += 2) {
-    if (parsed[index] === '') announced = announcementIn(parsed[index + 1]);
-    else leases.set(parsed[index] as WorkflowId, parsed[index + 1] as Epoch);
+  const values = parsed(packed);
+  if (!Array.isArray(values)) return { leases, announced };
+  for (let index = 0; index + 1 < values.length; index += 2) {
+    if (values[index] === '') announced = announcementIn(values[index + 1]);
+    else leases.set(values[index] as WorkflowId, values[index + 1] as Epoch);
   }
   return { leases, announced };
 }
@@ -119,16 +120,8 @@ function announcementIn(value: unknown): Announcement | undefined {
 
 export function parseAdverts(texts: readonly (string | number)[]): readonly PresenceAdvert[] {
   return texts.flatMap((text) => {
-    const { id, host, port, token } = (parse(String(text)) ?? {}) as Partial<PresenceAdvert>;
+    const { id, host, port, token } = (parsed(String(text)) ?? {}) as Partial<PresenceAdvert>;
     const isWhole = typeof id === 'string' && typeof host === 'string' && typeof token === 'string';
     return isWhole && Number.isInteger(port) ? [{ id, host, port: port!, token }] : [];
   });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,67 +1,49 @@
 /** Owns every limit of the Redis adapters: name, unit, default and why. Must not read the environment. */
 
-export interface QueueLimits {
+export const QUEUE_LIMITS = {
   /**
    * Most jobs that one BullMQ job (a wake-up) stands for. BullMQ costs about 0.27 ms of processor time per job whatever it says; see
    * docs/decisions/0005-jobs-are-hints.md.
    */
-  readonly jobsPerWakeupMax: number;
+  jobsPerWakeupMax: 32,
   /** Fewest wake-ups over which a burst is spread, so that many workers share it. */
-  readonly wakeupsPerBurstMin: number;
+  wakeupsPerBurstMin: 32,
   /** Most jobs that one wake-up reads: those whose limits are reached wait aside, and cost their read. */
-  readonly jobsPerDealMax: number;
+  jobsPerDealMax: 512,
   /** Most jobs sent to Redis in one go; the rest follows in the next. */
-  readonly jobsPerFlushMax: number;
+  jobsPerFlushMax: 5_000,
   /** Most jobs that wait to be sent by this process; beyond it `enqueue` throws `LimitError`. */
-  readonly jobsPendingMax: number;
+  jobsPendingMax: 200_000,
   /** How long a producer or a starting consumer waits for a connection before `UnavailableError`. */
-  readonly connectTimeoutMs: number;
+  connectTimeoutMs: 5_000,
   /** Longest flush before `UnavailableError`; the connection is then reopened. */
-  readonly commandTimeoutMs: number;
+  commandTimeoutMs: 5_000,
   /** Time for which a job counts against its limit after its process was last seen. */
-  readonly limitSlotTtlMs: number;
+  limitSlotTtlMs: 30_000,
   /** Period at which each consumer sweeps what limits have freed: rates by time, and slots of the dead. */
-  readonly limitSweepMs: number;
+  limitSweepMs: 1_000,
   /** Period at which a consumer whose last slots are reserved polls for jobs that may use them, when none is reported. */
-  readonly reservePollMs: number;
+  reservePollMs: 1_000,
   /** Most jobs of each priority that such a poll reads: one of each waiting tenant is among the first. */
-  readonly reserveReadMax: number;
+  reserveReadMax: 64,
   /** A wake-up is in BullMQ's active list for two round trips only; when its taker dies just then, it returns after this. */
-  readonly wakeupLockMs: number;
+  wakeupLockMs: 5_000,
   /** Period of BullMQ's check for such wake-ups. */
-  readonly stalledCheckMs: number;
+  stalledCheckMs: 5_000,
   /** Time for which an idle consumer blocks in Redis before it polls by itself (a lost wake-up costs this at most). */
-  readonly idleBlockMs: number;
+  idleBlockMs: 5_000,
   /**
    * Time without an owed answer after which a connection counts as dead (a network that swallows packets reports nothing) and is reopened.
    * Must be greater than `idleBlockMs`.
    */
-  readonly silenceMs: number;
-  /** Pause of a consumer after an error of Redis that isn't a lost connection (out of memory, read-only). */
-  readonly errorPauseMs: number;
-  /** How long `close` and `pause` wait for answers of a server that may be away. */
-  readonly closeWaitMs: number;
-}
-
-export const QUEUE_LIMITS: QueueLimits = {
-  jobsPerWakeupMax: 32,
-  wakeupsPerBurstMin: 32,
-  jobsPerDealMax: 512,
-  jobsPerFlushMax: 5_000,
-  jobsPendingMax: 200_000,
-  connectTimeoutMs: 5_000,
-  commandTimeoutMs: 5_000,
-  limitSlotTtlMs: 30_000,
-  limitSweepMs: 1_000,
-  reservePollMs: 1_000,
-  reserveReadMax: 64,
-  wakeupLockMs: 5_000,
-  stalledCheckMs: 5_000,
-  idleBlockMs: 5_000,
   silenceMs: 8_000,
+  /** Pause of a consumer after an error of Redis that isn't a lost connection (out of memory, read-only). */
   errorPauseMs: 250,
+  /** How long `close` and `pause` wait for answers of a server that may be away. */
   closeWaitMs: 2_000,
 };
+
+export type QueueLimits = Readonly<typeof QUEUE_LIMITS>;
 
 /** Longest name of a definition in Redis keys, in characters; longer ones are cut and distinguished by their digest. */
 export const QUEUE_NAME_MAX_CHARS = 400;

@@ -7,15 +7,12 @@
 import type { Socket } from 'node:net';
 import { PRESENCE_UNAUTHENTICATED_MAX, PRESENCE_UNAUTHENTICATED_PER_ADDRESS_MAX } from './limits.ts';
 
-export interface UnauthenticatedLimits {
-  readonly inAllMax: number;
-  readonly perAddressMax: number;
-}
-
-export const UNAUTHENTICATED_LIMITS: UnauthenticatedLimits = {
+export const UNAUTHENTICATED_LIMITS = {
   inAllMax: PRESENCE_UNAUTHENTICATED_MAX,
   perAddressMax: PRESENCE_UNAUTHENTICATED_PER_ADDRESS_MAX,
 };
+
+export type UnauthenticatedLimits = Readonly<Record<keyof typeof UNAUTHENTICATED_LIMITS, number>>;
 
 export class Unauthenticated {
   readonly #limits: UnauthenticatedLimits;

@@ -95,10 +95,10 @@ export class RedisBus {
 }
 
 /** Calls each listener, also when another one throws. */
-export function reportAll<T>(listeners: Iterable<(reported: T) => void>, reported: T): void {
+function reportAll(listeners: Iterable<Listener>, message: Buffer): void {
   for (const listener of [...listeners]) {
     try {
-      listener(reported);
+      listener(message);
     } catch (error) {
       // The error is the listener's bug, and must not break the connection that is reading.
       queueMicrotask(() => {

@@ -14,7 +14,7 @@ import {
   WATCH_MESSAGES_IN_FLIGHT_MAX,
 } from './limits.ts';
 import { decodePartitions, encodePartitions } from './partition-set.ts';
-import { RedisBus, reportAll } from './redis-bus.ts';
+import { RedisBus } from './redis-bus.ts';
 
 export interface RedisHintsOptions {
   readonly url: string;
@@ -37,8 +37,6 @@ class RedisHints implements HintBus {
   readonly #bus: RedisBus;
   readonly #prefix: string;
   readonly #pending: Record<HintTopic, Set<Partition>> = { appended: new Set(), applied: new Set() };
-  readonly #listeners: Record<HintTopic, Set<Listener>> = { appended: new Set(), applied: new Set() };
-  readonly #subscriptions: Partial<Record<HintTopic, Promise<() => Promise<void>> | undefined>> = {};
   #isScheduled = false;
   #timer: NodeJS.Timeout | undefined;
   #sentMs = Number.NEGATIVE_INFINITY;
@@ -57,22 +55,11 @@ class RedisHints implements HintBus {
     else this.#timer = setTimeout(() => this.#sendAll(), waitMs);
   }
 
-  /** Decodes once per message, however many listen. */
-  async subscribe(topic: HintTopic, listener: Listener): Promise<() => Promise<void>> {
-    const own: Listener = (partitions) => listener(partitions);
-    const listeners = this.#listeners[topic];
-    listeners.add(own);
-    this.#subscriptions[topic] ??= this.#bus.subscribe(this.#channel(topic), (message) => {
+  subscribe(topic: HintTopic, listener: Listener): Promise<() => Promise<void>> {
+    return this.#bus.subscribe(this.#channel(topic), (message) => {
       const partitions = decodePartitions(message);
-      if (partitions.length > 0) reportAll(listeners, partitions);
+      if (partitions.length > 0) listener(partitions);
     });
-    await this.#subscriptions[topic];
-    return async () => {
-      if (!listeners.delete(own) || listeners.size > 0) return;
-      const end = this.#subscriptions[topic];
-      this.#subscriptions[topic] = undefined;
-      await (await end)?.();
-    };
   }
 
   async close(): Promise<void> {

@@ -86,7 +86,8 @@ export function unpackJob({ definition, version, pinned, build }: Route, text: s
   };
 }
 
-function parsed(text: string): unknown {
+/** Undefined for a text that is no JSON. */
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

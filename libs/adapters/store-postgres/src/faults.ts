@@ -13,6 +13,7 @@
 
 import { ConfigError, ConflictError, CorruptError, messageOf, TidemarkError, UnavailableError } from '@tidemark/core';
 import pg from 'pg';
+import type { SqlClient } from './sql-client.ts';
 
 /**
  * SQLSTATEs of an undefined database, schema, table, column and function. The last two occur when an older release recreated dropped
@@ -47,4 +48,18 @@ export function faultOf(error: unknown, address: string): TidemarkError {
     return new UnavailableError('store-unavailable', `The store at ${address} is not available: ${said}`, details);
   }
   return new TidemarkError('store-failed', `The store at ${address} refused a statement: ${said}`, details);
+}
+
+/** The client, with errors as the port names them, whatever the driver throws. */
+export function withFaults(client: SqlClient, address: string): SqlClient {
+  const named = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => {
+      throw faultOf(error, address);
+    });
+  return {
+    run: (statements) => named(client.run(statements)),
+    script: (text) => named(client.script(text)),
+    session: (work) => named(client.session(work)),
+    close: () => client.close(),
+  };
 }

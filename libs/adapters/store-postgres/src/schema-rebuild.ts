@@ -63,7 +63,7 @@ import {
   type SqlRunner,
   type Statement,
 } from './sql-client.ts';
-import { SqlProjectionStore, type SqlProjectionStoreOptions } from './sql-projection-store.ts';
+import { SqlProjectionStore } from './sql-projection-store.ts';
 
 export interface SchemaRebuildOptions {
   readonly kind: RowStore['kind'];
@@ -279,16 +279,9 @@ export class SchemaRebuild implements StoreRebuild {
 
 /** Records openings that the batch skips, since their workflow is placed elsewhere (R3). */
 class FreshStore extends SqlProjectionStore {
-  readonly #client: SqlClient;
-
-  constructor(options: SqlProjectionStoreOptions) {
-    super(options);
-    this.#client = options.client;
-  }
-
   /** It runs before the batch: the opening is in the log whether the batch succeeds or not. */
   override async apply(batch: ProjectionBatch): Promise<void> {
-    if (batch.opened.length > 0) await this.#client.run([keepStrays(batch.opened)]);
+    if (batch.opened.length > 0) await this.client.run([keepStrays(batch.opened)]);
     await super.apply(batch);
   }
 }

@@ -32,24 +32,19 @@ limit 1`;
 /** The write-ahead log holds what was written before. This process alone reads PGlite's; a server keeps its own. */
 const RENEW_LOG = ['select pg_switch_wal()', 'checkpoint'];
 
-export interface ScrubBounds {
-  readonly tableMaxBytes: number;
-  readonly lockTimeoutMs: number;
-  readonly maxMs: number;
-  readonly readersMaxMs: number;
-}
-
-const BOUNDS: ScrubBounds = {
+const BOUNDS = {
   tableMaxBytes: SCRUB_TABLE_MAX_BYTES,
   lockTimeoutMs: SCRUB_LOCK_TIMEOUT_MS,
   maxMs: SCRUB_MAX_MS,
   readersMaxMs: SCRUB_READERS_MAX_MS,
 };
 
+export type ScrubBounds = Readonly<typeof BOUNDS>;
+
 export function scrubTables(
   client: SqlClient,
   kind: RowStore['kind'],
-  bounds = BOUNDS,
+  bounds: ScrubBounds = BOUNDS,
 ): Promise<readonly UnscrubbedTable[]> {
   return client.session(async (runner) => {
     if (!(await readersGone(runner, bounds.readersMaxMs))) return TABLES.map((table) => ({ table, why: 'in-use' }));

@@ -1,6 +1,5 @@
 /**
- * Owns memory's operations on any client of a Postgres-like database: which statements run, and how the ranking by words and
- * the one by meaning become one answer. Both forms of vectors give the same answer. Every read names the tenant (I9).
+ * Owns memory's operations: which statements run, and how the ranking by words and the one by meaning become one answer. Both forms of vectors give the same answer. Every read names the tenant (I9).
  */
 
 import { InvalidError } from '@tidemark/core';
@@ -22,7 +21,8 @@ import { RANKING_DEPTH, VECTOR_DIMENSION_MAX } from './limits.ts';
 import * as embeddings from './sql/embeddings.ts';
 import { memoryNameOf, memoryOf, readMemories, readMemoriesById, readMemoriesWrittenBy } from './sql/read-memories.ts';
 import { WORDS_AT, wordSearch } from './sql/recall-words.ts';
-import { numberAt, type Row, type Rows, type SqlClient, textAt } from './sql-client.ts';
+import { numberAt, type Row, type Rows, textAt } from './sql-client.ts';
+import { SqlTiers } from './sql-tiers.ts';
 import { readVectorForm } from './vector-form.ts';
 import { VectorSearch } from './vector-search.ts';
 
@@ -33,23 +33,16 @@ interface Hit {
   readonly name: string;
 }
 
-export class SqlMemories {
-  readonly #client: SqlClient;
+export abstract class SqlMemories extends SqlTiers {
   readonly #search = new VectorSearch();
   #form: Promise<embeddings.VectorForm> | undefined;
 
-  constructor(client: SqlClient) {
-    this.#client = client;
+  memories(request: MemoryQuery): Promise<readonly MemoryRow[]> {
+    return this.readAll(readMemories(sayable(request)), (row) => memoryOf(row));
   }
 
-  async memories(request: MemoryQuery): Promise<readonly MemoryRow[]> {
-    const [rows = []] = await this.#client.run([readMemories(sayable(request))]);
-    return rows.map((row) => memoryOf(row));
-  }
-
-  async memoriesWrittenBy(query: WrittenQuery): Promise<readonly MemoryName[]> {
-    const [rows = []] = await this.#client.run([readMemoriesWrittenBy(query)]);
-    return rows.map(memoryNameOf);
+  memoriesWrittenBy(query: WrittenQuery): Promise<readonly MemoryName[]> {
+    return this.readAll(readMemoriesWrittenBy(query), memoryNameOf);
   }
 
   async recall(request: RecallQuery): Promise<readonly RecalledMemory[]> {
@@ -62,7 +55,7 @@ export class SqlMemories {
       (a, b) => b.lamport - a.lamport || (a.name < b.name ? -1 : 1),
     ).slice(0, query.limit);
     const ids = best.map(({ item }) => item.id);
-    const [rows = []] = await this.#client.run([readMemoriesById(query.tenant, query.subject, ids)]);
+    const rows = await this.read(readMemoriesById(query.tenant, query.subject, ids));
     const entries = new Map(rows.map((row) => [numberAt(row, 0), memoryOf(row, 1)]));
     return best.flatMap(({ item, score, wordsScore, similarity }) => {
       const memory = entries.get(item.id);
@@ -70,9 +63,12 @@ export class SqlMemories {
     });
   }
 
-  async unembedded(model: string, limit: number, after: number): Promise<readonly UnembeddedMemory[]> {
-    const [rows = []] = await this.#client.run([embeddings.readUnembedded(model, limit, after)]);
-    return rows.map((row) => ({ id: numberAt(row, 0), mark: numberAt(row, 1), words: textAt(row, 2) }));
+  unembedded(model: string, limit: number, after = 0): Promise<readonly UnembeddedMemory[]> {
+    return this.readAll(embeddings.readUnembedded(model, limit, after), (row) => ({
+      id: numberAt(row, 0),
+      mark: numberAt(row, 1),
+      words: textAt(row, 2),
+    }));
   }
 
   async putEmbeddings(rows: readonly MemoryEmbedding[]): Promise<void> {
@@ -81,12 +77,12 @@ export class SqlMemories {
     const units = [...distinct.values()].map((row) => ({ ...row, vector: unitVector(row.vector) }));
     if (units.length === 0) return;
     const sorted = units.sort((a, b) => a.id - b.id);
-    await this.#inForm((form) => this.#client.run([embeddings.putEmbeddings(sorted, form)]));
+    await this.#inForm((form) => this.client.run([embeddings.putEmbeddings(sorted, form)]));
   }
 
   async #byWords(query: RecallQuery): Promise<readonly Ranked<Hit>[]> {
     if (query.words.trim() === '') return [];
-    const results = await this.#client.run(wordSearch(query, RANKING_DEPTH));
+    const results = await this.client.run(wordSearch(query, RANKING_DEPTH));
     return rankedOf(results[WORDS_AT] ?? []);
   }
 
@@ -96,16 +92,16 @@ export class SqlMemories {
     const vector = unitVector(embedding);
     return this.#inForm(async (form) => {
       if (form === 'bytes') return this.#ownSearch(query, model, vector);
-      const [rows = []] = await this.#client.run([embeddings.findNearest(query, model, vector, RANKING_DEPTH)]);
+      const rows = await this.read(embeddings.findNearest(query, model, vector, RANKING_DEPTH));
       return rankedOf(rows);
     });
   }
 
   async #ownSearch(query: RecallQuery, model: string, vector: Float32Array): Promise<readonly Ranked<Hit>[]> {
-    const near = await this.#search.nearest(this.#client, query, model, vector, RANKING_DEPTH);
+    const near = await this.#search.nearest(this.client, query, model, vector, RANKING_DEPTH);
     const ids = near.map(({ id }) => id);
     const marks = near.map(({ mark }) => mark);
-    const [rows = []] = await this.#client.run([embeddings.readHits(query, ids, marks)]);
+    const rows = await this.read(embeddings.readHits(query, ids, marks));
     const hits = new Map(rows.map((row) => [numberAt(row, 0), hitOf(row, 1)]));
     return near.flatMap(({ id, similarity }) => {
       const item = hits.get(id);
@@ -115,14 +111,14 @@ export class SqlMemories {
 
   /** The form of the vectors may have changed since it was read, when another process ran `ensure` after pgvector was installed. */
   async #inForm<T>(work: (form: embeddings.VectorForm) => Promise<T>): Promise<T> {
-    this.#form ??= readVectorForm(this.#client);
+    this.#form ??= readVectorForm(this.client);
     const form = this.#form;
     try {
       return await work(await form);
     } catch (error) {
       if (this.#form === form) this.#form = undefined;
-      if (!(error instanceof pg.DatabaseError)) throw error;
-      const now = await readVectorForm(this.#client);
+      if (!((error as Error).cause instanceof pg.DatabaseError)) throw error;
+      const now = await readVectorForm(this.client);
       if (now === (await form.catch(() => now))) throw error;
       return work(now);
     }

@@ -13,12 +13,7 @@ import type {
   FoldedPartition,
   KnownDispatches,
   LeaseRow,
-  MemoryEmbedding,
-  MemoryName,
-  MemoryQuery,
-  MemoryRow,
   NewPartition,
-  PartitionFloor,
   Placed,
   PlacedWorkflow,
   Placement,
@@ -26,27 +21,18 @@ import type {
   PlacementRules,
   ProjectionBatch,
   RangeRole,
-  RecalledMemory,
-  RecallQuery,
   RecordPlace,
   RowStore,
   RunnableStream,
-  SegmentQuery,
-  SegmentRow,
-  StorageUse,
   StoreCounts,
-  StreamPlace,
   StreamSnapshot,
-  UnembeddedMemory,
   UnscrubbedTable,
   WorkflowListing,
   WorkflowQuery,
-  WorkflowSearch,
   WorkflowSummary,
-  WrittenQuery,
 } from '@tidemark/ports';
 import { applyBatch } from './apply-batch.ts';
-import { faultOf } from './faults.ts';
+import { faultOf, withFaults } from './faults.ts';
 import { placeWorkflows, unappendedPlacements } from './place-workflows.ts';
 import { scrubTables } from './scrub-tables.ts';
 import { continuationsBegun, continuingOf, pendingContinuations } from './sql/continuations.ts';
@@ -62,12 +48,9 @@ import { listingOf, readChildren, readOpen, readWorkflow, readWorkflows, workflo
 import * as readiness from './sql/readiness.ts';
 import { RANGES_AT, releaseRanges, shareRanges } from './sql/share-ranges.ts';
 import * as traced from './sql/trace-cursors.ts';
-import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, type SqlClient, type Statement, textAt } from './sql-client.ts';
-import { readyOr } from './sql-context.ts';
-import { SqlHistory } from './sql-history.ts';
+import { BEGIN, booleanAt, COMMIT, numberAt, type SqlClient, textAt } from './sql-client.ts';
 import { SqlMemories } from './sql-memories.ts';
-import { SqlSearch } from './sql-search.ts';
-import { SqlTiers } from './sql-tiers.ts';
+import { readyOr } from './sql-reads.ts';
 
 export interface SqlProjectionStoreOptions {
   readonly kind: RowStore['kind'];
@@ -80,28 +63,24 @@ export interface SqlProjectionStoreOptions {
   closed(): Promise<void>;
 }
 
-export class SqlProjectionStore extends SqlHistory implements RowStore {
+export class SqlProjectionStore extends SqlMemories implements RowStore {
   readonly kind: RowStore['kind'];
-  readonly #client: SqlClient;
-  readonly #memories: SqlMemories;
-  readonly #searching: SqlSearch;
-  readonly #tiers: SqlTiers;
   readonly #options: SqlProjectionStoreOptions;
   /** The first of this process's ranges, whose sums it writes. */
   #shard: number | undefined;
 
   constructor(options: SqlProjectionStoreOptions) {
-    super();
+    super(withFaults(options.client, options.address));
     this.kind = options.kind;
-    this.#client = options.client;
-    this.#memories = new SqlMemories(options.client);
-    this.#searching = new SqlSearch(options.client);
-    this.#tiers = new SqlTiers(options.client);
     this.#options = options;
   }
 
-  ensure(): Promise<void> {
-    return this.#guarded(() => this.#options.ensure());
+  async ensure(): Promise<void> {
+    try {
+      await this.#options.ensure();
+    } catch (error) {
+      throw faultOf(error, this.#options.address);
+    }
   }
 
   async storeId(): Promise<string> {
@@ -115,25 +94,25 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
   async addPartitions(partitions: readonly NewPartition[], storeId?: string): Promise<void> {
     const { lockReadiness, insertPartitions, settleReadiness } = readiness;
     const statements = [BEGIN, lockReadiness, insertPartitions(partitions, storeId ?? null), settleReadiness, COMMIT];
-    await this.#guarded(() => this.#client.run(statements));
+    await this.client.run(statements);
   }
 
   async markReady(): Promise<boolean> {
     const { lockReadiness, declareReady, readReadiness } = readiness;
     const statements = [BEGIN, lockReadiness, declareReady, readReadiness, COMMIT];
-    const results = await this.#guarded(() => this.#client.run(statements));
+    const results = await this.client.run(statements);
     return results[3]?.some((row) => booleanAt(row, 0)) ?? false;
   }
 
   async shareRanges(owner: string, ttlMs: number, role: RangeRole = 'project'): Promise<readonly number[]> {
-    const results = await this.#guarded(() => this.#client.run(shareRanges(owner, ttlMs, role)));
+    const results = await this.client.run(shareRanges(owner, ttlMs, role));
     const ranges = (results[RANGES_AT] ?? []).map((row) => numberAt(row, 0));
     if (role === 'project') this.#shard = ranges[0];
     return ranges;
   }
 
   async releaseRanges(owner: string): Promise<void> {
-    await this.#guarded(() => this.#client.run(releaseRanges(owner)));
+    await this.client.run(releaseRanges(owner));
   }
 
   async positions(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, Offset>> {
@@ -146,7 +125,7 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
 
   async apply(batch: ProjectionBatch): Promise<void> {
     if (batch.partitions.length === 0) return;
-    await this.#guarded(() => applyBatch(this.#client, batch, this.#shard));
+    await applyBatch(this.client, batch, this.#shard);
   }
 
   async loadStreams(workflows: readonly WorkflowId[]): Promise<readonly StreamSnapshot<RecordPlace>[]> {
@@ -157,7 +136,7 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
   }
 
   place(requests: readonly PlacementRequest[], rules?: PlacementRules): Promise<readonly Placed[]> {
-    return this.#guarded(() => placeWorkflows(this.#client, requests, rules));
+    return placeWorkflows(this.client, requests, rules);
   }
 
   async placed(workflow: WorkflowId): Promise<PlacedWorkflow | undefined> {
@@ -165,7 +144,7 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
   }
 
   unappended(ageMs: number, limit: number): Promise<readonly Placement[]> {
-    return this.#guarded(() => unappendedPlacements(this.#client, ageMs, limit));
+    return unappendedPlacements(this.client, ageMs, limit);
   }
 
   async runnable(
@@ -184,12 +163,12 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
     });
   }
 
-  async leases(): Promise<readonly LeaseRow[]> {
-    return (await this.read(coordinate.readLeases)).map(coordinate.leaseOf);
+  leases(): Promise<readonly LeaseRow[]> {
+    return this.readAll(coordinate.readLeases, coordinate.leaseOf);
   }
 
-  async dueTimers(nowMs: number, limit: number, after?: DueTimer): Promise<readonly DueTimer[]> {
-    return (await this.read(coordinate.findDueTimers(nowMs, limit, after))).map(coordinate.dueTimerOf);
+  dueTimers(nowMs: number, limit: number, after?: DueTimer): Promise<readonly DueTimer[]> {
+    return this.readAll(coordinate.findDueTimers(nowMs, limit, after), coordinate.dueTimerOf);
   }
 
   async openWorkflows(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
@@ -201,47 +180,19 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
   }
 
   async workflows(query: WorkflowQuery): Promise<readonly WorkflowSummary[]> {
-    return (await this.read(readWorkflows(query))).map(workflowOf);
+    return this.readAll(readWorkflows(query), workflowOf);
   }
 
-  search(query: WorkflowSearch): Promise<readonly WorkflowListing[]> {
-    return this.#guarded(() => this.#searching.search(query));
+  childDuties(limit: number, skip = 0): Promise<readonly ChildDuty[]> {
+    return this.readAll(readChildDuties(limit, skip), childDutyOf);
   }
 
-  statusCounts(...of: Parameters<RowStore['statusCounts']>) {
-    return this.#guarded(() => this.#searching.statusCounts(...of));
+  children(query: ChildQuery): Promise<readonly WorkflowListing[]> {
+    return this.readAll(readChildren(query), listingOf);
   }
 
-  parkedCounts(limit: number) {
-    return this.#guarded(() => this.#searching.parkedCounts(limit));
-  }
-
-  queueCounts(...of: Parameters<RowStore['queueCounts']>) {
-    return this.#guarded(() => this.#searching.queueCounts(...of));
-  }
-
-  generations(...of: Parameters<RowStore['generations']>) {
-    return this.#guarded(() => this.#searching.generations(...of));
-  }
-
-  moving(...of: Parameters<RowStore['moving']>) {
-    return this.#guarded(() => this.#searching.moving(...of));
-  }
-
-  spentHours(...of: Parameters<RowStore['spentHours']>) {
-    return this.#guarded(() => this.#searching.spentHours(...of));
-  }
-
-  async childDuties(limit: number, skip = 0): Promise<readonly ChildDuty[]> {
-    return (await this.read(readChildDuties(limit, skip))).map(childDutyOf);
-  }
-
-  async children(query: ChildQuery): Promise<readonly WorkflowListing[]> {
-    return (await this.read(readChildren(query))).map(listingOf);
-  }
-
-  async pendingContinuations(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
-    return (await this.read(pendingContinuations(after, limit))).map(continuingOf);
+  pendingContinuations(after: WorkflowId | null, limit: number): Promise<readonly WorkflowId[]> {
+    return this.readAll(pendingContinuations(after, limit), continuingOf);
   }
 
   async continuationsBegun(workflows: readonly WorkflowId[]): Promise<void> {
@@ -249,7 +200,7 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
   }
 
   async approvals(query: ApprovalQuery & { readonly limit: number }): Promise<readonly ApprovalRow[]> {
-    return (await this.read(readApprovals(query))).map(approvalOf);
+    return this.readAll(readApprovals(query), approvalOf);
   }
 
   async counts(): Promise<StoreCounts> {
@@ -257,124 +208,26 @@ export class SqlProjectionStore extends SqlHistory implements RowStore {
     return coordinate.countsOf(row);
   }
 
-  memories(query: MemoryQuery): Promise<readonly MemoryRow[]> {
-    return this.#guarded(() => this.#memories.memories(query));
-  }
-
-  memoriesWrittenBy(query: WrittenQuery): Promise<readonly MemoryName[]> {
-    return this.#guarded(() => this.#memories.memoriesWrittenBy(query));
-  }
-
   scrub(): Promise<readonly UnscrubbedTable[]> {
-    return this.#guarded(() => scrubTables(this.#client, this.kind));
+    return scrubTables(this.client, this.kind);
   }
 
   async lamportOf(tenant: TenantId, subject: string): Promise<Lamport> {
     return numberAt((await this.read(readLamportOf(tenant, subject)))[0] ?? [], 0) as Lamport;
   }
 
-  recall(query: RecallQuery): Promise<readonly RecalledMemory[]> {
-    return this.#guarded(() => this.#memories.recall(query));
-  }
-
-  unembedded(model: string, limit: number, after = 0): Promise<readonly UnembeddedMemory[]> {
-    return this.#guarded(() => this.#memories.unembedded(model, limit, after));
-  }
-
-  putEmbeddings(rows: readonly MemoryEmbedding[]): Promise<void> {
-    return this.#guarded(() => this.#memories.putEmbeddings(rows));
-  }
-
-  nowMs(): Promise<number> {
-    return this.#guarded(() => this.#tiers.nowMs());
-  }
-
-  floors(...of: Parameters<RowStore['floors']>): Promise<readonly PartitionFloor[]> {
-    return this.#guarded(() => this.#tiers.floors(...of));
-  }
-
-  recordSegments(segments: readonly SegmentRow[]): Promise<void> {
-    return this.#guarded(() => this.#tiers.recordSegments(segments));
-  }
-
-  setTier(...of: Parameters<RowStore['setTier']>): Promise<void> {
-    return this.#guarded(() => this.#tiers.setTier(...of));
-  }
-
-  recordedEvents(partition: Partition, to: Offset): Promise<number> {
-    return this.#guarded(() => this.#tiers.recordedEvents(partition, to));
-  }
-
-  segmentTenants(): Promise<readonly TenantId[]> {
-    return this.#guarded(() => this.#tiers.segmentTenants());
-  }
-
-  forksOf(...of: Parameters<RowStore['forksOf']>): Promise<readonly WorkflowId[]> {
-    return this.#guarded(() => this.#tiers.forksOf(...of));
-  }
-
-  isPast(...of: Parameters<RowStore['isPast']>): Promise<boolean> {
-    return this.#guarded(() => this.#tiers.isPast(...of));
-  }
-
-  segments(query: SegmentQuery): Promise<readonly SegmentRow[]> {
-    return this.#guarded(() => this.#tiers.segments(query));
-  }
-
-  dropRows(...of: Parameters<RowStore['dropRows']>): Promise<void> {
-    return this.#guarded(() => this.#tiers.dropRows(...of));
-  }
-
-  withoutRows(workflows: readonly WorkflowId[]): Promise<readonly WorkflowId[]> {
-    return this.#guarded(() => this.#tiers.withoutRows(workflows));
-  }
-
-  endedInSegments(...of: Parameters<RowStore['endedInSegments']>): Promise<readonly StreamPlace[]> {
-    return this.#guarded(() => this.#tiers.endedInSegments(...of));
-  }
-
-  restoreRows(...of: Parameters<RowStore['restoreRows']>): Promise<void> {
-    return this.#guarded(() => this.#tiers.restoreRows(...of));
-  }
-
-  storage(...of: Parameters<RowStore['storage']>): Promise<readonly StorageUse[]> {
-    return this.#guarded(() => this.#tiers.storage(...of));
-  }
-
-  blobReferences(...of: Parameters<RowStore['blobReferences']>): Promise<readonly string[]> {
-    return this.#guarded(() => this.#tiers.blobReferences(...of));
-  }
-
-  dropRestored(beforeMs: number, limit: number): Promise<number> {
-    return this.#guarded(() => this.#tiers.dropRestored(beforeMs, limit));
-  }
-
   async tracedTo(): Promise<ReadonlyMap<Partition, Offset>> {
     const statements = [traced.BEGIN_TRACED, traced.READ_TRACED];
-    const [, rows = []] = await this.#guarded(() => this.#client.run(statements));
+    const [, rows = []] = await this.client.run(statements);
     return new Map(rows.map(traced.tracedOf));
   }
 
   async advanceTraced(to: ReadonlyMap<Partition, Offset>): Promise<void> {
-    if (to.size > 0) await this.read(traced.advanceTraced(to));
+    if (to.size > 0) await this.read(traced.advanceTraced([...to]));
   }
 
   async close(): Promise<void> {
-    await this.#client.close();
+    await this.client.close();
     await this.#options.closed();
-  }
-
-  protected override async read(statement: Statement): Promise<Rows> {
-    const [rows = []] = await this.#guarded(() => this.#client.run([statement]));
-    return rows;
-  }
-
-  /** Throws as the port does, whatever the client throws. */
-  async #guarded<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw faultOf(error, this.#options.address);
-    }
   }
 }

@@ -1,4 +1,4 @@
-/** Owns finding workflows among very many on a SQL client; the caller names faults. */
+/** Owns finding workflows among very many. */
 
 import type { Generation, Partition, TenantId } from '@tidemark/core';
 import type {
@@ -28,48 +28,38 @@ import {
   spentHourOf,
   statusCountOf,
 } from './sql/search-workflows.ts';
-import { BEGIN, COMMIT, type Rows, type SqlClient, type Statement } from './sql-client.ts';
+import { BEGIN, COMMIT } from './sql-client.ts';
+import { SqlHistory } from './sql-history.ts';
 
-export class SqlSearch implements SearchStore {
-  readonly #client: SqlClient;
-
-  constructor(client: SqlClient) {
-    this.#client = client;
-  }
-
+export abstract class SqlSearch extends SqlHistory implements SearchStore {
   async search(query: WorkflowSearch): Promise<readonly WorkflowListing[]> {
-    if (!isScattered(query)) return (await this.#read(searchWorkflows(query))).map(listingOf);
-    const [, , rows = []] = await this.#client.run([BEGIN, byBitmap, searchWorkflows(query), COMMIT]);
+    if (!isScattered(query)) return this.readAll(searchWorkflows(query), listingOf);
+    const [, , rows = []] = await this.client.run([BEGIN, byBitmap, searchWorkflows(query), COMMIT]);
     return rows.map(listingOf);
   }
 
   async statusCounts(tenant: TenantId | null): Promise<readonly StatusCount[]> {
-    return (await this.#read(countStatuses(tenant))).map(statusCountOf);
+    return this.readAll(countStatuses(tenant), statusCountOf);
   }
 
   async parkedCounts(limit: number): Promise<readonly ParkedCount[]> {
-    const [, , rows = []] = await this.#client.run([BEGIN, boundParked, countParked(limit), COMMIT]);
+    const [, , rows = []] = await this.client.run([BEGIN, boundParked, countParked(limit), COMMIT]);
     return rows.map(parkedCountOf);
   }
 
   async queueCounts(tenant: TenantId | null, limit: number): Promise<readonly QueueCount[]> {
-    return (await this.#read(countQueues(tenant, limit))).map(queueCountOf);
+    return this.readAll(countQueues(tenant, limit), queueCountOf);
   }
 
   async generations(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, Generation>> {
-    return new Map((await this.#read(readGenerations(partitions))).map(generationOf));
+    return new Map((await this.read(readGenerations(partitions))).map(generationOf));
   }
 
   async moving(since: ReadonlyMap<Partition, Generation>, limit: number): Promise<readonly WorkflowListing[]> {
-    return (await this.#read(readMoving(since, limit))).map(listingOf);
+    return this.readAll(readMoving(since, limit), listingOf);
   }
 
-  async spentHours(tenant: TenantId | null, sinceMs: number): Promise<readonly SpentHour[]> {
-    return (await this.#read(readSpentHours(tenant, sinceMs))).map(spentHourOf);
-  }
-
-  async #read(statement: Statement): Promise<Rows> {
-    const [rows = []] = await this.#client.run([statement]);
-    return rows;
+  spentHours(tenant: TenantId | null, sinceMs: number): Promise<readonly SpentHour[]> {
+    return this.readAll(readSpentHours(tenant, sinceMs), spentHourOf);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Owns the store's part in tiers on any client of a Postgres-like database: which statements run, in which transactions. Knows no object
- * store: the caller has verified what lies there.
+ * Owns the store's part in tiers: which statements run, in which transactions. Knows no object store: the caller has verified what lies
+ * there.
  */
 
 import type { TenantId, WorkflowId } from '@tidemark/core';
@@ -11,61 +11,57 @@ import type {
   SegmentRow,
   StorageUse,
   StreamPlace,
+  TierStore,
 } from '@tidemark/ports';
 import { historyStatements } from './apply-batch.ts';
 import { FIND_NAMING_BESIDE, namingColumnOf, readBlobReferences } from './sql/blob-references.ts';
 import * as history from './sql/history-rows.ts';
 import * as segments from './sql/segments.ts';
-import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, type SqlClient, type Statement, textAt } from './sql-client.ts';
+import { BEGIN, booleanAt, COMMIT, numberAt, type Rows, textAt } from './sql-client.ts';
+import { SqlSearch } from './sql-search.ts';
 
 const namesIn = (rows: Rows = []): WorkflowId[] => rows.map((row) => textAt(row, 0) as WorkflowId);
 
-export class SqlTiers {
-  readonly #client: SqlClient;
-
-  constructor(client: SqlClient) {
-    this.#client = client;
-  }
-
+export abstract class SqlTiers extends SqlSearch implements TierStore {
   async nowMs(): Promise<number> {
-    return numberAt((await this.#read(segments.readNow))[0]!, 0);
+    return numberAt((await this.read(segments.readNow))[0]!, 0);
   }
 
   async floors(hotBeforeMs: number, stateless: readonly string[]): Promise<readonly PartitionFloor[]> {
-    return (await this.#read(segments.readFloors(hotBeforeMs, stateless))).map(segments.floorOf);
+    return this.readAll(segments.readFloors(hotBeforeMs, stateless), segments.floorOf);
   }
 
   async recordSegments(rows: readonly SegmentRow[]): Promise<void> {
     if (rows.length === 0) return;
-    await this.#client.run([segments.putSegments(rows), segments.putParts(segments.partsOf(rows))]);
+    await this.client.run([segments.putSegments(rows), segments.putParts(segments.partsOf(rows))]);
   }
 
   async setTier(...of: Parameters<typeof segments.setTier>): Promise<void> {
-    await this.#client.run([segments.setTier(...of)]);
+    await this.client.run([segments.setTier(...of)]);
   }
 
   async recordedEvents(...of: Parameters<typeof segments.countRecorded>): Promise<number> {
-    return numberAt((await this.#read(segments.countRecorded(...of)))[0]!, 0);
+    return numberAt((await this.read(segments.countRecorded(...of)))[0]!, 0);
   }
 
   async segmentTenants(): Promise<readonly TenantId[]> {
-    return (await this.#read(segments.readTenants)).map((row) => textAt(row, 0) as TenantId);
+    return (await this.read(segments.readTenants)).map((row) => textAt(row, 0) as TenantId);
   }
 
   async forksOf(...of: Parameters<typeof segments.findForks>): Promise<readonly WorkflowId[]> {
-    return namesIn(await this.#read(segments.findForks(...of)));
+    return namesIn(await this.read(segments.findForks(...of)));
   }
 
   async isPast(...of: Parameters<typeof segments.findUnfinished>): Promise<boolean> {
-    return !booleanAt((await this.#read(segments.findUnfinished(...of)))[0]!, 0);
+    return !booleanAt((await this.read(segments.findUnfinished(...of)))[0]!, 0);
   }
 
   async segments(query: SegmentQuery): Promise<readonly SegmentRow[]> {
-    return (await this.#read(segments.findSegments(query))).map(segments.segmentOf);
+    return this.readAll(segments.findSegments(query), segments.segmentOf);
   }
 
   dropRows(segment: Pick<SegmentRow, 'partition' | 'from' | 'to'>, workflows: readonly WorkflowId[]): Promise<void> {
-    return this.#client.session(async (runner) => {
+    return this.client.session(async (runner) => {
       const [, rows] = await runner.run([BEGIN, history.lockClosed(workflows)]);
       const closed = namesIn(rows);
       await runner.run([
@@ -78,15 +74,15 @@ export class SqlTiers {
   }
 
   async withoutRows(workflows: readonly WorkflowId[]): Promise<readonly WorkflowId[]> {
-    return namesIn(await this.#read(history.findWithoutRows(workflows)));
+    return namesIn(await this.read(history.findWithoutRows(workflows)));
   }
 
   async endedInSegments(streams: readonly StreamPlace[]): Promise<readonly StreamPlace[]> {
-    return (await this.#read(segments.findEnded(streams))).map(segments.placeOf);
+    return this.readAll(segments.findEnded(streams), segments.placeOf);
   }
 
   restoreRows(batch: ProjectionBatch, workflows: readonly WorkflowId[], atMs: number): Promise<void> {
-    return this.#client.session(async (runner) => {
+    return this.client.session(async (runner) => {
       const [, gone] = await runner.run([BEGIN, history.lockWithoutRows(workflows)]);
       const wanted = new Set<string>(namesIn(gone));
       const streams = batch.streams.filter(({ workflow }) => wanted.has(workflow));
@@ -103,7 +99,7 @@ export class SqlTiers {
   }
 
   dropRestored(beforeMs: number, limit: number): Promise<number> {
-    return this.#client.session(async (runner) => {
+    return this.client.session(async (runner) => {
       const [, restored] = await runner.run([BEGIN, history.lockRestored(beforeMs, limit)]);
       const workflows = namesIn(restored);
       await runner.run([...(workflows.length === 0 ? [] : history.deleteHistory(workflows)), COMMIT]);
@@ -113,8 +109,8 @@ export class SqlTiers {
 
   /** Fails while rebuilt rows are being switched or thrown away. */
   async blobReferences(after: string | null, limit: number): Promise<readonly string[]> {
-    const beside = (await this.#read(FIND_NAMING_BESIDE)).map(namingColumnOf);
-    return (await this.#read(readBlobReferences(after, limit, beside))).map((row) => textAt(row, 0));
+    const beside = (await this.read(FIND_NAMING_BESIDE)).map(namingColumnOf);
+    return (await this.read(readBlobReferences(after, limit, beside))).map((row) => textAt(row, 0));
   }
 
   async storage(
@@ -122,11 +118,6 @@ export class SqlTiers {
     limit: number,
     tenant: TenantId | null = null,
   ): Promise<readonly StorageUse[]> {
-    return (await this.#read(segments.readStorage(by, limit, tenant))).map(segments.storageOf);
-  }
-
-  async #read(statement: Statement): Promise<Rows> {
-    const [rows = []] = await this.#client.run([statement]);
-    return rows;
+    return this.readAll(segments.readStorage(by, limit, tenant), segments.storageOf);
   }
 }

@@ -1,47 +1,23 @@
 export { MEMORIES_PER_CHECKPOINT_MAX } from './agent/limits.ts';
 export { memoryWorkflow } from './agent/memory-streams.ts';
-export {
-  type BudgetPeriod,
-  parseBudget,
-  type SharedBudget,
-  type SharedSpend,
-  sharedSpends,
-  spentByWorkflow,
-} from './agent/model-budgets.ts';
+export { sharedSpends, spentByWorkflow } from './agent/model-budgets.ts';
 export { MODEL_OPERATION } from './agent/model-calls.ts';
 export { type CallRange, type RebuiltCall, type RebuiltCalls, rebuildCalls } from './agent/rebuild-bundle.ts';
-export {
-  type BriefReads,
-  type HandOverBrief,
-  type QuestionBrief,
-  type SessionBrief,
-  sessionBrief,
-  type TaskBrief,
-  type WorkflowBrief,
-} from './agent/session-brief.ts';
-export { type SessionHandOver, type SessionMemoryOptions, sessionMemory, summaryIn } from './agent/session-memory.ts';
-export { sessionSubject } from './agent/summaries.ts';
-export { Archive, type ArchiveOptions, type KnownManifest } from './archive/archive.ts';
+export { sessionBrief } from './agent/session-brief.ts';
+export { sessionMemory, summaryIn } from './agent/session-memory.ts';
+export { Archive } from './archive/archive.ts';
 export type { SweepReport } from './archive/blob-sweep.ts';
 export { ColdReads } from './archive/cold-reads.ts';
-export { Compactor, type CompactorOptions, type CompactorPolicy, type PassReport } from './archive/compactor.ts';
-export { type Deletion, type DeletionReads, recordedDeletions } from './archive/deletions.ts';
+export { Compactor, type CompactorPolicy, type PassReport } from './archive/compactor.ts';
+export { type Deletion, recordedDeletions } from './archive/deletions.ts';
 export { Restorer, type RestoreState } from './archive/restorer.ts';
-export { DEFAULT_RETENTION, type LegalHold, type RetentionPolicy } from './archive/retention-policy.ts';
+export type { LegalHold, RetentionPolicy } from './archive/retention-policy.ts';
 export { TieredLog } from './archive/tiered-log.ts';
 export { tieredStore } from './archive/tiered-store.ts';
-export {
-  type ArchiveProblem,
-  type ArchiveVerdict,
-  type ChainEnd,
-  type DeletionsEnd,
-  type VerifyOptions,
-  verifyArchive,
-} from './archive/verify-archive.ts';
-export { type BulkJob, type BulkRequest, bulkHost } from './client/bulk.ts';
-export type { BulkCount } from './client/bulk-count.ts';
+export { type ArchiveVerdict, type VerifyOptions, verifyArchive } from './archive/verify-archive.ts';
+export { type BulkJob, bulkHost } from './client/bulk.ts';
 export { Client } from './client/client.ts';
-export type { BudgetRaise, ClientMemory, RememberOptions } from './client/client-memory.ts';
+export type { ClientMemory } from './client/client-memory.ts';
 export {
   type ComparedPoint,
   type ComparedWorkflow,
@@ -50,23 +26,15 @@ export {
   type Totals,
 } from './client/compare.ts';
 export { type ForgetCertificate, type ForgetRequest, forget } from './client/forgetting.ts';
-export type { QueueChanged, QueueName, QueueScope, QueueState } from './client/queues.ts';
+export type { QueueChanged, QueueName } from './client/queues.ts';
 export { Run } from './client/run.ts';
-export { type ScheduleOptions, type ScheduleState, scheduleHost } from './client/schedules.ts';
+export { type ScheduleState, scheduleHost } from './client/schedules.ts';
 export { bulkDefinition } from './control/bulk-definition.ts';
 export { CATCH_UP_MAX_COUNT, CRON_MAX_CHARS } from './control/limits.ts';
-export { type PausedQueue, PausedQueues, type Queued, QueuePauses } from './control/paused-queues.ts';
-export type { ScheduleSpec } from './control/schedule-spec.ts';
-export {
-  type Preflight,
-  type PreflightGroup,
-  type PreflightProblem,
-  PreflightReport,
-  type PreflightVerdict,
-  preflight,
-} from './control/versions-preflight.ts';
-export { Coordinator, type CoordinatorOptions } from './coordinator/coordinator.ts';
-export { Demand, type Demands, ONE_POOL, type Pool, type PoolDemand } from './coordinator/demand.ts';
+export { type PausedQueue, PausedQueues, QueuePauses } from './control/paused-queues.ts';
+export { type PreflightGroup, PreflightReport, preflight } from './control/versions-preflight.ts';
+export { Coordinator } from './coordinator/coordinator.ts';
+export { Demand, type Pool, type PoolDemand } from './coordinator/demand.ts';
 export type {
   ApprovalOptions,
   Budget,
@@ -81,7 +49,6 @@ export type {
   MemoryUpdate,
   Parse,
   PhaseMemory,
-  ProbeContext,
   ProbeResult,
   Progress,
   RecalledMemories,
@@ -109,14 +76,14 @@ export type {
   Usage,
 } from './definition/model.ts';
 export type { ModelChunk } from './definition/model-chunk.ts';
-export type { ShadowDefinition, ShadowTask } from './definition/shadow-definition.ts';
+export type { ShadowDefinition } from './definition/shadow-definition.ts';
 export type { StartOptions } from './definition/start-options.ts';
 export { EffectError, FatalError, NotDoneError, ParkError } from './definition/step-errors.ts';
 export type { HandOver, PhaseDefinition } from './definition/working-memory.ts';
 export { WorkflowCancelledError } from './effects/attempts.ts';
 export { answerInTime } from './effects/effect-call.ts';
 export type { CallEffect } from './effects/effect-run.ts';
-export { type DataKey, DataKeys, type DataKeysOptions, type RewrapProgress } from './encryption/data-keys.ts';
+export { DataKeys } from './encryption/data-keys.ts';
 export { KeylessLog } from './encryption/keyless-log.ts';
 export { ProjectedKeyStore } from './encryption/projected-keys.ts';
 export { PLAIN_REFUSED, SealedLog } from './encryption/sealed-log.ts';
@@ -125,12 +92,12 @@ export { SealedWatch } from './encryption/sealed-watch.ts';
 export { maskedStore } from './encryption/secrets.ts';
 export { WorkflowKeys } from './encryption/workflow-keys.ts';
 export type { Forked, ForkOptions } from './forks/fork.ts';
-export { continuedAs, continuesFrom, currentOf, isContinued, lastOf } from './history/chain.ts';
+export { continuedAs, continuesFrom, lastOf } from './history/chain.ts';
 export { readsOf } from './history/lineage.ts';
 export { type PastScope, type PhaseHandover, phaseHandovers, scopesAfter } from './history/memory-scopes.ts';
 export { parkedQuestion } from './history/parked-question.ts';
 export { definitionFor } from './history/versions.ts';
-export { type PastWorkflow, workflowAt } from './history/workflow-at.ts';
+export { workflowAt } from './history/workflow-at.ts';
 export {
   type AcceptedEvent,
   eventsThrough,
@@ -138,24 +105,16 @@ export {
   StreamFold,
   type StreamPlacement,
 } from './history/workflow-events.ts';
-export type { Approval, ApprovalAnswer, ApprovalPage, GivenApproval } from './inbox/approvals.ts';
-export type { Decided, Pin, SignalOptions } from './inbox/decisions.ts';
-export {
-  LIFECYCLE_ACTS,
-  type LifecycleAct,
-  type LifecycleAsk,
-  type LifecycleDone,
-} from './inbox/lifecycle.ts';
+export type { GivenApproval } from './inbox/approvals.ts';
 export type { Admission } from './inbox/placing.ts';
-export type { Judgement, RecordJudged } from './inbox/record-judgements.ts';
 export { type Loop, startLoop } from './kernel/backoff.ts';
 export { isEndForgotten, isForgotten } from './kernel/forgotten.ts';
-export { type GrowthOptions, type LogGrowth, startGrowthReport } from './kernel/growth.ts';
+export { startGrowthReport } from './kernel/growth.ts';
 export { check, type Health, type HealthCheck, recentCheck } from './kernel/health.ts';
-export { ACCESS_SUBJECT, BULK_ACTS, type BulkAct, OVERLAPS, type Overlap } from './kernel/names.ts';
+export { ACCESS_SUBJECT, BULK_ACTS, OVERLAPS } from './kernel/names.ts';
 export { Pace } from './kernel/pace.ts';
-export { type ColdHistory, LamportClock, type Ports, type SessionMemory } from './kernel/ports.ts';
-export { DEFAULT_RETRY, type RetryPolicy } from './kernel/retry.ts';
+export { type ColdHistory, LamportClock, type Ports } from './kernel/ports.ts';
+export type { RetryPolicy } from './kernel/retry.ts';
 export type { OnSecret, SecretPolicy, StoredSecret } from './kernel/secret-guard.ts';
 export { storableText } from './kernel/storable-text.ts';
 export { sha256Digest, systemClock, systemPrng } from './kernel/system.ts';
@@ -171,55 +130,29 @@ export {
   stepSpan,
   type TraceId,
   traceIdOf,
-  traceParentOf,
   waitSpan,
   workflowSpan,
 } from './kernel/trace-ids.ts';
 export { undoId } from './lease/compensation.ts';
-export {
-  type Confirmation,
-  checkedDuration,
-  checkName,
-  type Decision,
-  fittingResolutions,
-  RESOLUTIONS,
-} from './lease/decision-checks.ts';
-export { type Draft, LeasedStream, type LeasedStreamOptions } from './lease/leased-stream.ts';
+export { checkedDuration, checkName, type Decision, fittingResolutions, RESOLUTIONS } from './lease/decision-checks.ts';
+export { LeasedStream } from './lease/leased-stream.ts';
 export { TAG_MAX_CHARS, TAGS_MAX_COUNT, WORKFLOW_ID_MAX_CHARS } from './lease/workflow-name.ts';
 export type { FoldedEvent, TraceSink } from './projection/folded-event.ts';
 export { loggedStore } from './projection/logged-store.ts';
 export { isRunnable } from './projection/stream-rows.ts';
-export { type LostTail, lostTail } from './rebuild/lost-tail.ts';
+export { lostTail } from './rebuild/lost-tail.ts';
 export { type RebuildProgress, RowsRebuild, type RowsRebuildOptions } from './rebuild/rows-rebuild.ts';
-export {
-  askable,
-  type PlannedEffect,
-  type PlannedNext,
-  type PlannedOutcome,
-  type RecoveryFacts,
-  type RecoveryPlan,
-  recoveryPlan,
-} from './run/recovery-plan.ts';
-export { WorkflowFailedError } from './run/run-outcome.ts';
+export { askable, type PlannedNext, type RecoveryPlan, recoveryPlan } from './run/recovery-plan.ts';
 export { compensatedCheckpoints } from './sagas/compensated-checkpoints.ts';
-export { type UncompensatedItem, type UndoOutput, withUndos } from './sagas/undo-definition.ts';
-export type { PromoteOptions, ShadowAccount, ShadowPromotion, ShadowRefusal } from './shadow/shadow-account.ts';
+export { type UndoOutput, withUndos } from './sagas/undo-definition.ts';
+export type { ShadowAccount } from './shadow/shadow-account.ts';
 export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow/shadow-limits.ts';
-export type { ShadowDifference } from './shadow/shadow-rebuild.ts';
 export type { StepReport } from './shadow/shadow-report.ts';
-export type { ShadowRollout } from './shadow/shadow-rollout.ts';
-export type { ShadowCounts, ShadowRun } from './shadow/shadow-run.ts';
-export type { ShadowShare } from './shadow/shadow-share.ts';
-export { type ShadowOptions, Shadows } from './shadow/shadows.ts';
-export {
-  SystemStream,
-  type SystemStreamName,
-  SystemStreams,
-  type SystemStreamsOptions,
-} from './shadow/system-stream.ts';
-export { BlobLog, type BlobLogOptions } from './views/blob-log.ts';
-export { type BlobRowsOptions, storeWithBlobs } from './views/blob-rows.ts';
+export type { ShadowRun } from './shadow/shadow-run.ts';
+export { SystemStream, type SystemStreamName, SystemStreams } from './shadow/system-stream.ts';
+export { BlobLog } from './views/blob-log.ts';
+export { storeWithBlobs } from './views/blob-rows.ts';
 export { type BlobStores, Blobs } from './views/blobs.ts';
-export { contentsThrough, type ViewOf } from './views/row-contents.ts';
+export { contentsThrough } from './views/row-contents.ts';
 export { wordlessStore } from './views/transformed-store.ts';
 export { type Uncheckpointed, Worker, type WorkerOptions } from './worker/worker.ts';

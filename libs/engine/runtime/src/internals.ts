@@ -9,7 +9,7 @@ export { drawUpFork } from './forks/fork.ts';
 export { StreamContent } from './history/content.ts';
 export { Starter } from './inbox/starter.ts';
 export { SCHEDULE_SUFFIX } from './kernel/names.ts';
-export { Inbox, type InboxTarget, inboxRecord } from './lease/inbox.ts';
+export { inboxRecord } from './lease/inbox.ts';
 export { loggedReads, type Reads } from './projection/logged-store.ts';
 export { ProjectionBuilder } from './projection/projection.ts';
 export { Projector } from './projection/projector.ts';

@@ -5,22 +5,14 @@
 export { CATCH_UP_MAX_COUNT } from './control/limits.ts';
 export { checkMeant } from './definition/bulk-filter.ts';
 export {
-  ACCESS_SUBJECT,
-  BUDGET_ENTRY,
   BULK_ACTS,
   type BulkAct,
   CANCELLING,
   EFFECT_NOT_RECORDED,
   historyForgotten,
-  MEMORY_PREFIX,
   OVERLAPS,
-  type Overlap,
   PAUSED,
-  QUEUES_SUBJECT,
-  RETENTION_SUBJECT,
-  SCHEDULE_SUFFIX,
   UNDO_SUFFIX,
-  UNREADABLE,
 } from './kernel/names.ts';
 export { SHADOW_OBSERVE_MS, SHADOW_SHARES, SHADOW_WORKFLOWS_MIN } from './shadow/shadow-limits.ts';
 export { asShare } from './shadow/shadow-share.ts';

@@ -1,7 +1,7 @@
 /** The entry point of segments: the archived log as Parquet files, the manifests beside them, and the chain over the records. */
 
 export { CHAIN_START, chainOver } from './chain.ts';
-export { type DecodedSegment, decodeSegment } from './decode-segment.ts';
+export { decodeSegment } from './decode-segment.ts';
 export {
   type EncodedSegment,
   encodeSegment,
@@ -12,13 +12,11 @@ export {
 export {
   type ArchivedWorkflow,
   decodeManifest,
-  type EndedWorkflow,
   encodeManifest,
   manifestDigest,
   type SegmentManifest,
 } from './manifest.ts';
 export {
-  type ManifestPlace,
   manifestName,
   manifestPrefix,
   parseManifestName,
@@ -27,4 +25,3 @@ export {
   segmentName,
   segmentPrefix,
 } from './names.ts';
-export type { ColumnName } from './schema.ts';

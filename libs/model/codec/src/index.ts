@@ -8,7 +8,8 @@ export {
   withPayload,
 } from './blob-records.ts';
 export { toJson } from './canonical.ts';
-export { PACKING_BASE_MAX_BYTES, type Packed, type Packing, pack, UNPACKED_MAX_BYTES, unpack } from './packing.ts';
+export { ObjectBlobs } from './object-blobs.ts';
+export { PACKING_BASE_MAX_BYTES, type Packing, pack, unpack } from './packing.ts';
 export type {
   ApprovalAsk,
   Asks,
@@ -57,7 +58,6 @@ export {
   maskSecretsIn,
   openSecret,
   SECRET_MASK,
-  type SealedSecret,
   type SecretPath,
   sealedSecret,
   sealSecret,

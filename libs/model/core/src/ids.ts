@@ -47,10 +47,8 @@ export const checkpointId = (value: string): CheckpointId => value as Checkpoint
 export const eventId = (value: string): EventId => value as EventId;
 export const partition = (value: number): Partition => value as Partition;
 export const offset = (value: number): Offset => value as Offset;
-export const position = (value: number): Position => value as Position;
 export const sequence = (value: number): Sequence => value as Sequence;
 export const epoch = (value: number): Epoch => value as Epoch;
-export const ordinal = (value: number): Ordinal => value as Ordinal;
 export const generation = (value: number): Generation => value as Generation;
 export const lamport = (value: number): Lamport => value as Lamport;
 

@@ -2,14 +2,8 @@
 
 export { applyDelta, type Delta, diff, type Json, SNAPSHOT_MIN_BYTES, snapshotDue } from './belief.ts';
 export { canonicalJson } from './canonical.ts';
-export {
-  type AssembledBundle,
-  assembleBundle,
-  type Bundle,
-  type BundleInput,
-  type BundleTools,
-} from './context/assemble.ts';
-export { type BundleDiff, diffBundles, type ItemChange } from './context/diff.ts';
+export { type AssembledBundle, assembleBundle, type BundleInput } from './context/assemble.ts';
+export { type BundleDiff, diffBundles } from './context/diff.ts';
 export {
   type CoveredRange,
   comparePlaces,
@@ -17,39 +11,22 @@ export {
   type Fragment,
   type FragmentPlace,
   type FragmentType,
-  placeName,
 } from './context/fragment.ts';
-export {
-  type ItemState,
-  MANIFEST_VERSION,
-  type Manifest,
-  type ManifestItem,
-  type ManifestLane,
-} from './context/manifest.ts';
-export type { BundleMessage, TextPart, ToolCallPart, ToolResultPart } from './context/message.ts';
+export type { Manifest, ManifestItem } from './context/manifest.ts';
+export type { BundleMessage } from './context/message.ts';
 export {
   type BundlePolicy,
   checkPolicy,
   definePolicy,
-  LANES,
-  type Lane,
   type PolicyOptions,
   type SummaryPolicy,
 } from './context/policy.ts';
 export { summariseByRule } from './context/rule-summary.ts';
 export { type SummaryDue, summaryDue, summaryPrompt } from './context/summary.ts';
 export type { Tokenizer } from './context/tokenizer.ts';
-export type { TraceInput, WorkingMemoryInput } from './context/trimmable-sections.ts';
-export type { Continues, UnconsumedSignal } from './continues.ts';
+export type { Continues } from './continues.ts';
 export { NO_SPEND, type Spend } from './continues.ts';
-export {
-  CONTINUED,
-  continuationId,
-  isContinuationId,
-  type Nth,
-  nthId,
-  nthOf,
-} from './continuing.ts';
+export { CONTINUED, continuationId, isContinuationId, nthId, nthOf } from './continuing.ts';
 export {
   AccessError,
   ConfigError,
@@ -93,16 +70,7 @@ export {
   type TaskDeclaration,
   type TraceHints,
 } from './event.ts';
-export {
-  type FoldBatch,
-  type FoldStep,
-  foldEntries,
-  foldEntry,
-  foldPassing,
-  foldRecord,
-  nextEra,
-  RULES_READABLE,
-} from './fold.ts';
+export { foldEntries, foldEntry, foldPassing, foldRecord, nextEra, RULES_READABLE } from './fold.ts';
 export { BUDGET_EXCEEDED } from './fold-inbox.ts';
 export {
   addTasks,
@@ -110,7 +78,6 @@ export {
   type Blocked,
   blockedOn,
   firstUnblocked,
-  fulfil,
   isUnblocked,
   timersOf,
   updateTask,
@@ -137,11 +104,9 @@ export {
   type Offset,
   type Ordinal,
   offset,
-  ordinal,
   type Partition,
   type Position,
   partition,
-  position,
   type Sequence,
   SYSTEM_PREFIX,
   SYSTEM_TENANT,
@@ -159,18 +124,16 @@ export {
   ANSWER_BOUNDS,
   checkJson,
   JSON_BOUNDS,
-  type JsonBounds,
   JsonScanner,
   parseJson,
   RETURNED_BOUNDS,
   STORED_BOUNDS,
 } from './json-bounds.ts';
 export { LAMPORT_ZERO, tick, witness } from './lamport.ts';
-export { END_MISSING, type LenientJson, parseLenient } from './lenient-json.ts';
+export { END_MISSING, parseLenient } from './lenient-json.ts';
 export { PARENT_CLOSED } from './lifecycle.ts';
 export {
   crashVerdict,
-  type FoundEffect,
   POISON_CRASHES_MAX,
   type ProbeAnswer,
   RECOVERY_ATTEMPTS_MAX,
@@ -188,7 +151,6 @@ export {
 } from './serialise.ts';
 export {
   type Cause,
-  CLOCK_REGRESSION_MAX_MS,
   type EffectState,
   EMPTY_FRONTIER,
   emptyPartition,
@@ -200,16 +162,15 @@ export {
   isOpen,
   isReplay,
   type Lease,
+  type OpeningFacts,
   type PartitionState,
-  type PendingConfirmation,
   type Question,
-  type Repeat,
   SIGNALS_MAX,
   SIGNALS_MAX_BYTES,
   type StreamState,
   type StreamStatus,
   type TaskState,
 } from './state.ts';
-export { type Keyed, TASKS_PER_CHECKPOINT_MAX, TaskList, taskRank } from './task-list.ts';
+export { TASKS_PER_CHECKPOINT_MAX, TaskList, taskRank } from './task-list.ts';
 export { DURATION_MAX_COUNT, isoDay, isoTime, parseDuration, parseTime, uuidv7 } from './time.ts';
-export { type RejectReason, rejected, type Verdict } from './verdict.ts';
+export type { RejectReason, Verdict } from './verdict.ts';

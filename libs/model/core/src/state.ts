@@ -4,7 +4,7 @@
  */
 
 import type { Spend, UnconsumedSignal } from './continues.ts';
-import type { Compensates, Condition, Dispatch, EffectKind, Fork, Parent, Retry, Sha256 } from './event.ts';
+import type { Compensates, Condition, Controls, EffectKind, Parent, Retry, Sha256 } from './event.ts';
 import type {
   CheckpointId,
   EffectKey,
@@ -172,7 +172,10 @@ export interface Unreadable {
   readonly judgement?: 'skip' | 'take' | undefined;
 }
 
-export interface StreamState {
+/** What a workflow's opening says for good; absent: no session, user or tags; no fork; the default priority, and no limits. */
+export type OpeningFacts = Pick<Controls['WorkflowOpened'], 'session' | 'user' | 'tags' | 'fork' | 'dispatch'>;
+
+export interface StreamState extends OpeningFacts {
   readonly tenant: TenantId;
   readonly workflow: WorkflowId;
   readonly generation: Generation;
@@ -209,13 +212,6 @@ export interface StreamState {
   /** Whether the workflow is only observed: its agent runs elsewhere, and no worker claims it. */
   readonly shadow: boolean;
   readonly compensates: Compensates | null;
-  readonly session?: string | undefined;
-  readonly user?: string | undefined;
-  readonly tags?: readonly string[] | undefined;
-  /** Absent: it is no fork. */
-  readonly fork?: Fork | undefined;
-  /** Absent: the default priority, and no limits. */
-  readonly dispatch?: Dispatch | undefined;
   /** What people added to its budget. */
   readonly raised?: Spend | undefined;
   /** The newest questions, newest last, and how often each was asked; absent: none. */

@@ -1,12 +1,15 @@
 /**
- * Owns the contract of the content-addressed store of large payloads, and what all its adapters share: the largest blob, the path of a
- * blob, writing each digest once, and the text that names a blob.
+ * Owns the contract of the content-addressed store of large payloads, and what its users share: the path of a blob, and the text that
+ * names a blob.
  */
 
-import { InvalidError, LimitError } from '@tidemark/core';
+import { InvalidError } from '@tidemark/core';
 
 export interface BlobStore {
-  /** Stores bytes under their SHA-256 (64 hex digits) and returns it. Storing the same bytes again does nothing. Atomic. */
+  /**
+   * Stores bytes under their SHA-256 (64 hex digits) and returns it. Storing the same bytes again does nothing. Atomic. Throws as `create` of
+   * an object store does.
+   */
   put(bytes: Uint8Array): Promise<string>;
   /** The bytes, verified against the digest. Throws `CorruptError` (`blob-missing`, `blob-damaged`). */
   get(digest: string): Promise<Uint8Array>;
@@ -17,9 +20,6 @@ export interface BlobStore {
   list(): AsyncIterable<string>;
   close(): Promise<void>;
 }
-
-/** Bytes of one blob; above this `put` throws `LimitError`. */
-export const BLOB_MAX_BYTES = 512 * 1024 * 1024;
 
 const DIGEST = /^[0-9a-f]{64}$/;
 
@@ -47,15 +47,6 @@ export function blobReferenceOf(text: string): BlobReference | undefined {
   return digest === undefined ? undefined : { digest, bytes: Number(bytes) };
 }
 
-/** Throws `LimitError` (`blob-too-large`). */
-export function refuseTooLarge({ length: bytes }: Uint8Array): void {
-  if (bytes <= BLOB_MAX_BYTES) return;
-  throw new LimitError('blob-too-large', `A blob of ${bytes} bytes is over the limit of ${BLOB_MAX_BYTES}`, {
-    bytes,
-    limitBytes: BLOB_MAX_BYTES,
-  });
-}
-
 /** The path of a blob, in every store that has paths: `ab/cd/abcd…`. Throws `InvalidError` (`digest-invalid`). */
 export function blobPath(digest: string): string {
   if (DIGEST.test(digest)) return `${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;
@@ -66,23 +57,4 @@ export function blobPath(digest: string): string {
 export function digestAt(path: string): string | undefined {
   const digest = path.slice(path.lastIndexOf('/') + 1);
   return DIGEST.test(digest) && blobPath(digest) === path ? digest : undefined;
-}
-
-/** Writes in progress. A digest is written once, however many callers store it at the same time. */
-export class BlobWrites {
-  readonly #underWay = new Map<string, Promise<void>>();
-
-  once(digest: string, write: () => Promise<void>): Promise<void> {
-    let writing = this.#underWay.get(digest);
-    if (writing === undefined) {
-      writing = write().finally(() => this.#underWay.delete(digest));
-      this.#underWay.set(digest, writing);
-    }
-    return writing;
-  }
-
-  /** Resolves when all writes in progress have ended, successfully or not. */
-  async settled(): Promise<void> {
-    await Promise.allSettled(this.#underWay.values());
-  }
 }

@@ -11,20 +11,18 @@ export {
   ROLES,
   type Role,
 } from './access.ts';
-export type { ApprovalPlace, ApprovalQuery, ApprovalRow, ApprovalStore } from './approval-store.ts';
+export type { ApprovalPlace, ApprovalQuery, ApprovalRow } from './approval-store.ts';
 export {
   BLOB_REFERENCE_HEAD,
   BLOB_REFERENCE_MAX_BYTES,
   type BlobReference,
   type BlobStore,
-  BlobWrites,
   blobPath,
   blobReferenceOf,
   blobReferenceText,
   digestAt,
-  refuseTooLarge,
 } from './blob-store.ts';
-export type { ChildDuty, ChildQuery, ChildStore } from './child-store.ts';
+export type { ChildDuty, ChildQuery } from './child-store.ts';
 export type {
   ContextBatch,
   ContextStore,
@@ -61,15 +59,7 @@ export type {
 } from './history-store.ts';
 export type { HintBus, HintTopic, WatchBus } from './job-queue.ts';
 export { type ConsumeOptions, type Consumer, type Job, type JobQueue, type Route, routeKey } from './job-queue.ts';
-export type {
-  AppliedBatch,
-  KeyBatch,
-  KeyChange,
-  KeyIndex,
-  KeyOffsets,
-  KeyPage,
-  KeyTopic,
-} from './key-index.ts';
+export type { AppliedBatch, KeyBatch, KeyChange, KeyIndex, KeyOffsets, KeyPage, KeyTopic } from './key-index.ts';
 export {
   DATA_KEY_BYTES,
   forSecrets,
@@ -82,7 +72,7 @@ export {
 } from './key-provider.ts';
 export type { KeyFilter, KeyStore, StoredKey } from './key-store.ts';
 export { type Announcement, buildsOf, type Liveness, type LivenessView, type ReportedLease } from './liveness.ts';
-export { type Fused, fuseRankings, type Ranked } from './memory-ranking.ts';
+export { fuseRankings, type Ranked } from './memory-ranking.ts';
 export {
   compareWrites,
   type MemoryEmbedding,

@@ -2,18 +2,17 @@
 
 import type {
   CheckpointId,
-  Dispatch,
   EffectKey,
   EffectKind,
   EffectState,
   Epoch,
   EventId,
   FailedOn,
-  Fork,
   Generation,
   HolderId,
   Lamport,
   Offset,
+  OpeningFacts,
   Partition,
   Position,
   Question,
@@ -40,7 +39,7 @@ export interface PartitionAdvance {
   readonly generation: Generation;
 }
 
-export interface StreamRow {
+export interface StreamRow extends OpeningFacts {
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
   readonly partition: Partition;
@@ -68,14 +67,6 @@ export interface StreamRow {
   readonly runnable: boolean;
   readonly pendingCount: number;
   readonly closedInGeneration: Generation | null;
-  /** The workflow's session, its user, and its tags; absent: none. */
-  readonly session?: string | undefined;
-  readonly user?: string | undefined;
-  readonly tags?: readonly string[] | undefined;
-  /** Absent: it is no fork. */
-  readonly fork?: Fork | undefined;
-  /** Absent: the default priority, and no limits. */
-  readonly dispatch?: Dispatch | undefined;
   /** The stream's state without its tasks, as core serialises it. */
   readonly state: JsonText;
 }

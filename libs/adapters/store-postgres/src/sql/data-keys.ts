@@ -6,7 +6,8 @@
 
 import type { Offset, Partition, TenantId, WorkflowId } from '@tidemark/core';
 import type { KeyFilter, KeyOffsets, StoredKey } from '@tidemark/ports';
-import { int4s, int8s, textArray, texts } from '../binary-array.ts';
+import { int4s, int8s, textArray } from '../binary-array.ts';
+import { excluded, insertion, text } from '../insertion.ts';
 import { nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
 export const readKeyOffsets: Statement = {
@@ -55,25 +56,20 @@ on conflict (id) do update set tenant = null, workflow = null, user_id = null, p
 });
 
 /** Returns the ids that were stored; the others were destroyed before. */
-export const putKeys = (keys: readonly StoredKey[]): Statement => ({
-  name: 'put-data-keys',
-  text: `
-insert into data_keys (id, tenant, workflow, user_id, provider, wrapped_by, wrapped)
-select unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]), unnest($6::text[]),
-  unnest($7::text[])
-on conflict (id) do update set provider = excluded.provider, wrapped_by = excluded.wrapped_by, wrapped = excluded.wrapped
-where data_keys.wrapped is not null
-returning id`,
-  values: [
-    texts(keys, (key) => key.id),
-    texts(keys, (key) => key.tenant),
-    texts(keys, (key) => key.workflow),
-    texts(keys, (key) => key.user),
-    texts(keys, (key) => key.provider),
-    texts(keys, (key) => key.wrappedBy),
-    texts(keys, (key) => key.wrapped),
-  ],
-});
+export const putKeys = insertion<StoredKey>(
+  'put-data-keys',
+  'data_keys',
+  {
+    id: text((key) => key.id),
+    tenant: text((key) => key.tenant),
+    workflow: text((key) => key.workflow),
+    user_id: text((key) => key.user),
+    provider: text((key) => key.provider),
+    wrapped_by: text((key) => key.wrappedBy),
+    wrapped: text((key) => key.wrapped),
+  },
+  `on conflict (id) do update set ${excluded('provider', 'wrapped_by', 'wrapped')} where data_keys.wrapped is not null returning id`,
+);
 
 const COLUMNS = 'id, tenant, workflow, user_id, provider, wrapped_by, wrapped';
 

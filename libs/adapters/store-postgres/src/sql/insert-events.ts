@@ -4,55 +4,35 @@
  */
 
 import { type EventRow, placeText, type RecordPlace, type RejectedRow } from '@tidemark/ports';
-import { float8s, int4s, int8s, texts } from '../binary-array.ts';
+import { float8, insertion, int4, int8, text } from '../insertion.ts';
 import { EVIDENCE_MAX_CHARS } from '../limits.ts';
-import type { Statement } from '../sql-client.ts';
 
-const text = `
-insert into events (workflow, position, event, type, epoch, holder, lamport, "offset", at_ms, control, payload)
-select unnest($1::text[]), unnest($2::int8[]), unnest($3::text[]), unnest($4::text[]), unnest($5::int8[]),
-  unnest($6::text[]), unnest($7::int8[]), unnest($8::int8[]), unnest($9::float8[]), unnest($10::text[]),
-  unnest($11::text[])`;
-
-export function insertEvents(rows: readonly EventRow<RecordPlace>[]): Statement {
-  return {
-    name: 'insert-events',
-    text,
-    values: [
-      texts(rows, (row) => row.workflow),
-      int8s(rows, (row) => row.position),
-      texts(rows, (row) => row.event),
-      texts(rows, (row) => row.type),
-      int8s(rows, (row) => row.epoch),
-      texts(rows, (row) => row.holder),
-      int8s(rows, (row) => row.lamport),
-      int8s(rows, (row) => row.offset),
-      float8s(rows, (row) => row.atMs),
-      texts(rows, (row) => row.control),
-      texts(rows, (row) => placeText(row.payload)),
-    ],
-  };
-}
-
-const rejected = `
-insert into rejected (partition, "offset", workflow, type, reason, evidence, at_ms)
-select unnest($1::int4[]), unnest($2::int8[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
-  unnest($6::text[]), unnest($7::float8[])
-on conflict (partition, "offset") do nothing`;
+export const insertEvents = insertion<EventRow<RecordPlace>>('insert-events', 'events', {
+  workflow: text((row) => row.workflow),
+  position: int8((row) => row.position),
+  event: text((row) => row.event),
+  type: text((row) => row.type),
+  epoch: int8((row) => row.epoch),
+  holder: text((row) => row.holder),
+  lamport: int8((row) => row.lamport),
+  '"offset"': int8((row) => row.offset),
+  at_ms: float8((row) => row.atMs),
+  control: text((row) => row.control),
+  payload: text((row) => placeText(row.payload)),
+});
 
 /** Keeps rejected records for audit; an existing row stays as it is. Index: primary key, rejected_newest. Cost: 5 ms for 1,000. */
-export function insertRejected(rows: readonly RejectedRow[]): Statement {
-  return {
-    name: 'insert-rejected',
-    text: rejected,
-    values: [
-      int4s(rows, (row) => row.partition),
-      int8s(rows, (row) => row.offset),
-      texts(rows, (row) => row.workflow),
-      texts(rows, (row) => row.type),
-      texts(rows, (row) => row.reason),
-      texts(rows, (row) => row.evidence.slice(0, EVIDENCE_MAX_CHARS)),
-      float8s(rows, (row) => row.atMs),
-    ],
-  };
-}
+export const insertRejected = insertion<RejectedRow>(
+  'insert-rejected',
+  'rejected',
+  {
+    partition: int4((row) => row.partition),
+    '"offset"': int8((row) => row.offset),
+    workflow: text((row) => row.workflow),
+    type: text((row) => row.type),
+    reason: text((row) => row.reason),
+    evidence: text((row) => row.evidence.slice(0, EVIDENCE_MAX_CHARS)),
+    at_ms: float8((row) => row.atMs),
+  },
+  'on conflict (partition, "offset") do nothing',
+);

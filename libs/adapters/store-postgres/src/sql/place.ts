@@ -7,7 +7,8 @@
 
 import type { TenantId, WorkflowId } from '@tidemark/core';
 import type { PlacedWorkflow, Placement, PlacementRequest } from '@tidemark/ports';
-import { int4s, int8s, textArray, texts } from '../binary-array.ts';
+import { textArray, texts } from '../binary-array.ts';
+import { excluded, insertion, int4, int8, text } from '../insertion.ts';
 import { booleanAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
 /** Key of the lock under which workflows are placed; any number. */
@@ -119,23 +120,16 @@ export const ownedPartitions = (tenants: readonly TenantId[]): Statement => ({
   values: [textArray(tenants)],
 });
 
-const insert = `
-insert into placements (workflow, tenant, partition, generation, mode, opening, session, appended, live)
-select unnest($1::text[]), unnest($2::text[]), unnest($3::int4[]), unnest($4::int8[]), unnest($5::text[]),
-  unnest($6::text[]), unnest($7::text[]), false, true`;
-
-export const insertPlacements = (rows: readonly NewPlacement[]): Statement => ({
-  name: 'insert-placements',
-  text: insert,
-  values: [
-    texts(rows, (row) => row.workflow),
-    texts(rows, (row) => row.tenant),
-    int4s(rows, (row) => row.partition),
-    int8s(rows, (row) => row.generation),
-    texts(rows, (row) => row.mode),
-    texts(rows, (row) => row.opening),
-    texts(rows, (row) => row.session),
-  ],
+export const insertPlacements = insertion<NewPlacement>('insert-placements', 'placements', {
+  workflow: text((row) => row.workflow),
+  tenant: text((row) => row.tenant),
+  partition: int4((row) => row.partition),
+  generation: int8((row) => row.generation),
+  mode: text((row) => row.mode),
+  opening: text((row) => row.opening),
+  session: text((row) => row.session),
+  appended: 'false',
+  live: 'true',
 });
 
 export interface TakenPartition {
@@ -145,20 +139,17 @@ export interface TakenPartition {
   readonly tenant: TenantId;
 }
 
-const take = `
-insert into partitions (partition, next, rebuild_to, placed_generation, live, tenant)
-select unnest($1::int4[]), 0, 0, unnest($2::int8[]), unnest($3::int4[]), unnest($4::text[])
-on conflict (partition) do update set
-  placed_generation = excluded.placed_generation, live = excluded.live, tenant = excluded.tenant`;
-
 /** Writes the decision for each locked partition; all of them exist. */
-export const takePartitions = (rows: readonly TakenPartition[]): Statement => ({
-  name: 'take-partitions',
-  text: take,
-  values: [
-    int4s(rows, (row) => row.partition),
-    int8s(rows, (row) => row.placedGeneration),
-    int4s(rows, (row) => row.live),
-    texts(rows, (row) => row.tenant),
-  ],
-});
+export const takePartitions = insertion<TakenPartition>(
+  'take-partitions',
+  'partitions',
+  {
+    partition: int4((row) => row.partition),
+    next: '0',
+    rebuild_to: '0',
+    placed_generation: int8((row) => row.placedGeneration),
+    live: int4((row) => row.live),
+    tenant: text((row) => row.tenant),
+  },
+  `on conflict (partition) do update set ${excluded('placed_generation', 'live', 'tenant')}`,
+);

@@ -4,67 +4,47 @@
  */
 
 import type { FragmentRow, ScopeRow, SessionRow, TextRow } from '@tidemark/ports';
-import { bools, int4s, int8s, texts } from '../binary-array.ts';
-import type { Statement } from '../sql-client.ts';
-
-const fragments = `
-insert into fragments (workflow, sequence, index, type, digest, call, tool, covers, covered_sequence, covered_index)
-select unnest($1::text[]), unnest($2::int8[]), unnest($3::int4[]), unnest($4::text[]), unnest($5::text[]),
-  unnest($6::text[]), unnest($7::text[]), unnest($8::text[]), unnest($9::int8[]), unnest($10::int4[])`;
+import { bool, insertion, int4, int8, text } from '../insertion.ts';
 
 /** Where the summary's range ends in its own workflow; one that ends in an earlier workflow covers none of its own. */
 const coveredTo = ({ covers }: FragmentRow) => (covers?.to.run === 0 ? covers.to : undefined);
 
-export const putFragments = (rows: readonly FragmentRow[]): Statement => ({
-  name: 'put-fragments',
-  text: fragments,
-  values: [
-    texts(rows, (row) => row.workflow),
-    int8s(rows, (row) => row.sequence),
-    int4s(rows, (row) => row.index),
-    texts(rows, (row) => row.type),
-    texts(rows, (row) => row.digest),
-    texts(rows, (row) => row.call),
-    texts(rows, (row) => row.tool),
-    texts(rows, (row) => (row.covers === null ? null : JSON.stringify(row.covers))),
-    int8s(rows, (row) => coveredTo(row)?.sequence ?? null),
-    int4s(rows, (row) => coveredTo(row)?.index ?? null),
-  ],
+export const putFragments = insertion<FragmentRow>('put-fragments', 'fragments', {
+  workflow: text((row) => row.workflow),
+  sequence: int8((row) => row.sequence),
+  index: int4((row) => row.index),
+  type: text((row) => row.type),
+  digest: text((row) => row.digest),
+  call: text((row) => row.call),
+  tool: text((row) => row.tool),
+  covers: text((row) => (row.covers === null ? null : JSON.stringify(row.covers))),
+  covered_sequence: int8((row) => coveredTo(row)?.sequence ?? null),
+  covered_index: int4((row) => coveredTo(row)?.index ?? null),
 });
 
-export const putTexts = (rows: readonly TextRow[]): Statement => ({
-  name: 'put-texts',
-  text: `
-insert into texts (workflow, digest, text)
-select unnest($1::text[]), unnest($2::text[]), unnest($3::text[])
-on conflict (workflow, digest) do nothing`,
-  values: [texts(rows, (row) => row.workflow), texts(rows, (row) => row.digest), texts(rows, (row) => row.text)],
+export const putTexts = insertion<TextRow>(
+  'put-texts',
+  'texts',
+  { workflow: text((row) => row.workflow), digest: text((row) => row.digest), text: text((row) => row.text) },
+  'on conflict (workflow, digest) do nothing',
+);
+
+export const putScopes = insertion<ScopeRow>('put-scopes', 'scopes', {
+  workflow: text((row) => row.workflow),
+  sequence: int8((row) => row.sequence),
+  is_whole: bool((row) => row.isWhole),
+  change: text((row) => row.change),
 });
 
-export const putScopes = (rows: readonly ScopeRow[]): Statement => ({
-  name: 'put-scopes',
-  text: `
-insert into scopes (workflow, sequence, is_whole, change)
-select unnest($1::text[]), unnest($2::int8[]), unnest($3::bool[]), unnest($4::text[])`,
-  values: [
-    texts(rows, (row) => row.workflow),
-    int8s(rows, (row) => row.sequence),
-    bools(rows, (row) => row.isWhole),
-    texts(rows, (row) => row.change),
-  ],
-});
-
-export const putSessions = (rows: readonly SessionRow[]): Statement => ({
-  name: 'put-sessions',
-  text: `
-insert into sessions (tenant, session, workflow, user_id, lamport)
-select unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::int8[])
-on conflict (workflow) do nothing`,
-  values: [
-    texts(rows, (row) => row.tenant),
-    texts(rows, (row) => row.session),
-    texts(rows, (row) => row.workflow),
-    texts(rows, (row) => row.user),
-    int8s(rows, (row) => row.lamport),
-  ],
-});
+export const putSessions = insertion<SessionRow>(
+  'put-sessions',
+  'sessions',
+  {
+    tenant: text((row) => row.tenant),
+    session: text((row) => row.session),
+    workflow: text((row) => row.workflow),
+    user_id: text((row) => row.user),
+    lamport: int8((row) => row.lamport),
+  },
+  'on conflict (workflow) do nothing',
+);

@@ -5,46 +5,38 @@
  */
 
 import type { MemoryRow } from '@tidemark/ports';
-import { bools, float8s, int8s, texts } from '../binary-array.ts';
+import { texts } from '../binary-array.ts';
+import { bool, excluded, float8, insertion, int8, text } from '../insertion.ts';
 import type { Statement } from '../sql-client.ts';
 
-const put = `
-insert into memories (tenant, subject, kind, key, value, words, source, at_ms, workflow, position, ordinal, lamport,
-  is_forgotten, mark)
-select unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
-  unnest($6::text[]), unnest($7::text[]), unnest($8::float8[]), unnest($9::text[]), unnest($10::int8[]),
-  unnest($11::int8[]), unnest($12::int8[]), unnest($13::bool[]), nextval('memory_marks')
+export const putMemories = insertion<MemoryRow>(
+  'put-memories',
+  'memories',
+  {
+    tenant: text((row) => row.tenant),
+    subject: text((row) => row.subject),
+    kind: text((row) => row.kind),
+    key: text((row) => row.key),
+    // M2: the writer does not matter.
+    value: text((row) => (row.isForgotten ? 'null' : row.value)),
+    words: text((row) => (row.isForgotten ? '' : row.words)),
+    source: text((row) => row.source),
+    at_ms: float8((row) => row.atMs),
+    workflow: text((row) => row.workflow),
+    position: int8((row) => row.position),
+    ordinal: int8((row) => row.ordinal),
+    lamport: int8((row) => row.lamport),
+    is_forgotten: bool((row) => row.isForgotten),
+    mark: "nextval('memory_marks')",
+  },
+  `
 on conflict (tenant, hashtextextended(subject, 0), hashtextextended(subject, 1), kind, hashtextextended(key, 0),
   hashtextextended(key, 1)) do update set
-  value = excluded.value, words = excluded.words, source = excluded.source, at_ms = excluded.at_ms,
-  workflow = excluded.workflow, position = excluded.position, ordinal = excluded.ordinal, lamport = excluded.lamport,
-  is_forgotten = excluded.is_forgotten,
+  ${excluded('value', 'words', 'source', 'at_ms', 'workflow', 'position', 'ordinal', 'lamport', 'is_forgotten')},
   mark = case when excluded.words = memories.words then memories.mark else excluded.mark end
 where (excluded.lamport, excluded.workflow, excluded.position, excluded.ordinal)
-  > (memories.lamport, memories.workflow, memories.position, memories.ordinal)`;
-
-export function putMemories(rows: readonly MemoryRow[]): Statement {
-  return {
-    name: 'put-memories',
-    text: put,
-    values: [
-      texts(rows, (row) => row.tenant),
-      texts(rows, (row) => row.subject),
-      texts(rows, (row) => row.kind),
-      texts(rows, (row) => row.key),
-      // M2: the writer does not matter.
-      texts(rows, (row) => (row.isForgotten ? 'null' : row.value)),
-      texts(rows, (row) => (row.isForgotten ? '' : row.words)),
-      texts(rows, (row) => row.source),
-      float8s(rows, (row) => row.atMs),
-      texts(rows, (row) => row.workflow),
-      int8s(rows, (row) => row.position),
-      int8s(rows, (row) => row.ordinal),
-      int8s(rows, (row) => row.lamport),
-      bools(rows, (row) => row.isForgotten),
-    ],
-  };
-}
+  > (memories.lamport, memories.workflow, memories.position, memories.ordinal)`,
+);
 
 const drop = `
 delete from memory_embeddings

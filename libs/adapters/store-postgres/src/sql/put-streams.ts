@@ -7,32 +7,8 @@
 
 import type { Generation, Partition, WorkflowId } from '@tidemark/core';
 import { type JsonText, type ProjectionBatch, type StreamRow, searchWords } from '@tidemark/ports';
-import { bools, float8s, int4s, int8s, texts } from '../binary-array.ts';
-import type { Statement } from '../sql-client.ts';
+import { bool, excluded, float8, insertion, int4, int8, text } from '../insertion.ts';
 import { TAG_SEPARATOR } from './search-workflows.ts';
-
-const text = `
-insert into workflows (workflow, tenant, partition, generation, definition, version, status, reason, position, sequence,
-  checkpoint, belief_sequence, epoch, holder, lamport, opened_at_ms, updated_at_ms, tokens, cost_micros, last_action,
-  runnable, pending_count, closed_in_generation, state, result, pinned, fork_of, fork_at, fork_effects, has_rows,
-  session, user_id, tags, words)
-select unnest($1::text[]), unnest($2::text[]), unnest($3::int4[]), unnest($4::int8[]), unnest($5::text[]),
-  unnest($6::int8[]), unnest($7::text[]), unnest($8::text[]), unnest($9::int8[]), unnest($10::int8[]),
-  unnest($11::text[]), unnest($12::int8[]), unnest($13::int8[]), unnest($14::text[]), unnest($15::int8[]),
-  unnest($16::float8[]), unnest($17::float8[]), unnest($18::float8[]), unnest($19::float8[]), unnest($20::text[]),
-  unnest($21::bool[]), unnest($22::int8[]), unnest($23::int8[]), unnest($24::text[]), unnest($25::text[]),
-  unnest($26::bool[]), unnest($27::text[]), unnest($28::int8[]), unnest($29::text[]), unnest($30::bool[]),
-  unnest($31::text[]), unnest($32::text[]), string_to_array(unnest($33::text[]), E'\\x1f'),
-  array_to_tsvector(string_to_array(unnest($34::text[]), ' '))
-on conflict (workflow) do update set
-  status = excluded.status, reason = excluded.reason, position = excluded.position, sequence = excluded.sequence,
-  checkpoint = excluded.checkpoint, belief_sequence = excluded.belief_sequence, epoch = excluded.epoch,
-  holder = excluded.holder, lamport = excluded.lamport, updated_at_ms = excluded.updated_at_ms,
-  tokens = excluded.tokens, cost_micros = excluded.cost_micros, last_action = excluded.last_action,
-  version = excluded.version, runnable = excluded.runnable, pending_count = excluded.pending_count,
-  closed_in_generation = excluded.closed_in_generation, state = excluded.state,
-  result = coalesce(excluded.result, workflows.result), pinned = excluded.pinned
-where workflows.partition = excluded.partition`;
 
 /** What the batch says of its streams beside their rows. */
 export interface StreamFacts {
@@ -57,50 +33,62 @@ export const factsOf = ({ closed, archived, partitions, opened }: ProjectionBatc
 const wordsOf = ({ workflow, definition, session, user, tags = [] }: StreamRow): string =>
   searchWords(workflow, definition, session, user, ...tags).join(' ');
 
-export function putStreams(
-  rows: readonly StreamRow[],
-  { results, archived, generations, opened }: StreamFacts,
-): Statement {
-  const isPast = ({ workflow, partition, closedInGeneration }: StreamRow): boolean =>
-    closedInGeneration !== null && archived.has(workflow) && closedInGeneration < (generations.get(partition) ?? 0);
-  return {
-    name: 'put-streams',
-    text,
-    values: [
-      texts(rows, (row) => row.workflow),
-      texts(rows, (row) => row.tenant),
-      int4s(rows, (row) => row.partition),
-      int8s(rows, (row) => row.generation),
-      texts(rows, (row) => row.definition),
-      int8s(rows, (row) => row.version),
-      texts(rows, (row) => row.status),
-      texts(rows, (row) => row.reason),
-      int8s(rows, (row) => row.position),
-      int8s(rows, (row) => row.sequence),
-      texts(rows, (row) => row.checkpoint),
-      int8s(rows, (row) => row.beliefSequence),
-      int8s(rows, (row) => row.epoch),
-      texts(rows, (row) => row.holder),
-      int8s(rows, (row) => row.lamport),
-      float8s(rows, (row) => row.openedAtMs),
-      float8s(rows, (row) => row.updatedAtMs),
-      float8s(rows, (row) => row.tokens),
-      float8s(rows, (row) => row.costMicros),
-      texts(rows, (row) => row.lastAction),
-      bools(rows, (row) => row.runnable),
-      int8s(rows, (row) => row.pendingCount),
-      int8s(rows, (row) => row.closedInGeneration),
-      texts(rows, (row) => (isPast(row) ? '' : row.state)),
-      texts(rows, (row) => results.get(row.workflow) ?? null),
-      bools(rows, (row) => row.pinned),
-      texts(rows, (row) => row.fork?.workflow ?? null),
-      int8s(rows, (row) => row.fork?.sequence ?? null),
-      texts(rows, (row) => row.fork?.effects ?? null),
-      bools(rows, (row) => !archived.has(row.workflow)),
-      texts(rows, (row) => (opened.has(row.workflow) ? (row.session ?? null) : null)),
-      texts(rows, (row) => (opened.has(row.workflow) ? (row.user ?? null) : null)),
-      texts(rows, (row) => (opened.has(row.workflow) ? (row.tags ?? []).join(TAG_SEPARATOR) : '')),
-      texts(rows, (row) => (opened.has(row.workflow) ? wordsOf(row) : '')),
-    ],
-  };
-}
+const isPast = (
+  { workflow, partition, closedInGeneration }: StreamRow,
+  { archived, generations }: StreamFacts,
+): boolean =>
+  closedInGeneration !== null && archived.has(workflow) && closedInGeneration < (generations.get(partition) ?? 0);
+
+export const putStreams = insertion<StreamRow, StreamFacts>(
+  'put-streams',
+  'workflows',
+  {
+    workflow: text((row) => row.workflow),
+    tenant: text((row) => row.tenant),
+    partition: int4((row) => row.partition),
+    generation: int8((row) => row.generation),
+    definition: text((row) => row.definition),
+    version: int8((row) => row.version),
+    status: text((row) => row.status),
+    reason: text((row) => row.reason),
+    position: int8((row) => row.position),
+    sequence: int8((row) => row.sequence),
+    checkpoint: text((row) => row.checkpoint),
+    belief_sequence: int8((row) => row.beliefSequence),
+    epoch: int8((row) => row.epoch),
+    holder: text((row) => row.holder),
+    lamport: int8((row) => row.lamport),
+    opened_at_ms: float8((row) => row.openedAtMs),
+    updated_at_ms: float8((row) => row.updatedAtMs),
+    tokens: float8((row) => row.tokens),
+    cost_micros: float8((row) => row.costMicros),
+    last_action: text((row) => row.lastAction),
+    runnable: bool((row) => row.runnable),
+    pending_count: int8((row) => row.pendingCount),
+    closed_in_generation: int8((row) => row.closedInGeneration),
+    state: text((row, facts) => (isPast(row, facts) ? '' : row.state)),
+    result: text((row, { results }) => results.get(row.workflow) ?? null),
+    pinned: bool((row) => row.pinned),
+    fork_of: text((row) => row.fork?.workflow ?? null),
+    fork_at: int8((row) => row.fork?.sequence ?? null),
+    fork_effects: text((row) => row.fork?.effects ?? null),
+    has_rows: bool((row, { archived }) => !archived.has(row.workflow)),
+    session: text((row, { opened }) => (opened.has(row.workflow) ? (row.session ?? null) : null)),
+    user_id: text((row, { opened }) => (opened.has(row.workflow) ? (row.user ?? null) : null)),
+    tags: text(
+      (row, { opened }) => (opened.has(row.workflow) ? (row.tags ?? []).join(TAG_SEPARATOR) : ''),
+      (tags) => `string_to_array(${tags}, E'\\x1f')`,
+    ),
+    words: text(
+      (row, { opened }) => (opened.has(row.workflow) ? wordsOf(row) : ''),
+      (words) => `array_to_tsvector(string_to_array(${words}, ' '))`,
+    ),
+  },
+  `
+on conflict (workflow) do update set
+  ${excluded('status', 'reason', 'position', 'sequence', 'checkpoint', 'belief_sequence', 'epoch', 'holder', 'lamport')},
+  ${excluded('updated_at_ms', 'tokens', 'cost_micros', 'last_action', 'version', 'runnable', 'pending_count')},
+  ${excluded('closed_in_generation', 'state', 'pinned')},
+  result = coalesce(excluded.result, workflows.result)
+where workflows.partition = excluded.partition`,
+);

@@ -5,15 +5,23 @@
 
 import { type TaskId, taskRank, type WorkflowId } from '@tidemark/core';
 import type { TaskRow } from '@tidemark/ports';
-import { bools, int8s, texts } from '../binary-array.ts';
+import { int8s, texts } from '../binary-array.ts';
+import { bool, excluded, insertion, int8, text } from '../insertion.ts';
 import type { Statement } from '../sql-client.ts';
 
-const put = `
-insert into tasks (workflow, rank, step, unblocked, cause, state)
-select unnest($1::text[]), unnest($2::int8[]), unnest($3::text[]), unnest($4::bool[]), unnest($5::text[]),
-  unnest($6::text[])
-on conflict (workflow, rank) do update set
-  unblocked = excluded.unblocked, cause = excluded.cause, state = excluded.state`;
+export const putTasks = insertion<TaskRow>(
+  'put-tasks',
+  'tasks',
+  {
+    workflow: text((row) => row.workflow),
+    rank: int8((row) => taskRank(row.task)),
+    step: text((row) => row.step),
+    unblocked: bool((row) => row.unblocked),
+    cause: text((row) => row.cause),
+    state: text((row) => row.state),
+  },
+  `on conflict (workflow, rank) do update set ${excluded('unblocked', 'cause', 'state')}`,
+);
 
 const gone = `
 delete from tasks where ctid = any(array(
@@ -23,21 +31,6 @@ delete from tasks where ctid = any(array(
     select ctid from tasks where workflow = given.workflow and rank = given.rank limit 1
   ) t
 ))`;
-
-export function putTasks(rows: readonly TaskRow[]): Statement {
-  return {
-    name: 'put-tasks',
-    text: put,
-    values: [
-      texts(rows, (row) => row.workflow),
-      int8s(rows, (row) => taskRank(row.task)),
-      texts(rows, (row) => row.step),
-      bools(rows, (row) => row.unblocked),
-      texts(rows, (row) => row.cause),
-      texts(rows, (row) => row.state),
-    ],
-  };
-}
 
 export function deleteTasks(rows: readonly { readonly workflow: WorkflowId; readonly task: TaskId }[]): Statement {
   return {

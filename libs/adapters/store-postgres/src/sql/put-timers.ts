@@ -5,14 +5,21 @@
 
 import type { WorkflowId } from '@tidemark/core';
 import type { TimerRow } from '@tidemark/ports';
-import { float8s, int4s, texts } from '../binary-array.ts';
+import { texts } from '../binary-array.ts';
+import { excluded, float8, insertion, int4, text } from '../insertion.ts';
 import type { Statement } from '../sql-client.ts';
 
-const put = `
-insert into timers (workflow, timer, partition, due_at_ms)
-select unnest($1::text[]), unnest($2::text[]), unnest($3::int4[]), unnest($4::float8[])
-on conflict (workflow, hashtextextended(timer, 0), hashtextextended(timer, 1)) do update set
-  due_at_ms = excluded.due_at_ms`;
+export const putTimers = insertion<TimerRow>(
+  'put-timers',
+  'timers',
+  {
+    workflow: text((row) => row.workflow),
+    timer: text((row) => row.timer),
+    partition: int4((row) => row.partition),
+    due_at_ms: float8((row) => row.dueAtMs),
+  },
+  `on conflict (workflow, hashtextextended(timer, 0), hashtextextended(timer, 1)) do update set ${excluded('due_at_ms')}`,
+);
 
 const gone = `
 delete from timers where ctid = any(array(
@@ -25,19 +32,6 @@ delete from timers where ctid = any(array(
     limit 1
   ) t
 ))`;
-
-export function putTimers(rows: readonly TimerRow[]): Statement {
-  return {
-    name: 'put-timers',
-    text: put,
-    values: [
-      texts(rows, (row) => row.workflow),
-      texts(rows, (row) => row.timer),
-      int4s(rows, (row) => row.partition),
-      float8s(rows, (row) => row.dueAtMs),
-    ],
-  };
-}
 
 export function deleteTimers(rows: readonly { readonly workflow: WorkflowId; readonly timer: string }[]): Statement {
   return {

@@ -14,7 +14,8 @@ import type {
   StorageUse,
   StreamPlace,
 } from '@tidemark/ports';
-import { bools, float8s, int4s, int8s, textArray, texts } from '../binary-array.ts';
+import { int4s, textArray, texts } from '../binary-array.ts';
+import { bool, float8, insertion, int4, int8, text } from '../insertion.ts';
 import { booleanAt, nullableText, numberAt, type Row, type Statement, textAt } from '../sql-client.ts';
 
 export const readNow: Statement = {
@@ -45,63 +46,53 @@ export const floorOf = (row: Row): PartitionFloor => ({
   floor: numberAt(row, 2) as Offset,
 });
 
-const put = `
-insert into segments (partition, starts, ends, object, digest, bytes, raw_bytes, event_count, first_at_ms, last_at_ms,
-  written_at_ms, tier, rows_dropped)
-select unnest($1::int4[]), unnest($2::int8[]), unnest($3::int8[]), unnest($4::text[]), unnest($5::text[]), unnest($6::int8[]),
-  unnest($7::int8[]), unnest($8::int8[]), unnest($9::float8[]), unnest($10::float8[]), unnest($11::float8[]),
-  unnest($12::text[]), unnest($13::bool[])
-on conflict (partition, starts) do nothing`;
-
 export const setTier = ({ partition, from }: Pick<SegmentRow, 'partition' | 'from'>, tier: SegmentTier): Statement => ({
   name: 'set-segment-tier',
   text: 'update segments set tier = $3 where partition = $1 and starts = $2',
   values: [String(partition), String(from), tier],
 });
 
-export const putSegments = (rows: readonly SegmentRow[]): Statement => ({
-  name: 'put-segments',
-  text: put,
-  values: [
-    int4s(rows, (row) => row.partition),
-    int8s(rows, (row) => row.from),
-    int8s(rows, (row) => row.to),
-    texts(rows, (row) => row.object),
-    texts(rows, (row) => row.digest),
-    int8s(rows, (row) => row.bytes),
-    int8s(rows, (row) => row.rawBytes),
-    int8s(rows, (row) => row.eventCount),
-    float8s(rows, (row) => row.firstAtMs),
-    float8s(rows, (row) => row.lastAtMs),
-    float8s(rows, (row) => row.writtenAtMs),
-    texts(rows, (row) => row.tier),
-    bools(rows, (row) => row.rowsDropped),
-  ],
-});
+export const putSegments = insertion<SegmentRow>(
+  'put-segments',
+  'segments',
+  {
+    partition: int4((row) => row.partition),
+    starts: int8((row) => row.from),
+    ends: int8((row) => row.to),
+    object: text((row) => row.object),
+    digest: text((row) => row.digest),
+    bytes: int8((row) => row.bytes),
+    raw_bytes: int8((row) => row.rawBytes),
+    event_count: int8((row) => row.eventCount),
+    first_at_ms: float8((row) => row.firstAtMs),
+    last_at_ms: float8((row) => row.lastAtMs),
+    written_at_ms: float8((row) => row.writtenAtMs),
+    tier: text((row) => row.tier),
+    rows_dropped: bool((row) => row.rowsDropped),
+  },
+  'on conflict (partition, starts) do nothing',
+);
 
 interface Part extends SegmentWorkflow, Pick<SegmentRow, 'partition' | 'from'> {}
 
 export const partsOf = (rows: readonly SegmentRow[]): readonly Part[] =>
   rows.flatMap(({ workflows, partition, from }) => workflows.map((part) => ({ ...part, partition, from })));
 
-export const putParts = (rows: readonly Part[]): Statement => ({
-  name: 'put-segment-workflows',
-  text: `
-insert into segment_workflows (workflow, partition, starts, tenant, event_count, raw_bytes, opens, closes)
-select unnest($1::text[]), unnest($2::int4[]), unnest($3::int8[]), unnest($4::text[]), unnest($5::int8[]),
-  unnest($6::int8[]), unnest($7::bool[]), unnest($8::bool[])
-on conflict (workflow, partition, starts) do nothing`,
-  values: [
-    texts(rows, (row) => row.workflow),
-    int4s(rows, (row) => row.partition),
-    int8s(rows, (row) => row.from),
-    texts(rows, (row) => row.tenant),
-    int8s(rows, (row) => row.eventCount),
-    int8s(rows, (row) => row.rawBytes),
-    bools(rows, (row) => row.opens),
-    bools(rows, (row) => row.closes),
-  ],
-});
+export const putParts = insertion<Part>(
+  'put-segment-workflows',
+  'segment_workflows',
+  {
+    workflow: text((row) => row.workflow),
+    partition: int4((row) => row.partition),
+    starts: int8((row) => row.from),
+    tenant: text((row) => row.tenant),
+    event_count: int8((row) => row.eventCount),
+    raw_bytes: int8((row) => row.rawBytes),
+    opens: bool((row) => row.opens),
+    closes: bool((row) => row.closes),
+  },
+  'on conflict (workflow, partition, starts) do nothing',
+);
 
 const find = `
 select s.partition, s.starts, s.ends, s.object, s.digest, s.bytes, s.raw_bytes, s.event_count, s.first_at_ms, s.last_at_ms,

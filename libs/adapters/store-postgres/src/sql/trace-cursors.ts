@@ -4,7 +4,7 @@
  */
 
 import type { Offset, Partition } from '@tidemark/core';
-import { int4s, int8s } from '../binary-array.ts';
+import { insertion, int4, int8 } from '../insertion.ts';
 import { numberAt, type Row, type Statement } from '../sql-client.ts';
 
 /** Row -1 says that positions were stored. */
@@ -27,16 +27,9 @@ export const tracedOf = (row: Row): readonly [Partition, Offset] => [
   numberAt(row, 1) as Offset,
 ];
 
-const advance = `
-insert into trace_cursors (partition, next)
-select unnest($1::int4[]), unnest($2::int8[])
-on conflict (partition) do update set next = greatest(trace_cursors.next, excluded.next)`;
-
-export function advanceTraced(to: ReadonlyMap<Partition, Offset>): Statement {
-  const rows = [...to];
-  return {
-    name: 'advance-traced',
-    text: advance,
-    values: [int4s(rows, ([partition]) => partition), int8s(rows, ([, next]) => next)],
-  };
-}
+export const advanceTraced = insertion<readonly [Partition, Offset]>(
+  'advance-traced',
+  'trace_cursors',
+  { partition: int4(([partition]) => partition), next: int8(([, next]) => next) },
+  'on conflict (partition) do update set next = greatest(trace_cursors.next, excluded.next)',
+);

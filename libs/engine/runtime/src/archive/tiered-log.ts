@@ -4,21 +4,12 @@
  */
 
 import { CorruptError, type Offset, type Partition } from '@tidemark/core';
-import type {
-  AppendOptions,
-  EventLog,
-  LogRecord,
-  PartitionBounds,
-  ReadRequest,
-  ReadResult,
-  StoredRecord,
-} from '@tidemark/ports';
+import type { EventLog, PartitionBounds, ReadRequest, ReadResult, StoredRecord } from '@tidemark/ports';
+import { LogView } from '../views/index.ts';
 import { type Archive, archiveGap, type KnownManifest } from './archive.ts';
 import { ARCHIVE_READ_MAX_BYTES, ARCHIVE_READS_AT_ONCE, READS_BETWEEN_TRIMS_MAX } from './limits.ts';
 
-export class TieredLog implements EventLog {
-  readonly durability: EventLog['durability'];
-  readonly recordMaxBytes: number;
+export class TieredLog extends LogView {
   /** The log itself, which begins where it was trimmed. */
   readonly hot: EventLog;
   readonly archive: Archive;
@@ -28,29 +19,16 @@ export class TieredLog implements EventLog {
   #manifests: ReadonlyMap<Partition, KnownManifest> = new Map();
 
   constructor(hot: EventLog, archive: Archive) {
+    super(hot);
     this.hot = hot;
     this.archive = archive;
-    this.durability = hot.durability;
-    this.recordMaxBytes = hot.recordMaxBytes;
-  }
-
-  partitionCount(): Promise<number> {
-    return this.hot.partitionCount();
-  }
-
-  growTo(count: number): Promise<number> {
-    return this.hot.growTo(count);
-  }
-
-  append(partition: Partition, records: readonly LogRecord[], options?: AppendOptions): Promise<Offset> {
-    return this.hot.append(partition, records, options);
   }
 
   /**
    * Makes one read if the log has all of it, as it nearly always has. A segment is read as a whole, even for one record; so of several
    * partitions in segments, those for which no bytes are left get nothing, except the first. Several segments are fetched at once.
    */
-  async read(
+  override async read(
     requests: readonly ReadRequest[],
     options?: { readonly maxBytes?: number },
   ): Promise<readonly ReadResult[]> {
@@ -130,21 +108,9 @@ export class TieredLog implements EventLog {
   }
 
   /** Everything that can be read: a partition begins with its first segment. */
-  async bounds(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, PartitionBounds>> {
+  override async bounds(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, PartitionBounds>> {
     const bounds = await this.hot.bounds(partitions);
     return new Map([...bounds].map(([partition, { end }]) => [partition, { start: 0 as Offset, end }]));
-  }
-
-  trim(partition: Partition, before: Offset): Promise<void> {
-    return this.hot.trim(partition, before);
-  }
-
-  sizeBytes(): Promise<number> {
-    return this.hot.sizeBytes();
-  }
-
-  close(): Promise<void> {
-    return this.hot.close();
   }
 }
 

@@ -167,7 +167,7 @@ export class DataKeys {
    * provider or the store is unavailable, a further call continues; after the end it does nothing. A key that can't be unwrapped does not
    * hold up the others.
    */
-  async rewrapAll(filter: KeyFilter, onProgress?: (progress: RewrapProgress) => void): Promise<RewrapProgress> {
+  async rewrapAll(filter: KeyFilter): Promise<RewrapProgress> {
     const { provider, store } = this.#options;
     const current = await provider.current();
     const rewrap = new Rewrap(provider, store);
@@ -175,12 +175,9 @@ export class DataKeys {
       if (isForSecrets(key) !== this.isForSecrets) continue;
       rewrap.seenCount++;
       if (key.provider === provider.name && key.wrappedBy === current) continue;
-      if (rewrap.add(key) < REWRAP_BATCH_COUNT) continue;
-      await rewrap.flush();
-      onProgress?.(rewrap.progress());
+      if (rewrap.add(key) === REWRAP_BATCH_COUNT) await rewrap.flush();
     }
     await rewrap.flush();
-    onProgress?.(rewrap.progress());
     return rewrap.progress();
   }
 

@@ -4,27 +4,10 @@
  */
 
 import { sealedWith } from '@tidemark/codec';
-import type { EventLog, LogRecord, ReadRequest, ReadResult } from '@tidemark/ports';
-import { type Prepared, TransformingLog } from '../views/index.ts';
+import type { ReadRequest, ReadResult } from '@tidemark/ports';
+import { LogView } from '../views/index.ts';
 
-export class KeylessLog extends TransformingLog {
-  readonly recordMaxBytes: number;
-  readonly inlineMaxBytes: number | undefined;
-
-  constructor(inner: EventLog) {
-    super(inner);
-    this.recordMaxBytes = inner.recordMaxBytes;
-    this.inlineMaxBytes = inner.inlineMaxBytes;
-  }
-
-  protected override atOnce(records: readonly LogRecord[]): readonly LogRecord[] {
-    return records;
-  }
-
-  protected override async prepare(records: readonly LogRecord[]): Promise<Prepared> {
-    return { records };
-  }
-
+export class KeylessLog extends LogView {
   override async read(
     requests: readonly ReadRequest[],
     options?: { readonly maxBytes?: number },

@@ -36,8 +36,8 @@ export interface SealedLogOptions {
 }
 
 export class SealedLog extends TransformingLog {
-  readonly recordMaxBytes: number;
-  readonly inlineMaxBytes: number | undefined;
+  override readonly recordMaxBytes: number;
+  override readonly inlineMaxBytes: number | undefined;
   readonly isSealing = true;
   readonly #keys: WorkflowKeys;
   readonly #refusesPlain: boolean;

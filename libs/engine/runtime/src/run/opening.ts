@@ -12,7 +12,6 @@ import {
   type Lamport,
   LIFECYCLE_RULES_VERSION,
   type Parent,
-  type Priority,
   RULES_VERSION,
   type Sequence,
   type StreamState,
@@ -25,29 +24,19 @@ import {
 } from '@tidemark/core';
 import type { Digest } from '@tidemark/ports';
 import { checkedFragments } from '../agent/index.ts';
-import { checkedDispatch, type Definition } from '../definition/index.ts';
+import { checkedDispatch, type Definition, type StartOptions } from '../definition/index.ts';
 import { digestOf, type Ports } from '../kernel/index.ts';
 import { WORKFLOW_ID_MAX_CHARS } from '../lease/index.ts';
 import { type DeclaredTasks, declareTasks, needsLifecycle } from './declare-tasks.ts';
 
-export interface StartRequest {
+export interface StartRequest
+  extends Pick<StartOptions, 'pinned' | 'session' | 'user' | 'tags' | 'trace' | 'priority'> {
   readonly definition: Definition;
   readonly input: unknown;
   readonly workflow: WorkflowId;
   readonly tenant: TenantId;
-  /** Whether the workflow runs with exactly this version of its definition; false when absent. */
-  readonly pinned?: boolean | undefined;
   /** Whether the workflow is only observed: its agent runs elsewhere, and no worker claims it; false when absent. */
   readonly shadow?: boolean | undefined;
-  /** The session that the workflow belongs to, and its user. */
-  readonly session?: string | undefined;
-  readonly user?: string | undefined;
-  /** Tags by which people find the workflow. */
-  readonly tags?: readonly string[] | undefined;
-  /** W3C `traceparent` of the caller that starts the workflow, to which its trace links. */
-  readonly trace?: string | undefined;
-  /** Overrides the priority that the definition derives from the input. */
-  readonly priority?: Priority | undefined;
   /** Whether the limits of admission apply; false when absent. */
   readonly isLimited?: boolean | undefined;
   /** Time from now, in milliseconds, after which the workflow is cancelled; the definition's when absent. */

@@ -39,8 +39,8 @@ export interface BlobLogOptions {
 }
 
 export class BlobLog extends TransformingLog {
-  readonly recordMaxBytes = BLOB_EVENT_MAX_BYTES;
-  readonly inlineMaxBytes: number;
+  override readonly recordMaxBytes = BLOB_EVENT_MAX_BYTES;
+  override readonly inlineMaxBytes: number;
   readonly #maxBytes: number;
   readonly #blobs: Blobs;
   readonly #clock: Clock;

@@ -1,10 +1,11 @@
 /**
  * Owns what views of a log that transform records have in common: appends of one partition keep their order while something is prepared for
- * them (L3), and everything else is passed to the log. It does not know what is transformed.
+ * them (L3). It does not know what is transformed.
  */
 
 import type { Offset, Partition } from '@tidemark/core';
-import type { AppendOptions, EventLog, LogRecord, PartitionBounds, ReadRequest, ReadResult } from '@tidemark/ports';
+import type { AppendOptions, LogRecord, ReadRequest, ReadResult } from '@tidemark/ports';
+import { LogView } from './log-view.ts';
 
 /** An append in its transformed form. */
 export interface Prepared {
@@ -15,28 +16,14 @@ export interface Prepared {
   readonly stored?: () => Promise<void>;
 }
 
-export abstract class TransformingLog implements EventLog {
-  readonly durability: EventLog['durability'];
-  abstract readonly recordMaxBytes: number;
-  abstract readonly inlineMaxBytes: number | undefined;
-  protected readonly inner: EventLog;
+export abstract class TransformingLog extends LogView {
   /** The last append of each partition that is being prepared. */
   readonly #waiting = new Map<Partition, Promise<unknown>>();
-
-  constructor(inner: EventLog) {
-    this.inner = inner;
-    this.durability = inner.durability;
-  }
 
   /** The records for the log if nothing must be awaited; undefined: they must be prepared. */
   protected abstract atOnce(records: readonly LogRecord[]): readonly LogRecord[] | undefined;
 
   protected abstract prepare(records: readonly LogRecord[], options: AppendOptions | undefined): Promise<Prepared>;
-
-  abstract read(
-    requests: readonly ReadRequest[],
-    options?: { readonly maxBytes?: number },
-  ): Promise<readonly ReadResult[]>;
 
   /** The results of the log below, without records that the request does not want. */
   protected async readInner(
@@ -50,7 +37,7 @@ export abstract class TransformingLog implements EventLog {
     });
   }
 
-  append(partition: Partition, records: readonly LogRecord[], options?: AppendOptions): Promise<Offset> {
+  override append(partition: Partition, records: readonly LogRecord[], options?: AppendOptions): Promise<Offset> {
     const before = this.#waiting.get(partition);
     const ready = before === undefined ? this.atOnce(records) : undefined;
     if (ready !== undefined) return this.inner.append(partition, ready, options);
@@ -72,29 +59,5 @@ export abstract class TransformingLog implements EventLog {
       await prepared.stored?.();
       return offset;
     });
-  }
-
-  partitionCount(): Promise<number> {
-    return this.inner.partitionCount();
-  }
-
-  growTo(count: number): Promise<number> {
-    return this.inner.growTo(count);
-  }
-
-  bounds(partitions?: readonly Partition[]): Promise<ReadonlyMap<Partition, PartitionBounds>> {
-    return this.inner.bounds(partitions);
-  }
-
-  trim(partition: Partition, before: Offset): Promise<void> {
-    return this.inner.trim(partition, before);
-  }
-
-  sizeBytes(): Promise<number> {
-    return this.inner.sizeBytes();
-  }
-
-  close(): Promise<void> {
-    return this.inner.close();
   }
 }
