@@ -13,8 +13,8 @@ type Named<R> = R extends { readonly method: infer M extends string; readonly pa
   ? `${M} ${P}`
   : never;
 type ByName<R> = { readonly [One in R as Named<One>]: One };
-type Served = ByName<Routes[keyof Routes]>;
-type Streams = ByName<StreamRoutes[keyof StreamRoutes]>;
+type Served = ByName<Routes>;
+type Streams = ByName<StreamRoutes>;
 
 /** Whoever reads or sends it changes nothing of it. */
 type Fixed<T> = T extends readonly (infer Each)[]

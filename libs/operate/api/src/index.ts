@@ -9,6 +9,6 @@ export { LOCAL_PRINCIPAL, localAuthenticator, ownerAuthenticator } from './local
 export type { Problem } from './problem.ts';
 export { referenceOf } from './reference.ts';
 export type { InputOf, OutputOf } from './route.ts';
-export type { Routes, StreamRoutes } from './routes.ts';
-export { type ApiOptions, allRoutes, allStreams, createApi, documentOf } from './server.ts';
+export { allRoutes, allStreams, type Routes, type StreamRoutes } from './routes.ts';
+export { type ApiOptions, createApi, documentOf } from './server.ts';
 export type { EventsOf, FollowInputOf } from './stream-route.ts';

@@ -12,7 +12,7 @@ import { Fleet } from './fleet.ts';
 import { type Answering, Operation } from './operation.ts';
 import { PROBLEM_TYPE, reportedOf } from './problem.ts';
 import type { AnyRoute } from './route.ts';
-import { routes } from './routes.ts';
+import { allRoutes } from './routes.ts';
 
 export interface LocalApiOptions extends Answering {
   readonly place: Place;
@@ -85,7 +85,7 @@ function found(
   method: string,
   path: string,
 ): { readonly route: AnyRoute; readonly params: Readonly<Record<string, string>> } {
-  compiled ??= (Object.values(routes) as unknown as readonly AnyRoute[]).map((route) => ({
+  compiled ??= allRoutes.map((route) => ({
     route,
     pattern: new RegExp(`^${route.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`),
   }));

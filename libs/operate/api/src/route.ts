@@ -64,13 +64,9 @@ export interface RouteFacts {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** As OpenAPI writes it: `/v1/workflows/{workflow}`. */
   readonly path: `/${string}`;
-  /** Stable, camel case: `operationId`. */
-  readonly name: string;
   readonly summary: string;
   /** Further notes: when it may be repeated, what it waits for. */
   readonly description?: string | undefined;
-  /** The chapter of the reference that it belongs to. */
-  readonly chapter: string;
   readonly right: Right;
   /** Checked before anything is done. */
   readonly needs?: readonly Need[] | undefined;
@@ -120,8 +116,16 @@ export function route<
 /** The answer of nearly every route. */
 export const ok = <T>(body: T): { readonly status: 200; readonly body: T } => ({ status: 200, body });
 
+/** What the table of routes adds to a declaration. */
+export interface Listed {
+  /** Stable, camel case: `operationId`. */
+  readonly name: string;
+  /** The chapter of the reference that it belongs to. */
+  readonly chapter: string;
+}
+
 /** A route of which only the declaration is known. */
-export interface AnyRoute extends RouteFacts {
+export interface AnyRoute extends RouteFacts, Listed {
   readonly params: Shape | undefined;
   readonly query: Shape | undefined;
   readonly body: Shape | undefined;

@@ -6,7 +6,7 @@ import type { Backend } from './backend.ts';
 import type { EventSink } from './events/sink.ts';
 import type { Streams } from './events/streams.ts';
 import type { Redaction } from './redaction.ts';
-import type { RouteFacts } from './route.ts';
+import type { Listed, RouteFacts } from './route.ts';
 
 type ParsedBy<S> = S extends z.ZodType ? z.output<S> : undefined;
 
@@ -40,7 +40,7 @@ export interface StreamRoute<
 }
 
 /** A stream of which only the declaration is known. */
-export interface AnyStream extends Omit<StreamRoute, 'follow'> {
+export interface AnyStream extends Omit<StreamRoute, 'follow'>, Listed {
   follow(call: Follow<never, never>): Promise<Following>;
 }
 

@@ -20,7 +20,6 @@ import { questionOf } from '../shapes/question.ts';
 import { workflowJson } from '../shapes/workflow.ts';
 import { whose } from '../whose.ts';
 
-const CHAPTER = 'Fleet';
 /** Counts for callers of all tenants alone. */
 const ofAll = (description: string) =>
   z
@@ -31,11 +30,9 @@ const ofAll = (description: string) =>
 export const getFleet = route({
   method: 'GET',
   path: '/v1/fleet',
-  name: 'getFleet',
   summary: 'What all workflows are at',
   description:
     'Counts, lag, workers and what they hold, queues, throughput, cost. Counted anew every two seconds at most.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['tenant-unknown'],
   query: whose,
@@ -110,10 +107,8 @@ interface Questions {
 export const listQuestions = route({
   method: 'GET',
   path: '/v1/questions',
-  name: 'listQuestions',
   summary: 'What waits for people',
   description: 'Parked workflows with what each asks, newest first.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['tenant-unknown', 'cursor-invalid'],
   query: whose.extend({
@@ -154,11 +149,9 @@ export const listQuestions = route({
 export const listRejected = route({
   method: 'GET',
   path: '/v1/rejected',
-  name: 'listRejected',
   summary: 'Events that changed nothing, and why',
   description:
     'The newest, kept for audit: what a holder wrote that had lost its lease, second copies, foreign records. Most follow from take-overs, as they are meant to.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['cursor-invalid'],
   query: z.object({ content: contentAskedSchema, limit: limitSchema, cursor: cursorSchema.optional() }),
@@ -209,10 +202,8 @@ const segmentSchema = z.object({
 export const listSegments = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/segments',
-  name: 'listSegments',
   summary: "Where a workflow's archived history is",
   description: 'Its segments in order; none: all of it is in the log and in rows.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'cursor-invalid'],
   params: workflowParams,
@@ -242,11 +233,9 @@ export const listSegments = route({
 export const getStorage = route({
   method: 'GET',
   path: '/v1/storage',
-  name: 'getStorage',
   summary: 'What takes how much room',
   description:
     'By tenant or by workflow, what takes most first. Reads all rows of history: for people, not for a loop.',
-  chapter: CHAPTER,
   right: 'administer',
   query: z.object({ by: z.enum(['tenant', 'workflow']).default('tenant'), limit: limitSchema }),
   answers: {

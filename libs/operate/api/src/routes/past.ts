@@ -4,7 +4,7 @@ import { AccessError, diffBundles, InvalidError, isoTime, type Sequence, workflo
 import { mayDo } from '@tidemark/ports';
 import {
   type CallRange,
-  compareWorkflows,
+  compareWorkflows as comparison,
   MODEL_OPERATION,
   type RebuiltCall,
   type RebuiltCalls,
@@ -49,8 +49,6 @@ const callJson = (call: RebuiltCall) => ({
   messages: call.bundle?.messages ?? null,
 });
 
-const CHAPTER = 'The past';
-
 const pastParams = workflowParams.extend({ sequence: sequenceSchema });
 
 const fragmentSchema = z.object({
@@ -64,11 +62,9 @@ const fragmentSchema = z.object({
 export const getWorkflowAt = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/at/{sequence}',
-  name: 'getWorkflowAt',
   summary: 'A workflow as it stood right after a checkpoint',
   description:
     'Belief, frontier and what models were given, folded anew from its history, from whichever tier has it; the same for ever, but for the status of its checkpoint, which is that of now. 0 is its opening.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'sequence-unknown', 'history-forgotten', 'object-archived'],
   params: pastParams,
@@ -134,11 +130,9 @@ const callSchema = z
 export const listModelCalls = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/at/{sequence}/calls',
-  name: 'listModelCalls',
   summary: 'What the model calls of a checkpoint saw',
   description:
     'Of the step that the checkpoint committed, in the order of their keys, rebuilt byte for byte with their manifests, some at a time. The sequence after the newest means steps under way.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'checkpoint-unknown', 'no-model-call', 'tokenizer-unknown'],
   params: pastParams,
@@ -175,11 +169,9 @@ async function callsAt(
 export const listCallPlaces = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/calls',
-  name: 'listCallPlaces',
   summary: "Where a workflow's model calls are",
   description:
     'In the order of their tasks. `at` is the sequence under which the calls are told with what they saw; the one after the newest means steps under way.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'cursor-invalid', 'store-rebuilding'],
   params: workflowParams,
@@ -240,14 +232,12 @@ const pointSchema = z
   })
   .nullable();
 
-export const compare = route({
+export const compareWorkflows = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/comparison/{other}',
-  name: 'compareWorkflows',
   summary: 'Compare two workflows',
   description:
     'Mostly a fork with its base: how each ended, what it took, and the first checkpoint at which they differ, counted on through what they share.',
-  chapter: CHAPTER,
   right: 'read',
   problems: ['workflow-unknown', 'history-forgotten'],
   params: workflowParams.extend({ other: workflowIdSchema }),
@@ -266,18 +256,16 @@ export const compare = route({
       await backend.check(principal, params.workflow),
       await backend.check(principal, params.other),
     ];
-    return ok(comparisonJson(await compareWorkflows(backend.reads, one, other)));
+    return ok(comparisonJson(await comparison(backend.reads, one, other)));
   },
 });
 
 export const compareCalls = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/at/{sequence}/calls/{call}/comparison',
-  name: 'compareCalls',
   summary: 'Compare what two model calls saw',
   description:
     'Which pieces came, went or changed, by lane; the second call is that of `to`, in the same workflow unless `other` names one.',
-  chapter: CHAPTER,
   right: 'content',
   problems: ['workflow-unknown', 'checkpoint-unknown', 'no-model-call', 'call-unknown', 'no-bundle'],
   params: pastParams.extend({ call: callNumber.meta({ description: 'Of the checkpoint, from 1.', type: 'integer' }) }),
@@ -320,11 +308,9 @@ async function bundleAt(backend: Backend, workflow: string, at: number, range: C
 export const forkWorkflow = route({
   method: 'POST',
   path: '/v1/workflows/{workflow}/forks',
-  name: 'forkWorkflow',
   summary: 'Go on from a checkpoint, in a new workflow',
   description:
     'It shares the history up to there. With `replay` what was recorded answers its effects and nothing is called; with `live` they are called, under keys of its own; where people have answered something in what is shared (in a fork before it or an ended child as well), or with another belief, that needs the right to decide besides. The same `id` answers the same fork.',
-  chapter: CHAPTER,
   right: 'operate',
   problems: [
     'workflow-unknown',

@@ -94,11 +94,9 @@ const recoverySchema = z
 export const getRecovery = route({
   method: 'GET',
   path: '/v1/workflows/{workflow}/recovery',
-  name: 'getRecovery',
   summary: 'What the next holder of a workflow would do',
   description:
     'Told from the folded state, its effects and the definition, where this process has it; nothing is changed. With `probe` the probes of its effects are asked now, which needs the right to operate; one that bars late calls is not asked, since that would change something.',
-  chapter: 'The past',
   right: 'content',
   problems: ['workflow-unknown', 'right-missing', 'store-rebuilding'],
   needs: [

@@ -4,6 +4,34 @@ import type { Json } from '../json.ts';
 import type { Ask } from './shapes.ts';
 
 export interface AccessEndpoints {
+  /** Who read and did what, the newest first */
+  readonly 'GET /v1/audit': {
+    readonly input: {
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+            /** `key:ID`, `token:SUBJECT`. */
+            readonly subject?: string | undefined;
+            readonly action?: string | undefined;
+            readonly target?: string | undefined;
+            readonly outcome?: 'done' | 'refused' | 'failed' | undefined;
+            /** From then on. */
+            readonly from?: string | undefined;
+            /** Before then. */
+            readonly to?: string | undefined;
+            readonly limit?: number | undefined;
+            /** What the page before gave as `next_cursor`, with the same filters; opaque. */
+            readonly cursor?: string | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: {
+      readonly entries: readonly AuditEntry[];
+      /** Null: this is the last page. */
+      readonly next_cursor: string | null;
+    };
+  };
   /** Make an API key */
   readonly 'POST /v1/keys': { readonly input: { readonly body: NewKey }; readonly answer: KeyMade };
   /** List API keys, without their secrets */
@@ -72,16 +100,6 @@ export interface AccessEndpoints {
     };
     readonly answer: Tenant;
   };
-  /** Let nobody of a tenant in */
-  readonly 'POST /v1/tenants/{tenant}/suspend': {
-    readonly input: {
-      readonly params: {
-        readonly tenant: string;
-      };
-      readonly body: Ask;
-    };
-    readonly answer: Tenant;
-  };
   /** Let a suspended tenant in again */
   readonly 'POST /v1/tenants/{tenant}/resume': {
     readonly input: {
@@ -92,33 +110,15 @@ export interface AccessEndpoints {
     };
     readonly answer: Tenant;
   };
-  /** Who read and did what, the newest first */
-  readonly 'GET /v1/audit': {
+  /** Let nobody of a tenant in */
+  readonly 'POST /v1/tenants/{tenant}/suspend': {
     readonly input: {
-      readonly query?:
-        | {
-            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
-            readonly tenant?: string | undefined;
-            /** `key:ID`, `token:SUBJECT`. */
-            readonly subject?: string | undefined;
-            readonly action?: string | undefined;
-            readonly target?: string | undefined;
-            readonly outcome?: 'done' | 'refused' | 'failed' | undefined;
-            /** From then on. */
-            readonly from?: string | undefined;
-            /** Before then. */
-            readonly to?: string | undefined;
-            readonly limit?: number | undefined;
-            /** What the page before gave as `next_cursor`, with the same filters; opaque. */
-            readonly cursor?: string | undefined;
-          }
-        | undefined;
+      readonly params: {
+        readonly tenant: string;
+      };
+      readonly body: Ask;
     };
-    readonly answer: {
-      readonly entries: readonly AuditEntry[];
-      /** Null: this is the last page. */
-      readonly next_cursor: string | null;
-    };
+    readonly answer: Tenant;
   };
   /** A workflow with its secret fields */
   readonly 'GET /v1/workflows/{workflow}/secrets': {
@@ -129,6 +129,27 @@ export interface AccessEndpoints {
     };
     readonly answer: Secrets;
   };
+}
+
+/** Who did what to what. Never a payload, a secret or an error in words. */
+export interface AuditEntry {
+  readonly id: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly subject: string;
+  /** What the caller showed: `key` or `token`; `local`: the owner. */
+  readonly kind: string;
+  readonly roles: readonly ('viewer' | 'operator' | 'approver' | 'worker' | 'admin' | 'scaler')[];
+  /** The caller's tenant; null: of all. */
+  readonly of: string | null;
+  /** The operation's name in this document. */
+  readonly action: string;
+  readonly right: 'read' | 'content' | 'secrets' | 'operate' | 'decide' | 'report' | 'administer' | 'scale';
+  /** The id of a workflow, a key, a job, … */
+  readonly target: string | null;
+  readonly outcome: 'done' | 'refused' | 'failed';
+  /** The problem's, where it was not done. */
+  readonly code: string | null;
 }
 
 export interface NewKey {
@@ -202,27 +223,6 @@ export interface Tenant {
     /** ISO 8601, UTC. */
     readonly at: string;
   } | null;
-}
-
-/** Who did what to what. Never a payload, a secret or an error in words. */
-export interface AuditEntry {
-  readonly id: string;
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  readonly subject: string;
-  /** What the caller showed: `key` or `token`; `local`: the owner. */
-  readonly kind: string;
-  readonly roles: readonly ('viewer' | 'operator' | 'approver' | 'worker' | 'admin' | 'scaler')[];
-  /** The caller's tenant; null: of all. */
-  readonly of: string | null;
-  /** The operation's name in this document. */
-  readonly action: string;
-  readonly right: 'read' | 'content' | 'secrets' | 'operate' | 'decide' | 'report' | 'administer' | 'scale';
-  /** The id of a workflow, a key, a job, … */
-  readonly target: string | null;
-  readonly outcome: 'done' | 'refused' | 'failed';
-  /** The problem's, where it was not done. */
-  readonly code: string | null;
 }
 
 export interface Secrets {

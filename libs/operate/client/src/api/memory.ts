@@ -3,22 +3,6 @@
 import type { Json } from '../json.ts';
 
 export interface MemoryEndpoints {
-  /** What is remembered that fits a query */
-  readonly 'POST /v1/memory/{about}/recall': {
-    readonly input: {
-      readonly params: {
-        readonly about: string;
-      };
-      readonly query?:
-        | {
-            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
-            readonly tenant?: string | undefined;
-          }
-        | undefined;
-      readonly body: AskRecall;
-    };
-    readonly answer: Recall;
-  };
   /** The facts about a user, a domain or the tenant, the newest first */
   readonly 'GET /v1/memory/{about}/facts': {
     readonly input: {
@@ -69,31 +53,11 @@ export interface MemoryEndpoints {
     };
     readonly answer: FactChanged;
   };
-  /** The standing preferences of a user, by key */
-  readonly 'GET /v1/users/{user}/preferences': {
+  /** What is remembered that fits a query */
+  readonly 'POST /v1/memory/{about}/recall': {
     readonly input: {
       readonly params: {
-        readonly user: string;
-      };
-      readonly query?:
-        | {
-            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
-            readonly tenant?: string | undefined;
-            /** Those whose keys begin so. */
-            readonly prefix?: string | undefined;
-          }
-        | undefined;
-    };
-    readonly answer: {
-      readonly preferences: readonly Preference[];
-    };
-  };
-  /** A standing preference of a user */
-  readonly 'GET /v1/users/{user}/preferences/{key}': {
-    readonly input: {
-      readonly params: {
-        readonly user: string;
-        readonly key: string;
+        readonly about: string;
       };
       readonly query?:
         | {
@@ -101,41 +65,9 @@ export interface MemoryEndpoints {
             readonly tenant?: string | undefined;
           }
         | undefined;
+      readonly body: AskRecall;
     };
-    readonly answer: Preference;
-  };
-  /** Set a standing preference of a user */
-  readonly 'PUT /v1/users/{user}/preferences/{key}': {
-    readonly input: {
-      readonly params: {
-        readonly user: string;
-        readonly key: string;
-      };
-      readonly query?:
-        | {
-            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
-            readonly tenant?: string | undefined;
-          }
-        | undefined;
-      readonly body: NewPreference;
-    };
-    readonly answer: PreferenceChanged;
-  };
-  /** Forget a standing preference of a user */
-  readonly 'DELETE /v1/users/{user}/preferences/{key}': {
-    readonly input: {
-      readonly params: {
-        readonly user: string;
-        readonly key: string;
-      };
-      readonly query?:
-        | {
-            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
-            readonly tenant?: string | undefined;
-          }
-        | undefined;
-    };
-    readonly answer: PreferenceChanged;
+    readonly answer: Recall;
   };
   /** Records of a pipeline */
   readonly 'GET /v1/records/{subject}': {
@@ -180,6 +112,93 @@ export interface MemoryEndpoints {
       readonly written: number;
     };
   };
+  /** The standing preferences of a user, by key */
+  readonly 'GET /v1/users/{user}/preferences': {
+    readonly input: {
+      readonly params: {
+        readonly user: string;
+      };
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+            /** Those whose keys begin so. */
+            readonly prefix?: string | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: {
+      readonly preferences: readonly Preference[];
+    };
+  };
+  /** Forget a standing preference of a user */
+  readonly 'DELETE /v1/users/{user}/preferences/{key}': {
+    readonly input: {
+      readonly params: {
+        readonly user: string;
+        readonly key: string;
+      };
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: PreferenceChanged;
+  };
+  /** A standing preference of a user */
+  readonly 'GET /v1/users/{user}/preferences/{key}': {
+    readonly input: {
+      readonly params: {
+        readonly user: string;
+        readonly key: string;
+      };
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: Preference;
+  };
+  /** Set a standing preference of a user */
+  readonly 'PUT /v1/users/{user}/preferences/{key}': {
+    readonly input: {
+      readonly params: {
+        readonly user: string;
+        readonly key: string;
+      };
+      readonly query?:
+        | {
+            /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
+            readonly tenant?: string | undefined;
+          }
+        | undefined;
+      readonly body: NewPreference;
+    };
+    readonly answer: PreferenceChanged;
+  };
+}
+
+export interface Fact {
+  readonly key: string;
+  readonly source: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly text?: string | undefined;
+}
+
+export interface NewFact {
+  readonly text: string;
+  /** Where it is from; by default who asks. */
+  readonly source?: string | undefined;
+}
+
+export interface FactChanged {
+  readonly about: string;
+  readonly key: string;
 }
 
 export interface AskRecall {
@@ -207,44 +226,6 @@ export interface Recall {
   readonly continuation?: string | undefined;
 }
 
-export interface Fact {
-  readonly key: string;
-  readonly source: string;
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  readonly text?: string | undefined;
-}
-
-export interface NewFact {
-  readonly text: string;
-  /** Where it is from; by default who asks. */
-  readonly source?: string | undefined;
-}
-
-export interface FactChanged {
-  readonly about: string;
-  readonly key: string;
-}
-
-export interface Preference {
-  readonly key: string;
-  readonly source: string;
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  readonly value?: Json | undefined;
-}
-
-export interface NewPreference {
-  readonly value: unknown;
-  /** Where it is from; by default who asks. */
-  readonly source?: string | undefined;
-}
-
-export interface PreferenceChanged {
-  readonly user: string;
-  readonly key: string;
-}
-
 export interface Record {
   readonly key: string;
   /** ISO 8601, UTC. */
@@ -259,4 +240,23 @@ export interface Records {
     readonly value: unknown;
     readonly source?: string | undefined;
   }[];
+}
+
+export interface Preference {
+  readonly key: string;
+  readonly source: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly value?: Json | undefined;
+}
+
+export interface PreferenceChanged {
+  readonly user: string;
+  readonly key: string;
+}
+
+export interface NewPreference {
+  readonly value: unknown;
+  /** Where it is from; by default who asks. */
+  readonly source?: string | undefined;
 }

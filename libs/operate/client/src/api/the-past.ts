@@ -14,33 +14,6 @@ export interface ThePastEndpoints {
     };
     readonly answer: PastWorkflow;
   };
-  /** Where a workflow's model calls are */
-  readonly 'GET /v1/workflows/{workflow}/calls': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly query?:
-        | {
-            readonly limit?: number | undefined;
-            /** What the page before gave as `next_cursor`, with the same filters; opaque. */
-            readonly cursor?: string | undefined;
-          }
-        | undefined;
-    };
-    readonly answer: {
-      readonly calls: readonly {
-        readonly at: number;
-        readonly idempotency_key: string;
-        readonly task: string;
-        readonly status: string;
-        /** ISO 8601, UTC. */
-        readonly made_at: string;
-      }[];
-      /** Null: this is the last page. */
-      readonly next_cursor: string | null;
-    };
-  };
   /** What the model calls of a checkpoint saw */
   readonly 'GET /v1/workflows/{workflow}/at/{sequence}/calls': {
     readonly input: {
@@ -84,6 +57,33 @@ export interface ThePastEndpoints {
       readonly identical: boolean;
     };
   };
+  /** Where a workflow's model calls are */
+  readonly 'GET /v1/workflows/{workflow}/calls': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly query?:
+        | {
+            readonly limit?: number | undefined;
+            /** What the page before gave as `next_cursor`, with the same filters; opaque. */
+            readonly cursor?: string | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: {
+      readonly calls: readonly {
+        readonly at: number;
+        readonly idempotency_key: string;
+        readonly task: string;
+        readonly status: string;
+        /** ISO 8601, UTC. */
+        readonly made_at: string;
+      }[];
+      /** Null: this is the last page. */
+      readonly next_cursor: string | null;
+    };
+  };
   /** Compare two workflows */
   readonly 'GET /v1/workflows/{workflow}/comparison/{other}': {
     readonly input: {
@@ -104,6 +104,20 @@ export interface ThePastEndpoints {
     };
     readonly answer: Forked;
   };
+  /** What the next holder of a workflow would do */
+  readonly 'GET /v1/workflows/{workflow}/recovery': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly query?:
+        | {
+            readonly probe?: 'true' | 'false' | undefined;
+          }
+        | undefined;
+    };
+    readonly answer: Recovery;
+  };
   /** The trace of a workflow */
   readonly 'GET /v1/workflows/{workflow}/trace': {
     readonly input: {
@@ -121,20 +135,6 @@ export interface ThePastEndpoints {
       readonly spans: readonly Span[];
       readonly next_from: number | null;
     };
-  };
-  /** What the next holder of a workflow would do */
-  readonly 'GET /v1/workflows/{workflow}/recovery': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly query?:
-        | {
-            readonly probe?: 'true' | 'false' | undefined;
-          }
-        | undefined;
-    };
-    readonly answer: Recovery;
   };
 }
 
@@ -262,37 +262,6 @@ export interface Forked {
   }[];
 }
 
-/** A span of a workflow's trace. */
-export interface Span {
-  readonly trace_id: string;
-  readonly span_id: string;
-  /** Null: the workflow itself. */
-  readonly parent_span_id: string | null;
-  readonly name: string;
-  readonly kind: 'internal' | 'client';
-  /** ISO 8601, UTC. */
-  readonly start: string;
-  /** ISO 8601, UTC. */
-  readonly end: string;
-  /** Its end is not decided yet; `end` is then the time of the newest event. */
-  readonly open: boolean;
-  readonly attributes: Readonly<Record<string, string | number | boolean | readonly string[]>>;
-  readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>> | undefined;
-  /** Why it failed, as a code. */
-  readonly error: string | null;
-  readonly links: readonly {
-    readonly trace_id: string;
-    readonly span_id: string;
-    readonly attributes: Readonly<Record<string, string | number | boolean | readonly string[]>>;
-  }[];
-  readonly events: readonly {
-    readonly name: string;
-    /** ISO 8601, UTC. */
-    readonly at: string;
-    readonly attributes: Readonly<Record<string, string | number | boolean | readonly string[]>>;
-  }[];
-}
-
 /** What the next holder would do. */
 export interface Recovery {
   readonly workflow: string;
@@ -380,4 +349,35 @@ export interface PlannedEffect {
   }[];
   /** Before `not-done` counts: a late call's time. */
   readonly wait_ms: number;
+}
+
+/** A span of a workflow's trace. */
+export interface Span {
+  readonly trace_id: string;
+  readonly span_id: string;
+  /** Null: the workflow itself. */
+  readonly parent_span_id: string | null;
+  readonly name: string;
+  readonly kind: 'internal' | 'client';
+  /** ISO 8601, UTC. */
+  readonly start: string;
+  /** ISO 8601, UTC. */
+  readonly end: string;
+  /** Its end is not decided yet; `end` is then the time of the newest event. */
+  readonly open: boolean;
+  readonly attributes: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+  readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>> | undefined;
+  /** Why it failed, as a code. */
+  readonly error: string | null;
+  readonly links: readonly {
+    readonly trace_id: string;
+    readonly span_id: string;
+    readonly attributes: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+  }[];
+  readonly events: readonly {
+    readonly name: string;
+    /** ISO 8601, UTC. */
+    readonly at: string;
+    readonly attributes: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+  }[];
 }

@@ -4,8 +4,22 @@ import type { Json } from '../json.ts';
 import type { Checkpoint, Fork, MemoryScopes, Question, Task, Workflow } from './shapes.ts';
 
 export interface WorkflowsEndpoints {
-  /** Start a workflow */
-  readonly 'POST /v1/workflows': { readonly input: { readonly body: Start }; readonly answer: Started };
+  /** Definitions that can be started here */
+  readonly 'GET /v1/definitions': {
+    readonly input: unknown;
+    readonly answer: {
+      readonly definitions: readonly {
+        readonly name: string;
+        readonly version: number;
+        readonly starts: readonly string[] | null;
+        readonly flow: Readonly<Record<string, readonly string[]>>;
+        readonly warnings: readonly string[];
+        readonly effects: readonly string[];
+        /** The JSON Schema of the value of each signal that may be sent, by its name. */
+        readonly signals: Readonly<Record<string, Json>> | null;
+      }[];
+    };
+  };
   /** List and search workflows */
   readonly 'GET /v1/workflows': {
     readonly input: {
@@ -38,6 +52,8 @@ export interface WorkflowsEndpoints {
       readonly next_cursor: string | null;
     };
   };
+  /** Start a workflow */
+  readonly 'POST /v1/workflows': { readonly input: { readonly body: Start }; readonly answer: Started };
   /** A workflow as it stands */
   readonly 'GET /v1/workflows/{workflow}': {
     readonly input: {
@@ -52,21 +68,6 @@ export interface WorkflowsEndpoints {
         | undefined;
     };
     readonly answer: WorkflowView;
-  };
-  /** Wait for how a workflow ends */
-  readonly 'GET /v1/workflows/{workflow}/result': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly query?:
-        | {
-            /** Milliseconds. */
-            readonly wait_ms?: number | undefined;
-          }
-        | undefined;
-    };
-    readonly answer: Result;
   };
   /** Workflows that its tasks have started */
   readonly 'GET /v1/workflows/{workflow}/children': {
@@ -88,21 +89,20 @@ export interface WorkflowsEndpoints {
       readonly next_cursor: string | null;
     };
   };
-  /** Definitions that can be started here */
-  readonly 'GET /v1/definitions': {
-    readonly input: unknown;
-    readonly answer: {
-      readonly definitions: readonly {
-        readonly name: string;
-        readonly version: number;
-        readonly starts: readonly string[] | null;
-        readonly flow: Readonly<Record<string, readonly string[]>>;
-        readonly warnings: readonly string[];
-        readonly effects: readonly string[];
-        /** The JSON Schema of the value of each signal that may be sent, by its name. */
-        readonly signals: Readonly<Record<string, Json>> | null;
-      }[];
+  /** Wait for how a workflow ends */
+  readonly 'GET /v1/workflows/{workflow}/result': {
+    readonly input: {
+      readonly params: {
+        readonly workflow: string;
+      };
+      readonly query?:
+        | {
+            /** Milliseconds. */
+            readonly wait_ms?: number | undefined;
+          }
+        | undefined;
     };
+    readonly answer: Result;
   };
 }
 
