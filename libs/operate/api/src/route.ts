@@ -132,16 +132,3 @@ export interface AnyRoute extends RouteFacts, Listed {
   readonly answers: Answers;
   handle(call: Call<never, never, never>): Promise<{ readonly status: number; readonly body: unknown }>;
 }
-
-/** The client's view of a route: its input, and its answer. */
-export type InputOf<R> =
-  R extends Route<infer P, infer Q, infer B, infer _A>
-    ? Given<'params', P> & Given<'query', Q> & Given<'body', B>
-    : never;
-type Given<K extends string, S> = S extends z.ZodType
-  ? Record<string, never> extends z.input<S>
-    ? { readonly [N in K]?: z.input<S> | undefined }
-    : { readonly [N in K]: z.input<S> }
-  : unknown;
-export type OutputOf<R> =
-  R extends Route<infer _P, infer _Q, infer _B, infer A> ? { [S in keyof A]: z.output<A[S]> }[keyof A] : never;

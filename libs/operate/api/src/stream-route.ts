@@ -62,17 +62,3 @@ export function streamRoute<
   const { params, query } = declared;
   return { ...declared, params: params as P, query: query as Q };
 }
-
-/** The client's view of a stream: its input, and its events. */
-export type FollowInputOf<R> =
-  R extends StreamRoute<infer P, infer Q>
-    ? (P extends z.ZodType ? { readonly params: z.input<P> } : unknown) &
-        (Q extends z.ZodType ? { readonly query?: z.input<Q> | undefined } : unknown)
-    : never;
-export type EventsOf<R> = R extends { readonly events: infer N }
-  ? {
-      [K in Exclude<keyof N, 'end'> & string]: N[K] extends { readonly schema: infer S extends z.ZodType }
-        ? { readonly name: K; readonly data: z.output<S> }
-        : never;
-    }[Exclude<keyof N, 'end'> & string]
-  : never;
