@@ -1,5 +1,5 @@
 /** Owns which file of the client has which types of the API: one per chapter of its reference. Pure. */
-import type { ApiOperation, ApiParameter, ApiSchema, ApiSchemas, OpenApiDocument } from '@tidemark/api';
+import type { ApiOperation, ApiSchema, ApiSchemas, OpenApiDocument } from '@tidemark/api';
 import { type Direction, docOf, namedIn, referredBy, typeOf } from './types.ts';
 
 interface Endpoint {
@@ -8,7 +8,8 @@ interface Endpoint {
   readonly summary: string;
   readonly chapter: string;
   readonly isStream: boolean;
-  readonly sent: readonly (readonly [part: 'params' | 'query' | 'body', ApiSchema])[];
+  /** Beside what the path names. */
+  readonly sent: readonly (readonly [part: 'query' | 'body', ApiSchema])[];
   /** For a stream, events by their names; else one answer for each status of success. */
   readonly answered: readonly (readonly [name: string, ApiSchema])[];
 }
@@ -79,11 +80,7 @@ function endpointsOf({ paths }: OpenApiDocument): Endpoint[] {
         summary: operation.summary,
         chapter: operation.tags[0],
         isStream: events !== undefined,
-        sent: [
-          ...parametersOf(operation, 'path', 'params'),
-          ...parametersOf(operation, 'query', 'query'),
-          ...(body === undefined ? [] : [['body', body] as const]),
-        ],
+        sent: [...queryOf(operation), ...(body === undefined ? [] : [['body', body] as const])],
         answered: events === undefined ? answersOf(operation) : Object.entries(events),
       };
     }),
@@ -95,17 +92,14 @@ const answersOf = ({ responses }: ApiOperation): Endpoint['answered'] =>
     .filter(([status]) => /^2\d\d$/.test(status))
     .map(([status, { content }]) => [status, content!['application/json']!.schema] as const);
 
-function parametersOf({ parameters }: ApiOperation, place: ApiParameter['in'], part: 'params' | 'query') {
-  const own = parameters.filter((parameter) => parameter.in === place);
+function queryOf({ parameters }: ApiOperation) {
+  const own = parameters.filter((parameter) => parameter.in === 'query');
   if (own.length === 0) return [];
-  // Only the endpoint documents the parameters of a path: repeating them for each would hide the rest.
   const properties = own.map(({ name, description, schema }) =>
-    part === 'params' || description === undefined
-      ? ([name, schema] as const)
-      : ([name, { ...schema, description }] as const),
+    description === undefined ? ([name, schema] as const) : ([name, { ...schema, description }] as const),
   );
   const required = own.filter((parameter) => parameter.required).map(({ name }) => name);
-  return [[part, { type: 'object', properties: Object.fromEntries(properties), required }] as const];
+  return [['query', { type: 'object', properties: Object.fromEntries(properties), required }] as const];
 }
 
 function tableOf(name: string, endpoints: readonly Endpoint[], components: ApiSchemas): string {

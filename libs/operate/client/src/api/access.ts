@@ -56,24 +56,9 @@ export interface AccessEndpoints {
     };
   };
   /** An API key, without its secret */
-  readonly 'GET /v1/keys/{key}': {
-    readonly input: {
-      readonly params: {
-        readonly key: string;
-      };
-    };
-    readonly answer: Key;
-  };
+  readonly 'GET /v1/keys/{key}': { readonly input: unknown; readonly answer: Key };
   /** Let nobody in by an API key any more */
-  readonly 'POST /v1/keys/{key}/revoke': {
-    readonly input: {
-      readonly params: {
-        readonly key: string;
-      };
-      readonly body: Ask;
-    };
-    readonly answer: Key;
-  };
+  readonly 'POST /v1/keys/{key}/revoke': { readonly input: { readonly body: Ask }; readonly answer: Key };
   /** List the tenants that were created or suspended */
   readonly 'GET /v1/tenants': {
     readonly input: {
@@ -92,43 +77,13 @@ export interface AccessEndpoints {
     };
   };
   /** Write a tenant down */
-  readonly 'PUT /v1/tenants/{tenant}': {
-    readonly input: {
-      readonly params: {
-        readonly tenant: string;
-      };
-    };
-    readonly answer: Tenant;
-  };
+  readonly 'PUT /v1/tenants/{tenant}': { readonly input: unknown; readonly answer: Tenant };
   /** Let a suspended tenant in again */
-  readonly 'POST /v1/tenants/{tenant}/resume': {
-    readonly input: {
-      readonly params: {
-        readonly tenant: string;
-      };
-      readonly body: Ask;
-    };
-    readonly answer: Tenant;
-  };
+  readonly 'POST /v1/tenants/{tenant}/resume': { readonly input: { readonly body: Ask }; readonly answer: Tenant };
   /** Let nobody of a tenant in */
-  readonly 'POST /v1/tenants/{tenant}/suspend': {
-    readonly input: {
-      readonly params: {
-        readonly tenant: string;
-      };
-      readonly body: Ask;
-    };
-    readonly answer: Tenant;
-  };
+  readonly 'POST /v1/tenants/{tenant}/suspend': { readonly input: { readonly body: Ask }; readonly answer: Tenant };
   /** A workflow with its secret fields */
-  readonly 'GET /v1/workflows/{workflow}/secrets': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-    };
-    readonly answer: Secrets;
-  };
+  readonly 'GET /v1/workflows/{workflow}/secrets': { readonly input: unknown; readonly answer: Secrets };
 }
 
 /** Who did what to what. Never a payload, a secret or an error in words. */

@@ -4,33 +4,15 @@ import type { Ask } from './shapes.ts';
 
 export interface ActionsEndpoints {
   /** Cancel a workflow */
-  readonly 'POST /v1/workflows/{workflow}/cancel': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Ask;
-    };
-    readonly answer: Changed;
-  };
+  readonly 'POST /v1/workflows/{workflow}/cancel': { readonly input: { readonly body: Ask }; readonly answer: Changed };
   /** Say what became of an effect that was accepted outside */
   readonly 'POST /v1/workflows/{workflow}/confirmations': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Confirmation;
-    };
+    readonly input: { readonly body: Confirmation };
     readonly answer: Confirmed;
   };
   /** Answer the question of a parked workflow */
   readonly 'POST /v1/workflows/{workflow}/decisions': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Decision;
-    };
+    readonly input: { readonly body: Decision };
     readonly answer: {
       readonly workflow: string;
       readonly question: string;
@@ -41,52 +23,18 @@ export interface ActionsEndpoints {
   };
   /** Go over a record that can't be read, or read it once more */
   readonly 'POST /v1/workflows/{workflow}/judgements': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Judgement;
-    };
+    readonly input: { readonly body: Judgement };
     readonly answer: Judged;
   };
   /** Pause a workflow */
-  readonly 'POST /v1/workflows/{workflow}/pause': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Ask;
-    };
-    readonly answer: Changed;
-  };
+  readonly 'POST /v1/workflows/{workflow}/pause': { readonly input: { readonly body: Ask }; readonly answer: Changed };
   /** Keep a workflow to its version, or let it use newer ones */
-  readonly 'POST /v1/workflows/{workflow}/pin': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Pin;
-    };
-    readonly answer: Pinned;
-  };
+  readonly 'POST /v1/workflows/{workflow}/pin': { readonly input: { readonly body: Pin }; readonly answer: Pinned };
   /** Resume a paused workflow */
-  readonly 'POST /v1/workflows/{workflow}/resume': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Ask;
-    };
-    readonly answer: Changed;
-  };
+  readonly 'POST /v1/workflows/{workflow}/resume': { readonly input: { readonly body: Ask }; readonly answer: Changed };
   /** Let a parked workflow try again */
   readonly 'POST /v1/workflows/{workflow}/retry': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Ask;
-    };
+    readonly input: { readonly body: Ask };
     readonly answer: {
       readonly workflow: string;
       readonly question: string;
@@ -95,11 +43,7 @@ export interface ActionsEndpoints {
   };
   /** Take the live lease from its holder */
   readonly 'POST /v1/workflows/{workflow}/revocations': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-    };
+    readonly input: unknown;
     readonly answer: {
       readonly workflow: string;
       readonly lease: {
@@ -110,22 +54,12 @@ export interface ActionsEndpoints {
   };
   /** Send a signal */
   readonly 'POST /v1/workflows/{workflow}/signals': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Signal;
-    };
+    readonly input: { readonly body: Signal };
     readonly answer: Done;
   };
   /** End a workflow at once */
   readonly 'POST /v1/workflows/{workflow}/terminate': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: Ask;
-    };
+    readonly input: { readonly body: Ask };
     readonly answer: Terminated;
   };
 }

@@ -44,11 +44,7 @@ export interface BudgetsEndpoints {
   };
   /** What a workflow has spent, and what was added to its budgets */
   readonly 'GET /v1/workflows/{workflow}/budget': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-    };
+    readonly input: unknown;
     readonly answer: {
       readonly workflow: string;
       readonly tenant: string;
@@ -60,12 +56,7 @@ export interface BudgetsEndpoints {
   };
   /** Let a workflow spend more */
   readonly 'POST /v1/workflows/{workflow}/budget': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: BudgetRaise;
-    };
+    readonly input: { readonly body: BudgetRaise };
     readonly answer: {
       readonly workflow: string;
     };

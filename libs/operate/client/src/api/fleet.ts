@@ -97,9 +97,6 @@ export interface FleetEndpoints {
   /** Where a workflow's archived history is */
   readonly 'GET /v1/workflows/{workflow}/segments': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             readonly limit?: number | undefined;

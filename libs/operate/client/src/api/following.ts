@@ -26,9 +26,6 @@ export interface FollowingStreams {
   /** Follow a workflow */
   readonly 'GET /v1/workflows/{workflow}/events': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             /** The first position that is wanted. */

@@ -7,9 +7,6 @@ export interface HistoryEndpoints {
   /** A workflow's checkpoints */
   readonly 'GET /v1/workflows/{workflow}/checkpoints': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             /** A checkpoint's number in its chain; 0 is the opening. */
@@ -26,9 +23,6 @@ export interface HistoryEndpoints {
   /** A workflow's effects */
   readonly 'GET /v1/workflows/{workflow}/effects': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             /** Goes on after the effect with this key. */
@@ -49,9 +43,6 @@ export interface HistoryEndpoints {
   /** Hand-overs between the phases of a workflow */
   readonly 'GET /v1/workflows/{workflow}/handovers': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             /** Goes on before this sequence. */
@@ -70,9 +61,6 @@ export interface HistoryEndpoints {
   /** Signals, failures, decisions and hand-overs of leases */
   readonly 'GET /v1/workflows/{workflow}/notes': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             readonly limit?: number | undefined;
@@ -92,9 +80,6 @@ export interface HistoryEndpoints {
   /** The frontier: pending tasks */
   readonly 'GET /v1/workflows/{workflow}/tasks': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             readonly limit?: number | undefined;
@@ -113,9 +98,6 @@ export interface HistoryEndpoints {
   /** All that happened to a workflow, in short */
   readonly 'GET /v1/workflows/{workflow}/timeline': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             /** An accepted event's place in the workflow's stream: 1, 2, 3 … without gaps. */

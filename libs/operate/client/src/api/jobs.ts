@@ -25,9 +25,6 @@ export interface JobsEndpoints {
   /** Tell how far a job is */
   readonly 'GET /v1/jobs/{job}': {
     readonly input: {
-      readonly params: {
-        readonly job: string;
-      };
       readonly query?:
         | {
             /** Whose job; by default the caller's own, or for a caller of all tenants the one over all of them, or else the only one of that id. */
@@ -42,9 +39,6 @@ export interface JobsEndpoints {
   /** Stop a job */
   readonly 'POST /v1/jobs/{job}/cancel': {
     readonly input: {
-      readonly params: {
-        readonly job: string;
-      };
       readonly query?:
         | {
             /** Whose job; by default the caller's own, or for a caller of all tenants the one over all of them, or else the only one of that id. */

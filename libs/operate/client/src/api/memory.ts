@@ -6,9 +6,6 @@ export interface MemoryEndpoints {
   /** The facts about a user, a domain or the tenant, the newest first */
   readonly 'GET /v1/memory/{about}/facts': {
     readonly input: {
-      readonly params: {
-        readonly about: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -24,9 +21,6 @@ export interface MemoryEndpoints {
   /** Remember a fact about a user, a domain or the tenant */
   readonly 'POST /v1/memory/{about}/facts': {
     readonly input: {
-      readonly params: {
-        readonly about: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -40,10 +34,6 @@ export interface MemoryEndpoints {
   /** Forget a fact */
   readonly 'DELETE /v1/memory/{about}/facts/{key}': {
     readonly input: {
-      readonly params: {
-        readonly about: string;
-        readonly key: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -56,9 +46,6 @@ export interface MemoryEndpoints {
   /** What is remembered that fits a query */
   readonly 'POST /v1/memory/{about}/recall': {
     readonly input: {
-      readonly params: {
-        readonly about: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -72,9 +59,6 @@ export interface MemoryEndpoints {
   /** Records of a pipeline */
   readonly 'GET /v1/records/{subject}': {
     readonly input: {
-      readonly params: {
-        readonly subject: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -96,9 +80,6 @@ export interface MemoryEndpoints {
   /** Write records of a pipeline */
   readonly 'POST /v1/records/{subject}': {
     readonly input: {
-      readonly params: {
-        readonly subject: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -115,9 +96,6 @@ export interface MemoryEndpoints {
   /** The standing preferences of a user, by key */
   readonly 'GET /v1/users/{user}/preferences': {
     readonly input: {
-      readonly params: {
-        readonly user: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -134,10 +112,6 @@ export interface MemoryEndpoints {
   /** Forget a standing preference of a user */
   readonly 'DELETE /v1/users/{user}/preferences/{key}': {
     readonly input: {
-      readonly params: {
-        readonly user: string;
-        readonly key: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -150,10 +124,6 @@ export interface MemoryEndpoints {
   /** A standing preference of a user */
   readonly 'GET /v1/users/{user}/preferences/{key}': {
     readonly input: {
-      readonly params: {
-        readonly user: string;
-        readonly key: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -166,10 +136,6 @@ export interface MemoryEndpoints {
   /** Set a standing preference of a user */
   readonly 'PUT /v1/users/{user}/preferences/{key}': {
     readonly input: {
-      readonly params: {
-        readonly user: string;
-        readonly key: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */

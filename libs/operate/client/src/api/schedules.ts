@@ -22,22 +22,12 @@ export interface SchedulesEndpoints {
   };
   /** Make a schedule, or change the one of this id */
   readonly 'PUT /v1/schedules/{schedule}': {
-    readonly input: {
-      readonly params: {
-        readonly schedule: string;
-      };
-      readonly body: SetSchedule;
-    };
+    readonly input: { readonly body: SetSchedule };
     readonly answer: ScheduleSet;
   };
   /** Have a schedule begin a run now */
   readonly 'POST /v1/schedules/{schedule}/fire': {
-    readonly input: {
-      readonly params: {
-        readonly schedule: string;
-      };
-      readonly body?: Fire | undefined;
-    };
+    readonly input: { readonly body?: Fire | undefined };
     readonly answer: Fired;
   };
 }

@@ -6,9 +6,6 @@ export interface SessionsEndpoints {
   /** Where a session stands */
   readonly 'GET /v1/sessions/{session}': {
     readonly input: {
-      readonly params: {
-        readonly session: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -21,9 +18,6 @@ export interface SessionsEndpoints {
   /** Hand a session over */
   readonly 'POST /v1/sessions/{session}/handovers': {
     readonly input: {
-      readonly params: {
-        readonly session: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */
@@ -37,9 +31,6 @@ export interface SessionsEndpoints {
   /** Resume a session */
   readonly 'POST /v1/sessions/{session}/resume': {
     readonly input: {
-      readonly params: {
-        readonly session: string;
-      };
       readonly query?:
         | {
             /** Whose it is; by default the caller's own tenant, or `default` for a caller of all tenants. */

@@ -5,22 +5,10 @@ import type { Checkpoint, Fork, MemoryScopes, Question, Task } from './shapes.ts
 
 export interface ThePastEndpoints {
   /** A workflow as it stood right after a checkpoint */
-  readonly 'GET /v1/workflows/{workflow}/at/{sequence}': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-        readonly sequence: number;
-      };
-    };
-    readonly answer: PastWorkflow;
-  };
+  readonly 'GET /v1/workflows/{workflow}/at/{sequence}': { readonly input: unknown; readonly answer: PastWorkflow };
   /** What the model calls of a checkpoint saw */
   readonly 'GET /v1/workflows/{workflow}/at/{sequence}/calls': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-        readonly sequence: number;
-      };
       readonly query?:
         | {
             /** The first of them, counted from 1. */
@@ -38,11 +26,6 @@ export interface ThePastEndpoints {
   /** Compare what two model calls saw */
   readonly 'GET /v1/workflows/{workflow}/at/{sequence}/calls/{call}/comparison': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-        readonly sequence: number;
-        readonly call: number;
-      };
       readonly query: {
         /** A checkpoint's number in its chain; 0 is the opening. */
         readonly to: number;
@@ -60,9 +43,6 @@ export interface ThePastEndpoints {
   /** Where a workflow's model calls are */
   readonly 'GET /v1/workflows/{workflow}/calls': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             readonly limit?: number | undefined;
@@ -85,31 +65,15 @@ export interface ThePastEndpoints {
     };
   };
   /** Compare two workflows */
-  readonly 'GET /v1/workflows/{workflow}/comparison/{other}': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-        readonly other: string;
-      };
-    };
-    readonly answer: Comparison;
-  };
+  readonly 'GET /v1/workflows/{workflow}/comparison/{other}': { readonly input: unknown; readonly answer: Comparison };
   /** Go on from a checkpoint, in a new workflow */
   readonly 'POST /v1/workflows/{workflow}/forks': {
-    readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
-      readonly body: ForkRequest;
-    };
+    readonly input: { readonly body: ForkRequest };
     readonly answer: Forked;
   };
   /** What the next holder of a workflow would do */
   readonly 'GET /v1/workflows/{workflow}/recovery': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             readonly probe?: 'true' | 'false' | undefined;
@@ -121,9 +85,6 @@ export interface ThePastEndpoints {
   /** The trace of a workflow */
   readonly 'GET /v1/workflows/{workflow}/trace': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             readonly from?: number | undefined;

@@ -57,9 +57,6 @@ export interface WorkflowsEndpoints {
   /** A workflow as it stands */
   readonly 'GET /v1/workflows/{workflow}': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             /** `false`: without content, also for who may see it; nothing is written to the audit then. For polling. */
@@ -72,9 +69,6 @@ export interface WorkflowsEndpoints {
   /** Workflows that its tasks have started */
   readonly 'GET /v1/workflows/{workflow}/children': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             readonly limit?: number | undefined;
@@ -92,9 +86,6 @@ export interface WorkflowsEndpoints {
   /** Wait for how a workflow ends */
   readonly 'GET /v1/workflows/{workflow}/result': {
     readonly input: {
-      readonly params: {
-        readonly workflow: string;
-      };
       readonly query?:
         | {
             /** Milliseconds. */
