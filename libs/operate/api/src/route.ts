@@ -13,7 +13,7 @@ import type { Fleet } from './fleet.ts';
 import type { Redaction } from './redaction.ts';
 
 type Shape = z.ZodType;
-type ParsedBy<S> = S extends z.ZodType ? z.output<S> : undefined;
+export type ParsedBy<S> = S extends z.ZodType ? z.output<S> : undefined;
 
 /** A request that was let in. */
 export interface Call<P, Q, B> {

@@ -6,9 +6,7 @@ import type { Backend } from './backend.ts';
 import type { EventSink } from './events/sink.ts';
 import type { Streams } from './events/streams.ts';
 import type { Redaction } from './redaction.ts';
-import type { Listed, RouteFacts } from './route.ts';
-
-type ParsedBy<S> = S extends z.ZodType ? z.output<S> : undefined;
+import type { Listed, ParsedBy, RouteFacts } from './route.ts';
 
 export interface Follow<P, Q> {
   readonly params: P;

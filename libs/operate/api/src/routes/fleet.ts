@@ -67,36 +67,11 @@ export const getFleet = route({
   },
   async handle({ query, principal, fleet }) {
     const tenant = tenantFor(principal, query.tenant, undefined) ?? null;
-    const view = await fleet.view(tenant);
-    const { counts } = view;
-    const seesAll = tenant === null;
-    return ok({
-      workflows: view.statuses.map(({ status, count }) => ({ status, count })),
-      ready_count: seesAll ? counts.runnableCount : null,
-      running_count: view.workers.reduce((sum, { heldCount }) => sum + heldCount, 0),
-      unappended_count: seesAll ? counts.unappendedCount : null,
-      rejected_count: seesAll ? counts.rejectedCount : null,
-      rows_ready: view.isReady,
-      lag: seesAll ? { events: view.lagCount, partitions: view.laggingPartitionCount } : null,
-      partition_count: seesAll ? counts.partitionCount : null,
-      workers: view.workers.map(({ holder, isAlive, heldCount }) => ({
-        holder,
-        alive: isAlive,
-        held_count: heldCount,
-      })),
-      queued: (seesAll ? [...view.queued] : []).map(([definition, count]) => ({ definition, count })),
-      held_queues: view.held.map(({ definition, tenant: of, sinceMs }) => ({
-        ...{ queue: definition, tenant: of, since: isoTime(sinceMs) },
-      })),
-      events_per_second: seesAll
+    const events_per_second =
+      tenant === null
         ? { last_minute: fleet.eventsPerSecond(60_000), last_five_minutes: fleet.eventsPerSecond(300_000) }
-        : null,
-      spent: view.spentHours.map(({ hourMs, tokens, costMicros }) => ({
-        hour: isoTime(hourMs),
-        tokens,
-        cost_micros: costMicros,
-      })),
-    });
+        : null;
+    return ok({ ...(await fleet.view(tenant)), events_per_second });
   },
 });
 

@@ -36,9 +36,8 @@ import {
   taskSchema,
   workingMemorySchema,
 } from '../schemas/workflow.ts';
-import { checkpointPoints } from '../shapes/checkpoints.ts';
 import { comparisonJson } from '../shapes/comparison.ts';
-import { pastJson, pastOf } from '../shapes/past.ts';
+import { pastJson } from '../shapes/past.ts';
 
 /** What the call saw, rebuilt, and what was kept and trimmed. */
 const callJson = (call: RebuiltCall) => ({
@@ -95,9 +94,7 @@ export const getWorkflowAt = route({
   },
   async handle({ params, principal, backend }) {
     const row = await backend.find(principal, params.workflow);
-    const past = await pastOf(backend.ports, row.workflow, params.sequence as Sequence);
-    const [point] = await checkpointPoints(backend, row, [past.checkpoint]);
-    return ok(pastJson(row, past, point!));
+    return ok(await pastJson(backend, row, params.sequence as Sequence));
   },
 });
 

@@ -2,6 +2,7 @@
 
 import { decodePayload } from '@tidemark/codec';
 import { type EffectKey, isoTime, messageOf, type ProbeAnswer, type StreamState, streamFromJson } from '@tidemark/core';
+import type { CheckpointRow } from '@tidemark/ports';
 import {
   answerInTime,
   askable,
@@ -126,7 +127,7 @@ export const getRecovery = route({
       ...planJson(plan, problems),
       ...{ tenant, probes_asked: probe },
       definition: definition === undefined ? null : `${definition.name} v${definition.version}`,
-      checkpoint: head === undefined ? null : { ...checkpointJson(head), sequence_number: plan.checkpoint },
+      checkpoint: head === undefined ? null : checkpointJson(head),
       question: await questionIn(reads, state),
     });
   },
@@ -181,9 +182,6 @@ const planJson = ({ crashes, effects, ...plan }: RecoveryPlan, problems: Readonl
 const nextJson = (next: PlannedNext): z.input<typeof nextSchema> =>
   next.kind === 'needs-person' || next.kind === 'stopped' ? { kind: next.kind } : next;
 
-interface Head {
-  readonly step: string | null;
-  readonly atMs: number;
-  readonly lastAction: string;
-}
-const checkpointJson = ({ step, atMs, lastAction }: Head) => ({ step, at: isoTime(atMs), last_action: lastAction });
+const checkpointJson = ({ sequence, step, atMs, lastAction }: CheckpointRow) => ({
+  ...{ sequence_number: sequence, step, at: isoTime(atMs), last_action: lastAction },
+});
