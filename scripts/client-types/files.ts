@@ -1,6 +1,7 @@
 /** Owns which file of the client has which types of the API: one per chapter of its reference. Pure. */
+import { isDeepStrictEqual } from 'node:util';
 import type { ApiOperation, ApiSchema, ApiSchemas, OpenApiDocument } from '@tidemark/api';
-import { type Direction, docOf, namedIn, referredBy, typeOf } from './types.ts';
+import { type Direction, docOf, namedIn, REFERENCE, referredBy, typeOf } from './types.ts';
 
 interface Endpoint {
   /** `GET /v1/workflows/{workflow}`. */
@@ -33,7 +34,7 @@ export function clientTypeFiles(document: OpenApiDocument): ReadonlyMap<string, 
   const shapesIn = (file: string): string[] =>
     [...directions]
       .filter(([name]) => homeOf(name) === file)
-      .map(([name, direction]) => shapeOf(name, components[name]!, direction));
+      .map(([name, direction]) => shapeOf(name, components, direction));
   const files = [...byChapter].map(([chapter, own]): readonly [string, string] => {
     const [streams, asked] = [own.filter(({ isStream }) => isStream), own.filter(({ isStream }) => !isStream)];
     const text = [
@@ -58,6 +59,8 @@ function usedBy(endpoints: readonly Endpoint[], components: ApiSchemas): Readonl
       if (found.has(name)) continue;
       found.set(name, direction);
       use(components[name]!, direction);
+      const base = baseOf(components[name]!, components);
+      if (base !== undefined) use({ $ref: `${REFERENCE}${base}` }, direction);
     }
   };
   for (const { sent, answered } of endpoints) {
@@ -67,8 +70,26 @@ function usedBy(endpoints: readonly Endpoint[], components: ApiSchemas): Readonl
   return found;
 }
 
+/** Properties that a shape has at least, so that another one extends it. */
+const BASE_MIN_COUNT = 5;
+
+/** The largest shape of which this one has every property, and more. */
+function baseOf({ properties = {}, required = [] }: ApiSchema, components: ApiSchemas): string | undefined {
+  const own = Object.keys(properties);
+  const sizeOf = ({ properties: of = {} }: ApiSchema): number => Object.keys(of).length;
+  return Object.entries(components)
+    .filter(([, base]) => sizeOf(base) >= BASE_MIN_COUNT && sizeOf(base) < own.length)
+    .filter(([, { properties: of, required: needs = [] }]) =>
+      Object.entries(of!).every(
+        ([name, schema]) =>
+          isDeepStrictEqual(properties[name], schema) && required.includes(name) === needs.includes(name),
+      ),
+    )
+    .toSorted(([, a], [, b]) => sizeOf(b) - sizeOf(a))[0]?.[0];
+}
+
 const mentions = (text: string, name: string): boolean =>
-  new RegExp(`[ (]${name}\\b(?! \\{)`).test(text.replaceAll(/\/\*\*.*?\*\//g, ''));
+  new RegExp(`(?<!interface)[ (]${name}\\b`).test(text.replaceAll(/\/\*\*.*?\*\//g, ''));
 
 function endpointsOf({ paths }: OpenApiDocument): Endpoint[] {
   return Object.entries(paths).flatMap(([path, operations]) =>
@@ -130,7 +151,14 @@ function isOptional(schema: ApiSchema, components: ApiSchemas): boolean {
   return anyOf === undefined && required.length === 0;
 }
 
-function shapeOf(name: string, schema: ApiSchema, direction: Direction): string {
+function shapeOf(name: string, components: ApiSchemas, direction: Direction): string {
+  const schema = components[name]!;
+  const base = baseOf(schema, components);
+  if (base !== undefined) {
+    const further = Object.entries(schema.properties!).filter(([of]) => !(of in components[base]!.properties!));
+    const type = typeOf({ ...schema, properties: Object.fromEntries(further) }, direction);
+    return `${docOf(schema.description)}export interface ${name} extends ${base} ${type}\n`;
+  }
   const type = typeOf(schema, direction);
   const declared =
     type.startsWith('{\n') && schema.anyOf === undefined ? `interface ${name} ${type}` : `type ${name} = ${type};`;

@@ -119,26 +119,7 @@ export interface NewKey {
   readonly expires_at?: string | null | undefined;
 }
 
-export interface KeyMade {
-  /** Its public id; its subject is `key:` and this. */
-  readonly key: string;
-  readonly name: string;
-  /** Whose workflows it is for; null: every tenant's. */
-  readonly tenant: string | null;
-  readonly roles: readonly ('viewer' | 'operator' | 'approver' | 'worker' | 'admin' | 'scaler')[];
-  readonly by: string;
-  /** ISO 8601, UTC. */
-  readonly created_at: string;
-  /** Null: it never expires. */
-  readonly expires_at: string | null;
-  /** Within ten minutes; null: not yet. */
-  readonly last_used_at: string | null;
-  readonly revoked: {
-    readonly by: string;
-    readonly why: string;
-    /** ISO 8601, UTC. */
-    readonly at: string;
-  } | null;
+export interface KeyMade extends Key {
   /** What the caller shows as `Bearer`. */
   readonly secret: string;
 }

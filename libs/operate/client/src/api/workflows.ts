@@ -1,7 +1,7 @@
 /** Owns the types of the API's chapter "Workflows". Made by `node scripts/client-types.ts` from the declarations of the routes. */
 
 import type { Json } from '../json.ts';
-import type { Checkpoint, Fork, MemoryScopes, Question, Task, Workflow } from './shapes.ts';
+import type { Checkpoint, MemoryScopes, Question, Task, Workflow } from './shapes.ts';
 
 export interface WorkflowsEndpoints {
   /** Definitions that can be started here */
@@ -129,51 +129,7 @@ export interface Started {
 }
 
 /** A workflow as it stands. */
-export interface WorkflowView {
-  readonly workflow: string;
-  readonly tenant: string;
-  readonly definition: string;
-  readonly definition_version: number;
-  readonly session: string | null;
-  readonly user: string | null;
-  readonly tags: readonly string[];
-  readonly fork?: Fork | undefined;
-  /** The workflow that this one continues, as a new run. */
-  readonly continues?: string | undefined;
-  /** The workflow that continues this one, which is `completed` for the reason `continued`. */
-  readonly continued_as?: string | undefined;
-  readonly status: 'open' | 'parked' | 'compensating' | 'completed' | 'failed' | 'compensated';
-  /** An open workflow is `running` (a worker holds it), `ready` (waits for a worker) or `waiting` (no task can run yet); others are as their status. */
-  readonly activity:
-    | 'running'
-    | 'ready'
-    | 'waiting'
-    | 'parked'
-    | 'compensating'
-    | 'completed'
-    | 'failed'
-    | 'compensated';
-  readonly reason: string | null;
-  /** Of its newest checkpoint. */
-  readonly sequence_number: number;
-  /** Of its newest accepted event. */
-  readonly position: number;
-  readonly checkpoint_id: string | null;
-  readonly pending_task_count: number;
-  readonly tokens: number;
-  /** Millionths of a US dollar. */
-  readonly cost_micros: number;
-  /** In words; empty for who may not see content. */
-  readonly last_action: string;
-  /** ISO 8601, UTC. */
-  readonly opened_at: string;
-  /** ISO 8601, UTC. */
-  readonly updated_at: string;
-  readonly partition: number;
-  readonly generation: number;
-  readonly epoch: number;
-  /** The worker that has it in hand. */
-  readonly holder: string | null;
+export interface WorkflowView extends Workflow {
   readonly pinned: boolean;
   /** Its content is permanently gone: its key was destroyed. */
   readonly forgotten: boolean;
